@@ -1,0 +1,58 @@
+//! What the engine costs: combinations of a scan, rounds of a simulation, and one step as the
+//! service plays it. `cargo bench -p motherlode-slots`
+
+use std::hint::black_box;
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use motherlode_slots::{Choice, Draws, Game, Outcome, Stake, Terms, latest, simulate};
+
+const STAKE: Stake = Stake { coin_value_micros: 10_000, lines: 15, coins_per_line: 1, buy_feature: false };
+
+fn bewitched() -> &'static dyn Game {
+    latest("bewitched").expect("bewitched is built in")
+}
+
+fn scan(c: &mut Criterion) {
+    let game = bewitched();
+    let from = game.cycle() / 3;
+    let mut group = c.benchmark_group("scan");
+    group.throughput(Throughput::Elements(1_000_000)).sample_size(10);
+    group.bench_function("combinations", |b| b.iter(|| game.scan(15, black_box(from)..from + 1_000_000)));
+    group.finish();
+}
+
+fn rounds(c: &mut Criterion) {
+    let mut group = c.benchmark_group("simulate");
+    group.throughput(Throughput::Elements(100_000)).sample_size(10);
+    group.bench_function("rounds", |b| {
+        b.iter(|| simulate(bewitched(), &STAKE, 100_000, black_box([7; 32])));
+    });
+    group.finish();
+}
+
+/// A fresh seed, a fresh round, its first step: what a Spin request costs the engine.
+fn step(c: &mut Criterion) {
+    let game = bewitched();
+    let mut out = Outcome::default();
+    let mut seed = [0; 32];
+    let mut number = 0u64;
+    c.bench_function("step/open and spin from a fresh seed", |b| {
+        b.iter(|| {
+            number += 1;
+            seed[..8].copy_from_slice(&number.to_le_bytes());
+            let mut round = game.open(&STAKE, &Terms { jackpot: true, double: false }).ok()?;
+            let mut draws = Draws::from_seed(seed);
+            black_box(round.resolve(&Choice::Spin, &mut draws, &mut out)).is_ok().then_some(())
+        });
+    });
+}
+
+fn par(c: &mut Criterion) {
+    let mut group = c.benchmark_group("par");
+    group.sample_size(10);
+    group.bench_function("15 lines", |b| b.iter(|| bewitched().par(&STAKE)));
+    group.finish();
+}
+
+criterion_group!(benches, scan, rounds, step, par);
+criterion_main!(benches);

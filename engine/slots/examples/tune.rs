@@ -1,0 +1,160 @@
+//! Writes the tuned part of a game's data file: strips and wheel weights.
+//!
+//! `cargo run --release -p motherlode-slots --example tune -- bewitched > new.toml`
+//!
+//! Deterministic. It starts from the data file itself: the symbol counts of its strips, its
+//! paytable and its promised return, and from the constants below. It orders each strip's symbols
+//! in a numbered series of shuffles and keeps the one whose hit frequency is nearest to the wanted
+//! one; then it solves the wheel exactly, so that the return and the jackpot's chance are what the
+//! file promises to the last fraction. Running it on its own output changes nothing.
+
+use motherlode_slots::Draws;
+use motherlode_slots::data::{self, GameData};
+use motherlode_slots::model::Model;
+use motherlode_slots::moments;
+use motherlode_slots::par::{Exact, decimal};
+use motherlode_slots::rounds::Window;
+use num_bigint::BigInt;
+use num_traits::{One, Signed};
+
+const BEWITCHED: &str = include_str!("../games/bewitched.toml");
+
+/// Orders tried for the strips.
+const ORDERS: u8 = 120;
+/// Wanted hit frequency with all lines, in thousandths.
+const HITS_PER_MILLE: u64 = 290;
+/// The wheel's shape: chances in thousandths. Those of the first two money prizes are moved between
+/// each other to meet the return.
+const MONEY: [(u32, u64); 12] = [
+    (15, 300),
+    (20, 180),
+    (25, 90),
+    (30, 60),
+    (40, 40),
+    (50, 30),
+    (75, 18),
+    (100, 12),
+    (125, 8),
+    (150, 6),
+    (200, 4),
+    (300, 2),
+];
+const FREE_SPINS: [(u32, u64); 6] = [(15, 130), (20, 60), (25, 30), (30, 15), (45, 10), (60, 5)];
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let text = match std::env::args().nth(1).as_deref() {
+        Some("bewitched") => BEWITCHED,
+        _ => return Err("which game? bewitched".into()),
+    };
+    let (head, tuned) = text.split_once("# tuned: begin\n").ok_or("no mark `# tuned: begin`")?;
+    let (_, tail) = tuned.split_once("# tuned: end\n").ok_or("no mark `# tuned: end`")?;
+    let mut data = data::parse(text)?;
+    // The weights in the file aren't used, but a model needs some that compile.
+    data.wheel.jackpot_per_coin = 0;
+    data.reels.strips = order(&data)?;
+    let model = Model::compile_unproven(&data)?;
+    let wheel = solve(&model)?;
+    let strips: String = data.reels.strips.iter().map(|s| format!("  \"{s}\",\n")).collect();
+    print!("{head}# tuned: begin\n[reels]\nstrips = [\n{strips}]\n\n{wheel}# tuned: end\n{tail}");
+    Ok(())
+}
+
+/// The strips in the order whose hit frequency is nearest to the wanted one.
+fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let mut best: Option<(u64, Vec<String>)> = None;
+    for number in 0..ORDERS {
+        let mut draws = Draws::from_seed([number; 32]);
+        let mut candidate = data.clone();
+        candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
+        // An order that shows two scatters or two bonus symbols on one reel doesn't compile.
+        let Ok(model) = Model::compile_unproven(&candidate) else { continue };
+        let wanted = model.reels.cycle() * HITS_PER_MILLE / 1000;
+        let off = moments::hits(&model, model.limits.lines.1).abs_diff(wanted);
+        if best.as_ref().is_none_or(|(least, _)| off < *least) {
+            best = Some((off, candidate.reels.strips));
+        }
+    }
+    Ok(best.ok_or("no order of the strips compiles")?.1)
+}
+
+/// The symbols of a strip in random order, no symbol next to its like on the ring. Sorted first, so
+/// that the result depends on the counts alone.
+fn shuffle(strip: &str, draws: &mut Draws) -> String {
+    let mut codes: Vec<&str> = strip.split_whitespace().collect();
+    codes.sort_unstable();
+    loop {
+        for last in (1..codes.len()).rev() {
+            let n = u32::try_from(last + 1).expect("a strip is short");
+            codes.swap(last, draws.below(n) as usize);
+        }
+        if (0..codes.len()).all(|i| codes[i] != codes[(i + 1) % codes.len()]) {
+            return codes.join(" ");
+        }
+    }
+}
+
+/// The wheel that makes the return and the jackpot's chance exact, as the data file's section.
+///
+/// The return T is (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g; solved for
+/// the wheel's mean money m. The jackpot's chance a coin is y / (1 - phi) times its weight's share.
+fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
+    let window = Window::of(model, &moments::spin_table(model, 1), 1);
+    let whole = |n: u64| Exact::from_integer(n.into());
+    let mille = |n: u64| Exact::new(n.into(), 1000.into());
+    let g: Exact = FREE_SPINS.iter().map(|&(n, share)| mille(share * u64::from(n))).sum();
+    let phi = &window.spins + &window.bonus * g;
+    let dies = Exact::one() - &phi;
+    let target = Exact::new(model.rtp_micros.into(), 1_000_000.into());
+    let lines = &window.lines * (Exact::one() + &phi * whole(u64::from(model.multiplier) - 1));
+    let money = (target * &dies - lines - &window.scatter) / &window.bonus;
+    let per_coin = &dies / (whole(model.jackpot.odds) * &window.bonus);
+
+    let [(low, low_share), (high, high_share), rest @ ..] = &MONEY;
+    let others: Exact = rest.iter().map(|&(m, share)| mille(share * u64::from(m))).sum();
+    let both = mille(low_share + high_share);
+    let above_low = money.clone() - others - &both * whole(u64::from(*low));
+    let of_high = above_low / whole(u64::from(high - low));
+    let of_low = both - &of_high;
+    eprintln!(
+        "lines {} scatter {} phi {} money {}: low {} high {} jackpot a coin {}",
+        decimal(&window.lines, 6),
+        decimal(&window.scatter, 6),
+        decimal(&phi, 6),
+        decimal(&money, 4),
+        decimal(&of_low, 6),
+        decimal(&of_high, 6),
+        decimal(&per_coin, 9),
+    );
+    if of_high.is_negative() || of_low.is_negative() {
+        return Err("no weights of the first two prizes meet the return: change paytable or shape".into());
+    }
+    let mut prizes = vec![("multiple", *low, of_low), ("multiple", *high, of_high)];
+    prizes.extend(rest.iter().map(|&(m, share)| ("multiple", m, mille(share))));
+    prizes.extend(FREE_SPINS.iter().map(|&(n, share)| ("free_spins", n, mille(share))));
+    let total = prizes.iter().map(|p| p.2.denom()).fold(per_coin.denom().clone(), lcm);
+    let weight = |share: &Exact| grouped(&(share * Exact::from_integer(total.clone())).to_integer());
+    let rows = prizes.iter().map(|(kind, n, share)| format!("  {{ {kind} = {n}, weight = {} }},\n", weight(share)));
+    Ok(format!(
+        "[wheel]\n# The weight that each coin staked moves to the jackpot; see wheel.rs for the trade.\n\
+         jackpot_per_coin = {}\nprizes = [\n{}]\n",
+        weight(&per_coin),
+        rows.collect::<String>(),
+    ))
+}
+
+fn lcm(a: BigInt, b: &BigInt) -> BigInt {
+    let ratio = Exact::new(a, b.clone());
+    ratio.numer() * b
+}
+
+fn grouped(n: &BigInt) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push('_');
+        }
+        out.push(digit);
+    }
+    out
+}

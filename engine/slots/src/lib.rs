@@ -1,0 +1,37 @@
+//! The game mathematics: what a spin shows, what it wins, and what it returns in the long run.
+//!
+//! A game is one data file (`games/*.toml`: symbols, strips, paytable, lines, wheel) and one short
+//! module that composes shared parts: [`draws`], [`reels`], [`lines`], [`scatters`], [`wheel`],
+//! [`free_spins`], [`gamble`], [`stake`]. [`par`] derives a game's exact return from the same data,
+//! [`scan`] enumerates its full cycle through the evaluator that serves players, and [`mod@simulate`]
+//! plays whole rounds through the code that serves players.
+//!
+//! Promises: pure and deterministic. A step's outcome is a function of the model, the stake, the
+//! terms, the steps before it, its seed and its choice, and of nothing else. Wins are whole coins;
+//! cash and currencies are somebody else's. Playing allocates nothing in the steady state.
+
+pub mod bewitched;
+pub mod data;
+pub mod draws;
+pub mod free_spins;
+pub mod gamble;
+pub mod game;
+pub mod lines;
+pub mod model;
+pub mod moments;
+pub mod outcome;
+pub mod par;
+pub mod reels;
+pub mod rounds;
+pub mod scan;
+pub mod scatters;
+pub mod simulate;
+pub mod stake;
+pub mod wheel;
+
+pub use draws::{Draws, Seed};
+pub use game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, Round, Terms, game, games, latest};
+pub use outcome::{Card, CardTurn, Outcome, Prize, Spin, Stops, Strip, Win, WinKind};
+pub use par::Par;
+pub use simulate::{Tally, simulate};
+pub use stake::{Stake, StakeRefused};
