@@ -1,0 +1,261 @@
+//! Deciding one commit: every invariant is checked and every consequence computed on copies, before anything changes.
+//!
+//! [`Change::decide`] checks the commit's place, then runs its events in order over a copy of the one stream that the
+//! commit is about. What it returns, a [`Delta`], is merged only when all of it was found right.
+
+mod player;
+mod pool;
+
+use std::sync::Arc;
+
+use crate::account::{Account, OperatorTotals, PerCurrency, Posting};
+use crate::books::{AwardKey, End, Head, Rates};
+use crate::commit::Commit;
+use crate::event::Event;
+use crate::money::{Currency, Minor, MoneyError, Nano};
+use crate::player::{PlayerState, SettledRound};
+use crate::pool::{Decision, PendingTotals, PoolState, UnpaidAward};
+use crate::refused::Refused;
+use crate::stage::View;
+use crate::stream::StreamId;
+
+/// The consequences of one commit. States replace what was there, totals add to it.
+pub(crate) struct Delta {
+    pub end: End,
+    pub player: Option<PlayerState>,
+    pub pool: Option<Box<PoolState>>,
+    pub rates: Option<Rates>,
+    pub system: Option<Head>,
+    pub pending: Vec<PendingChange>,
+    pub awarded: Vec<(AwardKey, UnpaidAward)>,
+    pub paid: Vec<AwardKey>,
+    /// Of the operator of the commit's stream.
+    pub operator: OperatorTotals,
+    pub exchange: PerCurrency,
+    pub transfer: Nano,
+}
+
+/// What one commit leaves for a pool.
+pub(crate) struct PendingChange {
+    pub pool: Arc<str>,
+    pub totals: PendingTotals,
+    pub contribution: Option<Nano>,
+    pub decision: Option<Decision>,
+}
+
+/// A commit being decided.
+pub(crate) struct Change<'s> {
+    view: View<'s>,
+    commit: &'s Commit,
+    recalled: Option<&'s SettledRound>,
+    delta: Delta,
+    postings: Vec<Posting<'s>>,
+    /// The round of the latest step in this commit: the one that a hit can belong to.
+    stepped: Option<u64>,
+    /// Whether the commit holds its one hit or void already.
+    decided: bool,
+}
+
+impl<'s> Change<'s> {
+    /// Decides a commit: its consequences and its postings, or why not.
+    pub fn decide(
+        view: View<'s>,
+        commit: &'s Commit,
+        recalled: Option<&'s SettledRound>,
+    ) -> Result<(Delta, Vec<Posting<'s>>), Refused> {
+        let mut change = Self::place(view, commit, recalled)?;
+        for event in &commit.events {
+            change.event(event)?;
+        }
+        change.sum_to_zero()?;
+        Ok((change.delta, change.postings))
+    }
+
+    /// Checks the commit's place in the log and in its stream, and takes the copy to work on.
+    fn place(view: View<'s>, commit: &'s Commit, recalled: Option<&'s SettledRound>) -> Result<Self, Refused> {
+        let end = view.end(commit.partition);
+        let expected = end.position + 1;
+        if commit.position != expected {
+            return Err(Refused::WrongPosition { expected, found: commit.position });
+        }
+        let mut change = Self {
+            view,
+            commit,
+            recalled,
+            delta: Delta {
+                end: End { position: commit.position, time_ms: commit.time_ms },
+                player: None,
+                pool: None,
+                rates: None,
+                system: None,
+                pending: Vec::new(),
+                awarded: Vec::new(),
+                paid: Vec::new(),
+                operator: OperatorTotals::default(),
+                exchange: PerCurrency::default(),
+                transfer: Nano::ZERO,
+            },
+            postings: Vec::with_capacity(8),
+            stepped: None,
+            decided: false,
+        };
+        let head = change.move_stream_on();
+        if commit.version != head.version + 1 {
+            return Err(Refused::WrongVersion { expected: head.version + 1, found: commit.version });
+        }
+        if head.version > 0 && commit.partition != head.partition {
+            return Err(Refused::WrongPartition { expected: head.partition, found: commit.partition });
+        }
+        if commit.previous != head.position {
+            return Err(Refused::WrongPrevious { expected: head.position, found: commit.previous });
+        }
+        if commit.time_ms < end.time_ms {
+            return Err(Refused::TimeRanBack { latest: end.time_ms, found: commit.time_ms });
+        }
+        if commit.events.is_empty() {
+            return Err(Refused::Empty);
+        }
+        if head.version == 0 && !commit.stream.is_valid() {
+            return Err(Refused::BadStream);
+        }
+        Ok(change)
+    }
+
+    /// Copies the state of the commit's stream, its head on the commit; where it stood before.
+    fn move_stream_on(&mut self) -> Head {
+        let (view, commit) = (self.view, self.commit);
+        let head = Head { partition: commit.partition, version: commit.version, position: commit.position };
+        match &commit.stream {
+            StreamId::Player { .. } => {
+                let player = self.delta.player.insert(view.player(&commit.stream).cloned().unwrap_or_default());
+                std::mem::replace(&mut player.head, head)
+            }
+            StreamId::Pool(name) => {
+                self.delta.pool = view.pool(name).cloned().map(Box::new);
+                let before = self.delta.pool.as_mut().map(|pool| std::mem::replace(&mut pool.head, head));
+                before.unwrap_or_default()
+            }
+            StreamId::Rates => {
+                let rates = self.delta.rates.insert(*view.rates());
+                std::mem::replace(&mut rates.head, head)
+            }
+            StreamId::System => {
+                self.delta.system = Some(head);
+                view.head(&commit.stream)
+            }
+        }
+    }
+
+    fn event(&mut self, event: &'s Event) -> Result<(), Refused> {
+        match &self.commit.stream {
+            StreamId::Player { operator, player } => {
+                self.player_event(Account::Player { operator, player }, operator, event)
+            }
+            StreamId::Pool(name) => self.pool_event(name, event),
+            StreamId::Rates => self.rates_event(event),
+            StreamId::System => match event {
+                Event::GeneratorReseeded => Ok(()),
+                _ => Err(Refused::WrongStream),
+            },
+        }
+    }
+
+    fn rates_event(&mut self, event: &Event) -> Result<(), Refused> {
+        match (event, &mut self.delta.rates) {
+            (Event::RateSet { currency: Currency::EUR, .. }, _) => Err(Refused::WrongRate { currency: Currency::EUR }),
+            (Event::RateSet { currency, rate, .. }, Some(rates)) => {
+                rates.current[currency.index()] = Some(*rate);
+                Ok(())
+            }
+            _ => Err(Refused::WrongStream),
+        }
+    }
+
+    /// Moves money from one account to another. Balances of players and figures of pools are their handlers' matter.
+    fn transfer(&mut self, from: Account<'s>, to: Account<'s>, currency: Currency, amount: Nano) {
+        if amount != Nano::ZERO {
+            self.post(Posting { account: from, currency, amount: -amount });
+            self.post(Posting { account: to, currency, amount });
+        }
+    }
+
+    fn post(&mut self, posting: Posting<'s>) {
+        let Posting { account, currency, amount } = posting;
+        let at = currency.index();
+        match account {
+            Account::Player { .. } => self.delta.operator.players[at].0 += amount.0,
+            Account::External(_) => self.delta.operator.external[at].0 += amount.0,
+            Account::House(_) => self.delta.operator.house[at].0 += amount.0,
+            Account::ContributionsDue(pool) => self.pending(pool).due.0 += amount.0,
+            Account::JackpotPayable(pool) => self.pending(pool).payable.0 += amount.0,
+            Account::Exchange => self.delta.exchange[at].0 += amount.0,
+            Account::Transfer => self.delta.transfer.0 += amount.0,
+            Account::Increments(_) | Account::Reserve(_) | Account::SeedFunding(_) => {}
+        }
+        self.postings.push(posting);
+    }
+
+    /// What the commit leaves for a pool: sums.
+    fn pending(&mut self, pool: &str) -> &mut PendingTotals {
+        &mut self.pending_change(pool).totals
+    }
+
+    fn pending_change(&mut self, pool: &str) -> &mut PendingChange {
+        let index = match self.delta.pending.iter().position(|change| &*change.pool == pool) {
+            Some(index) => index,
+            None => {
+                let name = self.view.pool(pool).map_or_else(|| Arc::from(pool), |pool| Arc::clone(&pool.name));
+                self.delta.pending.push(PendingChange {
+                    pool: name,
+                    totals: PendingTotals::default(),
+                    contribution: None,
+                    decision: None,
+                });
+                self.delta.pending.len() - 1
+            }
+        };
+        &mut self.delta.pending[index]
+    }
+
+    /// Leaves a decision to a pool; a commit holds at most one.
+    fn leave(&mut self, pool: &str, decision: Decision) -> Result<(), Refused> {
+        if self.decided {
+            return Err(Refused::SecondDecision);
+        }
+        self.decided = true;
+        self.pending_change(pool).decision = Some(decision);
+        Ok(())
+    }
+
+    /// The pair of every handler's own care: whatever they did, no money came from nowhere.
+    fn sum_to_zero(&self) -> Result<(), Refused> {
+        for currency in Currency::ALL {
+            let amounts = self.postings.iter().filter(|posting| posting.currency == currency);
+            let by = Nano(amounts.map(|posting| posting.amount.0).sum());
+            if by != Nano::ZERO {
+                return Err(Refused::Unbalanced { currency, by });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The sum of two cash amounts, refused past an i64.
+fn add_cash(balance: Minor, amount: Minor) -> Result<Minor, Refused> {
+    balance.checked_add(amount).ok_or(Refused::Money(MoneyError::OutOfRange))
+}
+
+/// The sum of two pool figures, refused past an i128.
+fn add_figure(figure: Nano, amount: Nano) -> Result<Nano, Refused> {
+    figure.checked_add(amount).ok_or(Refused::Money(MoneyError::OutOfRange))
+}
+
+/// Refuses a figure that is not what the log makes it.
+fn expect_figure(expected: Nano, found: Nano) -> Result<(), Refused> {
+    if expected == found { Ok(()) } else { Err(Refused::WrongFigure { expected, found }) }
+}
+
+/// Refuses an amount that is not what the log makes it.
+fn expect_amount(expected: Minor, found: Minor) -> Result<(), Refused> {
+    if expected == found { Ok(()) } else { Err(Refused::WrongAmount { expected, found }) }
+}

@@ -1,0 +1,329 @@
+//! Events of a player's stream: accounts, collections, rounds, and the jackpot's arrival.
+
+use std::sync::Arc;
+
+use super::{Change, add_cash, expect_amount};
+use crate::account::Account;
+use crate::event::{Contribution, Event, RoundStarted, StepResolved};
+use crate::money::{Currency, Minor};
+use crate::player::{OpenRound, PlayerState, SettledRound, Step};
+use crate::pool::{Decision, Hit, PoolStatus, TakeBack};
+use crate::rate::contribution;
+use crate::refused::Refused;
+
+impl<'s> Change<'s> {
+    pub(super) fn player_event(
+        &mut self,
+        account: Account<'s>,
+        operator: &'s str,
+        event: &'s Event,
+    ) -> Result<(), Refused> {
+        let house = Account::House(operator);
+        match event {
+            Event::AccountOpened { currency } => self.open_account(*currency),
+            Event::Deposited { currency, amount } => {
+                self.check_account(*currency)?;
+                check_positive(*amount)?;
+                self.pay_player(Account::External(operator), account, *currency, *amount)
+            }
+            Event::Withdrawn { currency, amount } => {
+                self.check_account(*currency)?;
+                check_positive(*amount)?;
+                self.charge_player(account, Account::External(operator), *currency, *amount)
+            }
+            Event::CollectionChanged { game, scope, changes } => {
+                self.player()?.change_collection(game, scope, changes);
+                Ok(())
+            }
+            Event::RoundStarted(started) => self.start_round(account, house, started),
+            Event::StepResolved(step) => self.resolve_step(step),
+            Event::JackpotHit { round, pool } => self.hit(*round, pool),
+            Event::RoundSettled { round, win } => self.settle(account, house, *round, *win),
+            Event::RoundVoided { round, refund, win_taken_back, .. } => {
+                self.void(account, house, *round, *refund, *win_taken_back)
+            }
+            Event::JackpotPaid { round, pool, hit, amount, currency } => {
+                self.pay_jackpot(account, *round, pool, *hit, *amount, *currency)
+            }
+            _ => Err(Refused::WrongStream),
+        }
+    }
+
+    /// The player's copy; a player exists from the first account on.
+    fn player(&mut self) -> Result<&mut PlayerState, Refused> {
+        let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
+        if player.balances.iter().all(Option::is_none) {
+            return Err(Refused::UnknownPlayer);
+        }
+        Ok(player)
+    }
+
+    fn open_account(&mut self, currency: Currency) -> Result<(), Refused> {
+        let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
+        let slot = &mut player.balances[currency.index()];
+        if slot.is_some() {
+            return Err(Refused::AccountExists { currency });
+        }
+        *slot = Some(Minor::ZERO);
+        Ok(())
+    }
+
+    fn check_account(&self, currency: Currency) -> Result<Minor, Refused> {
+        let player = self.delta.player.as_ref().ok_or(Refused::WrongStream)?;
+        player.balance(currency).ok_or(Refused::UnknownAccount { currency })
+    }
+
+    /// Cash from an account to the player.
+    fn pay_player(
+        &mut self,
+        from: Account<'s>,
+        player: Account<'s>,
+        currency: Currency,
+        amount: Minor,
+    ) -> Result<(), Refused> {
+        let balance = add_cash(self.check_account(currency)?, amount)?;
+        self.player()?.balances[currency.index()] = Some(balance);
+        self.transfer(from, player, currency, amount.to_nano(currency));
+        Ok(())
+    }
+
+    /// Cash from the player to an account; a balance is never negative (PL-09).
+    fn charge_player(
+        &mut self,
+        player: Account<'s>,
+        to: Account<'s>,
+        currency: Currency,
+        amount: Minor,
+    ) -> Result<(), Refused> {
+        let balance = self.check_account(currency)?;
+        let left = balance.checked_sub(amount).filter(|left| *left >= Minor::ZERO);
+        let left = left.ok_or(Refused::InsufficientFunds { currency, balance, needed: amount })?;
+        self.player()?.balances[currency.index()] = Some(left);
+        self.transfer(player, to, currency, amount.to_nano(currency));
+        Ok(())
+    }
+
+    fn start_round(
+        &mut self,
+        account: Account<'s>,
+        house: Account<'s>,
+        started: &'s RoundStarted,
+    ) -> Result<(), Refused> {
+        let currency = started.currency;
+        self.check_account(currency)?;
+        check_positive(started.bet)?;
+        let (view, commit) = (self.view, self.commit);
+        let player = self.player()?;
+        if let Some(open) = player.open_round_of(&started.game) {
+            return Err(Refused::RoundOpen { round: open.started.round });
+        }
+        let expected = player.rounds_started + 1;
+        if started.round != expected {
+            return Err(Refused::WrongRound { expected, found: started.round });
+        }
+        let rate = view.rates().of(currency).ok_or(Refused::NoRate { currency })?;
+        if started.rate != rate {
+            return Err(Refused::WrongRate { currency });
+        }
+        player.rounds_started = expected;
+        player.open.push(Arc::new(OpenRound {
+            started: started.clone(),
+            opened_at: commit.position,
+            opened_ms: commit.time_ms,
+            last_position: commit.position,
+            steps: Vec::new(),
+            win: Minor::ZERO,
+        }));
+        self.charge_player(account, house, currency, started.bet)?;
+        match &started.contribution {
+            Some(contribution) => self.contribute(house, started, contribution),
+            // A pool takes the bets of the game of its name: none passes it by while it's active.
+            None => match self.view.pool(&started.game) {
+                Some(pool) if pool.status == PoolStatus::Active => {
+                    Err(Refused::ContributionMissing { pool: started.game.clone() })
+                }
+                _ => Ok(()),
+            },
+        }
+    }
+
+    /// A bet's contribution leaves the house at once and waits for the pool to take it up (BW-11).
+    fn contribute(
+        &mut self,
+        house: Account<'s>,
+        started: &RoundStarted,
+        given: &'s Contribution,
+    ) -> Result<(), Refused> {
+        let pool = self.view.pool(&given.pool);
+        let pool = pool.ok_or_else(|| Refused::UnknownPool { pool: given.pool.clone() })?;
+        if pool.status != PoolStatus::Active {
+            return Err(Refused::PoolStatus { status: pool.status.clone() });
+        }
+        let terms = &pool.terms;
+        if given.terms_version != terms.version {
+            return Err(Refused::WrongTerms { expected: terms.version, found: given.terms_version });
+        }
+        let expected = contribution(started.bet, started.currency, started.rate, terms.contribution_ppm)?;
+        if given.amount != expected {
+            return Err(Refused::ContributionWrong { expected, found: given.amount });
+        }
+        if !started.rate.coin_within(started.coin_value, terms.base_coin) {
+            return Err(Refused::CoinTooLarge);
+        }
+        self.transfer(house, Account::ContributionsDue(&given.pool), Currency::EUR, expected);
+        let change = self.pending_change(&given.pool);
+        change.totals.open_rounds += 1;
+        // Two rounds begun in one commit stand at one position: one entry.
+        let earlier = change.contribution.unwrap_or_default();
+        change.contribution = Some(super::add_figure(earlier, expected)?);
+        Ok(())
+    }
+
+    fn resolve_step(&mut self, step: &StepResolved) -> Result<(), Refused> {
+        let position = self.commit.position;
+        let round = self.player()?.open_round_mut(step.round);
+        let round = round.ok_or(Refused::NoSuchRound { round: step.round })?;
+        let taken = u32::try_from(round.steps.len()).unwrap_or(u32::MAX);
+        let expected = taken.saturating_add(1);
+        if step.step != expected {
+            return Err(Refused::WrongStep { expected, found: step.step });
+        }
+        if step.win < Minor::ZERO {
+            return Err(Refused::BadAmount { amount: step.win });
+        }
+        round.steps.push(Step { seed: step.seed, choice: step.choice.clone() });
+        round.win = step.win;
+        round.last_position = position;
+        self.stepped = Some(step.round);
+        Ok(())
+    }
+
+    fn hit(&mut self, number: u64, pool: &'s str) -> Result<(), Refused> {
+        let commit = self.commit;
+        let stepped = self.stepped == Some(number);
+        let round = self.player()?.open_round(number).ok_or(Refused::NoSuchRound { round: number })?;
+        let started = &round.started;
+        let contributed = started.contribution.as_ref().is_some_and(|given| given.pool == pool);
+        if !(stepped && contributed) {
+            return Err(Refused::HitUnfounded { round: number });
+        }
+        let hit = Hit {
+            partition: commit.partition,
+            position: commit.position,
+            time_ms: commit.time_ms,
+            stream: commit.stream.clone(),
+            round: number,
+            currency: started.currency,
+            coin_value: started.coin_value,
+            rate: started.rate,
+        };
+        self.leave(pool, Decision::Hit(hit))
+    }
+
+    fn settle(&mut self, account: Account<'s>, house: Account<'s>, number: u64, win: Minor) -> Result<(), Refused> {
+        let round = self.player()?.close_round(number).ok_or(Refused::NoSuchRound { round: number })?;
+        if round.steps.is_empty() {
+            return Err(Refused::NothingResolved { round: number });
+        }
+        expect_amount(round.win, win)?;
+        if let Some(given) = &round.started.contribution {
+            self.pending(&given.pool).open_rounds -= 1;
+        }
+        self.pay_player(house, account, round.started.currency, win)
+    }
+
+    fn void(
+        &mut self,
+        account: Account<'s>,
+        house: Account<'s>,
+        number: u64,
+        refund: Minor,
+        win_taken_back: Minor,
+    ) -> Result<(), Refused> {
+        let player = self.player()?;
+        if number == 0 || number > player.rounds_started {
+            return Err(Refused::NoSuchRound { round: number });
+        }
+        if player.is_voided(number) {
+            return Err(Refused::AlreadyVoided { round: number });
+        }
+        let open = player.close_round(number);
+        player.mark_voided(number);
+        let round = match (&open, self.recalled) {
+            (Some(open), _) => {
+                if let Some(given) = &open.started.contribution {
+                    self.pending(&given.pool).open_rounds -= 1;
+                }
+                open.as_settled()
+            }
+            (None, Some(recalled)) if recalled.round == number => recalled.clone(),
+            (None, _) => return Err(Refused::RecallNeeded { round: number }),
+        };
+        expect_amount(round.bet, refund)?;
+        self.pay_player(house, account, round.currency, refund)?;
+        // A win that the player has spent or withdrawn is the house's loss (PL-09: never negative).
+        let balance = self.check_account(round.currency)?;
+        expect_amount(round.win.min(balance), win_taken_back)?;
+        self.charge_player(account, house, round.currency, win_taken_back)?;
+        self.give_back(house, &round)
+    }
+
+    /// A voided round's contribution goes back to the house at once; the pool takes it back in its turn (BW-19).
+    fn give_back(&mut self, house: Account<'s>, round: &SettledRound) -> Result<(), Refused> {
+        let Some(given) = &round.contribution else {
+            return Ok(());
+        };
+        let pool = self.view.pool(&given.pool);
+        let pool = pool.ok_or_else(|| Refused::UnknownPool { pool: given.pool.clone() })?;
+        self.transfer(Account::ContributionsDue(&pool.name), house, Currency::EUR, given.amount);
+        let take_back = TakeBack {
+            partition: self.commit.partition,
+            position: self.commit.position,
+            contributed_at: round.opened_at,
+            amount: given.amount,
+        };
+        self.leave(&pool.name, Decision::TakeBack(take_back))
+    }
+
+    fn pay_jackpot(
+        &mut self,
+        account: Account<'s>,
+        round: u64,
+        pool: &'s str,
+        hit: u64,
+        amount: Minor,
+        currency: Currency,
+    ) -> Result<(), Refused> {
+        let key = (self.commit.partition, hit);
+        let award = self.view.unpaid(key).filter(|_| !self.delta.paid.contains(&key));
+        let award = award.filter(|award| {
+            award.stream == self.commit.stream
+                && award.round == round
+                && &*award.pool == pool
+                && award.currency == currency
+        });
+        let award = award.ok_or(Refused::NoSuchAward { hit })?;
+        expect_amount(award.amount, amount)?;
+        self.delta.paid.push(key);
+        self.transfer(Account::JackpotPayable(pool), Account::Exchange, Currency::EUR, award.paid);
+        self.pay_player(Account::Exchange, account, currency, amount)
+    }
+}
+
+impl OpenRound {
+    /// An open round as its void sees it: nothing was won yet.
+    fn as_settled(&self) -> SettledRound {
+        SettledRound {
+            round: self.started.round,
+            currency: self.started.currency,
+            bet: self.started.bet,
+            win: Minor::ZERO,
+            opened_at: self.opened_at,
+            contribution: self.started.contribution.clone(),
+        }
+    }
+}
+
+fn check_positive(amount: Minor) -> Result<(), Refused> {
+    if amount > Minor::ZERO { Ok(()) } else { Err(Refused::BadAmount { amount }) }
+}

@@ -1,0 +1,224 @@
+//! The books: the state that the whole log amounts to, and its questions.
+//!
+//! Cost: a lookup is O(log n) in players or pools; memory grows with players, open rounds, collections and what pools
+//! have not taken up yet, not with the length of the log. One value can fold several partitions, each in its own order.
+//!
+//! To change the books see [`Stage`](crate::Stage); a replay uses [`Books::apply`].
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::account::{Account, OperatorTotals, PerCurrency, add};
+use crate::money::{Currency, Minor, Nano};
+use crate::player::PlayerState;
+use crate::pool::{Decision, Hit, Pending, PoolState, UnpaidAward};
+use crate::rate::FxRate;
+use crate::stream::StreamId;
+
+/// Where a stream stands: what the next commit of it must build on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Head {
+    /// The partition that the stream lives in; meaningless at version 0.
+    pub partition: u32,
+    /// The stream's version; 0 before its first commit.
+    pub version: u64,
+    /// Position of its last commit; 0 before its first.
+    pub position: u64,
+}
+
+/// Where a partition stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct End {
+    /// Position of the last commit; 0 when empty.
+    pub position: u64,
+    /// Time of the last commit, Unix ms; the next is at or after it.
+    pub time_ms: i64,
+}
+
+impl End {
+    const EMPTY: Self = Self { position: 0, time_ms: i64::MIN };
+}
+
+/// Rates and where their stream stands.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(crate) struct Rates {
+    pub head: Head,
+    pub current: [Option<FxRate>; Currency::COUNT],
+}
+
+impl Rates {
+    /// EUR for one unit of a currency; of EUR always 1.
+    pub fn of(&self, currency: Currency) -> Option<FxRate> {
+        if currency == Currency::EUR { Some(FxRate::ONE) } else { self.current[currency.index()] }
+    }
+}
+
+/// One tenant: its players, and the totals of its accounts.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Operator {
+    pub totals: OperatorTotals,
+    pub players: BTreeMap<String, PlayerState>,
+}
+
+/// Names an award to be paid: partition and position of its hit.
+pub(crate) type AwardKey = (u32, u64);
+
+/// The whole state (see the [module](self)).
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Books {
+    pub(crate) ends: BTreeMap<u32, End>,
+    pub(crate) operators: BTreeMap<String, Operator>,
+    pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
+    pub(crate) pending: BTreeMap<Arc<str>, Pending>,
+    pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
+    pub(crate) rates: Rates,
+    pub(crate) system: Head,
+    pub(crate) exchange: PerCurrency,
+    pub(crate) transfer: Nano,
+}
+
+impl Books {
+    /// The books of an empty log.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where a partition stands.
+    #[must_use]
+    pub fn end(&self, partition: u32) -> End {
+        self.ends.get(&partition).copied().unwrap_or(End::EMPTY)
+    }
+
+    /// Where a stream stands.
+    #[must_use]
+    pub fn head(&self, stream: &StreamId) -> Head {
+        match stream {
+            StreamId::Player { .. } => self.player(stream).map(|player| player.head),
+            StreamId::Pool(pool) => self.pool(pool).map(|pool| pool.head),
+            StreamId::Rates => Some(self.rates.head),
+            StreamId::System => Some(self.system),
+        }
+        .unwrap_or_default()
+    }
+
+    /// A player, by stream.
+    #[must_use]
+    pub fn player(&self, stream: &StreamId) -> Option<&PlayerState> {
+        match stream {
+            StreamId::Player { operator, player } => self.operators.get(operator)?.players.get(player),
+            _ => None,
+        }
+    }
+
+    /// Every player, in order of operator and player: both names and the state.
+    pub fn players(&self) -> impl Iterator<Item = (&str, &str, &PlayerState)> {
+        self.operators.iter().flat_map(|(name, operator)| {
+            let players = operator.players.iter();
+            players.map(move |(player, state)| (name.as_str(), player.as_str(), state))
+        })
+    }
+
+    /// A pool.
+    #[must_use]
+    pub fn pool(&self, pool: &str) -> Option<&PoolState> {
+        self.pools.get(pool)
+    }
+
+    /// Every pool, by name.
+    pub fn pools(&self) -> impl Iterator<Item = &PoolState> {
+        self.pools.values()
+    }
+
+    /// EUR for one unit of a currency at the end of the log; of EUR always 1.
+    #[must_use]
+    pub fn rate(&self, currency: Currency) -> Option<FxRate> {
+        self.rates.of(currency)
+    }
+
+    /// What a pool's stream must decide, in log order of each partition.
+    pub fn pending_decisions(&self, pool: &str) -> impl Iterator<Item = &Decision> {
+        self.pending.get(pool).into_iter().flat_map(|pending| pending.decisions.values().flatten())
+    }
+
+    /// The hits among [`Books::pending_decisions`].
+    pub fn pending_hits(&self, pool: &str) -> impl Iterator<Item = &Hit> {
+        self.pending_decisions(pool).filter_map(|decision| match decision {
+            Decision::Hit(hit) => Some(hit),
+            Decision::TakeBack(_) => None,
+        })
+    }
+
+    /// Sum of a partition's contributions that the pool has not taken up yet, up to a position.
+    #[must_use]
+    pub fn pending_contributions(&self, pool: &str, partition: u32, to: u64) -> Nano {
+        let from = self.pool(pool).map_or(0, |pool| pool.pooled_to(partition)) + 1;
+        let pending = self.pending.get(pool);
+        Nano(pending.map_or(0, |p| p.contributions(partition, from, to).map(|amount| amount.0).sum()))
+    }
+
+    /// Awards that have not reached their players: partition and position of the hit, and what is owed.
+    pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
+        self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
+    }
+
+    /// What an account holds in a currency.
+    #[must_use]
+    pub fn holding(&self, account: Account<'_>, currency: Currency) -> Nano {
+        let at = currency.index();
+        let operator = |name: &str| self.operators.get(name).map(|operator| operator.totals).unwrap_or_default();
+        let eur = |figure: Option<Nano>| match currency {
+            Currency::EUR => figure.unwrap_or_default(),
+            _ => Nano::ZERO,
+        };
+        let waiting = |name: &str| self.pending.get(name).map(|pending| pending.totals);
+        match account {
+            Account::Player { operator, player } => {
+                let player = self.operators.get(operator).and_then(|operator| operator.players.get(player));
+                player.and_then(|player| player.balance(currency)).unwrap_or(Minor::ZERO).to_nano(currency)
+            }
+            Account::External(name) => operator(name).external[at],
+            Account::House(name) => operator(name).house[at],
+            Account::ContributionsDue(name) => eur(waiting(name).map(|totals| totals.due)),
+            Account::JackpotPayable(name) => eur(waiting(name).map(|totals| totals.payable)),
+            Account::Increments(name) => eur(self.pool(name).map(|pool| pool.increments)),
+            Account::Reserve(name) => eur(self.pool(name).map(|pool| pool.reserve)),
+            Account::SeedFunding(name) => eur(self.pool(name).map(|pool| -pool.house_funding)),
+            Account::Exchange => self.exchange[at],
+            Account::Transfer => eur(Some(self.transfer)),
+        }
+    }
+
+    /// The sum of all players' balances at an operator.
+    #[must_use]
+    pub fn players_total(&self, operator: &str, currency: Currency) -> Nano {
+        let operator = self.operators.get(operator);
+        operator.map_or(Nano::ZERO, |operator| operator.totals.players[currency.index()])
+    }
+
+    /// Names of the operators that have players.
+    pub fn operators(&self) -> impl Iterator<Item = &str> {
+        self.operators.keys().map(String::as_str)
+    }
+
+    /// The trial balance: the sum over all accounts, per currency in index order. Zero at every position (PL-09).
+    /// Costs O(operators + pools).
+    #[must_use]
+    pub fn trial_balance(&self) -> [Nano; Currency::COUNT] {
+        let mut sums = self.exchange;
+        for Operator { totals, .. } in self.operators.values() {
+            add(&mut sums, &totals.players);
+            add(&mut sums, &totals.external);
+            add(&mut sums, &totals.house);
+        }
+        let eur = &mut sums[Currency::EUR.index()].0;
+        *eur += self.transfer.0;
+        for pending in self.pending.values() {
+            *eur += pending.totals.due.0 + pending.totals.payable.0;
+        }
+        for pool in self.pools.values() {
+            *eur += pool.increments.0 + pool.reserve.0 - pool.house_funding.0;
+        }
+        sums
+    }
+}

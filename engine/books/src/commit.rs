@@ -1,0 +1,27 @@
+//! The commit: all events of one decision on one stream, one record of the log.
+
+use crate::event::Event;
+use crate::stream::StreamId;
+
+/// One record of a partition's log. Applied whole or not at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// The log that it stands in.
+    pub partition: u32,
+    /// Its place there: 1, 2, 3, without a gap.
+    pub position: u64,
+    /// What it is about.
+    pub stream: StreamId,
+    /// The stream's version after it: 1, 2, 3, without a gap.
+    pub version: u64,
+    /// Position of the stream's commit before it; 0 for the first. Walking it back reads a stream's history.
+    pub previous: u64,
+    /// The caller's request id: one effect for ever (PL-11). Of deposits and withdrawals it is the transaction id.
+    pub request_id: String,
+    /// A digest of the request's content, to tell a repetition from a reuse of the id (PL-11).
+    pub fingerprint: [u8; 16],
+    /// Unix time in milliseconds, never decreasing along a partition.
+    pub time_ms: i64,
+    /// What happened, in order; at least one.
+    pub events: Vec<Event>,
+}

@@ -1,0 +1,51 @@
+//! Decimal strings for exact integers: the one parser and the one formatter behind every money format of this crate.
+//!
+//! A value is an integer of `10^-places`; nothing is ever rounded on the way in or out.
+
+/// Parses `-?digits[.digits]` into an integer of `10^-places`. `None` for anything else, for more decimals than
+/// `places`, and for what does not fit.
+pub(crate) fn parse(text: &str, places: u32) -> Option<i128> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text),
+    };
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, "0"));
+    let all_digits = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+    let decimals = u32::try_from(part.len()).ok()?;
+    if !all_digits(whole) || !all_digits(part) || (decimals > places && part != "0") {
+        return None;
+    }
+    let mut value: i128 = whole.parse().ok()?;
+    for place in 0..places {
+        let digit = part.as_bytes().get(place as usize).map_or(0, |b| b - b'0');
+        value = value.checked_mul(10)?.checked_add(i128::from(digit))?;
+    }
+    Some(if negative { -value } else { value })
+}
+
+/// Formats an integer of `10^-places`, trailing zeros trimmed down to `keep` decimals.
+pub(crate) fn format(value: i128, places: u32, keep: usize) -> String {
+    let sign = if value < 0 { "-" } else { "" };
+    let width = places as usize;
+    let digits = format!("{:0>1$}", value.unsigned_abs(), width + 1);
+    let (whole, part) = digits.split_at(digits.len() - width);
+    let trimmed = part.trim_end_matches('0');
+    let part = &part[..trimmed.len().max(keep.min(width))];
+    if part.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{part}") }
+}
+
+/// `numerator / denominator` rounded half to even. `None` when the denominator is not positive or on overflow.
+pub(crate) fn divide_half_even(numerator: i128, denominator: i128) -> Option<i128> {
+    if denominator <= 0 {
+        return None;
+    }
+    let quotient = numerator.div_euclid(denominator);
+    let remainder = numerator.rem_euclid(denominator);
+    // remainder < denominator, so `denominator - remainder` cannot overflow where `2 * remainder` might.
+    let up = match remainder.cmp(&(denominator - remainder)) {
+        core::cmp::Ordering::Less => false,
+        core::cmp::Ordering::Greater => true,
+        core::cmp::Ordering::Equal => quotient % 2 != 0,
+    };
+    quotient.checked_add(i128::from(up))
+}

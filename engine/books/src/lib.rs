@@ -1,0 +1,41 @@
+//! The books: what can happen (events), and what follows from it (pure folds).
+//!
+//! A [`Commit`] is one record of the log. Folding commits in log order gives the state of everything, [`Books`]: accounts
+//! and their balances, rounds, collections, jackpot pools, exchange rates. The fold is also the judge: a commit that
+//! breaks an invariant is [`Refused`] and changes nothing, whoever wrote it.
+//!
+//! Promises: no I/O, no clock, no randomness, no floating point; the same commits give the same state everywhere.
+//! Money is exact ([`Minor`], [`Nano`]) and every movement is a set of postings that sum to zero ([`Posting`]).
+
+mod account;
+mod apply;
+mod autospin;
+mod books;
+mod commit;
+mod decimal;
+mod event;
+mod money;
+mod player;
+mod pool;
+mod price;
+mod rate;
+mod refused;
+mod session;
+mod stage;
+mod steward;
+mod stream;
+
+pub use account::{Account, Posting};
+pub use autospin::{Autospin, AutospinLimits, AutospinStop, FinishedRound};
+pub use books::{Books, End, Head};
+pub use commit::Commit;
+pub use event::{Award, CollisionShare, Contribution, Event, PoolTerms, RoundStarted, StepResolved};
+pub use money::{CoinValue, Currency, Minor, MoneyError, Nano, cash};
+pub use player::{Collection, OpenRound, PlayerState, SettledRound, Step};
+pub use pool::{Decision, Hit, PoolState, PoolStatus, TakeBack, UnpaidAward};
+pub use price::{TakenBack, figure, price, take_back};
+pub use rate::{FxRate, contribution};
+pub use refused::Refused;
+pub use session::{SessionId, SessionLimits, SessionOf, SessionRefused, Sessions};
+pub use stage::Stage;
+pub use stream::{NotAStream, StreamId, is_id};

@@ -1,0 +1,189 @@
+//! A player's state: accounts, open rounds, collections.
+//!
+//! Cloning is cheap (what is large is shared until it changes), because staging works on a copy. The size grows with
+//! accounts, open rounds, collections and voids; settled rounds leave nothing behind.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::books::Head;
+use crate::commit::Commit;
+use crate::event::{Contribution, Event, RoundStarted};
+use crate::money::{Currency, Minor};
+
+/// Keys and values of one collection: of a game and a bet level.
+pub type Collection = BTreeMap<String, i64>;
+
+/// Game, then scope, then collection.
+type Collections = BTreeMap<String, BTreeMap<String, Collection>>;
+
+/// What the log says about one player.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct PlayerState {
+    /// Version and last commit of the player's stream.
+    pub head: Head,
+    /// Rounds begun so far, all games together; the next round has the number after it.
+    pub rounds_started: u64,
+    pub(crate) balances: [Option<Minor>; Currency::COUNT],
+    pub(crate) open: Vec<Arc<OpenRound>>,
+    collections: Option<Arc<Collections>>,
+    voided: Option<Arc<BTreeSet<u64>>>,
+}
+
+impl PlayerState {
+    /// The balance of the account in a currency; none without an account.
+    #[must_use]
+    pub fn balance(&self, currency: Currency) -> Option<Minor> {
+        self.balances[currency.index()]
+    }
+
+    /// Every account, in currency order.
+    pub fn balances(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
+        Currency::ALL.into_iter().filter_map(|currency| Some((currency, self.balance(currency)?)))
+    }
+
+    /// The open rounds, oldest first (PL-20).
+    pub fn open_rounds(&self) -> impl Iterator<Item = &OpenRound> {
+        self.open.iter().map(AsRef::as_ref)
+    }
+
+    /// The open round of a number.
+    #[must_use]
+    pub fn open_round(&self, number: u64) -> Option<&OpenRound> {
+        self.open_rounds().find(|round| round.started.round == number)
+    }
+
+    /// The open round of a game; there is at most one (PL-20).
+    #[must_use]
+    pub fn open_round_of(&self, game: &str) -> Option<&OpenRound> {
+        self.open_rounds().find(|round| round.started.game == game)
+    }
+
+    /// A collection; none when it is empty.
+    #[must_use]
+    pub fn collection(&self, game: &str, scope: &str) -> Option<&Collection> {
+        self.collections.as_deref()?.get(game)?.get(scope)
+    }
+
+    /// Every collection that is not empty: game, scope, contents.
+    pub fn collections(&self) -> impl Iterator<Item = (&str, &str, &Collection)> {
+        self.collections.iter().flat_map(|games| games.iter()).flat_map(|(game, scopes)| {
+            scopes.iter().map(move |(scope, collection)| (game.as_str(), scope.as_str(), collection))
+        })
+    }
+
+    /// Whether a round was voided.
+    #[must_use]
+    pub fn is_voided(&self, round: u64) -> bool {
+        self.voided.as_ref().is_some_and(|rounds| rounds.contains(&round))
+    }
+
+    pub(crate) fn change_collection(&mut self, game: &str, scope: &str, changes: &[(String, i64)]) {
+        let games = Arc::make_mut(self.collections.get_or_insert_default());
+        let scopes = games.entry(game.to_owned()).or_default();
+        let collection = scopes.entry(scope.to_owned()).or_default();
+        for (key, value) in changes {
+            if *value == 0 {
+                collection.remove(key);
+            } else {
+                collection.insert(key.clone(), *value);
+            }
+        }
+        // Empty levels go, so that equal contents are equal states.
+        if collection.is_empty() {
+            scopes.remove(scope);
+        }
+        if scopes.is_empty() {
+            games.remove(game);
+        }
+        if games.is_empty() {
+            self.collections = None;
+        }
+    }
+
+    pub(crate) fn open_round_mut(&mut self, number: u64) -> Option<&mut OpenRound> {
+        self.open.iter_mut().find(|round| round.started.round == number).map(Arc::make_mut)
+    }
+
+    pub(crate) fn close_round(&mut self, number: u64) -> Option<Arc<OpenRound>> {
+        let index = self.open.iter().position(|round| round.started.round == number)?;
+        Some(self.open.remove(index))
+    }
+
+    pub(crate) fn mark_voided(&mut self, round: u64) {
+        Arc::make_mut(self.voided.get_or_insert_default()).insert(round);
+    }
+}
+
+/// A round between its bet and its settlement, with all that resolving it further needs (PL-02).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OpenRound {
+    /// The bet and its terms.
+    pub started: RoundStarted,
+    /// Position of the bet.
+    pub opened_at: u64,
+    /// Time of the bet, Unix ms (PL-03 counts from it).
+    pub opened_ms: i64,
+    /// Position of the round's last event.
+    pub last_position: u64,
+    /// The steps so far.
+    pub steps: Vec<Step>,
+    /// The win as of the last step.
+    pub win: Minor,
+}
+
+/// What a step was resolved from: enough to resolve it again (PL-06).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The seed.
+    pub seed: [u8; 32],
+    /// The choice.
+    pub choice: Vec<u8>,
+}
+
+/// What a void of a settled round needs to know of it (PL-04). The books forget settled rounds, the log does not:
+/// [`SettledRound::recall`] reads one back from the player's commits.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettledRound {
+    /// The player's round.
+    pub round: u64,
+    /// Of bet and win.
+    pub currency: Currency,
+    /// The bet.
+    pub bet: Minor,
+    /// The settled win, jackpot excluded.
+    pub win: Minor,
+    /// Position of the bet.
+    pub opened_at: u64,
+    /// What the bet added to a pool.
+    pub contribution: Option<Contribution>,
+}
+
+impl SettledRound {
+    /// Finds a round in commits of its player's stream, in log order. `None` unless both its start and its settlement
+    /// are among them. Found from the end of the stream by following [`Commit::previous`].
+    pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
+        let mut found: Option<Self> = None;
+        for commit in commits {
+            for event in &commit.events {
+                match event {
+                    Event::RoundStarted(started) if started.round == round => {
+                        found = Some(Self {
+                            round,
+                            currency: started.currency,
+                            bet: started.bet,
+                            win: Minor::ZERO,
+                            opened_at: commit.position,
+                            contribution: started.contribution.clone(),
+                        });
+                    }
+                    Event::RoundSettled { round: settled, win } if *settled == round => {
+                        return found.map(|facts| Self { win: *win, ..facts });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,152 @@
+//! Why a commit was refused. A refused commit has changed nothing.
+//!
+//! A commit with several faults is refused for the first of them: its place in the log and in its stream (in the order of
+//! the first variants), then its events in order. A bet is checked for its account and amount, for an open round and the
+//! round's number, for the rate, for the money, for the contribution.
+
+use crate::event::Award;
+use crate::money::{Currency, Minor, MoneyError, Nano};
+use crate::pool::PoolStatus;
+
+/// The invariant that a commit breaks.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields say in the message what they are")]
+pub enum Refused {
+    /// The position does not follow the partition's last.
+    #[error("position {found} where {expected} comes next")]
+    WrongPosition { expected: u64, found: u64 },
+    /// The stream's expected version is stale: somebody else was faster (VERSION_CONFLICT).
+    #[error("version {found} of the stream where {expected} comes next")]
+    WrongVersion { expected: u64, found: u64 },
+    /// The stream lives in another partition.
+    #[error("stream of partition {expected} in partition {found}")]
+    WrongPartition { expected: u32, found: u32 },
+    /// The link to the stream's commit before is wrong.
+    #[error("previous commit given as {found}, is {expected}")]
+    WrongPrevious { expected: u64, found: u64 },
+    /// The time lies before the partition's last commit.
+    #[error("time {found} before {latest}")]
+    TimeRanBack { latest: i64, found: i64 },
+    /// A commit without events says nothing.
+    #[error("commit without events")]
+    Empty,
+    /// A stream name that is not well formed.
+    #[error("stream name is not well formed")]
+    BadStream,
+    /// An event that does not belong on this stream.
+    #[error("event does not belong on this stream")]
+    WrongStream,
+
+    /// No account in this currency.
+    #[error("no {currency} account")]
+    UnknownAccount { currency: Currency },
+    /// The account is there already.
+    #[error("{currency} account exists")]
+    AccountExists { currency: Currency },
+    /// A player's events come after an account was opened.
+    #[error("unknown player")]
+    UnknownPlayer,
+    /// An amount that must be above zero, or a win below zero.
+    #[error("amount {amount} not allowed")]
+    BadAmount { amount: Minor },
+    /// Not enough money (BW-29, PL-10).
+    #[error("balance {balance}, {needed} needed")]
+    InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
+
+    /// The game's last round of this player is still open (PL-20).
+    #[error("round {round} of the game is open")]
+    RoundOpen { round: u64 },
+    /// Round numbers are dense.
+    #[error("round {found} where {expected} comes next")]
+    WrongRound { expected: u64, found: u64 },
+    /// No open round of this number.
+    #[error("no open round {round}")]
+    NoSuchRound { round: u64 },
+    /// The round is void already.
+    #[error("round {round} is void already")]
+    AlreadyVoided { round: u64 },
+    /// A void of a round that is not open needs what the log says about it.
+    #[error("round {round} is not open: its settlement must be recalled from the log")]
+    RecallNeeded { round: u64 },
+    /// Step numbers are dense within the round.
+    #[error("step {found} where {expected} comes next")]
+    WrongStep { expected: u32, found: u32 },
+    /// The round has no step yet.
+    #[error("round {round} has no step")]
+    NothingResolved { round: u64 },
+    /// A win, refund or payment that is not what the log makes it.
+    #[error("amount {found} where the log makes it {expected}")]
+    WrongAmount { expected: Minor, found: Minor },
+    /// No rate of this currency yet.
+    #[error("no rate of {currency}")]
+    NoRate { currency: Currency },
+    /// Not the rate at this place in the log.
+    #[error("rate of {currency} is not the current one")]
+    WrongRate { currency: Currency },
+
+    /// No such pool.
+    #[error("unknown pool {pool}")]
+    UnknownPool { pool: String },
+    /// The pool was opened before.
+    #[error("pool exists")]
+    PoolExists,
+    /// The pool is not in the status that the event needs.
+    #[error("pool is {status:?}")]
+    PoolStatus { status: PoolStatus },
+    /// The bet was computed by other terms of the pool than the current.
+    #[error("terms {found} of the pool where {expected} are current")]
+    WrongTerms { expected: u32, found: u32 },
+    /// Terms that no pool can have, or that change the base coin.
+    #[error("pool terms not allowed: {reason}")]
+    BadTerms { reason: &'static str },
+    /// The contribution is not the bet's.
+    #[error("contribution {found} where the bet makes it {expected}")]
+    ContributionWrong { expected: Nano, found: Nano },
+    /// A bet of a game whose pool is active adds nothing to it.
+    #[error("the bet adds nothing to the active pool {pool}")]
+    ContributionMissing { pool: String },
+    /// The coin is worth more than the pool's base coin.
+    #[error("coin worth more than the pool's base coin")]
+    CoinTooLarge,
+    /// A hit without its step in the same commit, or in a round that did not contribute to the pool.
+    #[error("hit of round {round} without a step or a contribution to the pool")]
+    HitUnfounded { round: u64 },
+    /// A commit holds at most one hit or void of a pool.
+    #[error("a commit holds at most one hit or void of a pool")]
+    SecondDecision,
+
+    /// The stretch does not start after the last one, or ends before it starts.
+    #[error("stretch starts at {found} where {expected} comes next")]
+    WrongStretch { expected: u64, found: u64 },
+    /// The stretch reaches past what is durable.
+    #[error("stretch to {to} past the durable end {end}")]
+    NotDurable { to: u64, end: u64 },
+    /// A hit or void before the end of the stretch must be decided first.
+    #[error("position {position} must be decided first")]
+    DecisionWaits { position: u64 },
+    /// There is no such hit or void to decide next.
+    #[error("nothing to decide at position {position}")]
+    NothingToDecide { position: u64 },
+    /// A pool figure that is not what the log makes it.
+    #[error("pool figure {found} where the log makes it {expected}")]
+    WrongFigure { expected: Nano, found: Nano },
+    /// The award is not the hit's price.
+    #[error("award is not the price of the hit")]
+    AwardWrong { expected: Box<Award>, found: Box<Award> },
+    /// No award of this hit waits to be paid: unknown, another player's, or paid before.
+    #[error("no unpaid award of the hit at {hit}")]
+    NoSuchAward { hit: u64 },
+    /// A pool with open rounds, contributions or decisions outstanding cannot be retired.
+    #[error("pool has rounds, contributions or decisions outstanding")]
+    PoolOutstanding,
+    /// No such transfer, or it arrived before.
+    #[error("no transfer from {pool}")]
+    NoSuchTransfer { pool: String },
+
+    /// A figure that does not fit.
+    #[error(transparent)]
+    Money(#[from] MoneyError),
+    /// The commit's postings do not sum to zero. A fault of the books themselves.
+    #[error("postings in {currency} are off by {by}")]
+    Unbalanced { currency: Currency, by: Nano },
+}

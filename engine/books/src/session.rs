@@ -1,0 +1,245 @@
+//! Sessions: who is at which game, and for how long (BW-26, BW-27, PL-16).
+//!
+//! A session binds a player, a currency and a game for its whole life. It ends when it's closed, when nothing is done in
+//! it for too long, or when its connection drops; after a drop nobody can open the same game for the player for a while.
+//! A session is no money and not in the log: what was played is kept there, and the next session continues it.
+//!
+//! Promises: time is an argument; at most one live session a player and game; never more entries than allowed, as what
+//! has passed is dropped by every call. Cost: a few tree operations a call.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::money::Currency;
+use crate::stream::StreamId;
+
+/// How long sessions last, and how many there can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SessionLimits {
+    /// Milliseconds without an action after which a session expires (BW-26).
+    pub idle_ms_max: i64,
+    /// Milliseconds after a dropped connection in which no session is opened again (BW-27).
+    pub hold_ms: i64,
+    /// Sessions and holds at one time.
+    pub count_max: usize,
+}
+
+impl Default for SessionLimits {
+    fn default() -> Self {
+        Self { idle_ms_max: 30 * 60_000, hold_ms: 30_000, count_max: 100_000 }
+    }
+}
+
+/// Names a session. Whoever knows it can use the session, so it must be drawn from a cryptographic generator.
+pub type SessionId = u128;
+
+/// What a session binds, unchangeable (PL-16). Jurisdiction and mode will join it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionOf {
+    /// The player, and with it the operator.
+    pub stream: StreamId,
+    /// The currency of the account.
+    pub currency: Currency,
+    /// The game.
+    pub game: String,
+}
+
+/// Why a session is not given or not accepted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum SessionRefused {
+    /// The player has a live session of the game, or the session has a keeper.
+    #[error("the session is in use")]
+    InUse,
+    /// The connection dropped a short while ago (BW-27).
+    #[error("the connection was dropped; a session can be opened again in {left_ms} ms")]
+    Held {
+        /// Milliseconds until it's possible.
+        left_ms: i64,
+    },
+    /// It has expired, was closed or dropped, or never was: who asks about another's session learns nothing else.
+    #[error("the session is over")]
+    Expired,
+    /// It's the player's, but of another game or currency.
+    #[error("the session is bound to another game or currency")]
+    Mismatch,
+    /// The request that opened the live session named another currency.
+    #[error("the request id was used for a different session")]
+    RequestIdReused,
+    /// There is no room for one more.
+    #[error("there are too many sessions")]
+    Full,
+}
+
+/// The sessions. `K` is what a kept session holds of its connection; it's dropped when the session ends, which is how
+/// the connection learns of it.
+#[derive(Debug)]
+pub struct Sessions<K> {
+    limits: SessionLimits,
+    entries: BTreeMap<SessionId, Entry<K>>,
+    /// The entry of a player and game.
+    by_place: BTreeMap<(StreamId, String), SessionId>,
+    /// When each entry passes, the next first.
+    deadlines: BTreeSet<(i64, SessionId)>,
+}
+
+#[derive(Debug)]
+struct Entry<K> {
+    of: SessionOf,
+    request_id: String,
+    /// When a live session expires or a hold ends.
+    deadline_ms: i64,
+    state: State<K>,
+}
+
+#[derive(Debug)]
+enum State<K> {
+    /// With its keeper, where its connection is kept.
+    Live(Option<K>),
+    /// Over by a dropped connection.
+    Held,
+}
+
+impl<K> Sessions<K> {
+    /// No sessions.
+    #[must_use]
+    pub fn new(limits: SessionLimits) -> Self {
+        Self { limits, entries: BTreeMap::new(), by_place: BTreeMap::new(), deadlines: BTreeSet::new() }
+    }
+
+    /// Opens a session under a fresh id. The request that opened a live session gets its id again.
+    ///
+    /// # Errors
+    /// [`SessionRefused::InUse`], [`SessionRefused::Held`], [`SessionRefused::RequestIdReused`] or
+    /// [`SessionRefused::Full`].
+    pub fn open(
+        &mut self,
+        of: SessionOf,
+        request_id: &str,
+        fresh: SessionId,
+        now_ms: i64,
+    ) -> Result<SessionId, SessionRefused> {
+        self.expire(now_ms);
+        let place = (of.stream.clone(), of.game.clone());
+        if let Some((id, entry)) = self.by_place.get(&place).and_then(|id| Some((*id, self.entries.get(id)?))) {
+            return match entry.state {
+                State::Held => Err(SessionRefused::Held { left_ms: entry.deadline_ms.saturating_sub(now_ms) }),
+                State::Live(_) if entry.request_id != request_id => Err(SessionRefused::InUse),
+                State::Live(_) if entry.of != of => Err(SessionRefused::RequestIdReused),
+                State::Live(_) => Ok(id),
+            };
+        }
+        if self.entries.len() >= self.limits.count_max {
+            return Err(SessionRefused::Full);
+        }
+        let deadline_ms = now_ms.saturating_add(self.limits.idle_ms_max);
+        let entry = Entry { of, request_id: request_id.to_owned(), deadline_ms, state: State::Live(None) };
+        self.entries.insert(fresh, entry);
+        self.by_place.insert(place, fresh);
+        self.deadlines.insert((deadline_ms, fresh));
+        Ok(fresh)
+    }
+
+    /// An action in a session: it must be live and, as far as `game` is known, bound to it; it's idle from now on.
+    ///
+    /// # Errors
+    /// [`SessionRefused::Expired`], also for another player's session, or [`SessionRefused::Mismatch`].
+    pub fn act(
+        &mut self,
+        id: SessionId,
+        stream: &StreamId,
+        game: Option<(&str, Currency)>,
+        now_ms: i64,
+    ) -> Result<(), SessionRefused> {
+        self.expire(now_ms);
+        let entry = self.live(id)?;
+        if entry.of.stream != *stream {
+            return Err(SessionRefused::Expired);
+        }
+        if game.is_some_and(|(game, currency)| entry.of.game != game || entry.of.currency != currency) {
+            return Err(SessionRefused::Mismatch);
+        }
+        self.move_deadline(id, now_ms.saturating_add(self.limits.idle_ms_max));
+        Ok(())
+    }
+
+    /// Ties a live session to a connection. It's no action.
+    ///
+    /// # Errors
+    /// [`SessionRefused::Expired`], or [`SessionRefused::InUse`] while another connection keeps it.
+    pub fn keep(&mut self, id: SessionId, keeper: K, now_ms: i64) -> Result<(), SessionRefused> {
+        self.expire(now_ms);
+        match &mut self.live(id)?.state {
+            State::Live(kept @ None) => {
+                *kept = Some(keeper);
+                Ok(())
+            }
+            _ => Err(SessionRefused::InUse),
+        }
+    }
+
+    /// The connection of a kept session dropped: the session is over, and the game is held for the player (BW-27).
+    /// Without effect on one that is over already.
+    pub fn drop_connection(&mut self, id: SessionId, now_ms: i64) {
+        self.expire(now_ms);
+        if let Ok(entry) = self.live(id) {
+            entry.state = State::Held;
+            self.move_deadline(id, now_ms.saturating_add(self.limits.hold_ms));
+        }
+    }
+
+    /// Closes a session and gives back its keeper. Without effect on one that is over: a hold goes on.
+    pub fn close(&mut self, id: SessionId, now_ms: i64) -> Option<K> {
+        self.expire(now_ms);
+        self.live(id).ok()?;
+        match self.remove(id)?.state {
+            State::Live(keeper) => keeper,
+            State::Held => None,
+        }
+    }
+
+    /// Milliseconds that a live session has left without an action; `None` when it's over.
+    pub fn left_ms(&mut self, id: SessionId, now_ms: i64) -> Option<i64> {
+        self.expire(now_ms);
+        self.live(id).ok().map(|entry| entry.deadline_ms.saturating_sub(now_ms))
+    }
+
+    /// Live sessions and holds.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Drops what has passed.
+    fn expire(&mut self, now_ms: i64) {
+        while let Some((deadline_ms, id)) = self.deadlines.first().copied()
+            && deadline_ms <= now_ms
+        {
+            self.remove(id);
+        }
+    }
+
+    fn live(&mut self, id: SessionId) -> Result<&mut Entry<K>, SessionRefused> {
+        let entry = self.entries.get_mut(&id).ok_or(SessionRefused::Expired)?;
+        if matches!(entry.state, State::Live(_)) { Ok(entry) } else { Err(SessionRefused::Expired) }
+    }
+
+    fn move_deadline(&mut self, id: SessionId, deadline_ms: i64) {
+        if let Some(entry) = self.entries.get_mut(&id) {
+            self.deadlines.remove(&(entry.deadline_ms, id));
+            self.deadlines.insert((deadline_ms, id));
+            entry.deadline_ms = deadline_ms;
+        }
+    }
+
+    fn remove(&mut self, id: SessionId) -> Option<Entry<K>> {
+        let entry = self.entries.remove(&id)?;
+        self.deadlines.remove(&(entry.deadline_ms, id));
+        self.by_place.remove(&(entry.of.stream.clone(), entry.of.game.clone()));
+        Some(entry)
+    }
+}

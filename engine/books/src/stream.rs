@@ -1,0 +1,88 @@
+//! Streams: what a commit belongs to, and the names of things.
+
+use core::fmt;
+use core::str::FromStr;
+
+/// The subject of a commit. Commits of one stream carry dense versions, so that whoever decides on a state appends only
+/// if that state is still the current one.
+///
+/// Written `player/acme/alice`, `pool/bewitched`, `rates`, `system`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum StreamId {
+    /// A player at an operator: accounts, collections, rounds.
+    Player {
+        /// The tenant.
+        operator: String,
+        /// The player, unique at the operator.
+        player: String,
+    },
+    /// A jackpot pool.
+    Pool(String),
+    /// The exchange rates.
+    Rates,
+    /// The service itself.
+    System,
+}
+
+/// A text that names no stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not a stream: expected player/<operator>/<player>, pool/<pool>, rates or system, each id 1 to 64 of A-Z a-z 0-9 . _ ~ -"
+)]
+pub struct NotAStream;
+
+impl StreamId {
+    /// The stream of a player.
+    pub fn player(operator: impl Into<String>, player: impl Into<String>) -> Self {
+        Self::Player { operator: operator.into(), player: player.into() }
+    }
+
+    /// The stream of a pool.
+    pub fn pool(pool: impl Into<String>) -> Self {
+        Self::Pool(pool.into())
+    }
+
+    /// Whether every id in it is well formed, see [`is_id`].
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        match self {
+            Self::Player { operator, player } => is_id(operator) && is_id(player),
+            Self::Pool(pool) => is_id(pool),
+            Self::Rates | Self::System => true,
+        }
+    }
+}
+
+/// Whether a name is 1 to 64 characters of `[A-Za-z0-9._~-]`.
+#[must_use]
+pub fn is_id(name: &str) -> bool {
+    (1..=64).contains(&name.len())
+        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'~' | b'-'))
+}
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Player { operator, player } => write!(f, "player/{operator}/{player}"),
+            Self::Pool(pool) => write!(f, "pool/{pool}"),
+            Self::Rates => f.write_str("rates"),
+            Self::System => f.write_str("system"),
+        }
+    }
+}
+
+impl FromStr for StreamId {
+    type Err = NotAStream;
+
+    fn from_str(text: &str) -> Result<Self, NotAStream> {
+        let mut parts = text.split('/');
+        let stream = match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some("player"), Some(operator), Some(player), None) => Self::player(operator, player),
+            (Some("pool"), Some(pool), None, None) => Self::pool(pool),
+            (Some("rates"), None, None, None) => Self::Rates,
+            (Some("system"), None, None, None) => Self::System,
+            _ => return Err(NotAStream),
+        };
+        if stream.is_valid() { Ok(stream) } else { Err(NotAStream) }
+    }
+}

@@ -1,0 +1,108 @@
+//! When autospin ends (BW-25, PL-07): each limit by hand, then random series against the rule as it's written.
+
+use motherlode_books::{Autospin, AutospinLimits, AutospinStop, FinishedRound, Minor};
+use proptest::{collection::vec, option, prelude::*};
+
+fn round(bet: i64, win: i64) -> FinishedRound {
+    FinishedRound { bet: Minor(bet), win: Minor(win), jackpot: None }
+}
+
+/// Plays rounds until the series ends or there are no more; answers how many it took and why it ended.
+fn play(spins: u32, limits: AutospinLimits, rounds: &[FinishedRound]) -> (usize, Option<AutospinStop>, Autospin) {
+    let mut autospin = Autospin::new(spins, limits);
+    for (played, round) in (1..).zip(rounds) {
+        if let Some(stop) = autospin.finish(*round) {
+            return (played, Some(stop), autospin);
+        }
+    }
+    (rounds.len(), None, autospin)
+}
+
+#[test]
+fn bw_25_without_limits_the_number_of_spins_is_played() {
+    let (played, stop, autospin) = play(3, AutospinLimits::default(), &[round(10, 500); 5]);
+    assert_eq!((played, stop), (3, Some(AutospinStop::Complete)));
+    assert_eq!((autospin.spins_left(), autospin.bets(), autospin.wins()), (0, Minor(30), Minor(1_500)));
+}
+
+#[test]
+fn bw_25_the_loss_limit_stops_below_zero_and_not_at_zero() {
+    let limits = AutospinLimits { loss: Some(Minor(20)), ..Default::default() };
+    // 20 - 10 = 10, then 20 - 20 = 0: goes on; then 20 + 5 - 30 = -5: stops.
+    let (played, stop, autospin) = play(100, limits, &[round(10, 0), round(10, 0), round(10, 5), round(10, 0)]);
+    assert_eq!((played, stop, autospin.spins_left()), (3, Some(AutospinStop::LossLimit), 97));
+    // Wins count against it, whenever they came.
+    let (played, stop, _) = play(100, limits, &[round(10, 30), round(10, 0), round(10, 0), round(10, 0), round(10, 0)]);
+    assert_eq!((played, stop), (5, None), "20 + 30 - 50 is not below zero");
+    // A limit of zero stops at the first net loss.
+    let limits = AutospinLimits { loss: Some(Minor(0)), ..Default::default() };
+    assert_eq!(play(100, limits, &[round(10, 10), round(10, 9)]).0, 2);
+}
+
+#[test]
+fn bw_25_one_win_that_reaches_the_limit_stops_and_many_small_ones_do_not() {
+    let limits = AutospinLimits { win: Some(Minor(100)), ..Default::default() };
+    let (played, stop, _) = play(100, limits, &[round(10, 99), round(10, 99), round(10, 100), round(10, 0)]);
+    assert_eq!((played, stop), (3, Some(AutospinStop::WinLimit)));
+    let jackpot = FinishedRound { jackpot: Some(Minor(60)), ..round(10, 40) };
+    assert_eq!(play(100, limits, &[jackpot]).1, Some(AutospinStop::WinLimit), "the jackpot is part of the round's win");
+}
+
+#[test]
+fn bw_25_the_jackpot_stops_only_where_that_is_asked_for() {
+    let won = [round(10, 0), FinishedRound { jackpot: Some(Minor(2_000)), ..round(10, 0) }, round(10, 0)];
+    let limits = AutospinLimits { on_jackpot: true, ..Default::default() };
+    assert_eq!(play(100, limits, &won).1, Some(AutospinStop::Jackpot));
+    assert_eq!(play(100, AutospinLimits::default(), &won).1, None);
+}
+
+#[test]
+fn bw_25_of_several_reasons_the_first_of_the_order_is_named() {
+    let all = AutospinLimits { loss: Some(Minor(0)), win: Some(Minor(1)), on_jackpot: true };
+    let jackpot = FinishedRound { jackpot: Some(Minor(5)), ..round(10, 0) };
+    assert_eq!(play(1, all, &[jackpot]).1, Some(AutospinStop::Jackpot));
+    assert_eq!(play(1, all, &[round(10, 5)]).1, Some(AutospinStop::WinLimit));
+    assert_eq!(play(1, all, &[round(10, 0)]).1, Some(AutospinStop::LossLimit));
+    assert_eq!(play(1, all, &[round(0, 0)]).1, Some(AutospinStop::Complete));
+}
+
+fn rounds() -> impl Strategy<Value = Vec<FinishedRound>> {
+    let round = (0..100_i64, 0..150_i64, option::weighted(0.05, 0..1_000_i64));
+    let round = round.prop_map(|(bet, win, jackpot)| FinishedRound {
+        bet: Minor(bet),
+        win: Minor(win),
+        jackpot: jackpot.map(Minor),
+    });
+    vec(round, 1..60)
+}
+
+proptest! {
+    /// Every prefix is judged from scratch by the words of the rule; the series must end with the first that is to end.
+    #[test]
+    fn bw_25_a_series_ends_with_the_first_round_that_the_rule_ends_it_with(
+        rounds in rounds(),
+        spins in 1..60_u32,
+        loss in option::of(0..500_i64),
+        win in option::of(1..400_i64),
+        on_jackpot: bool,
+    ) {
+        let limits = AutospinLimits { loss: loss.map(Minor), win: win.map(Minor), on_jackpot };
+        let won = |round: &FinishedRound| round.win.0 + round.jackpot.unwrap_or_default().0;
+        let ends = |played: usize| {
+            let prefix = &rounds[..played];
+            let last = &prefix[played - 1];
+            let balance: i64 = prefix.iter().map(|round| won(round) - round.bet.0).sum();
+            (on_jackpot && last.jackpot.is_some())
+                || win.is_some_and(|limit| won(last) >= limit)
+                || loss.is_some_and(|limit| limit + balance < 0)
+                || played == spins as usize
+        };
+        let expected = (1..=rounds.len()).find(|played| ends(*played));
+        let (played, stop, autospin) = play(spins, limits, &rounds);
+        prop_assert_eq!(stop.is_some(), expected.is_some());
+        prop_assert_eq!(played, expected.unwrap_or(rounds.len()));
+        prop_assert_eq!(autospin.spins_left() as usize, spins as usize - played);
+        prop_assert_eq!(autospin.bets().0, rounds[..played].iter().map(|round| round.bet.0).sum::<i64>());
+        prop_assert_eq!(autospin.wins().0, rounds[..played].iter().map(won).sum::<i64>());
+    }
+}
