@@ -1,0 +1,311 @@
+//! The events of the books as messages of the log, and back.
+
+use super::Malformed;
+use crate::log::v1::{self, event::Kind};
+use motherlode_books::{
+    Award, CoinValue, CollisionShare, Contribution, Currency, Event, FxRate, Minor, Nano, PoolTerms, RoundStarted,
+    StepResolved,
+};
+
+type Result<T> = std::result::Result<T, Malformed>;
+
+pub(super) fn currency(code: &str) -> Result<Currency> {
+    code.parse().map_err(|_| Malformed::Field("currency"))
+}
+
+fn nano(amount: Nano) -> Vec<u8> {
+    amount.0.to_be_bytes().to_vec()
+}
+
+fn parse_nano(bytes: &[u8], field: &'static str) -> Result<Nano> {
+    Ok(Nano(i128::from_be_bytes(bytes.try_into().map_err(|_| Malformed::Field(field))?)))
+}
+
+fn rate(rate: FxRate) -> Option<v1::Rate> {
+    Some(v1::Rate { mantissa: rate.mantissa(), exponent: rate.exponent().into() })
+}
+
+fn parse_rate(rate: Option<v1::Rate>) -> Result<FxRate> {
+    let rate = rate.ok_or(Malformed::Field("rate"))?;
+    let exponent = rate.exponent.try_into().map_err(|_| Malformed::Field("rate.exponent"))?;
+    FxRate::new(rate.mantissa, exponent).map_err(|_| Malformed::Field("rate"))
+}
+
+fn terms(terms: &PoolTerms) -> Option<v1::PoolTerms> {
+    Some(v1::PoolTerms {
+        version: terms.version,
+        contribution_ppm: terms.contribution_ppm,
+        seed: nano(terms.seed),
+        base_coin: terms.base_coin.0,
+        refresh_ms: terms.refresh_ms,
+        proportional_collisions: terms.collision_share == CollisionShare::Proportional,
+    })
+}
+
+fn parse_terms(terms: Option<v1::PoolTerms>) -> Result<PoolTerms> {
+    let terms = terms.ok_or(Malformed::Field("terms"))?;
+    Ok(PoolTerms {
+        version: terms.version,
+        contribution_ppm: terms.contribution_ppm,
+        seed: parse_nano(&terms.seed, "terms.seed")?,
+        base_coin: CoinValue(terms.base_coin),
+        refresh_ms: terms.refresh_ms,
+        collision_share: match terms.proportional_collisions {
+            true => CollisionShare::Proportional,
+            false => CollisionShare::Full,
+        },
+    })
+}
+
+/// An event as a message.
+pub fn to_log(event: &Event) -> v1::Event {
+    let code = |currency: &Currency| currency.code().to_owned();
+    let kind = match event {
+        Event::AccountOpened { currency } => Kind::AccountOpened(v1::AccountOpened { currency: code(currency) }),
+        Event::Deposited { currency, amount } => {
+            Kind::Deposited(v1::Deposited { currency: code(currency), amount: amount.0 })
+        }
+        Event::Withdrawn { currency, amount } => {
+            Kind::Withdrawn(v1::Withdrawn { currency: code(currency), amount: amount.0 })
+        }
+        Event::CollectionChanged { game, scope, changes } => Kind::CollectionChanged(v1::CollectionChanged {
+            game: game.clone(),
+            scope: scope.clone(),
+            changes: changes
+                .iter()
+                .map(|(key, value)| v1::collection_changed::Entry { key: key.clone(), value: *value })
+                .collect(),
+        }),
+        Event::RoundStarted(started) => Kind::RoundStarted(round_started(started)),
+        Event::StepResolved(step) => Kind::StepResolved(v1::StepResolved {
+            round: step.round,
+            step: step.step,
+            seed: step.seed.to_vec(),
+            choice: step.choice.clone(),
+            outcome: step.outcome.clone(),
+            win: step.win.0,
+        }),
+        Event::JackpotHit { round, pool } => Kind::JackpotHit(v1::JackpotHit { round: *round, pool: pool.clone() }),
+        Event::RoundSettled { round, win } => Kind::RoundSettled(v1::RoundSettled { round: *round, win: win.0 }),
+        Event::RoundVoided { round, reason, actor, refund, win_taken_back } => Kind::RoundVoided(v1::RoundVoided {
+            round: *round,
+            reason: reason.clone(),
+            actor: actor.clone(),
+            refund: refund.0,
+            win_taken_back: win_taken_back.0,
+        }),
+        Event::JackpotPaid { round, pool, hit, amount, currency } => Kind::JackpotPaid(v1::JackpotPaid {
+            round: *round,
+            pool: pool.clone(),
+            hit: *hit,
+            amount: amount.0,
+            currency: code(currency),
+        }),
+        Event::RateSet { currency, rate: set, source } => {
+            Kind::RateSet(v1::RateSet { currency: code(currency), rate: rate(*set), source: source.clone() })
+        }
+        Event::PoolOpened { pool, terms: first } => {
+            Kind::PoolOpened(v1::PoolOpened { pool: pool.clone(), terms: terms(first) })
+        }
+        Event::ContributionsPooled { partition, from, to, amount } => {
+            Kind::ContributionsPooled(v1::ContributionsPooled {
+                partition: *partition,
+                from: *from,
+                to: *to,
+                amount: nano(*amount),
+            })
+        }
+        Event::ContributionTakenBack { partition, position, amount, from_increments, from_reserve, from_house } => {
+            Kind::ContributionTakenBack(v1::ContributionTakenBack {
+                partition: *partition,
+                position: *position,
+                amount: nano(*amount),
+                from_increments: nano(*from_increments),
+                from_reserve: nano(*from_reserve),
+                from_house: nano(*from_house),
+            })
+        }
+        Event::JackpotAwarded(award) => Kind::JackpotAwarded(jackpot_awarded(award)),
+        Event::PoolTermsChanged { terms: next } => Kind::PoolTermsChanged(v1::PoolTermsChanged { terms: terms(next) }),
+        Event::PoolSuspended { reason, actor } => {
+            Kind::PoolSuspended(v1::PoolSuspended { reason: reason.clone(), actor: actor.clone() })
+        }
+        Event::PoolResumed { actor } => Kind::PoolResumed(v1::PoolResumed { actor: actor.clone() }),
+        Event::PoolRetired { into, increments, reserve, actor } => Kind::PoolRetired(v1::PoolRetired {
+            into: into.clone(),
+            increments: nano(*increments),
+            reserve: nano(*reserve),
+            actor: actor.clone(),
+        }),
+        Event::PoolReceived { from, increments, reserve } => Kind::PoolReceived(v1::PoolReceived {
+            from: from.clone(),
+            increments: nano(*increments),
+            reserve: nano(*reserve),
+        }),
+        Event::GeneratorReseeded => Kind::GeneratorReseeded(v1::GeneratorReseeded {}),
+    };
+    v1::Event { kind: Some(kind) }
+}
+
+fn round_started(started: &RoundStarted) -> v1::RoundStarted {
+    v1::RoundStarted {
+        round: started.round,
+        game: started.game.clone(),
+        rules_version: started.rules_version.clone(),
+        model_hash: started.model_hash.to_vec(),
+        currency: started.currency.code().to_owned(),
+        bet: started.bet.0,
+        coin_value: started.coin_value.0,
+        stake: started.stake.clone(),
+        rate: rate(started.rate),
+        contribution: started.contribution.as_ref().map(|contribution| v1::Contribution {
+            pool: contribution.pool.clone(),
+            terms_version: contribution.terms_version,
+            amount: nano(contribution.amount),
+        }),
+    }
+}
+
+fn jackpot_awarded(award: &Award) -> v1::JackpotAwarded {
+    v1::JackpotAwarded {
+        partition: award.partition,
+        hit: award.hit,
+        stream: award.stream.to_string(),
+        round: award.round,
+        cycle: award.cycle,
+        collision: award.collision,
+        currency: award.currency.code().to_owned(),
+        coin_value: award.coin_value.0,
+        rate: rate(award.rate),
+        amount: award.amount.0,
+        increments: nano(award.increments),
+        seed_from_reserve: nano(award.seed_from_reserve),
+        seed_from_house: nano(award.seed_from_house),
+        to_reserve: nano(award.to_reserve),
+        paid: nano(award.paid),
+    }
+}
+
+/// A message as an event.
+///
+/// # Errors
+/// [`Malformed`] names the field at fault; an event of a later format has none of the known kinds.
+pub fn from_log(event: v1::Event) -> Result<Event> {
+    Ok(match event.kind.ok_or(Malformed::Field("event.kind"))? {
+        Kind::AccountOpened(opened) => Event::AccountOpened { currency: currency(&opened.currency)? },
+        Kind::Deposited(moved) => {
+            Event::Deposited { currency: currency(&moved.currency)?, amount: Minor(moved.amount) }
+        }
+        Kind::Withdrawn(moved) => {
+            Event::Withdrawn { currency: currency(&moved.currency)?, amount: Minor(moved.amount) }
+        }
+        Kind::CollectionChanged(changed) => Event::CollectionChanged {
+            game: changed.game,
+            scope: changed.scope,
+            changes: changed.changes.into_iter().map(|entry| (entry.key, entry.value)).collect(),
+        },
+        Kind::RoundStarted(started) => Event::RoundStarted(parse_round_started(started)?),
+        Kind::StepResolved(step) => Event::StepResolved(StepResolved {
+            round: step.round,
+            step: step.step,
+            seed: step.seed.as_slice().try_into().map_err(|_| Malformed::Field("step.seed"))?,
+            choice: step.choice,
+            outcome: step.outcome,
+            win: Minor(step.win),
+        }),
+        Kind::JackpotHit(hit) => Event::JackpotHit { round: hit.round, pool: hit.pool },
+        Kind::RoundSettled(settled) => Event::RoundSettled { round: settled.round, win: Minor(settled.win) },
+        Kind::RoundVoided(voided) => Event::RoundVoided {
+            round: voided.round,
+            reason: voided.reason,
+            actor: voided.actor,
+            refund: Minor(voided.refund),
+            win_taken_back: Minor(voided.win_taken_back),
+        },
+        Kind::JackpotPaid(paid) => Event::JackpotPaid {
+            round: paid.round,
+            pool: paid.pool,
+            hit: paid.hit,
+            amount: Minor(paid.amount),
+            currency: currency(&paid.currency)?,
+        },
+        Kind::RateSet(set) => {
+            Event::RateSet { currency: currency(&set.currency)?, rate: parse_rate(set.rate)?, source: set.source }
+        }
+        Kind::PoolOpened(opened) => Event::PoolOpened { pool: opened.pool, terms: parse_terms(opened.terms)? },
+        Kind::ContributionsPooled(pooled) => Event::ContributionsPooled {
+            partition: pooled.partition,
+            from: pooled.from,
+            to: pooled.to,
+            amount: parse_nano(&pooled.amount, "pooled.amount")?,
+        },
+        Kind::ContributionTakenBack(back) => Event::ContributionTakenBack {
+            partition: back.partition,
+            position: back.position,
+            amount: parse_nano(&back.amount, "taken_back.amount")?,
+            from_increments: parse_nano(&back.from_increments, "taken_back.from_increments")?,
+            from_reserve: parse_nano(&back.from_reserve, "taken_back.from_reserve")?,
+            from_house: parse_nano(&back.from_house, "taken_back.from_house")?,
+        },
+        Kind::JackpotAwarded(award) => Event::JackpotAwarded(parse_award(award)?),
+        Kind::PoolTermsChanged(changed) => Event::PoolTermsChanged { terms: parse_terms(changed.terms)? },
+        Kind::PoolSuspended(suspended) => Event::PoolSuspended { reason: suspended.reason, actor: suspended.actor },
+        Kind::PoolResumed(resumed) => Event::PoolResumed { actor: resumed.actor },
+        Kind::PoolRetired(retired) => Event::PoolRetired {
+            into: retired.into,
+            increments: parse_nano(&retired.increments, "retired.increments")?,
+            reserve: parse_nano(&retired.reserve, "retired.reserve")?,
+            actor: retired.actor,
+        },
+        Kind::PoolReceived(received) => Event::PoolReceived {
+            from: received.from,
+            increments: parse_nano(&received.increments, "received.increments")?,
+            reserve: parse_nano(&received.reserve, "received.reserve")?,
+        },
+        Kind::GeneratorReseeded(_) => Event::GeneratorReseeded,
+    })
+}
+
+fn parse_round_started(started: v1::RoundStarted) -> Result<RoundStarted> {
+    Ok(RoundStarted {
+        round: started.round,
+        game: started.game,
+        rules_version: started.rules_version,
+        model_hash: started.model_hash.as_slice().try_into().map_err(|_| Malformed::Field("started.model_hash"))?,
+        currency: currency(&started.currency)?,
+        bet: Minor(started.bet),
+        coin_value: CoinValue(started.coin_value),
+        stake: started.stake,
+        rate: parse_rate(started.rate)?,
+        contribution: started
+            .contribution
+            .map(|contribution| {
+                Ok::<_, Malformed>(Contribution {
+                    pool: contribution.pool,
+                    terms_version: contribution.terms_version,
+                    amount: parse_nano(&contribution.amount, "contribution.amount")?,
+                })
+            })
+            .transpose()?,
+    })
+}
+
+fn parse_award(award: v1::JackpotAwarded) -> Result<Award> {
+    Ok(Award {
+        hit: award.hit,
+        partition: award.partition,
+        stream: award.stream.parse().map_err(|_| Malformed::Field("award.stream"))?,
+        round: award.round,
+        cycle: award.cycle,
+        collision: award.collision,
+        currency: currency(&award.currency)?,
+        coin_value: CoinValue(award.coin_value),
+        rate: parse_rate(award.rate)?,
+        amount: Minor(award.amount),
+        increments: parse_nano(&award.increments, "award.increments")?,
+        seed_from_reserve: parse_nano(&award.seed_from_reserve, "award.seed_from_reserve")?,
+        seed_from_house: parse_nano(&award.seed_from_house, "award.seed_from_house")?,
+        to_reserve: parse_nano(&award.to_reserve, "award.to_reserve")?,
+        paid: parse_nano(&award.paid, "award.paid")?,
+    })
+}

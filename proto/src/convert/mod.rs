@@ -1,0 +1,20 @@
+//! Where wire and log messages meet the engine's types.
+//!
+//! * [`record`] — a commit of the books as a record of the log, and back.
+//! * [`event`] — the events in it.
+//! * [`play`] — choices, terms and outcomes of rounds.
+
+pub mod event;
+pub mod play;
+pub mod record;
+
+/// Why a message of the log is not one.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Malformed {
+    /// The bytes are no protobuf message of the type.
+    #[error("not a protobuf message: {0}")]
+    Protobuf(#[from] prost::DecodeError),
+    /// A field is missing or has a value that its type does not allow.
+    #[error("field {0} is missing or malformed")]
+    Field(&'static str),
+}

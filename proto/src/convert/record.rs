@@ -1,0 +1,67 @@
+//! A commit of the books as a record of the log.
+//!
+//! Encoding is deterministic: fields in order of number, no maps, no unknown fields; but nothing rests on that, since a
+//! record's hash is taken over the bytes as stored.
+
+use super::{Malformed, event};
+use crate::log::v1;
+use bytes::Bytes;
+use motherlode_books::{Commit, Currency, Minor};
+use prost::Message;
+
+/// A record, decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logged {
+    /// The decision.
+    pub commit: Commit,
+    /// The player's balances in every currency, as they are after it: what the books must come to as well.
+    pub balances_after: Vec<(Currency, Minor)>,
+}
+
+/// Encodes a record that follows the one with hash `previous`.
+#[must_use]
+pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
+    let Logged { commit, balances_after } = logged;
+    let message = v1::Commit {
+        previous_hash: previous.to_vec(),
+        position: commit.position,
+        partition: commit.partition,
+        stream: commit.stream.to_string(),
+        version: commit.version,
+        previous_position: commit.previous,
+        request_id: commit.request_id.clone(),
+        fingerprint: commit.fingerprint.to_vec(),
+        time_unix_ms: commit.time_ms,
+        events: commit.events.iter().map(event::to_log).collect(),
+        balances_after: balances_after
+            .iter()
+            .map(|(currency, amount)| v1::Balance { currency: currency.code().to_owned(), amount: amount.0 })
+            .collect(),
+    };
+    message.encode_to_vec().into()
+}
+
+/// Decodes a record.
+///
+/// # Errors
+/// [`Malformed`] names the first field at fault.
+pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
+    let message = v1::Commit::decode(bytes)?;
+    let commit = Commit {
+        partition: message.partition,
+        position: message.position,
+        stream: message.stream.parse().map_err(|_| Malformed::Field("stream"))?,
+        version: message.version,
+        previous: message.previous_position,
+        request_id: message.request_id,
+        fingerprint: message.fingerprint.as_slice().try_into().map_err(|_| Malformed::Field("fingerprint"))?,
+        time_ms: message.time_unix_ms,
+        events: message.events.into_iter().map(event::from_log).collect::<Result<_, _>>()?,
+    };
+    let balances_after = message
+        .balances_after
+        .into_iter()
+        .map(|balance| Ok((event::currency(&balance.currency)?, Minor(balance.amount))))
+        .collect::<Result<_, Malformed>>()?;
+    Ok(Logged { commit, balances_after })
+}
