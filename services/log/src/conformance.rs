@@ -1,0 +1,217 @@
+//! The contract of [`Store`] and [`Reader`], as tests that every store runs.
+//!
+//! Each function takes a maker of empty stores and panics, saying what was broken, when the contract is.
+//! What only some stores have (files to damage, a disk to fill, a power cut) is tested beside them.
+
+use std::{sync::Arc, thread};
+
+use bytes::Bytes;
+
+use crate::{AppendError, Hash, Position, Reader, Store, genesis, hash};
+
+/// Makes a store: empty and of any partition number.
+pub type Make<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
+
+/// Runs the whole contract.
+///
+/// # Panics
+/// When a store breaks it.
+pub fn suite(make: Make<'_>) {
+    an_empty_log_has_its_genesis_as_head(make);
+    what_is_appended_is_read_back(make);
+    reads_keep_their_limits(make);
+    a_wrong_place_is_a_conflict(make);
+    a_record_that_does_not_chain_is_refused(make);
+    an_empty_append_changes_nothing(make);
+    long_records_and_zeros_survive(make);
+    readers_see_whole_appends_while_the_writer_appends(make);
+}
+
+/// A minimal record: names `previous` in field 1 and carries `payload` in field 2.
+#[must_use]
+pub fn record(previous: &Hash, payload: &[u8]) -> Bytes {
+    let mut bytes = vec![0x0A, 0x20];
+    bytes.extend_from_slice(previous);
+    bytes.push(0x12);
+    let mut rest = payload.len();
+    while rest >= 0x80 {
+        bytes.push(rest.to_le_bytes()[0] | 0x80);
+        rest >>= 7;
+    }
+    bytes.push(rest.to_le_bytes()[0]);
+    bytes.extend_from_slice(payload);
+    bytes.into()
+}
+
+/// Records that follow one another from `head`, one for each payload.
+pub fn records<P: AsRef<[u8]>>(head: Hash, payloads: impl IntoIterator<Item = P>) -> Vec<Bytes> {
+    let mut head = head;
+    let link = |payload: P| {
+        let record = record(&head, payload.as_ref());
+        head = hash(&record);
+        record
+    };
+    payloads.into_iter().map(link).collect()
+}
+
+/// Everything that `reader` answers from `from` on, in reads of a few records.
+///
+/// # Panics
+/// When a read fails or answers a position out of order.
+pub fn read_all(reader: &dyn Reader, from: Position) -> Vec<Bytes> {
+    let mut all = Vec::new();
+    let mut next = from.max(1);
+    loop {
+        let read = reader.read(next, 7, 4096).expect("a sound log is readable");
+        if read.is_empty() {
+            return all;
+        }
+        for record in read {
+            assert_eq!(record.position, next, "positions are dense");
+            next += 1;
+            all.push(record.bytes);
+        }
+    }
+}
+
+fn append(store: &mut dyn Store, payloads: &[&[u8]]) -> Vec<Bytes> {
+    let records = records(store.head(), payloads);
+    let end = store.end();
+    store.append(end, &records).expect("a chained append at the end is taken");
+    assert_eq!(store.end(), end + records.len() as Position, "an append moves the end by its records");
+    records
+}
+
+fn an_empty_log_has_its_genesis_as_head(make: Make<'_>) {
+    let store = make();
+    assert_eq!(store.end(), 0);
+    assert_eq!(store.head(), genesis(store.partition()));
+    let reader = store.reader();
+    assert_eq!(reader.end(), 0);
+    for from in [0, 1, 2, Position::MAX] {
+        assert!(reader.read(from, 10, 1000).expect("an empty log is readable").is_empty());
+    }
+}
+
+fn what_is_appended_is_read_back(make: Make<'_>) {
+    let mut store = make();
+    let early = store.reader();
+    let mut all = append(&mut *store, &[b"one"]);
+    all.extend(append(&mut *store, &[b"two", b"", b"four"]));
+    all.extend(append(&mut *store, &[b"five".as_slice(); 40]));
+    assert_eq!(store.head(), hash(all.last().expect("there are records")));
+    for reader in [early, store.reader()] {
+        assert_eq!(reader.end(), 44);
+        assert_eq!(read_all(&*reader, 0), all, "0 means the first");
+        for from in 1..=44 {
+            let skipped = usize::try_from(from - 1).expect("small");
+            assert_eq!(read_all(&*reader, from), all[skipped..], "from {from}");
+        }
+        assert!(reader.read(45, 10, 1000).expect("past the end").is_empty());
+        assert!(reader.read(Position::MAX, 10, 1000).expect("far past the end").is_empty());
+    }
+}
+
+fn reads_keep_their_limits(make: Make<'_>) {
+    let mut store = make();
+    let all = append(&mut *store, &[&[1; 100], &[2; 100], &[3; 1000], &[4; 100]]);
+    let size = all[0].len();
+    let reader = store.reader();
+    let count = |from, records, bytes| reader.read(from, records, bytes).expect("readable").len();
+    assert_eq!(count(1, 0, 10_000), 0, "no records asked for");
+    assert_eq!(count(1, 3, 100_000), 3);
+    assert_eq!(count(1, 10, 2 * size), 2);
+    assert_eq!(count(1, 10, 2 * size - 1), 1);
+    assert_eq!(count(3, 10, 1), 1, "one record is answered however long it is");
+    assert_eq!(count(3, 10, 0), 1);
+    assert_eq!(count(1, usize::MAX, usize::MAX), 4);
+}
+
+fn a_wrong_place_is_a_conflict(make: Make<'_>) {
+    let mut store = make();
+    let all = append(&mut *store, &[b"one", b"two"]);
+    for after in [0, 1, 3, Position::MAX] {
+        let next = records(store.head(), [b"three"]);
+        let refused = store.append(after, &next);
+        assert!(matches!(refused, Err(AppendError::Conflict { end: 2 })), "after {after}: {refused:?}");
+    }
+    assert_eq!(read_all(&*store.reader(), 1), all, "a refused append leaves nothing");
+    append(&mut *store, &[b"three"]);
+}
+
+fn a_record_that_does_not_chain_is_refused(make: Make<'_>) {
+    let mut store = make();
+    let first = append(&mut *store, &[b"one"]);
+    let head = store.head();
+    let wrong_first = records([9; 32], [b"two"]);
+    let mut wrong_second = records(head, [b"two", b"xxx"]);
+    wrong_second[1] = record(&head, b"names the record before the one before it");
+    let no_record = vec![Bytes::from_static(b"no record")];
+    let empty_record = vec![Bytes::new()];
+    for (wrong, place) in [(wrong_first, 2), (wrong_second, 3), (no_record, 2), (empty_record, 2)] {
+        match store.append(1, &wrong) {
+            Err(AppendError::Chain { position, .. }) => assert_eq!(position, place),
+            other => panic!("a record that does not chain was answered {other:?}"),
+        }
+        assert_eq!((store.end(), store.head()), (1, head), "a refused append changes nothing");
+    }
+    assert_eq!(read_all(&*store.reader(), 1), first);
+    append(&mut *store, &[b"two"]);
+}
+
+fn an_empty_append_changes_nothing(make: Make<'_>) {
+    let mut store = make();
+    store.append(0, &[]).expect("nothing can be appended to an empty log");
+    assert_eq!(store.end(), 0);
+    append(&mut *store, &[b"one"]);
+    store.append(1, &[]).expect("nothing can be appended");
+    assert!(matches!(store.append(0, &[]), Err(AppendError::Conflict { end: 1 })), "the place counts all the same");
+    assert_eq!(store.end(), 1);
+}
+
+fn long_records_and_zeros_survive(make: Make<'_>) {
+    let mut store = make();
+    let mut all = append(&mut *store, &[&[0; 3000]]);
+    all.extend(append(&mut *store, &[&[0xFF; 3000], &[0; 1500], &[0xAB; 2000]]));
+    all.extend(append(&mut *store, &[b"after"]));
+    assert_eq!(read_all(&*store.reader(), 1), all);
+}
+
+/// Appends of one to five records while two readers follow: each sees every record once, in order, chained,
+/// and never the inside of an append as the end.
+fn readers_see_whole_appends_while_the_writer_appends(make: Make<'_>) {
+    const APPENDS: u64 = 60;
+    let ends: Vec<Position> =
+        (0..APPENDS).map(|n| n % 5 + 1).scan(0, |end, n| Some(*end + n).inspect(|e| *end = *e)).collect();
+    let last = ends[ends.len() - 1];
+    let mut store = make();
+    let partition = store.partition();
+    thread::scope(|scope| {
+        for _ in 0..2 {
+            let (reader, ends) = (store.reader(), &ends);
+            scope.spawn(move || follow(&reader, genesis(partition), ends, last));
+        }
+        for n in 0..APPENDS {
+            let payload = n.to_le_bytes();
+            let payloads = vec![&payload[..]; usize::try_from(n % 5 + 1).expect("small")];
+            append(&mut *store, &payloads);
+        }
+    });
+}
+
+fn follow(reader: &Arc<dyn Reader>, genesis: Hash, ends: &[Position], last: Position) {
+    let (mut head, mut next) = (genesis, 1);
+    while next <= last {
+        let end = reader.end();
+        assert!(end == 0 || ends.contains(&end), "the end is the end of an append, not {end}");
+        let read = reader.read(next, 3, 10_000).expect("readable while it is written");
+        assert!(next > end || !read.is_empty(), "what lies before the end is answered");
+        for record in read {
+            assert_eq!(record.position, next);
+            assert_eq!(crate::previous_hash(&record.bytes), Some(head), "position {next} chains");
+            head = hash(&record.bytes);
+            next += 1;
+        }
+        thread::yield_now();
+    }
+}

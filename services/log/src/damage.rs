@@ -1,0 +1,60 @@
+//! What a store says when its bytes are not what was appended.
+
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+use crate::Position;
+
+/// Stored bytes that cannot be what was appended: where, and how it shows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the log is damaged: {} at byte {offset}, where position {position} is expected: {reason}", file.display())]
+pub struct Damage {
+    /// The file.
+    pub file: PathBuf,
+    /// The byte in the file at which the damaged part begins.
+    pub offset: u64,
+    /// The position that should stand there.
+    pub position: Position,
+    /// How the damage shows.
+    pub reason: String,
+}
+
+/// Why a scan of a log stops.
+#[derive(Debug, thiserror::Error)]
+pub enum ScanError {
+    /// The bytes are not what was appended.
+    #[error(transparent)]
+    Damaged(#[from] Damage),
+    /// A file or directory cannot be read or written.
+    #[error("{}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        #[source]
+        source: io::Error,
+    },
+}
+
+impl ScanError {
+    /// Names the file in an error of the file system.
+    pub(crate) fn at(path: &Path) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Io { path: path.to_owned(), source }
+    }
+}
+
+/// Why a log cannot be opened for appending.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// Another process, or another store in this one, has it open.
+    #[error("{} is in use by another process", dir.display())]
+    Locked {
+        /// The partition's directory.
+        dir: PathBuf,
+    },
+    /// It cannot be read, or is damaged. Nothing was changed.
+    #[error(transparent)]
+    Scan(#[from] ScanError),
+}

@@ -1,0 +1,404 @@
+//! A disk in memory that forgets, fills up and fails, for the tests of this crate and of those above it.
+//!
+//! It keeps what was written and what was synced apart, and can stop at any operation as a process that is killed
+//! or a machine that loses power does. After a kill, everything written is there, of the write under way a
+//! prefix. After a power cut, what was synced is there, of the rest any 512-byte sectors in any combination,
+//! names in the order in which they were given up to some one. A sync that failed has dropped what it was to
+//! make durable, as Linux does: later syncs succeed without it. All choices follow from a seed.
+//! What is counted as an operation: `create`, `rename`, `sync_dir`, and a file's `write_at`, `set_len`, `sync`.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
+
+use parking_lot::Mutex;
+
+use super::{Access, Disk, File, LockGuard};
+
+const SECTOR: usize = 512;
+/// A write that a kill interrupts has written a multiple of this, bytes. (The kernel stops at pages. A block that
+/// lacks its very last byte and one in which that byte was changed would look the same.)
+const WRITE_GRAIN: usize = 2;
+
+/// The disk; clones are the same disk.
+#[derive(Debug, Clone, Default)]
+pub struct SimDisk(Arc<Mutex<State>>);
+
+#[derive(Debug, Default)]
+struct State {
+    names: BTreeMap<PathBuf, usize>,
+    /// Names as of the last `sync_dir`, and what was done to them since.
+    synced_names: BTreeMap<PathBuf, usize>,
+    unsynced: Vec<Naming>,
+    contents: Vec<Content>,
+    locks: BTreeMap<PathBuf, Arc<()>>,
+    operations: u64,
+    stop_at: Option<u64>,
+    room: Option<u64>,
+    syncs_fail: bool,
+    write_limit: Option<usize>,
+}
+
+#[derive(Debug, Clone)]
+enum Naming {
+    Create(PathBuf, usize),
+    Rename(PathBuf, PathBuf),
+}
+
+#[derive(Debug, Clone, Default)]
+struct Content {
+    live: Vec<u8>,
+    synced: Vec<u8>,
+    /// Sectors written since the last sync.
+    dirty: BTreeSet<usize>,
+    /// The sector within which a kill interrupted a write: no power cut finds it so, the kernel writes out pages.
+    torn: Option<usize>,
+}
+
+#[derive(Debug)]
+struct SimFile {
+    disk: SimDisk,
+    content: usize,
+    access: Access,
+}
+
+impl SimDisk {
+    /// An empty disk that does everything right.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// How many operations there have been.
+    #[must_use]
+    pub fn operations(&self) -> u64 {
+        self.0.lock().operations
+    }
+
+    /// Stops the user of this disk at an operation, counted from 0: that one is done in part or not, and it and
+    /// all that follow answer errors.
+    pub fn stop_at(&self, operation: u64) {
+        self.0.lock().stop_at = Some(operation);
+    }
+
+    /// Lets files grow by so many bytes more, or without a bound.
+    pub fn set_room(&self, bytes: Option<u64>) {
+        self.0.lock().room = bytes;
+    }
+
+    /// Makes syncs of files fail, or succeed again.
+    pub fn set_syncs_fail(&self, fail: bool) {
+        self.0.lock().syncs_fail = fail;
+    }
+
+    /// Makes a write do no more than about so many bytes at a time: up to the end of a sector.
+    pub fn set_write_limit(&self, bytes: Option<usize>) {
+        self.0.lock().write_limit = bytes;
+    }
+
+    /// Another disk with what the next process finds when this one's user has been killed.
+    #[must_use]
+    pub fn after_kill(&self) -> Self {
+        let state = self.0.lock();
+        Self::with(State {
+            names: state.names.clone(),
+            synced_names: state.synced_names.clone(),
+            unsynced: state.unsynced.clone(),
+            contents: state.contents.iter().map(|content| Content { torn: None, ..content.clone() }).collect(),
+            ..State::default()
+        })
+    }
+
+    /// Another disk with what is left after a power cut; `seed` chooses what of the unsynced.
+    #[must_use]
+    pub fn after_power_cut(&self, seed: u64) -> Self {
+        let state = self.0.lock();
+        let mut chance = Chance(seed);
+        let mut names = state.synced_names.clone();
+        let kept = match seed % 4 {
+            0 => 0,
+            1 => state.unsynced.len(),
+            _ => chance.below(state.unsynced.len() + 1),
+        };
+        state.unsynced[..kept].iter().for_each(|naming| naming.apply(&mut names));
+        let contents = state.contents.iter().map(|content| content.after_power_cut(seed % 4, &mut chance)).collect();
+        Self::with(State { synced_names: names.clone(), names, contents, ..State::default() })
+    }
+
+    /// The bytes of the file `path` as a reader finds them now.
+    #[must_use]
+    pub fn bytes(&self, path: &Path) -> Option<Vec<u8>> {
+        let state = self.0.lock();
+        Some(state.contents[*state.names.get(path)?].live.clone())
+    }
+
+    /// Puts `bytes`, durably, in the place of the file `path`.
+    pub fn put(&self, path: &Path, bytes: Vec<u8>) {
+        let mut state = self.0.lock();
+        let content = state.contents.len();
+        state.contents.push(Content { synced: bytes.clone(), live: bytes, ..Content::default() });
+        state.names.insert(path.to_owned(), content);
+        state.synced_names.insert(path.to_owned(), content);
+    }
+
+    fn with(state: State) -> Self {
+        Self(Arc::new(Mutex::new(state)))
+    }
+
+    fn file(&self, content: usize, access: Access) -> Arc<dyn File> {
+        Arc::new(SimFile { disk: self.clone(), content, access })
+    }
+}
+
+/// Whether an operation is done.
+enum Go {
+    On,
+    /// The process ends here.
+    Stop,
+}
+
+impl State {
+    fn begin(&mut self) -> io::Result<Go> {
+        let now = self.operations;
+        self.operations += 1;
+        match self.stop_at {
+            Some(stop) if now == stop => Ok(Go::Stop),
+            Some(stop) if now > stop => Err(stopped()),
+            _ => Ok(Go::On),
+        }
+    }
+
+    /// Does a change of names; at the stop, every other time.
+    fn name(&mut self, naming: Naming) -> io::Result<()> {
+        let go = self.begin()?;
+        if matches!(go, Go::On) || self.operations.is_multiple_of(2) {
+            naming.apply(&mut self.names);
+            self.unsynced.push(naming);
+        }
+        go.end()
+    }
+}
+
+impl Go {
+    fn end(self) -> io::Result<()> {
+        match self {
+            Self::On => Ok(()),
+            Self::Stop => Err(stopped()),
+        }
+    }
+}
+
+fn stopped() -> io::Error {
+    io::Error::other("the simulated process has ended")
+}
+
+impl Naming {
+    fn apply(&self, names: &mut BTreeMap<PathBuf, usize>) {
+        match self {
+            Self::Create(path, content) => {
+                names.insert(path.clone(), *content);
+            }
+            Self::Rename(from, to) => {
+                if let Some(content) = names.remove(from) {
+                    names.insert(to.clone(), content);
+                }
+            }
+        }
+    }
+}
+
+impl Content {
+    fn write(&mut self, bytes: &[u8], offset: usize) {
+        let end = offset + bytes.len();
+        let old = self.live.len();
+        if end > old {
+            self.live.resize(end, 0);
+        }
+        self.live[offset..end].copy_from_slice(bytes);
+        self.dirty.extend(offset.min(old) / SECTOR..end.div_ceil(SECTOR));
+    }
+
+    fn set_len(&mut self, bytes: usize) {
+        let old = self.live.len();
+        self.live.resize(bytes, 0);
+        self.dirty.retain(|sector| sector * SECTOR < bytes);
+        self.dirty.extend(old.min(bytes) / SECTOR..bytes.div_ceil(SECTOR));
+    }
+
+    fn sync(&mut self) {
+        self.synced.resize(self.live.len(), 0);
+        for sector in std::mem::take(&mut self.dirty) {
+            self.settle(sector);
+        }
+    }
+
+    /// Takes a live sector over into the synced bytes, as far as these reach.
+    fn settle(&mut self, sector: usize) {
+        let start = sector * SECTOR;
+        let end = (start + SECTOR).min(self.live.len()).min(self.synced.len());
+        if start < end {
+            self.synced[start..end].copy_from_slice(&self.live[start..end]);
+        }
+    }
+
+    /// Keeps of the unsynced nothing, everything, or what chance says: each sector, or those up to or from one.
+    fn after_power_cut(&self, manner: u64, chance: &mut Chance) -> Self {
+        let mut after = self.clone();
+        let (old, new) = (self.synced.len(), self.live.len());
+        let length = match manner {
+            0 => old,
+            1 => new,
+            _ if chance.below(2) == 0 => new,
+            _ => old + chance.below(new.saturating_sub(old) / SECTOR + 1) * SECTOR,
+        };
+        after.synced.resize(length, 0);
+        let pivot = chance.below(self.dirty.len() + 1);
+        let style = chance.below(3);
+        for (n, sector) in self.dirty.iter().enumerate() {
+            let kept = match (manner, style) {
+                (0, _) => false,
+                (1, _) => true,
+                (_, 0) => n < pivot,
+                (_, 1) => n >= pivot,
+                _ => chance.below(2) == 0,
+            };
+            if kept && self.torn != Some(*sector) {
+                after.settle(*sector);
+            }
+        }
+        after.live.clone_from(&after.synced);
+        after.dirty.clear();
+        after
+    }
+}
+
+/// A seeded sequence of choices (SplitMix64).
+struct Chance(u64);
+
+impl Chance {
+    /// A number below `bound`, which isn't 0.
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        usize::try_from((z ^ (z >> 31)) % bound as u64).unwrap_or(0)
+    }
+}
+
+impl Disk for SimDisk {
+    fn create_dir(&self, _: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
+        let state = self.0.lock();
+        let within = state.names.keys().filter(|path| path.parent() == Some(dir));
+        Ok(within.filter_map(|path| Some(path.file_name()?.into())).collect())
+    }
+
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
+        let mut state = self.0.lock();
+        let content = state.contents.len();
+        state.contents.push(Content::default());
+        state.name(Naming::Create(path.to_owned(), content))?;
+        Ok(self.file(content, Access::Write))
+    }
+
+    fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>> {
+        let content = self.0.lock().names.get(path).copied();
+        content.map(|content| self.file(content, access)).ok_or(io::ErrorKind::NotFound.into())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.0.lock().name(Naming::Rename(from.to_owned(), to.to_owned()))
+    }
+
+    fn sync_dir(&self, _: &Path) -> io::Result<()> {
+        let mut state = self.0.lock();
+        state.begin()?.end()?;
+        state.synced_names = state.names.clone();
+        state.unsynced.clear();
+        Ok(())
+    }
+
+    fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>> {
+        let mut state = self.0.lock();
+        let lock = state.locks.entry(path.to_owned()).or_default();
+        Ok((Arc::strong_count(lock) == 1).then(|| Box::new(Arc::clone(lock)) as LockGuard))
+    }
+}
+
+impl File for SimFile {
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.disk.0.lock().contents[self.content].live.len() as u64)
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let state = self.disk.0.lock();
+        let live = &state.contents[self.content].live;
+        let rest = live.get(place(offset)?..).unwrap_or_default();
+        let read = rest.len().min(buffer.len());
+        buffer[..read].copy_from_slice(&rest[..read]);
+        Ok(read)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let mut state = self.disk.0.lock();
+        if self.access == Access::Read {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        let go = state.begin()?;
+        let offset = place(offset)?;
+        let limit = state.write_limit.map_or(usize::MAX, |limit| (offset + limit).next_multiple_of(SECTOR) - offset);
+        let mut bytes = &bytes[..bytes.len().min(limit)];
+        if matches!(go, Go::Stop) {
+            let grains = Chance(state.operations).below(bytes.len() / WRITE_GRAIN + 1);
+            bytes = &bytes[..grains * WRITE_GRAIN];
+        }
+        let length = state.contents[self.content].live.len();
+        if let Some(room) = state.room {
+            let growth = (offset + bytes.len()).saturating_sub(length);
+            let lacking = growth.saturating_sub(usize::try_from(room).unwrap_or(usize::MAX));
+            if lacking > 0 && lacking >= bytes.len() {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            bytes = &bytes[..bytes.len() - lacking];
+            state.room = Some(room - (growth - lacking) as u64);
+        }
+        let content = &mut state.contents[self.content];
+        content.write(bytes, offset);
+        if matches!(go, Go::Stop) {
+            content.torn = Some((offset + bytes.len()) / SECTOR);
+        }
+        go.end()?;
+        Ok(bytes.len())
+    }
+
+    fn set_len(&self, bytes: u64) -> io::Result<()> {
+        let mut state = self.disk.0.lock();
+        let go = state.begin()?;
+        if matches!(go, Go::On) || state.operations.is_multiple_of(2) {
+            state.contents[self.content].set_len(place(bytes)?);
+        }
+        go.end()
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.disk.0.lock();
+        state.begin()?.end()?;
+        if state.syncs_fail {
+            state.contents[self.content].dirty.clear();
+            return Err(io::Error::other("simulated input/output error"));
+        }
+        state.contents[self.content].sync();
+        Ok(())
+    }
+}
+
+fn place(offset: u64) -> io::Result<usize> {
+    usize::try_from(offset).map_err(|_| io::ErrorKind::FileTooLarge.into())
+}

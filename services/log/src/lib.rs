@@ -1,0 +1,31 @@
+//! The append-only log: the one place where anything becomes true.
+//!
+//! A *partition* is one totally ordered log of opaque records at dense [`Position`]s from 1. Every record
+//! begins with the SHA-256 of the record before it, so that one hash vouches for the whole history. One
+//! [`Store`] writes a partition; any number of [`Reader`]s follow it.
+//!
+//! * [`SegmentStore`] keeps a partition in files of its own format: durable, self-checking, the default.
+//! * [`MemoryStore`] keeps it in memory: tests and demonstrations.
+//! * [`scan`] reads a partition's files without trusting or changing anything: the auditor's side.
+//! * [`conformance`] is the contract of [`Store`] and [`Reader`] as tests, run against every store.
+//!
+//! Costs: an append is one write and one `fdatasync` whatever the number of its records; a read is one or
+//! two `pread`s; opening reads and verifies everything, at the speed of the hashing (some 600 MB a second a core).
+//!
+//! Promises: what an append acknowledged is there after any crash, byte for byte; what is damaged is
+//! reported with its file and byte, never skipped and never repaired by guessing.
+
+mod chain;
+pub mod conformance;
+mod damage;
+mod disk;
+mod memory;
+mod segment;
+mod store;
+
+pub use chain::{Hash, follow, genesis, hash, previous_hash};
+pub use damage::{Damage, OpenError, ScanError};
+pub use disk::{Access, Disk, File, LockGuard, OsDisk, sim};
+pub use memory::MemoryStore;
+pub use segment::{Options, Scan, SegmentStore, Tail, scan, scan_on};
+pub use store::{AppendError, Position, ReadError, Reader, Record, Store};

@@ -1,0 +1,89 @@
+//! Where things stand: the sparse index that the writer fills and readers look things up in.
+//!
+//! One mark for about 64 KiB of blocks, 16 bytes each: a partition of a terabyte takes 256 MB. It is held in memory
+//! and built anew at each open. The lock is held to look up or to publish, never while a file is read or written.
+
+use std::sync::Arc;
+
+use crate::{File, Position};
+
+/// Bytes of blocks for one mark.
+const SPACING: u64 = 64 * 1024;
+
+/// The durable part of a partition.
+#[derive(Debug, Default)]
+pub(super) struct Index {
+    /// The last durable position.
+    pub end: Position,
+    segments: Vec<Segment>,
+    /// The file that the writer has open, and its segment.
+    open: Option<(Position, Arc<dyn File>)>,
+}
+
+#[derive(Debug)]
+struct Segment {
+    first: Position,
+    /// Durable bytes of the file: up to the end of its last block.
+    used: u64,
+    /// Blocks here and there, by their first position and their place in the file. The first block is one.
+    marks: Vec<(Position, u64)>,
+}
+
+/// Where to begin to look for a position.
+#[derive(Debug, Clone)]
+pub(super) struct Place {
+    /// The segment by its first position.
+    pub segment: Position,
+    /// Its file, if it is open.
+    pub file: Option<Arc<dyn File>>,
+    /// The block that begins here has this first position; the one looked for is in it or follows in this file.
+    pub position: Position,
+    pub offset: u64,
+    /// Where the durable part of the file ends.
+    pub used: u64,
+}
+
+impl Index {
+    /// Notes the block with positions `first` to `last` at `offset`, of `bytes`, in the segment `segment`, which is
+    /// the last one or a new one.
+    pub fn add(&mut self, segment: Position, offset: u64, bytes: u64, first: Position, last: Position) {
+        if self.segments.last().is_none_or(|known| known.first != segment) {
+            self.segments.push(Segment { first: segment, used: offset, marks: Vec::new() });
+        }
+        if let Some(known) = self.segments.last_mut() {
+            if known.marks.last().is_none_or(|(_, marked)| offset - marked >= SPACING) {
+                known.marks.push((first, offset));
+            }
+            known.used = offset + bytes;
+        }
+        self.end = last;
+    }
+
+    /// Notes a block as [`add`](Self::add) does, and the file that it was written to.
+    pub fn publish(
+        &mut self,
+        segment: Position,
+        file: &Arc<dyn File>,
+        offset: u64,
+        bytes: u64,
+        first: Position,
+        last: Position,
+    ) {
+        self.add(segment, offset, bytes, first, last);
+        self.open = Some((segment, Arc::clone(file)));
+    }
+
+    /// Where to look for `position`; `None` if it isn't in the log.
+    pub fn find(&self, position: Position) -> Option<Place> {
+        if position == 0 || position > self.end {
+            return None;
+        }
+        let after = self.segments.partition_point(|segment| segment.first <= position);
+        let segment = self.segments.get(after.checked_sub(1)?)?;
+        let after_mark = segment.marks.partition_point(|(marked, _)| *marked <= position);
+        let (marked, offset) = *segment.marks.get(after_mark.checked_sub(1)?)?;
+        let open = self.open.as_ref().filter(|(open, _)| *open == segment.first);
+        let file = open.map(|(_, file)| Arc::clone(file));
+        Some(Place { segment: segment.first, file, position: marked, offset, used: segment.used })
+    }
+}

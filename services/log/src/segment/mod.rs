@@ -1,0 +1,13 @@
+//! The store in segment files: see [`format`] for the bytes, [`SegmentStore`] for the writing, [`Scan`] for the
+//! auditor's reading.
+
+mod format;
+mod index;
+mod reader;
+mod scan;
+mod store;
+mod tail;
+mod window;
+
+pub use scan::{Scan, Tail, scan, scan_on};
+pub use store::{Options, SegmentStore};

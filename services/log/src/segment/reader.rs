@@ -1,0 +1,104 @@
+//! Random access: reads of the durable part while the writer appends.
+//!
+//! Costs: a look into the index, then one read of 64 KiB to 1 MiB, or of the longer block in which the position
+//! lies. Every block that something is answered from is checked whole. A read ends with its segment.
+
+use std::{path::PathBuf, sync::Arc};
+
+use parking_lot::RwLock;
+
+use super::{
+    format::{BLOCK_HEADER, Block, BlockHeader, decode_block},
+    index::{Index, Place},
+    scan::name_of,
+    window::Window,
+};
+use crate::{Access, Damage, Disk, Position, ReadError, Reader, Record, store::Limit};
+
+const READ_MIN: u64 = 64 * 1024;
+const READ_MAX: u64 = 1024 * 1024;
+
+/// What the writer and its readers share.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub disk: Arc<dyn Disk>,
+    pub dir: PathBuf,
+    pub index: RwLock<Index>,
+}
+
+impl Reader for Shared {
+    fn end(&self) -> Position {
+        self.index.read().end
+    }
+
+    fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError> {
+        let from = from.max(1);
+        let place = self.index.read().find(from);
+        let Some(place) = place.filter(|_| max_records > 0) else { return Ok(Vec::new()) };
+        let mut blocks = Blocks::open(self, place, (max_bytes as u64).clamp(READ_MIN, READ_MAX))?;
+        let mut limit = Limit::new(max_records, max_bytes);
+        let mut read = Vec::new();
+        while let Some(block) = blocks.next(from)? {
+            for (bytes, position) in block.records.into_iter().zip(block.first..) {
+                if position < from {
+                    continue;
+                }
+                if !limit.admits(bytes.len()) {
+                    return Ok(read);
+                }
+                read.push(Record { position, bytes });
+            }
+        }
+        match read.is_empty() {
+            true => Err(blocks.damage("the segment ends before a position that it should hold").into()),
+            false => Ok(read),
+        }
+    }
+}
+
+/// The durable blocks of one segment from a place on.
+struct Blocks<'a> {
+    shared: &'a Shared,
+    place: Place,
+    /// The first position of the block at which the window stands.
+    position: Position,
+    window: Window,
+    ahead: u64,
+}
+
+impl<'a> Blocks<'a> {
+    fn open(shared: &'a Shared, place: Place, ahead: u64) -> Result<Self, ReadError> {
+        let file = match &place.file {
+            Some(file) => Arc::clone(file),
+            None => shared.disk.open(&shared.dir.join(name_of(place.segment)), Access::Read)?,
+        };
+        let (position, window) = (place.position, Window::new(file, place.offset));
+        Ok(Self { shared, place, position, window, ahead })
+    }
+
+    /// The next block that reaches position `from`, checked; `None` at the end of the durable part.
+    fn next(&mut self, from: Position) -> Result<Option<Block>, ReadError> {
+        while self.window.offset < self.place.used {
+            let ahead = self.ahead.min(self.place.used - self.window.offset);
+            self.window.fill(BLOCK_HEADER, ahead)?;
+            let header = BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("no sound block header"))?;
+            let next = header.first.saturating_add(header.records.into());
+            if next <= from {
+                self.window.advance(header.bytes());
+                self.position = next;
+                continue;
+            }
+            self.window.fill(header.bytes(), ahead)?;
+            let block = decode_block(&self.window.bytes, self.position).map_err(|reason| self.damage(reason))?;
+            self.window.advance(block.bytes);
+            self.position = next;
+            return Ok(Some(block));
+        }
+        Ok(None)
+    }
+
+    fn damage(&self, reason: &str) -> Damage {
+        let file = self.shared.dir.join(name_of(self.place.segment));
+        Damage { file, offset: self.window.offset, position: self.position, reason: reason.to_owned() }
+    }
+}

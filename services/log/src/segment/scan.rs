@@ -1,0 +1,281 @@
+//! Reads a partition's files from the first byte to the last and believes nothing: headers, checksums, positions
+//! and the hash chain are verified, everything that isn't as it was written is reported with its file and byte.
+//!
+//! It writes nothing and takes no lock, so that an auditor may scan a copy or the directory of a running service.
+//! Costs: every byte is read, checksummed and hashed once, nearly all of it the hashing, in a window of 1 MiB or
+//! of the longer block. Records answered share that memory: who keeps one for long should copy its bytes.
+
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+    sync::Arc,
+    vec,
+};
+
+use bytes::Bytes;
+
+use super::{
+    format::{BLOCK_HEADER, Block, BlockHeader, SEGMENT_HEADER, SegmentHeader, decode_block},
+    tail::{Verdict, judge},
+    window::Window,
+};
+use crate::{Access, Damage, Disk, Hash, OsDisk, Position, Record, ScanError, chain, genesis};
+
+/// The largest segment file that is read, bytes.
+pub(super) const MAX_SEGMENT: u64 = 1 << 30;
+/// How much is read at a time, bytes.
+const AHEAD: u64 = 1 << 20;
+/// How often a tail that changes while it is looked at is looked at again.
+const LOOKS: usize = 16;
+
+/// What lies after the last whole append.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Tail {
+    /// Nothing.
+    #[default]
+    Clean,
+    /// A part of an append that was never acknowledged: a crash interrupted it, or a running service is just
+    /// writing it.
+    Torn {
+        /// The file.
+        file: PathBuf,
+        /// Where in the file it begins.
+        offset: u64,
+        /// How far it reaches, bytes.
+        bytes: u64,
+    },
+}
+
+/// Scans the partition in `dir`.
+///
+/// # Errors
+/// If the directory cannot be listed.
+pub fn scan(dir: &Path) -> Result<Scan, ScanError> {
+    scan_on(Arc::new(OsDisk), dir)
+}
+
+/// Scans the partition in `dir` of `disk`.
+///
+/// # Errors
+/// If the directory cannot be listed.
+pub fn scan_on(disk: Arc<dyn Disk>, dir: &Path) -> Result<Scan, ScanError> {
+    Ok(Scan { walk: Walk::new(disk, dir, None)?, first: 1, block: Vec::new().into_iter(), failed: false })
+}
+
+/// The verified records of a partition, in order. It ends after the last whole append, or with the first error.
+#[derive(Debug)]
+pub struct Scan {
+    walk: Walk,
+    first: Position,
+    block: vec::IntoIter<Bytes>,
+    failed: bool,
+}
+
+impl Scan {
+    /// The partition's number as its files name it; `None` before the first record or without any file.
+    #[must_use]
+    pub fn partition_number(&self) -> Option<u32> {
+        self.walk.partition
+    }
+
+    /// The last position that was verified, and its record's hash; at the end of the iteration, the log's.
+    #[must_use]
+    pub fn verified(&self) -> (Position, Hash) {
+        (self.walk.next - 1, self.walk.head)
+    }
+
+    /// What lies after the last record; known once the iteration has ended.
+    #[must_use]
+    pub fn tail(&self) -> &Tail {
+        &self.walk.tail
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<Record, ScanError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.failed {
+            return None;
+        }
+        if self.block.len() == 0 {
+            match self.walk.step() {
+                Ok(step) => {
+                    let block = step?.block;
+                    (self.first, self.block) = (block.first, block.records.into_iter());
+                }
+                Err(error) => {
+                    self.failed = true;
+                    return Some(Err(error));
+                }
+            }
+        }
+        let bytes = self.block.next()?;
+        let position = self.first;
+        self.first += 1;
+        Some(Ok(Record { position, bytes }))
+    }
+}
+
+/// A block, and where it stands.
+#[derive(Debug)]
+pub(super) struct Step {
+    /// The segment by its first position.
+    pub segment: Position,
+    pub offset: u64,
+    pub block: Block,
+}
+
+/// Goes through all segments block by block.
+#[derive(Debug)]
+pub(super) struct Walk {
+    disk: Arc<dyn Disk>,
+    files: VecDeque<(Position, PathBuf)>,
+    current: Option<Current>,
+    /// The partition's number, as the caller or the first segment says.
+    pub partition: Option<u32>,
+    /// The position and the previous hash that the next record must have.
+    pub next: Position,
+    pub head: Hash,
+    pub tail: Tail,
+    /// The segment that was opened last, by its first position.
+    pub last_segment: Option<Position>,
+}
+
+/// The segment that is being read.
+#[derive(Debug)]
+struct Current {
+    path: PathBuf,
+    first: Position,
+    window: Window,
+}
+
+impl Walk {
+    pub fn new(disk: Arc<dyn Disk>, dir: &Path, partition: Option<u32>) -> Result<Self, ScanError> {
+        let names = disk.list(dir).map_err(ScanError::at(dir))?;
+        let mut files: Vec<_> = names.iter().filter_map(|name| Some((first_of(name)?, dir.join(name)))).collect();
+        files.sort();
+        let head = partition.map_or([0; 32], genesis);
+        Ok(Self {
+            disk,
+            files: files.into(),
+            current: None,
+            partition,
+            next: 1,
+            head,
+            tail: Tail::Clean,
+            last_segment: None,
+        })
+    }
+
+    /// The next block; `None` after the last.
+    pub fn step(&mut self) -> Result<Option<Step>, ScanError> {
+        loop {
+            if let Some(mut current) = self.current.take()
+                && let Some(step) = self.read_block(&mut current)?
+            {
+                self.current = Some(current);
+                return Ok(Some(step));
+            }
+            let Some((first, path)) = self.files.pop_front() else { return Ok(None) };
+            self.current = Some(self.open(first, path)?);
+        }
+    }
+
+    fn open(&mut self, first: Position, path: PathBuf) -> Result<Current, ScanError> {
+        let file = self.disk.open(&path, Access::Read).map_err(ScanError::at(&path))?;
+        if file.length().map_err(ScanError::at(&path))? > MAX_SEGMENT {
+            return Err(self.damage(&path, MAX_SEGMENT, "the file is longer than any segment"));
+        }
+        let mut window = Window::new(file, 0);
+        window.fill(SEGMENT_HEADER, AHEAD).map_err(ScanError::at(&path))?;
+        let header = SegmentHeader::decode(&window.bytes).map_err(|reason| self.damage(&path, 0, reason))?;
+        if self.partition.is_none() {
+            self.partition = Some(header.partition);
+            self.head = genesis(header.partition);
+        }
+        if self.partition != Some(header.partition) {
+            return Err(self.damage(&path, 0, &format!("the segment belongs to partition {}", header.partition)));
+        }
+        if header.first != first || header.first != self.next {
+            let reason =
+                format!("the segment begins at position {}: one is missing, misnamed or cut short", header.first);
+            return Err(self.damage(&path, 0, &reason));
+        }
+        if header.previous != self.head {
+            return Err(self.damage(&path, 0, "the segment doesn't chain to the one before it"));
+        }
+        self.last_segment = Some(first);
+        window.advance(SEGMENT_HEADER);
+        Ok(Current { path, first, window })
+    }
+
+    /// The next block of `current`; `None` at its end.
+    fn read_block(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
+        let window = &mut current.window;
+        window.fill(BLOCK_HEADER, AHEAD).map_err(ScanError::at(&current.path))?;
+        if let Some(header) = BlockHeader::decode(&window.bytes) {
+            window.fill(header.bytes(), AHEAD).map_err(ScanError::at(&current.path))?;
+        }
+        match decode_block(&window.bytes, self.next) {
+            Ok(block) => self.accept(current, block).map(Some),
+            Err(_) => self.read_end(current),
+        }
+    }
+
+    /// What follows where no sound block stood a moment ago: nothing, or an unfinished append at the end of the
+    /// log, and both are the end; damage; or a block after all, if a running service was writing it just then.
+    fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
+        let look = |window: &Window| window.file.read_up_to(MAX_SEGMENT, window.offset);
+        let mut rest = look(&current.window).map_err(ScanError::at(&current.path))?;
+        for _ in 0..LOOKS {
+            let offset = current.window.offset;
+            let verdict = judge(&rest, offset, self.next);
+            if verdict == Verdict::Clean {
+                return Ok(None);
+            }
+            current.window.bytes = rest.into();
+            let reason = match decode_block(&current.window.bytes, self.next) {
+                Ok(block) => return self.accept(current, block).map(Some),
+                Err(reason) => reason,
+            };
+            rest = look(&current.window).map_err(ScanError::at(&current.path))?;
+            if rest != current.window.bytes {
+                continue;
+            }
+            return match verdict {
+                Verdict::Torn(bytes) if self.files.is_empty() => {
+                    self.tail = Tail::Torn { file: current.path.clone(), offset, bytes: bytes as u64 };
+                    Ok(None)
+                }
+                _ => Err(self.damage(&current.path, offset, reason)),
+            };
+        }
+        Err(self.damage(&current.path, current.window.offset, "the file keeps changing"))
+    }
+
+    fn accept(&mut self, current: &mut Current, block: Block) -> Result<Step, ScanError> {
+        let offset = current.window.offset;
+        self.head = chain::follow(self.head, self.next - 1, &block.records)
+            .map_err(|broken| self.damage(&current.path, offset, &broken.to_string()))?;
+        self.next = block.next();
+        current.window.advance(block.bytes);
+        Ok(Step { segment: current.first, offset, block })
+    }
+
+    fn damage(&self, file: &Path, offset: u64, reason: &str) -> ScanError {
+        Damage { file: file.to_owned(), offset, position: self.next, reason: reason.to_owned() }.into()
+    }
+}
+
+/// The name of the segment that begins with position `first`.
+pub(super) fn name_of(first: Position) -> String {
+    format!("{first:020}.log")
+}
+
+/// The first position of the segment called `name`; `None` if it is another file.
+fn first_of(name: &Path) -> Option<Position> {
+    let digits = name.to_str()?.strip_suffix(".log")?;
+    let first = digits.parse().ok()?;
+    (name_of(first) == name.to_str()?).then_some(first)
+}
