@@ -1,0 +1,167 @@
+//! The configuration file of `motherlode serve`: parsed whole and checked before a port is bound.
+//!
+//! Every key has a default, an unknown key is refused: a misspelt limit must not be ignored silently.
+
+use serde::Deserialize;
+use std::{net::SocketAddr, path::PathBuf};
+
+/// What `serve` can be told.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Address to listen on; port 0 lets the system choose.
+    pub listen: SocketAddr,
+    /// Directory of the log and its index.
+    pub data: PathBuf,
+    /// Threads that answer requests; 0 for half of the processors, one at least. The log's writer, its disk and the
+    /// index need the others.
+    pub worker_threads: usize,
+    /// Limits of the service.
+    pub limits: Limits,
+    /// Telemetry.
+    pub telemetry: Telemetry,
+}
+
+/// Limits: nothing grows without one.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// Appends waiting for the writer; one more is answered RESOURCE_EXHAUSTED.
+    pub queue_length_max: usize,
+    /// Commits in one group commit.
+    pub batch_commits_max: usize,
+    /// Bytes of one request message.
+    pub message_bytes_max: usize,
+    /// Requests in flight on one connection.
+    pub concurrent_requests_max: u32,
+    /// Milliseconds that a call waits for the log, whatever deadline the caller set; then it answers DEADLINE_EXCEEDED.
+    pub request_ms_max: u64,
+    /// Milliseconds that the answer to a hit waits for its award; after that it says "pending".
+    pub award_wait_ms_max: u64,
+    /// Milliseconds without an action after which a session expires.
+    pub session_idle_ms_max: u64,
+    /// Milliseconds after a dropped connection in which no session of its player and game is opened.
+    pub session_hold_ms: u64,
+    /// Sessions at one time; one more is answered RESOURCE_EXHAUSTED.
+    pub sessions_max: usize,
+    /// Bytes of one segment file.
+    pub segment_bytes: u64,
+}
+
+/// Telemetry: spans and logs to standard error, and to an OpenTelemetry collector when one is named.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Telemetry {
+    /// Filter of what is logged, in tracing's `EnvFilter` syntax; RUST_LOG overrides it.
+    pub filter: String,
+    /// OTLP endpoint over gRPC, such as "http://127.0.0.1:4317"; none by default.
+    pub otlp_endpoint: Option<String>,
+    /// Share of requests that are traced to the collector, in percent.
+    pub sample_percent: u8,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            listen: SocketAddr::from(([127, 0, 0, 1], 50051)),
+            data: PathBuf::from("data"),
+            worker_threads: 0,
+            limits: Limits::default(),
+            telemetry: Telemetry::default(),
+        }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            queue_length_max: 8192,
+            batch_commits_max: 512,
+            message_bytes_max: 64 * 1024,
+            concurrent_requests_max: 1024,
+            request_ms_max: 10_000,
+            award_wait_ms_max: 2_000,
+            session_idle_ms_max: 30 * 60_000,
+            session_hold_ms: 30_000,
+            sessions_max: 100_000,
+            segment_bytes: 64 * 1024 * 1024,
+        }
+    }
+}
+
+impl Default for Telemetry {
+    fn default() -> Self {
+        Self { filter: "info".to_owned(), otlp_endpoint: None, sample_percent: 100 }
+    }
+}
+
+/// Why a configuration was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum ConfigError {
+    /// The text is not valid TOML, or has an unknown key or a value of the wrong kind.
+    #[error("{0}")]
+    Syntax(#[from] toml::de::Error),
+    /// A value is out of its range.
+    #[error("{key} is {value}; it must be {range}")]
+    Range {
+        /// The key.
+        key: &'static str,
+        /// What was given.
+        value: u64,
+        /// What is allowed.
+        range: &'static str,
+    },
+}
+
+impl Config {
+    /// Parses and checks a configuration file's text.
+    ///
+    /// # Errors
+    /// [`ConfigError`] names the line, the key or the range.
+    pub fn parse(text: &str) -> Result<Self, ConfigError> {
+        let config: Self = toml::from_str(text)?;
+        let limits = &config.limits;
+        let ranged = [
+            ("worker_threads", config.worker_threads as u64, 0, 1024, "0 to 1024"),
+            ("limits.queue_length_max", limits.queue_length_max as u64, 1, 1 << 20, "1 to 1048576"),
+            ("limits.batch_commits_max", limits.batch_commits_max as u64, 1, 4096, "1 to 4096"),
+            ("limits.message_bytes_max", limits.message_bytes_max as u64, 1024, 4 << 20, "1024 to 4194304"),
+            ("limits.concurrent_requests_max", limits.concurrent_requests_max.into(), 1, 65_536, "1 to 65536"),
+            ("limits.request_ms_max", limits.request_ms_max, 100, 600_000, "100 to 600000"),
+            ("limits.award_wait_ms_max", limits.award_wait_ms_max, 0, 60_000, "0 to 60000"),
+            ("limits.session_idle_ms_max", limits.session_idle_ms_max, 1_000, 86_400_000, "1000 to 86400000"),
+            ("limits.session_hold_ms", limits.session_hold_ms, 0, 3_600_000, "0 to 3600000"),
+            ("limits.sessions_max", limits.sessions_max as u64, 1, 1 << 20, "1 to 1048576"),
+            ("limits.segment_bytes", limits.segment_bytes, 1 << 20, 1 << 30, "1048576 to 1073741824"),
+            ("telemetry.sample_percent", config.telemetry.sample_percent.into(), 0, 100, "0 to 100"),
+        ];
+        for (key, value, low, high, range) in ranged {
+            if !(low..=high).contains(&value) {
+                return Err(ConfigError::Range { key, value, range });
+            }
+        }
+        Ok(config)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_file_is_the_default() {
+        assert_eq!(Config::parse("").unwrap(), Config::default());
+    }
+
+    #[test]
+    fn an_unknown_key_is_refused_by_name() {
+        let error = Config::parse("[limits]\nqueue_lenght_max = 3").unwrap_err().to_string();
+        assert!(error.contains("queue_lenght_max"), "{error}");
+    }
+
+    #[test]
+    fn a_value_out_of_range_is_refused_with_its_range() {
+        let error = Config::parse("[limits]\nbatch_commits_max = 0").unwrap_err().to_string();
+        assert_eq!(error, "limits.batch_commits_max is 0; it must be 1 to 4096");
+    }
+}

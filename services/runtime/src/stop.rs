@@ -1,0 +1,55 @@
+//! Stopping: the signal from outside, and the notice inside.
+//!
+//! A SIGTERM from an orchestrator or a Ctrl-C from a person asks for a stop. [`Stop`] tells those who would go on for
+//! ever, streams above all, to come to an end; calls under way are answered.
+
+use std::future::Future;
+use tokio::{
+    signal::unix::{SignalKind, signal},
+    sync::watch,
+};
+
+/// Gives the notice; without it being given, dropping it is the notice.
+#[derive(Debug)]
+pub struct Stopper(watch::Sender<bool>);
+
+/// Gets the notice; every clone does.
+#[derive(Debug, Clone)]
+pub struct Stop(watch::Receiver<bool>);
+
+/// A notice and who gets it.
+#[must_use]
+pub fn channel() -> (Stopper, Stop) {
+    let (sender, receiver) = watch::channel(false);
+    (Stopper(sender), Stop(receiver))
+}
+
+impl Stopper {
+    /// Gives the notice.
+    pub fn stop(&self) {
+        self.0.send_replace(true);
+    }
+}
+
+impl Stop {
+    /// Waits for the notice.
+    pub async fn requested(mut self) {
+        // An error means that the stopper is gone, which is the notice too.
+        let _ = self.0.wait_for(|stop| *stop).await;
+    }
+}
+
+/// Waits for SIGTERM or SIGINT.
+///
+/// # Errors
+/// When the handlers cannot be installed, which happens before anything is served.
+pub fn signalled() -> std::io::Result<impl Future<Output = &'static str> + Send> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => "SIGTERM",
+            _ = interrupt.recv() => "SIGINT",
+        }
+    })
+}
