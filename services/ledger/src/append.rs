@@ -1,0 +1,127 @@
+//! What goes into the ledger and what comes out: proposals and their verdicts.
+
+use motherlode_books::{Event, Refused, StreamId};
+use motherlode_runtime::Refusal;
+use prost::Message;
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+use tonic::Code;
+
+/// One decision, proposed for one stream.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proposal {
+    /// The stream that it belongs to.
+    pub stream: StreamId,
+    /// The stream's version that the decision was made on; `None` where any will do, as for a deposit.
+    pub expected_version: Option<u64>,
+    /// Names the request on this stream for ever.
+    pub request_id: String,
+    /// What the request said.
+    pub fingerprint: [u8; 16],
+    /// What was decided.
+    pub events: Vec<Event>,
+}
+
+/// Why a proposal was not applied.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum AppendError {
+    /// The stream has moved on: decide again on its present state, with the same request id.
+    #[error("the stream is at version {version}")]
+    Conflict {
+        /// Where the stream is.
+        version: u64,
+    },
+    /// The request id names another request.
+    #[error("request id {request_id} was used for a different request")]
+    RequestIdReused {
+        /// The id.
+        request_id: String,
+    },
+    /// The books refuse it.
+    #[error(transparent)]
+    Refused(#[from] Refused),
+    /// The queue is full.
+    #[error("the partition's queue is full")]
+    Busy,
+    /// There is no room on the disk. Nothing was written.
+    #[error("no room for the log: {reason}")]
+    Full {
+        /// What the system said.
+        reason: String,
+    },
+    /// Whether it was applied is unknown: ask again with the same request id once the service is back.
+    #[error("the log takes no appends: {reason}")]
+    Unknown {
+        /// What failed.
+        reason: String,
+    },
+    /// The log did not answer in time. Whether it was applied is unknown yet: ask again with the same request id.
+    #[error("the log did not answer in time")]
+    Late,
+    /// The ledger is closing. Nothing was written.
+    #[error("the ledger is closing")]
+    Closing,
+}
+
+impl From<AppendError> for Refusal {
+    fn from(error: AppendError) -> Self {
+        let message = error.to_string();
+        match error {
+            AppendError::Conflict { version } => Refusal::new(Code::Aborted, "VERSION_CONFLICT", message)
+                .with("version", version)
+                .retry_after(Duration::from_millis(10)),
+            AppendError::RequestIdReused { request_id } => Refusal::request_id_reused(&request_id),
+            AppendError::Refused(refused) => refused_by_books(&refused),
+            AppendError::Busy => Refusal::busy(),
+            AppendError::Full { .. } => {
+                Refusal::new(Code::Unavailable, "LOG_FULL", message).retry_after(Duration::from_secs(5))
+            }
+            AppendError::Unknown { .. } => {
+                Refusal::new(Code::Unavailable, "OUTCOME_UNKNOWN", message).retry_after(Duration::from_secs(5))
+            }
+            AppendError::Late => {
+                Refusal::new(Code::DeadlineExceeded, "OUTCOME_UNKNOWN", message).retry_after(Duration::from_secs(1))
+            }
+            AppendError::Closing => {
+                Refusal::new(Code::Unavailable, "CLOSING", message).retry_after(Duration::from_secs(1))
+            }
+        }
+    }
+}
+
+/// The status of what the books refuse. Services check most of it before they propose; what they leave to the books
+/// gets its own reason here, the rest is somebody's fault.
+fn refused_by_books(refused: &Refused) -> Refusal {
+    let message = refused.to_string();
+    match refused {
+        Refused::UnknownAccount { .. } | Refused::UnknownPlayer => Refusal::not_found("ACCOUNT_UNKNOWN", message),
+        Refused::UnknownPool { .. } => Refusal::not_found("POOL_UNKNOWN", message),
+        Refused::AccountExists { .. } => Refusal::new(Code::AlreadyExists, "ACCOUNT_EXISTS", message),
+        Refused::PoolExists => Refusal::new(Code::AlreadyExists, "POOL_EXISTS", message),
+        Refused::InsufficientFunds { currency, balance, needed } => {
+            Refusal::precondition("INSUFFICIENT_FUNDS", message)
+                .with("balance_minor", balance)
+                .with("needed_minor", needed)
+                .with("currency_code", currency)
+        }
+        Refused::PoolStatus { .. } => Refusal::precondition("POOL_STATUS", message),
+        Refused::WrongFigure { .. } => Refusal::new(Code::Aborted, "POOL_FIGURE_STALE", message),
+        Refused::PoolOutstanding => Refusal::precondition("POOL_OUTSTANDING", message),
+        Refused::BadTerms { .. } => Refusal::new(Code::InvalidArgument, "INVALID_TERMS", message),
+        Refused::Money(_) => Refusal::new(Code::OutOfRange, "AMOUNT_OUT_OF_RANGE", message),
+        _ => Refusal::precondition("REFUSED", message),
+    }
+}
+
+/// The fingerprint of a request: first 16 bytes of the SHA-256 of the method's name and the message.
+#[must_use]
+pub fn fingerprint(method: &str, message: &impl Message) -> [u8; 16] {
+    let mut hasher = Sha256::new();
+    hasher.update(method.as_bytes());
+    hasher.update([0]);
+    hasher.update(message.encode_to_vec());
+    let digest: [u8; 32] = hasher.finalize().into();
+    let mut fingerprint = [0; 16];
+    fingerprint.copy_from_slice(&digest[..16]);
+    fingerprint
+}

@@ -1,0 +1,170 @@
+//! Request fields, checked: what the wire says as what the books understand, or a refusal that names the field (PL-12).
+
+use motherlode_books::{CoinValue, Currency, Minor, Nano, StreamId, is_id};
+use motherlode_proto::round::v1::{Account, Money};
+use motherlode_runtime::Refusal;
+
+/// A player's account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccountId {
+    /// The player's stream.
+    pub stream: StreamId,
+    /// The account's currency.
+    pub currency: Currency,
+}
+
+/// A player's round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RoundId {
+    /// The player's stream.
+    pub stream: StreamId,
+    /// The player's round number.
+    pub number: u64,
+}
+
+const ID: &str = "must be 1 to 64 characters of [A-Za-z0-9._~-]";
+
+/// An identifier.
+///
+/// # Errors
+/// Names the field.
+pub fn id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
+    if is_id(value) { Ok(value) } else { Err(Refusal::field(field, ID)) }
+}
+
+/// A text for the log: printable, of limited length.
+///
+/// # Errors
+/// Names the field.
+pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'a str, Refusal> {
+    let fits = (1..=characters_max).contains(&value.chars().count()) && !value.chars().any(char::is_control);
+    if fits {
+        Ok(value)
+    } else {
+        Err(Refusal::field(field, format!("must be 1 to {characters_max} printable characters")))
+    }
+}
+
+/// A currency code.
+///
+/// # Errors
+/// Names the field.
+pub fn currency(field: &str, code: &str) -> Result<Currency, Refusal> {
+    code.parse().map_err(|_| Refusal::field(field, "must be EUR, USD, SEK, JPY or KWD"))
+}
+
+/// An account.
+///
+/// # Errors
+/// Names the field.
+pub fn account(account: Option<&Account>) -> Result<AccountId, Refusal> {
+    let account = account.ok_or_else(|| Refusal::field("account", "is required"))?;
+    let operator = id("account.operator_id", &account.operator_id)?;
+    let player = id("account.player_id", &account.player_id)?;
+    let currency = currency("account.currency_code", &account.currency_code)?;
+    Ok(AccountId { stream: StreamId::player(operator, player), currency })
+}
+
+/// A round's name, "operator/player/number".
+///
+/// # Errors
+/// Names the field.
+pub fn round_id(value: &str) -> Result<RoundId, Refusal> {
+    let mut parts = value.split('/');
+    let parsed = (|| {
+        let (operator, player, number) = (parts.next()?, parts.next()?, parts.next()?);
+        let number = number.parse::<u64>().ok().filter(|number| *number > 0 && parts.next().is_none())?;
+        (is_id(operator) && is_id(player)).then(|| RoundId { stream: StreamId::player(operator, player), number })
+    })();
+    parsed.ok_or_else(|| Refusal::field("round_id", "must be operator/player/number"))
+}
+
+/// The name of a player's round.
+#[must_use]
+pub fn round_name(stream: &StreamId, number: u64) -> String {
+    match stream {
+        StreamId::Player { operator, player } => format!("{operator}/{player}/{number}"),
+        other => format!("{other}/{number}"),
+    }
+}
+
+/// The account of a player in a currency; empty names for a stream that is no player's.
+#[must_use]
+pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
+    let (operator_id, player_id) = match stream {
+        StreamId::Player { operator, player } => (operator.clone(), player.clone()),
+        _ => Default::default(),
+    };
+    Account { operator_id, player_id, currency_code: currency.code().to_owned() }
+}
+
+/// An amount of money to move.
+///
+/// # Errors
+/// Names the field.
+pub fn amount(field: &str, minor: i64) -> Result<Minor, Refusal> {
+    // A bound far below i64's keeps every sum of balances in range.
+    const MAX: i64 = 1_000_000_000_000_000;
+    if (1..=MAX).contains(&minor) {
+        Ok(Minor(minor))
+    } else {
+        Err(Refusal::field(field, "must be 1 to 10^15 minor units"))
+    }
+}
+
+/// A coin value.
+///
+/// # Errors
+/// Names the field.
+pub fn coin_value(field: &str, value: &str) -> Result<CoinValue, Refusal> {
+    value.parse().map_err(|_| Refusal::field(field, "must be a decimal with at most 6 places, such as 0.20"))
+}
+
+/// An amount in EUR with up to nine places.
+///
+/// # Errors
+/// Names the field.
+pub fn nano(field: &str, value: &str) -> Result<Nano, Refusal> {
+    value.parse().map_err(|_| Refusal::field(field, "must be a decimal with at most 9 places, such as 20000.00"))
+}
+
+/// Cash as a message.
+#[must_use]
+pub fn money(amount: Minor, currency: Currency) -> Money {
+    Money { amount_minor: amount.0, currency_code: currency.code().to_owned() }
+}
+
+/// Unix milliseconds as a timestamp.
+#[must_use]
+pub fn timestamp(unix_ms: i64) -> prost_types::Timestamp {
+    let nanos = i32::try_from(unix_ms.rem_euclid(1000) * 1_000_000).unwrap_or_default();
+    prost_types::Timestamp { seconds: unix_ms.div_euclid(1000), nanos }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_12_a_malformed_round_name_is_refused() {
+        for bad in ["", "a/b", "a/b/0", "a/b/-1", "a/b/1/2", "a/b/x", "/b/1", "a//1", "a/b c/1"] {
+            assert_eq!(round_id(bad).unwrap_err().reason(), "INVALID_FIELD", "{bad}");
+        }
+        let good = round_id("acme/alice/17").unwrap();
+        assert_eq!(round_name(&good.stream, good.number), "acme/alice/17");
+    }
+
+    #[test]
+    fn pl_12_texts_for_the_log_are_printable_and_bounded() {
+        assert!(text("reason", "reel 3 stuck", 256).is_ok());
+        for bad in ["", "a\nb", &"x".repeat(257)] {
+            assert!(text("reason", bad, 256).is_err());
+        }
+    }
+
+    #[test]
+    fn times_before_1970_have_positive_nanos() {
+        assert_eq!(timestamp(-1), prost_types::Timestamp { seconds: -1, nanos: 999_000_000 });
+        assert_eq!(timestamp(1_500), prost_types::Timestamp { seconds: 1, nanos: 500_000_000 });
+    }
+}

@@ -1,0 +1,260 @@
+//! The handle: how services read the books, propose commits and follow the log.
+
+use crate::{
+    AppendError, Clock, Held, Proposal,
+    index::{IndexError, Seen, request_key},
+    shared::Shared,
+    writer::{Message, Place},
+};
+use motherlode_books::{Books, PlayerState, StreamId};
+use motherlode_log::{Position, ReadError};
+use motherlode_proto::convert::{
+    Malformed,
+    record::{self, Logged},
+};
+use motherlode_runtime::Refusal;
+use parking_lot::Mutex;
+use std::{
+    sync::{Arc, atomic::Ordering},
+    thread::JoinHandle,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tokio::sync::{
+    mpsc::{self, error::TrySendError},
+    oneshot, watch,
+};
+use tonic::Code;
+
+/// How a ledger works.
+#[derive(Clone)]
+pub struct Options {
+    /// Proposals waiting for the writer; one more is refused.
+    pub queue_length_max: usize,
+    /// Commits in one group commit.
+    pub batch_commits_max: usize,
+    /// How long a proposal waits for its answer; `None` for as long as it takes.
+    pub answer_wait_max: Option<Duration>,
+    /// The clock that commits are stamped with.
+    pub clock: Clock,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let clock = || {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        };
+        Self {
+            queue_length_max: 8192,
+            batch_commits_max: 512,
+            answer_wait_max: Some(Duration::from_secs(10)),
+            clock: Arc::new(clock),
+        }
+    }
+}
+
+/// Why a commit could not be read back.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The log cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The index cannot be read.
+    #[error(transparent)]
+    Index(#[from] IndexError),
+    /// A record is no commit.
+    #[error("position {position}: {source}")]
+    Malformed {
+        /// Where.
+        position: Position,
+        /// What is wrong.
+        source: Malformed,
+    },
+    /// Something names a position that the log does not have.
+    #[error("the log has no position {0}")]
+    Missing(Position),
+}
+
+impl From<FetchError> for Refusal {
+    fn from(error: FetchError) -> Self {
+        tracing::error!(%error, "a commit could not be read back");
+        Refusal::new(Code::DataLoss, "LOG_UNREADABLE", error.to_string())
+    }
+}
+
+/// Where a player's round is to be found, walking back.
+pub(crate) struct Trail {
+    /// A bet not long after the round's own; the round is before it, unless it stayed open past it.
+    pub(crate) near: Option<Position>,
+    /// The player's latest commit: everything is before it.
+    pub(crate) head: Position,
+    /// The round is open, or was voided, perhaps long after: only the head will do.
+    pub(crate) late: bool,
+}
+
+/// A ledger, as services hold it.
+#[derive(Clone)]
+pub struct Handle {
+    shared: Arc<Shared>,
+    inbox: mpsc::Sender<Message>,
+    threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
+}
+
+impl Handle {
+    pub(crate) fn new(shared: Arc<Shared>, inbox: mpsc::Sender<Message>, threads: [JoinHandle<()>; 2]) -> Self {
+        Self { shared, inbox, threads: Arc::new(Mutex::new(threads.into())) }
+    }
+
+    /// Proposes a commit. `Ok` is the commit that the request made, now or at the first time of asking.
+    ///
+    /// # Errors
+    /// See [`AppendError`]; nothing was applied then, but for [`AppendError::Unknown`].
+    pub async fn append(&self, proposal: Proposal) -> Result<Arc<Logged>, AppendError> {
+        if !self.writable() {
+            return Err(AppendError::Unknown { reason: "an earlier write failed".into() });
+        }
+        let (reply, verdict) = oneshot::channel();
+        self.inbox.try_send(Message::Append(proposal, reply)).map_err(|error| match error {
+            TrySendError::Full(_) => AppendError::Busy,
+            TrySendError::Closed(_) => AppendError::Closing,
+        })?;
+        let verdict = match self.shared.answer_wait_max {
+            Some(wait) => tokio::time::timeout(wait, verdict).await.map_err(|_| AppendError::Late)?,
+            None => verdict.await,
+        };
+        match verdict.map_err(|_| AppendError::Closing)?? {
+            Place::New(logged) => Ok(logged),
+            Place::Before(position) => {
+                self.fetch(position).map_err(|error| AppendError::Unknown { reason: error.to_string() })
+            }
+        }
+    }
+
+    /// Reads the books as they are durably; holds off the writer's next merge while `read` runs, so be quick.
+    pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
+        read(&self.shared.books.read())
+    }
+
+    /// A player's state; `None` for one who never opened an account.
+    pub fn player(&self, stream: &StreamId) -> Option<PlayerState> {
+        self.books(|books| books.player(stream).cloned())
+    }
+
+    /// The commit that a request made; `None` when it made none.
+    ///
+    /// # Errors
+    /// [`AppendError::RequestIdReused`] when the id belongs to another request.
+    pub fn find(
+        &self,
+        stream: &StreamId,
+        request_id: &str,
+        fingerprint: [u8; 16],
+    ) -> Result<Option<Arc<Logged>>, AppendError> {
+        let Some(Seen { position, fingerprint: first }) = self.seen(stream, request_id)? else { return Ok(None) };
+        if first != fingerprint {
+            return Err(AppendError::RequestIdReused { request_id: request_id.to_owned() });
+        }
+        self.fetch(position).map(Some).map_err(|error| AppendError::Unknown { reason: error.to_string() })
+    }
+
+    /// Where a request's commit is.
+    ///
+    /// # Errors
+    /// [`AppendError::Unknown`] when the index cannot be read.
+    pub fn seen(&self, stream: &StreamId, request_id: &str) -> Result<Option<Seen>, AppendError> {
+        self.shared.seen(stream, request_id, &request_key(stream, request_id))
+    }
+
+    /// Where to look for a round of a player; `None` when there is no such round.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub(crate) fn trail(&self, stream: &StreamId, round: u64) -> Result<Option<Trail>, FetchError> {
+        let trail = self.books(|books| {
+            let player = books.player(stream).filter(|player| (1..=player.rounds_started).contains(&round))?;
+            let late = player.open_round(round).is_some() || player.is_voided(round);
+            Some(Trail { near: None, head: player.head.position, late })
+        });
+        let Some(trail) = trail else { return Ok(None) };
+        let near = if trail.late { None } else { self.shared.index.bet_after(stream, round)? };
+        Ok(Some(Trail { near, ..trail }))
+    }
+
+    /// Positions of a pool's awards before a position, the latest first; an award of this very instant may be missing.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub fn awards_before(&self, pool: &StreamId, before: Position, max: usize) -> Result<Vec<Position>, FetchError> {
+        Ok(self.shared.index.awards_before(pool, before, max)?)
+    }
+
+    /// The partition that it is the ledger of.
+    pub fn partition(&self) -> u32 {
+        self.shared.partition
+    }
+
+    /// The ledger's clock, Unix milliseconds.
+    pub fn now_ms(&self) -> i64 {
+        (self.shared.clock)()
+    }
+
+    /// One durable commit.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub fn fetch(&self, position: Position) -> Result<Arc<Logged>, FetchError> {
+        self.read(position, 1)?.into_iter().next().ok_or(FetchError::Missing(position))
+    }
+
+    /// Durable commits from a position on, at most `max`; empty at the end.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
+        const BYTES: usize = 4 << 20;
+        {
+            let recent = self.shared.recent.read();
+            if let Some(first) = recent.commits.front()
+                && let Some(skip) = from.checked_sub(first.commit.position)
+            {
+                let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+                return Ok(recent.commits.iter().skip(skip).take(max).cloned().collect());
+            }
+        }
+        self.shared
+            .reader
+            .read(from, max, BYTES)?
+            .into_iter()
+            .map(|stored| match record::decode(&stored.bytes) {
+                Ok(logged) => Ok(Arc::new(logged)),
+                Err(source) => Err(FetchError::Malformed { position: stored.position, source }),
+            })
+            .collect()
+    }
+
+    /// The last durable record, and a way to wait for the next.
+    pub fn head(&self) -> watch::Receiver<Held> {
+        self.shared.head.subscribe()
+    }
+
+    /// Position of the last durable commit.
+    pub fn durable(&self) -> Position {
+        self.shared.durable()
+    }
+
+    /// Whether appends are taken. False after a failed write, until a restart.
+    pub fn writable(&self) -> bool {
+        self.shared.writable.load(Ordering::Acquire)
+    }
+
+    /// Closes the ledger: what was proposed before is answered, the index is synced, then the store is released.
+    pub async fn close(self) {
+        // A closed channel means that it was closed before.
+        let _ = self.inbox.send(Message::Close).await;
+        let threads = std::mem::take(&mut *self.threads.lock());
+        let joined = tokio::task::spawn_blocking(move || threads.into_iter().all(|thread| thread.join().is_ok()));
+        if !matches!(joined.await, Ok(true)) {
+            tracing::error!("a thread of the ledger ended in a panic");
+        }
+    }
+}

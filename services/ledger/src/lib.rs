@@ -1,0 +1,26 @@
+//! The ledger: the log's one writer, the books folded from it, the index behind it, and the wallet's service.
+//!
+//! [`open`] replays a log and gives a [`Handle`], which is cheap to clone and all that other services have of the
+//! ledger: they read durable state, propose commits, and follow what was committed.
+//!
+//! Promises: what [`Handle::append`] answers rests on synced bytes; a request id has one effect and one answer; readers
+//! see durable state only; a full queue refuses instead of growing. What each rests on: the store's contract (one
+//! writer, durable appends), and the index for requests older than memory.
+
+mod append;
+pub mod fields;
+mod handle;
+pub mod index;
+mod open;
+mod projector;
+pub mod rounds;
+mod service;
+mod shared;
+mod writer;
+
+pub use append::{AppendError, Proposal, fingerprint};
+pub use handle::{FetchError, Handle, Options};
+pub use index::Held;
+pub use open::{OpenError, open};
+pub use service::{LedgerApi, balance_after, unknown_account, unknown_round};
+pub use shared::Clock;

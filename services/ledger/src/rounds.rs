@@ -1,0 +1,197 @@
+//! Rounds as they are shown: read back from the log, never from a copy (PL-05, PL-21).
+//!
+//! A player's commits are linked: each names the position of the one before it. A round is read from its latest commit
+//! back to its bet. Cost: one or two reads a step; rounds of the last seconds come from memory.
+
+use crate::{
+    FetchError, Handle,
+    fields::{account_of, money, round_name, timestamp},
+};
+use motherlode_books::{Currency, Event, Minor, RoundStarted, StepResolved, StreamId};
+use motherlode_log::Position;
+use motherlode_proto::{
+    convert::{Malformed, play::hex, record::Logged},
+    log::v1::RoundTerms,
+    round::v1::{Awaiting, Choice, JackpotWin, Outcome, Round, RoundState, Stake, Step, jackpot_win},
+};
+use prost::Message;
+use std::sync::Arc;
+
+/// The request id under which the award of a hit is paid: its own name, so that it is paid once. Clients' ids have no
+/// slash and cannot collide with it.
+#[must_use]
+pub fn award_request_id(pool: &str, partition: u32, hit: Position) -> String {
+    format!("award/{pool}/{partition}/{hit}")
+}
+
+/// The bet of a round, looked for from one of its commits backwards.
+///
+/// # Errors
+/// When the log cannot be read, or does not have the bet.
+pub fn started(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundStarted, FetchError> {
+    let commits = history(handle, Arc::clone(from), round)?;
+    let bet = commits.last().and_then(|logged| bet_of(logged, round)).cloned();
+    bet.ok_or(FetchError::Missing(0))
+}
+
+fn bet_of(logged: &Logged, round: u64) -> Option<&RoundStarted> {
+    logged.commit.events.iter().find_map(|event| match event {
+        Event::RoundStarted(started) if started.round == round => Some(started),
+        _ => None,
+    })
+}
+
+/// The player's commits from `last` back to the bet of the round, the latest first.
+fn history(handle: &Handle, last: Arc<Logged>, round: u64) -> Result<Vec<Arc<Logged>>, FetchError> {
+    let mut commits = vec![last];
+    while let Some(logged) = commits.last()
+        && bet_of(logged, round).is_none()
+        && logged.commit.previous > 0
+    {
+        commits.push(handle.fetch(logged.commit.previous)?);
+    }
+    Ok(commits)
+}
+
+/// A round with its whole picture; `None` when the player has no such round.
+///
+/// # Errors
+/// When the log or the index cannot be read.
+pub fn read(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Round>, FetchError> {
+    let Some(trail) = handle.trail(stream, number)? else { return Ok(None) };
+    let mut round = walk(handle, trail.near.unwrap_or(trail.head), number)?;
+    let settled = |round: &Option<Round>| round.as_ref().is_some_and(|round| round.state() != RoundState::Open);
+    if !trail.late && trail.near.is_some() && !settled(&round) {
+        round = walk(handle, trail.head, number)?;
+    }
+    if let Some(round) = &mut round {
+        pay(handle, stream, round)?;
+    }
+    Ok(round)
+}
+
+/// Folds a round from the player's commits up to `last`.
+fn walk(handle: &Handle, last: Position, number: u64) -> Result<Option<Round>, FetchError> {
+    let mut view = None;
+    for logged in history(handle, handle.fetch(last)?, number)?.iter().rev() {
+        for event in &logged.commit.events {
+            add(&mut view, logged, event, number)
+                .map_err(|source| FetchError::Malformed { position: logged.commit.position, source })?;
+        }
+    }
+    Ok(view.map(|view| view.round))
+}
+
+/// Adds the payments of the round's jackpots, which may come at any later time.
+fn pay(handle: &Handle, stream: &StreamId, round: &mut Round) -> Result<(), FetchError> {
+    for jackpot in &mut round.jackpots {
+        let id = award_request_id(&jackpot.pool_id, handle.partition(), jackpot.hit_position);
+        let Some(place) = handle.seen(stream, &id).map_err(|_| FetchError::Missing(jackpot.hit_position))? else {
+            continue;
+        };
+        let paid = handle.fetch(place.position)?;
+        jackpot.amount = paid.commit.events.iter().find_map(|event| match event {
+            Event::JackpotPaid { amount, currency, .. } => Some(money(*amount, *currency)),
+            _ => None,
+        });
+        jackpot.state = jackpot_win::State::Paid.into();
+    }
+    Ok(())
+}
+
+/// A round while its commits are folded into it.
+struct View {
+    round: Round,
+    currency: Currency,
+}
+
+fn balance(logged: &Logged, currency: Currency) -> Minor {
+    let after = logged.balances_after.iter().find(|(of, _)| *of == currency);
+    after.map_or(Minor(0), |(_, amount)| *amount)
+}
+
+fn add(view: &mut Option<View>, logged: &Logged, event: &Event, number: u64) -> Result<(), Malformed> {
+    match event {
+        Event::RoundStarted(bet) if bet.round == number => *view = Some(start(logged, bet)?),
+        _ => {
+            if let Some(view) = view {
+                go_on(view, logged, event, number)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
+    let terms = RoundTerms::decode(bet.stake.as_slice())?;
+    let currency = bet.currency;
+    let stream = &logged.commit.stream;
+    // The commit may have credited a win as well: what was there before is what is there after, undone.
+    let credited = logged.commit.events.iter().find_map(|event| match event {
+        Event::RoundSettled { win, .. } => Some(win.0),
+        _ => None,
+    });
+    let before = Minor(balance(logged, currency).0 + bet.bet.0 - credited.unwrap_or(0));
+    let round = Round {
+        round_id: round_name(stream, bet.round),
+        account: Some(account_of(stream, currency)),
+        game: bet.game.clone(),
+        rules_version: bet.rules_version.clone(),
+        model_hash: hex(&bet.model_hash),
+        stake: Some(Stake {
+            coin_value: bet.coin_value.to_string(),
+            lines: terms.lines,
+            coins_per_line: terms.coins_per_line,
+        }),
+        bet: Some(money(bet.bet, currency)),
+        win: Some(money(Minor(0), currency)),
+        state: RoundState::Open.into(),
+        awaiting: Awaiting::Spin.into(),
+        start_time: Some(timestamp(logged.commit.time_ms)),
+        contribution_eur: bet.contribution.as_ref().map_or_else(String::new, |part| part.amount.to_string()),
+        exchange_rate: bet.rate.to_string(),
+        balance_before: Some(money(before, currency)),
+        ..Round::default()
+    };
+    Ok(View { round, currency })
+}
+
+fn go_on(view: &mut View, logged: &Logged, event: &Event, number: u64) -> Result<(), Malformed> {
+    let View { round, currency } = view;
+    let currency = *currency;
+    match event {
+        Event::StepResolved(step) if step.round == number => {
+            let step = step_of(logged, step, currency)?;
+            round.balance_after = Some(money(balance(logged, currency), currency));
+            round.win = step.win.clone();
+            round.awaiting = step.outcome.as_ref().map_or(0, |outcome| outcome.awaiting);
+            round.steps.push(step);
+        }
+        Event::RoundSettled { round: of, .. } if *of == number => round.state = RoundState::Settled.into(),
+        Event::RoundVoided { round: of, .. } if *of == number => {
+            round.balance_after = Some(money(balance(logged, currency), currency));
+            round.state = RoundState::Voided.into();
+            round.awaiting = Awaiting::Nothing.into();
+        }
+        Event::JackpotHit { round: of, pool } if *of == number => round.jackpots.push(JackpotWin {
+            state: jackpot_win::State::Pending.into(),
+            pool_id: pool.clone(),
+            hit_position: logged.commit.position,
+            amount: None,
+        }),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn step_of(logged: &Logged, step: &StepResolved, currency: Currency) -> Result<Step, Malformed> {
+    Ok(Step {
+        number: step.step,
+        position: logged.commit.position,
+        seed: step.seed.to_vec(),
+        choice: Some(Choice::decode(step.choice.as_slice())?),
+        outcome: Some(Outcome::decode(step.outcome.as_slice())?),
+        win: Some(money(step.win, currency)),
+        time: Some(timestamp(logged.commit.time_ms)),
+    })
+}

@@ -1,0 +1,371 @@
+//! The ledger's gRPC service: wallet, rates, rounds.
+
+use crate::{
+    AppendError, Handle, Proposal,
+    fields::{self, AccountId, account_of, money, round_name, timestamp},
+    fingerprint, rounds,
+};
+use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
+use motherlode_proto::{
+    convert::{play::hex, record::Logged},
+    ledger::v1::{self as wire, ledger_service_server::LedgerService, transaction::Kind},
+};
+use motherlode_runtime::Refusal;
+use prost::Message;
+use std::sync::Arc;
+use tonic::{Code, Request, Response, Status};
+
+/// Rounds a page, unless the caller says otherwise (DM-20: the last ten).
+const PAGE_SIZE: u64 = 10;
+/// Most rounds a page.
+const PAGE_SIZE_MAX: u64 = 100;
+
+/// The service.
+#[derive(Clone)]
+pub struct LedgerApi {
+    ledger: Handle,
+}
+
+impl LedgerApi {
+    /// Serves a ledger.
+    #[must_use]
+    pub fn new(ledger: Handle) -> Self {
+        Self { ledger }
+    }
+
+    /// One event of the wallet on a player's stream.
+    async fn book(
+        &self,
+        method: &str,
+        message: &impl Message,
+        request_id: &str,
+        account: AccountId,
+        event: Event,
+    ) -> Result<wire::Transaction, Refusal> {
+        let request_id = fields::id("request_id", request_id)?;
+        let proposal = Proposal {
+            stream: account.stream,
+            expected_version: None,
+            request_id: request_id.to_owned(),
+            fingerprint: fingerprint(method, message),
+            events: vec![event],
+        };
+        let logged = self.ledger.append(proposal).await?;
+        transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
+    }
+
+    fn account(&self, account: &AccountId) -> Result<Minor, Refusal> {
+        let balance = self.ledger.books(|books| books.player(&account.stream)?.balance(account.currency));
+        balance.ok_or_else(unknown_account)
+    }
+
+    async fn open_account(&self, request: wire::OpenAccountRequest) -> Result<wire::OpenAccountResponse, Refusal> {
+        let account = fields::account(request.account.as_ref())?;
+        let event = Event::AccountOpened { currency: account.currency };
+        let transaction = self.book("open_account", &request, &request.request_id, account, event).await?;
+        Ok(wire::OpenAccountResponse { transaction: Some(transaction) })
+    }
+
+    fn get_account(&self, request: &wire::GetAccountRequest) -> Result<wire::GetAccountResponse, Refusal> {
+        let account = fields::account(request.account.as_ref())?;
+        let read = self.ledger.books(|books| {
+            let player = books.player(&account.stream)?;
+            let open = player.open_rounds().map(|round| round_name(&account.stream, round.started.round)).collect();
+            Some((player.balance(account.currency)?, player.head.position, open))
+        });
+        let (balance, position, open_round_ids) = read.ok_or_else(unknown_account)?;
+        Ok(wire::GetAccountResponse { balance: Some(money(balance, account.currency)), position, open_round_ids })
+    }
+
+    async fn deposit(&self, request: wire::DepositRequest) -> Result<wire::DepositResponse, Refusal> {
+        let account = fields::account(request.account.as_ref())?;
+        let amount = fields::amount("amount_minor", request.amount_minor)?;
+        let event = Event::Deposited { currency: account.currency, amount };
+        let transaction = self.book("deposit", &request, &request.request_id, account, event).await?;
+        Ok(wire::DepositResponse { transaction: Some(transaction) })
+    }
+
+    async fn withdraw(&self, request: wire::WithdrawRequest) -> Result<wire::WithdrawResponse, Refusal> {
+        let account = fields::account(request.account.as_ref())?;
+        let amount = fields::amount("amount_minor", request.amount_minor)?;
+        let event = Event::Withdrawn { currency: account.currency, amount };
+        let transaction = self.book("withdraw", &request, &request.request_id, account, event).await?;
+        Ok(wire::WithdrawResponse { transaction: Some(transaction) })
+    }
+
+    fn get_transaction(&self, request: &wire::GetTransactionRequest) -> Result<wire::GetTransactionResponse, Refusal> {
+        let account = fields::account(request.account.as_ref())?;
+        let request_id = fields::id("request_id", &request.request_id)?;
+        let logged = match self.ledger.seen(&account.stream, request_id)? {
+            Some(seen) => Some(self.ledger.fetch(seen.position)?),
+            None => None,
+        };
+        let transaction = logged.and_then(|logged| transaction(&logged));
+        let of_account = transaction
+            .filter(|found| found.account.as_ref().is_some_and(|of| of.currency_code == account.currency.code()));
+        let transaction = of_account
+            .ok_or_else(|| Refusal::not_found("TRANSACTION_UNKNOWN", "no such transaction of this account"))?;
+        Ok(wire::GetTransactionResponse { transaction: Some(transaction) })
+    }
+
+    fn get_round(&self, request: &wire::GetRoundRequest) -> Result<wire::GetRoundResponse, Refusal> {
+        let id = fields::round_id(&request.round_id)?;
+        let round = rounds::read(&self.ledger, &id.stream, id.number)?;
+        let round = round.ok_or_else(|| unknown_round(&request.round_id))?;
+        Ok(wire::GetRoundResponse { round: Some(round) })
+    }
+
+    fn list_rounds(&self, request: &wire::ListRoundsRequest) -> Result<wire::ListRoundsResponse, Refusal> {
+        let account = fields::account(request.account.as_ref())?;
+        self.account(&account)?;
+        let size = match u64::try_from(request.page_size) {
+            Ok(0) => PAGE_SIZE,
+            Ok(size) => size.min(PAGE_SIZE_MAX),
+            Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
+        };
+        let started =
+            self.ledger.books(|books| books.player(&account.stream).map_or(0, |player| player.rounds_started));
+        let first = match request.page_token.as_str() {
+            "" => started,
+            token => token.parse().map_err(|_| Refusal::field("page_token", "is not one that was handed out"))?,
+        };
+        if first > started {
+            return Err(Refusal::field("page_token", "is not one that was handed out"));
+        }
+        let mut page = wire::ListRoundsResponse::default();
+        // A page looks at no more than this many rounds, however few of them are of the game.
+        let last = first.saturating_sub(PAGE_SIZE_MAX * 10);
+        for number in (last + 1..=first).rev() {
+            if page.rounds.len() as u64 == size {
+                page.next_page_token = number.to_string();
+                return Ok(page);
+            }
+            let Some(round) = rounds::read(&self.ledger, &account.stream, number)? else { continue };
+            let of_account = round.account.as_ref().is_some_and(|of| of.currency_code == account.currency.code());
+            if of_account && (request.game.is_empty() || round.game == request.game) {
+                page.rounds.push(round);
+            }
+        }
+        if last > 0 {
+            page.next_page_token = last.to_string();
+        }
+        Ok(page)
+    }
+
+    async fn void_round(&self, request: wire::VoidRoundRequest) -> Result<wire::VoidRoundResponse, Refusal> {
+        let request_id = fields::id("request_id", &request.request_id)?;
+        let id = fields::round_id(&request.round_id)?;
+        let reason = fields::text("reason", &request.reason, 256)?;
+        let actor = fields::text("actor", &request.actor, 64)?;
+        let fingerprint = fingerprint("void_round", &request);
+        loop {
+            let open = self.ledger.books(|books| {
+                let player = books.player(&id.stream)?;
+                let bet = player.open_round(id.number).map(|round| (round.started.bet, round.started.currency));
+                Some((player.head.version, player.rounds_started, bet))
+            });
+            let (version, bet) = match open {
+                Some((version, _, Some((bet, _)))) => (version, bet),
+                settled => {
+                    return match self.ledger.find(&id.stream, request_id, fingerprint)? {
+                        Some(logged) => self.voided(&logged, id.number),
+                        None if settled.is_some_and(|(_, started, _)| id.number <= started) => {
+                            Err(Refusal::precondition(
+                                "ALREADY_SETTLED",
+                                "the round is not open: only an unsettled round can be voided",
+                            ))
+                        }
+                        None => Err(unknown_round(&request.round_id)),
+                    };
+                }
+            };
+            let proposal = Proposal {
+                stream: id.stream.clone(),
+                expected_version: Some(version),
+                request_id: request_id.to_owned(),
+                fingerprint,
+                events: vec![Event::RoundVoided {
+                    round: id.number,
+                    reason: reason.to_owned(),
+                    actor: actor.to_owned(),
+                    refund: bet,
+                    win_taken_back: Minor(0),
+                }],
+            };
+            match self.ledger.append(proposal).await {
+                Err(AppendError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+                Ok(logged) => return self.voided(&logged, id.number),
+            }
+        }
+    }
+
+    fn voided(&self, logged: &Arc<Logged>, round: u64) -> Result<wire::VoidRoundResponse, Refusal> {
+        let bet = rounds::started(&self.ledger, logged, round)?;
+        Ok(wire::VoidRoundResponse {
+            refund: Some(money(bet.bet, bet.currency)),
+            balance: Some(money(balance_after(logged, bet.currency), bet.currency)),
+            position: logged.commit.position,
+        })
+    }
+
+    async fn set_rate(&self, request: wire::SetExchangeRateRequest) -> Result<wire::SetExchangeRateResponse, Refusal> {
+        let request_id = fields::id("request_id", &request.request_id)?;
+        let currency = fields::currency("currency_code", &request.currency_code)?;
+        if currency == Currency::EUR {
+            return Err(Refusal::field("currency_code", "the rate of EUR is always 1"));
+        }
+        let rate: FxRate = request
+            .eur_per_unit
+            .parse()
+            .map_err(|_| Refusal::field("eur_per_unit", "must be a decimal above 0, such as 0.0875"))?;
+        let source = fields::text("source", &request.source, 64)?;
+        let proposal = Proposal {
+            stream: StreamId::Rates,
+            expected_version: None,
+            request_id: request_id.to_owned(),
+            fingerprint: fingerprint("set_exchange_rate", &request),
+            events: vec![Event::RateSet { currency, rate, source: source.to_owned() }],
+        };
+        let position = self.ledger.append(proposal).await?.commit.position;
+        Ok(wire::SetExchangeRateResponse { rate: Some(rate_of(currency, rate)), position })
+    }
+
+    fn rates(&self) -> Vec<wire::ExchangeRate> {
+        self.ledger.books(|books| {
+            let mut all = Currency::ALL;
+            all.sort_by_key(|currency| currency.code());
+            all.into_iter().filter_map(|currency| Some(rate_of(currency, books.rate(currency)?))).collect()
+        })
+    }
+}
+
+fn rate_of(currency: Currency, rate: FxRate) -> wire::ExchangeRate {
+    wire::ExchangeRate { currency_code: currency.code().to_owned(), eur_per_unit: rate.to_string() }
+}
+
+/// The refusal of an account that is not there, or not the caller's.
+#[must_use]
+pub fn unknown_account() -> Refusal {
+    Refusal::not_found("ACCOUNT_UNKNOWN", "no such account")
+}
+
+/// The refusal of a round that is not there, or not the caller's.
+#[must_use]
+pub fn unknown_round(round_id: &str) -> Refusal {
+    Refusal::not_found("ROUND_UNKNOWN", "no such round").with("round_id", round_id)
+}
+
+/// What a commit of the wallet booked; `None` for a commit of another kind.
+fn transaction(logged: &Arc<Logged>) -> Option<wire::Transaction> {
+    let commit = &logged.commit;
+    let (kind, currency, amount) = match commit.events.first()? {
+        Event::AccountOpened { currency } => (Kind::Opened, *currency, Minor(0)),
+        Event::Deposited { currency, amount } => (Kind::Deposit, *currency, *amount),
+        Event::Withdrawn { currency, amount } => (Kind::Withdrawal, *currency, *amount),
+        _ => return None,
+    };
+    Some(wire::Transaction {
+        request_id: commit.request_id.clone(),
+        kind: kind.into(),
+        account: Some(account_of(&commit.stream, currency)),
+        amount: Some(money(amount, currency)),
+        balance: Some(money(balance_after(logged, currency), currency)),
+        position: commit.position,
+        time: Some(timestamp(commit.time_ms)),
+    })
+}
+
+/// The balance that a commit left in a currency.
+#[must_use]
+pub fn balance_after(logged: &Logged, currency: Currency) -> Minor {
+    logged.balances_after.iter().find(|(of, _)| *of == currency).map_or(Minor(0), |(_, amount)| *amount)
+}
+
+#[tonic::async_trait]
+impl LedgerService for LedgerApi {
+    async fn open_account(
+        &self,
+        request: Request<wire::OpenAccountRequest>,
+    ) -> Result<Response<wire::OpenAccountResponse>, Status> {
+        Ok(Response::new(self.open_account(request.into_inner()).await?))
+    }
+
+    async fn get_account(
+        &self,
+        request: Request<wire::GetAccountRequest>,
+    ) -> Result<Response<wire::GetAccountResponse>, Status> {
+        Ok(Response::new(self.get_account(request.get_ref())?))
+    }
+
+    async fn deposit(&self, request: Request<wire::DepositRequest>) -> Result<Response<wire::DepositResponse>, Status> {
+        Ok(Response::new(self.deposit(request.into_inner()).await?))
+    }
+
+    async fn withdraw(
+        &self,
+        request: Request<wire::WithdrawRequest>,
+    ) -> Result<Response<wire::WithdrawResponse>, Status> {
+        Ok(Response::new(self.withdraw(request.into_inner()).await?))
+    }
+
+    async fn get_transaction(
+        &self,
+        request: Request<wire::GetTransactionRequest>,
+    ) -> Result<Response<wire::GetTransactionResponse>, Status> {
+        Ok(Response::new(self.get_transaction(request.get_ref())?))
+    }
+
+    async fn get_round(
+        &self,
+        request: Request<wire::GetRoundRequest>,
+    ) -> Result<Response<wire::GetRoundResponse>, Status> {
+        Ok(Response::new(self.get_round(request.get_ref())?))
+    }
+
+    async fn list_rounds(
+        &self,
+        request: Request<wire::ListRoundsRequest>,
+    ) -> Result<Response<wire::ListRoundsResponse>, Status> {
+        Ok(Response::new(self.list_rounds(request.get_ref())?))
+    }
+
+    async fn void_round(
+        &self,
+        request: Request<wire::VoidRoundRequest>,
+    ) -> Result<Response<wire::VoidRoundResponse>, Status> {
+        Ok(Response::new(self.void_round(request.into_inner()).await?))
+    }
+
+    async fn set_exchange_rate(
+        &self,
+        request: Request<wire::SetExchangeRateRequest>,
+    ) -> Result<Response<wire::SetExchangeRateResponse>, Status> {
+        Ok(Response::new(self.set_rate(request.into_inner()).await?))
+    }
+
+    async fn list_exchange_rates(
+        &self,
+        _: Request<wire::ListExchangeRatesRequest>,
+    ) -> Result<Response<wire::ListExchangeRatesResponse>, Status> {
+        Ok(Response::new(wire::ListExchangeRatesResponse { rates: self.rates() }))
+    }
+
+    async fn get_log_status(
+        &self,
+        _: Request<wire::GetLogStatusRequest>,
+    ) -> Result<Response<wire::GetLogStatusResponse>, Status> {
+        let head = *self.ledger.head().borrow();
+        Ok(Response::new(wire::GetLogStatusResponse {
+            position: head.position,
+            head_hash: hex(&head.hash),
+            writable: self.ledger.writable(),
+        }))
+    }
+}
+
+impl From<crate::index::IndexError> for Refusal {
+    fn from(error: crate::index::IndexError) -> Self {
+        Refusal::new(Code::Unavailable, "INDEX_UNREADABLE", error.to_string())
+    }
+}

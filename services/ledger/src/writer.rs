@@ -1,0 +1,192 @@
+//! The one writer of a partition: sequences proposals, and answers when what the answers rest on is durable.
+//!
+//! Its own thread, in a loop: take all proposals that wait (one at least), judge each against the durable books and
+//! what is staged before it, append all records as one block with one sync, merge the stage into the books, answer.
+//! So the next group forms while the disk works, and readers never see anything that is not durable. When the append
+//! fails the stage is dropped, and with it every verdict of the group, rejections included: they might have rested on
+//! what was not written.
+
+use crate::{
+    AppendError, Proposal,
+    index::{Held, Seen, request_key},
+    shared::{Projection, Shared},
+};
+use bytes::Bytes;
+use motherlode_books::{Books, Commit, Head, Stage, StreamId};
+use motherlode_log::{Hash, Position, Store};
+use motherlode_proto::convert::record::{self, Logged};
+use std::{
+    collections::HashMap,
+    sync::{Arc, mpsc::SyncSender},
+};
+use tokio::sync::{mpsc, oneshot};
+
+/// What a proposal came to: the commit that it made, or made earlier.
+pub(crate) type Verdict = Result<Place, AppendError>;
+
+/// Where a proposal's commit is.
+#[derive(Debug, Clone)]
+pub(crate) enum Place {
+    /// Appended now.
+    New(Arc<Logged>),
+    /// Appended at the first time of asking.
+    Before(Position),
+}
+
+pub(crate) enum Message {
+    Append(Proposal, oneshot::Sender<Verdict>),
+    Close,
+}
+
+pub(crate) struct Writer {
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) inbox: mpsc::Receiver<Message>,
+    pub(crate) projector: SyncSender<Projection>,
+    pub(crate) batch_commits_max: usize,
+    pub(crate) time_ms: i64,
+}
+
+impl Writer {
+    /// Runs until it is told to close, or nobody can tell it anything any more.
+    pub(crate) fn run(mut self) {
+        let mut waiting = Vec::with_capacity(self.batch_commits_max);
+        let mut closing = false;
+        while !closing {
+            let Some(first) = self.inbox.blocking_recv() else { break };
+            let mut next = Some(first);
+            while let Some(message) = next.take() {
+                match message {
+                    Message::Append(proposal, reply) => waiting.push((proposal, reply)),
+                    Message::Close => closing = true,
+                }
+                if !closing && waiting.len() < self.batch_commits_max {
+                    next = self.inbox.try_recv().ok();
+                }
+            }
+            self.commit(&mut waiting);
+        }
+        tracing::info!(position = self.store.end(), "the log is closed");
+    }
+
+    /// One group commit.
+    fn commit(&mut self, waiting: &mut Vec<(Proposal, oneshot::Sender<Verdict>)>) {
+        self.time_ms = self.time_ms.max((self.shared.clock)());
+        let mut group = Group::new(&*self.store, self.time_ms);
+        let mut replies = Vec::with_capacity(waiting.len());
+        {
+            let books = self.shared.books.read();
+            for (proposal, reply) in waiting.drain(..) {
+                replies.push((reply, group.judge(&books, &self.shared, proposal)));
+            }
+        }
+        let failure = if group.records.is_empty() { None } else { self.append(group).err() };
+        for (reply, verdict) in replies {
+            // A caller that has gone away asks again with the same request id.
+            let _ = reply.send(failure.clone().map_or(verdict, Err));
+        }
+    }
+
+    fn append(&mut self, group: Group) -> Result<(), AppendError> {
+        use motherlode_log::AppendError as Log;
+        let Group { after, head, records, logged, stage, requests, .. } = group;
+        self.store.append(after, &records).map_err(|error| {
+            tracing::error!(%error, after, records = records.len(), "an append failed");
+            let reason = error.to_string();
+            match error {
+                Log::Full(_) | Log::TooLarge { .. } => AppendError::Full { reason },
+                Log::Conflict { .. } | Log::Chain { .. } | Log::Failed { .. } => {
+                    self.shared.fail();
+                    AppendError::Unknown { reason }
+                }
+            }
+        })?;
+        let held = Held { position: after + records.len() as u64, hash: head };
+        self.shared.publish(stage, &logged, requests, held);
+        // The projector is a thread of this ledger and outlives the writer.
+        let _ = self.projector.send(Projection { logged, held });
+        Ok(())
+    }
+}
+
+/// A group commit in the making.
+struct Group {
+    partition: u32,
+    after: Position,
+    head: Hash,
+    time_ms: i64,
+    stage: Stage,
+    records: Vec<Bytes>,
+    logged: Vec<Arc<Logged>>,
+    requests: HashMap<Vec<u8>, Seen>,
+}
+
+impl Group {
+    fn new(store: &dyn Store, time_ms: i64) -> Self {
+        Self {
+            partition: store.partition(),
+            after: store.end(),
+            head: store.head(),
+            time_ms,
+            stage: Stage::new(),
+            records: vec![],
+            logged: vec![],
+            requests: HashMap::new(),
+        }
+    }
+
+    /// The order of the checks is the documented one: request id, version, the books' invariants.
+    fn judge(&mut self, books: &Books, shared: &Shared, proposal: Proposal) -> Verdict {
+        let key = request_key(&proposal.stream, &proposal.request_id);
+        let seen = match self.requests.get(&key) {
+            Some(seen) => Some(*seen),
+            None => shared.seen(&proposal.stream, &proposal.request_id, &key)?,
+        };
+        if let Some(seen) = seen {
+            return match seen.fingerprint == proposal.fingerprint {
+                // Staged by this very group, it's answered from memory once the group is durable.
+                true => Ok(self.staged(seen.position).map_or(Place::Before(seen.position), Place::New)),
+                false => Err(AppendError::RequestIdReused { request_id: proposal.request_id }),
+            };
+        }
+        let Head { version, position: previous, .. } = self.stage.head(books, &proposal.stream);
+        if proposal.expected_version.is_some_and(|expected| expected != version) {
+            return Err(AppendError::Conflict { version });
+        }
+        let commit = Commit {
+            partition: self.partition,
+            position: self.after + self.records.len() as u64 + 1,
+            stream: proposal.stream,
+            version: version + 1,
+            previous,
+            request_id: proposal.request_id,
+            fingerprint: proposal.fingerprint,
+            time_ms: self.time_ms,
+            events: proposal.events,
+        };
+        self.stage.apply(books, &commit)?;
+        self.requests.insert(key, Seen { position: commit.position, fingerprint: commit.fingerprint });
+        let balances_after = balances(&self.stage, books, &commit.stream);
+        let logged = Logged { commit, balances_after };
+        let bytes = record::encode(&self.head, &logged);
+        self.head = motherlode_log::hash(&bytes);
+        self.records.push(bytes);
+        let logged = Arc::new(logged);
+        self.logged.push(Arc::clone(&logged));
+        Ok(Place::New(logged))
+    }
+
+    fn staged(&self, position: Position) -> Option<Arc<Logged>> {
+        let index = position.checked_sub(self.after + 1)?;
+        self.logged.get(usize::try_from(index).ok()?).cloned()
+    }
+}
+
+/// The balances of the player whose stream it is, in every currency.
+fn balances(
+    stage: &Stage,
+    books: &Books,
+    stream: &StreamId,
+) -> Vec<(motherlode_books::Currency, motherlode_books::Minor)> {
+    stage.player(books, stream).map(|player| player.balances().collect()).unwrap_or_default()
+}
