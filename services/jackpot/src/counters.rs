@@ -1,0 +1,76 @@
+//! The counters: what each coin value's jackpot is, now and at every refresh (BW-13, BW-14).
+//!
+//! Refreshes are the multiples of the pool's interval in Unix time, the same instants that decide whether two wins fall
+//! into one refresh (BW-17).
+
+use crate::wire::status;
+use motherlode_books::{CoinValue, figure};
+use motherlode_ledger::{Handle, fields, fields::timestamp};
+use motherlode_proto::jackpot::v1::{Counter, WatchCountersRequest, WatchCountersResponse};
+use motherlode_runtime::Refusal;
+use motherlode_slots as slots;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tonic::Status;
+
+/// A checked request to watch.
+pub(crate) struct Watch {
+    pool: String,
+    coins: Vec<CoinValue>,
+}
+
+impl Watch {
+    pub(crate) fn parse(ledger: &Handle, request: &WatchCountersRequest) -> Result<Self, Refusal> {
+        let pool = fields::id("pool_id", &request.pool_id)?;
+        if ledger.books(|books| books.pool(pool).is_none()) {
+            return Err(Refusal::not_found("POOL_UNKNOWN", "no such pool").with("pool_id", pool));
+        }
+        let mut coins = request
+            .coin_values
+            .iter()
+            .map(|coin| fields::coin_value("coin_values", coin))
+            .collect::<Result<Vec<_>, _>>()?;
+        if coins.is_empty() {
+            let offered = slots::latest(pool).map(|game| game.info().limits.coin_values_micros.clone());
+            coins = offered.unwrap_or_default().into_iter().map(CoinValue).collect();
+        }
+        coins.sort();
+        Ok(Self { pool: pool.to_owned(), coins })
+    }
+
+    /// Sends the counters now and at every refresh, until nobody listens or the pool is gone.
+    pub(crate) async fn run(self, ledger: Handle, listener: mpsc::Sender<Result<WatchCountersResponse, Status>>) {
+        loop {
+            let Some((counters, interval_ms)) = self.counters(&ledger) else { return };
+            if listener.send(Ok(counters)).await.is_err() {
+                return;
+            }
+            let now = ledger.now_ms();
+            let wait = Duration::from_millis((interval_ms - now.rem_euclid(interval_ms)).unsigned_abs());
+            tokio::select! {
+                () = tokio::time::sleep(wait) => {}
+                () = listener.closed() => return,
+            }
+        }
+    }
+
+    /// The counters and the milliseconds between two refreshes; `None` when the pool is gone.
+    fn counters(&self, ledger: &Handle) -> Option<(WatchCountersResponse, i64)> {
+        let now = ledger.now_ms();
+        ledger.books(|books| {
+            let pool = books.pool(&self.pool)?;
+            let interval_ms = i64::from(pool.terms.refresh_ms).max(1);
+            let counter = |coin: &CoinValue| {
+                Some(Counter { coin_value: coin.to_string(), figure: figure(pool, *coin).ok()?.to_string() })
+            };
+            let response = WatchCountersResponse {
+                pool_id: self.pool.clone(),
+                status: status(&pool.status).into(),
+                counters: self.coins.iter().filter_map(counter).collect(),
+                position: pool.pooled_to(pool.head.partition),
+                refresh_time: Some(timestamp(now - now.rem_euclid(interval_ms))),
+            };
+            Some((response, interval_ms))
+        })
+    }
+}

@@ -1,0 +1,83 @@
+//! Pools and awards as messages, and terms from messages.
+
+use motherlode_books::{Award, CollisionShare, PoolState, PoolStatus, PoolTerms};
+use motherlode_ledger::fields::{self, money, round_name, timestamp};
+use motherlode_proto::{convert::record::Logged, jackpot::v1 as wire};
+use motherlode_runtime::Refusal;
+
+/// A pool's meters.
+pub(crate) fn pool(pool: &PoolState) -> wire::Pool {
+    wire::Pool {
+        pool_id: pool.name.to_string(),
+        status: status(&pool.status).into(),
+        terms: Some(terms(&pool.terms)),
+        pending_terms: pool.pending_terms.as_ref().map(terms),
+        cycle: pool.cycle,
+        base_figure_eur: pool.base().to_string(),
+        increments_eur: pool.increments.to_string(),
+        reserve_eur: pool.reserve.to_string(),
+        house_funding_eur: pool.house_funding.to_string(),
+        contributions_eur: pool.contributions.to_string(),
+        paid_eur: pool.paid.to_string(),
+        pooled_position: pool.pooled_to(pool.head.partition),
+    }
+}
+
+pub(crate) fn status(status: &PoolStatus) -> wire::PoolStatus {
+    match status {
+        PoolStatus::Active => wire::PoolStatus::Active,
+        PoolStatus::Suspended => wire::PoolStatus::Suspended,
+        PoolStatus::Retired { .. } => wire::PoolStatus::Retired,
+    }
+}
+
+fn terms(terms: &PoolTerms) -> wire::PoolTerms {
+    wire::PoolTerms {
+        version: terms.version,
+        contribution_ppm: terms.contribution_ppm,
+        seed_eur: terms.seed.to_string(),
+        base_coin: terms.base_coin.to_string(),
+        refresh_ms: terms.refresh_ms,
+        collision_share: match terms.collision_share {
+            CollisionShare::Full => wire::CollisionShare::Full,
+            CollisionShare::Proportional => wire::CollisionShare::Proportional,
+        }
+        .into(),
+    }
+}
+
+/// Terms of a version from a message; what they may be is for the books to say.
+pub(crate) fn parse_terms(terms: Option<&wire::PoolTerms>, version: u32) -> Result<PoolTerms, Refusal> {
+    let terms = terms.ok_or_else(|| Refusal::field("terms", "is required"))?;
+    Ok(PoolTerms {
+        version,
+        contribution_ppm: terms.contribution_ppm,
+        seed: fields::nano("terms.seed_eur", &terms.seed_eur)?,
+        base_coin: fields::coin_value("terms.base_coin", &terms.base_coin)?,
+        refresh_ms: terms.refresh_ms,
+        collision_share: match wire::CollisionShare::try_from(terms.collision_share) {
+            Ok(wire::CollisionShare::Unspecified | wire::CollisionShare::Full) => CollisionShare::Full,
+            Ok(wire::CollisionShare::Proportional) => CollisionShare::Proportional,
+            Err(_) => return Err(Refusal::field("terms.collision_share", "is not one of the ways to share")),
+        },
+    })
+}
+
+/// An award with its sources.
+pub(crate) fn award(logged: &Logged, award: &Award) -> wire::Award {
+    wire::Award {
+        round_id: round_name(&award.stream, award.round),
+        hit_position: award.hit,
+        position: logged.commit.position,
+        cycle: award.cycle,
+        collision: award.collision,
+        coin_value: award.coin_value.to_string(),
+        amount: Some(money(award.amount, award.currency)),
+        increments_eur: award.increments.to_string(),
+        seed_from_reserve_eur: award.seed_from_reserve.to_string(),
+        seed_from_house_eur: award.seed_from_house.to_string(),
+        to_reserve_eur: award.to_reserve.to_string(),
+        paid_eur: award.paid.to_string(),
+        time: Some(timestamp(logged.commit.time_ms)),
+    }
+}
