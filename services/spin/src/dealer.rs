@@ -1,0 +1,120 @@
+//! The dealer: the cryptographic master generator that gives each step its seed when it's resolved, never earlier.
+//!
+//! ChaCha20, seeded with 256 bits from the operating system and reseeded from there every [`RESEED_EVERY`] (PL-14,
+//! PL-28); a reseeding is an event in the log, without the seed. No clock, counter or process id goes into a seed.
+
+use motherlode_books::{Event, StreamId};
+use motherlode_ledger::{Handle, Proposal};
+use motherlode_slots::Seed;
+use parking_lot::Mutex;
+use rand_chacha::{
+    ChaCha20Rng,
+    rand_core::{Rng, SeedableRng},
+};
+use std::{sync::Arc, time::Duration};
+
+/// How often fresh entropy is taken.
+pub const RESEED_EVERY: Duration = Duration::from_secs(600);
+
+/// The operating system gave no entropy: nothing can be played.
+#[derive(Debug, thiserror::Error)]
+#[error("the operating system gives no random bytes: {0}")]
+pub struct EntropyError(getrandom::Error);
+
+/// The dealer; clones deal from the same generator.
+#[derive(Clone)]
+pub struct Dealer(Arc<Mutex<ChaCha20Rng>>);
+
+impl Dealer {
+    /// Seeds the generator.
+    ///
+    /// # Errors
+    /// When the operating system gives no entropy.
+    pub fn new() -> Result<Self, EntropyError> {
+        Ok(Self(Arc::new(Mutex::new(ChaCha20Rng::from_seed(entropy()?)))))
+    }
+
+    /// Deals the seed of one step.
+    #[must_use]
+    pub fn deal(&self) -> Seed {
+        let mut seed = Seed::default();
+        self.0.lock().fill_bytes(&mut seed);
+        seed
+    }
+
+    /// Replaces the generator's state with fresh entropy, mixed with what it would have dealt next: the new state is
+    /// as hard to know as the harder of the two.
+    ///
+    /// # Errors
+    /// When the operating system gives no entropy; the generator goes on as it was.
+    pub fn reseed(&self) -> Result<(), EntropyError> {
+        let fresh = entropy()?;
+        let mut generator = self.0.lock();
+        let mut seed = Seed::default();
+        generator.fill_bytes(&mut seed);
+        for (byte, fresh) in seed.iter_mut().zip(fresh) {
+            *byte ^= fresh;
+        }
+        *generator = ChaCha20Rng::from_seed(seed);
+        Ok(())
+    }
+
+    /// Reseeds for as long as it's polled, and logs that it did.
+    pub async fn reseed_periodically(self, ledger: Handle) {
+        loop {
+            tokio::time::sleep(RESEED_EVERY).await;
+            if let Err(error) = self.reseed() {
+                tracing::error!(%error, "the generator was not reseeded");
+                continue;
+            }
+            let proposal = Proposal {
+                stream: StreamId::System,
+                expected_version: None,
+                request_id: format!("generator/{}", hex(&self.deal()[..16])),
+                fingerprint: [0; 16],
+                events: vec![Event::GeneratorReseeded],
+            };
+            if let Err(error) = ledger.append(proposal).await {
+                tracing::warn!(%error, "a reseeding was not logged");
+            }
+        }
+    }
+}
+
+fn entropy() -> Result<Seed, EntropyError> {
+    let mut seed = Seed::default();
+    getrandom::fill(&mut seed).map_err(EntropyError)?;
+    Ok(seed)
+}
+
+fn hex(bytes: &[u8]) -> String {
+    motherlode_proto::convert::play::hex(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn pl_28_no_two_seeds_are_the_same_across_dealers_and_reseedings() {
+        let (one, other) = (Dealer::new().unwrap(), Dealer::new().unwrap());
+        let mut seeds = BTreeSet::new();
+        for _ in 0..100 {
+            seeds.extend([one.deal(), other.deal()]);
+            one.reseed().unwrap();
+        }
+        assert_eq!(seeds.len(), 200);
+    }
+
+    #[test]
+    fn pl_28_reseeding_changes_what_comes_next() {
+        let dealer = Dealer(Arc::new(Mutex::new(ChaCha20Rng::from_seed([7; 32]))));
+        let mut twin = ChaCha20Rng::from_seed([7; 32]);
+        dealer.reseed().unwrap();
+        let (mut skipped, mut next) = (Seed::default(), Seed::default());
+        twin.fill_bytes(&mut skipped);
+        twin.fill_bytes(&mut next);
+        assert_ne!(dealer.deal(), next);
+    }
+}

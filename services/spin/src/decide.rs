@@ -1,0 +1,227 @@
+//! Decisions: from a player's durable state and a request to the events of one commit. Pure but for reading the books.
+
+use crate::bet::{Bet, Move};
+use motherlode_books::{
+    Books, CoinValue, Contribution, Currency, Event, FxRate, Minor, OpenRound, PlayerState, PoolStatus, RoundStarted,
+    StepResolved, cash, contribution,
+};
+use motherlode_ledger::{Proposal, fields::round_name};
+use motherlode_proto::convert::play::{
+    Unresolvable, choice_to_wire, open_round, outcome_to_wire, resolve_step, terms_to_log,
+};
+use motherlode_runtime::Refusal;
+use motherlode_slots::{Awaiting, Choice, ChoiceRefused, Draws, Outcome, Round, Seed, Terms};
+use prost::Message;
+use tonic::Code;
+
+/// Key of the picked witch in the player's collection of the game (BW-05).
+const WITCH: &str = "witch";
+
+/// Decides a bet: opens the round and resolves its spin.
+pub(crate) fn spin(books: &Books, bet: &Bet, seed: Seed) -> Result<Proposal, Refusal> {
+    let stream = &bet.account.stream;
+    let player = books.player(stream).ok_or_else(motherlode_ledger::unknown_account)?;
+    let currency = bet.account.currency;
+    let balance = player.balance(currency).ok_or_else(motherlode_ledger::unknown_account)?;
+    let amount = whole_bet(bet)?;
+    let game = bet.game.name();
+    if let Some(open) = player.open_round_of(game) {
+        return Err(Refusal::precondition("ROUND_IN_PROGRESS", "the player has an open round of this game")
+            .with("round_id", round_name(stream, open.started.round)));
+    }
+    let witch = pick_witch(player, bet)?;
+    if balance < amount {
+        return Err(insufficient(bet, balance, amount));
+    }
+    let rate = books.rate(currency).ok_or_else(|| {
+        Refusal::precondition("RATE_UNKNOWN", "no exchange rate to EUR is set for this currency")
+            .with("currency_code", currency)
+    })?;
+    let contribution = pooled(books, bet, amount, rate)?;
+    let terms = Terms { jackpot: contribution.is_some(), double: bet.double };
+    let mut round = bet.game.open(&bet.stake, &terms).map_err(|refused| internal(&refused))?;
+    let started = RoundStarted {
+        round: player.rounds_started + 1,
+        game: game.to_owned(),
+        rules_version: bet.game.rules_version().to_owned(),
+        model_hash: bet.game.model_hash(),
+        currency,
+        bet: amount,
+        coin_value: bet.coin_value,
+        stake: terms_to_log(&bet.stake, &terms).encode_to_vec(),
+        rate,
+        contribution,
+    };
+    let mut events: Vec<Event> = witch.into_iter().collect();
+    let bet_place = events.len();
+    let mut outcome = Outcome::default();
+    let drawn = round.resolve(&Choice::Spin, &mut Draws::from_seed(seed), &mut outcome);
+    drawn.map_err(|refused| internal(&refused))?;
+    step_events(&started, 1, &Choice::Spin, seed, &outcome, &mut events)?;
+    events.insert(bet_place, Event::RoundStarted(started));
+    Ok(Proposal {
+        stream: stream.clone(),
+        expected_version: Some(player.head.version),
+        request_id: bet.request_id.clone(),
+        fingerprint: bet.fingerprint,
+        events,
+    })
+}
+
+/// Decides a choice in an open round: rebuilds the round from its steps and resolves the next.
+pub(crate) fn choose(books: &Books, play: &Move, seed: Seed) -> Result<Proposal, Refusal> {
+    let stream = &play.round.stream;
+    let name = round_name(stream, play.round.number);
+    let player = books.player(stream).ok_or_else(|| motherlode_ledger::unknown_round(&name))?;
+    let Some(open) = player.open_round(play.round.number) else {
+        return Err(match play.round.number <= player.rounds_started {
+            true => Refusal::precondition("ALREADY_SETTLED", "the round is not open").with("round_id", name),
+            false => motherlode_ledger::unknown_round(&name),
+        });
+    };
+    let mut round = rebuild(open)?;
+    let step = u32::try_from(open.steps.len()).unwrap_or(u32::MAX).saturating_add(1);
+    let mut events = vec![];
+    let mut outcome = Outcome::default();
+    let drawn = round.resolve(&play.choice, &mut Draws::from_seed(seed), &mut outcome);
+    drawn.map_err(|refused| refused_choice(refused, &name))?;
+    step_events(&open.started, step, &play.choice, seed, &outcome, &mut events)?;
+    Ok(Proposal {
+        stream: stream.clone(),
+        expected_version: Some(player.head.version),
+        request_id: play.request_id.clone(),
+        fingerprint: play.fingerprint,
+        events,
+    })
+}
+
+/// The open round as it stands, by resolving its logged steps again.
+pub(crate) fn rebuild(open: &OpenRound) -> Result<Box<dyn Round>, Refusal> {
+    let mut round = open_round(&open.started).map_err(|error| unresolvable(&error))?;
+    let mut outcome = Outcome::default();
+    for step in &open.steps {
+        resolve_step(&mut *round, step.seed, &step.choice, &mut outcome).map_err(|error| unresolvable(&error))?;
+    }
+    Ok(round)
+}
+
+/// Adds the events of a resolved step.
+fn step_events(
+    started: &RoundStarted,
+    step: u32,
+    choice: &Choice,
+    seed: Seed,
+    outcome: &Outcome,
+    events: &mut Vec<Event>,
+) -> Result<(), Refusal> {
+    let win = cash(outcome.round_win_coins, started.coin_value, started.currency).map_err(|error| internal(&error))?;
+    events.push(Event::StepResolved(StepResolved {
+        round: started.round,
+        step,
+        seed,
+        choice: choice_to_wire(choice).encode_to_vec(),
+        outcome: outcome_to_wire(outcome).encode_to_vec(),
+        win,
+    }));
+    if let (true, Some(contribution)) = (outcome.jackpot, &started.contribution) {
+        events.push(Event::JackpotHit { round: started.round, pool: contribution.pool.clone() });
+    }
+    if outcome.awaiting == Awaiting::Nothing {
+        events.push(Event::RoundSettled { round: started.round, win });
+    }
+    Ok(())
+}
+
+/// The bet in cash; it must be whole minor units, since nothing is rounded in the house's favour.
+fn whole_bet(bet: &Bet) -> Result<Minor, Refusal> {
+    let currency = bet.account.currency;
+    match bet_in(currency, bet.coin_value, bet.coins) {
+        Some(amount) => Ok(amount),
+        None => Err(Refusal::new(
+            Code::InvalidArgument,
+            "INVALID_STAKE",
+            format!("a coin of {} is no whole number of minor units of {currency}", bet.coin_value),
+        )
+        .with("currency_code", currency)),
+    }
+}
+
+fn bet_in(currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
+    let micros_per_minor = 10_u64.pow(6_u32.checked_sub(currency.digits())?);
+    // The single coin must be whole: else wins of a few coins would have to be rounded.
+    if !coin.0.is_multiple_of(micros_per_minor) {
+        return None;
+    }
+    cash(coins.into(), coin, currency).ok()
+}
+
+/// BW-05: the pick is needed before the first spin, remembered, and has no effect on the return.
+fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<Option<Event>, Refusal> {
+    let game = bet.game.name();
+    let remembered = player.collection(game, "").and_then(|collection| collection.get(WITCH)).copied();
+    match bet.witch {
+        None if remembered.is_none() => {
+            Err(Refusal::precondition("WITCH_NOT_PICKED", "pick a witch before the first spin").with("game", game))
+        }
+        Some(witch) if remembered != Some(witch) => Ok(Some(Event::CollectionChanged {
+            game: game.to_owned(),
+            scope: String::new(),
+            changes: vec![(WITCH.to_owned(), witch)],
+        })),
+        _ => Ok(None),
+    }
+}
+
+/// BW-29: a bet above the balance is refused with the minimum bet, which the balance may still cover.
+fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
+    let currency = bet.account.currency;
+    let limits = &bet.game.info().limits;
+    let fewest = limits.lines.0 * limits.coins_per_line.0;
+    let smallest = limits.coin_values_micros.iter().filter_map(|coin| bet_in(currency, CoinValue(*coin), fewest)).min();
+    Refusal::precondition("INSUFFICIENT_FUNDS", "the balance is below the bet")
+        .with("balance_minor", balance)
+        .with("bet_minor", amount)
+        .with("minimum_bet_minor", smallest.unwrap_or(amount))
+        .with("currency_code", currency)
+}
+
+/// What the bet adds to the game's pool; nothing where there is none, or while it's suspended (BW-20).
+fn pooled(books: &Books, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
+    let Some(pool) = books.pool(bet.game.name()).filter(|pool| matches!(pool.status, PoolStatus::Active)) else {
+        return Ok(None);
+    };
+    let currency = bet.account.currency;
+    if !rate.coin_within(bet.coin_value, pool.terms.base_coin) {
+        return Err(Refusal::new(
+            Code::InvalidArgument,
+            "INVALID_STAKE",
+            format!(
+                "a coin of {} {currency} is worth more than the pool's {} EUR",
+                bet.coin_value, pool.terms.base_coin
+            ),
+        ));
+    }
+    let amount =
+        contribution(amount, currency, rate, pool.terms.contribution_ppm).map_err(|refused| internal(&refused))?;
+    Ok(Some(Contribution { pool: pool.name.to_string(), terms_version: pool.terms.version, amount }))
+}
+
+fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
+    match refused {
+        ChoiceRefused::NotAwaited { awaiting } => {
+            Refusal::precondition("CHOICE_NOT_AWAITED", refused.to_string()).with("awaiting", format!("{awaiting:?}"))
+        }
+        _ => Refusal::field("choice", refused.to_string()),
+    }
+    .with("round_id", round)
+}
+
+/// PL-01: a version that was played must stay resolvable; this binary does not have it.
+fn unresolvable(error: &Unresolvable) -> Refusal {
+    tracing::error!(%error, "an open round cannot be continued");
+    Refusal::new(Code::Unimplemented, "MODEL_UNKNOWN", error.to_string())
+}
+
+fn internal(error: &dyn std::error::Error) -> Refusal {
+    Refusal::new(Code::Internal, "INTERNAL", error.to_string())
+}

@@ -1,0 +1,20 @@
+//! The spin service: resolves rounds. It holds no money, and no state but its generator and the sessions.
+//!
+//! A call is followed through four files: [`bet`] checks the request, [`decide`] reads the player's state and resolves
+//! the step into events, the ledger appends them, [`played`] says what the commit did. On a conflict the decision is
+//! made again on the new state, with the same seed and the same request id: an outcome is drawn once.
+
+mod autospin;
+mod bet;
+mod dealer;
+mod decide;
+mod describe;
+#[cfg(feature = "forced-outcomes")]
+mod forced;
+mod played;
+mod service;
+mod session;
+mod stream;
+
+pub use dealer::{Dealer, EntropyError};
+pub use service::SpinApi;

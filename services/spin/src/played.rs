@@ -1,0 +1,93 @@
+//! Answers: what a commit did, said the same way each time it is asked for (PL-11).
+
+use crate::service::SpinApi;
+use motherlode_books::{Event, RoundStarted, StepResolved};
+use motherlode_ledger::{
+    Handle,
+    fields::{money, round_name},
+    rounds::{self, award_request_id},
+};
+use motherlode_proto::{
+    convert::record::Logged,
+    round::v1::{JackpotWin, Outcome, RoundState, jackpot_win},
+    spin::v1::Played,
+};
+use motherlode_runtime::Refusal;
+use prost::Message;
+use std::sync::Arc;
+use tonic::Code;
+
+impl SpinApi {
+    /// What a commit of this service did. Where it hit the jackpot the answer waits for the award, for a bounded time;
+    /// after that it says "pending", and the award still comes.
+    pub(crate) async fn played(&self, logged: &Arc<Logged>) -> Result<Played, Refusal> {
+        let commit = &logged.commit;
+        let find = |wanted: fn(&Event) -> bool| commit.events.iter().find(|event| wanted(event));
+        let Some(Event::StepResolved(step)) = find(|event| matches!(event, Event::StepResolved(_))) else {
+            return Err(Refusal::request_id_reused(&commit.request_id));
+        };
+        let bet = match find(|event| matches!(event, Event::RoundStarted(_))) {
+            Some(Event::RoundStarted(bet)) => bet.clone(),
+            _ => rounds::started(&self.ledger, logged, step.round)?,
+        };
+        let settled = find(|event| matches!(event, Event::RoundSettled { .. })).is_some();
+        let jackpot = match find(|event| matches!(event, Event::JackpotHit { .. })) {
+            Some(Event::JackpotHit { pool, .. }) => Some(self.award(logged, pool).await?),
+            _ => None,
+        };
+        answer(logged, step, &bet, settled, jackpot)
+    }
+
+    async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {
+        let commit = &logged.commit;
+        let id = award_request_id(pool, commit.partition, commit.position);
+        let mut head = self.ledger.head();
+        let wait = async {
+            loop {
+                if let Some(seen) = self.ledger.seen(&commit.stream, &id)? {
+                    return Ok::<_, Refusal>(Some(seen.position));
+                }
+                if head.changed().await.is_err() {
+                    return Ok(None);
+                }
+            }
+        };
+        let paid = tokio::time::timeout(self.award_wait_max, wait).await.unwrap_or(Ok(None))?;
+        let amount = paid.map(|position| paid_amount(&self.ledger, position)).transpose()?.flatten();
+        let state = if amount.is_some() { jackpot_win::State::Paid } else { jackpot_win::State::Pending };
+        Ok(JackpotWin { state: state.into(), pool_id: pool.to_owned(), hit_position: commit.position, amount })
+    }
+}
+
+fn paid_amount(ledger: &Handle, position: u64) -> Result<Option<motherlode_proto::round::v1::Money>, Refusal> {
+    let logged = ledger.fetch(position)?;
+    Ok(logged.commit.events.iter().find_map(|event| match event {
+        Event::JackpotPaid { amount, currency, .. } => Some(money(*amount, *currency)),
+        _ => None,
+    }))
+}
+
+fn answer(
+    logged: &Logged,
+    step: &StepResolved,
+    bet: &RoundStarted,
+    settled: bool,
+    jackpot: Option<JackpotWin>,
+) -> Result<Played, Refusal> {
+    let commit = &logged.commit;
+    let outcome = Outcome::decode(step.outcome.as_slice()).map_err(|error| {
+        Refusal::new(Code::DataLoss, "LOG_UNREADABLE", format!("position {}: {error}", commit.position))
+    })?;
+    let state = if settled { RoundState::Settled } else { RoundState::Open };
+    Ok(Played {
+        round_id: round_name(&commit.stream, step.round),
+        step: step.step,
+        outcome: Some(outcome),
+        bet: Some(money(bet.bet, bet.currency)),
+        win: Some(money(step.win, bet.currency)),
+        balance: Some(money(motherlode_ledger::balance_after(logged, bet.currency), bet.currency)),
+        state: state.into(),
+        position: commit.position,
+        jackpot,
+    })
+}

@@ -1,0 +1,224 @@
+//! The spin service over gRPC.
+
+use crate::{
+    bet::{Bet, Move},
+    dealer::Dealer,
+    decide, describe,
+    session::Desk,
+};
+use motherlode_books::{Books, Refused, SessionLimits, StreamId};
+use motherlode_ledger::{AppendError, Handle, Proposal};
+use motherlode_proto::spin::v1::{
+    self as wire, ChooseRequest, ChooseResponse, Played, SpinRequest, SpinResponse, spin_service_server::SpinService,
+};
+use motherlode_runtime::{Refusal, Stop};
+use motherlode_slots::Seed;
+use std::{pin::Pin, time::Duration};
+use tokio_stream::Stream;
+use tonic::{Request, Response, Status, Streaming};
+
+/// The service.
+#[derive(Clone)]
+pub struct SpinApi {
+    pub(crate) ledger: Handle,
+    pub(crate) dealer: Dealer,
+    pub(crate) award_wait_max: Duration,
+    pub(crate) stop: Stop,
+    pub(crate) desk: Desk,
+}
+
+/// Where a step's seed comes from: dealt at the first attempt, kept for every further one.
+pub(crate) trait Deal: Send {
+    /// The seed to resolve with; `suits` is asked only in test builds that force outcomes.
+    fn seed(&mut self, resolve: &dyn Fn(Seed) -> Result<Proposal, Refusal>) -> Seed;
+}
+
+/// Fair dealing: the one way in a release build.
+pub(crate) struct Fair<'a> {
+    dealer: &'a Dealer,
+    dealt: Option<Seed>,
+}
+
+impl Deal for Fair<'_> {
+    fn seed(&mut self, _: &dyn Fn(Seed) -> Result<Proposal, Refusal>) -> Seed {
+        *self.dealt.get_or_insert_with(|| self.dealer.deal())
+    }
+}
+
+impl SpinApi {
+    /// Plays on a ledger, with seeds of a dealer; answers to hits wait for their award as long as said. At the stop
+    /// streams take no more calls, answer those they have taken, and end.
+    #[must_use]
+    pub fn new(ledger: Handle, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
+        let desk = Desk::new(ledger.clone(), SessionLimits::default());
+        Self { ledger, dealer, award_wait_max, stop, desk }
+    }
+
+    /// With other limits of sessions than the default.
+    #[must_use]
+    pub fn with_sessions(self, limits: SessionLimits) -> Self {
+        Self { desk: Desk::new(self.ledger.clone(), limits), ..self }
+    }
+
+    /// Bets and spins.
+    pub(crate) async fn spin(&self, request: &SpinRequest, deal: &mut dyn Deal) -> Result<Played, Refusal> {
+        self.bet(&Bet::parse(request)?, deal).await
+    }
+
+    /// Bets and spins, once checked.
+    pub(crate) async fn bet(&self, bet: &Bet, deal: &mut dyn Deal) -> Result<Played, Refusal> {
+        let game = (bet.game.name(), bet.account.currency);
+        let session = self.desk.act(bet.session, &bet.account.stream, Some(game));
+        let decide = |books: &Books, seed| session.clone().and_then(|()| decide::spin(books, bet, seed));
+        self.play(&bet.account.stream, &bet.request_id, bet.fingerprint, deal, &decide).await
+    }
+
+    /// Goes on with a round.
+    pub(crate) async fn choose(&self, request: &ChooseRequest, deal: &mut dyn Deal) -> Result<Played, Refusal> {
+        let play = Move::parse(request)?;
+        let session = self.act(&play);
+        let decide = |books: &Books, seed| session.clone().and_then(|()| decide::choose(books, &play, seed));
+        self.play(&play.round.stream, &play.request_id, play.fingerprint, deal, &decide).await
+    }
+
+    /// A choice as an action in a session, where it names one.
+    fn act(&self, play: &Move) -> Result<(), Refusal> {
+        let stream = &play.round.stream;
+        let game = play.session.and_then(|_| {
+            self.ledger.books(|books| {
+                let bet = &books.player(stream)?.open_round(play.round.number)?.started;
+                Some((bet.game.clone(), bet.currency))
+            })
+        });
+        self.desk.act(play.session, stream, game.as_ref().map(|(game, currency)| (game.as_str(), *currency)))
+    }
+
+    /// Decide, append, answer; on a conflict decide again with the same seed. The caller's deadline bounds the tries.
+    async fn play(
+        &self,
+        stream: &StreamId,
+        request_id: &str,
+        fingerprint: [u8; 16],
+        deal: &mut dyn Deal,
+        decide: &(dyn Fn(&Books, Seed) -> Result<Proposal, Refusal> + Sync),
+    ) -> Result<Played, Refusal> {
+        loop {
+            let decided = self.ledger.books(|books| {
+                let seed = deal.seed(&|seed| decide(books, seed));
+                decide(books, seed)
+            });
+            let logged = match decided {
+                Ok(proposal) => match self.ledger.append(proposal).await {
+                    Ok(logged) => logged,
+                    Err(AppendError::Conflict { .. }) => continue,
+                    Err(AppendError::Refused(refused)) if is_stale(&refused) => continue,
+                    Err(error) => return Err(error.into()),
+                },
+                // What was played once may be refused now: a repetition gets its answer all the same.
+                Err(refusal) => match self.ledger.find(stream, request_id, fingerprint)? {
+                    Some(logged) => logged,
+                    None => return Err(refusal),
+                },
+            };
+            return self.played(&logged).await;
+        }
+    }
+
+    pub(crate) fn fair(&self) -> Fair<'_> {
+        Fair { dealer: &self.dealer, dealt: None }
+    }
+}
+
+/// A rate or a pool changed between the decision and its place in the log: decide again on what is true there.
+fn is_stale(refused: &Refused) -> bool {
+    matches!(
+        refused,
+        Refused::WrongRate { .. }
+            | Refused::WrongTerms { .. }
+            | Refused::PoolStatus { .. }
+            | Refused::ContributionMissing { .. }
+    )
+}
+
+#[tonic::async_trait]
+impl SpinService for SpinApi {
+    #[tracing::instrument(name = "spin", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn spin(&self, request: Request<SpinRequest>) -> Result<Response<SpinResponse>, Status> {
+        #[cfg(feature = "forced-outcomes")]
+        let mut deal = crate::forced::Wish::of(&request, &self.dealer)?;
+        #[cfg(not(feature = "forced-outcomes"))]
+        let mut deal = self.fair();
+        let played = self.spin(request.get_ref(), &mut deal).await?;
+        Ok(Response::new(SpinResponse { played: Some(played) }))
+    }
+
+    #[tracing::instrument(name = "choose", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn choose(&self, request: Request<ChooseRequest>) -> Result<Response<ChooseResponse>, Status> {
+        #[cfg(feature = "forced-outcomes")]
+        let mut deal = crate::forced::Wish::of(&request, &self.dealer)?;
+        #[cfg(not(feature = "forced-outcomes"))]
+        let mut deal = self.fair();
+        let played = self.choose(request.get_ref(), &mut deal).await?;
+        Ok(Response::new(ChooseResponse { played: Some(played) }))
+    }
+
+    type PlayStreamStream = Pin<Box<dyn Stream<Item = Result<wire::PlayStreamResponse, Status>> + Send>>;
+
+    async fn play_stream(
+        &self,
+        request: Request<Streaming<wire::PlayStreamRequest>>,
+    ) -> Result<Response<Self::PlayStreamStream>, Status> {
+        Ok(Response::new(Box::pin(self.clone().play_all(request.into_inner()))))
+    }
+
+    type AutospinStream = Pin<Box<dyn Stream<Item = Result<wire::AutospinResponse, Status>> + Send>>;
+
+    #[tracing::instrument(name = "autospin", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn autospin(
+        &self,
+        request: Request<wire::AutospinRequest>,
+    ) -> Result<Response<Self::AutospinStream>, Status> {
+        Ok(Response::new(Box::pin(self.autospin(&request)?)))
+    }
+
+    #[tracing::instrument(name = "open_session", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn open_session(
+        &self,
+        request: Request<wire::OpenSessionRequest>,
+    ) -> Result<Response<wire::OpenSessionResponse>, Status> {
+        Ok(Response::new(self.open_session(request.get_ref())?))
+    }
+
+    type KeepSessionStream = Pin<Box<dyn Stream<Item = Result<wire::KeepSessionResponse, Status>> + Send>>;
+
+    #[tracing::instrument(name = "keep_session", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn keep_session(
+        &self,
+        request: Request<wire::KeepSessionRequest>,
+    ) -> Result<Response<Self::KeepSessionStream>, Status> {
+        Ok(Response::new(Box::pin(self.keep_session(request.get_ref())?)))
+    }
+
+    #[tracing::instrument(name = "close_session", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn close_session(
+        &self,
+        request: Request<wire::CloseSessionRequest>,
+    ) -> Result<Response<wire::CloseSessionResponse>, Status> {
+        self.close_session(request.get_ref())?;
+        Ok(Response::new(wire::CloseSessionResponse {}))
+    }
+
+    async fn list_games(
+        &self,
+        _: Request<wire::ListGamesRequest>,
+    ) -> Result<Response<wire::ListGamesResponse>, Status> {
+        Ok(Response::new(describe::all()))
+    }
+
+    async fn get_game(
+        &self,
+        request: Request<wire::GetGameRequest>,
+    ) -> Result<Response<wire::GetGameResponse>, Status> {
+        Ok(Response::new(describe::one(request.get_ref())?))
+    }
+}

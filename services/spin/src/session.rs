@@ -1,0 +1,194 @@
+//! Sessions over gRPC: the table of [`motherlode_books::Sessions`] with the ledger's clock, in memory only.
+//!
+//! A restart ends every session and leaves no hold: sessions are no money, and what was played is in the log. A kept
+//! session is tied to its stream: when the stream is let go of before the session is over, the connection has dropped.
+//! Cost: one lock and a few tree operations a call with a session; a call without one takes no lock.
+
+use crate::{bet::find_game, service::SpinApi};
+use futures_util::{Stream, stream};
+use motherlode_books::{Currency, SessionId, SessionLimits, SessionOf, SessionRefused, Sessions, StreamId};
+use motherlode_ledger::{Handle, fields, rounds, unknown_account};
+use motherlode_proto::spin::v1::{
+    CloseSessionRequest, KeepSessionRequest, KeepSessionResponse, OpenSessionRequest, OpenSessionResponse,
+};
+use motherlode_runtime::{Refusal, Stop};
+use parking_lot::Mutex;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::oneshot;
+use tonic::{Code, Status};
+
+/// Tells a keeper that its session was closed; dropped, that it has expired.
+type Closed = oneshot::Sender<()>;
+
+/// The sessions of this service; clones share them.
+#[derive(Clone)]
+pub(crate) struct Desk {
+    sessions: Arc<Mutex<Sessions<Closed>>>,
+    ledger: Handle,
+    idle_ms_max: i64,
+}
+
+impl Desk {
+    pub(crate) fn new(ledger: Handle, limits: SessionLimits) -> Self {
+        Self { sessions: Arc::new(Mutex::new(Sessions::new(limits))), ledger, idle_ms_max: limits.idle_ms_max }
+    }
+
+    /// An action in a session, where one is named; `game` where it's known.
+    pub(crate) fn act(
+        &self,
+        session: Option<SessionId>,
+        stream: &StreamId,
+        game: Option<(&str, Currency)>,
+    ) -> Result<(), Refusal> {
+        let Some(id) = session else { return Ok(()) };
+        let now_ms = self.ledger.now_ms();
+        self.sessions.lock().act(id, stream, game, now_ms).map_err(refusal)
+    }
+
+    /// Milliseconds that a session has left; `None` when it's over.
+    fn left_ms(&self, id: SessionId) -> Option<i64> {
+        let now_ms = self.ledger.now_ms();
+        self.sessions.lock().left_ms(id, now_ms)
+    }
+}
+
+impl SpinApi {
+    pub(crate) fn open_session(&self, request: &OpenSessionRequest) -> Result<OpenSessionResponse, Refusal> {
+        let request_id = fields::id("request_id", &request.request_id)?;
+        let account = fields::account(request.account.as_ref())?;
+        let game = find_game(&request.game, "")?.name();
+        let (stream, currency) = (account.stream, account.currency);
+        let known = |books: &motherlode_books::Books| books.player(&stream)?.balance(currency);
+        self.ledger.books(known).ok_or_else(unknown_account)?;
+        let of = SessionOf { stream: stream.clone(), currency, game: game.to_owned() };
+        let (fresh, now_ms) = (self.fresh_session_id(), self.ledger.now_ms());
+        let opened = self.desk.sessions.lock().open(of, request_id, fresh, now_ms);
+        let id = opened.map_err(|refused| match refused {
+            SessionRefused::RequestIdReused => Refusal::request_id_reused(request_id),
+            refused => refusal(refused),
+        })?;
+        let open = self.ledger.books(|books| Some(books.player(&stream)?.open_round_of(game)?.started.round));
+        let open_round = open.map(|number| rounds::read(&self.ledger, &stream, number)).transpose()?.flatten();
+        let idle_ms_max = self.desk.idle_ms_max.unsigned_abs();
+        Ok(OpenSessionResponse { session_id: format!("{id:032x}"), idle_ms_max, open_round })
+    }
+
+    pub(crate) fn keep_session(
+        &self,
+        request: &KeepSessionRequest,
+    ) -> Result<impl Stream<Item = Result<KeepSessionResponse, Status>> + use<>, Refusal> {
+        let id = required(&request.session_id)?;
+        let (closed, ended) = oneshot::channel();
+        let now_ms = self.ledger.now_ms();
+        self.desk.sessions.lock().keep(id, closed, now_ms).map_err(refusal)?;
+        let keeper = Keeper { desk: self.desk.clone(), stop: self.stop.clone(), id, ended };
+        Ok(stream::unfold(Kept::First(keeper), |kept| async {
+            match kept {
+                Kept::First(keeper) => Some((Ok(KeepSessionResponse {}), Kept::Further(keeper))),
+                Kept::Further(keeper) => keeper.end().await.map(|status| (Err(status), Kept::Over)),
+                Kept::Over => None,
+            }
+        }))
+    }
+
+    pub(crate) fn close_session(&self, request: &CloseSessionRequest) -> Result<(), Refusal> {
+        let id = required(&request.session_id)?;
+        let now_ms = self.ledger.now_ms();
+        if let Some(closed) = self.desk.sessions.lock().close(id, now_ms) {
+            // A keeper that has gone this very moment needs no telling.
+            let _ = closed.send(());
+        }
+        Ok(())
+    }
+
+    /// 128 bits of the generator.
+    fn fresh_session_id(&self) -> SessionId {
+        let mut id = [0; 16];
+        id.copy_from_slice(&self.dealer.deal()[..16]);
+        SessionId::from_be_bytes(id)
+    }
+}
+
+/// What a KeepSession stream has still to say.
+enum Kept {
+    First(Keeper),
+    Further(Keeper),
+    Over,
+}
+
+/// One connection's hold on a session. Dropped before the session is over, it's the dropped connection (BW-27).
+struct Keeper {
+    desk: Desk,
+    stop: Stop,
+    id: SessionId,
+    ended: oneshot::Receiver<()>,
+}
+
+impl Keeper {
+    /// Waits for the session's end, or the service's; answers the status that the stream ends with, none for OK.
+    async fn end(mut self) -> Option<Status> {
+        loop {
+            let left_ms = self.desk.left_ms(self.id).unwrap_or_default();
+            tokio::select! {
+                biased;
+                closed = &mut self.ended => return closed.err().map(|_| refusal(SessionRefused::Expired).into()),
+                () = self.stop.clone().requested() => return Some(closing()),
+                // The time left is the ledger's; what has passed meanwhile is looked up, not assumed.
+                () = tokio::time::sleep(Duration::from_millis(left_ms.unsigned_abs())) => {}
+            }
+        }
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        let now_ms = self.desk.ledger.now_ms();
+        self.desk.sessions.lock().drop_connection(self.id, now_ms);
+    }
+}
+
+/// A session's name in a request; empty for none.
+pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
+    if session_id.is_empty() { Ok(None) } else { required(session_id).map(Some) }
+}
+
+fn required(session_id: &str) -> Result<SessionId, Refusal> {
+    let digits = session_id.len() == 32 && session_id.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    let id = SessionId::from_str_radix(session_id, 16).ok().filter(|_| digits);
+    id.ok_or_else(|| Refusal::field("session_id", "must be one that was handed out"))
+}
+
+fn closing() -> Status {
+    Refusal::new(Code::Unavailable, "CLOSING", "the service is stopping").retry_after(Duration::from_secs(1)).into()
+}
+
+fn refusal(refused: SessionRefused) -> Refusal {
+    let message = refused.to_string();
+    match refused {
+        SessionRefused::InUse => Refusal::precondition("SESSION_IN_USE", message),
+        SessionRefused::Held { left_ms } => {
+            Refusal::precondition("SESSION_HELD", message).retry_after(Duration::from_millis(left_ms.unsigned_abs()))
+        }
+        SessionRefused::Expired => Refusal::precondition("SESSION_EXPIRED", message),
+        SessionRefused::Mismatch => Refusal::new(Code::InvalidArgument, "SESSION_MISMATCH", message),
+        SessionRefused::RequestIdReused => Refusal::new(Code::AlreadyExists, "REQUEST_ID_REUSED", message),
+        SessionRefused::Full => {
+            Refusal::new(Code::ResourceExhausted, "SESSIONS_FULL", message).retry_after(Duration::from_secs(60))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_12_a_malformed_session_name_is_refused() {
+        let good = format!("{:032x}", SessionId::MAX - 1);
+        assert_eq!(optional(&good).unwrap(), Some(SessionId::MAX - 1));
+        assert_eq!(optional("").unwrap(), None);
+        for bad in ["0", &good[1..], &format!("{good}0"), &good.to_uppercase(), &format!("+{}", &good[1..])] {
+            assert_eq!(optional(bad).unwrap_err().reason(), "INVALID_FIELD", "{bad}");
+        }
+    }
+}
