@@ -1,0 +1,136 @@
+//! What the auditor says when something is not as it should be.
+
+use motherlode_books::{Award, Refused};
+use motherlode_log::{Damage, Position, ScanError};
+use std::{
+    fmt, io,
+    path::{Path, PathBuf},
+};
+
+/// The first place where the log, or the index beside it, is not what it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Divergence {
+    /// The partition.
+    pub partition: u32,
+    /// The position of the record at fault, or that should stand where the bytes are damaged.
+    pub position: Position,
+    /// The file, where the bytes themselves are at fault.
+    pub file: Option<PathBuf>,
+    /// The byte in the file at which the damaged part begins.
+    pub offset: Option<u64>,
+    /// What does not hold.
+    pub what: String,
+    /// What should stand there.
+    pub expected: String,
+    /// What does.
+    pub found: String,
+}
+
+impl fmt::Display for Divergence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { partition, position, what, expected, found, .. } = self;
+        writeln!(f, "partition {partition}, position {position}: {what}")?;
+        if let (Some(file), Some(offset)) = (&self.file, self.offset) {
+            writeln!(f, "  file      {} at byte {offset}", file.display())?;
+        }
+        writeln!(f, "  expected  {expected}")?;
+        write!(f, "  found     {found}")
+    }
+}
+
+impl Divergence {
+    pub(crate) fn of_damage(partition: u32, damage: Damage) -> Box<Self> {
+        Box::new(Self {
+            partition,
+            position: damage.position,
+            file: Some(damage.file),
+            offset: Some(damage.offset),
+            what: "the log is damaged".into(),
+            expected: "the bytes that were appended".into(),
+            found: damage.reason,
+        })
+    }
+}
+
+/// What does not hold in a commit; with its place it is a [`Divergence`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Fault {
+    what: String,
+    expected: String,
+    found: String,
+}
+
+impl Fault {
+    pub(crate) fn new(what: impl Into<String>, expected: impl fmt::Display, found: impl fmt::Display) -> Self {
+        Self { what: what.into(), expected: expected.to_string(), found: found.to_string() }
+    }
+
+    pub(crate) fn at(self, partition: u32, position: Position) -> Box<Divergence> {
+        let Self { what, expected, found } = self;
+        Box::new(Divergence { partition, position, file: None, offset: None, what, expected, found })
+    }
+}
+
+impl From<Refused> for Fault {
+    fn from(refused: Refused) -> Self {
+        let what = format!("the books refuse the commit: {refused}");
+        match refused {
+            Refused::WrongPosition { expected, found }
+            | Refused::WrongVersion { expected, found }
+            | Refused::WrongPrevious { expected, found }
+            | Refused::WrongRound { expected, found }
+            | Refused::WrongStretch { expected, found } => Self::new(what, expected, found),
+            Refused::WrongAmount { expected, found } => Self::new(what, expected, found),
+            Refused::WrongFigure { expected, found } | Refused::ContributionWrong { expected, found } => {
+                Self::new(what, format!("{expected} EUR"), format!("{found} EUR"))
+            }
+            Refused::AwardWrong { expected, found } => Self::new(what, price(&expected), price(&found)),
+            _ => Self::new(what, "a commit that keeps every invariant", "one that breaks this one"),
+        }
+    }
+}
+
+fn price(award: &Award) -> String {
+    let Award { stream, round, cycle, collision, amount, currency, increments, to_reserve, paid, .. } = award;
+    format!(
+        "{} {currency} to {stream} round {round}, cycle {cycle}, collision {collision}; EUR: increments {increments}, \
+         seed {} from the reserve and {} from the house, {to_reserve} to the reserve, paid {paid}",
+        amount.to_decimal(*currency),
+        award.seed_from_reserve,
+        award.seed_from_house,
+    )
+}
+
+/// Why nothing could be audited.
+#[derive(Debug, thiserror::Error)]
+pub enum Unusable {
+    /// There is no such folder.
+    #[error("{}: no such folder", .0.display())]
+    NoFolder(PathBuf),
+    /// The folder holds no log.
+    #[error("{}: no log there", .0.display())]
+    NoLog(PathBuf),
+    /// A file cannot be read.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// Which.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The system gives no thread.
+    #[error("no thread: {0}")]
+    Thread(io::Error),
+}
+
+/// Opens a scan of the log in a folder.
+pub(crate) fn open(log: &Path) -> Result<motherlode_log::Scan, Unusable> {
+    if !log.is_dir() {
+        return Err(Unusable::NoFolder(log.to_owned()));
+    }
+    motherlode_log::scan(log).map_err(|error| match error {
+        ScanError::Io { path, source } => Unusable::Io { path, source },
+        // Listing a folder finds no damage.
+        ScanError::Damaged(damage) => Unusable::NoLog(damage.file),
+    })
+}

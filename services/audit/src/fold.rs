@@ -1,0 +1,213 @@
+//! The second stage: books of the auditor's own, and every figure that the log states held against them.
+//!
+//! [`Books::apply`] refuses a commit that breaks an invariant, among them that its postings sum to zero per currency
+//! (PL-09). Beyond that: the balances stated in each record after each commit, a pool's equation (BW-18) after each of
+//! its commits, the trial balance over the accounts' totals once a batch, and at the end each player's balance added up
+//! one by one. Cost: about a microsecond a commit.
+
+use crate::{
+    Divergence, Options, Voids,
+    divergence::{Fault, open},
+};
+use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, Refused, SettledRound, StreamId};
+use motherlode_ledger::index::ProjectedBalance;
+use motherlode_proto::convert::record::{self, Logged};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    path::PathBuf,
+};
+
+pub(crate) struct Fold {
+    pub(crate) books: Books,
+    pub(crate) awards: BTreeMap<String, Vec<Award>>,
+    pub(crate) voids: [Voids; Currency::COUNT],
+    /// Balances of the index compared so far.
+    pub(crate) compared: u64,
+    partition: u32,
+    log: PathBuf,
+    /// Balances of the index that are yet to be compared, by position.
+    projected: VecDeque<ProjectedBalance>,
+}
+
+impl Fold {
+    /// `projected` in order of position.
+    pub(crate) fn new(options: &Options, projected: VecDeque<ProjectedBalance>) -> Self {
+        Self {
+            books: Books::new(),
+            awards: BTreeMap::new(),
+            voids: Default::default(),
+            compared: 0,
+            partition: options.partition,
+            log: options.log.clone(),
+            projected,
+        }
+    }
+
+    pub(crate) fn batch(&mut self, batch: &[Logged]) -> Result<(), Box<Divergence>> {
+        let mut position = 0;
+        for logged in batch {
+            position = logged.commit.position;
+            self.commit(logged).map_err(|fault| fault.at(self.partition, position))?;
+        }
+        self.trial_balance().map_err(|fault| fault.at(self.partition, position))
+    }
+
+    fn commit(&mut self, logged: &Logged) -> Result<(), Fault> {
+        let Logged { commit, balances_after } = logged;
+        self.apply(commit)?;
+        let player = self.books.player(&commit.stream);
+        if !player.map_or(balances_after.is_empty(), |player| player.balances().eq(balances_after.iter().copied())) {
+            let booked: Vec<_> = player.into_iter().flat_map(|player| player.balances()).collect();
+            return Err(Fault::new(
+                "the balances stated after the commit are not those of the books",
+                cash(&booked),
+                cash(balances_after),
+            ));
+        }
+        if let StreamId::Pool(pool) = &commit.stream {
+            self.pool_commit(pool, &commit.events)?;
+        }
+        while let Some(next) = self.projected.pop_front_if(|next| next.position <= commit.position) {
+            self.compare(&next, logged)?;
+        }
+        Ok(())
+    }
+
+    fn apply(&mut self, commit: &Commit) -> Result<(), Fault> {
+        let void = commit.events.iter().find_map(|event| match event {
+            Event::RoundVoided { round, refund, win_taken_back, .. } => Some((*round, *refund, *win_taken_back)),
+            _ => None,
+        });
+        let Some((round, refund, win_taken_back)) = void else { return Ok(self.books.apply(commit)?) };
+        let open = self.books.player(&commit.stream).and_then(|player| player.open_round(round));
+        let currency = open.map(|open| open.started.currency);
+        let currency = match self.books.apply(commit) {
+            Err(Refused::RecallNeeded { .. }) => {
+                let recalled = self.recall(commit, round)?;
+                self.books.apply_recalling(commit, Some(&recalled))?;
+                Some(recalled.currency)
+            }
+            applied => applied.map(|()| currency)?,
+        };
+        if let Some(voids) = currency.and_then(|currency| self.voids.get_mut(currency.index())) {
+            voids.rounds += 1;
+            voids.refunds += i128::from(refund.0);
+            voids.wins_taken_back += i128::from(win_taken_back.0);
+        }
+        Ok(())
+    }
+
+    /// Looks up a settled round in the log before its void. Reads all of it: voids of settled rounds are rare.
+    fn recall(&self, void: &Commit, round: u64) -> Result<SettledRound, Fault> {
+        let unreadable =
+            |error: &dyn ToString| Fault::new("a voided round cannot be looked up", "it", error.to_string());
+        let mut commits = vec![];
+        for stored in open(&self.log).map_err(|error| unreadable(&error))? {
+            let stored = stored.map_err(|error| unreadable(&error))?;
+            if stored.position >= void.position {
+                break;
+            }
+            let Logged { commit, .. } = record::decode(&stored.bytes).map_err(|error| unreadable(&error))?;
+            let concerns = commit.events.iter().any(|event| match event {
+                Event::RoundStarted(started) => started.round == round,
+                Event::RoundSettled { round: settled, .. } => *settled == round,
+                _ => false,
+            });
+            if commit.stream == void.stream && concerns {
+                commits.push(commit);
+            }
+        }
+        SettledRound::recall(round, &commits)
+            .ok_or_else(|| Fault::new("a round is voided that was never settled", "its settlement", "none"))
+    }
+
+    fn pool_commit(&mut self, name: &str, events: &[Event]) -> Result<(), Fault> {
+        for event in events {
+            if let Event::JackpotAwarded(award) = event {
+                self.awards.entry(name.to_owned()).or_default().push(award.clone());
+            }
+        }
+        match self.books.pool(name) {
+            Some(pool) if !pool.is_balanced() => Err(Fault::new(
+                "BW-18: the pool's sources are not its uses",
+                format!("contributions {} + H {} + moved in {}", pool.contributions, pool.house_funding, pool.moved_in),
+                format!(
+                    "paid {} + K {} + R {} + moved out {}",
+                    pool.paid, pool.increments, pool.reserve, pool.moved_out
+                ),
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    fn trial_balance(&self) -> Result<(), Fault> {
+        let sums = self.books.trial_balance();
+        match Currency::ALL.into_iter().zip(sums).find(|(_, sum)| *sum != Nano::ZERO) {
+            Some((currency, sum)) => Err(Fault::new(
+                "PL-09: the trial balance is not zero",
+                format!("0 {currency}"),
+                format!("{sum} {currency}"),
+            )),
+            None => Ok(()),
+        }
+    }
+
+    /// Holds a balance of the index against the books at its position.
+    fn compare(&mut self, projected: &ProjectedBalance, logged: &Logged) -> Result<(), Fault> {
+        let ProjectedBalance { stream, currency, position, amount } = projected;
+        let Logged { commit, balances_after } = logged;
+        let stated = balances_after.iter().find(|(of, _)| of.code() == currency);
+        let booked = stated.filter(|_| commit.position == *position && commit.stream.to_string() == *stream);
+        self.compared += 1;
+        match booked {
+            Some((_, booked)) if booked.0 == *amount => Ok(()),
+            Some((of, booked)) => Err(Fault::new(
+                format!("the index has another balance of {stream} at position {position}"),
+                cash(&[(*of, *booked)]),
+                cash(&[(*of, Minor(*amount))]),
+            )),
+            None => Err(Fault::new(
+                format!("the index has a balance of {stream} in {currency} that no commit made"),
+                format!("none at position {position}"),
+                format!("{amount} minor units"),
+            )),
+        }
+    }
+
+    /// What can be said only of the whole log.
+    pub(crate) fn end(&self) -> Result<(), Fault> {
+        self.trial_balance()?;
+        for operator in self.books.operators() {
+            let mut sums = [0_i128; Currency::COUNT];
+            for (_, _, player) in self.books.players().filter(|(of, _, _)| *of == operator) {
+                for (currency, balance) in player.balances() {
+                    sums[currency.index()] += balance.to_nano(currency).0;
+                }
+            }
+            for currency in Currency::ALL {
+                let (total, sum) = (self.books.players_total(operator, currency), Nano(sums[currency.index()]));
+                if total != sum {
+                    return Err(Fault::new(
+                        format!("PL-09: the players of {operator} do not hold their total in {currency}"),
+                        total,
+                        sum,
+                    ));
+                }
+            }
+        }
+        match self.projected.front() {
+            Some(next) => Err(Fault::new(
+                format!("the index has a balance of {} past the end of the log", next.stream),
+                "commits that the log has",
+                format!("position {}", next.position),
+            )),
+            None => Ok(()),
+        }
+    }
+}
+
+fn cash(balances: &[(Currency, Minor)]) -> String {
+    let each = balances.iter().map(|(currency, amount)| format!("{} {currency}", amount.to_decimal(*currency)));
+    let all = each.collect::<Vec<_>>().join(", ");
+    if all.is_empty() { "none".into() } else { all }
+}

@@ -1,0 +1,25 @@
+//! The auditor: reads a log from its first byte to its last and believes nothing.
+//!
+//! [`audit`] verifies the files and the hash chain, folds every commit into books of its own (all invariants of the
+//! money and of the pools), resolves every step again from its logged seed and choice and compares the outcome byte for
+//! byte, and holds the ledger's index against the result. [`replay`] does it for one round, to be shown step by step.
+//!
+//! Promises: no service is needed, nothing in the data folder is written or locked for longer than a look, and the first
+//! place where the log is not what it should be is named: partition, position, what was expected and what was found.
+//!
+//! Costs: three threads in a pipeline (read and decode, fold, resolve), a few microseconds a commit in all; memory grows
+//! with players, open rounds and awards, not with the length of the log.
+
+mod audit;
+mod divergence;
+mod fold;
+mod outcome;
+mod play;
+mod projected;
+mod replay;
+mod report;
+
+pub use audit::{Options, audit};
+pub use divergence::{Divergence, Unusable};
+pub use replay::{ReplayError, Replayed, ReplayedJackpot, ReplayedStep, replay};
+pub use report::{Comparison, Report, Return, Voids};

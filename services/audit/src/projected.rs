@@ -1,0 +1,70 @@
+//! The index, read from a copy: sled writes when it opens, and nothing in the data folder may be written.
+//!
+//! sled opens exclusively and locks its file. A lock held by a service means that the index is changing: it is left
+//! alone. Costs: a copy of the folder in the system's temporary folder, removed at the end.
+
+use motherlode_ledger::{
+    Held,
+    index::{Index, ProjectedBalance},
+};
+use std::{
+    collections::VecDeque,
+    fs::{self, File, TryLockError},
+    io,
+    path::Path,
+};
+
+/// What the index says.
+#[derive(Debug, Default)]
+pub(crate) struct Projected {
+    /// In order of position.
+    pub(crate) balances: VecDeque<ProjectedBalance>,
+    /// How far the index claims to be durable.
+    pub(crate) held: Option<Held>,
+}
+
+/// Reads the index in a folder; the error says why it cannot be compared.
+pub(crate) fn read(folder: &Path) -> Result<Projected, String> {
+    let database = folder.join("sled").join("db");
+    if !database.is_file() {
+        return Err("there is none".into());
+    }
+    let unused = || match in_use(&database) {
+        Ok(false) => Ok(()),
+        Ok(true) => Err("a service has it open".to_owned()),
+        Err(error) => Err(error.to_string()),
+    };
+    unused()?;
+    let copied = tempfile::tempdir().and_then(|copy| copy_all(folder, copy.path()).map(|()| copy));
+    let copy = copied.map_err(|error| format!("it cannot be copied: {error}"))?;
+    // A service that started meanwhile may have changed it under the copying.
+    unused()?;
+    let damaged = |error| format!("it cannot be read: {error}");
+    let index = Index::open(copy.path()).map_err(damaged)?;
+    let mut balances = index.balances().collect::<Result<Vec<_>, _>>().map_err(damaged)?;
+    balances.sort_by_key(|balance| balance.position);
+    Ok(Projected { balances: balances.into(), held: index.held() })
+}
+
+/// Whether somebody holds sled's lock. The lock that this takes to find out is given back at once.
+fn in_use(database: &Path) -> io::Result<bool> {
+    match File::open(database)?.try_lock_shared() {
+        Ok(()) => Ok(false),
+        Err(TryLockError::WouldBlock) => Ok(true),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            fs::create_dir(&target)?;
+            copy_all(&entry.path(), &target)?;
+        } else {
+            fs::copy(entry.path(), target)?;
+        }
+    }
+    Ok(())
+}

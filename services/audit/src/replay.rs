@@ -1,0 +1,221 @@
+//! One round, found in the log and resolved again (PL-06).
+//!
+//! Found by a scan from the beginning: no index is needed or believed. Cost: reading and decoding the whole log once,
+//! since a jackpot may be paid long after the round.
+
+use crate::{
+    Divergence, Unusable,
+    divergence::{Fault, open},
+    outcome::difference,
+};
+use motherlode_books::{Currency, Event, Minor, RoundStarted, StepResolved, StreamId};
+use motherlode_log::{Position, ScanError};
+use motherlode_proto::{
+    convert::{
+        Malformed,
+        play::{open_round, outcome_to_wire, resolve_step},
+        record::{self, Logged},
+    },
+    log::v1::RoundTerms,
+    round::v1::{Choice, Outcome},
+};
+use motherlode_slots as slots;
+use prost::Message;
+use std::path::Path;
+
+/// A round as the log tells it, each step resolved again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Replayed {
+    /// The bet.
+    pub started: RoundStarted,
+    /// What it was played with: lines, coins, what could be won.
+    pub terms: RoundTerms,
+    /// Position of the bet.
+    pub position: Position,
+    /// Time of the bet, Unix milliseconds.
+    pub time_ms: i64,
+    /// Balance before the bet.
+    pub balance_before: Minor,
+    /// Its steps.
+    pub steps: Vec<ReplayedStep>,
+    /// The win with which it was settled; `None` while it is open, or was voided before.
+    pub settled: Option<Minor>,
+    /// Why it was voided, if it was.
+    pub voided: Option<String>,
+    /// Its jackpots.
+    pub jackpots: Vec<ReplayedJackpot>,
+}
+
+/// A step, as logged and as resolved again.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReplayedStep {
+    /// Position of its commit.
+    pub position: Position,
+    /// Time of its commit, Unix milliseconds.
+    pub time_ms: i64,
+    /// The step as logged.
+    pub logged: StepResolved,
+    /// Its choice.
+    pub choice: Choice,
+    /// The outcome of the replay; where there is none, the logged one.
+    pub outcome: Outcome,
+    /// How the replay differs from the logged bytes; `None` when it gives the very same.
+    pub differs: Option<String>,
+    /// Balance after its commit, in the round's currency.
+    pub balance_after: Minor,
+}
+
+/// A jackpot that the round hit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayedJackpot {
+    /// The pool.
+    pub pool: String,
+    /// Position of the hit.
+    pub hit: Position,
+    /// What was paid, and the position of the payment; `None` while the award is pending.
+    pub paid: Option<(Minor, Currency, Position)>,
+}
+
+impl Replayed {
+    /// Whether every step gives the very bytes that were logged.
+    #[must_use]
+    pub fn matches(&self) -> bool {
+        self.steps.iter().all(|step| step.differs.is_none())
+    }
+}
+
+/// Why a round could not be replayed.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// There is no log, or it cannot be read.
+    #[error(transparent)]
+    Unusable(#[from] Unusable),
+    /// The log is damaged: what it says of the round cannot be believed.
+    #[error("{0}")]
+    Damaged(Box<Divergence>),
+}
+
+/// Finds a round in the log of a folder and resolves it again; `None` when the log has no such round.
+///
+/// # Errors
+/// See [`ReplayError`].
+pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Replayed>, ReplayError> {
+    let mut scan = open(log)?;
+    let mut replaying: Option<Replaying> = None;
+    while let Some(record) = scan.next() {
+        let partition = scan.partition_number().unwrap_or_default();
+        let record = record.map_err(|error| match error {
+            ScanError::Io { path, source } => ReplayError::Unusable(Unusable::Io { path, source }),
+            ScanError::Damaged(damage) => ReplayError::Damaged(Divergence::of_damage(partition, damage)),
+        })?;
+        let no_commit = |malformed: Malformed| {
+            let fault = Fault::new("the record is no commit", "a commit", malformed);
+            ReplayError::Damaged(fault.at(partition, record.position))
+        };
+        let logged = record::decode(&record.bytes).map_err(no_commit)?;
+        if logged.commit.stream == *stream {
+            for event in &logged.commit.events {
+                add(&mut replaying, &logged, event, number).map_err(no_commit)?;
+            }
+        }
+    }
+    if scan.partition_number().is_none() {
+        return Err(Unusable::NoLog(log.to_owned()).into());
+    }
+    Ok(replaying.map(|replaying| replaying.replayed))
+}
+
+/// A round while its commits come in.
+struct Replaying {
+    replayed: Replayed,
+    /// The round in the engine, as far as it could be resolved.
+    round: Result<Box<dyn slots::Round>, String>,
+}
+
+fn add(replaying: &mut Option<Replaying>, logged: &Logged, event: &Event, number: u64) -> Result<(), Malformed> {
+    match (event, replaying) {
+        (Event::RoundStarted(started), replaying) if started.round == number => {
+            *replaying = Some(start(logged, started)?);
+        }
+        (Event::StepResolved(step), Some(replaying)) if step.round == number => replaying.step(logged, step)?,
+        (Event::RoundSettled { round, win }, Some(Replaying { replayed, .. })) if *round == number => {
+            replayed.settled = Some(*win);
+        }
+        (Event::RoundVoided { round, reason, .. }, Some(Replaying { replayed, .. })) if *round == number => {
+            replayed.voided = Some(reason.clone());
+        }
+        (Event::JackpotHit { round, pool }, Some(Replaying { replayed, .. })) if *round == number => {
+            let hit = logged.commit.position;
+            replayed.jackpots.push(ReplayedJackpot { pool: pool.clone(), hit, paid: None });
+        }
+        (Event::JackpotPaid { round, hit, amount, currency, .. }, Some(Replaying { replayed, .. }))
+            if *round == number =>
+        {
+            for jackpot in replayed.jackpots.iter_mut().filter(|jackpot| jackpot.hit == *hit) {
+                jackpot.paid = Some((*amount, *currency, logged.commit.position));
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+fn start(logged: &Logged, started: &RoundStarted) -> Result<Replaying, Malformed> {
+    let commit = &logged.commit;
+    // What stands after the commit is what stood before it, less the bet, plus a win that it credited.
+    let credited = commit.events.iter().find_map(|event| match event {
+        Event::RoundSettled { round, win } if *round == started.round => Some(win.0),
+        _ => None,
+    });
+    let after = balance(logged, started.currency).0;
+    let before = after.saturating_add(started.bet.0).saturating_sub(credited.unwrap_or_default());
+    let replayed = Replayed {
+        started: started.clone(),
+        terms: RoundTerms::decode(started.stake.as_slice())?,
+        position: commit.position,
+        time_ms: commit.time_ms,
+        balance_before: Minor(before),
+        steps: vec![],
+        settled: None,
+        voided: None,
+        jackpots: vec![],
+    };
+    Ok(Replaying { replayed, round: open_round(started).map_err(|error| error.to_string()) })
+}
+
+impl Replaying {
+    fn step(&mut self, logged: &Logged, step: &StepResolved) -> Result<(), Malformed> {
+        let mut outcome = slots::Outcome::default();
+        let resolved = match &mut self.round {
+            Ok(round) => resolve_step(&mut **round, step.seed, &step.choice, &mut outcome)
+                .map(|()| outcome_to_wire(&outcome))
+                .map_err(|error| error.to_string()),
+            Err(error) => Err(error.clone()),
+        };
+        let differs = match &resolved {
+            Ok(outcome) => {
+                let bytes = outcome.encode_to_vec();
+                (bytes != step.outcome).then(|| {
+                    let (field, expected, found) = difference(&bytes, &step.outcome);
+                    format!("{field}: the replay gives {expected}, the log has {found}")
+                })
+            }
+            Err(error) => Some(error.clone()),
+        };
+        self.replayed.steps.push(ReplayedStep {
+            position: logged.commit.position,
+            time_ms: logged.commit.time_ms,
+            logged: step.clone(),
+            choice: Choice::decode(step.choice.as_slice())?,
+            outcome: resolved.or_else(|_| Outcome::decode(step.outcome.as_slice()))?,
+            differs,
+            balance_after: balance(logged, self.replayed.started.currency),
+        });
+        Ok(())
+    }
+}
+
+fn balance(logged: &Logged, currency: Currency) -> Minor {
+    let after = logged.balances_after.iter().find(|(of, _)| *of == currency);
+    after.map_or(Minor::ZERO, |(_, amount)| *amount)
+}

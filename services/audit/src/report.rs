@@ -1,0 +1,105 @@
+//! What an audit comes to.
+
+use crate::Divergence;
+use motherlode_books::{Award, Books, Currency};
+use motherlode_log::{Hash, Position, Tail};
+use std::collections::BTreeMap;
+
+/// The result of an audit. With a divergence, the figures cover what was read up to it and a little beyond, and prove
+/// nothing.
+#[derive(Debug)]
+pub struct Report {
+    /// The partition.
+    pub partition: u32,
+    /// The last position whose bytes and chain were verified; also the number of commits.
+    pub position: Position,
+    /// SHA-256 of the record there: whoever noted it earlier can hold it against any later copy.
+    pub head: Hash,
+    /// What lies after the last whole append.
+    pub tail: Tail,
+    /// The books as the log makes them: players, pools, unpaid awards, open rounds.
+    pub books: Books,
+    /// What was played, by game, version and currency.
+    pub returns: Vec<Return>,
+    /// The awards of each pool, in log order.
+    pub awards: BTreeMap<String, Vec<Award>>,
+    /// Rounds voided, by currency in index order.
+    pub voids: [Voids; Currency::COUNT],
+    /// The index, held against the books.
+    pub index: Comparison,
+    /// The first divergence; `None` when all holds.
+    pub divergence: Option<Divergence>,
+}
+
+/// What one version of a game took and gave in one currency. Sums of minor units, voided rounds included.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Return {
+    /// The game.
+    pub game: String,
+    /// The version of its rules.
+    pub rules_version: String,
+    /// The currency.
+    pub currency: Currency,
+    /// Rounds begun.
+    pub rounds: u64,
+    /// Rounds among them whose bet contributed to a pool.
+    pub contributing: u64,
+    /// Steps resolved.
+    pub steps: u64,
+    /// Windows shown, free spins included.
+    pub spins: u64,
+    /// Bets.
+    pub bets: i128,
+    /// Wins of settled rounds, without the jackpot.
+    pub wins: i128,
+    /// Jackpots hit.
+    pub hits: u64,
+    /// Jackpots awarded.
+    pub awarded: i128,
+}
+
+/// What voids gave back and took back. Sums of minor units.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Voids {
+    /// Rounds voided.
+    pub rounds: u64,
+    /// Bets refunded.
+    pub refunds: i128,
+    /// Wins taken back.
+    pub wins_taken_back: i128,
+}
+
+/// Whether the index was held against the books.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Comparison {
+    /// It was; every balance it holds is what the log makes it at the balance's position.
+    Compared {
+        /// Balances compared.
+        balances: u64,
+        /// The position that the index claims to hold durably, its record's hash confirmed; 0 for none.
+        held: Position,
+    },
+    /// It was not. That says nothing about the log: an index can be deleted and is rebuilt.
+    NotCompared {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Return {
+    pub(crate) fn new(game: &str, rules_version: &str, currency: Currency) -> Self {
+        Self {
+            game: game.to_owned(),
+            rules_version: rules_version.to_owned(),
+            currency,
+            rounds: 0,
+            contributing: 0,
+            steps: 0,
+            spins: 0,
+            bets: 0,
+            wins: 0,
+            hits: 0,
+            awarded: 0,
+        }
+    }
+}

@@ -1,0 +1,303 @@
+//! A small world whose log is written commit by commit, as services write it, and then tampered with.
+
+#![allow(dead_code, reason = "each user takes its own part")]
+
+use bytes::Bytes;
+use motherlode_audit::{Divergence, Options, Report, audit};
+use motherlode_books::*;
+use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash};
+use motherlode_proto::{
+    convert::{
+        play::{choice_to_wire, open_round, outcome_to_wire, resolve_step, terms_to_log},
+        record::{self, Logged},
+    },
+    round::v1,
+};
+use motherlode_slots::{self as slots, Awaiting, Choice, Outcome};
+use prost::Message;
+use std::path::{Path, PathBuf};
+
+pub const POOL: &str = "bewitched";
+
+pub fn player(name: &str) -> StreamId {
+    StreamId::player("acme", name)
+}
+
+pub fn pool() -> StreamId {
+    StreamId::pool(POOL)
+}
+
+/// The terms of BW-11, BW-12, BW-14, BW-17.
+pub fn terms() -> PoolTerms {
+    PoolTerms {
+        version: 1,
+        contribution_ppm: 5_000,
+        seed: Nano::major(20_000),
+        base_coin: CoinValue(10_000_000),
+        refresh_ms: 3_000,
+        collision_share: CollisionShare::Full,
+    }
+}
+
+/// A log in the making, with the books that it makes.
+#[derive(Clone, Default)]
+pub struct Tale {
+    pub books: Books,
+    pub log: Vec<Logged>,
+    pub now_ms: i64,
+    pub double: bool,
+    seeds: u64,
+}
+
+impl Tale {
+    /// The pool is open, and the players have a million EUR each.
+    pub fn with_players(names: &[&str]) -> Self {
+        let mut tale = Self { now_ms: 1_700_000_000_000, ..Self::default() };
+        tale.write(pool(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms() }]);
+        for name in names {
+            let currency = Currency::EUR;
+            let deposit = Event::Deposited { currency, amount: Minor(100_000_000) };
+            tale.write(player(name), vec![Event::AccountOpened { currency }, deposit]);
+        }
+        tale
+    }
+
+    /// Writes a commit; its position.
+    pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
+        self.write_recalling(stream, events, None)
+    }
+
+    pub fn write_recalling(&mut self, stream: StreamId, events: Vec<Event>, recalled: Option<&SettledRound>) -> u64 {
+        let head = self.books.head(&stream);
+        let commit = Commit {
+            partition: 0,
+            position: self.books.end(0).position + 1,
+            version: head.version + 1,
+            previous: head.position,
+            request_id: format!("request-{}", self.log.len()),
+            fingerprint: [1; 16],
+            time_ms: self.now_ms,
+            stream,
+            events,
+        };
+        self.now_ms += 7;
+        self.books.apply_recalling(&commit, recalled).expect("the tale is sound");
+        let player = self.books.player(&commit.stream);
+        let balances_after = player.map(|player| player.balances().collect()).unwrap_or_default();
+        let position = commit.position;
+        self.log.push(Logged { commit, balances_after });
+        position
+    }
+
+    fn seed(&mut self) -> slots::Seed {
+        self.seeds += 1;
+        let mut seed = slots::Seed::default();
+        seed[..8].copy_from_slice(&self.seeds.to_le_bytes());
+        seed
+    }
+
+    /// Bets 15 lines of a coin of 0.10 and spins until the outcome is as wished; the round's number.
+    pub fn spin(&mut self, name: &str, wish: impl Fn(&Outcome) -> bool) -> u64 {
+        self.bet(name, 15, 1, CoinValue(100_000), wish)
+    }
+
+    /// Any spin that is over at once.
+    pub fn plain_spin(&mut self, name: &str) -> u64 {
+        self.spin(name, |outcome| outcome.awaiting == Awaiting::Nothing)
+    }
+
+    pub fn bet(
+        &mut self,
+        name: &str,
+        lines: u32,
+        coins_per_line: u32,
+        coin_value: CoinValue,
+        wish: impl Fn(&Outcome) -> bool,
+    ) -> u64 {
+        let stream = player(name);
+        let number = self.books.player(&stream).expect("a player").rounds_started + 1;
+        let game = slots::latest("bewitched").expect("the game");
+        let stake = slots::Stake { coin_value_micros: coin_value.0, lines, coins_per_line, buy_feature: false };
+        let contributes = self.books.pool(POOL).is_some_and(|pool| pool.status == PoolStatus::Active);
+        let terms = slots::Terms { jackpot: contributes, double: self.double };
+        let currency = Currency::EUR;
+        let bet = cash(game.check_stake(&stake).expect("a stake").into(), coin_value, currency).expect("cash");
+        let amount = contribution(bet, currency, FxRate::ONE, 5_000).expect("a contribution");
+        let started = RoundStarted {
+            round: number,
+            game: game.name().into(),
+            rules_version: game.rules_version().into(),
+            model_hash: game.model_hash(),
+            currency,
+            bet,
+            coin_value,
+            stake: terms_to_log(&stake, &terms).encode_to_vec(),
+            rate: FxRate::ONE,
+            contribution: contributes.then(|| Contribution { pool: POOL.into(), terms_version: 1, amount }),
+        };
+        let mut events = vec![Event::RoundStarted(started.clone())];
+        events.extend(self.resolve(&started, &[], Choice::Spin, wish));
+        self.write(stream, events);
+        number
+    }
+
+    /// Makes a choice in an open round, with a seed whose outcome is as wished.
+    pub fn choose(&mut self, name: &str, number: u64, choice: Choice, wish: impl Fn(&Outcome) -> bool) -> u64 {
+        let open = self.books.player(&player(name)).and_then(|player| player.open_round(number)).cloned();
+        let open = open.expect("an open round");
+        let events = self.resolve(&open.started, &open.steps, choice, wish);
+        self.write(player(name), events)
+    }
+
+    fn resolve(
+        &mut self,
+        started: &RoundStarted,
+        before: &[Step],
+        choice: Choice,
+        wish: impl Fn(&Outcome) -> bool,
+    ) -> Vec<Event> {
+        let choice = choice_to_wire(&choice).encode_to_vec();
+        let mut outcome = Outcome::default();
+        let seed = loop {
+            let seed = self.seed();
+            let mut round = open_round(started).expect("a round");
+            for step in before {
+                resolve_step(&mut *round, step.seed, &step.choice, &mut outcome).expect("a step");
+            }
+            resolve_step(&mut *round, seed, &choice, &mut outcome).expect("a step");
+            if wish(&outcome) {
+                break seed;
+            }
+        };
+        let win = cash(outcome.round_win_coins, started.coin_value, started.currency).expect("cash");
+        let step = u32::try_from(before.len()).expect("few steps") + 1;
+        let bytes = outcome_to_wire(&outcome).encode_to_vec();
+        let round = started.round;
+        let mut events = vec![Event::StepResolved(StepResolved { round, step, seed, choice, outcome: bytes, win })];
+        if let (true, Some(given)) = (outcome.jackpot, &started.contribution) {
+            events.push(Event::JackpotHit { round, pool: given.pool.clone() });
+        }
+        if outcome.awaiting == Awaiting::Nothing {
+            events.push(Event::RoundSettled { round, win });
+        }
+        events
+    }
+
+    /// Plays a round that hits the jackpot, at the highest stake; the position of the hit.
+    pub fn hit(&mut self, name: &str, coin_value: CoinValue) -> u64 {
+        let round = self.bet(name, 15, 10, coin_value, |outcome| outcome.awaiting == Awaiting::Vials);
+        self.choose(name, round, Choice::Vials([0, 2, 4]), |outcome| {
+            outcome.jackpot && outcome.awaiting == Awaiting::Nothing
+        })
+    }
+
+    /// The steward's work: everything that waits for the pool, then every award paid.
+    pub fn tend(&mut self) {
+        while let Some(events) = self.books.pool_step(POOL).expect("figures that fit") {
+            self.write(pool(), events);
+        }
+        let unpaid: Vec<_> = self.books.unpaid_awards().map(|(_, hit, award)| (hit, award.clone())).collect();
+        for (hit, award) in unpaid {
+            let UnpaidAward { pool, stream, round, amount, currency, .. } = award;
+            self.write(stream, vec![Event::JackpotPaid { round, pool: pool.to_string(), hit, amount, currency }]);
+        }
+    }
+
+    /// A bit of everything: plain spins, all choices, free spins, a double, a jackpot, a void, an open round.
+    pub fn of_everything() -> Self {
+        let mut tale = Self::with_players(&["alice", "bob"]);
+        for _ in 0..20 {
+            tale.plain_spin("alice");
+            tale.plain_spin("bob");
+        }
+        tale.tend();
+        let free = tale.spin("alice", |outcome| outcome.awaiting == Awaiting::FreeSpins);
+        tale.choose("alice", free, Choice::StartFreeSpins, |outcome| outcome.awaiting == Awaiting::Nothing);
+        tale.double = true;
+        let double = tale.spin("bob", |outcome| outcome.awaiting == Awaiting::Double);
+        tale.choose("bob", double, Choice::Double(slots::Card::RedHeart), |outcome| {
+            outcome.card.is_some_and(|turn| turn.guess == turn.card)
+        });
+        tale.choose("bob", double, Choice::Collect, |_| true);
+        tale.double = false;
+        tale.hit("alice", CoinValue(200_000));
+        tale.plain_spin("bob");
+        tale.tend();
+        let void = tale.spin("bob", |outcome| outcome.awaiting == Awaiting::Vials);
+        let (reason, actor) = ("reel 3 stuck".into(), "support".into());
+        let voided = Event::RoundVoided { round: void, reason, actor, refund: Minor(150), win_taken_back: Minor(0) };
+        tale.write(player("bob"), vec![voided]);
+        tale.tend();
+        tale.write(StreamId::System, vec![Event::GeneratorReseeded]);
+        tale.spin("alice", |outcome| outcome.awaiting == Awaiting::Vials);
+        tale.plain_spin("bob");
+        tale
+    }
+
+    /// The place in the log of the first commit with such an event.
+    pub fn find(&self, wanted: impl Fn(&Event) -> bool) -> usize {
+        self.log.iter().position(|logged| logged.commit.events.iter().any(&wanted)).expect("such an event")
+    }
+}
+
+/// The records of a log, chained.
+pub fn chained(log: &[Logged]) -> Vec<Bytes> {
+    let mut previous = genesis(0);
+    let encode = |logged| {
+        let bytes = record::encode(&previous, logged);
+        previous = hash(&bytes);
+        bytes
+    };
+    log.iter().map(encode).collect()
+}
+
+/// Writes records to a folder's log, some a block, in small segments.
+pub fn store(folder: &Path, records: &[Bytes]) {
+    let options = StoreOptions { segment_bytes: 16 << 10, zero_bytes: 512 };
+    let mut store = SegmentStore::open(folder, 0, options).expect("a log");
+    for block in records.chunks(5) {
+        store.append(store.end(), block).expect("an append");
+    }
+}
+
+pub fn options(folder: &Path) -> Options {
+    Options { log: folder.to_owned(), index: None, partition: 0 }
+}
+
+/// Audits a log in a folder of its own.
+pub fn audited(log: &[Logged]) -> Report {
+    let folder = tempfile::tempdir().expect("a folder");
+    store(folder.path(), &chained(log));
+    audit(&options(folder.path())).expect("a log that can be read")
+}
+
+/// The divergence that an audit must find.
+pub fn divergence(log: &[Logged]) -> Divergence {
+    audited(log).divergence.expect("a divergence")
+}
+
+/// The segment files of a log.
+pub fn segments(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<_> =
+        std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("a file").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "log"));
+    files.sort();
+    files
+}
+
+/// The step of a commit, to tamper with.
+pub fn step(logged: &mut Logged) -> &mut StepResolved {
+    let steps = logged.commit.events.iter_mut();
+    let mut steps = steps.filter_map(|event| match event {
+        Event::StepResolved(step) => Some(step),
+        _ => None,
+    });
+    steps.next().expect("a step")
+}
+
+/// Changes the outcome that a step states.
+pub fn change_outcome(step: &mut StepResolved, change: impl FnOnce(&mut v1::Outcome)) {
+    let mut outcome = v1::Outcome::decode(step.outcome.as_slice()).expect("an outcome");
+    change(&mut outcome);
+    step.outcome = outcome.encode_to_vec();
+}
