@@ -1,0 +1,108 @@
+//! An empty unary call: what the transport alone can do.
+
+use crate::{Cell, cell, histogram, nanos, process::Process};
+use std::{
+    convert::Infallible,
+    error::Error,
+    future::{Ready, ready},
+    task::{Context, Poll},
+    time::{Duration, Instant},
+};
+use tokio::{net::TcpListener, task::JoinSet};
+use tonic::{
+    Request, Response, Status,
+    body::Body,
+    client,
+    codegen::{BoxFuture, Service, http},
+    server::{self, NamedService, UnaryService},
+    transport::{Channel, Endpoint, Server, server::TcpIncoming},
+};
+use tonic_prost::ProstCodec;
+
+const PATH: &str = "/motherlode.bench.Echo/Echo";
+
+#[derive(Clone)]
+struct Echo;
+
+impl NamedService for Echo {
+    const NAME: &'static str = "motherlode.bench.Echo";
+}
+
+impl UnaryService<()> for Echo {
+    type Response = ();
+    type Future = Ready<Result<Response<()>, Status>>;
+
+    fn call(&mut self, _: Request<()>) -> Self::Future {
+        ready(Ok(Response::new(())))
+    }
+}
+
+impl Service<http::Request<Body>> for Echo {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = BoxFuture<Self::Response, Infallible>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+        Box::pin(async move { Ok(server::Grpc::new(ProstCodec::<(), ()>::default()).unary(Echo, request).await) })
+    }
+}
+
+/// Serves until killed, on the runtime that `motherlode serve` has.
+pub fn serve() -> Result<(), Box<dyn Error>> {
+    // As `motherlode serve` has it by default: half of the processors.
+    let threads = std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2));
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
+    runtime.block_on(async {
+        let listener = TcpListener::bind("127.0.0.1:0").await?;
+        println!("listens on {}", listener.local_addr()?);
+        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        Ok(Server::builder().add_service(Echo).serve_with_incoming(incoming).await?)
+    })
+}
+
+/// Calls for a time.
+pub async fn measure(
+    server: &Process,
+    connections: usize,
+    in_flight: usize,
+    time: Duration,
+) -> Result<Cell, Box<dyn Error>> {
+    let endpoint = Endpoint::from_shared(server.target())?.tcp_nodelay(true).timeout(Duration::from_secs(12));
+    let mut channels = vec![];
+    for _ in 0..connections {
+        channels.push(endpoint.connect().await?);
+    }
+    for channel in &channels {
+        call(channel).await?;
+    }
+    let start = Instant::now();
+    let mut callers = JoinSet::new();
+    for caller in 0..in_flight {
+        let channel = channels[caller % connections].clone();
+        callers.spawn(async move {
+            let mut latencies = histogram();
+            while start.elapsed() < time {
+                let sent = Instant::now();
+                call(&channel).await?;
+                latencies.saturating_record(nanos(sent));
+            }
+            Ok::<_, Status>(latencies)
+        });
+    }
+    let mut all = histogram();
+    for latencies in callers.join_all().await {
+        all.add(latencies?)?;
+    }
+    Ok(cell(&all, start.elapsed()))
+}
+
+async fn call(channel: &Channel) -> Result<(), Status> {
+    let mut client = client::Grpc::new(channel.clone());
+    client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
+    let path = http::uri::PathAndQuery::from_static(PATH);
+    client.unary(Request::new(()), path, ProstCodec::<(), ()>::default()).await.map(Response::into_inner)
+}

@@ -1,0 +1,201 @@
+//! The whole service against what bounds it, in turns: an empty gRPC echo, and a plain file with fdatasync.
+//!
+//! `cargo run --release -p motherlode-loadtest --example compare -- --seconds 1 --repeats 9`
+//!
+//! Every turn measures all four ways for the same short time at the same number in flight, so that a disk or a machine
+//! that changes its speed changes it for all. Printed are ratios within a turn, the median of the turns and their span;
+//! bare figures go to standard error, and mean nothing on another machine. Servers are processes of their own, with the
+//! runtime of `motherlode serve`; the client is one thread, the same for all.
+
+mod echo;
+mod file;
+mod process;
+
+use clap::Parser;
+use hdrhistogram::Histogram;
+use motherlode_loadtest::Options;
+use process::Process;
+use std::{
+    error::Error,
+    path::PathBuf,
+    process::ExitCode,
+    time::{Duration, Instant},
+};
+
+/// As the program that is measured has it; the echo and the client get it too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Measures the whole service against an echo and a file.
+#[derive(Parser)]
+struct Args {
+    /// Seconds a measurement.
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+    /// Turns.
+    #[arg(long, default_value_t = 9)]
+    repeats: usize,
+    /// Calls in flight.
+    #[arg(long, value_delimiter = ',', default_value = "1,64,256")]
+    in_flight: Vec<usize>,
+    /// Folder, on the disk to measure, for the log and the plain file; both are removed afterwards.
+    #[arg(long, default_value = "target")]
+    folder: PathBuf,
+    /// Connections.
+    #[arg(long, default_value_t = 4)]
+    connections: usize,
+}
+
+/// What one measurement gave: calls (or rounds) a second, and latency in milliseconds.
+#[derive(Debug, Clone, Copy)]
+struct Cell {
+    rate: f64,
+    p50: f64,
+    p99: f64,
+}
+
+/// One turn.
+struct Turn {
+    in_flight: usize,
+    echo: Cell,
+    file: Cell,
+    /// Median of the file's bare fdatasync, milliseconds.
+    sync_ms: f64,
+    unary: Cell,
+    stream: Cell,
+}
+
+fn main() -> ExitCode {
+    // The servers are this same program, so that one build has all sides.
+    match std::env::args().nth(1).as_deref() {
+        Some("serve") => return motherlode::cli::main(),
+        Some("echo") => return ended(echo::serve()),
+        _ => {}
+    }
+    let args = Args::parse();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    ended(runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(compare(&args))))
+}
+
+fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("compare: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
+    // Not the system's folder for temporary files: where that is in memory, a sync is nothing.
+    let data = tempfile::tempdir_in(&args.folder)?;
+    let service = Process::start(&["serve", "--listen", "127.0.0.1:0", "--data", &data.path().display().to_string()])?;
+    let echo = Process::start(&["echo"])?;
+    let time = Duration::from_secs_f64(args.seconds);
+    played(&service, args, 64, false, Duration::from_millis(500)).await?;
+    let record = record_bytes(data.path())?;
+    eprintln!("a commit is {record} bytes on average");
+    let file = file::Plain::create(data.path(), record)?;
+    let mut table = vec![];
+    for &in_flight in &args.in_flight {
+        let mut turns = vec![];
+        for turn in 1..=args.repeats {
+            let calls = echo::measure(&echo, args.connections, in_flight, time).await?;
+            let (appends, sync_ms) = file::measure(&file, in_flight, time).await?;
+            let unary = played(&service, args, in_flight, false, time).await?;
+            let stream = played(&service, args, in_flight, true, time).await?;
+            eprintln!("{in_flight} in flight, turn {turn}: echo {calls:?}\n  file {appends:?}, a sync {sync_ms:.3} ms");
+            eprintln!("  unary {unary:?}\n  stream {stream:?}");
+            turns.push(Turn { in_flight, echo: calls, file: appends, sync_ms, unary, stream });
+        }
+        table.push((in_flight, turns));
+    }
+    print(&table);
+    Ok(())
+}
+
+/// Rounds played for a time, with the books checked.
+async fn played(
+    service: &Process,
+    args: &Args,
+    in_flight: usize,
+    stream: bool,
+    time: Duration,
+) -> Result<Cell, Box<dyn Error>> {
+    let options = Options {
+        target: service.target(),
+        rounds: 100_000_000,
+        concurrency: in_flight,
+        connections: args.connections,
+        players: 4 * in_flight,
+        stream,
+        time_max: time,
+        ..Options::default()
+    };
+    let report = motherlode_loadtest::run(&options, |_| ()).await?;
+    if !report.ok {
+        return Err(report.to_string().into());
+    }
+    Ok(Cell { rate: report.rounds_per_second, p50: report.latency_ms.p50, p99: report.latency_ms.p99 })
+}
+
+/// Average size of the log's records so far.
+fn record_bytes(data: &std::path::Path) -> Result<usize, Box<dyn Error>> {
+    let (mut count, mut bytes) = (0, 0);
+    for record in motherlode_log::scan(&motherlode::server::log_folder(data))? {
+        count += 1;
+        bytes += record?.bytes.len();
+    }
+    Ok(bytes / std::cmp::max(count, 1))
+}
+
+/// Latencies in nanoseconds of `count` calls in a time.
+fn cell(latencies: &Histogram<u64>, took: Duration) -> Cell {
+    let ms = |quantile| Duration::from_nanos(latencies.value_at_quantile(quantile)).as_secs_f64() * 1e3;
+    #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+    let rate = latencies.len() as f64 / took.as_secs_f64();
+    Cell { rate, p50: ms(0.5), p99: ms(0.99) }
+}
+
+/// Nanoseconds since an instant.
+fn nanos(since: Instant) -> u64 {
+    u64::try_from(since.elapsed().as_nanos()).unwrap_or(u64::MAX)
+}
+
+fn histogram() -> Histogram<u64> {
+    Histogram::new_with_bounds(1_000, 600_000_000_000, 3).expect("these bounds are valid")
+}
+
+/// A ratio of each turn, by name; `None` where it says nothing.
+type Ratio = (&'static str, fn(&Turn) -> Option<f64>);
+
+fn print(table: &[(usize, Vec<Turn>)]) {
+    let ratios: [Ratio; 8] = [
+        ("unary rate / echo rate", |turn| Some(turn.unary.rate / turn.echo.rate)),
+        ("PlayStream rate / echo rate", |turn| Some(turn.stream.rate / turn.echo.rate)),
+        ("PlayStream rate / unary rate", |turn| Some(turn.stream.rate / turn.unary.rate)),
+        ("unary rate / file rate", |turn| Some(turn.unary.rate / turn.file.rate)),
+        ("unary p50 / echo p50", |turn| Some(turn.unary.p50 / turn.echo.p50)),
+        ("unary p99 / echo p99", |turn| Some(turn.unary.p99 / turn.echo.p99)),
+        ("unary p50 / file p50", |turn| Some(turn.unary.p50 / turn.file.p50)),
+        // With more in flight a call waits for those before it, and a sync is shared.
+        ("unary p50 / one fdatasync", |turn| (turn.in_flight == 1).then_some(turn.unary.p50 / turn.sync_ms)),
+    ];
+    print!("| ratio |");
+    table.iter().for_each(|(in_flight, _)| print!(" {in_flight} in flight |"));
+    println!("\n|---|{}", "---|".repeat(table.len()));
+    for (name, ratio) in ratios {
+        print!("| {name} |");
+        for (_, turns) in table {
+            let mut found: Vec<f64> = turns.iter().filter_map(ratio).collect();
+            found.sort_by(f64::total_cmp);
+            if let (Some(least), Some(median), Some(most)) = (found.first(), found.get(found.len() / 2), found.last()) {
+                print!(" {median:.2} ({least:.2} to {most:.2}) |");
+            } else {
+                print!(" |");
+            }
+        }
+        println!();
+    }
+}

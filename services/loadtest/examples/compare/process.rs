@@ -1,0 +1,42 @@
+//! A server in a process of its own, killed when dropped.
+
+use std::{
+    io::{self, BufRead, BufReader},
+    process::{Child, Command, Stdio},
+};
+
+/// A running server.
+pub struct Process {
+    child: Child,
+    address: String,
+}
+
+impl Process {
+    /// Starts this program with other arguments and waits until it says where it listens.
+    pub fn start(arguments: &[&str]) -> io::Result<Self> {
+        let mut command = Command::new(std::env::current_exe()?);
+        let mut child = command.args(arguments).env("RUST_LOG", "warn").stdout(Stdio::piped()).spawn()?;
+        let output = child.stdout.take().ok_or_else(|| io::Error::other("its output is not piped"))?;
+        let said = BufReader::new(output).lines().map_while(Result::ok);
+        let address = said.into_iter().find_map(|line| {
+            let (_, rest) = line.split_once("listens on ")?;
+            Some(rest.split(',').next()?.trim().to_owned())
+        });
+        // Owned before anything can fail, so that it's killed then.
+        let process = Self { child, address: address.unwrap_or_default() };
+        if process.address.is_empty() { Err(io::Error::other("the server did not start")) } else { Ok(process) }
+    }
+
+    /// Where it's called.
+    pub fn target(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}

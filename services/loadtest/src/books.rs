@@ -1,0 +1,239 @@
+//! The books: what the service holds, against what it said.
+//!
+//! Nothing here trusts the service's sums: deposits, bets, wins and jackpots are added up from the answers.
+
+use crate::player::Told;
+use motherlode_books::{Currency, Minor, Nano};
+use serde::Serialize;
+
+/// Differences that are named; all are counted.
+const NAMED_MAX: usize = 10;
+
+/// What a player's account was found to be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// Player name.
+    pub player: String,
+    /// Balance in minor units.
+    pub balance: i64,
+    /// Rounds left open.
+    pub open_rounds: Vec<String>,
+}
+
+/// The books of a run. Sums are over all its players, warm-up included, in minor units of EUR.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Books {
+    /// Players checked.
+    pub players: usize,
+    /// The sums.
+    pub balances: Balances,
+    /// Accounts whose balance is not what the answers add up to.
+    pub wrong_balances: usize,
+    /// Rounds left open.
+    pub open_rounds: usize,
+    /// Jackpots that were not paid in time.
+    pub unpaid_jackpots: usize,
+    /// The pool.
+    pub pool: PoolBooks,
+    /// What is wrong, the first few.
+    pub faults: Vec<String>,
+    /// Whether all agrees.
+    pub ok: bool,
+}
+
+/// What the answers add up to, and what the accounts hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Balances {
+    /// Deposited.
+    pub deposits_minor: i64,
+    /// Bet.
+    pub bets_minor: i64,
+    /// Won, without jackpots.
+    pub wins_minor: i64,
+    /// Jackpots paid.
+    pub jackpots_minor: i64,
+    /// What the balances must add up to.
+    pub told_minor: i64,
+    /// What they add up to.
+    pub found_minor: i64,
+}
+
+/// How the pool's contributions are held against the bets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PoolCheck {
+    /// Only this run plays: they must be equal.
+    Exact,
+    /// Others play too: the pool must have got at least as much.
+    AtLeast,
+    /// The pool was not active all the time: nothing can be said.
+    None,
+}
+
+/// The pool's books.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PoolBooks {
+    /// How it was checked.
+    pub check: PoolCheck,
+    /// The share of the bets that the pool's terms say, exact, in EUR.
+    pub told_eur: String,
+    /// What the pool got meanwhile, exact, in EUR.
+    pub found_eur: String,
+    /// Whether the pool had taken up the run's last bet when it was read.
+    pub caught_up: bool,
+}
+
+/// What the pool got, and by which terms.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pooled {
+    pub(crate) check: PoolCheck,
+    pub(crate) contribution_ppm: u32,
+    pub(crate) contributions: Nano,
+    pub(crate) caught_up: bool,
+}
+
+/// What a share of bets in EUR comes to, exactly (BW-11).
+pub(crate) fn contribution(bets_minor: i64, ppm: u32) -> Nano {
+    // A minor unit has ten million nanos: a millionth of it is ten, so nothing is rounded.
+    let nanos_a_millionth = Currency::EUR.nanos_per_minor() / 1_000_000;
+    Nano(i128::from(bets_minor) * i128::from(ppm) * nanos_a_millionth)
+}
+
+/// Holds what was found against what was told. `pooled_bets` are the bets that the pool's contributions belong to.
+pub(crate) fn check(accounts: &[(&Told, Found)], pooled_bets: i64, pooled: Pooled) -> Books {
+    let mut balances = Balances::default();
+    let (mut wrong_balances, mut open_rounds, mut unpaid_jackpots) = (0, 0, 0);
+    let mut faults = vec![];
+    for (told, found) in accounts {
+        balances.add(told, found);
+        if told.balance() != found.balance {
+            wrong_balances += 1;
+            let cash = |minor: i64| Minor(minor).to_decimal(Currency::EUR);
+            let (told, found_) = (cash(told.balance()), cash(found.balance));
+            faults.push(format!("{}: the balance is {found_} EUR, the answers add up to {told}", found.player));
+        }
+        open_rounds += found.open_rounds.len();
+        faults.extend(found.open_rounds.iter().map(|round| format!("{round}: left open")));
+        unpaid_jackpots += told.pending.len();
+        faults.extend(told.pending.iter().map(|(round, hit)| format!("{round}: the jackpot hit at {hit} is not paid")));
+    }
+    let told = contribution(pooled_bets, pooled.contribution_ppm);
+    faults.extend(pool_fault(told, pooled));
+    let ok = faults.is_empty();
+    faults.truncate(NAMED_MAX);
+    let pool = PoolBooks {
+        check: pooled.check,
+        told_eur: told.to_string(),
+        found_eur: pooled.contributions.to_string(),
+        caught_up: pooled.caught_up,
+    };
+    Books { players: accounts.len(), balances, wrong_balances, open_rounds, unpaid_jackpots, pool, faults, ok }
+}
+
+fn pool_fault(told: Nano, pooled: Pooled) -> Option<String> {
+    let found = pooled.contributions;
+    match pooled.check {
+        PoolCheck::None => None,
+        _ if !pooled.caught_up => Some("the pool did not take up the last bet in time".to_owned()),
+        PoolCheck::Exact | PoolCheck::AtLeast if found < told => {
+            Some(format!("the pool got {found} EUR, the bets' share is {told}"))
+        }
+        PoolCheck::Exact if found > told => Some(format!(
+            "the pool got {found} EUR, the bets' share is {told}: others play here too (then say --shared), or the \
+             books are wrong"
+        )),
+        PoolCheck::Exact | PoolCheck::AtLeast => None,
+    }
+}
+
+impl Balances {
+    fn add(&mut self, told: &Told, found: &Found) {
+        self.deposits_minor += told.deposits;
+        self.bets_minor += told.bets;
+        self.wins_minor += told.wins;
+        self.jackpots_minor += told.jackpots;
+        self.told_minor += told.balance();
+        self.found_minor += found.balance;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(deposits: i64, bets: i64, wins: i64) -> Told {
+        Told { deposits, bets, wins, ..Told::default() }
+    }
+
+    fn found(balance: i64) -> Found {
+        Found { player: "p".to_owned(), balance, open_rounds: vec![] }
+    }
+
+    /// What a pool of 0.5 % got of bets of 600.00 EUR.
+    const POOLED: Pooled = Pooled {
+        check: PoolCheck::Exact,
+        contribution_ppm: 5_000,
+        contributions: Nano(3_000_000_000),
+        caught_up: true,
+    };
+
+    #[test]
+    fn books_that_agree_are_ok() {
+        let (one, other) = (told(100_000, 40_000, 38_000), told(100_000, 20_000, 0));
+        let books = check(&[(&one, found(98_000)), (&other, found(80_000))], 60_000, POOLED);
+        assert!(books.ok, "{books:?}");
+        assert_eq!(books.balances.told_minor, 178_000);
+        assert_eq!(books.balances.found_minor, 178_000);
+        assert_eq!((books.pool.told_eur.as_str(), books.pool.found_eur.as_str()), ("3.00", "3.00"));
+    }
+
+    #[test]
+    fn a_balance_that_is_a_cent_off_is_named_even_when_the_sum_is_right() {
+        let player = told(100_000, 30_000, 0);
+        let books = check(&[(&player, found(70_001)), (&player, found(69_999))], 60_000, POOLED);
+        assert!(!books.ok);
+        assert_eq!(books.wrong_balances, 2);
+        assert_eq!(books.balances.told_minor, books.balances.found_minor);
+        assert_eq!(books.faults[0], "p: the balance is 700.01 EUR, the answers add up to 700.00");
+    }
+
+    #[test]
+    fn an_open_round_and_an_unpaid_jackpot_are_faults() {
+        let mut player = told(100_000, 60_000, 0);
+        player.pending.push(("o/p/3".to_owned(), 17));
+        let open = Found { open_rounds: vec!["o/p/4".to_owned()], ..found(40_000) };
+        let books = check(&[(&player, open)], 60_000, POOLED);
+        assert!(!books.ok);
+        assert_eq!((books.open_rounds, books.unpaid_jackpots), (1, 1));
+        assert_eq!(books.faults, ["o/p/4: left open", "o/p/3: the jackpot hit at 17 is not paid"]);
+    }
+
+    #[test]
+    fn the_pool_must_have_got_the_bets_share_to_the_last_fraction() {
+        let player = told(100_000, 60_000, 0);
+        let ok = |check_, nanos, caught_up| {
+            let pooled = Pooled { check: check_, contributions: Nano(nanos), caught_up, ..POOLED };
+            check(&[(&player, found(40_000))], 60_000, pooled).ok
+        };
+        assert!(ok(PoolCheck::Exact, 3_000_000_000, true));
+        assert!(!ok(PoolCheck::Exact, 2_999_999_999, true));
+        assert!(!ok(PoolCheck::Exact, 3_000_000_001, true));
+        assert!(ok(PoolCheck::AtLeast, 3_000_000_001, true));
+        assert!(!ok(PoolCheck::AtLeast, 2_999_999_999, true));
+        assert!(!ok(PoolCheck::Exact, 3_000_000_000, false));
+        assert!(ok(PoolCheck::None, 0, false));
+    }
+
+    #[test]
+    fn bw_11_a_bet_of_a_cent_adds_0_00005_eur() {
+        assert_eq!(contribution(1, 5_000).to_string(), "0.00005");
+    }
+
+    #[test]
+    fn no_more_than_ten_faults_are_named() {
+        let player = told(0, 0, 0);
+        let accounts: Vec<_> = (0..12).map(|_| (&player, found(1))).collect();
+        let books = check(&accounts, 60_000, POOLED);
+        assert_eq!((books.faults.len(), books.wrong_balances), (10, 12));
+    }
+}

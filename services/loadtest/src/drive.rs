@@ -1,0 +1,102 @@
+//! Driving: workers that play rounds with the players that are theirs, until the rounds or the time are used up.
+//!
+//! A player belongs to one worker, so that no two tasks play for one player, and no lock is needed.
+
+use crate::{
+    lane::Lane,
+    options::Options,
+    pace::Pace,
+    player::{Player, Table},
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{
+    sync::Semaphore,
+    task::JoinSet,
+    time::{Instant, timeout_at},
+};
+
+/// Rounds to play, shared by all workers.
+struct Rounds {
+    next: AtomicU64,
+    count: u64,
+    pace: Pace,
+    /// Closed loop: none. Constant rate: a permit for each round that is due.
+    permits: Option<Arc<Semaphore>>,
+    deadline: Instant,
+}
+
+impl Rounds {
+    /// The next round to begin, and when it was due after the start; `None` when nothing more is to be begun.
+    async fn next(&self) -> Option<Option<Duration>> {
+        if let Some(permits) = &self.permits {
+            timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();
+        }
+        let round = self.next.fetch_add(1, Ordering::Relaxed);
+        if round.saturating_add(1) >= self.count {
+            // Nobody is to wait for a round that will never be due.
+            self.permits.iter().for_each(|permits| permits.close());
+        }
+        (round < self.count && Instant::now() < self.deadline).then(|| self.pace.due(round))
+    }
+}
+
+/// Plays; gives the players back, and how long it took.
+pub(crate) async fn drive(
+    options: &Options,
+    table: &Arc<Table>,
+    lanes: &[Lane],
+    players: Vec<Player>,
+) -> (Vec<Player>, Duration) {
+    let pace = Pace::new(options.rate);
+    let rounds = Arc::new(Rounds {
+        next: AtomicU64::new(0),
+        count: options.rounds,
+        pace,
+        permits: options.rate.map(|_| pace.release(table.start, options.rounds)),
+        deadline: Instant::from_std(table.start) + options.time_max,
+    });
+    let mut workers = JoinSet::new();
+    for (worker, players) in shares(players, options.concurrency).into_iter().enumerate() {
+        let lane = lanes[worker % lanes.len()].clone();
+        workers.spawn(work(Arc::clone(&rounds), Arc::clone(table), lane, players));
+    }
+    let players = workers.join_all().await.into_iter().flatten().collect();
+    let took = table.start.elapsed();
+    if let Some(permits) = &rounds.permits {
+        permits.close();
+    }
+    (players, took)
+}
+
+async fn work(rounds: Arc<Rounds>, table: Arc<Table>, lane: Lane, mut players: Vec<Player>) -> Vec<Player> {
+    for turn in (0..players.len()).cycle() {
+        let Some(due) = rounds.next().await else { break };
+        players[turn].play(&table, &lane, due).await;
+    }
+    players
+}
+
+/// Deals players out to so many workers, as evenly as can be.
+pub(crate) fn shares<T>(all: Vec<T>, workers: usize) -> Vec<Vec<T>> {
+    let mut shares: Vec<_> = (0..workers).map(|_| Vec::with_capacity(all.len() / workers + 1)).collect();
+    for (place, one) in all.into_iter().enumerate() {
+        shares[place % workers].push(one);
+    }
+    shares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_player_belongs_to_one_worker() {
+        assert_eq!(shares((0..7).collect(), 3), [vec![0, 3, 6], vec![1, 4], vec![2, 5]]);
+    }
+}

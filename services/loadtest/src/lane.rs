@@ -1,0 +1,133 @@
+//! A lane: how one worker's calls reach the service, one unary call each or over a shared PlayStream.
+//!
+//! A stream is owned by one task, which sends the calls of all its lanes and hands each answer to who asked. When the
+//! stream breaks, whoever waits gets UNAVAILABLE and asks again, and the next call opens a new stream.
+
+use crate::retry::ANSWER_MAX;
+use motherlode_proto::spin::v1::{
+    ChooseRequest, PlayStreamRequest, PlayStreamResponse, Played, SpinRequest, play_stream_request,
+    play_stream_response::Answer, spin_service_client::SpinServiceClient,
+};
+use prost::Message;
+use std::collections::HashMap;
+use tokio::sync::{mpsc, oneshot};
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tonic::{Code, Status, Streaming, transport::Channel};
+
+/// One call of a round.
+pub(crate) enum Call {
+    Spin(SpinRequest),
+    Choose(ChooseRequest),
+}
+
+/// How a worker's calls reach the service. Cheap to clone.
+#[derive(Clone)]
+pub(crate) enum Lane {
+    Unary(SpinServiceClient<Channel>),
+    Stream(mpsc::UnboundedSender<Asked>),
+}
+
+/// A call, and who waits for its answer.
+pub(crate) struct Asked {
+    call: Call,
+    reply: oneshot::Sender<Result<Played, Status>>,
+}
+
+impl Lane {
+    pub(crate) fn unary(channel: Channel) -> Self {
+        Self::Unary(SpinServiceClient::new(channel))
+    }
+
+    /// A lane over a stream of its own; clones share it. At most as many calls wait as workers hold it.
+    pub(crate) fn stream(channel: Channel) -> Self {
+        let (asked, inbox) = mpsc::unbounded_channel();
+        tokio::spawn(pump(SpinServiceClient::new(channel), inbox));
+        Self::Stream(asked)
+    }
+
+    /// Sends a call and waits for its answer.
+    pub(crate) async fn ask(self, call: Call) -> Result<Played, Status> {
+        let no_answer = || Status::internal("an answer without content");
+        match (self, call) {
+            (Self::Unary(mut client), Call::Spin(request)) => {
+                client.spin(request).await?.into_inner().played.ok_or_else(no_answer)
+            }
+            (Self::Unary(mut client), Call::Choose(request)) => {
+                client.choose(request).await?.into_inner().played.ok_or_else(no_answer)
+            }
+            (Self::Stream(asked), call) => {
+                let (reply, answer) = oneshot::channel();
+                // A pump that is gone drops the reply, which is the answer then.
+                let _ = asked.send(Asked { call, reply });
+                match tokio::time::timeout(ANSWER_MAX, answer).await {
+                    Ok(Ok(answer)) => answer,
+                    Ok(Err(_)) => Err(Status::unavailable("the stream broke")),
+                    Err(_) => Err(Status::deadline_exceeded("no answer on the stream")),
+                }
+            }
+        }
+    }
+}
+
+/// Runs a connection's streams, one after the other, until no lane is left.
+async fn pump(mut client: SpinServiceClient<Channel>, mut inbox: mpsc::UnboundedReceiver<Asked>) {
+    while let Some(first) = inbox.recv().await {
+        let (requests, outgoing) = mpsc::unbounded_channel();
+        match client.play_stream(UnboundedReceiverStream::new(outgoing)).await {
+            Ok(opened) => relay(first, &mut inbox, &requests, opened.into_inner()).await,
+            // Whoever asked may have gone.
+            Err(status) => drop(first.reply.send(Err(status))),
+        }
+    }
+}
+
+/// Relays calls and answers until the stream breaks or no lane is left. What still waits then is dropped.
+async fn relay(
+    first: Asked,
+    inbox: &mut mpsc::UnboundedReceiver<Asked>,
+    requests: &mpsc::UnboundedSender<PlayStreamRequest>,
+    mut answers: Streaming<PlayStreamResponse>,
+) {
+    let mut waiting = HashMap::new();
+    let mut next = Some(first);
+    let mut tag = 0;
+    loop {
+        if let Some(Asked { call, reply }) = next.take() {
+            tag += 1;
+            let call = match call {
+                Call::Spin(request) => play_stream_request::Call::Spin(request),
+                Call::Choose(request) => play_stream_request::Call::Choose(request),
+            };
+            waiting.insert(tag, reply);
+            if requests.send(PlayStreamRequest { tag, call: Some(call) }).is_err() {
+                return;
+            }
+        }
+        tokio::select! {
+            asked = inbox.recv() => match asked {
+                Some(asked) => next = Some(asked),
+                None => return,
+            },
+            answer = answers.message() => match answer {
+                Ok(Some(PlayStreamResponse { tag, answer })) => {
+                    if let Some(reply) = waiting.remove(&tag) {
+                        // A caller that lost its patience has gone.
+                        let _ = reply.send(unpack(answer));
+                    }
+                }
+                Ok(None) | Err(_) => return,
+            },
+        }
+    }
+}
+
+fn unpack(answer: Option<Answer>) -> Result<Played, Status> {
+    match answer {
+        Some(Answer::Played(played)) => Ok(played),
+        Some(Answer::Error(error)) => {
+            let details = error.encode_to_vec().into();
+            Err(Status::with_details(Code::from_i32(error.code), error.message, details))
+        }
+        None => Err(Status::internal("an answer without content")),
+    }
+}

@@ -1,0 +1,155 @@
+//! What a load test is told, checked before anything is connected.
+
+use motherlode_books::{CoinValue, Currency, Minor, cash};
+use std::time::Duration;
+
+/// Most rounds of one run: with the dearest bet their deposits still fit a balance.
+pub const ROUNDS_MAX: u64 = 10_000_000_000;
+/// Most calls in flight, connections, and players.
+const CONCURRENCY_MAX: usize = 65_536;
+const CONNECTIONS_MAX: usize = 1024;
+const PLAYERS_MAX: usize = 10_000_000;
+
+/// What a load test is told.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Options {
+    /// The service, such as `http://127.0.0.1:50051`.
+    pub target: String,
+    /// Rounds to play.
+    pub rounds: u64,
+    /// Rounds in flight at most.
+    pub concurrency: usize,
+    /// Connections that they share.
+    pub connections: usize,
+    /// Players; each plays one round at a time, so at least as many as rounds in flight.
+    pub players: usize,
+    /// Rounds begun a second; `None` for a closed loop.
+    pub rate: Option<f64>,
+    /// Plays over PlayStream, one stream a connection, instead of unary calls.
+    pub stream: bool,
+    /// Pay lines.
+    pub lines: u32,
+    /// Coins on each line.
+    pub coins_per_line: u32,
+    /// Value of a coin in EUR.
+    pub coin_value: CoinValue,
+    /// No round is begun after this time.
+    pub time_max: Duration,
+    /// Others use the service meanwhile: the pool must have got at least these bets' contributions, not exactly them.
+    pub shared: bool,
+    /// What the run must keep to.
+    pub thresholds: Thresholds,
+}
+
+/// What a run must keep to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Thresholds {
+    /// 99th percentile of all calls' latency, milliseconds; `None` for any.
+    pub p99_ms_max: Option<f64>,
+    /// Failed calls of all calls, 0 to 1.
+    pub error_rate_max: f64,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            target: "http://127.0.0.1:50051".to_owned(),
+            rounds: 20_000,
+            concurrency: 64,
+            connections: 4,
+            players: 1_000,
+            rate: None,
+            stream: false,
+            lines: 15,
+            coins_per_line: 1,
+            coin_value: CoinValue(100_000),
+            time_max: Duration::from_secs(300),
+            shared: false,
+            thresholds: Thresholds { p99_ms_max: None, error_rate_max: 0.0 },
+        }
+    }
+}
+
+impl Options {
+    /// Checks what can be checked without a service.
+    ///
+    /// # Errors
+    /// Names the option at fault and its range.
+    pub fn check(&self) -> Result<(), String> {
+        let ranged = [
+            ("rounds", self.rounds, 1, ROUNDS_MAX),
+            ("concurrency", self.concurrency as u64, 1, CONCURRENCY_MAX as u64),
+            ("connections", self.connections as u64, 1, CONNECTIONS_MAX as u64),
+            ("players", self.players as u64, 1, PLAYERS_MAX as u64),
+        ];
+        for (name, value, low, high) in ranged {
+            if !(low..=high).contains(&value) {
+                return Err(format!("--{name} is {value}; it must be {low} to {high}"));
+            }
+        }
+        if self.players < self.concurrency {
+            let (players, concurrency) = (self.players, self.concurrency);
+            return Err(format!(
+                "--players {players} is below --concurrency {concurrency}: a player plays one round at a time"
+            ));
+        }
+        if self.time_max.is_zero() {
+            return Err("--seconds-max must be above 0".to_owned());
+        }
+        if self.rate.is_some_and(|rate| !(rate.is_finite() && (0.001..=1e7).contains(&rate))) {
+            return Err("--rate must be 0.001 to 10000000 rounds a second".to_owned());
+        }
+        if self.thresholds.p99_ms_max.is_some_and(|limit| !(limit.is_finite() && limit > 0.0)) {
+            return Err("--max-p99-ms must be above 0".to_owned());
+        }
+        if !(0.0..=1.0).contains(&self.thresholds.error_rate_max) {
+            return Err("--max-error-rate must be 0 to 1".to_owned());
+        }
+        self.deposit().map(|_| ())
+    }
+
+    /// What a player needs who loses every round of the run, the first warm-up included.
+    pub(crate) fn deposit(&self) -> Result<i64, String> {
+        let coins = u64::from(self.lines) * u64::from(self.coins_per_line);
+        let bet = cash(coins, self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
+        let deposit = bet.and_then(|bet| bet.0.checked_mul(i64::try_from(self.rounds).ok()?.checked_add(1)?));
+        deposit.ok_or_else(|| "the stake times the rounds is no sum that a player could deposit".to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_usable() {
+        assert_eq!(Options::default().check(), Ok(()));
+    }
+
+    #[test]
+    fn what_is_out_of_range_is_refused_by_name() {
+        let is = Options::default;
+        let limit = |p99_ms_max, error_rate_max| Thresholds { p99_ms_max, error_rate_max };
+        for (options, named) in [
+            (Options { rounds: 0, ..is() }, "--rounds"),
+            (Options { concurrency: 0, ..is() }, "--concurrency"),
+            (Options { connections: 0, ..is() }, "--connections"),
+            (Options { players: 63, ..is() }, "--players 63"),
+            (Options { rate: Some(0.0), ..is() }, "--rate"),
+            (Options { rate: Some(f64::NAN), ..is() }, "--rate"),
+            (Options { time_max: Duration::ZERO, ..is() }, "--seconds-max"),
+            (Options { thresholds: limit(Some(0.0), 0.0), ..is() }, "--max-p99-ms"),
+            (Options { thresholds: limit(None, 1.5), ..is() }, "--max-error-rate"),
+            (Options { coins_per_line: 0, ..is() }, "the stake"),
+            (Options { coins_per_line: u32::MAX, lines: u32::MAX, ..is() }, "the stake"),
+        ] {
+            let refused = options.check().unwrap_err();
+            assert!(refused.contains(named), "{refused}");
+        }
+    }
+
+    #[test]
+    fn a_player_can_lose_every_round_and_the_warm_up() {
+        assert_eq!(Options { rounds: 3, ..Options::default() }.deposit(), Ok(150 * 4));
+    }
+}

@@ -1,0 +1,208 @@
+//! A player: plays rounds one at a time, and remembers what the service said.
+//!
+//! What was told counts when a round is settled, once. A round whose call failed is asked for again from its start, with
+//! the same request ids: what was played is answered again, with no second effect (PL-11).
+
+use crate::{
+    lane::{Call, Lane},
+    pace::timed_from,
+    retry::insist,
+    tally::{Kind, Tally},
+};
+use motherlode_proto::{
+    round::v1::{Account, Awaiting, Choice, JackpotWin, Money, RoundState, Stake, Witch, choice, jackpot_win},
+    spin::v1::{ChooseRequest, Played, SpinRequest},
+};
+use std::time::{Duration, Instant};
+use tonic::Status;
+
+/// The one game there is to play.
+pub(crate) const GAME: &str = "bewitched";
+
+/// What a player was told, in minor units.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) deposits: i64,
+    /// Bets, wins and jackpots of settled rounds.
+    pub(crate) bets: i64,
+    pub(crate) wins: i64,
+    pub(crate) jackpots: i64,
+    /// Log position of the latest bet.
+    pub(crate) bet_position: u64,
+    /// Jackpots whose award was not there yet: round and position of the hit.
+    pub(crate) pending: Vec<(String, u64)>,
+}
+
+/// A player with an account.
+pub(crate) struct Player {
+    pub(crate) account: Account,
+    pub(crate) told: Told,
+    /// Number of the round under way, or of the next.
+    round: u64,
+    /// A call of the round under way failed: what it did is not known.
+    pub(crate) in_doubt: bool,
+}
+
+/// What all players of a run share.
+pub(crate) struct Table {
+    pub(crate) stake: Stake,
+    pub(crate) tally: Tally,
+    pub(crate) start: Instant,
+}
+
+impl Player {
+    pub(crate) fn new(account: Account) -> Self {
+        Self { account, told: Told::default(), round: 0, in_doubt: false }
+    }
+
+    /// Plays a round to its end; its first call is timed from `due`, or from when it's sent. Errors are counted.
+    pub(crate) async fn play(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) {
+        match self.play_round(table, lane, due).await {
+            Ok(()) => table.tally.settled(),
+            Err(status) => table.tally.failed(&status),
+        }
+    }
+
+    /// # Errors
+    /// The status of the call that failed. The round is where it was, and is played on by the next call.
+    pub(crate) async fn play_round(&mut self, table: &Table, lane: &Lane, due: Option<Duration>) -> Result<(), Status> {
+        // Not settled until it is: a run that is cut short here is a round in doubt, too.
+        self.in_doubt = true;
+        let from = timed_from(due, table.start.elapsed());
+        let bet = || lane.clone().ask(Call::Spin(self.bet(table)));
+        let mut played = timed(table, Kind::Spin, from, insist(&table.tally.retries, bet)).await?;
+        let bet_position = played.position;
+        let mut jackpots = vec![];
+        for step in 1.. {
+            jackpots.extend(played.jackpot.take());
+            let Some(choice) = next_choice(&played) else { break };
+            let choose = || lane.clone().ask(Call::Choose(self.choice(&played.round_id, step, choice.clone())));
+            let from = table.start.elapsed();
+            played = timed(table, Kind::Choose, from, insist(&table.tally.retries, choose)).await?;
+        }
+        self.told.settle(&played, bet_position, jackpots)?;
+        self.round += 1;
+        self.in_doubt = false;
+        Ok(())
+    }
+
+    fn bet(&self, table: &Table) -> SpinRequest {
+        SpinRequest {
+            request_id: format!("r{}", self.round),
+            account: Some(self.account.clone()),
+            game: GAME.to_owned(),
+            stake: Some(table.stake.clone()),
+            witch: if self.round == 0 { Witch::White.into() } else { Witch::Unspecified.into() },
+            ..SpinRequest::default()
+        }
+    }
+
+    fn choice(&self, round_id: &str, step: u32, kind: choice::Kind) -> ChooseRequest {
+        ChooseRequest {
+            request_id: format!("r{}.{step}", self.round),
+            round_id: round_id.to_owned(),
+            choice: Some(Choice { kind: Some(kind) }),
+            ..ChooseRequest::default()
+        }
+    }
+}
+
+impl Told {
+    /// Takes up a round's last answer.
+    ///
+    /// # Errors
+    /// The round has no more choices and is not settled.
+    fn settle(&mut self, played: &Played, bet_position: u64, jackpots: Vec<JackpotWin>) -> Result<(), Status> {
+        if played.state() != RoundState::Settled {
+            return Err(Status::internal("the round has no choice to make and is not settled"));
+        }
+        self.bets += minor(played.bet.as_ref());
+        self.wins += minor(played.win.as_ref());
+        self.bet_position = bet_position;
+        for jackpot in jackpots {
+            match jackpot.state() {
+                jackpot_win::State::Paid => self.jackpots += minor(jackpot.amount.as_ref()),
+                _ => self.pending.push((played.round_id.clone(), jackpot.hit_position)),
+            }
+        }
+        Ok(())
+    }
+
+    /// What the balance must be.
+    pub(crate) fn balance(&self) -> i64 {
+        self.deposits - self.bets + self.wins + self.jackpots
+    }
+}
+
+fn minor(money: Option<&Money>) -> i64 {
+    money.map_or(0, |money| money.amount_minor)
+}
+
+/// The choice that a round waits for: always the same vials, free spins at once.
+fn next_choice(played: &Played) -> Option<choice::Kind> {
+    match played.outcome.as_ref()?.awaiting() {
+        Awaiting::Vials => Some(choice::Kind::Vials(choice::Vials { numbers: vec![1, 2, 3] })),
+        Awaiting::FreeSpins => Some(choice::Kind::StartFreeSpins(choice::StartFreeSpins {})),
+        _ => None,
+    }
+}
+
+/// Counts the time from `from`, after the table's start, to the answer.
+async fn timed<T>(
+    table: &Table,
+    kind: Kind,
+    from: Duration,
+    answer: impl Future<Output = Result<T, Status>>,
+) -> Result<T, Status> {
+    let answer = answer.await?;
+    table.tally.answered(kind, table.start.elapsed().saturating_sub(from));
+    Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_proto::round::v1::Outcome;
+
+    fn eur(amount_minor: i64) -> Option<Money> {
+        Some(Money { amount_minor, currency_code: "EUR".to_owned() })
+    }
+
+    fn answer(state: RoundState) -> Played {
+        Played { round_id: "o/p/1".to_owned(), bet: eur(150), win: eur(400), state: state.into(), ..Played::default() }
+    }
+
+    fn jackpot(state: jackpot_win::State, amount: Option<Money>) -> JackpotWin {
+        JackpotWin { state: state.into(), pool_id: GAME.to_owned(), hit_position: 7, amount }
+    }
+
+    #[test]
+    fn settled_rounds_add_up_to_the_balance() {
+        let mut told = Told { deposits: 10_000, ..Told::default() };
+        told.settle(&answer(RoundState::Settled), 6, vec![]).unwrap();
+        let won = [jackpot(jackpot_win::State::Paid, eur(20_000)), jackpot(jackpot_win::State::Pending, None)];
+        told.settle(&answer(RoundState::Settled), 9, won.into()).unwrap();
+        assert_eq!(told.balance(), 10_000 - 2 * 150 + 2 * 400 + 20_000);
+        assert_eq!(told.bet_position, 9);
+        assert_eq!(told.pending, [("o/p/1".to_owned(), 7)]);
+    }
+
+    #[test]
+    fn an_open_round_without_a_choice_is_an_error_and_counts_nothing() {
+        let mut told = Told::default();
+        assert!(told.settle(&answer(RoundState::Open), 6, vec![]).is_err());
+        assert_eq!(told, Told::default());
+    }
+
+    #[test]
+    fn choices_are_vials_and_free_spins_and_never_the_double() {
+        let awaiting = |awaiting: Awaiting| {
+            let outcome = Some(Outcome { awaiting: awaiting.into(), ..Outcome::default() });
+            next_choice(&Played { outcome, ..Played::default() })
+        };
+        assert!(matches!(awaiting(Awaiting::Vials), Some(choice::Kind::Vials(vials)) if vials.numbers == [1, 2, 3]));
+        assert!(matches!(awaiting(Awaiting::FreeSpins), Some(choice::Kind::StartFreeSpins(_))));
+        assert_eq!(awaiting(Awaiting::Nothing), None);
+        assert_eq!(awaiting(Awaiting::Double), None);
+    }
+}

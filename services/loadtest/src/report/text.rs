@@ -1,0 +1,99 @@
+//! The report for people.
+
+use super::{LatencyMs, Report};
+use crate::books::PoolCheck;
+use std::fmt;
+
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let way = if self.stream { "PlayStream" } else { "unary calls" };
+        writeln!(
+            f,
+            "{} rounds, {} calls in {:.2} s: {:.0} rounds/s",
+            self.rounds, self.calls, self.seconds, self.rounds_per_second
+        )?;
+        write!(f, "{} in flight over {} connections, {way}, ", self.concurrency, self.connections)?;
+        match self.rate {
+            None => writeln!(f, "closed loop")?,
+            Some(rate) => writeln!(f, "{rate} rounds/s wanted, timed from when each was due")?,
+        }
+        writeln!(f, "\nlatency, ms {:>9} {:>9} {:>9} {:>9} {:>9}", "p50", "p90", "p99", "p99.9", "max")?;
+        for (call, latency) in &self.latency_ms_by_call {
+            line(f, call, latency)?;
+        }
+        line(f, "all", &self.latency_ms)?;
+        self.failures(f)?;
+        self.balance_sheet(f)?;
+        if let Some(p99) = self.thresholds.p99_ms {
+            let (found, max) = (p99.found, p99.max);
+            writeln!(f, "p99         {found:.3} ms of {max} allowed: {}", verdict(p99.ok))?;
+        }
+        writeln!(f, "\n{}", if self.ok { "OK" } else { "FAILED" })
+    }
+}
+
+impl Report {
+    fn failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let rate = self.thresholds.error_rate;
+        let (found, max) = (rate.found * 100.0, rate.max * 100.0);
+        writeln!(f, "\nerrors      {found:.4} % of {max} % allowed: {}; {} retries", verdict(rate.ok), self.retries)?;
+        for (reason, count) in &self.errors {
+            writeln!(f, "            {count} {reason}")?;
+        }
+        Ok(())
+    }
+
+    fn balance_sheet(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let books = &self.books;
+        writeln!(
+            f,
+            "balances    {} accounts, {} wrong, {} rounds open: {}",
+            books.players,
+            books.wrong_balances,
+            books.open_rounds,
+            verdict(books.wrong_balances == 0 && books.open_rounds == 0 && books.unpaid_jackpots == 0)
+        )?;
+        let pool = &books.pool;
+        let how = match pool.check {
+            PoolCheck::Exact => "must be equal",
+            PoolCheck::AtLeast => "others play too: must be at least as much",
+            PoolCheck::None => "not active all the time: not checked",
+        };
+        writeln!(f, "pool        got {} EUR, the bets' share is {} EUR ({how})", pool.found_eur, pool.told_eur)?;
+        for fault in &books.faults {
+            writeln!(f, "            {fault}")?;
+        }
+        Ok(())
+    }
+}
+
+fn line(f: &mut fmt::Formatter<'_>, call: &str, latency: &LatencyMs) -> fmt::Result {
+    let LatencyMs { p50, p90, p99, p999, max } = latency;
+    writeln!(f, "{call:<11} {p50:>9.3} {p90:>9.3} {p99:>9.3} {p999:>9.3} {max:>9.3}")
+}
+
+fn verdict(ok: bool) -> &'static str {
+    if ok { "ok" } else { "FAILED" }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        books::{self, PoolCheck, Pooled},
+        options::Thresholds,
+        report::tests::report,
+    };
+    use motherlode_books::Nano;
+
+    #[test]
+    fn what_failed_is_said_and_lines_fit_a_terminal() {
+        let pooled =
+            Pooled { check: PoolCheck::Exact, contribution_ppm: 5_000, contributions: Nano::ZERO, caught_up: true };
+        let limits = Thresholds { p99_ms_max: Some(0.5), error_rate_max: 0.0 };
+        let text = report(limits, 3, books::check(&[], 0, pooled)).to_string();
+        assert!(text.contains("            3 UNAVAILABLE\n"), "{text}");
+        assert!(text.contains("ms of 0.5 allowed: FAILED\n"), "{text}");
+        assert!(text.ends_with("\nFAILED\n"), "{text}");
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    }
+}

@@ -1,0 +1,95 @@
+//! Asking again: the same message, with the same request id, when an answer was lost or the service is busy (PL-11).
+
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Duration,
+};
+use tonic::{Code, Status};
+use tonic_types::StatusExt;
+
+/// How long one answer may take: longer than the service's own limit by default.
+pub(crate) const ANSWER_MAX: Duration = Duration::from_secs(12);
+/// How often a message is sent, the first time included.
+const TRIES_MAX: u32 = 6;
+/// The first wait before asking again; it doubles each time.
+const FIRST_WAIT: Duration = Duration::from_millis(20);
+/// The longest wait, whatever the service proposes.
+const WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// Sends until it is answered, refused, or sent often enough; every repetition counts in `retries`.
+pub(crate) async fn insist<R, F>(retries: &AtomicU64, mut send: impl FnMut() -> F) -> Result<R, Status>
+where
+    F: Future<Output = Result<R, Status>>,
+{
+    let mut wait = FIRST_WAIT;
+    for _ in 1..TRIES_MAX {
+        match send().await {
+            Err(status) if may_pass(&status) => {
+                retries.fetch_add(1, Ordering::Relaxed);
+                let proposed = status.get_error_details().retry_info().and_then(|info| info.retry_delay);
+                tokio::time::sleep(proposed.unwrap_or(wait).min(WAIT_MAX)).await;
+                wait *= 2;
+            }
+            answered => return answered,
+        }
+    }
+    send().await
+}
+
+/// Whether the same message can have another answer later. `Unknown` and `Cancelled` are what a broken connection and
+/// an expired deadline look like from this side.
+fn may_pass(status: &Status) -> bool {
+    matches!(
+        status.code(),
+        Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded | Code::Cancelled | Code::Unknown
+    )
+}
+
+/// What an error is counted as: the service's own reason, or the code where it gave none.
+pub(crate) fn reason(status: &Status) -> String {
+    match status.get_error_details().error_info() {
+        Some(info) if !info.reason.is_empty() => info.reason.clone(),
+        _ => format!("{:?}", status.code()).to_uppercase(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[tokio::test(start_paused = true)]
+    async fn pl_11_a_lost_answer_is_asked_for_again_and_counted() {
+        let (retries, sent) = (AtomicU64::new(0), Cell::new(0));
+        let answer = insist(&retries, || {
+            sent.set(sent.get() + 1);
+            let lost = sent.get() < 3;
+            async move { if lost { Err(Status::unavailable("gone")) } else { Ok(7) } }
+        });
+        assert_eq!(answer.await.unwrap(), 7);
+        assert_eq!((retries.into_inner(), sent.get()), (2, 3));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn asking_is_bounded_and_a_refusal_is_taken_at_once() {
+        for (status, wanted) in [(Status::resource_exhausted("busy"), TRIES_MAX), (Status::not_found("none"), 1)] {
+            let (retries, sent) = (AtomicU64::new(0), Cell::new(0));
+            let answer = insist(&retries, || {
+                sent.set(sent.get() + 1);
+                let status = status.clone();
+                async move { Err::<(), _>(status) }
+            });
+            assert_eq!(answer.await.unwrap_err().code(), status.code());
+            assert_eq!(sent.get(), wanted);
+        }
+    }
+
+    #[test]
+    fn an_error_is_counted_by_the_services_reason_or_its_code() {
+        let details =
+            tonic_types::ErrorDetails::with_error_info("QUEUE_FULL", "motherlode", [("a".into(), "b".into())]);
+        let busy = Status::with_error_details(Code::ResourceExhausted, "busy", details);
+        assert_eq!(reason(&busy), "QUEUE_FULL");
+        assert_eq!(reason(&Status::unavailable("gone")), "UNAVAILABLE");
+    }
+}

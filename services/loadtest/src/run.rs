@@ -1,0 +1,260 @@
+//! A run: connect, open and fund, warm up, play, settle what is left, check the books.
+
+use crate::{
+    books::{self, Books, Found, PoolCheck, Pooled},
+    connect::{Error, connect},
+    drive::drive,
+    lane::Lane,
+    options::Options,
+    player::{GAME, Player, Table, Told},
+    report::Report,
+    retry::insist,
+    tally::Tally,
+};
+use futures_util::{StreamExt, TryStreamExt, stream};
+use motherlode_books::{Currency, Nano};
+use motherlode_proto::{
+    jackpot::v1::{GetPoolRequest, Pool, PoolStatus, jackpot_service_client::JackpotServiceClient},
+    ledger::v1::{
+        DepositRequest, GetAccountRequest, GetRoundRequest, OpenAccountRequest,
+        ledger_service_client::LedgerServiceClient,
+    },
+    round::v1::{Account, Stake, jackpot_win},
+};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tonic::{Status, transport::Channel};
+
+/// How long an award, or the pool's taking up of a bet, is waited for.
+const WAIT_MAX: Duration = Duration::from_secs(15);
+/// How often it's looked for.
+const LOOK_EVERY: Duration = Duration::from_millis(50);
+/// The operator whose players play.
+const OPERATOR: &str = "loadtest";
+
+/// Runs a load test. `progress` is told the rounds settled so far, some times a second.
+///
+/// # Errors
+/// [`Error`]: it could not be run. That it ran and did not keep to its thresholds or books is the report's to say.
+pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Error> {
+    options.check().map_err(Error::Unusable)?;
+    let deposit = options.deposit().map_err(Error::Unusable)?;
+    let channels = connect(&options.target, options.connections).await?;
+    let lane =
+        |channel: &Channel| if options.stream { Lane::stream(channel.clone()) } else { Lane::unary(channel.clone()) };
+    let lanes: Vec<Lane> = channels.iter().map(lane).collect();
+    let service = Service { channels, concurrency: options.concurrency, retries: AtomicU64::new(0) };
+
+    let mut players = service.players(options.players, deposit).await?;
+    let table = Arc::new(table(options));
+    // One round each way first: no connection or stream is opened on the clock. The pool's figure after them is exact,
+    // while before them contributions of others may have been waiting to be pooled.
+    for (player, lane) in players.iter_mut().zip(&lanes) {
+        player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
+    }
+    let warm = Sums::of(&players);
+    let before = service.pool(warm.bet_position).await.map_err(Error::setup("the pool"))?;
+
+    let table = Arc::new(Table { start: Instant::now(), tally: Tally::new(), stake: table.stake.clone() });
+    let playing = drive(options, &table, &lanes, players);
+    let (mut players, took) = watched(playing, || progress(table.tally.rounds.load(Ordering::Relaxed))).await;
+
+    // Whatever is in doubt is asked for again, off the clock; what stays in doubt, the books will show.
+    let after = Table { start: Instant::now(), tally: Tally::new(), stake: table.stake.clone() };
+    let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
+    let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {
+        let _ = player.play_round(&after, &lanes[0], None).await;
+    });
+    asked_again.await;
+    let books = service.books(options, &mut players, &warm, &before).await.map_err(Error::setup("the books"))?;
+    Ok(Report::new(options, &table.tally, took, books))
+}
+
+fn table(options: &Options) -> Table {
+    let (lines, coins_per_line) = (options.lines, options.coins_per_line);
+    let stake = Stake { coin_value: options.coin_value.to_string(), lines, coins_per_line };
+    Table { stake, tally: Tally::new(), start: Instant::now() }
+}
+
+/// Waits for something, calling `look` some times a second.
+async fn watched<T>(done: impl Future<Output = T>, look: impl Fn()) -> T {
+    let mut ticks = tokio::time::interval(Duration::from_millis(200));
+    tokio::pin!(done);
+    loop {
+        tokio::select! {
+            biased;
+            _ = ticks.tick() => look(),
+            done = &mut done => break done,
+        }
+    }
+}
+
+/// Sums over players.
+struct Sums {
+    bets: i64,
+    bet_position: u64,
+}
+
+impl Sums {
+    fn of(players: &[Player]) -> Self {
+        let told = || players.iter().map(|player| &player.told);
+        Self {
+            bets: told().map(|told| told.bets).sum(),
+            bet_position: told().map(|told| told.bet_position).max().unwrap_or(0),
+        }
+    }
+}
+
+/// The service apart from play.
+struct Service {
+    channels: Vec<Channel>,
+    concurrency: usize,
+    retries: AtomicU64,
+}
+
+impl Service {
+    fn ledger(&self, which: usize) -> LedgerServiceClient<Channel> {
+        LedgerServiceClient::new(self.channels[which % self.channels.len()].clone())
+    }
+
+    /// Opens and funds players that nobody had before.
+    async fn players(&self, count: usize, deposit: i64) -> Result<Vec<Player>, Error> {
+        let mut run = [0; 8];
+        getrandom::fill(&mut run).map_err(Error::Entropy)?;
+        let run = u64::from_be_bytes(run);
+        let opened = (0..count).map(async |number| {
+            let account = Account {
+                operator_id: OPERATOR.to_owned(),
+                player_id: format!("{run:016x}-{number}"),
+                currency_code: Currency::EUR.to_string(),
+            };
+            let mut player = Player::new(account);
+            self.fund(number, &mut player, deposit).await?;
+            Ok(player)
+        });
+        let players = stream::iter(opened).buffer_unordered(self.concurrency).try_collect();
+        players.await.map_err(Error::setup("opening and funding the players"))
+    }
+
+    async fn fund(&self, which: usize, player: &mut Player, amount_minor: i64) -> Result<(), Status> {
+        let account = &player.account;
+        insist(&self.retries, || {
+            let request = OpenAccountRequest { request_id: "open".to_owned(), account: Some(account.clone()) };
+            let mut ledger = self.ledger(which);
+            async move { ledger.open_account(request).await }
+        })
+        .await?;
+        insist(&self.retries, || {
+            let account = Some(account.clone());
+            let request = DepositRequest { request_id: "deposit".to_owned(), account, amount_minor };
+            let mut ledger = self.ledger(which);
+            async move { ledger.deposit(request).await }
+        })
+        .await?;
+        player.told.deposits += amount_minor;
+        Ok(())
+    }
+
+    /// The pool, once it has taken up the bet at a position, or after [`WAIT_MAX`].
+    async fn pool(&self, position: u64) -> Result<Pool, Status> {
+        let deadline = Instant::now() + WAIT_MAX;
+        loop {
+            let request = || {
+                let mut jackpot = JackpotServiceClient::new(self.channels[0].clone());
+                async move { jackpot.get_pool(GetPoolRequest { pool_id: GAME.to_owned() }).await }
+            };
+            let pool = insist(&self.retries, request).await?.into_inner().pool.unwrap_or_default();
+            if pool.pooled_position >= position || pool.status() != PoolStatus::Active || Instant::now() >= deadline {
+                return Ok(pool);
+            }
+            tokio::time::sleep(LOOK_EVERY).await;
+        }
+    }
+
+    /// Reads everything back and holds it against what was told.
+    async fn books(
+        &self,
+        options: &Options,
+        players: &mut [Player],
+        warm: &Sums,
+        before: &Pool,
+    ) -> Result<Books, Status> {
+        for player in players.iter_mut() {
+            self.await_awards(&mut player.told).await?;
+        }
+        let players = &*players;
+        let sums = Sums::of(players);
+        let pool = self.pool(sums.bet_position).await?;
+        let found = stream::iter(players.iter().enumerate().map(|(which, player)| self.found(which, player)));
+        let accounts: Vec<(&Told, Found)> = found.buffer_unordered(self.concurrency).try_collect().await?;
+        let pooled = pooled(options, before, &pool, sums.bet_position)?;
+        Ok(books::check(&accounts, sums.bets - warm.bets, pooled))
+    }
+
+    async fn found<'a>(&self, which: usize, player: &'a Player) -> Result<(&'a Told, Found), Status> {
+        let response = insist(&self.retries, || {
+            let request = GetAccountRequest { account: Some(player.account.clone()) };
+            let mut ledger = self.ledger(which);
+            async move { ledger.get_account(request).await }
+        });
+        let account = response.await?.into_inner();
+        let found = Found {
+            player: player.account.player_id.clone(),
+            balance: account.balance.map_or(0, |balance| balance.amount_minor),
+            open_rounds: account.open_round_ids,
+        };
+        Ok((&player.told, found))
+    }
+
+    /// Waits for the awards that answers said were pending; those that do not come stay pending.
+    async fn await_awards(&self, told: &mut Told) -> Result<(), Status> {
+        let deadline = Instant::now() + WAIT_MAX;
+        while let Some((round_id, hit)) = told.pending.last() {
+            let request = || {
+                let request = GetRoundRequest { round_id: round_id.clone() };
+                let mut ledger = self.ledger(0);
+                async move { ledger.get_round(request).await }
+            };
+            let round = insist(&self.retries, request).await?.into_inner().round.unwrap_or_default();
+            let award = round.jackpots.iter().find(|jackpot| jackpot.hit_position == *hit);
+            match award
+                .filter(|award| award.state() == jackpot_win::State::Paid)
+                .and_then(|award| award.amount.as_ref())
+            {
+                Some(amount) => {
+                    told.jackpots += amount.amount_minor;
+                    told.pending.pop();
+                }
+                None if Instant::now() >= deadline => break,
+                None => tokio::time::sleep(LOOK_EVERY).await,
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What the pool got between two looks at it.
+fn pooled(options: &Options, before: &Pool, after: &Pool, last_bet: u64) -> Result<Pooled, Status> {
+    let ppm = |pool: &Pool| pool.terms.as_ref().map_or(0, |terms| terms.contribution_ppm);
+    let nano = |text: &str| {
+        text.parse::<Nano>().map_err(|_| Status::internal(format!("the pool's contributions are no figure: {text}")))
+    };
+    let active = |pool: &Pool| pool.status() == PoolStatus::Active;
+    let check = match (active(before) && active(after) && ppm(before) == ppm(after), options.shared) {
+        (false, _) => PoolCheck::None,
+        (true, false) => PoolCheck::Exact,
+        (true, true) => PoolCheck::AtLeast,
+    };
+    let contributions = nano(&after.contributions_eur)?.checked_sub(nano(&before.contributions_eur)?);
+    Ok(Pooled {
+        check,
+        contribution_ppm: ppm(before),
+        contributions: contributions.unwrap_or(Nano::ZERO),
+        caught_up: after.pooled_position >= last_bet,
+    })
+}

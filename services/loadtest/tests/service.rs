@@ -1,0 +1,130 @@
+//! The load test against a service in this process, on a log in memory.
+
+use motherlode::server::Server;
+use motherlode_ledger::Options as LedgerOptions;
+use motherlode_loadtest::{Options, PoolCheck, Report, Thresholds, run};
+use motherlode_log::MemoryStore;
+use motherlode_runtime::Config;
+use std::{cell::Cell, path::Path, time::Duration};
+
+async fn serve(data: &Path) -> Server {
+    let config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.to_owned(), ..Config::default() };
+    Server::start(&config, Box::new(MemoryStore::new(0)), LedgerOptions::default()).await.expect("the service starts")
+}
+
+fn options(server: &Server) -> Options {
+    Options {
+        target: format!("http://{}", server.address()),
+        rounds: 300,
+        concurrency: 8,
+        connections: 2,
+        players: 20,
+        ..Options::default()
+    }
+}
+
+/// What every run that went well has in common.
+fn assert_sound(report: &Report, rounds: u64) {
+    assert!(report.ok, "{report}");
+    assert_eq!(report.rounds, rounds, "{report}");
+    assert!(report.calls >= rounds);
+    assert!(report.errors.is_empty(), "{report}");
+    assert_eq!(report.books.pool.check, PoolCheck::Exact);
+    assert_eq!(report.books.pool.told_eur, report.books.pool.found_eur);
+    assert_eq!(report.books.balances.told_minor, report.books.balances.found_minor);
+}
+
+#[tokio::test]
+async fn unary_calls_and_streams_play_all_rounds_and_the_books_agree() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    for stream in [false, true] {
+        let seen = Cell::new(0);
+        let report = run(&Options { stream, ..options(&server) }, |rounds| seen.set(rounds)).await.unwrap();
+        assert_sound(&report, 300);
+        // 300 rounds and a warm-up on each of two connections, of 1.50 EUR; the pool's share counts from there.
+        assert_eq!(report.books.balances.bets_minor, 302 * 150);
+        assert_eq!(report.books.pool.told_eur, "2.25");
+        assert!(seen.get() <= 300);
+    }
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_constant_rate_is_kept_and_stated() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    let time_max = Duration::from_secs(100);
+    let report = run(&Options { rounds: 50, rate: Some(500.0), time_max, ..options(&server) }, |_| ()).await.unwrap();
+    assert_sound(&report, 50);
+    // It ends with the last round, not when the time is up.
+    assert!(report.seconds < 100.0, "{report}");
+    // The last of 50 rounds is due after 98 ms.
+    assert!(report.seconds >= 0.098, "{report}");
+    assert_eq!(report.rate, Some(500.0));
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn no_round_is_begun_after_the_time_is_up() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    let time_max = Duration::from_millis(100);
+    let report = run(&Options { rounds: 1_000_000, time_max, ..options(&server) }, |_| ()).await.unwrap();
+    assert!(report.ok && report.rounds > 0 && report.rounds < 1_000_000, "{report}");
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_missed_threshold_fails_with_books_that_agree() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    let thresholds = Thresholds { p99_ms_max: Some(1e-6), error_rate_max: 0.0 };
+    let report = run(&Options { thresholds, ..options(&server) }, |_| ()).await.unwrap();
+    assert!(!report.ok && report.books.ok, "{report}");
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn others_who_play_meanwhile_are_found_out_unless_they_were_said_to_be_there() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    for shared in [false, true] {
+        let other = Options { rounds: 2_000, shared: true, ..options(&server) };
+        let mine = Options { rounds: 2_000, shared, ..options(&server) };
+        let (other, mine) = tokio::join!(run(&other, |_| ()), run(&mine, |_| ()));
+        assert!(other.unwrap().ok);
+        let mine = mine.unwrap();
+        assert_eq!(mine.ok, shared, "{mine}");
+        assert_eq!(mine.books.wrong_balances, 0);
+    }
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stake_that_is_not_offered_stops_the_run_before_it_starts() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    let error = run(&Options { lines: 16, ..options(&server) }, |_| ()).await.unwrap_err();
+    assert!(error.to_string().starts_with("the first round: INVALID_STAKE: "), "{error}");
+    server.stop().await.unwrap();
+}
+
+/// A service that goes away in the middle: what was asked is counted as failed or retried, and the run ends.
+#[tokio::test]
+async fn a_service_that_stops_meanwhile_is_an_error_and_no_hang() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    let options = Options { rounds: 1_000_000, time_max: Duration::from_secs(1), ..options(&server) };
+    let (ended, stopped) = tokio::join!(run(&options, |_| ()), async {
+        // The first round that is settled after the start of play.
+        let mut head = server.ledger().head();
+        head.wait_for(|head| head.position > 200).await.unwrap();
+        drop(head);
+        server.stop().await
+    });
+    stopped.unwrap();
+    // Even the books cannot be read then.
+    let error = ended.unwrap_err().to_string();
+    assert!(error.starts_with("the books: "), "{error}");
+}
