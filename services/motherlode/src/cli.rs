@@ -1,0 +1,57 @@
+//! The command line: what can be asked for, and which command does it.
+
+use crate::commands::{Failure, audit, loadtest, par, play, replay, serve, simulate, watch};
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// An event-sourced jackpot and round ledger.
+#[derive(Parser)]
+#[command(name = "motherlode", version, about)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Serve spin, ledger and jackpot from one process, with an embedded log.
+    Serve(serve::Args),
+    /// Play rounds at a running service, drawn on the terminal.
+    Play(play::Args),
+    /// Watch a running service live.
+    Watch(watch::Args),
+    /// Print a game's exact mathematics: return by part, spread, paytable, features.
+    Par(par::Args),
+    /// Play many rounds without a service and hold them against the exact mathematics.
+    Simulate(simulate::Args),
+    /// Play many rounds at a running service at once, time them, and check its books.
+    Loadtest(loadtest::Args),
+    /// Verify a log from its first byte to its last, without a service and believing nothing.
+    Audit(audit::Args),
+    /// Resolve one round of a log again and show it step by step.
+    Replay(replay::Args),
+}
+
+/// Parses the command line and runs the command. Exit codes: 0 done, 1 it failed or found something, 2 unusable input.
+#[must_use]
+pub fn main() -> ExitCode {
+    let done = match Cli::parse().command {
+        Command::Serve(args) => serve::run(&args),
+        Command::Play(args) => play::run(&args),
+        Command::Watch(args) => watch::run(&args),
+        Command::Par(args) => par::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
+        Command::Loadtest(args) => loadtest::run(&args),
+        Command::Audit(args) => audit::run(&args),
+        Command::Replay(args) => replay::run(&args),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(Failure { code, message }) => {
+            if !message.is_empty() {
+                eprintln!("motherlode: {message}");
+            }
+            ExitCode::from(code)
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! The client side of the commands: connecting, asking again when an answer is lost, and saying why one was refused.
+//!
+//! Every request carries a request id, so a lost answer is no question of luck: the same message is sent again, and the
+//! service gives the same answer with no second effect (PL-11). Tries and waits are bounded.
+
+use crate::commands::Failure;
+use motherlode_proto::{
+    jackpot::v1::jackpot_service_client::JackpotServiceClient, ledger::v1::ledger_service_client::LedgerServiceClient,
+    spin::v1::spin_service_client::SpinServiceClient,
+};
+use std::{collections::BTreeMap, error::Error, time::Duration};
+use tonic::{
+    Code, Request, Response, Status,
+    transport::{Channel, Endpoint},
+};
+use tonic_types::StatusExt;
+
+/// Where the service listens by default.
+pub const DEFAULT_TARGET: &str = "http://127.0.0.1:50051";
+/// How long a connection may take.
+const CONNECT_MAX: Duration = Duration::from_secs(3);
+/// How long one answer may take: longer than the service's own limit by default.
+const ANSWER_MAX: Duration = Duration::from_secs(12);
+/// How often a request is sent, the first time included.
+const TRIES_MAX: u32 = 6;
+/// The first wait before asking again; it doubles each time.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// The longest wait before asking again, whatever the service proposes.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// Clients of a service's three parts, over one connection.
+#[derive(Debug, Clone)]
+pub struct Client {
+    /// Plays.
+    pub spin: SpinServiceClient<Channel>,
+    /// The wallet and the rounds.
+    pub ledger: LedgerServiceClient<Channel>,
+    /// The pools.
+    pub jackpot: JackpotServiceClient<Channel>,
+}
+
+impl Client {
+    /// Connects to a service such as `http://127.0.0.1:50051`.
+    ///
+    /// # Errors
+    /// The target is no such URL, or nobody answers there; the message says how to start a service.
+    pub async fn connect(target: &str) -> Result<Self, Failure> {
+        let malformed = || Failure::unusable(format!("--target {target}: must be a URL such as {DEFAULT_TARGET}"));
+        let address = target.strip_prefix("http://").ok_or_else(malformed)?.trim_end_matches('/');
+        let endpoint = Endpoint::from_shared(target.to_owned()).map_err(|_| malformed())?;
+        if endpoint.uri().host().is_none_or(str::is_empty) {
+            return Err(malformed());
+        }
+        let channel = endpoint.connect_timeout(CONNECT_MAX).tcp_nodelay(true).connect().await.map_err(|error| {
+            Failure::found(format!(
+                "no service answers at {target}: {}\nStart one with: motherlode serve --listen {address}",
+                cause(&error)
+            ))
+        })?;
+        Ok(Self {
+            spin: SpinServiceClient::new(channel.clone()),
+            ledger: LedgerServiceClient::new(channel.clone()),
+            jackpot: JackpotServiceClient::new(channel),
+        })
+    }
+}
+
+/// Sends a message until it is answered: again, and the very same, when the answer was lost or the service is busy.
+///
+/// # Errors
+/// The refusal; or, after the last try, why there was no answer.
+pub async fn insist<T: Clone, R, F>(message: &T, mut call: impl FnMut(Request<T>) -> F) -> Result<R, Status>
+where
+    F: Future<Output = Result<Response<R>, Status>>,
+{
+    let mut wait = FIRST_WAIT;
+    for _ in 1..TRIES_MAX {
+        let mut request = Request::new(message.clone());
+        request.set_timeout(ANSWER_MAX);
+        match call(request).await {
+            Ok(response) => return Ok(response.into_inner()),
+            Err(status) if !may_pass(&status) => return Err(status),
+            Err(status) => {
+                let proposed = status.get_error_details().retry_info().and_then(|info| info.retry_delay);
+                tokio::time::sleep(proposed.unwrap_or(wait).min(WAIT_MAX)).await;
+                wait *= 2;
+            }
+        }
+    }
+    let mut request = Request::new(message.clone());
+    request.set_timeout(ANSWER_MAX);
+    call(request).await.map(Response::into_inner)
+}
+
+/// Whether the same request can have another answer later: the answer was lost, or the service is busy or starting.
+/// `Unknown` and `Cancelled` are what a broken connection and an expired deadline look like from this side.
+#[must_use]
+pub fn may_pass(status: &Status) -> bool {
+    matches!(
+        status.code(),
+        Code::Unavailable | Code::DeadlineExceeded | Code::Cancelled | Code::ResourceExhausted | Code::Unknown
+    )
+}
+
+/// The reason of a refusal in UPPER_SNAKE; empty where the service gave none.
+#[must_use]
+pub fn reason(status: &Status) -> String {
+    status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()
+}
+
+/// One entry of a refusal's metadata; empty where there is none.
+#[must_use]
+pub fn metadata(status: &Status, key: &str) -> String {
+    let details = status.get_error_details();
+    details.error_info().and_then(|info| info.metadata.get(key).cloned()).unwrap_or_default()
+}
+
+/// A refusal for people: reason and message, then the fields at fault and the metadata, one a line.
+#[must_use]
+pub fn explain(status: &Status) -> Failure {
+    let details = status.get_error_details();
+    let reason = match details.error_info() {
+        Some(info) if !info.reason.is_empty() => info.reason.clone(),
+        _ => status.code().description().to_owned(),
+    };
+    let mut text = match (status.message(), cause(status)) {
+        ("", cause) => format!("{reason}: {cause}"),
+        (message, _) => format!("{reason}: {message}"),
+    };
+    for violation in details.bad_request().into_iter().flat_map(|fields| &fields.field_violations) {
+        let fault = format!("{}: {}", violation.field, violation.description);
+        if fault != status.message() {
+            text.push_str(&format!("\n  {fault}"));
+        }
+    }
+    let metadata: BTreeMap<_, _> = details.error_info().into_iter().flat_map(|info| &info.metadata).collect();
+    for (key, value) in metadata.into_iter().filter(|(_, value)| !value.is_empty()) {
+        text.push_str(&format!("\n  {key} = {value}"));
+    }
+    Failure::found(text)
+}
+
+/// The innermost cause: "Connection refused" says more than "transport error".
+fn cause(error: &dyn Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+/// A name for a request that no other request has: 128 random bits.
+///
+/// # Errors
+/// When the operating system gives no random bytes.
+pub fn request_id() -> Result<String, Failure> {
+    Ok(motherlode_proto::convert::play::hex(&random::<16>()?))
+}
+
+/// Random bytes of the operating system.
+///
+/// # Errors
+/// When it gives none.
+pub fn random<const N: usize>() -> Result<[u8; N], Failure> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes)
+        .map_err(|error| Failure::found(format!("the operating system gives no random bytes: {error}")))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_runtime::Refusal;
+    use std::cell::Cell;
+
+    #[tokio::test]
+    async fn a_target_that_is_no_url_is_unusable_input() {
+        for bad in ["127.0.0.1:50051", "https://localhost:1", "http://", "http://a b"] {
+            let failure = Client::connect(bad).await.unwrap_err();
+            assert_eq!(failure.code, 2, "{bad}");
+            assert!(failure.message.contains(bad), "{}", failure.message);
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_at_the_target_is_said_with_the_remedy() {
+        // A port that was free a moment ago, and is bound by nobody.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let failure = Client::connect(&format!("http://{address}")).await.unwrap_err();
+        assert_eq!(failure.code, 1);
+        assert!(failure.message.contains("Connection refused"), "{}", failure.message);
+        assert!(failure.message.contains(&format!("motherlode serve --listen {address}")), "{}", failure.message);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn pl_11_a_lost_answer_is_asked_for_again_with_the_same_message() {
+        let tries = Cell::new(0);
+        let answer = insist(&"spin-1", |request| {
+            tries.set(tries.get() + 1);
+            let lost = tries.get() < 3;
+            async move {
+                assert_eq!(request.into_inner(), "spin-1");
+                if lost { Err(Status::unavailable("gone")) } else { Ok(Response::new(7)) }
+            }
+        });
+        assert_eq!(answer.await.unwrap(), 7);
+        assert_eq!(tries.get(), 3);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn asking_again_is_bounded_and_a_refusal_is_taken_at_once() {
+        for (status, wanted) in [(Status::unavailable("gone"), TRIES_MAX), (Status::not_found("none"), 1)] {
+            let tries = Cell::new(0);
+            let answer = insist(&(), |_| {
+                tries.set(tries.get() + 1);
+                let status = status.clone();
+                async move { Err::<Response<()>, _>(status) }
+            });
+            assert_eq!(answer.await.unwrap_err().code(), status.code());
+            assert_eq!(tries.get(), wanted);
+        }
+    }
+
+    #[test]
+    fn pl_12_a_refusal_is_explained_with_fields_and_metadata() {
+        let field = Refusal::field("stake.lines", "must be 1 to 15").with("lines_max", 15).with("coins_max", 10);
+        let failure = explain(&field.into());
+        assert_eq!(failure.message, "INVALID_FIELD: stake.lines: must be 1 to 15\n  coins_max = 10\n  lines_max = 15");
+        assert_eq!(failure.code, 1);
+        let mut fields = tonic_types::ErrorDetails::new();
+        fields.add_bad_request_violation("a", "is odd").add_bad_request_violation("b", "is even");
+        let status = Status::with_error_details(Code::InvalidArgument, "two faults", fields);
+        assert_eq!(
+            explain(&status).message,
+            "Client specified an invalid argument: two faults\n  a: is odd\n  b: is even"
+        );
+        assert_eq!(explain(&Status::internal("odd")).message, "Internal error: odd");
+    }
+
+    #[test]
+    fn request_ids_are_valid_and_differ() {
+        let (one, other) = (request_id().unwrap(), request_id().unwrap());
+        assert_ne!(one, other);
+        assert!(motherlode_books::is_id(&one), "{one}");
+    }
+}

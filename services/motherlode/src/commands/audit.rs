@@ -1,0 +1,160 @@
+//! `audit`: a log verified from its first byte to its last, without a service and believing nothing.
+//!
+//! Exit code 0 when all holds, 1 at the first divergence, 2 when there is no log. The report goes to standard output and
+//! depends on the data alone; how long it took goes to standard error.
+
+mod json;
+mod text;
+
+use super::{Failure, Format, say};
+use crate::server::{PARTITION, index_folder, log_folder};
+use motherlode_audit::{Options, Report, audit};
+use motherlode_books::{Currency, Minor, Nano};
+use motherlode_slots::par::Exact;
+use std::{
+    path::{Path, PathBuf},
+    time::Instant,
+};
+
+/// What `audit` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// The data folder of `serve`.
+    #[arg(value_name = "DIR")]
+    data: PathBuf,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Audits and reports.
+///
+/// # Errors
+/// There is no log, or it is not what it should be.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let options = Options { log: log_of(&args.data)?, index: Some(index_folder(&args.data)), partition: PARTITION };
+    let started = Instant::now();
+    let report = audit(&options).map_err(Failure::unusable)?;
+    let rounds: u64 = report.returns.iter().map(|of| of.rounds).sum();
+    say(&match args.format {
+        Format::Text => text::text(&report),
+        Format::Json => super::json(&json::report(&report))?,
+    })?;
+    let seconds = started.elapsed().as_secs_f64();
+    #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
+    let rate = rounds as f64 / seconds.max(1e-9);
+    eprintln!("{seconds:.2} s, {rate:.0} rounds/s");
+    // What was found has been said.
+    if report.divergence.is_some() { Err(Failure::found("")) } else { Ok(()) }
+}
+
+/// The log's folder in a data folder, which must be there.
+pub(super) fn log_of(data: &Path) -> Result<PathBuf, Failure> {
+    if !data.is_dir() {
+        return Err(Failure::unusable(format!("{}: no such folder", data.display())));
+    }
+    let log = log_folder(data);
+    if !log.is_dir() {
+        return Err(Failure::unusable(format!("{}: no log there ({} is missing)", data.display(), log.display())));
+    }
+    Ok(log)
+}
+
+/// A sum of cash with its currency: `1234.50 EUR`.
+fn cash(minor: i128, currency: Currency) -> String {
+    let sum = match i64::try_from(minor) {
+        Ok(minor) => Minor(minor).to_decimal(currency),
+        Err(_) => Nano(minor.saturating_mul(currency.nanos_per_minor())).to_string(),
+    };
+    format!("{sum} {currency}")
+}
+
+/// What came back of what was bet; `None` when nothing was.
+fn returned(won: i128, bet: i128) -> Option<Exact> {
+    (bet > 0).then(|| Exact::new(won.into(), bet.into()))
+}
+
+/// Sums over all games, by currency: rounds, bets, wins without jackpots, jackpots awarded.
+fn totals(report: &Report) -> impl Iterator<Item = (Currency, u64, i128, i128, i128)> {
+    Currency::ALL.into_iter().filter_map(|currency| {
+        let of = || report.returns.iter().filter(move |of| of.currency == currency);
+        let rounds = of().map(|of| of.rounds).sum();
+        let sum = |figure: fn(&motherlode_audit::Return) -> i128| of().map(figure).sum::<i128>();
+        (rounds > 0).then(|| (currency, rounds, sum(|of| of.bets), sum(|of| of.wins), sum(|of| of.awarded)))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::{Server, open_store};
+    use motherlode_runtime::Config;
+    use std::fs;
+
+    /// The data folder of a service that ran and was stopped: its log opens the pool.
+    async fn data() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        let mut config =
+            Config { listen: ([127, 0, 0, 1], 0).into(), data: folder.path().to_owned(), ..Config::default() };
+        config.limits.segment_bytes = 64 << 10;
+        let store = open_store(&config).unwrap();
+        Server::start(&config, store, motherlode_ledger::Options::default()).await.unwrap().stop().await.unwrap();
+        folder
+    }
+
+    fn code(data: &Path, format: Format) -> u8 {
+        run(&Args { data: data.to_owned(), format }).map_or_else(|failure| failure.code, |()| 0)
+    }
+
+    #[tokio::test]
+    async fn the_exit_code_tells_a_sound_log_from_a_damaged_one_and_from_none() {
+        let folder = data().await;
+        for format in [Format::Text, Format::Json] {
+            assert_eq!(code(folder.path(), format), 0);
+            assert_eq!(code(&folder.path().join("missing"), format), 2);
+            assert_eq!(code(&folder.path().join("log"), format), 2);
+        }
+        let segment = log_folder(folder.path()).join("00000000000000000001.log");
+        let mut bytes = fs::read(&segment).unwrap();
+        bytes[120] ^= 1;
+        fs::write(&segment, bytes).unwrap();
+        for format in [Format::Text, Format::Json] {
+            assert_eq!(code(folder.path(), format), 1);
+        }
+    }
+
+    #[tokio::test]
+    async fn the_json_report_says_ok_or_where_not() {
+        let folder = data().await;
+        let options =
+            Options { log: log_folder(folder.path()), index: Some(index_folder(folder.path())), partition: PARTITION };
+        let mut found = audit(&options).unwrap();
+        let report = json::report(&found);
+        assert_eq!(report["ok"], true);
+        assert_eq!((&report["commits"], &report["index"]["compared"]), (&1.into(), &true.into()));
+        assert_eq!(report["pools"][0]["base_pool"], "20000.00 EUR");
+
+        let (what, expected, found_instead) = ("a win".to_owned(), "1".to_owned(), "2".to_owned());
+        found.divergence = Some(motherlode_audit::Divergence {
+            partition: 0,
+            position: 7,
+            file: None,
+            offset: None,
+            what,
+            expected,
+            found: found_instead,
+        });
+        let wanted =
+            r#"{"divergence":{"expected":"1","found":"2","partition":0,"position":7,"what":"a win"},"ok":false}"#;
+        assert_eq!(json::report(&found).to_string(), wanted);
+        assert!(text::text(&found).starts_with("DIVERGENCE at partition 0, position 7: a win\n"));
+    }
+
+    #[test]
+    fn pl_09_sums_are_printed_with_the_digits_of_their_currency_beyond_64_bits_too() {
+        assert_eq!(cash(123_450, Currency::EUR), "1234.50 EUR");
+        assert_eq!(cash(123_450, Currency::JPY), "123450 JPY");
+        assert_eq!(cash(i128::from(i64::MAX) + 1, Currency::KWD), "9223372036854775.808 KWD");
+        assert_eq!(returned(1, 0), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! The audit's report as JSON. Money and pool figures are decimal strings with their currency.
+
+use super::{cash, returned, totals};
+use motherlode_audit::{Comparison, Divergence, Report};
+use motherlode_books::{Award, Currency, Nano, PoolState, PoolStatus};
+use motherlode_log::Tail;
+use motherlode_proto::convert::play::hex;
+use motherlode_slots::par::decimal;
+use serde_json::{Value, json};
+
+/// Places of a return.
+const PLACES: usize = 6;
+
+pub(super) fn report(report: &Report) -> Value {
+    if let Some(divergence) = &report.divergence {
+        return json!({"ok": false, "divergence": of_divergence(divergence)});
+    }
+    let Report { books, returns, partition, position, head, tail, .. } = report;
+    let sum = |figure: fn(&motherlode_audit::Return) -> u64| returns.iter().map(figure).sum::<u64>();
+    let totals = totals(report).map(|(currency, rounds, bets, wins, awarded)| {
+        let (bets, wins, awards) = (cash(bets, currency), cash(wins, currency), cash(awarded, currency));
+        json!({"currency": currency.code(), "rounds": rounds, "bets": bets, "wins": wins, "awards": awards})
+    });
+    let unpaid = books.unpaid_awards().map(|(partition, hit, award)| {
+        let (round, amount) = (award.round, cash(award.amount.0.into(), award.currency));
+        json!({"pool": &*award.pool, "partition": partition, "hit": hit, "stream": award.stream.to_string(),
+               "round": round, "amount": amount})
+    });
+    let open = books.players().flat_map(|(operator, player, state)| {
+        state.open_rounds().map(move |open| {
+            json!({"round": format!("{operator}/{player}/{}", open.started.round), "game": open.started.game,
+                   "bet": cash(open.started.bet.0.into(), open.started.currency), "position": open.opened_at,
+                   "steps": open.steps.len()})
+        })
+    });
+    json!({
+        "ok": true,
+        "partition": partition,
+        "commits": position,
+        "last_position": position,
+        "head_hash": hex(head),
+        "tail": match tail {
+            Tail::Clean => json!({"state": "clean"}),
+            Tail::Torn { file, offset, bytes } => {
+                json!({"state": "torn", "file": file.display().to_string(), "offset": offset, "bytes": bytes})
+            }
+        },
+        "players": books.players().count(),
+        "rounds": sum(|of| of.rounds),
+        "steps": sum(|of| of.steps),
+        "spins": sum(|of| of.spins),
+        "totals": totals.collect::<Vec<_>>(),
+        "games": returns.iter().map(of_game).collect::<Vec<_>>(),
+        "voids": voids(report),
+        "pools": books.pools().map(|pool| of_pool(report, pool)).collect::<Vec<_>>(),
+        "unpaid_awards": unpaid.collect::<Vec<_>>(),
+        "open_rounds": open.collect::<Vec<_>>(),
+        "index": match &report.index {
+            Comparison::Compared { balances, held } => {
+                json!({"compared": true, "balances": balances, "held_position": held})
+            }
+            Comparison::NotCompared { why } => json!({"compared": false, "why": why}),
+        },
+    })
+}
+
+fn of_divergence(divergence: &Divergence) -> Value {
+    let Divergence { partition, position, file, offset, what, expected, found } = divergence;
+    let mut value = json!({"partition": partition, "position": position, "what": what, "expected": expected,
+                           "found": found});
+    if let (Some(file), Some(offset)) = (file, offset) {
+        value["file"] = file.display().to_string().into();
+        value["offset"] = (*offset).into();
+    }
+    value
+}
+
+fn of_game(of: &motherlode_audit::Return) -> Value {
+    let share = |won| returned(won, of.bets).map(|share| decimal(&share, PLACES));
+    json!({
+        "game": of.game,
+        "rules_version": of.rules_version,
+        "currency": of.currency.code(),
+        "rounds": of.rounds,
+        "rounds_contributing": of.contributing,
+        "steps": of.steps,
+        "spins": of.spins,
+        "bets": cash(of.bets, of.currency),
+        "wins": cash(of.wins, of.currency),
+        "jackpot_hits": of.hits,
+        "jackpot_awards": cash(of.awarded, of.currency),
+        "rtp_without_jackpot": share(of.wins),
+        "rtp_with_jackpot": share(of.wins + of.awarded),
+    })
+}
+
+fn voids(report: &Report) -> Vec<Value> {
+    let voids = Currency::ALL.into_iter().zip(&report.voids).filter(|(_, voids)| voids.rounds > 0);
+    let of = |(currency, voids): (Currency, &motherlode_audit::Voids)| {
+        json!({"currency": currency.code(), "rounds": voids.rounds, "refunds": cash(voids.refunds, currency),
+               "wins_taken_back": cash(voids.wins_taken_back, currency)})
+    };
+    voids.map(of).collect()
+}
+
+fn of_pool(report: &Report, pool: &PoolState) -> Value {
+    let (status, into) = match &pool.status {
+        PoolStatus::Active => ("active", None),
+        PoolStatus::Suspended => ("suspended", None),
+        PoolStatus::Retired { into, .. } => ("retired", Some(into)),
+    };
+    let waiting = report.books.pending_contributions(&pool.name, report.partition, report.position);
+    let awards = report.awards.get(&*pool.name).into_iter().flatten();
+    json!({
+        "pool": &*pool.name,
+        "status": status,
+        "retired_into": into,
+        "terms_version": pool.terms.version,
+        "cycle": pool.cycle,
+        "contributions": eur(pool.contributions),
+        "contributions_waiting": eur(waiting),
+        "house_funding": eur(pool.house_funding),
+        "paid": eur(pool.paid),
+        "increments": eur(pool.increments),
+        "reserve": eur(pool.reserve),
+        "moved_in": eur(pool.moved_in),
+        "moved_out": eur(pool.moved_out),
+        "base_pool": eur(pool.base()),
+        "balanced": pool.is_balanced(),
+        "awards": awards.map(of_award).collect::<Vec<_>>(),
+    })
+}
+
+fn of_award(award: &Award) -> Value {
+    json!({
+        "partition": award.partition,
+        "hit": award.hit,
+        "stream": award.stream.to_string(),
+        "round": award.round,
+        "cycle": award.cycle,
+        "collision": award.collision,
+        "coin_value": award.coin_value.to_string(),
+        "amount": cash(award.amount.0.into(), award.currency),
+        "increments": eur(award.increments),
+        "seed_from_reserve": eur(award.seed_from_reserve),
+        "seed_from_house": eur(award.seed_from_house),
+        "to_reserve": eur(award.to_reserve),
+        "paid": eur(award.paid),
+    })
+}
+
+fn eur(figure: Nano) -> String {
+    format!("{figure} EUR")
+}

@@ -1,0 +1,188 @@
+//! The audit's report for people, 80 columns wide.
+
+use super::{cash, returned, totals};
+use crate::figures::{grouped, percent};
+use motherlode_audit::{Comparison, Report, Return};
+use motherlode_books::{Award, Currency, Nano, PoolState, PoolStatus};
+use motherlode_log::Tail;
+use motherlode_proto::convert::play::hex;
+
+/// Awards, unpaid awards and open rounds shown of each kind; the JSON report has all.
+const SHOWN: usize = 10;
+/// Places of a return in percent.
+const PLACES: usize = 4;
+
+pub(super) fn text(report: &Report) -> String {
+    let mut lines = vec![];
+    match &report.divergence {
+        Some(divergence) => lines.push(format!("DIVERGENCE at {divergence}")),
+        None => {
+            lines.extend(log(report));
+            lines.extend(played(report));
+            for pool in report.books.pools() {
+                lines.extend(statement(report, pool));
+            }
+            lines.extend(waiting(report));
+            lines.extend([String::new(), "All holds.".to_owned()]);
+        }
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+fn section(title: &str) -> [String; 2] {
+    [String::new(), format!("── {title} {}", "─".repeat(76_usize.saturating_sub(title.chars().count())))]
+}
+
+/// A label and its figure, dotted to the same column.
+fn row(label: &str, figure: &str) -> String {
+    let dots = ".".repeat(74_usize.saturating_sub(label.chars().count() + figure.chars().count()));
+    format!("  {label} {dots} {figure}")
+}
+
+fn count(count: impl ToString) -> String {
+    grouped(&count.to_string())
+}
+
+fn log(report: &Report) -> Vec<String> {
+    let Report { partition, position, head, tail, index, returns, books, .. } = report;
+    let sum = |figure: fn(&Return) -> u64| count(returns.iter().map(figure).sum::<u64>());
+    let mut lines = vec![
+        format!("Log of partition {partition}: verified to position {}", count(position)),
+        format!("  head  {}", hex(head)),
+        format!("  tail  {}", of_tail(tail)),
+    ];
+    lines.push(match index {
+        Comparison::Compared { balances, held } => {
+            format!("  index compared: {} balances agree, mark at position {}", count(balances), count(held))
+        }
+        Comparison::NotCompared { why } => format!("  index not compared: {why}"),
+    });
+    lines.extend([
+        row("commits", &count(position)),
+        row("players", &count(books.players().count())),
+        row("rounds", &sum(|of| of.rounds)),
+        row("steps, each resolved again to the same bytes", &sum(|of| of.steps)),
+        row("spins, free spins included", &sum(|of| of.spins)),
+    ]);
+    lines
+}
+
+fn of_tail(tail: &Tail) -> String {
+    match tail {
+        Tail::Clean => "clean".to_owned(),
+        Tail::Torn { file, offset, bytes } => {
+            format!("{bytes} bytes of an append never acknowledged, {} at byte {offset}", file.display())
+        }
+    }
+}
+
+fn played(report: &Report) -> Vec<String> {
+    let mut lines = vec![];
+    for (currency, _, bets, wins, awarded) in totals(report) {
+        lines.extend(section(&format!("Played in {currency}")));
+        lines.extend([row("bets", &money(bets, currency)), row("wins", &money(wins, currency))]);
+        lines.push(row("jackpots awarded", &money(awarded, currency)));
+        let voids = report.voids[currency.index()];
+        if voids.rounds > 0 {
+            lines.push(row(
+                &format!("refunded to {} voided rounds", count(voids.rounds)),
+                &money(voids.refunds, currency),
+            ));
+            lines.push(row("wins taken back from them", &money(voids.wins_taken_back, currency)));
+        }
+        lines.extend(report.returns.iter().filter(|of| of.currency == currency).flat_map(returns));
+    }
+    lines
+}
+
+/// The return of one version of a game, as played: voided rounds are in it.
+fn returns(of: &Return) -> Vec<String> {
+    let share = |won| returned(won, of.bets).map_or("-".to_owned(), |share| percent(&share, PLACES));
+    vec![
+        format!("  {} {}: {} rounds, {} jackpots hit", of.game, of.rules_version, count(of.rounds), count(of.hits)),
+        row("  returned without the jackpot", &share(of.wins)),
+        row("  returned with the jackpots awarded", &share(of.wins + of.awarded)),
+    ]
+}
+
+/// A pool's figures and their equation (BW-18).
+fn statement(report: &Report, pool: &PoolState) -> Vec<String> {
+    let status = match &pool.status {
+        PoolStatus::Active => "active".to_owned(),
+        PoolStatus::Suspended => "suspended".to_owned(),
+        PoolStatus::Retired { into, .. } => format!("retired into {into}"),
+    };
+    let mut lines = section(&format!("Pool {}: {status}, cycle {}", pool.name, count(pool.cycle))).to_vec();
+    let waiting = report.books.pending_contributions(&pool.name, report.partition, report.position);
+    lines.extend([
+        row("contributions", &eur(pool.contributions)),
+        row("H, seed money from the house", &eur(pool.house_funding)),
+        row("paid", &eur(pool.paid)),
+        row("K, increments of the cycle", &eur(pool.increments)),
+        row("R, reserve", &eur(pool.reserve)),
+        row("P, the base pool", &eur(pool.base())),
+        row("bet since, to be pooled next", &eur(waiting)),
+    ]);
+    let plain = |figure: Nano| grouped(&figure.to_string());
+    let mut sources = format!("{} + {}", plain(pool.contributions), plain(pool.house_funding));
+    let mut uses = format!("{} + {} + {}", plain(pool.paid), plain(pool.increments), plain(pool.reserve));
+    if pool.moved_in != Nano::ZERO || pool.moved_out != Nano::ZERO {
+        lines.push(row("moved in from retired pools", &eur(pool.moved_in)));
+        lines.push(row("moved out at retirement", &eur(pool.moved_out)));
+        sources += &format!(" + {}", plain(pool.moved_in));
+        uses += &format!(" + {}", plain(pool.moved_out));
+    }
+    lines.push(format!("  {sources} = {uses}"));
+    let awards = report.awards.get(&*pool.name).map(Vec::as_slice).unwrap_or_default();
+    lines.extend(last(awards.iter().map(award), awards.len(), "awards"));
+    lines
+}
+
+fn award(award: &Award) -> String {
+    let share = if award.collision { ", same refresh" } else { "" };
+    let who = format!("{} round {}", award.stream, award.round);
+    format!("  award of the hit at {}: {} to {who}{share}", award.hit, money(award.amount.0.into(), award.currency))
+}
+
+/// What the log leaves to be done: awards to be paid, rounds to be finished.
+fn waiting(report: &Report) -> Vec<String> {
+    let unpaid: Vec<_> = report.books.unpaid_awards().collect();
+    let unpaid_lines = unpaid.iter().map(|(_, hit, award)| {
+        let amount = money(award.amount.0.into(), award.currency);
+        format!("  unpaid: {amount} to {} round {}, hit at {hit}", award.stream, award.round)
+    });
+    let players = report.books.players();
+    let open: Vec<_> = players
+        .flat_map(|(operator, player, state)| state.open_rounds().map(move |open| (operator, player, open)))
+        .collect();
+    let open_lines = open.iter().map(|(operator, player, open)| {
+        let started = &open.started;
+        let bet = money(started.bet.0.into(), started.currency);
+        format!(
+            "  open: {operator}/{player}/{} of {}, bet {bet}, since {}",
+            started.round, started.game, open.opened_at
+        )
+    });
+    let mut lines = section("Waiting").to_vec();
+    lines.push(row("awards to be paid", &count(unpaid.len())));
+    lines.extend(last(unpaid_lines, unpaid.len(), "unpaid awards"));
+    lines.push(row("rounds open", &count(open.len())));
+    lines.extend(last(open_lines, open.len(), "open rounds"));
+    lines
+}
+
+/// The last few of many lines, and how many there are besides.
+fn last(lines: impl Iterator<Item = String>, all: usize, what: &str) -> Vec<String> {
+    let left_out = all.saturating_sub(SHOWN);
+    let more = (left_out > 0).then(|| format!("  ({} {what} before these)", count(left_out)));
+    more.into_iter().chain(lines.skip(left_out)).collect()
+}
+
+fn money(minor: i128, currency: Currency) -> String {
+    grouped(&cash(minor, currency))
+}
+
+fn eur(figure: Nano) -> String {
+    grouped(&format!("{figure} EUR"))
+}

@@ -1,0 +1,161 @@
+//! `loadtest`: many players at a running service at once, timed, and held to its books afterwards.
+//!
+//! Made for pipelines: JSON on request, and an exit code of 1 when a threshold is missed or the books disagree, 2 when
+//! the arguments are unusable. The progress bar is drawn on a terminal only.
+
+use super::{Failure, Format, say};
+use crate::{client::DEFAULT_TARGET, figures};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use motherlode_books::CoinValue;
+use motherlode_loadtest::{Options, Report, Thresholds};
+use std::time::Duration;
+
+/// What `loadtest` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// The service.
+    #[arg(long, value_name = "URL", default_value = DEFAULT_TARGET)]
+    target: String,
+    /// Rounds to play.
+    #[arg(long, value_name = "N", default_value = "20_000", value_parser = figures::count)]
+    rounds: u64,
+    /// Rounds in flight.
+    #[arg(long, value_name = "C", default_value_t = 64)]
+    concurrency: usize,
+    /// Connections that they share.
+    #[arg(long, value_name = "K", default_value_t = 4)]
+    connections: usize,
+    /// Players; each plays one round at a time.
+    #[arg(long, value_name = "P", default_value_t = 1_000)]
+    players: usize,
+    /// Rounds begun a second, each timed from when it was due; without it, as many as the service can do.
+    #[arg(long, value_name = "R")]
+    rate: Option<f64>,
+    /// Play over PlayStream, one stream a connection.
+    #[arg(long)]
+    stream: bool,
+    /// Lines played.
+    #[arg(long, value_name = "L", default_value_t = 15)]
+    lines: u32,
+    /// Coins on each line.
+    #[arg(long, value_name = "C", default_value_t = 1)]
+    coins: u32,
+    /// Value of a coin in EUR.
+    #[arg(long, value_name = "V", default_value = "0.10")]
+    coin_value: CoinValue,
+    /// Begin no round after so many seconds.
+    #[arg(long, value_name = "S", default_value_t = 300)]
+    seconds_max: u64,
+    /// Fail when the 99th percentile of all calls is above this.
+    #[arg(long, value_name = "MS")]
+    max_p99_ms: Option<f64>,
+    /// Fail when more than this share of calls fails, 0 to 1.
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    max_error_rate: f64,
+    /// Others play at the service meanwhile: the pool must have got at least these bets' share, not exactly it.
+    #[arg(long)]
+    shared: bool,
+    /// How to print the report.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+impl Args {
+    fn options(&self) -> Options {
+        Options {
+            target: self.target.clone(),
+            rounds: self.rounds,
+            concurrency: self.concurrency,
+            connections: self.connections,
+            players: self.players,
+            rate: self.rate,
+            stream: self.stream,
+            lines: self.lines,
+            coins_per_line: self.coins,
+            coin_value: self.coin_value,
+            time_max: Duration::from_secs(self.seconds_max),
+            shared: self.shared,
+            thresholds: Thresholds { p99_ms_max: self.max_p99_ms, error_rate_max: self.max_error_rate },
+        }
+    }
+}
+
+/// Runs the load test and reports.
+///
+/// # Errors
+/// It could not be run, a threshold is missed, or the books disagree.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let report = play(&args.options())?;
+    say(&match args.format {
+        Format::Text => report.to_string(),
+        Format::Json => super::json(&report)?,
+    })?;
+    // What failed has been said.
+    if report.ok { Ok(()) } else { Err(Failure::found("")) }
+}
+
+fn play(options: &Options) -> Result<Report, Failure> {
+    // One thread: the client is to leave the service the cores, where they share a machine.
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
+    let bar = progress(options);
+    let played = runtime.block_on(motherlode_loadtest::run(options, |rounds| bar.set_position(rounds)));
+    bar.finish_and_clear();
+    played.map_err(|error| if error.is_unusable_input() { Failure::unusable(error) } else { Failure::found(error) })
+}
+
+/// On a terminal only: indicatif draws nothing elsewhere.
+fn progress(options: &Options) -> ProgressBar {
+    let style = "{bar:40} {pos}/{len} rounds, {per_sec}";
+    let bar = ProgressBar::with_draw_target(Some(options.rounds), ProgressDrawTarget::stderr());
+    match ProgressStyle::with_template(style) {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::server::Server;
+    use clap::Parser;
+    use motherlode_log::MemoryStore;
+    use motherlode_runtime::Config;
+
+    #[derive(Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn run_with(words: &str) -> Result<(), Failure> {
+        let words = format!("loadtest {words}");
+        run(&Cli::try_parse_from(words.split_whitespace()).unwrap().args)
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_run_within_its_thresholds_ends_well_and_one_beyond_them_with_exit_code_1() {
+        let data = tempfile::tempdir().unwrap();
+        let config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.path().to_owned(), ..Config::default() };
+        let store = Box::new(MemoryStore::new(0));
+        let server = Server::start(&config, store, motherlode_ledger::Options::default()).await.unwrap();
+        let basis = format!("--target http://{} --rounds 100 --players 64", server.address());
+        let ran = |words: &str| {
+            let words = format!("{basis} {words}");
+            tokio::task::spawn_blocking(move || run_with(&words))
+        };
+        assert_eq!(ran("--format json").await.unwrap(), Ok(()));
+        assert_eq!(ran("--max-p99-ms 0.000001").await.unwrap(), Err(Failure::found("")));
+        server.stop().await.unwrap();
+    }
+
+    #[test]
+    fn unusable_arguments_are_exit_code_2_and_nobody_there_is_1() {
+        for words in ["--players 3", "--target there", "--rate 0", "--max-error-rate 2", "--seconds-max 0"] {
+            assert_eq!(run_with(words).unwrap_err().code, 2, "{words}");
+        }
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        assert_eq!(run_with(&format!("--target http://{address}")).unwrap_err().code, 1);
+    }
+}

@@ -1,0 +1,69 @@
+//! One file a command.
+
+pub mod audit;
+pub mod loadtest;
+pub mod par;
+pub mod play;
+pub mod replay;
+pub mod serve;
+pub mod simulate;
+pub mod stake;
+pub mod watch;
+
+use serde::Serialize;
+use std::io::{self, ErrorKind, Write};
+
+/// How a command prints what it found.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Why a command did not end well.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Failure {
+    /// The process's exit code.
+    pub code: u8,
+    /// What to say on standard error; empty when all was said before.
+    pub message: String,
+}
+
+impl Failure {
+    /// It ran and failed, or found something wrong: exit code 1.
+    #[must_use]
+    pub fn found(message: impl ToString) -> Self {
+        Self { code: 1, message: message.to_string() }
+    }
+
+    /// The input is unusable: exit code 2, as clap's own errors.
+    #[must_use]
+    pub fn unusable(message: impl ToString) -> Self {
+        Self { code: 2, message: message.to_string() }
+    }
+}
+
+/// Writes to standard output. That nobody reads any more, as behind `| head`, is no failure.
+///
+/// # Errors
+/// When it cannot be written.
+pub fn say(text: &str) -> Result<(), Failure> {
+    let mut output = io::stdout().lock();
+    match output.write_all(text.as_bytes()).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::found(format!("the output cannot be written: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// A report as JSON, indented, with a line feed at its end.
+///
+/// # Errors
+/// When it has no form in JSON.
+pub fn json(report: &impl Serialize) -> Result<String, Failure> {
+    Ok(serde_json::to_string_pretty(report).map_err(Failure::found)? + "\n")
+}

@@ -1,0 +1,360 @@
+//! A session of rounds: bets, the remedies for what refuses them, choices, and the sum.
+
+use super::{Args, Console, Failure};
+use crate::{
+    client::{self, Client, insist},
+    draw,
+    figures::{cash, grouped},
+};
+use motherlode_books::{Currency, Minor};
+use motherlode_proto::{
+    convert::play::hex,
+    ledger::v1::{DepositRequest, GetAccountRequest, GetRoundRequest, OpenAccountRequest},
+    round::v1::{self as round, Account, Awaiting, Card, Choice, Outcome, Witch, choice, jackpot_win},
+    spin::v1::{ChooseRequest, GetGameRequest, Played, SpinRequest},
+};
+use motherlode_slots::{self as slots, Game};
+use std::{
+    io::{BufRead, Write},
+    time::Duration,
+};
+use tonic::Status;
+
+/// Bets that one deposit covers, and whole units of the currency that it is at least.
+const FUNDED_BETS: i64 = 200;
+const FUNDED_UNITS: i64 = 100;
+/// Remedies tried for one bet: the account opened, the witch picked, an open round played on, money brought in.
+const REMEDIES_MAX: usize = 6;
+/// How often, and how far apart, an award that is pending is asked after.
+const AWARD_TRIES_MAX: usize = 40;
+const AWARD_WAIT: Duration = Duration::from_millis(250);
+
+/// A player at a service.
+pub(super) struct Session<'a, W, R> {
+    client: Client,
+    args: &'a Args,
+    console: &'a mut Console<W, R>,
+    game: &'static dyn Game,
+    account: Account,
+    witch: Witch,
+    sum: Sum,
+}
+
+/// What the rounds of this session came to, in minor units.
+#[derive(Default)]
+struct Sum {
+    rounds: u64,
+    bet: i64,
+    won: i64,
+    jackpots: i64,
+}
+
+/// What a round that was played to its end won, in minor units.
+struct Won {
+    win: i64,
+    jackpots: i64,
+}
+
+/// What comes next in a round.
+enum Next {
+    /// Nothing: it is settled.
+    Settled,
+    /// This choice.
+    Choice(choice::Kind),
+    /// Nothing now: the player's input has ended.
+    LeftOpen,
+}
+
+impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
+    /// Finds the game, at the service and in this program, which must mean the same by it.
+    pub(super) async fn start(client: Client, args: &'a Args, console: &'a mut Console<W, R>) -> Result<Self, Failure> {
+        let request = GetGameRequest { game: args.game.clone(), rules_version: String::new() };
+        let described = insist(&request, |request| {
+            let mut spin = client.spin.clone();
+            async move { spin.get_game(request).await }
+        });
+        let summary = described.await.map_err(|status| client::explain(&status))?.summary.unwrap_or_default();
+        let game = known(&summary.game, &summary.rules_version, &summary.model_hash)?;
+        let account = Account {
+            operator_id: args.operator.clone(),
+            player_id: args.player.clone(),
+            currency_code: args.currency.code().to_owned(),
+        };
+        let witch = args.witch.map_or(Witch::Unspecified, Witch::from);
+        Ok(Self { client, args, console, game, account, witch, sum: Sum::default() })
+    }
+
+    /// Plays the rounds asked for.
+    pub(super) async fn play(mut self) -> Result<(), Failure> {
+        for _ in 0..self.args.rounds {
+            let Some(played) = self.spin().await? else { break };
+            let bet = played.bet.as_ref().map_or(0, |bet| bet.amount_minor);
+            self.heading(&played.round_id, played.bet.as_ref())?;
+            let Some(Won { win, jackpots }) = self.play_on(self.game, played).await? else { break };
+            self.sum.rounds += 1;
+            self.sum.bet += bet;
+            self.sum.won += win;
+            self.sum.jackpots += jackpots;
+        }
+        self.conclude()
+    }
+
+    /// Bets, and mends what refuses the bet; `None` when the player's input ended over it.
+    async fn spin(&mut self) -> Result<Option<Played>, Failure> {
+        // A refused bet has no effect, so the same request id serves until the bet is taken.
+        let request_id = client::request_id()?;
+        let stake = self.args.stake.of(self.game);
+        for _ in 0..REMEDIES_MAX {
+            let request = SpinRequest {
+                request_id: request_id.clone(),
+                account: Some(self.account.clone()),
+                game: self.args.game.clone(),
+                rules_version: self.game.rules_version().to_owned(),
+                stake: Some(round::Stake {
+                    coin_value: self.args.stake.coin_value.to_string(),
+                    lines: stake.lines,
+                    coins_per_line: stake.coins_per_line,
+                }),
+                witch: self.witch.into(),
+                offer_double: self.args.double,
+                ..SpinRequest::default()
+            };
+            let spun = insist(&request, |request| {
+                let mut spin = self.client.spin.clone();
+                async move { spin.spin(request).await }
+            });
+            match spun.await {
+                Ok(response) => return response.played.map(Some).ok_or_else(no_answer),
+                Err(refusal) => {
+                    if !self.mend(&refusal).await? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+        Err(Failure::found("the bet is refused again and again, whatever is done about it"))
+    }
+
+    /// Does what a refused bet lacks; false when the player's input ended over it.
+    async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
+        match client::reason(refusal).as_str() {
+            "ACCOUNT_UNKNOWN" => self.open_account().await.map(|()| true),
+            "INSUFFICIENT_FUNDS" => self.deposit(refusal).await.map(|()| true),
+            "WITCH_NOT_PICKED" if self.args.auto => {
+                self.witch = Witch::White;
+                Ok(true)
+            }
+            "WITCH_NOT_PICKED" => {
+                let picked = self.console.ask_witch()?;
+                self.witch = picked.unwrap_or_default();
+                Ok(picked.is_some())
+            }
+            "ROUND_IN_PROGRESS" => self.resume(&client::metadata(refusal, "round_id")).await,
+            _ => Err(client::explain(refusal)),
+        }
+    }
+
+    async fn open_account(&mut self) -> Result<(), Failure> {
+        let request = OpenAccountRequest { request_id: client::request_id()?, account: Some(self.account.clone()) };
+        let opened = insist(&request, |request| {
+            let mut ledger = self.client.ledger.clone();
+            async move { ledger.open_account(request).await }
+        });
+        opened.await.map_err(|status| client::explain(&status))?;
+        let Account { operator_id, player_id, currency_code } = &self.account;
+        self.console.say(&format!("Opened an account in {currency_code} for {operator_id}/{player_id}.\n"))
+    }
+
+    async fn deposit(&mut self, refusal: &Status) -> Result<(), Failure> {
+        let bet: i64 = client::metadata(refusal, "bet_minor").parse().map_err(|_| client::explain(refusal))?;
+        let least = FUNDED_UNITS * 10_i64.pow(self.args.currency.digits());
+        let amount = bet.saturating_mul(FUNDED_BETS).max(least);
+        let request = DepositRequest {
+            request_id: client::request_id()?,
+            account: Some(self.account.clone()),
+            amount_minor: amount,
+        };
+        let booked = insist(&request, |request| {
+            let mut ledger = self.client.ledger.clone();
+            async move { ledger.deposit(request).await }
+        });
+        booked.await.map_err(|status| client::explain(&status))?;
+        self.console.say(&format!("Deposited {}.\n", self.money(amount)))
+    }
+
+    /// Goes on with a round that was left open; false when the player's input ended over it.
+    async fn resume(&mut self, round_id: &str) -> Result<bool, Failure> {
+        let round = self.round(round_id).await?;
+        let game = known(&round.game, &round.rules_version, &round.model_hash)?;
+        let Some(step) = round.steps.last() else { return Err(no_answer()) };
+        self.console.say("\nThis round was left open; it goes on where it was.\n")?;
+        self.heading(round_id, round.bet.as_ref())?;
+        let played = Played {
+            round_id: round_id.to_owned(),
+            step: step.number,
+            outcome: step.outcome.clone(),
+            bet: round.bet.clone(),
+            win: round.win.clone(),
+            balance: round.balance_after.clone(),
+            state: round.state,
+            position: step.position,
+            jackpot: None,
+        };
+        Ok(self.play_on(game, played).await?.is_some())
+    }
+
+    async fn round(&self, round_id: &str) -> Result<round::Round, Failure> {
+        let request = GetRoundRequest { round_id: round_id.to_owned() };
+        let found = insist(&request, |request| {
+            let mut ledger = self.client.ledger.clone();
+            async move { ledger.get_round(request).await }
+        });
+        found.await.map_err(|status| client::explain(&status))?.round.ok_or_else(no_answer)
+    }
+
+    /// Draws a step and makes the choices that follow, to the round's end; `None` when the player's input ended.
+    async fn play_on(&mut self, game: &dyn Game, mut played: Played) -> Result<Option<Won>, Failure> {
+        let mut jackpots = vec![];
+        loop {
+            let outcome = played.outcome.take().unwrap_or_default();
+            self.console.say(&draw::outcome(game.info(), &outcome, self.console.colour()))?;
+            jackpots.extend(self.jackpot(&played).await?);
+            match self.next(game, &outcome)? {
+                Next::Choice(kind) => played = self.choose(&played.round_id, kind).await?,
+                Next::Settled => {
+                    self.close(&played, !jackpots.is_empty()).await?;
+                    let win = played.win.as_ref().map_or(0, |win| win.amount_minor);
+                    return Ok(Some(Won { win, jackpots: jackpots.iter().sum() }));
+                }
+                Next::LeftOpen => {
+                    let left = format!("The round {} stays open; play again to go on with it.\n", played.round_id);
+                    self.console.say(&left)?;
+                    return Ok(None);
+                }
+            }
+        }
+    }
+
+    async fn choose(&mut self, round_id: &str, kind: choice::Kind) -> Result<Played, Failure> {
+        let choice = Choice { kind: Some(kind) };
+        self.console.say(&format!("\n  {} {}\n", self.account.player_id, draw::choice(&choice)))?;
+        let request = ChooseRequest {
+            request_id: client::request_id()?,
+            round_id: round_id.to_owned(),
+            choice: Some(choice),
+            ..ChooseRequest::default()
+        };
+        let chosen = insist(&request, |request| {
+            let mut spin = self.client.spin.clone();
+            async move { spin.choose(request).await }
+        });
+        chosen.await.map_err(|status| client::explain(&status))?.played.ok_or_else(no_answer)
+    }
+
+    /// What comes next: asked of the player, or with `--auto` decided here.
+    fn next(&mut self, game: &dyn Game, outcome: &Outcome) -> Result<Next, Failure> {
+        let asked = match outcome.awaiting() {
+            Awaiting::Nothing => return Ok(Next::Settled),
+            awaiting if self.args.auto => automatic(awaiting, self.args.double && outcome.double_strip.is_empty()),
+            Awaiting::Vials => self.console.ask_vials(game.info().vials)?,
+            Awaiting::FreeSpins => self.console.ask_start()?,
+            Awaiting::Double => self.console.ask_double()?,
+            awaiting => automatic(awaiting, false),
+        };
+        Ok(asked.map_or(Next::LeftOpen, Next::Choice))
+    }
+
+    /// What a step won from the pool in minor units, 0 while it is pending; waits, for a bounded time, for the award.
+    async fn jackpot(&mut self, played: &Played) -> Result<Option<i64>, Failure> {
+        let Some(hit) = &played.jackpot else { return Ok(None) };
+        let mut award = hit.clone();
+        for _ in 0..AWARD_TRIES_MAX {
+            if award.state() == jackpot_win::State::Paid {
+                break;
+            }
+            tokio::time::sleep(AWARD_WAIT).await;
+            let round = self.round(&played.round_id).await?;
+            award = round.jackpots.into_iter().find(|of| of.hit_position == hit.hit_position).unwrap_or(award);
+        }
+        let Some(amount) = award.amount else {
+            self.console.say("  The award is pending; it comes by itself.\n")?;
+            return Ok(Some(0));
+        };
+        self.console.say(&format!("  The pool {} pays {}.\n", award.pool_id, cash(&amount)))?;
+        Ok(Some(amount.amount_minor))
+    }
+
+    fn heading(&mut self, round_id: &str, bet: Option<&round::Money>) -> Result<(), Failure> {
+        let bet = bet.map(cash).unwrap_or_default();
+        let rule = 80_usize.saturating_sub(round_id.chars().count() + bet.chars().count() + 18);
+        self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
+    }
+
+    /// The round's last line: its win and the balance.
+    async fn close(&mut self, played: &Played, jackpot: bool) -> Result<(), Failure> {
+        let balance = match played.balance.clone() {
+            // The award was paid on top of what the step's answer says.
+            Some(_) if jackpot => self.balance().await?,
+            Some(balance) => balance,
+            None => return Err(no_answer()),
+        };
+        let win = played.win.as_ref().map(cash).unwrap_or_default();
+        let left = format!("  win {win}, balance {}", cash(&balance));
+        let place = format!("log position {}", grouped(&played.position.to_string()));
+        let gap = 80_usize.saturating_sub(left.chars().count()).max(place.len() + 1);
+        self.console.say(&format!("{left}{place:>gap$}\n"))
+    }
+
+    async fn balance(&self) -> Result<round::Money, Failure> {
+        let request = GetAccountRequest { account: Some(self.account.clone()) };
+        let found = insist(&request, |request| {
+            let mut ledger = self.client.ledger.clone();
+            async move { ledger.get_account(request).await }
+        });
+        found.await.map_err(|status| client::explain(&status))?.balance.ok_or_else(no_answer)
+    }
+
+    /// The sum of several rounds.
+    fn conclude(self) -> Result<(), Failure> {
+        let Sum { rounds, bet, won, jackpots } = self.sum;
+        if rounds < 2 {
+            return Ok(());
+        }
+        let mut text = format!("\n{rounds} rounds: bet {}, won {}", self.money(bet), self.money(won));
+        if jackpots > 0 {
+            text.push_str(&format!(", jackpots {}", self.money(jackpots)));
+        }
+        self.console.say(&format!("{text}, net {}\n", self.money(won + jackpots - bet)))
+    }
+
+    fn money(&self, minor: i64) -> String {
+        let currency: Currency = self.args.currency;
+        format!("{} {currency}", grouped(&Minor(minor).to_decimal(currency)))
+    }
+}
+
+/// What `--auto` does; `None` for what it does not know.
+fn automatic(awaiting: Awaiting, double: bool) -> Option<choice::Kind> {
+    match awaiting {
+        Awaiting::Vials => Some(choice::Kind::Vials(choice::Vials { numbers: vec![1, 2, 3] })),
+        Awaiting::FreeSpins => Some(choice::Kind::StartFreeSpins(choice::StartFreeSpins {})),
+        Awaiting::Double if double => Some(choice::Kind::Double(Card::RedHeart.into())),
+        Awaiting::Double => Some(choice::Kind::Collect(choice::Collect {})),
+        Awaiting::Spin => Some(choice::Kind::Spin(choice::Spin {})),
+        Awaiting::Nothing | Awaiting::Unspecified => None,
+    }
+}
+
+/// The game as this program has it: the very model that the service plays, or the symbols would be drawn wrong.
+fn known(name: &str, rules_version: &str, model_hash: &str) -> Result<&'static dyn Game, Failure> {
+    let game = slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash);
+    game.ok_or_else(|| {
+        Failure::found(format!(
+            "the service plays {name} {rules_version} with the model {model_hash}, which this program does not have"
+        ))
+    })
+}
+
+fn no_answer() -> Failure {
+    Failure::found("the service answered without content")
+}

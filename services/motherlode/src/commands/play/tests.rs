@@ -1,0 +1,105 @@
+//! `play` against a service in this process, on an in-memory log.
+
+use super::*;
+use crate::server::Server;
+use clap::Parser;
+use motherlode_ledger::Options;
+use motherlode_log::MemoryStore;
+use motherlode_runtime::Config;
+use std::path::Path;
+
+#[derive(Parser)]
+struct Cli {
+    #[command(flatten)]
+    args: Args,
+}
+
+async fn serve(data: &Path) -> Server {
+    let config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.to_owned(), ..Config::default() };
+    Server::start(&config, Box::new(MemoryStore::new(0)), Options::default()).await.unwrap()
+}
+
+/// Plays with these words behind `play bewitched`, and with this input; what it said, and how it ended.
+async fn played(server: &Server, words: &str, input: &str) -> (String, Result<(), Failure>) {
+    let line = format!("play bewitched --target http://{} {words}", server.address());
+    let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
+    let mut output = vec![];
+    let ended = play(&cli.args, &mut Console::new(&mut output, input.as_bytes(), false)).await;
+    (String::from_utf8(output).unwrap(), ended)
+}
+
+#[tokio::test]
+async fn a_new_player_is_opened_funded_and_plays_all_rounds_alone() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    let (text, ended) = played(&server, "--auto --double --rounds 60", "").await;
+    assert_eq!(ended, Ok(()), "{text}");
+    assert!(text.starts_with("Opened an account in EUR for demo/alice.\nDeposited 300.00 EUR.\n"), "{text}");
+    assert_eq!(text.matches("── round demo/alice/").count(), 60);
+    assert_eq!(text.matches("log position").count(), 60);
+    assert!(text.contains("\n60 rounds: bet 90.00 EUR, won "), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn money_is_brought_in_again_when_it_runs_out() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    // 100 EUR at first; then a bet of 1,500 EUR that it does not cover.
+    let (_, ended) = played(&server, "--auto --coin-value 0.01", "").await;
+    assert_eq!(ended, Ok(()));
+    let (text, ended) = played(&server, "--auto --coins 10 --coin-value 10", "").await;
+    assert_eq!(ended, Ok(()));
+    assert!(text.starts_with("Deposited 300,000.00 EUR.\n"), "{text}");
+    server.stop().await.unwrap();
+}
+
+/// PL-02: a round with a choice to make waits, and is continued where it was.
+#[tokio::test]
+async fn pl_02_a_round_left_open_is_played_on_by_the_next_call() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    let (text, ended) = played(&server, "--double --rounds 1000", "what?\nwhite\n").await;
+    assert_eq!(ended, Ok(()));
+    assert_eq!(text.matches("Which witch comes along").count(), 2, "{text}");
+    let left = text.lines().last().unwrap();
+    let left = if left.contains("rounds: bet") { text.lines().rev().nth(2).unwrap() } else { left };
+    assert!(left.ends_with("stays open; play again to go on with it."), "{text}");
+    let round = left.split(' ').nth(2).unwrap();
+
+    let (text, ended) = played(&server, "--auto", "").await;
+    assert_eq!(ended, Ok(()));
+    let again = format!("\nThis round was left open; it goes on where it was.\n\n── round {round} ");
+    assert!(text.starts_with(&again), "{text}");
+    assert_eq!(text.matches("── round demo/alice/").count(), 2, "{text}");
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn pl_12_a_refused_stake_is_explained_and_costs_nothing() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    let (text, ended) = played(&server, "--auto --lines 16", "").await;
+    let failure = ended.unwrap_err();
+    assert_eq!(failure.code, 1);
+    assert!(failure.message.starts_with("INVALID_STAKE: 16 lines"), "{}", failure.message);
+    assert!(failure.message.contains("\n  lines_max = 15"), "{}", failure.message);
+    assert_eq!(text, "");
+    server.stop().await.unwrap();
+}
+
+#[test]
+fn unusable_arguments_are_refused_by_name() {
+    for (words, at_fault) in [
+        ("--rounds 0", "--rounds"),
+        ("--coin-value dear", "--coin-value"),
+        ("--currency GBP", "--currency"),
+        ("--witch grey", "--witch"),
+        ("--lines -1", "-1"),
+    ] {
+        let line = format!("play bewitched {words}");
+        let error = Cli::try_parse_from(line.split_whitespace()).err().unwrap().to_string();
+        assert!(error.contains(at_fault), "{words}: {error}");
+    }
+}

@@ -1,0 +1,157 @@
+//! `replay`: one round of a log resolved again and shown step by step (PL-06).
+//!
+//! Exit code 0 when every step gives the very bytes that were logged, 1 when one does not or the log is damaged, 2 when
+//! there is no such round.
+
+use super::{Failure, audit::log_of, say};
+use crate::{draw, figures::grouped};
+use motherlode_audit::{ReplayError, Replayed, ReplayedStep, replay};
+use motherlode_books::{Currency, Minor, StreamId, is_id};
+use motherlode_proto::convert::play::hex;
+use motherlode_slots::{GameInfo, game};
+use std::{io::stdout, path::PathBuf, str::FromStr};
+
+/// What `replay` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// The data folder of `serve`.
+    #[arg(value_name = "DIR")]
+    data: PathBuf,
+    /// The round: operator/player/number.
+    #[arg(value_name = "ROUND")]
+    round: RoundName,
+}
+
+/// A round's name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct RoundName {
+    stream: StreamId,
+    number: u64,
+}
+
+impl FromStr for RoundName {
+    type Err = &'static str;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let malformed = "must be operator/player/number, such as demo/alice/17";
+        let parts: Vec<_> = name.split('/').collect();
+        let [operator, player, number] = parts[..] else { return Err(malformed) };
+        let number = number.parse().ok().filter(|number| *number > 0 && is_id(operator) && is_id(player));
+        Ok(Self { stream: StreamId::player(operator, player), number: number.ok_or(malformed)? })
+    }
+}
+
+/// Replays and shows.
+///
+/// # Errors
+/// There is no such round, the log is damaged, or a step gives other bytes than the logged.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let RoundName { stream, number } = &args.round;
+    let replayed = replay(&log_of(&args.data)?, stream, *number).map_err(|error| match error {
+        ReplayError::Unusable(_) => Failure::unusable(error),
+        ReplayError::Damaged(_) => Failure::found(error),
+    })?;
+    let Some(replayed) = replayed else {
+        return Err(Failure::unusable(format!("the log has no round {number} of {stream}")));
+    };
+    say(&text(stream, &replayed, draw::colour_wanted(&stdout())))?;
+    if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay gives other bytes than the log has")) }
+}
+
+fn text(stream: &StreamId, replayed: &Replayed, colour: bool) -> String {
+    let started = &replayed.started;
+    let known = game(&started.game, &started.rules_version).filter(|game| game.model_hash() == started.model_hash);
+    let mut text = head(stream, replayed);
+    for step in &replayed.steps {
+        text += &of_step(step, known.map(|game| game.info()), started.currency, colour);
+    }
+    text + &end(replayed)
+}
+
+fn head(stream: &StreamId, replayed: &Replayed) -> String {
+    let Replayed { started, terms, position, time_ms, balance_before, .. } = replayed;
+    let currency = started.currency;
+    let pooled = started
+        .contribution
+        .as_ref()
+        .map_or("no jackpot".to_owned(), |given| format!("{} EUR to the pool {}", given.amount, given.pool));
+    format!(
+        "Round {} of {stream}: {} {}, model {}\n  \
+           position {position}, {time_ms} ms since 1970, 1 {currency} = {} EUR\n  \
+           {} lines x {} of {} {currency}, bet {}; {pooled}\n  \
+           balance before: {}\n",
+        started.round,
+        started.game,
+        started.rules_version,
+        hex(&started.model_hash[..8]),
+        started.rate,
+        terms.lines,
+        terms.coins_per_line,
+        started.coin_value,
+        cash(started.bet, currency),
+        cash(*balance_before, currency),
+    )
+}
+
+fn of_step(step: &ReplayedStep, info: Option<&GameInfo>, currency: Currency, colour: bool) -> String {
+    let ReplayedStep { position, logged, choice, outcome, differs, balance_after, .. } = step;
+    let drawn = match info {
+        Some(info) => draw::outcome(info, outcome, colour),
+        // Without the model there are no names for what the reels show.
+        None => String::new(),
+    };
+    let verdict = match differs {
+        None => format!("the replay gives the logged {} bytes", logged.outcome.len()),
+        Some(how) => format!("DIFFERS in {how}"),
+    };
+    format!(
+        "\nStep {} at position {position}: the player {}\n  seed {}\n{drawn}  \
+           win so far {}, balance after {}\n  {verdict}\n",
+        logged.step,
+        draw::choice(choice),
+        hex(&logged.seed),
+        cash(logged.win, currency),
+        cash(*balance_after, currency),
+    )
+}
+
+fn end(replayed: &Replayed) -> String {
+    let Replayed { started, settled, voided, jackpots, .. } = replayed;
+    let mut text = String::from("\n");
+    for jackpot in jackpots {
+        let paid = jackpot.paid.map_or("the award is pending".to_owned(), |(amount, currency, position)| {
+            format!("{} paid at position {position}", cash(amount, currency))
+        });
+        text += &format!("Jackpot of the pool {}, hit at position {}: {paid}\n", jackpot.pool, jackpot.hit);
+    }
+    text += &match (settled, voided) {
+        (_, Some(reason)) => format!("Voided: {reason}\n"),
+        (Some(win), None) => format!("Settled with a win of {}\n", cash(*win, started.currency)),
+        (None, None) => "Still open\n".to_owned(),
+    };
+    text
+}
+
+fn cash(amount: Minor, currency: Currency) -> String {
+    format!("{} {currency}", grouped(&amount.to_decimal(currency)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_is_named_by_operator_player_and_number() {
+        let name: RoundName = "demo/alice/17".parse().unwrap();
+        assert_eq!(name, RoundName { stream: StreamId::player("demo", "alice"), number: 17 });
+        for bad in ["", "demo/alice", "demo/alice/0", "demo/alice/x", "demo/alice/1/2", "demo//1", "de mo/alice/1"] {
+            assert!(bad.parse::<RoundName>().is_err(), "{bad}");
+        }
+    }
+
+    #[test]
+    fn no_folder_is_unusable() {
+        let args = Args { data: "/nonexistent".into(), round: "demo/alice/1".parse().unwrap() };
+        assert_eq!(run(&args).unwrap_err().code, 2);
+    }
+}

@@ -1,0 +1,229 @@
+//! `simulate`: whole rounds through the code that serves players, held against the exact mathematics.
+//!
+//! Rounds are played in chunks of [`CHUNK_ROUNDS`], each on a seed of its own that is derived from the master seed and
+//! the chunk's number. So the result depends on seed and rounds only, not on how many threads share the work, and a run
+//! can be repeated anywhere. Ctrl-C ends after the chunks under way, and what was played is reported.
+
+mod report;
+
+use super::{
+    Failure, Format, say,
+    stake::{StakeArgs, newest},
+};
+use crate::{client, figures};
+use indicatif::{ProgressBar, ProgressStyle};
+use motherlode_runtime::stop;
+use motherlode_slots::{Game, Seed, Stake, Tally, simulate, simulate::SimulateError};
+use report::Report;
+use sha2::{Digest, Sha256};
+use std::{
+    num::NonZeroUsize,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Rounds played on one derived seed; part of what a seed means, so never changed.
+const CHUNK_ROUNDS: u64 = 100_000;
+/// Most threads.
+const THREADS_MAX: usize = 1024;
+/// Distance from the exact return, in standard errors, at which a simulation is taken to contradict it: by chance, one
+/// run in 16,000 for a normal distribution.
+const SIGMAS_MAX: f64 = 4.0;
+
+/// What `simulate` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// The game.
+    #[arg(value_name = "GAME")]
+    game: String,
+    /// Rounds to play, such as 10_000_000.
+    #[arg(long, value_name = "N", value_parser = figures::count)]
+    rounds: u64,
+    /// Threads; one a core by default. The result does not depend on it.
+    #[arg(long, value_name = "T", value_parser = threads)]
+    threads: Option<usize>,
+    /// Master seed, 64 hexadecimal digits; random by default, and printed.
+    #[arg(long, value_name = "HEX", value_parser = seed)]
+    seed: Option<Seed>,
+    #[command(flatten)]
+    stake: StakeArgs,
+    /// How to print the result.
+    #[arg(long, value_enum, default_value_t)]
+    format: Format,
+}
+
+/// Simulates and reports.
+///
+/// # Errors
+/// There is no such game or stake; or the return is more than 4 standard errors from the exact one.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let game = newest(&args.game)?;
+    let stake = args.stake.checked(game)?;
+    let par = game.par(&stake).map_err(Failure::unusable)?;
+    let master = match args.seed {
+        Some(seed) => seed,
+        None => client::random()?,
+    };
+    let threads = args.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get));
+    let stopped = stop_at_signal()?;
+    let started = Instant::now();
+    let tally = play(game, &stake, args.rounds, master, threads, &stopped, &progress(args.rounds))?;
+    if tally.rounds == 0 {
+        return Err(Failure::found("stopped before any rounds were played"));
+    }
+    let report = Report::new(game, &stake, &par, &tally, master, threads, started.elapsed());
+    say(&match args.format {
+        Format::Text => report.text(),
+        Format::Json => super::json(&report)?,
+    })?;
+    if tally.rounds < args.rounds {
+        return Err(Failure::found(format!("stopped after {} rounds", figures::grouped(&tally.rounds.to_string()))));
+    }
+    match report.sigmas() {
+        sigmas if sigmas.abs() <= SIGMAS_MAX => Ok(()),
+        sigmas => Err(Failure::found(format!("the return is {sigmas:+.2} sigma from the exact one"))),
+    }
+}
+
+/// Plays the rounds, or as many chunks of them as are begun before the stop.
+fn play(
+    game: &'static dyn Game,
+    stake: &Stake,
+    rounds: u64,
+    master: Seed,
+    threads: usize,
+    stopped: &AtomicBool,
+    bar: &ProgressBar,
+) -> Result<Tally, Failure> {
+    let next = AtomicU64::new(0);
+    let work = || -> Result<Tally, SimulateError> {
+        let mut sum = Tally::default();
+        while !stopped.load(Ordering::Relaxed) {
+            let chunk = next.fetch_add(1, Ordering::Relaxed);
+            let Some(left) = rounds.checked_sub(chunk.saturating_mul(CHUNK_ROUNDS)).filter(|left| *left > 0) else {
+                break;
+            };
+            let tally = simulate(game, stake, left.min(CHUNK_ROUNDS), chunk_seed(&master, chunk))?;
+            sum.merge(&tally);
+            bar.inc(tally.rounds);
+        }
+        Ok(sum)
+    };
+    let tallies: Vec<_> = thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(thread::ScopedJoinHandle::join).collect()
+    });
+    bar.finish_and_clear();
+    let mut sum = Tally::default();
+    for tally in tallies {
+        let tally = tally.map_err(|_| Failure::found("a thread of the simulation failed"))?;
+        sum.merge(&tally.map_err(Failure::found)?);
+    }
+    Ok(sum)
+}
+
+/// The seed of a chunk: SHA-256 over a label, the master seed and the chunk's number, big endian.
+fn chunk_seed(master: &Seed, chunk: u64) -> Seed {
+    let mut hash = Sha256::new();
+    hash.update(b"motherlode simulate 1");
+    hash.update(master);
+    hash.update(chunk.to_be_bytes());
+    hash.finalize().into()
+}
+
+/// A flag that the first signal sets.
+fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
+    let stopped = Arc::new(AtomicBool::new(false));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
+    let signalled = {
+        let _entered = runtime.enter();
+        stop::signalled().map_err(Failure::found)?
+    };
+    let flag = Arc::clone(&stopped);
+    // It ends with the process.
+    thread::spawn(move || {
+        runtime.block_on(signalled);
+        flag.store(true, Ordering::Relaxed);
+    });
+    Ok(stopped)
+}
+
+/// A bar on standard error; hidden where that is no terminal.
+fn progress(rounds: u64) -> ProgressBar {
+    let bar = ProgressBar::new(rounds);
+    if let Ok(style) = ProgressStyle::with_template("{bar:32} {percent:>3} %, {human_pos} rounds, {eta} left") {
+        bar.set_style(style);
+    }
+    bar.enable_steady_tick(Duration::from_millis(250));
+    bar
+}
+
+fn threads(text: &str) -> Result<usize, String> {
+    let wanted = || format!("must be 1 to {THREADS_MAX}");
+    text.parse().ok().filter(|threads| (1..=THREADS_MAX).contains(threads)).ok_or_else(wanted)
+}
+
+/// A seed from 64 hexadecimal digits.
+fn seed(text: &str) -> Result<Seed, String> {
+    let wanted = || "must be 64 hexadecimal digits".to_owned();
+    if text.len() != 64 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        return Err(wanted());
+    }
+    let mut seed = Seed::default();
+    for (place, byte) in seed.iter_mut().enumerate() {
+        let digits = text.get(2 * place..2 * place + 2).ok_or_else(wanted)?;
+        *byte = u8::from_str_radix(digits, 16).map_err(|_| wanted())?;
+    }
+    Ok(seed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn bewitched() -> (&'static dyn Game, Stake) {
+        let stake = Stake { coin_value_micros: 100_000, lines: 15, coins_per_line: 1, buy_feature: false };
+        (newest("bewitched").unwrap(), stake)
+    }
+
+    fn played(rounds: u64, threads: usize, stopped: bool) -> Tally {
+        let (game, stake) = bewitched();
+        play(game, &stake, rounds, [7; 32], threads, &AtomicBool::new(stopped), &ProgressBar::hidden()).unwrap()
+    }
+
+    #[test]
+    fn the_result_is_the_same_for_any_number_of_threads() {
+        let rounds = CHUNK_ROUNDS + 2_345;
+        let one = played(rounds, 1, false);
+        assert_eq!(one.rounds, rounds);
+        assert_eq!(one, played(rounds, 3, false));
+    }
+
+    #[test]
+    fn a_stop_before_the_first_chunk_plays_nothing() {
+        assert_eq!(played(1_000, 2, true), Tally::default());
+    }
+
+    #[test]
+    fn chunks_have_seeds_of_their_own() {
+        let seeds = (0..1000).map(|chunk| chunk_seed(&[7; 32], chunk));
+        assert_eq!(seeds.chain([chunk_seed(&[8; 32], 0)]).collect::<BTreeSet<_>>().len(), 1001);
+    }
+
+    #[test]
+    fn seeds_and_threads_are_checked() {
+        assert_eq!(seed(&"0f".repeat(32)), Ok([0x0f; 32]));
+        for bad in ["", "0f", &"0g".repeat(32), &"é".repeat(32), &"+1".repeat(32)] {
+            assert!(seed(bad).is_err(), "{bad}");
+        }
+        assert_eq!(threads("2"), Ok(2));
+        for bad in ["0", "1025", "-1", "two"] {
+            assert!(threads(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,102 @@
+//! Deadlines: a call that runs out of time is told so, with DEADLINE_EXCEEDED and the details of every other refusal.
+//!
+//! A call may take as long as its caller says (`grpc-timeout`). The transport keeps that deadline too, but says
+//! CANCELLED, which a caller takes for its own doing; this layer is beneath it and starts to wait first, so that it
+//! answers first. Streams are bound up to their first answer only. The service's own limit is the ledger's.
+
+use http::{HeaderMap, Request, Response};
+use motherlode_runtime::Refusal;
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tonic::{Code, Status, body::Body};
+use tower::{Layer, Service};
+
+/// Keeps every call within its caller's time.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline;
+
+/// A service whose calls keep within their callers' time.
+#[derive(Debug, Clone)]
+pub struct Timed<S>(S);
+
+impl<S> Layer<S> for Deadline {
+    type Service = Timed<S>;
+
+    fn layer(&self, inner: S) -> Timed<S> {
+        Timed(inner)
+    }
+}
+
+impl<S, B> Service<Request<B>> for Timed<S>
+where
+    S: Service<Request<B>, Response = Response<Body>>,
+    S::Future: Send + 'static,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, S::Error>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        // Made here and not when first polled: the transport's own comes later, and must not be the first to end.
+        let out_of_time = asked(request.headers()).map(tokio::time::sleep);
+        let answer = self.0.call(request);
+        Box::pin(async move {
+            let Some(out_of_time) = out_of_time else { return answer.await };
+            tokio::select! {
+                biased;
+                answer = answer => answer,
+                () = out_of_time => Ok(refusal().into_http()),
+            }
+        })
+    }
+}
+
+fn refusal() -> Status {
+    let message = "time is up; whether there was an effect is unknown: ask again with the same request id";
+    Refusal::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", message).retry_after(Duration::from_millis(100)).into()
+}
+
+/// What the caller allows: at most 8 digits and a unit, as gRPC over HTTP/2 has it. Anything else asks for nothing.
+fn asked(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get("grpc-timeout")?.to_str().ok()?;
+    let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
+    let count: u32 = if digits.len() <= 8 { digits.parse().ok()? } else { return None };
+    let one = match unit {
+        "H" => Duration::from_secs(3600),
+        "M" => Duration::from_secs(60),
+        "S" => Duration::from_secs(1),
+        "m" => Duration::from_millis(1),
+        "u" => Duration::from_micros(1),
+        "n" => Duration::from_nanos(1),
+        _ => return None,
+    };
+    one.checked_mul(count)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_callers_timeout_is_read_as_grpc_writes_it() {
+        let read = |text: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert("grpc-timeout", text.parse().unwrap());
+            asked(&headers)
+        };
+        assert_eq!(read("250m"), Some(Duration::from_millis(250)));
+        assert_eq!(read("3S"), Some(Duration::from_secs(3)));
+        assert_eq!(read("99999999H"), Some(Duration::from_secs(99_999_999 * 3600)));
+        for malformed in ["", "S", "1", "-1S", "1s", "123456789S", "1.5S"] {
+            assert_eq!(read(malformed), None, "{malformed:?}");
+        }
+        assert_eq!(asked(&HeaderMap::new()), None);
+    }
+}

@@ -1,0 +1,138 @@
+//! Outcomes as pictures for a terminal of 80 columns.
+//!
+//! Drawn from what a step's outcome says and what the game's description names, nothing else: `play` has both from the
+//! service, `replay` from the log. Whatever an outcome says, drawing does not fail: what the game does not know is
+//! shown by number. With colour winning symbols stand out reversed, without it they are marked with `*`.
+
+mod pen;
+mod series;
+mod window;
+
+pub use pen::colour_wanted;
+use pen::{Hue, Pen};
+
+use crate::figures::grouped;
+use motherlode_proto::round::v1::{Awaiting, Card, CardTurn, Choice, Outcome, Prize, choice, prize};
+use motherlode_slots::GameInfo;
+
+/// A step's outcome: windows with their wins, what the vials gave, the card turned, and where the round stands.
+/// Ends with a line feed.
+#[must_use]
+pub fn outcome(game: &GameInfo, outcome: &Outcome, colour: bool) -> String {
+    let pen = Pen::new(colour);
+    let mut lines = vec![];
+    for spin in outcome.spins.iter().filter(|spin| !spin.free) {
+        lines.extend(window::grid(game, spin, pen));
+        lines.extend(window::wins(game, spin, pen));
+    }
+    let free: Vec<_> = outcome.spins.iter().filter(|spin| spin.free).collect();
+    lines.extend(series::sheet(game, &free, outcome.free_spins_left, pen));
+    lines.extend(outcome.prize.as_ref().and_then(|prize| vials_gave(prize, pen)));
+    lines.extend(outcome.card.as_ref().map(|turn| card(turn, &strip(outcome), pen)).into_iter().flatten());
+    lines.push(standing(outcome, pen));
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+/// A player's choice in a few words, such as `pours the vials 1, 4 and 6`.
+#[must_use]
+pub fn choice(choice: &Choice) -> String {
+    match &choice.kind {
+        Some(choice::Kind::Spin(_)) => "spins".to_owned(),
+        Some(choice::Kind::Vials(vials)) => {
+            let numbers: Vec<_> = vials.numbers.iter().map(u32::to_string).collect();
+            match numbers.split_last() {
+                Some((last, rest)) if !rest.is_empty() => format!("pours the vials {} and {last}", rest.join(", ")),
+                _ => format!("pours the vials {}", numbers.join("")),
+            }
+        }
+        Some(choice::Kind::StartFreeSpins(_)) => "starts the free spins".to_owned(),
+        Some(choice::Kind::Double(card)) => format!("doubles on {}", card_name(*card)),
+        Some(choice::Kind::Collect(_)) => "collects".to_owned(),
+        None => "makes no choice".to_owned(),
+    }
+}
+
+/// Coins in words: `1 coin`, `1,200 coins`.
+fn coins(coins: u64) -> String {
+    format!("{} {}", grouped(&coins.to_string()), if coins == 1 { "coin" } else { "coins" })
+}
+
+/// Something counted: `1 free spin`, `8 free spins`.
+fn counted(count: u64, one: &str) -> String {
+    format!("{} {one}{}", grouped(&count.to_string()), if count == 1 { "" } else { "s" })
+}
+
+fn vials_gave(prize: &Prize, pen: Pen) -> Option<String> {
+    Some(match prize.kind.as_ref()? {
+        prize::Kind::Multiple(multiple) => {
+            let won = pen.bold(Hue::Gold, &coins(prize.coins));
+            format!("  The vials give {multiple} times the total bet: {won}")
+        }
+        prize::Kind::FreeSpins(spins) => {
+            format!("  The vials give {}", pen.bold(Hue::Cyan, &counted((*spins).into(), "free spin")))
+        }
+        prize::Kind::Jackpot(_) => {
+            let line = format!("  {}", "═".repeat(76));
+            let won = pen.bold(Hue::Gold, &format!("  {:^76}", "★  T H E   P R O G R E S S I V E   J A C K P O T  ★"));
+            format!("{line}\n{won}\n{line}")
+        }
+    })
+}
+
+/// The cards turned, the latest first (BW-24).
+fn strip(outcome: &Outcome) -> String {
+    let suits: Vec<_> = outcome.double_strip.iter().map(|card| suit(*card)).collect();
+    suits.join(" ")
+}
+
+fn card(turn: &CardTurn, strip: &str, pen: Pen) -> Vec<String> {
+    let hue = if turn.drawn() == Card::RedHeart { Hue::Red } else { Hue::Plain };
+    let suit = pen.bold(hue, suit(turn.drawn));
+    let verdict = if turn.won { pen.bold(Hue::Green, "right") } else { pen.bold(Hue::Red, "wrong") };
+    vec![
+        "  ╭─────╮".to_owned(),
+        format!("  │{suit}    │  The card is the {}.", card_name(turn.drawn)),
+        format!("  │  {suit}  │  The guess was the {}: {verdict}.", card_name(turn.guess)),
+        format!("  │    {suit}│  Cards so far, the latest first: {strip}"),
+        "  ╰─────╯".to_owned(),
+    ]
+}
+
+fn suit(card: i32) -> &'static str {
+    match Card::try_from(card) {
+        Ok(Card::RedHeart) => "♥",
+        Ok(Card::BlackSpade) => "♠",
+        _ => "?",
+    }
+}
+
+fn card_name(card: i32) -> &'static str {
+    match Card::try_from(card) {
+        Ok(Card::RedHeart) => "red heart",
+        Ok(Card::BlackSpade) => "black spade",
+        _ => "unknown card",
+    }
+}
+
+/// The round's win as of this step, and what it waits for.
+fn standing(outcome: &Outcome, pen: Pen) -> String {
+    let won = outcome.round_win_coins;
+    let amount = pen.bold(if won > 0 { Hue::Gold } else { Hue::Plain }, &coins(won));
+    let waits = match outcome.awaiting() {
+        Awaiting::Nothing | Awaiting::Unspecified => {
+            return match (won, outcome.jackpot) {
+                (0, false) => format!("  {}", pen.dim("No win.")),
+                _ => format!("  The round wins {amount}."),
+            };
+        }
+        Awaiting::Spin => "the spin".to_owned(),
+        Awaiting::Vials => "three vials".to_owned(),
+        Awaiting::FreeSpins => format!("the start of {}", counted(outcome.free_spins_left.into(), "free spin")),
+        Awaiting::Double => "a guess, or to collect".to_owned(),
+    };
+    format!("  The round has {amount} so far and waits for {waits}.")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,105 @@
+//! Colour, or the lack of it.
+
+use motherlode_slots::game::{SymbolInfo, SymbolRole};
+use std::{env, io::IsTerminal};
+
+/// Whether to draw in colour on a stream: only on a terminal that can, and never against `NO_COLOR`.
+#[must_use]
+pub fn colour_wanted(stream: &impl IsTerminal) -> bool {
+    let set = |name: &str| env::var_os(name).filter(|value| !value.is_empty());
+    stream.is_terminal() && set("NO_COLOR").is_none() && set("TERM").is_some_and(|term| term != "dumb")
+}
+
+/// Writes text in a hue, or as it is where there is no colour.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pen {
+    colour: bool,
+}
+
+/// A colour of the terminal's 256 that can be read on dark and on light ground.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hue {
+    /// The terminal's own.
+    Plain,
+    Gold,
+    Pink,
+    Cyan,
+    Red,
+    Green,
+    Blue,
+    Violet,
+    Orange,
+    Grey,
+    Teal,
+    Olive,
+    Rose,
+}
+
+impl Hue {
+    fn code(self) -> &'static str {
+        match self {
+            Self::Plain => "39",
+            Self::Gold => "38;5;178",
+            Self::Pink => "38;5;170",
+            Self::Cyan => "38;5;38",
+            Self::Red => "38;5;167",
+            Self::Green => "38;5;71",
+            Self::Blue => "38;5;68",
+            Self::Violet => "38;5;134",
+            Self::Orange => "38;5;172",
+            Self::Grey => "38;5;245",
+            Self::Teal => "38;5;73",
+            Self::Olive => "38;5;142",
+            Self::Rose => "38;5;131",
+        }
+    }
+
+    /// A symbol's hue: the one of its role, or that its name says, or one by its place.
+    pub(super) fn of(symbol: &SymbolInfo, index: usize) -> Self {
+        match symbol.role {
+            SymbolRole::Wild => return Self::Gold,
+            SymbolRole::Scatter => return Self::Pink,
+            SymbolRole::Bonus => return Self::Cyan,
+            SymbolRole::Regular => {}
+        }
+        match symbol.name.split(' ').next().unwrap_or_default() {
+            "Red" => Self::Red,
+            "Green" => Self::Green,
+            "Blue" => Self::Blue,
+            "Purple" => Self::Violet,
+            "Black" => Self::Grey,
+            _ => [Self::Orange, Self::Teal, Self::Olive, Self::Plain, Self::Rose][index % 5],
+        }
+    }
+}
+
+impl Pen {
+    pub(super) fn new(colour: bool) -> Self {
+        Self { colour }
+    }
+
+    /// Whether it writes in colour; what colour would say must be said otherwise where it does not.
+    pub(super) fn has_colour(self) -> bool {
+        self.colour
+    }
+
+    pub(super) fn plain(self, hue: Hue, text: &str) -> String {
+        self.write(hue.code(), text)
+    }
+
+    pub(super) fn bold(self, hue: Hue, text: &str) -> String {
+        self.write(&format!("1;{}", hue.code()), text)
+    }
+
+    pub(super) fn reversed(self, hue: Hue, text: &str) -> String {
+        self.write(&format!("1;7;{}", hue.code()), text)
+    }
+
+    pub(super) fn dim(self, text: &str) -> String {
+        self.write("2", text)
+    }
+
+    fn write(self, code: &str, text: &str) -> String {
+        if self.colour && !text.is_empty() { format!("\x1b[{code}m{text}\x1b[0m") } else { text.to_owned() }
+    }
+}

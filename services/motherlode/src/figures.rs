@@ -1,0 +1,137 @@
+//! Figures for people and for programs: grouped digits, percent, cash, and parts that add up as printed.
+
+use motherlode_books::{Currency, Minor};
+use motherlode_proto::round::v1::Money;
+use motherlode_slots::par::{Exact, decimal};
+
+/// A decimal number with its whole digits in groups of three: `1,234,567.89`.
+#[must_use]
+pub fn grouped(number: &str) -> String {
+    let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
+    let (whole, fraction) = digits.find('.').map_or((digits, ""), |point| digits.split_at(point));
+    let mut text = String::from(sign);
+    for (place, digit) in whole.chars().enumerate() {
+        if place > 0 && (whole.len() - place).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text + fraction
+}
+
+/// Cash as people read it: `1,234.50 EUR`.
+#[must_use]
+pub fn cash(money: &Money) -> String {
+    match money.currency_code.parse::<Currency>() {
+        Ok(currency) => format!("{} {currency}", grouped(&Minor(money.amount_minor).to_decimal(currency))),
+        Err(_) => format!("{} minor units of {}", grouped(&money.amount_minor.to_string()), money.currency_code),
+    }
+}
+
+/// A share in percent with so many places: `94.600000 %`.
+#[must_use]
+pub fn percent(share: &Exact, places: usize) -> String {
+    format!("{} %", decimal(&(share * Exact::from_integer(100.into())), places))
+}
+
+/// "Once in": the inverse of a chance, grouped; `never` for none.
+#[must_use]
+pub fn once_in(chance: &Exact, places: usize) -> String {
+    if *chance == Exact::from_integer(0.into()) {
+        return "never".to_owned();
+    }
+    format!("once in {}", grouped(&decimal(&chance.recip(), places)))
+}
+
+/// Parts of a whole with so many places that add up to the whole as [`decimal`] prints it: all are rounded down, and
+/// the units that lack go to those that lost most (largest remainder). No part is off by a whole unit of the last
+/// place as long as the parts add up to the whole exactly.
+#[must_use]
+pub fn parts(whole: &Exact, parts: &[&Exact], places: usize) -> Vec<String> {
+    let unit = (0..places).fold(Exact::from_integer(1.into()), |unit, _| unit / Exact::from_integer(10.into()));
+    let one = Exact::from_integer(1.into());
+    let mut floors: Vec<_> = parts.iter().map(|part| (*part / &unit).floor()).collect();
+    let mut order: Vec<usize> = (0..parts.len()).collect();
+    let lost = |place: &usize| parts[*place] / &unit - (parts[*place] / &unit).floor();
+    // The largest remainder first; the sort is stable, so equal ones keep the order of the parts.
+    order.sort_by_key(|place| std::cmp::Reverse(lost(place)));
+    // What the whole is as printed, in units of the last place: rounded half to even, as `decimal` does.
+    let printed = rounded(&(whole / &unit));
+    let mut lacking = floors.iter().fold(printed, |rest, floor| rest - floor);
+    for place in order {
+        if lacking >= one {
+            floors[place] += &one;
+            lacking -= &one;
+        }
+    }
+    floors.iter().map(|units| decimal(&(units * &unit), places)).collect()
+}
+
+fn rounded(units: &Exact) -> Exact {
+    let half = Exact::new(1.into(), 2.into());
+    let floor = units.floor();
+    let two = Exact::from_integer(2.into());
+    let odd = (&floor / &two).floor() * &two != floor;
+    let rest = units - &floor;
+    if rest > half || (rest == half && odd) { floor + Exact::from_integer(1.into()) } else { floor }
+}
+
+/// A count as people type it: digits with `_` or `,` between them.
+///
+/// # Errors
+/// Says what was expected.
+pub fn count(text: &str) -> Result<u64, String> {
+    let digits: String = text.chars().filter(|char| !matches!(char, '_' | ',')).collect();
+    match digits.parse::<u64>() {
+        Ok(0) => Err("must be at least 1".to_owned()),
+        Ok(count) => Ok(count),
+        Err(_) => Err("must be a whole number, such as 1_000_000".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ratio(numerator: i64, denominator: i64) -> Exact {
+        Exact::new(numerator.into(), denominator.into())
+    }
+
+    #[test]
+    fn digits_are_grouped_from_the_point_leftwards() {
+        let cases = [("0", "0"), ("999", "999"), ("1000", "1,000"), ("-1234567.891", "-1,234,567.891"), ("", "")];
+        for (plain, wanted) in cases {
+            assert_eq!(grouped(plain), wanted);
+        }
+    }
+
+    #[test]
+    fn cash_has_the_digits_of_its_currency() {
+        let cash = |amount_minor, code: &str| cash(&Money { amount_minor, currency_code: code.to_owned() });
+        assert_eq!(cash(123_450, "EUR"), "1,234.50 EUR");
+        assert_eq!(cash(123_450, "JPY"), "123,450 JPY");
+        assert_eq!(cash(-5, "KWD"), "-0.005 KWD");
+        assert_eq!(cash(5, "XXX"), "5 minor units of XXX");
+    }
+
+    #[test]
+    fn printed_parts_add_up_to_the_printed_whole() {
+        let third = ratio(1, 3);
+        assert_eq!(parts(&ratio(1, 1), &[&third, &third, &third], 2), ["0.34", "0.33", "0.33"]);
+        let sevenths: Vec<_> = [1, 2, 4].map(|n| ratio(n, 7)).to_vec();
+        let printed = parts(&ratio(1, 1), &sevenths.iter().collect::<Vec<_>>(), 3);
+        assert_eq!(printed, ["0.143", "0.286", "0.571"]);
+        let sum: i64 = printed.iter().map(|part| part.replace('.', "").parse::<i64>().unwrap()).sum();
+        assert_eq!(sum, 1000);
+    }
+
+    #[test]
+    fn a_count_may_have_separators_and_is_never_nothing() {
+        assert_eq!(count("1_000_000"), Ok(1_000_000));
+        assert_eq!(count("1,000"), Ok(1_000));
+        assert_eq!(count("0"), Err("must be at least 1".to_owned()));
+        for bad in ["", "-1", "1e6", "many", "1.5"] {
+            assert!(count(bad).is_err(), "{bad}");
+        }
+    }
+}

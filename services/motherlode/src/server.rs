@@ -1,0 +1,237 @@
+//! All services in one process: the log, the ledger, spin and jackpot behind one port.
+//!
+//! Starting: the log is opened and verified, the ledger replayed, the port bound, and only then is anything served.
+//! Stopping: no new calls, streams end, calls under way are answered, the ledger closes behind them. What was
+//! acknowledged is durable whether or not there is time for all that.
+
+use crate::deadline::Deadline;
+use motherlode_books::{SessionLimits, StreamId};
+use motherlode_jackpot::{JackpotApi, Steward};
+use motherlode_ledger::{Handle, LedgerApi, OpenError, Options};
+use motherlode_log::{self as log, SegmentStore, Store};
+use motherlode_proto::{
+    FILE_DESCRIPTOR_SET,
+    jackpot::v1::jackpot_service_server::{self, JackpotServiceServer},
+    ledger::v1::ledger_service_server::{self, LedgerServiceServer},
+    spin::v1::spin_service_server::{self, SpinServiceServer},
+};
+use motherlode_runtime::{
+    Config,
+    stop::{self, Stop, Stopper},
+};
+use motherlode_spin::{Dealer, EntropyError, SpinApi};
+use std::{io, net::SocketAddr, path::Path, time::Duration};
+use tokio::{net::TcpListener, task::JoinHandle};
+use tonic::transport::{Server as Grpc, server::TcpIncoming};
+use tonic_health::ServingStatus;
+
+/// Games whose bets are pooled: each has a pool of its own name.
+const POOLED_GAMES: [&str; 1] = ["bewitched"];
+
+/// The one partition of the embedded log.
+pub const PARTITION: u32 = 0;
+
+/// What health is told for: the process as a whole, and each service.
+const SERVICES: [&str; 4] =
+    ["", spin_service_server::SERVICE_NAME, ledger_service_server::SERVICE_NAME, jackpot_service_server::SERVICE_NAME];
+
+/// Why the service could not start, or did not stop well.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The log does not open: it is damaged, in use, or cannot be read.
+    #[error("the log in {folder}: {source}")]
+    Log {
+        /// The folder.
+        folder: String,
+        /// What is wrong, with file and offset.
+        source: motherlode_log::OpenError,
+    },
+    /// The log does not replay.
+    #[error(transparent)]
+    Ledger(#[from] OpenError),
+    /// No randomness, no play.
+    #[error(transparent)]
+    Entropy(#[from] EntropyError),
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// A pool could not be opened.
+    #[error("pool {pool}: {source}")]
+    Pool {
+        /// The pool.
+        pool: String,
+        /// Why.
+        source: motherlode_ledger::AppendError,
+    },
+    /// The reflection service refuses the descriptors.
+    #[error("reflection: {0}")]
+    Reflection(#[from] tonic_reflection::server::Error),
+    /// The transport failed.
+    #[error(transparent)]
+    Transport(#[from] tonic::transport::Error),
+}
+
+/// A running service.
+pub struct Server {
+    address: SocketAddr,
+    ledger: Handle,
+    stopper: Stopper,
+    serving: JoinHandle<Result<(), tonic::transport::Error>>,
+    grace: Duration,
+    background: [JoinHandle<()>; 2],
+}
+
+/// Opens the embedded log of a data folder.
+///
+/// # Errors
+/// See [`ServeError::Log`].
+pub fn open_store(config: &Config) -> Result<Box<dyn Store>, ServeError> {
+    let folder = log_folder(&config.data);
+    let options = log::Options { segment_bytes: config.limits.segment_bytes, ..log::Options::default() };
+    match SegmentStore::open(&folder, PARTITION, options) {
+        Ok(store) => Ok(Box::new(store)),
+        Err(source) => Err(ServeError::Log { folder: folder.display().to_string(), source }),
+    }
+}
+
+/// Where a data folder has the log of the partition.
+#[must_use]
+pub fn log_folder(data: &Path) -> std::path::PathBuf {
+    data.join("log").join(PARTITION.to_string())
+}
+
+/// Where a data folder has the index of the partition.
+#[must_use]
+pub fn index_folder(data: &Path) -> std::path::PathBuf {
+    data.join("index").join(PARTITION.to_string())
+}
+
+impl Server {
+    /// Starts everything on a store.
+    ///
+    /// # Errors
+    /// [`ServeError`]; nothing is served then.
+    pub async fn start(config: &Config, store: Box<dyn Store>, options: Options) -> Result<Self, ServeError> {
+        let index = index_folder(&config.data);
+        let dealer = Dealer::new()?;
+        let answer_wait_max = Duration::from_millis(config.limits.request_ms_max);
+        let options = Options { answer_wait_max: Some(answer_wait_max), ..options };
+        let ledger = motherlode_ledger::open(store, &index, options)?;
+        let steward = Steward::new(ledger.clone());
+        for pool in POOLED_GAMES {
+            let opened = steward.ensure_pool(pool).await;
+            opened.map_err(|source| ServeError::Pool { pool: StreamId::pool(pool).to_string(), source })?;
+        }
+        let bind = |source| ServeError::Bind { address: config.listen, source };
+        let listener = TcpListener::bind(config.listen).await.map_err(bind)?;
+        let address = listener.local_addr().map_err(bind)?;
+        let (stopper, stop) = stop::channel();
+        let serving = tokio::spawn(serve(config, listener, &ledger, &dealer, stop)?);
+        let background = [tokio::spawn(steward.run()), tokio::spawn(dealer.reseed_periodically(ledger.clone()))];
+        // No call takes longer than this; what does is a stream that nobody ends.
+        let award_wait_max = Duration::from_millis(config.limits.award_wait_ms_max);
+        let grace = answer_wait_max + award_wait_max + Duration::from_secs(1);
+        Ok(Self { address, ledger, stopper, serving, grace, background })
+    }
+
+    /// The address that it listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The ledger behind it.
+    #[must_use]
+    pub fn ledger(&self) -> &Handle {
+        &self.ledger
+    }
+
+    /// Stops in order.
+    ///
+    /// # Errors
+    /// When the transport failed meanwhile.
+    pub async fn stop(self) -> Result<(), ServeError> {
+        self.stopper.stop();
+        let mut serving = self.serving;
+        let served = tokio::time::timeout(self.grace, &mut serving).await;
+        if served.is_err() {
+            tracing::warn!("some streams were not ended by their readers");
+            serving.abort();
+        }
+        for task in self.background {
+            task.abort();
+        }
+        self.ledger.close().await;
+        match served {
+            Ok(Ok(served)) => Ok(served?),
+            Ok(Err(error)) => {
+                tracing::error!(%error, "the server's task ended");
+                Ok(())
+            }
+            Err(_) => Ok(()),
+        }
+    }
+}
+
+/// The server's future: runs until the stop.
+fn serve(
+    config: &Config,
+    listener: TcpListener,
+    ledger: &Handle,
+    dealer: &Dealer,
+    stop: Stop,
+) -> Result<impl Future<Output = Result<(), tonic::transport::Error>> + Send + use<>, ServeError> {
+    let limits = &config.limits;
+    let bytes = limits.message_bytes_max;
+    let award_wait = Duration::from_millis(limits.award_wait_ms_max);
+    let sessions = SessionLimits {
+        idle_ms_max: i64::try_from(limits.session_idle_ms_max).unwrap_or(i64::MAX),
+        hold_ms: i64::try_from(limits.session_hold_ms).unwrap_or(i64::MAX),
+        count_max: limits.sessions_max,
+    };
+    let spin = SpinApi::new(ledger.clone(), dealer.clone(), award_wait, stop.clone()).with_sessions(sessions);
+    let spin = SpinServiceServer::new(spin).max_decoding_message_size(bytes);
+    let wallet = LedgerServiceServer::new(LedgerApi::new(ledger.clone())).max_decoding_message_size(bytes);
+    let jackpot = JackpotServiceServer::new(JackpotApi::new(ledger.clone(), stop.clone()));
+    let jackpot = jackpot.max_decoding_message_size(bytes);
+    let descriptors = || {
+        tonic_reflection::server::Builder::configure()
+            .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
+            .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+    };
+    let (mut reporter, health) = tonic_health::server::health_reporter();
+    let router = Grpc::builder()
+        .layer(Deadline)
+        .concurrency_limit_per_connection(limits.concurrent_requests_max as usize)
+        .max_concurrent_streams(limits.concurrent_requests_max)
+        .http2_keepalive_interval(Some(Duration::from_secs(30)))
+        .add_service(health)
+        .add_service(descriptors().build_v1()?)
+        // Clients that are still on the older version of reflection: Python's, for one.
+        .add_service(descriptors().build_v1alpha()?)
+        .add_service(spin)
+        .add_service(wallet)
+        .add_service(jackpot);
+    Ok(async move {
+        for service in SERVICES {
+            reporter.set_service_status(service, ServingStatus::Serving).await;
+        }
+        let stopped = async move {
+            stop.requested().await;
+            for service in SERVICES {
+                reporter.set_service_status(service, ServingStatus::NotServing).await;
+            }
+            // Those who watch get the news and then the end of their stream, which else would never come.
+            for service in SERVICES {
+                reporter.clear_service_status(service).await;
+            }
+        };
+        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
+        router.serve_with_incoming_shutdown(incoming, stopped).await
+    })
+}
