@@ -1,0 +1,120 @@
+"""Starts the service as a process of its own and gives tests a client generated from the protos alone."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+GENERATED = HERE / "gen"
+BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode").resolve()
+PLAYERS = count(1)
+
+
+def generate():
+    """Compiles the protos with the stock Python compiler, afresh at every run, so that they cannot drift."""
+    import grpc_tools
+    from grpc_tools import protoc
+
+    GENERATED.mkdir(exist_ok=True)
+    protos = sorted((ROOT / "proto/motherlode").rglob("*.proto"))
+    includes = [f"-I{ROOT / 'proto'}", f"-I{Path(grpc_tools.__file__).parent / '_proto'}"]
+    arguments = ["protoc", *includes, f"--python_out={GENERATED}", f"--grpc_python_out={GENERATED}"]
+    if protoc.main([*arguments, *map(str, protos)]) != 0:
+        raise pytest.UsageError("the protos do not compile")
+    sys.path.insert(0, str(GENERATED))
+
+
+generate()
+
+from client import Client  # noqa: E402  (it imports what was generated just now)
+
+
+class Service:
+    """A running service; its data folder outlives it, so that it can be started again."""
+
+    def __init__(self, data, config=None):
+        command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--data", data]
+        if config:
+            command += ["--config", config]
+        self.data = data
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.log = []
+        threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
+        self.address = None
+        for line in self.process.stdout:
+            if line.startswith("motherlode listens on "):
+                self.address = line.removeprefix("motherlode listens on ").split(",")[0]
+                break
+        assert self.address, f"it does not say where it listens: {''.join(self.log)}"
+
+    def client(self):
+        return Client(self.address)
+
+    @contextmanager
+    def held(self):
+        """Holds the process as it is: it answers nothing until the block ends."""
+        self.process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.process.send_signal(signal.SIGCONT)
+
+    def terminate(self):
+        """SIGTERM; gives the exit code."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(timeout=20)
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.process.wait()
+        self.process.stdout.close()
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts services of the test's own; whatever still runs at the test's end is killed."""
+    started = []
+
+    def start(data=None, config=None):
+        if config is not None:
+            (tmp_path / "config.toml").write_text(config)
+            config = tmp_path / "config.toml"
+        started.append(Service(data or tmp_path / "data", config))
+        return started[-1]
+
+    yield start
+    for service in started:
+        service.end()
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory):
+    """One service that most tests share, each with players of its own. At the end it must stop in order."""
+    service = Service(tmp_path_factory.mktemp("shared") / "data")
+    yield service
+    service.end()
+
+
+@pytest.fixture
+def client(service):
+    client = service.client()
+    yield client
+    client.close()
+
+
+@pytest.fixture
+def player(request):
+    """A player's name that no other test has."""
+    name = re.sub(r"[^A-Za-z0-9._~-]+", "-", request.node.name.removeprefix("test_"))
+    # A number of its own, because long names are cut.
+    return f"{name[:40]}.{next(PLAYERS)}"

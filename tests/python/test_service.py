@@ -1,0 +1,131 @@
+"""The service as a whole: health, reflection, descriptions, stopping, restarting, auditing."""
+
+import subprocess
+from decimal import Decimal
+
+import grpc
+import pytest
+from client import DEPOSIT, bet
+from conftest import BINARY
+from google.protobuf.descriptor_pool import DescriptorPool
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2
+from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
+
+from motherlode.jackpot.v1 import jackpot_pb2
+from motherlode.round.v1 import round_pb2
+from motherlode.spin.v1 import spin_pb2
+
+SERVICES = [
+    "motherlode.jackpot.v1.JackpotService",
+    "motherlode.ledger.v1.LedgerService",
+    "motherlode.spin.v1.SpinService",
+]
+
+
+@pytest.mark.parametrize("name", ["", *SERVICES])
+def test_each_service_says_that_it_serves(client, name):
+    health = health_pb2_grpc.HealthStub(client.channel)
+    answer = health.Check(health_pb2.HealthCheckRequest(service=name))
+    assert answer.status == health_pb2.HealthCheckResponse.SERVING
+
+
+def test_the_health_of_an_unknown_service_is_not_found(client):
+    with pytest.raises(grpc.RpcError) as raised:
+        health_pb2_grpc.HealthStub(client.channel).Check(health_pb2.HealthCheckRequest(service="poker"))
+    assert raised.value.code() == grpc.StatusCode.NOT_FOUND
+
+
+def test_pl_13_games_describe_themselves(client):
+    summary = client.spins.ListGames(spin_pb2.ListGamesRequest()).games[0]
+    assert (summary.game, summary.rules_version, summary.rules_date) == ("bewitched", "1.6", "2016-04-21")
+    assert len(bytes.fromhex(summary.model_hash)) == 32
+    for version in ["", "1.6"]:
+        game = client.spins.GetGame(spin_pb2.GetGameRequest(game="bewitched", rules_version=version))
+        assert game.summary == summary and game.title == "Bewitched"
+        assert len(game.lines) == 15 and all(len(line.rows) == 5 for line in game.lines)
+        assert Decimal(game.coin_values[0]) == Decimal("0.01") and Decimal(game.coin_values[-1]) == 10
+        assert game.coins_per_line_max == 10 and Decimal(game.rtp) == Decimal("0.946")
+        assert game.symbols and game.rules_text
+        assert all(0 <= row < 3 for line in game.lines for row in line.rows)
+
+
+def test_pl_30_sigterm_ends_it_in_order_and_a_restart_goes_on_where_it_was(start, tmp_path):
+    service = start()
+    client = service.client()
+    alice = client.fund("alice")
+    spun = client.play_until(alice, round_pb2.AWAITING_VIALS)[-1]
+    balance = client.balance(alice)
+    client.close()
+    assert service.terminate() == 0
+    service = start()
+    client = service.client()
+    assert client.balance(alice) == balance
+    assert client.spin(bet("after", client.fund("bob"))).step == 1
+    vials = round_pb2.Choice(vials=round_pb2.Choice.Vials(numbers=[1, 2, 3]))
+    assert client.choose("vials", spun.round_id, vials).round_id == spun.round_id
+    client.close()
+    assert service.terminate() == 0
+
+
+def test_pl_30_a_stop_ends_streams_and_answers_what_was_taken(start):
+    service = start()
+    client = service.client()
+    counters = client.jackpot.WatchCounters(jackpot_pb2.WatchCountersRequest(pool_id="bewitched"))
+    next(counters)
+    accounts = [client.fund(f"p{number}") for number in range(50)]
+    requests = [spin_pb2.PlayStreamRequest(tag=tag, spin=bet("r", of)) for tag, of in enumerate(accounts)]
+    answers = client.spins.PlayStream(iter(requests))
+    told = {answer.tag: answer.played for answer in [next(answers)]}
+    assert service.terminate() == 0
+    told |= {answer.tag: answer.played for answer in answers}
+    list(counters)
+    service = start()
+    client = service.client()
+    for tag, played in told.items():
+        assert client.spin(bet("r", accounts[tag])) == played, "what was told is what happened"
+    for of in accounts:
+        played = client.spin(bet("r", of))
+        assert len(client.rounds(of).rounds) == 1
+        if played.state == round_pb2.ROUND_STATE_SETTLED and not played.HasField("jackpot"):
+            assert client.balance(of) == DEPOSIT - played.bet.amount_minor + played.win.amount_minor
+
+
+def test_a_stop_does_not_wait_for_those_who_watch_its_health(start):
+    service = start()
+    client = service.client()
+    watched = health_pb2_grpc.HealthStub(client.channel).Watch(health_pb2.HealthCheckRequest(service=SERVICES[0]))
+    assert next(watched).status == health_pb2.HealthCheckResponse.SERVING
+    assert service.terminate() == 0
+
+
+def test_pl_06_the_log_passes_its_audit(start):
+    service = start()
+    client = service.client()
+    alice = client.fund("alice")
+    for number in range(30):
+        client.play_out(bet(f"r{number}", alice))
+    client.close()
+    assert service.terminate() == 0
+    audit = subprocess.run([BINARY, "audit", service.data], capture_output=True, text=True)
+    assert audit.returncode == 0, audit.stdout + audit.stderr
+
+
+class Reflection(ProtoReflectionDescriptorDatabase):
+    """Python's package speaks only v1alpha, whose messages are those of v1, byte for byte."""
+
+    def __init__(self, channel):
+        super().__init__(channel)
+        self._stub.ServerReflectionInfo = channel.stream_stream(
+            "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+            request_serializer=reflection_pb2.ServerReflectionRequest.SerializeToString,
+            response_deserializer=reflection_pb2.ServerReflectionResponse.FromString,
+        )
+
+
+def test_reflection_lists_the_services_and_their_methods(client):
+    database = Reflection(client.channel)
+    assert set(SERVICES) <= set(database.get_services())
+    pool = DescriptorPool(database)
+    spin = pool.FindServiceByName("motherlode.spin.v1.SpinService")
+    assert {"Spin", "Choose", "PlayStream"} <= {method.name for method in spin.methods}

@@ -1,0 +1,211 @@
+//! A client as an aggregator would write one.
+
+use motherlode_proto::{
+    jackpot::v1::jackpot_service_client::JackpotServiceClient,
+    ledger::v1::{DepositRequest, GetAccountRequest, OpenAccountRequest, ledger_service_client::LedgerServiceClient},
+    round::v1::{Account, Awaiting, Choice, Stake, Witch, choice},
+    spin::v1::{
+        AutospinRequest, AutospinResponse, ChooseRequest, Played, SpinRequest, spin_service_client::SpinServiceClient,
+    },
+};
+use std::net::SocketAddr;
+use tonic::{Request, Status, Streaming, transport::Channel};
+use tonic_types::StatusExt;
+
+/// An outcome to ask a test build for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    /// Three Merlins: the round awaits vials.
+    Vials,
+    /// Free spins.
+    FreeSpins,
+    /// A line win that may be doubled.
+    Double,
+    /// Nothing won.
+    Loss,
+    /// The guess is right.
+    Right,
+    /// The progressive jackpot.
+    Jackpot,
+}
+
+impl Force {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Vials => "vials",
+            Self::FreeSpins => "free-spins",
+            Self::Double => "double",
+            Self::Loss => "loss",
+            Self::Right => "right",
+            Self::Jackpot => "jackpot",
+        }
+    }
+}
+
+/// A client of a running service.
+#[derive(Clone)]
+pub struct Client {
+    /// Plays.
+    pub spin: SpinServiceClient<Channel>,
+    /// The wallet and the rounds.
+    pub ledger: LedgerServiceClient<Channel>,
+    /// The pools.
+    pub jackpot: JackpotServiceClient<Channel>,
+}
+
+impl Client {
+    /// Connects.
+    ///
+    /// # Panics
+    /// When nobody listens.
+    pub async fn connect(address: SocketAddr) -> Self {
+        let endpoint = Channel::from_shared(format!("http://{address}")).expect("an address is a URI");
+        Self::on(endpoint.connect().await.expect("the service listens"))
+    }
+
+    /// A client on a channel.
+    #[must_use]
+    pub fn on(channel: Channel) -> Self {
+        Self {
+            spin: SpinServiceClient::new(channel.clone()),
+            ledger: LedgerServiceClient::new(channel.clone()),
+            jackpot: JackpotServiceClient::new(channel),
+        }
+    }
+
+    /// Opens and funds an account.
+    ///
+    /// # Panics
+    /// When it is refused.
+    pub async fn fund(&mut self, player: &str, currency: &str, minor: i64) -> Account {
+        let account = account(player, currency);
+        let open = OpenAccountRequest { request_id: format!("open-{currency}"), account: Some(account.clone()) };
+        self.ledger.open_account(open).await.expect("the account opens");
+        let deposit = DepositRequest {
+            request_id: format!("deposit-{currency}"),
+            account: Some(account.clone()),
+            amount_minor: minor,
+        };
+        self.ledger.deposit(deposit).await.expect("the deposit is booked");
+        account
+    }
+
+    /// A balance in minor units.
+    ///
+    /// # Panics
+    /// When there is no such account.
+    pub async fn balance(&mut self, account: &Account) -> i64 {
+        let request = GetAccountRequest { account: Some(account.clone()) };
+        let response = self.ledger.get_account(request).await.expect("the account exists").into_inner();
+        response.balance.expect("a balance is set").amount_minor
+    }
+
+    /// Spins.
+    ///
+    /// # Errors
+    /// The service's status.
+    pub async fn spin(&mut self, request: SpinRequest, force: Option<Force>) -> Result<Played, Status> {
+        let response = self.spin.spin(forced(request, force)).await?;
+        response.into_inner().played.ok_or_else(|| Status::internal("no answer in the response"))
+    }
+
+    /// Makes a choice.
+    ///
+    /// # Errors
+    /// The service's status.
+    pub async fn choose(
+        &mut self,
+        request_id: &str,
+        round_id: &str,
+        kind: choice::Kind,
+        force: Option<Force>,
+    ) -> Result<Played, Status> {
+        let request = ChooseRequest {
+            request_id: request_id.to_owned(),
+            round_id: round_id.to_owned(),
+            choice: Some(Choice { kind: Some(kind) }),
+            ..ChooseRequest::default()
+        };
+        let response = self.spin.choose(forced(request, force)).await?;
+        response.into_inner().played.ok_or_else(|| Status::internal("no answer in the response"))
+    }
+
+    /// Starts a series.
+    ///
+    /// # Errors
+    /// The service's status.
+    pub async fn autospin(
+        &mut self,
+        request: AutospinRequest,
+        force: Option<Force>,
+    ) -> Result<Streaming<AutospinResponse>, Status> {
+        Ok(self.spin.autospin(forced(request, force)).await?.into_inner())
+    }
+
+    /// Plays a round to its end: picks vials, starts free spins, collects.
+    ///
+    /// # Errors
+    /// The first status that is not OK.
+    pub async fn play_out(&mut self, request: SpinRequest) -> Result<Vec<Played>, Status> {
+        let id = request.request_id.clone();
+        let mut played = vec![self.spin(request, None).await?];
+        while let Some(last) = played.last()
+            && let Some(kind) = next_choice(last.outcome.as_ref().map(|outcome| outcome.awaiting()))
+        {
+            let round = last.round_id.clone();
+            let step = format!("{id}.{}", played.len());
+            played.push(self.choose(&step, &round, kind, None).await?);
+        }
+        Ok(played)
+    }
+}
+
+/// What a player without a mind of their own does next.
+#[must_use]
+pub fn next_choice(awaiting: Option<Awaiting>) -> Option<choice::Kind> {
+    match awaiting? {
+        Awaiting::Vials => Some(vials()),
+        Awaiting::FreeSpins => Some(choice::Kind::StartFreeSpins(choice::StartFreeSpins {})),
+        Awaiting::Double => Some(choice::Kind::Collect(choice::Collect {})),
+        _ => None,
+    }
+}
+
+/// Three different vials.
+#[must_use]
+pub fn vials() -> choice::Kind {
+    choice::Kind::Vials(choice::Vials { numbers: vec![1, 2, 3] })
+}
+
+/// An account of the tests' operator.
+#[must_use]
+pub fn account(player: &str, currency: &str) -> Account {
+    Account { operator_id: "acme".to_owned(), player_id: player.to_owned(), currency_code: currency.to_owned() }
+}
+
+/// A bet on all lines with one coin each.
+#[must_use]
+pub fn bet(request_id: &str, account: &Account, coin_value: &str) -> SpinRequest {
+    SpinRequest {
+        request_id: request_id.to_owned(),
+        account: Some(account.clone()),
+        game: "bewitched".to_owned(),
+        stake: Some(Stake { coin_value: coin_value.to_owned(), lines: 15, coins_per_line: 1 }),
+        witch: Witch::White.into(),
+        ..SpinRequest::default()
+    }
+}
+
+/// The reason in a status's details.
+#[must_use]
+pub fn reason(status: &Status) -> String {
+    status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default()
+}
+
+fn forced<T>(message: T, force: Option<Force>) -> Request<T> {
+    let mut request = Request::new(message);
+    if let Some(force) = force {
+        request.metadata_mut().insert("motherlode-force", force.name().parse().expect("names are ASCII"));
+    }
+    request
+}

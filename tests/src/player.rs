@@ -1,0 +1,107 @@
+//! A player who never forgets what was acknowledged, and asks again for what was not.
+
+use crate::client::{Client, bet};
+use motherlode_proto::{
+    round::v1::{Account, JackpotWin, RoundState},
+    spin::v1::Played,
+};
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+use tonic::Status;
+
+/// What a player was told.
+#[derive(Debug)]
+pub struct Player {
+    account: Account,
+    coin_value: &'static str,
+    round: u64,
+    /// Answers by request id, each without the jackpot's state, which may still change.
+    told: BTreeMap<String, Played>,
+    /// Jackpots told, by position of the hit.
+    jackpots: BTreeMap<u64, JackpotWin>,
+}
+
+/// What the player started with, minor units.
+const DEPOSIT: i64 = 100_000_000;
+
+impl Player {
+    /// Opens and funds an account.
+    pub async fn join(client: &mut Client, name: &str, coin_value: &'static str) -> Self {
+        let account = client.fund(name, crate::EUR, DEPOSIT).await;
+        Self { account, coin_value, round: 0, told: BTreeMap::new(), jackpots: BTreeMap::new() }
+    }
+
+    /// Plays rounds until the service fails; every answer counts in `answers`.
+    ///
+    /// # Panics
+    /// When an answer is not what it was the first time.
+    pub async fn play(&mut self, client: &mut Client, answers: &Arc<AtomicU64>) -> Status {
+        loop {
+            if let Err(status) = self.play_round(client, answers).await {
+                return status;
+            }
+            self.round += 1;
+        }
+    }
+
+    /// Plays one round, from its start: what was answered before is answered again.
+    ///
+    /// # Errors
+    /// The first status that is not OK; the round is where it was.
+    ///
+    /// # Panics
+    /// When an answer is not what it was the first time.
+    pub async fn play_round(&mut self, client: &mut Client, answers: &Arc<AtomicU64>) -> Result<(), Status> {
+        let id = format!("r{}", self.round);
+        let mut last = client.spin(bet(&id, &self.account, self.coin_value), None).await?;
+        for step in 1.. {
+            self.note(&last);
+            answers.fetch_add(1, Ordering::Relaxed);
+            let awaiting = last.outcome.as_ref().map(|outcome| outcome.awaiting());
+            let Some(choice) = crate::next_choice(awaiting) else { break };
+            last = client.choose(&format!("{id}.{step}"), &last.round_id, choice, None).await?;
+        }
+        Ok(())
+    }
+
+    fn note(&mut self, played: &Played) {
+        let mut played = played.clone();
+        if let Some(jackpot) = played.jackpot.take() {
+            self.jackpots.insert(jackpot.hit_position, jackpot);
+        }
+        let id = format!("{}#{}", played.round_id, played.step);
+        if let Some(before) = self.told.insert(id.clone(), played.clone()) {
+            assert_eq!(before, played, "{id} was answered otherwise");
+        }
+    }
+
+    /// Checks that everything told is there: each answer is given again, and the balance is what they add up to.
+    ///
+    /// # Panics
+    /// When something acknowledged is lost or doubled.
+    pub async fn check(&mut self, client: &mut Client) {
+        let (rounds, answers) = (self.round, Arc::default());
+        // The round that was under way is played to its end, so that nothing is open.
+        for round in 0..=rounds {
+            self.round = round;
+            self.play_round(client, &answers).await.expect("what was played is answered again");
+        }
+        self.round = rounds + 1;
+        let settled = self.told.values().filter(|told| told.state() == RoundState::Settled);
+        let wins: i64 = settled.clone().filter_map(|told| told.win.as_ref()).map(|win| win.amount_minor).sum();
+        let bets: i64 = settled.filter_map(|told| told.bet.as_ref()).map(|bet| bet.amount_minor).sum();
+        let jackpots: i64 =
+            self.jackpots.values().filter_map(|won| won.amount.as_ref()).map(|won| won.amount_minor).sum();
+        assert_eq!(client.balance(&self.account).await, DEPOSIT - bets + wins + jackpots);
+    }
+
+    /// Checks that the balance can be read.
+    pub async fn balance_is_served(&self, client: &mut Client) {
+        client.balance(&self.account).await;
+    }
+}

@@ -1,0 +1,67 @@
+//! The service as a process, to be killed.
+
+use std::{
+    io::{BufRead, BufReader},
+    net::SocketAddr,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+/// A running service; killed when dropped.
+pub struct Process {
+    child: Child,
+    /// Where it listens.
+    pub address: SocketAddr,
+}
+
+impl Process {
+    /// Starts the program on a data folder and waits until it listens.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn start(program: &str, data: &Path, config: Option<&Path>) -> Self {
+        let mut command = Command::new(program);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        if let Some(config) = config {
+            command.arg("--config").arg(config);
+        }
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
+        let output = BufReader::new(child.stdout.take().expect("its output is piped"));
+        let address = output.lines().map_while(Result::ok).find_map(|line| {
+            let address = line.strip_prefix("motherlode listens on ")?.split(',').next()?;
+            address.parse().ok()
+        });
+        Self { child, address: address.expect("it says where it listens") }
+    }
+
+    /// Kills it with SIGKILL, by its id, and waits for its end.
+    pub fn kill(mut self) {
+        self.end();
+    }
+
+    /// Asks it to stop with SIGTERM and waits; answers its exit code.
+    ///
+    /// # Panics
+    /// When it does not stop within a minute.
+    pub async fn terminate(mut self) -> Option<i32> {
+        let id = self.child.id().to_string();
+        let asked = Command::new("kill").args(["-TERM", &id]).status().expect("kill is there");
+        assert!(asked.success(), "the process is still there");
+        let waited = tokio::task::spawn_blocking(move || self.child.wait().ok().and_then(|status| status.code()));
+        tokio::time::timeout(Duration::from_secs(60), waited).await.expect("it stops").expect("waiting does not panic")
+    }
+
+    fn end(&mut self) {
+        // Both fail only when it has ended before.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.end();
+    }
+}

@@ -1,0 +1,183 @@
+//! What no compiler checks: what the engine may depend on, how long files are, and that a test names every rule.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// Lines of the longest file that can still be read in one go.
+const LINES_MAX: usize = 600;
+
+/// All that the engine may stand on, of its own choice: arithmetic, data, hashing, a generator that is handed its seed.
+const ENGINE_MAY_USE: [&str; 8] =
+    ["num-bigint", "num-rational", "num-traits", "rand_chacha", "serde", "sha2", "thiserror", "toml"];
+
+/// What must not be beneath the engine by any path: I/O, async, clocks, ambient randomness.
+const ENGINE_MUST_NOT_REACH: [&str; 15] = [
+    "async-std",
+    "chrono",
+    "futures-core",
+    "getrandom",
+    "hyper",
+    "mio",
+    "rand",
+    "rustix",
+    "sled",
+    "smol",
+    "socket2",
+    "time",
+    "tokio",
+    "tonic",
+    "tracing",
+];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap().to_owned()
+}
+
+/// Every source file of the project with one of these endings, path and text.
+fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
+    fn walk(folder: &Path, endings: &[&str], found: &mut Vec<(PathBuf, String)>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let foreign = name.starts_with('.') || ["target", "gen", "node_modules", "__pycache__"].contains(&&*name);
+            if path.is_dir() && !foreign {
+                walk(&path, endings, found);
+            } else if path.extension().is_some_and(|ending| endings.iter().any(|wanted| ending == *wanted)) {
+                found.push((path.clone(), fs::read_to_string(&path).unwrap()));
+            }
+        }
+    }
+    let mut found = vec![];
+    for folder in ["engine", "proto", "services", "tests"] {
+        walk(&root().join(folder), endings, &mut found);
+    }
+    assert!(!found.is_empty());
+    found
+}
+
+/// Names of all that a package is built on, as deep as said; what only tests and benches use is left out. The package
+/// is looked at by itself, without the features that others of the workspace switch on.
+fn beneath(package: &str, depth: &str) -> BTreeSet<String> {
+    let tree = Command::new(env!("CARGO"))
+        .args(["tree", "--offline", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
+        .args(["--package", package, "--depth", depth])
+        .current_dir(root())
+        .output()
+        .unwrap();
+    assert!(tree.status.success(), "{}", String::from_utf8_lossy(&tree.stderr));
+    let lines = String::from_utf8(tree.stdout).unwrap();
+    let names = lines.lines().filter_map(|line| line.split_whitespace().next()).map(str::to_owned);
+    let mut names: BTreeSet<_> = names.collect();
+    assert!(names.remove(package), "the tree begins with the package");
+    names
+}
+
+#[test]
+fn the_engine_depends_on_nothing_that_does_io_or_tells_the_time() {
+    for engine in ["motherlode-slots", "motherlode-books"] {
+        for direct in beneath(engine, "1") {
+            assert!(ENGINE_MAY_USE.contains(&&*direct), "{engine} uses {direct}");
+        }
+        for reached in beneath(engine, "99") {
+            assert!(!ENGINE_MUST_NOT_REACH.contains(&&*reached), "{engine} reaches {reached}");
+        }
+    }
+}
+
+#[test]
+fn dependencies_run_one_way() {
+    let above: &[(&str, &[&str])] = &[
+        ("motherlode-log", &["motherlode-books", "motherlode-proto", "motherlode-runtime", "motherlode-ledger"]),
+        ("motherlode-proto", &["motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
+        ("motherlode-ledger", &["motherlode-spin", "motherlode-jackpot", "motherlode"]),
+        ("motherlode-spin", &["motherlode-jackpot", "motherlode"]),
+        ("motherlode-jackpot", &["motherlode-spin", "motherlode"]),
+        ("motherlode-audit", &["motherlode-spin", "motherlode-jackpot", "motherlode"]),
+    ];
+    for (package, above) in above {
+        let beneath = beneath(package, "99");
+        for name in *above {
+            assert!(!beneath.contains(*name), "{package} depends on {name}");
+        }
+    }
+}
+
+#[test]
+fn pl_09_no_floating_point_near_money() {
+    let near_money =
+        ["engine/books/src", "proto/src", "services/ledger/src", "services/jackpot/src", "services/spin/src"];
+    let near_money = near_money.map(|folder| root().join(folder));
+    let files = sources(&["rs"]);
+    let files: Vec<_> =
+        files.iter().filter(|(path, _)| near_money.iter().any(|folder| path.starts_with(folder))).collect();
+    assert!(files.len() > 30, "the folders are there");
+    for (path, text) in files {
+        for (number, line) in text.lines().enumerate() {
+            let code = line.split("//").next().unwrap_or_default();
+            let mut words = code.split(|letter: char| !letter.is_alphanumeric() && letter != '_');
+            // A type's name, or a literal's ending as in 1_f64.
+            let float = |word: &str| {
+                let number = word.trim_end_matches("f32").trim_end_matches("f64");
+                number != word && number.chars().all(|letter| letter.is_ascii_digit() || letter == '_')
+            };
+            assert!(!words.any(float), "{}:{}: {line}", path.display(), number + 1);
+        }
+    }
+}
+
+#[test]
+fn no_file_is_too_long_to_read() {
+    for (path, text) in sources(&["rs", "py", "proto"]) {
+        let lines = text.lines().count();
+        assert!(
+            lines <= LINES_MAX || path.starts_with(root().join("proto/google")),
+            "{}: {lines} lines",
+            path.display()
+        );
+    }
+}
+
+/// Names of all tests, in Rust and in Python.
+fn test_names() -> BTreeSet<String> {
+    let mut names = BTreeSet::new();
+    for (path, text) in sources(&["rs", "py"]) {
+        let python = path.extension().is_some_and(|ending| ending == "py");
+        let mut marked = false;
+        for line in text.lines().map(str::trim_start) {
+            let name = |prefix: &str| line.strip_prefix(prefix)?.split('(').next().map(str::to_owned);
+            if python {
+                names.extend(name("def test_"));
+            } else if line.starts_with("#[test]") || line.starts_with("#[tokio::test") {
+                marked = true;
+            } else if let Some(name) = name("fn ").or_else(|| name("async fn ")) {
+                // Inside proptest! the mark stands above the function as well.
+                names.extend(marked.then_some(name));
+                marked = false;
+            }
+        }
+    }
+    names
+}
+
+#[test]
+fn every_rule_is_named_by_a_test() {
+    let listed = fs::read_to_string(root().join("tests/rules.txt")).unwrap();
+    let rules: Vec<_> = listed.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect();
+    assert!(rules.len() >= 44, "the list is whole");
+    let names = test_names();
+    let unnamed: Vec<_> = rules
+        .into_iter()
+        .filter(|rule| {
+            let rule = rule.to_lowercase().replace('-', "_");
+            // Names begin with the rules they show: bw_16_bw_17_what_is_shown.
+            !names.iter().any(|name| format!("_{name}_").contains(&format!("_{rule}_")))
+        })
+        .collect();
+    assert!(unnamed.is_empty(), "no test is named for {unnamed:?}");
+}
