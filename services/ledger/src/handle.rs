@@ -256,5 +256,9 @@ impl Handle {
         if !matches!(joined.await, Ok(true)) {
             tracing::error!("a thread of the ledger ended in a panic");
         }
+        // Another handle may be left, which can still read; the last one to close gives up the index's files.
+        if let Some(shared) = Arc::into_inner(self.shared) {
+            let _ = tokio::task::spawn_blocking(move || shared.index.close()).await;
+        }
     }
 }

@@ -70,7 +70,7 @@ pub enum IndexError {
 }
 
 /// The index of one partition.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct Index {
     tree: sled::Tree,
     database: sled::Db,
@@ -113,6 +113,16 @@ impl Index {
             Ok(Err(error)) => Err(error.into()),
             Err(_) => Err(IndexError::Malformed),
         }
+    }
+
+    /// Closes the index and waits until sled has let go of its file: sled's own threads hold it, and its lock, for a moment
+    /// longer than the last handle. Whoever opens the index next, in this process or another, finds it free.
+    pub fn close(self) {
+        let file = fs::File::open(self.folder.join("sled").join("db"));
+        drop(self);
+        // Nobody else may be waited for by mistake: the lock is given back at once, and the service that would hold it
+        // for long holds the log's lock first.
+        let _ = file.and_then(|file| file.lock_shared());
     }
 
     /// Removes the whole index, to be rebuilt.
