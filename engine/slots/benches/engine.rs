@@ -40,7 +40,7 @@ fn step(c: &mut Criterion) {
         b.iter(|| {
             number += 1;
             seed[..8].copy_from_slice(&number.to_le_bytes());
-            let mut round = game.open(&STAKE, &Terms { jackpot: true, double: false }).ok()?;
+            let mut round = game.open(&STAKE, &Terms { jackpot: true, double: false, ..Terms::plain(Carried([0; 12])) }).ok()?;
             let mut draws = Draws::from_seed(seed);
             black_box(round.resolve(&Choice::Spin, &mut draws, &mut out)).is_ok().then_some(())
         });

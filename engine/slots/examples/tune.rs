@@ -9,11 +9,11 @@
 //! file promises to the last fraction. Running it on its own output changes nothing.
 
 use motherlode_slots::Draws;
-use motherlode_slots::data::{self, GameData};
-use motherlode_slots::model::Model;
+use motherlode_slots::{bewitched::data::GameData, data};
+use motherlode_slots::bewitched::model::Model;
 use motherlode_slots::moments;
 use motherlode_slots::par::{Exact, decimal};
-use motherlode_slots::rounds::Window;
+use motherlode_slots::bewitched::rounds::Window;
 use num_bigint::BigInt;
 use num_traits::{One, Signed};
 
@@ -68,7 +68,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
         // An order that shows two scatters or two bonus symbols on one reel doesn't compile.
         let Ok(model) = Model::compile_unproven(&candidate) else { continue };
-        let wanted = model.reels.cycle() * HITS_PER_MILLE / 1000;
+        let wanted = model.windows.reels.cycle() * HITS_PER_MILLE / 1000;
         let off = moments::hits(&model, model.limits.lines.1).abs_diff(wanted);
         if best.as_ref().is_none_or(|(least, _)| off < *least) {
             best = Some((off, candidate.reels.strips));

@@ -1,44 +1,18 @@
-//! The data file of a game as written, before anything is checked or compiled.
+//! What the games' data files have in common, as written, and how the parts read it.
 //!
-//! Parsing accepts exactly the fields below; [`crate::model`] compiles them and refuses what the
-//! shared parts can't serve.
+//! Each game's file has its own shape, made of these sections; unknown fields are refused everywhere.
 
-use serde::Deserialize;
+use serde::{Deserialize, de::DeserializeOwned};
 use thiserror::Error;
 
-/// A game's data file.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct GameData {
-    /// The name in requests and in the log.
-    pub name: String,
-    /// The title shown.
-    pub title: String,
-    /// Version of the rules.
-    pub rules_version: String,
-    /// Date of the rules, ISO 8601.
-    pub rules_date: String,
-    /// The return without the jackpot, a decimal that must hold exactly.
-    pub rtp: String,
-    /// The rules in short.
-    pub rules: String,
-    /// Stakes offered.
-    pub stake: StakeData,
-    /// Symbols; their order is their index.
-    pub symbols: Vec<SymbolData>,
-    /// Paylines.
-    pub lines: LinesData,
-    /// Reels.
-    pub reels: ReelsData,
-    /// The bonus wheel.
-    pub wheel: WheelData,
-    /// The progressive jackpot.
-    pub jackpot: JackpotData,
-    /// The bonus round.
-    pub bonus: BonusData,
-    /// Free spins.
-    pub free_spins: FreeSpinsData,
-}
+use crate::game::SymbolInfo;
+pub use crate::game::SymbolRole as Role;
+use crate::lines::SYMBOLS_MAX;
+use crate::reels::REELS;
+use crate::stake::StakeLimits;
+
+/// Most coins a line.
+const COINS_PER_LINE_MAX: u32 = 1000;
 
 /// Stakes offered.
 #[derive(Clone, Debug, Deserialize)]
@@ -68,20 +42,6 @@ pub struct SymbolData {
     /// Free spins for 1, 2, ... of it; scatters only.
     #[serde(default)]
     pub free_spins: Vec<u32>,
-}
-
-/// What a symbol does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// Pays on lines.
-    Regular,
-    /// Replaces regular symbols, and pays on lines.
-    Wild,
-    /// Pays anywhere.
-    Scatter,
-    /// Starts the bonus round.
-    Bonus,
 }
 
 /// Paylines.
@@ -120,38 +80,6 @@ pub struct PrizeData {
     pub free_spins: Option<u32>,
     /// Weight among all prizes.
     pub weight: u64,
-}
-
-/// The progressive jackpot.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct JackpotData {
-    /// Paid spins to one jackpot, for each coin staked.
-    pub odds: u64,
-    /// The pool's seed in coins.
-    pub seed_coins: u64,
-    /// The part of each bet that grows the pool, a decimal.
-    pub contribution: String,
-    /// The coin value that the whole pool belongs to, in the major unit.
-    pub base_coin_value: String,
-}
-
-/// The bonus round.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct BonusData {
-    /// Bonus symbols that start it.
-    pub needs: u8,
-    /// Vials to choose three from.
-    pub vials: u8,
-}
-
-/// Free spins.
-#[derive(Clone, Copy, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct FreeSpinsData {
-    /// What line wins are multiplied by.
-    pub multiplier: u32,
 }
 
 /// Why a data file isn't a game.
@@ -197,7 +125,7 @@ impl ModelError {
 ///
 /// # Errors
 /// [`ModelError::Parse`] with the place.
-pub fn parse(text: &str) -> Result<GameData, ModelError> {
+pub fn parse<T: DeserializeOwned>(text: &str) -> Result<T, ModelError> {
     toml::from_str(text).map_err(|e| ModelError::Parse(e.to_string()))
 }
 
@@ -217,4 +145,70 @@ pub fn micros(part: &'static str, text: &str) -> Result<u64, ModelError> {
     let whole: u64 = whole.parse().map_err(|_| bad())?;
     let fraction: u64 = format!("{fraction:0<6}").parse().map_err(|_| bad())?;
     whole.checked_mul(1_000_000).and_then(|w| w.checked_add(fraction)).ok_or_else(bad)
+}
+
+/// The symbols as players are told of them.
+pub(crate) fn symbol_infos(symbols: &[SymbolData]) -> Vec<SymbolInfo> {
+    symbols.iter().map(|of| SymbolInfo { name: of.name.clone(), role: of.role }).collect()
+}
+
+/// The index of a symbol by its code.
+pub(crate) fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
+    let found = symbols.iter().position(|s| s.code == code);
+    let index = found.and_then(|i| u8::try_from(i).ok());
+    index.ok_or_else(|| ModelError::part("reels", format!("unknown symbol `{code}`")))
+}
+
+/// The index of the only symbol of a role.
+pub(crate) fn only(symbols: &[SymbolData], role: Role) -> Result<u8, ModelError> {
+    let mut of_role = symbols.iter().filter(|s| s.role == role);
+    match (of_role.next(), of_role.next()) {
+        (Some(symbol), None) => index_of(symbols, &symbol.code),
+        _ => Err(ModelError::part("symbols", format!("there must be one {role:?} symbol"))),
+    }
+}
+
+/// Strips as symbol indexes; refuses codes that are used twice.
+pub(crate) fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
+    let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
+    if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {
+        return Err(ModelError::part("symbols", "a code is used twice, or there are too many"));
+    }
+    let strip = |text: &String| text.split_whitespace().map(|code| index_of(symbols, code)).collect();
+    strips.iter().map(strip).collect()
+}
+
+/// Each line's row on every reel.
+pub(crate) fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
+    let bad = |text: &str| ModelError::part("lines", format!("`{text}` is not a digit for each reel"));
+    let line = |text: &String| {
+        let digits: Option<Vec<u8>> = text.bytes().map(|b| b.is_ascii_digit().then(|| b - b'0')).collect();
+        digits.and_then(|d| d.try_into().ok()).ok_or_else(|| bad(text))
+    };
+    lines.rows.iter().map(line).collect()
+}
+
+/// A table for 1, 2, ... of a kind as one for 0, 1, 2, ...; left out means nothing.
+pub(crate) fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
+    if table.len() > REELS {
+        return Err(ModelError::part(part, "a table is longer than the reels are many"));
+    }
+    let mut all = [T::default(); REELS + 1];
+    all[1..=table.len()].copy_from_slice(table);
+    Ok(all)
+}
+
+/// The stakes offered, of a game that has so many lines.
+pub(crate) fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError> {
+    let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
+    let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);
+    if !ascends(stake.lines) || !ascends(stake.coins_per_line) || !fits || stake.coins_per_line.1 > COINS_PER_LINE_MAX {
+        return Err(ModelError::part("stake", "limits out of order, or more lines than there are"));
+    }
+    let values = stake.coin_values.iter().map(|text| micros("stake", text));
+    let coin_values_micros = values.collect::<Result<Vec<_>, _>>()?;
+    if coin_values_micros.is_empty() || coin_values_micros.windows(2).any(|pair| pair[0] >= pair[1]) {
+        return Err(ModelError::part("stake", "coin values must ascend"));
+    }
+    Ok(StakeLimits { coin_values_micros, lines: stake.lines, coins_per_line: stake.coins_per_line })
 }

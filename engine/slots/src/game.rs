@@ -7,9 +7,9 @@ use thiserror::Error;
 
 use crate::bewitched;
 use crate::draws::Draws;
-use crate::outcome::{Card, Outcome};
+use crate::carried::{Carried, Carries};
+use crate::outcome::{Card, Outcome, PICKS_MAX};
 use crate::par::Par;
-use crate::scan::ScanTotals;
 use crate::stake::{Stake, StakeLimits, StakeRefused};
 
 /// What besides the stake decides how a round is played.
@@ -18,8 +18,23 @@ pub struct Terms {
     /// The pool is open. False while it's suspended and in demo play: the jackpot's chances go
     /// back to the money prizes that they were traded from, so the rest of the return is the same.
     pub jackpot: bool,
-    /// The player keeps the double open after a line win; without it the round settles (BW-23).
+    /// The player keeps the gamble open after a win; without it the round settles (BW-23, ME-14).
     pub double: bool,
+    /// Worth of a minor unit of the account's currency, in millionths of the major unit: 10,000 for a cent.
+    pub minor_micros: u64,
+    /// The most that may be gambled, and won by a gamble, in minor units (ME-14, ME-15).
+    pub gamble_max_minor: u64,
+    /// What the player carries when the round opens.
+    pub carried: Carried,
+}
+
+impl Terms {
+    /// The terms of a simulation, of a description, of mathematics: cents, the pool open, no gamble, and a player who
+    /// carries this.
+    #[must_use]
+    pub fn plain(carried: Carried) -> Self {
+        Self { jackpot: true, double: false, minor_micros: 10_000, gamble_max_minor: 0, carried }
+    }
 }
 
 /// What a player does.
@@ -27,14 +42,57 @@ pub struct Terms {
 pub enum Choice {
     /// Spins the reels: the first step of every round.
     Spin,
-    /// Combines three different vials, by number from 0, in the order picked.
-    Vials([u8; 3]),
-    /// Plays the free spins won.
+    /// Picks different objects (Merlin's vials, Neptune's treasures).
+    Pick(Picked),
+    /// Plays the free spins won, or goes on with them.
     StartFreeSpins,
-    /// Guesses the next card.
+    /// Plays the feature won, or goes on with it.
+    StartFeature,
+    /// Guesses the next card: the heart for red, the spade for black.
     Double(Card),
-    /// Takes the win and ends the double.
+    /// Secures half of what is at risk and keeps the rest at risk (ME-16).
+    Halve,
+    /// Takes the win and ends the gamble.
     Collect,
+}
+
+/// Objects that the player picked, by number from 0, in the order picked.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Picked {
+    len: u8,
+    at: [u8; PICKS_MAX],
+}
+
+impl Picked {
+    /// Objects in the order picked; `None` when they are more than a game asks for.
+    #[must_use]
+    pub fn new(objects: &[u8]) -> Option<Self> {
+        let mut at = [0; PICKS_MAX];
+        at.get_mut(..objects.len())?.copy_from_slice(objects);
+        Some(Self { len: u8::try_from(objects.len()).ok()?, at })
+    }
+
+    /// The objects in the order picked.
+    #[must_use]
+    pub fn as_slice(&self) -> &[u8] {
+        self.at.get(..usize::from(self.len)).unwrap_or_default()
+    }
+
+    /// Checks that these are `needs` different objects out of `of`.
+    ///
+    /// # Errors
+    /// The first fault: their number, then the first object that doesn't exist, then the first named twice.
+    pub fn check(&self, needs: u8, of: u8) -> Result<(), ChoiceRefused> {
+        let objects = self.as_slice();
+        if self.len != needs {
+            return Err(ChoiceRefused::PickCount { needs, given: self.len });
+        }
+        if let Some(&object) = objects.iter().find(|&&object| object >= of) {
+            return Err(ChoiceRefused::UnknownObject { object, of });
+        }
+        let twice = objects.iter().enumerate().find(|(place, object)| objects[..*place].contains(object));
+        twice.map_or(Ok(()), |(_, &object)| Err(ChoiceRefused::SameObject { object }))
+    }
 }
 
 /// What a round waits for.
@@ -45,11 +103,13 @@ pub enum Awaiting {
     Nothing,
     /// [`Choice::Spin`].
     Spin,
-    /// [`Choice::Vials`].
-    Vials,
+    /// [`Choice::Pick`], as [`Outcome::pick`] says.
+    Pick,
     /// [`Choice::StartFreeSpins`].
     FreeSpins,
-    /// [`Choice::Double`] or [`Choice::Collect`].
+    /// [`Choice::StartFeature`].
+    Feature,
+    /// [`Choice::Double`], [`Choice::Collect`] or, where the game has it, [`Choice::Halve`].
     Double,
 }
 
@@ -62,19 +122,33 @@ pub enum ChoiceRefused {
         /// What it waits for.
         awaiting: Awaiting,
     },
-    /// There is no such vial.
-    #[error("vial {vial} does not exist: there are {vials}")]
-    UnknownVial {
-        /// The vial named.
-        vial: u8,
-        /// How many there are.
-        vials: u8,
+    /// Too few or too many objects were picked.
+    #[error("{given} objects are picked, not {needs}")]
+    PickCount {
+        /// How many the round asks for.
+        needs: u8,
+        /// How many were named.
+        given: u8,
     },
-    /// The same vial was named twice.
-    #[error("vial {vial} is named twice")]
-    SameVial {
-        /// The vial named twice.
-        vial: u8,
+    /// There is no such object.
+    #[error("object {object} does not exist: there are {of}")]
+    UnknownObject {
+        /// The object named, from 0.
+        object: u8,
+        /// How many there are.
+        of: u8,
+    },
+    /// The same object was named twice.
+    #[error("object {object} is named twice")]
+    SameObject {
+        /// The object named twice, from 0.
+        object: u8,
+    },
+    /// The game doesn't offer it here: a double past the limit, a half of nothing, a guess that is no colour.
+    #[error("the round does not offer this: {what}")]
+    NotOffered {
+        /// What isn't offered.
+        what: &'static str,
     },
 }
 
@@ -105,11 +179,22 @@ pub trait Game: Sync + Send {
     /// # Errors
     /// The first fault of the stake.
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused>;
-    /// How many stop combinations the reels have.
-    fn cycle(&self) -> u64;
-    /// Evaluates the stop combinations `range` of [`Game::cycle`] with `lines` lines at one coin
-    /// each, through the evaluator that serves players. Ranges may be scanned apart and merged.
-    fn scan(&self, lines: u32, range: std::ops::Range<u64>) -> ScanTotals;
+    /// The parts of the return that the game itself pays, in the order of [`Outcome::part_coins`]; at most
+    /// [`crate::outcome::PARTS_MAX`]. [`Par::parts`] starts with the same.
+    fn parts(&self) -> &'static [PartName];
+    /// What the player carries from round to round.
+    fn carries(&self) -> Carries {
+        Carries::NOTHING
+    }
+}
+
+/// A part of the return.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartName {
+    /// Its key in JSON, such as `base_lines`.
+    pub key: &'static str,
+    /// Its name for people, such as `line wins of the paid spin`.
+    pub title: &'static str,
 }
 
 /// A round in play.
@@ -122,8 +207,8 @@ pub trait Round: Send {
     /// The choice isn't one that the round waits for, or is malformed. Nothing was drawn then, the
     /// round is as it was, and `out` says nothing.
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
-    /// Makes it a new round at the same stake and terms, without allocating.
-    fn reopen(&mut self);
+    /// Makes it a new round at the same stake and terms, but for what the player carries, without allocating.
+    fn reopen(&mut self, carried: &Carried);
 }
 
 /// What a player, an operator or a regulator is told about a game (PL-13).
@@ -143,19 +228,40 @@ pub struct GameInfo {
     pub paytable: Vec<PayRow>,
     /// Each payline's row on every reel from the left, 0 for the top.
     pub lines: Vec<Vec<u8>>,
+    /// Whether wins run on ways (the same symbol on neighbouring reels) instead of lines.
+    pub ways: bool,
+    /// Rows that the window can grow to; as `rows` where it can't.
+    pub rows_max: u32,
     /// The stakes offered.
     pub limits: StakeLimits,
-    /// Vials of the bonus to choose three from; 0 where the game has none.
-    pub vials: u8,
+    /// What the feature costs to buy, in bets; `None` where it isn't sold.
+    pub buy_feature_bets: Option<u32>,
+    /// Objects of a pick to choose from; 0 where the game has none.
+    pub picks_of: u8,
     /// What the bonus can award, the jackpot first where there is one. Without their chances: those
     /// depend on the stake and are in [`Par`].
     pub prizes: Vec<PrizeInfo>,
     /// Whether the game has a progressive jackpot.
     pub jackpot: bool,
-    /// Most turns of the double in a round; 0 where there is none.
+    /// Most turns of the gamble in a round; 0 where there is none.
     pub doubles_max: u32,
+    /// Whether half of a gambled win can be secured (ME-16).
+    pub halve: bool,
     /// What line wins are multiplied by in free spins.
     pub free_spin_multiplier: u32,
+    /// What else the game description must state, such as the highest win and its chance (WF-04, ME-21).
+    pub facts: Vec<Fact>,
+}
+
+/// A stated figure of the game description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// Its key, such as `max_win_bets`.
+    pub key: &'static str,
+    /// What it says, for people.
+    pub title: &'static str,
+    /// The figure, a decimal.
+    pub value: String,
 }
 
 /// A symbol.
@@ -168,7 +274,8 @@ pub struct SymbolInfo {
 }
 
 /// What a symbol does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum SymbolRole {
     /// Pays on lines.
     Regular,
@@ -178,6 +285,14 @@ pub enum SymbolRole {
     Scatter,
     /// Starts the bonus round.
     Bonus,
+    /// Awards free spins.
+    FreeSpins,
+    /// Is collected: a crystal, a potion.
+    Collected,
+    /// Is added to the reels of one kind of free spins and pays from two of a kind on (DM-02).
+    SuperHigh,
+    /// Becomes another symbol.
+    Question,
 }
 
 /// A row of the paytable.

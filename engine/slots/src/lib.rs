@@ -11,27 +11,34 @@
 //! cash and currencies are somebody else's. Playing allocates nothing in the steady state.
 
 pub mod bewitched;
+pub mod carried;
 pub mod data;
 pub mod draws;
 pub mod free_spins;
 pub mod gamble;
 pub mod game;
 pub mod lines;
-pub mod model;
 pub mod moments;
 pub mod outcome;
 pub mod par;
 pub mod reels;
-pub mod rounds;
 pub mod scan;
 pub mod scatters;
 pub mod simulate;
 pub mod stake;
 pub mod wheel;
+pub mod windows;
+pub mod worth;
 
 pub use draws::{Draws, Seed};
-pub use game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, Round, Terms, game, games, latest};
-pub use outcome::{Card, CardTurn, Outcome, Prize, Spin, Stops, Strip, Win, WinKind};
+pub use carried::{Carried, CarriedScope, Carries};
+pub use game::{
+    Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Picked, Round, Terms, game, games, latest,
+};
+pub use outcome::{
+    Card, CardTurn, Mark, MarkKind, Outcome, PickOffer, Prize, Reveal, Spin, SpinKind, Stops, Strip, Win, WinKind,
+};
 pub use par::Par;
 pub use simulate::{Tally, simulate};
 pub use stake::{Stake, StakeRefused};
+pub use worth::CoinWorth;

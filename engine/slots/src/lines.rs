@@ -11,14 +11,14 @@ use crate::reels::{Column, REELS, Reels, StopsAt};
 /// Most symbols of a game.
 pub const SYMBOLS_MAX: usize = 16;
 /// Most paylines: the bits of a [`LineMask`].
-pub const LINES_MAX: usize = 16;
+pub const LINES_MAX: usize = 64;
 
 /// Highest pay of a combination. With [`crate::reels::CYCLE_MAX`] it keeps every sum of coins over
 /// a full cycle within 64 bits.
 pub const PAYS_MAX: u64 = 1_000_000;
 
 /// A set of lines, the first in the lowest bit.
-pub type LineMask = u16;
+pub type LineMask = u64;
 
 /// What 0, 1, ... 5 of each symbol pay on a line, times the coins of the line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];

@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use crate::lines::{Lines, SYMBOLS_MAX};
-use crate::model::{Model, Specials};
+use crate::windows::{Specials, Windows};
 use crate::reels::{Column, REELS};
 
 /// Sums over windows, by how many scatters (first index) and bonus symbols they show; coins at one
@@ -103,17 +103,17 @@ impl Run {
 
 /// The sums for the first `lines` lines.
 #[must_use]
-pub fn spin_table(model: &Model, lines: u32) -> SpinTable {
-    let mut table = SpinTable { windows: windows(model), ..SpinTable::default() };
-    let rows = first(model, lines);
+pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
+    let mut table = SpinTable { windows: by_specials(of), ..SpinTable::default() };
+    let rows = first(of, lines);
     for (place, line) in rows.iter().enumerate() {
-        for ((run, scatters, bonuses), ways) in runs(model, line) {
-            let pays = run.pays(&model.lines);
+        for ((run, scatters, bonuses), ways) in runs(of, line) {
+            let pays = run.pays(&of.lines);
             table.line_coins[scatters][bonuses] += pays * ways;
             table.line_coins_squared += u128::from(pays) * u128::from(pays) * u128::from(ways);
         }
         for other in &rows[..place] {
-            table.line_coins_squared += 2 * product(model, line, other);
+            table.line_coins_squared += 2 * product(of, line, other);
         }
     }
     table
@@ -122,9 +122,9 @@ pub fn spin_table(model: &Model, lines: u32) -> SpinTable {
 /// How often each combination stands on one line, whichever it is: every cell of a reel shows each
 /// place of the strip equally often.
 #[must_use]
-pub fn combinations(model: &Model) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
+pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
     let mut counts = [[0; REELS + 1]; SYMBOLS_MAX];
-    for ((run, ..), ways) in runs(model, &model.lines.rows()[0]) {
+    for ((run, ..), ways) in runs(of, &of.lines.rows()[0]) {
         if let Run::Over { symbol, count } = run {
             counts[usize::from(symbol)][count] += ways;
         }
@@ -133,19 +133,19 @@ pub fn combinations(model: &Model) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
 }
 
 /// The first `lines` lines, or all where there are fewer.
-fn first(model: &Model, lines: u32) -> &[[u8; REELS]] {
-    let rows = model.lines.rows();
+fn first(of: &Windows, lines: u32) -> &[[u8; REELS]] {
+    let rows = of.lines.rows();
     &rows[..rows.len().min(lines as usize)]
 }
 
 /// Windows by special symbols.
-fn windows(model: &Model) -> [[u64; REELS + 1]; REELS + 1] {
+fn by_specials(of: &Windows) -> [[u64; REELS + 1]; REELS + 1] {
     let mut all = [[0; REELS + 1]; REELS + 1];
     all[0][0] = 1;
     for reel in 0..REELS {
         let before = std::mem::take(&mut all);
-        for stop in 0..model.reels.columns(reel).len() {
-            let (s, b) = specials_at(model, reel, stop);
+        for stop in 0..of.reels.columns(reel).len() {
+            let (s, b) = specials_at(of, reel, stop);
             for (scatters, row) in before.iter().enumerate().filter(|(n, _)| n + s <= REELS) {
                 for (bonuses, ways) in row.iter().enumerate().filter(|(n, _)| n + b <= REELS) {
                     all[scatters + s][bonuses + b] += ways;
@@ -157,13 +157,13 @@ fn windows(model: &Model) -> [[u64; REELS + 1]; REELS + 1] {
 }
 
 /// The paying ends of one line, with scatters and bonus symbols of the window, and in how many ways.
-fn runs(model: &Model, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> {
-    let lines = &model.lines;
+fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> {
+    let lines = &of.lines;
     let mut states = BTreeMap::from([((Run::Wilds, 0, 0), 1)]);
     for (reel, &row) in line.iter().enumerate() {
         let mut cells = BTreeMap::new();
-        for (stop, column) in model.reels.columns(reel).iter().enumerate() {
-            *cells.entry((column[usize::from(row)], specials_at(model, reel, stop))).or_insert(0) += 1;
+        for (stop, column) in of.reels.columns(reel).iter().enumerate() {
+            *cells.entry((column[usize::from(row)], specials_at(of, reel, stop))).or_insert(0) += 1;
         }
         let mut next = BTreeMap::new();
         for ((run, scatters, bonuses), ways) in states {
@@ -184,13 +184,13 @@ fn runs(model: &Model, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64>
 }
 
 /// The sum over all windows of the product of two lines' wins.
-fn product(model: &Model, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
-    let lines = &model.lines;
+fn product(of: &Windows, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
+    let lines = &of.lines;
     let mut states = BTreeMap::from([((Run::Wilds, Run::Wilds), 1u64)]);
     for reel in 0..REELS {
         let mut cells = BTreeMap::new();
         let pair = |c: &Column| (c[usize::from(line[reel])], c[usize::from(other[reel])]);
-        for column in model.reels.columns(reel) {
+        for column in of.reels.columns(reel) {
             *cells.entry(pair(column)).or_insert(0) += 1;
         }
         let mut next = BTreeMap::new();
@@ -212,10 +212,10 @@ fn product(model: &Model, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
 /// How many windows win on one of the first `lines` lines, by scatters, or start the bonus. Lines
 /// are won within the first three reels, if at all, so only those are enumerated.
 #[must_use]
-pub fn hits(model: &Model, lines: u32) -> u64 {
-    let rows = first(model, lines);
-    let cells = |reel: usize| model.reels.columns(reel).iter().enumerate();
-    let special = |reel: usize, stop: usize| specials_at(model, reel, stop);
+pub fn hits(of: &Windows, lines: u32) -> u64 {
+    let rows = first(of, lines);
+    let cells = |reel: usize| of.reels.columns(reel).iter().enumerate();
+    let special = |reel: usize, stop: usize| specials_at(of, reel, stop);
     let mut last = BTreeMap::new();
     for (fourth, _) in cells(3) {
         for (fifth, _) in cells(4) {
@@ -231,8 +231,8 @@ pub fn hits(model: &Model, lines: u32) -> u64 {
                 let (s, b) = [special(0, first), special(1, second), special(2, third)]
                     .into_iter()
                     .fold((0, 0), |(s, b), (t, c)| (s + t, b + c));
-                let feature = |s: usize, b: usize| model.scatters.pays[s] > 0 || b >= usize::from(model.bonus_needs);
-                hits += if rows.iter().any(|line| wins(model, line, [one, two, three])) {
+                let feature = |s: usize, b: usize| of.scatters.pays[s] > 0 || b >= usize::from(of.bonus_needs);
+                hits += if rows.iter().any(|line| wins(of, line, [one, two, three])) {
                     every
                 } else {
                     last.iter().filter(|((t, c), _)| feature(s + t, b + c)).map(|(_, n)| n).sum()
@@ -244,24 +244,24 @@ pub fn hits(model: &Model, lines: u32) -> u64 {
 }
 
 /// Whether a line has won already on the first three reels.
-fn wins(model: &Model, line: &[u8; REELS], columns: [&Column; 3]) -> bool {
+fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> bool {
     let read =
-        |run: Run, (reel, column): (usize, &&Column)| run.read(reel, column[usize::from(line[reel])], &model.lines);
+        |run: Run, (reel, column): (usize, &&Column)| run.read(reel, column[usize::from(line[reel])], &of.lines);
     let run = columns.iter().enumerate().fold(Run::Wilds, read);
-    run.end(3, &model.lines).pays(&model.lines) > 0
+    run.end(3, &of.lines).pays(&of.lines) > 0
 }
 
 /// The highest win of a window in coins at one coin a line, lines and scatters together, and how
 /// many windows win it. A search over the reels that leaves out what can't reach the best so far.
 #[must_use]
-pub fn max_win(model: &Model, lines: u32) -> (u64, u64) {
-    let mut search = Search { model, lines: first(model, lines).len(), best: 0, windows: 0 };
+pub fn max_win(of: &Windows, lines: u32) -> (u64, u64) {
+    let mut search = Search { of, lines: first(of, lines).len(), best: 0, windows: 0 };
     search.from(0, &[Run::Wilds; crate::lines::LINES_MAX], 0);
     (search.best, search.windows)
 }
 
 struct Search<'a> {
-    model: &'a Model,
+    of: &'a Windows,
     lines: usize,
     best: u64,
     windows: u64,
@@ -269,8 +269,8 @@ struct Search<'a> {
 
 impl Search<'_> {
     fn from(&mut self, reel: usize, runs: &[Run; crate::lines::LINES_MAX], scatters: usize) {
-        let lines = &self.model.lines;
-        let most_scatters = &self.model.scatters.pays[scatters..=scatters + REELS - reel];
+        let lines = &self.of.lines;
+        let most_scatters = &self.of.scatters.pays[scatters..=scatters + REELS - reel];
         let scatter = most_scatters.iter().max().copied().unwrap_or(0);
         let bound = |run: &Run| if reel == REELS { run.end(REELS, lines).pays(lines) } else { run.pays(lines) };
         let reach = runs[..self.lines].iter().map(bound).sum::<u64>() + scatter * self.lines as u64;
@@ -282,18 +282,18 @@ impl Search<'_> {
             self.best = reach;
             return;
         }
-        for (stop, column) in self.model.reels.columns(reel).iter().enumerate() {
+        for (stop, column) in self.of.reels.columns(reel).iter().enumerate() {
             let mut next = *runs;
             for (run, rows) in next.iter_mut().zip(lines.rows()).take(self.lines) {
                 *run = run.read(reel, column[usize::from(rows[reel])], lines);
             }
-            self.from(reel + 1, &next, scatters + specials_at(self.model, reel, stop).0);
+            self.from(reel + 1, &next, scatters + specials_at(self.of, reel, stop).0);
         }
     }
 }
 
 /// Scatters and bonus symbols that a reel shows at a stop.
-fn specials_at(model: &Model, reel: usize, stop: usize) -> (usize, usize) {
+fn specials_at(of: &Windows, reel: usize, stop: usize) -> (usize, usize) {
     let shows = |counter: &crate::scatters::Counter| usize::from(counter.shows(reel, stop));
-    (shows(&model.scatters.counter), shows(&model.bonus))
+    (shows(&of.scatters.counter), shows(&of.bonus))
 }

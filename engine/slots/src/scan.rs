@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::lines::{Lines, SYMBOLS_MAX};
-use crate::model::Model;
+use crate::windows::Windows;
 use crate::moments::SpinTable;
 use crate::reels::REELS;
 
@@ -52,20 +52,20 @@ impl ScanTotals {
 /// Evaluates the stop combinations of `range`, as numbered by [`crate::reels::Reels::stops_at`],
 /// with the first `lines` lines. Places beyond the cycle are left out.
 #[must_use]
-pub fn scan(model: &Model, lines: u32, range: Range<u64>) -> ScanTotals {
+pub fn scan(of: &Windows, lines: u32, range: Range<u64>) -> ScanTotals {
     let played = Lines::first(lines);
-    let lengths = model.reels.lengths();
+    let lengths = of.reels.lengths();
     let mut totals = ScanTotals::default();
-    let mut stops = model.reels.stops_at(range.start);
-    for _ in range.start..range.end.min(model.reels.cycle()) {
+    let mut stops = of.reels.stops_at(range.start);
+    for _ in range.start..range.end.min(of.reels.cycle()) {
         let mut coins = 0;
-        let specials = model.evaluate(&stops, played, |_, win| {
+        let specials = of.evaluate(&stops, played, |_, win| {
             coins += win.pays;
             totals.combinations[usize::from(win.symbol)][usize::from(win.count)] += 1;
         });
         totals.table.add(specials, coins);
-        let scatter = model.scatters.pays[usize::from(specials.scatters)] * u64::from(lines);
-        let bonus = specials.bonuses >= model.bonus_needs;
+        let scatter = of.scatters.pays[usize::from(specials.scatters)] * u64::from(lines);
+        let bonus = specials.bonuses >= of.bonus_needs;
         totals.hits += u64::from(coins + scatter > 0 || bonus);
         totals.top(coins + scatter, 1);
         for reel in (0..REELS).rev() {

@@ -5,9 +5,10 @@
 
 use thiserror::Error;
 
+use crate::carried::Carried;
 use crate::draws::{Draws, Seed};
-use crate::game::{Awaiting, Choice, ChoiceRefused, Game, Terms};
-use crate::outcome::{Outcome, Prize, Spin, WinKind};
+use crate::game::{Awaiting, Choice, ChoiceRefused, Game, Picked, Terms};
+use crate::outcome::{Outcome, PARTS_MAX, PICKS_MAX, PickOffer};
 use crate::stake::{Stake, StakeRefused};
 
 /// A sum of wins and of their squares, in coins.
@@ -41,17 +42,11 @@ pub struct Tally {
     pub bet_coins: u128,
     /// Total wins of the rounds.
     pub win: Sum,
-    /// Line wins of the paid spins.
-    pub base_lines: Sum,
-    /// Scatter wins of the paid spins.
-    pub scatter: Sum,
-    /// Money of the bonuses that paid spins started.
-    pub bonus: Sum,
-    /// Everything won in free spins, the money of bonuses that landed there included.
-    pub free: Sum,
-    /// Paid spins that won on a line, by scatters, or started the bonus.
+    /// Wins by part, in the order of [`Game::parts`].
+    pub parts: [Sum; PARTS_MAX],
+    /// Rounds whose first step won, or left something to play.
     pub hits: u64,
-    /// Bonuses, in paid and free spins.
+    /// Windows that started a bonus, in paid and free spins.
     pub bonuses: u64,
     /// Free spins played.
     pub free_spins: u64,
@@ -67,10 +62,9 @@ impl Tally {
         self.rounds += other.rounds;
         self.bet_coins += other.bet_coins;
         self.win.merge(&other.win);
-        self.base_lines.merge(&other.base_lines);
-        self.scatter.merge(&other.scatter);
-        self.bonus.merge(&other.bonus);
-        self.free.merge(&other.free);
+        for (sum, more) in self.parts.iter_mut().zip(&other.parts) {
+            sum.merge(more);
+        }
         self.hits += other.hits;
         self.bonuses += other.bonuses;
         self.free_spins += other.free_spins;
@@ -91,88 +85,68 @@ pub enum SimulateError {
     Choice(#[from] ChoiceRefused),
 }
 
-/// Plays `rounds` whole rounds on one running stream of draws, with the pool open. Choices are made
-/// for the player: the first three vials, free spins at once, never the double.
+/// Plays `rounds` whole rounds of one player, one after the other, on one running stream of draws, with the pool open.
+/// `carried` is what the player carries into the first round; what a round leaves is carried into the next. Choices are
+/// made for the player: the first objects of a pick, free spins and features at once, never the gamble.
 ///
 /// # Errors
 /// The stake isn't offered, or the game awaits a choice that isn't known here.
-pub fn simulate(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Tally, SimulateError> {
+pub fn simulate(
+    game: &'static dyn Game,
+    stake: &Stake,
+    carried: Carried,
+    rounds: u64,
+    seed: Seed,
+) -> Result<Tally, SimulateError> {
     let bet = u128::from(game.check_stake(stake)?);
-    let mut round = game.open(stake, &Terms { jackpot: true, double: false })?;
+    let mut round = game.open(stake, &Terms::plain(carried))?;
     let mut draws = Draws::from_seed(seed);
     let mut out = Outcome::default();
     let mut tally = Tally { rounds, bet_coins: bet * u128::from(rounds), ..Tally::default() };
+    let parts = game.parts().len().min(PARTS_MAX);
+    let mut carried = carried;
     for _ in 0..rounds {
-        let mut parts = Parts::default();
-        round.reopen();
-        while let Some(choice) = choice_for(round.awaiting()) {
+        let mut won = [0u64; PARTS_MAX];
+        let mut first = true;
+        out.pick = None;
+        round.reopen(&carried);
+        while let Some(choice) = choice_for(round.awaiting(), out.pick) {
             round.resolve(&choice, &mut draws, &mut out)?;
-            parts.add(&out, &mut tally);
+            carried = out.carried.unwrap_or(carried);
+            for (sum, more) in won[..parts].iter_mut().zip(&out.part_coins) {
+                *sum += more;
+            }
+            for spin in &out.spins {
+                tally.bonuses += u64::from(spin.bonus);
+                tally.free_spins += u64::from(spin.kind.is_free());
+            }
+            tally.jackpots += u64::from(out.jackpot);
+            tally.hits += u64::from(first && (out.round_win_coins > 0 || out.awaiting != Awaiting::Nothing));
+            first = false;
         }
-        parts.close(&mut tally);
+        let total = won[..parts].iter().sum();
+        tally.win.add(total);
+        for (sum, coins) in tally.parts[..parts].iter_mut().zip(won) {
+            sum.add(coins);
+        }
+        tally.max_win_coins = tally.max_win_coins.max(total);
     }
     Ok(tally)
 }
 
-fn choice_for(awaiting: Awaiting) -> Option<Choice> {
+/// The choice that brings a round on without risking anything; `None` when it's over.
+#[must_use]
+pub fn choice_for(awaiting: Awaiting, pick: Option<PickOffer>) -> Option<Choice> {
+    const FIRST: [u8; PICKS_MAX] = [0, 1, 2, 3, 4];
     match awaiting {
         Awaiting::Nothing => None,
         Awaiting::Spin => Some(Choice::Spin),
-        Awaiting::Vials => Some(Choice::Vials([0, 1, 2])),
+        Awaiting::Pick => {
+            let needs = pick.map_or(0, |offer| usize::from(offer.needs));
+            Some(Choice::Pick(Picked::new(&FIRST[..needs.min(PICKS_MAX)]).unwrap_or_default()))
+        }
         Awaiting::FreeSpins => Some(Choice::StartFreeSpins),
+        Awaiting::Feature => Some(Choice::StartFeature),
         Awaiting::Double => Some(Choice::Collect),
-    }
-}
-
-/// One round's wins by part.
-#[derive(Default)]
-struct Parts {
-    base_lines: u64,
-    scatter: u64,
-    bonus: u64,
-    free: u64,
-    hit: bool,
-    in_free_spins: bool,
-}
-
-impl Parts {
-    fn add(&mut self, out: &Outcome, tally: &mut Tally) {
-        for spin in &out.spins {
-            tally.bonuses += u64::from(spin.bonus);
-            if spin.free {
-                tally.free_spins += 1;
-                self.in_free_spins = true;
-                self.free += spin.win_coins;
-            } else {
-                self.paid(out, spin);
-            }
-        }
-        match out.prize {
-            Some(Prize::Coins { coins, .. }) if self.in_free_spins => self.free += coins,
-            Some(Prize::Coins { coins, .. }) => self.bonus += coins,
-            Some(Prize::Jackpot) => tally.jackpots += 1,
-            Some(Prize::FreeSpins(_)) | None => {}
-        }
-    }
-
-    fn paid(&mut self, out: &Outcome, spin: &Spin) {
-        for win in out.wins_of(spin) {
-            match win.kind {
-                WinKind::Line(_) => self.base_lines += win.coins,
-                WinKind::Scatter => self.scatter += win.coins,
-            }
-        }
-        self.hit = spin.win_coins > 0 || spin.bonus;
-    }
-
-    fn close(&self, tally: &mut Tally) {
-        let total = self.base_lines + self.scatter + self.bonus + self.free;
-        tally.win.add(total);
-        tally.base_lines.add(self.base_lines);
-        tally.scatter.add(self.scatter);
-        tally.bonus.add(self.bonus);
-        tally.free.add(self.free);
-        tally.hits += u64::from(self.hit);
-        tally.max_win_coins = tally.max_win_coins.max(total);
     }
 }

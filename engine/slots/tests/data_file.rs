@@ -8,7 +8,7 @@ mod common;
 use common::{FILE, Naive, bewitched};
 use motherlode_slots::data::{self, ModelError};
 use motherlode_slots::game::{PrizeInfo, SymbolRole};
-use motherlode_slots::model::Model;
+use motherlode_slots::bewitched::model::Model;
 use proptest::prelude::*;
 
 /// The refusal of the file with one text replaced by another.

@@ -12,7 +12,7 @@ use motherlode_slots::{Awaiting, Card, Choice, Draws, Outcome, Round, WinKind};
 fn doubling(from: u64) -> (Box<dyn Round>, u64, u64) {
     let mut round = bewitched().open(&stake(15, 1), &WITH_DOUBLE).unwrap();
     for number in from.. {
-        round.reopen();
+        round.reopen(&Carried::default());
         let out = step(round.as_mut(), Choice::Spin, number);
         let on_lines = out.wins.iter().filter(|w| w.kind != WinKind::Scatter);
         let line_win: u64 = on_lines.map(|w| w.coins).sum();
@@ -84,7 +84,7 @@ fn bw_23_scatter_bonus_and_free_spin_wins_are_never_at_risk() {
     let mut draws = Draws::from_seed(seed(23));
     let (mut kept, mut refused) = (0, 0);
     for _ in 0..6000 {
-        round.reopen();
+        round.reopen(&Carried::default());
         let mut out = Outcome::default();
         let (mut line_win, mut total) = (0, 0);
         while let Some(choice) = next_choice(round.awaiting()).filter(|&c| c != Choice::Collect) {
@@ -117,7 +117,7 @@ fn bw_23_terms_without_the_double_settle_at_once() {
     let mut round = bewitched().open(&stake(15, 1), &OPEN).unwrap();
     let mut won = 0;
     for number in 0..300 {
-        round.reopen();
+        round.reopen(&Carried::default());
         let out = step(round.as_mut(), Choice::Spin, number);
         assert_ne!(out.awaiting, Awaiting::Double);
         won += u64::from(out.awaiting == Awaiting::Nothing && out.round_win_coins > 0);
@@ -139,7 +139,7 @@ fn bw_24_the_strip_shows_the_cards_of_the_round_latest_first() {
             assert_eq!(out.double_strip.len(), cards.len());
         }
         longest = longest.max(cards.len());
-        round.reopen();
+        round.reopen(&Carried::default());
         assert!(step(round.as_mut(), Choice::Spin, 0).double_strip.is_empty());
     }
     assert_eq!(longest, 5);

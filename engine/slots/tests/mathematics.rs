@@ -9,9 +9,9 @@ use common::{FILE, Naive, bewitched, model, stake, with_strips};
 use motherlode_slots::bewitched::BewitchedRound;
 use motherlode_slots::game::PrizeInfo;
 use motherlode_slots::lines::Lines;
-use motherlode_slots::model::Model;
+use motherlode_slots::bewitched::model::Model;
 use motherlode_slots::par::{Exact, RtpParts, decimal};
-use motherlode_slots::rounds::{RoundMoments, WheelMoments, Window};
+use motherlode_slots::bewitched::rounds::{RoundMoments, WheelMoments, Window};
 use motherlode_slots::scan::{ScanTotals, scan};
 use motherlode_slots::{Draws, Prize, Round, Stake, Tally, WinKind, games, moments, simulate};
 use proptest::prelude::*;
@@ -159,7 +159,7 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
             coins += ways * one_row.line(0, &cells);
         }
     }
-    let expected = ratio(coins, model.reels.cycle());
+    let expected = ratio(coins, model.windows.reels.cycle());
     for window in windows(&model) {
         assert_eq!(window.lines, expected);
     }
@@ -210,7 +210,7 @@ proptest! {
         cut in 0u64..5000,
     ) {
         let model = with_strips(strips.each_ref().map(String::as_str));
-        let cycle = model.reels.cycle();
+        let cycle = model.windows.reels.cycle();
         let cut = cut.min(cycle);
         let mut totals = scan(&model, lines, cut..cycle);
         totals.merge(&scan(&model, lines, 0..cut));
@@ -309,7 +309,7 @@ fn the_tally_is_the_sum_of_the_rounds() {
         sum.squares += u128::from(coins).pow(2);
     };
     for _ in 0..tally.rounds {
-        round.reopen();
+        round.reopen(&Carried::default());
         let steps = common::play(round.as_mut(), &mut draws);
         let paid = &steps[0];
         let scatter = paid.wins.iter().filter(|w| w.kind == WinKind::Scatter).map(|w| w.coins).sum();
@@ -328,7 +328,7 @@ fn the_tally_is_the_sum_of_the_rounds() {
         tally.hits += u64::from(lines + scatter > 0 || paid.spins[0].bonus);
         tally.bonuses += steps.iter().filter(|out| out.prize.is_some()).count() as u64;
         tally.jackpots += steps.iter().filter(|out| out.jackpot).count() as u64;
-        tally.free_spins += steps.iter().flat_map(|out| &out.spins).filter(|s| s.free).count() as u64;
+        tally.free_spins += steps.iter().flat_map(|out| &out.spins).filter(|s| s.kind.is_free()).count() as u64;
         tally.max_win_coins = tally.max_win_coins.max(total);
     }
     assert!(tally.bonus.coins > 0 && tally.free.coins > 0 && tally.bonuses > 20);
@@ -351,7 +351,7 @@ fn the_variance_holds_where_free_spins_breed() {
     let rounds = 60_000;
     let mut wins = Vec::with_capacity(rounds);
     for _ in 0..rounds {
-        round.reopen();
+        round.reopen(&Carried::default());
         wins.push(common::play(&mut round, &mut draws).last().unwrap().round_win_coins as f64 / 10.0);
     }
     let mean_of = |f: &dyn Fn(f64) -> f64| wins.iter().map(|&w| f(w)).sum::<f64>() / rounds as f64;
@@ -373,11 +373,11 @@ fn the_moments_are_those_of_every_window_and_prize() {
     let whole = |n: u64| Exact::from_integer(n.into());
     // What a window wins at once on lines and by scatters in bets, its free spins, its bonus.
     let mut shown = std::collections::BTreeMap::<(u64, u64, u64, bool), u64>::new();
-    for place in 0..model.reels.cycle() {
+    for place in 0..model.windows.reels.cycle() {
         let mut won = 0;
-        let specials = model.evaluate(&model.reels.stops_at(place), Lines::first(lines), |_, win| won += win.pays);
+        let specials = model.evaluate(&model.windows.reels.stops_at(place), Lines::first(lines), |_, win| won += win.pays);
         let n = usize::from(specials.scatters);
-        let (pays, spins) = (model.scatters.pays[n], u64::from(model.scatters.free_spins[n]));
+        let (pays, spins) = (model.windows.scatters.pays[n], u64::from(model.windows.scatters.free_spins[n]));
         *shown.entry((won, pays, spins, specials.bonuses >= 3)).or_default() += 1;
     }
     // Sums of A, A^2, A K, K, K^2 at a line multiplier.
@@ -397,7 +397,7 @@ fn the_moments_are_those_of_every_window_and_prize() {
                 };
                 let a = ratio(won * multiplier, u64::from(lines)) + whole(pays + money);
                 let k = whole(spins + more);
-                let chance = ratio(times, model.reels.cycle()) * ratio(weight, total);
+                let chance = ratio(times, model.windows.reels.cycle()) * ratio(weight, total);
                 for (sum, value) in sums.iter_mut().zip([a.clone(), &a * &a, &a * &k, k.clone(), &k * &k]) {
                     *sum += value * &chance;
                 }

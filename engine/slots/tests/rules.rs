@@ -16,7 +16,7 @@ use proptest::prelude::*;
 fn spins(stake: &Stake, numbers: std::ops::Range<u64>) -> impl Iterator<Item = Outcome> {
     let mut round = bewitched().open(stake, &OPEN).unwrap();
     numbers.map(move |number| {
-        round.reopen();
+        round.reopen(&Carried::default());
         step(round.as_mut(), Choice::Spin, number)
     })
 }
@@ -144,7 +144,7 @@ fn bw_03_wild_replaces_all_but_scatter_and_bonus() {
 }
 
 /// A model whose windows all show so many scatters and bonus symbols, and win on no line.
-fn always(scatters: usize, bonuses: usize) -> motherlode_slots::model::Model {
+fn always(scatters: usize, bonuses: usize) -> motherlode_slots::bewitched::model::Model {
     let strips: Vec<String> = (0..5)
         .map(|reel| {
             let mut strip = [["Re", "Gr"], ["Bl", "Pu"], ["Ca", "Ra"]][reel % 3].to_vec();
@@ -183,7 +183,7 @@ fn bw_05_the_witch_is_no_input_of_the_engine() {
     let Stake { coin_value_micros: _, lines: _, coins_per_line: _, buy_feature: _ } = stake;
     let Terms { jackpot: _, double: _ } = terms;
     match Choice::Spin {
-        Choice::Spin | Choice::Vials([_, _, _]) | Choice::StartFreeSpins => {}
+        Choice::Spin | Choice::Pick(_) | Choice::StartFreeSpins => {}
         Choice::Double(Card::RedHeart | Card::BlackSpade) | Choice::Collect => {}
     }
     let rounds = || {
@@ -191,7 +191,7 @@ fn bw_05_the_witch_is_no_input_of_the_engine() {
         let mut draws = Draws::from_seed(seed(5));
         (0..300)
             .map(|_| {
-                round.reopen();
+                round.reopen(&Carried::default());
                 play(round.as_mut(), &mut draws)
             })
             .collect::<Vec<_>>()
@@ -206,7 +206,7 @@ fn bw_06_three_bonus_symbols_start_the_bonus_round() {
         let mut round = BewitchedRound::new(&model, &stake(1, 1), &OPEN).unwrap();
         let out = step(&mut round, Choice::Spin, 0);
         assert_eq!(out.spins[0].bonus, bonuses >= 3);
-        assert_eq!(out.awaiting == Awaiting::Vials, bonuses >= 3, "{bonuses} bonus symbols");
+        assert_eq!(out.awaiting == Awaiting::Pick, bonuses >= 3, "{bonuses} bonus symbols");
     }
 }
 
@@ -221,16 +221,16 @@ fn bw_06_the_round_waits_for_three_different_vials() {
         assert_eq!(out, Outcome::default(), "a refused choice shows nothing");
         refused
     };
-    assert_eq!(refusal(Choice::Vials([0, 6, 1])), Err(ChoiceRefused::UnknownVial { vial: 6, vials: 6 }));
-    assert_eq!(refusal(Choice::Vials([2, 1, 2])), Err(ChoiceRefused::SameVial { vial: 2 }));
-    assert_eq!(refusal(Choice::Vials([2, 1, 1])), Err(ChoiceRefused::SameVial { vial: 1 }));
-    let awaiting = Awaiting::Vials;
+    assert_eq!(refusal(common::pick([0, 6, 1])), Err(ChoiceRefused::UnknownObject { object: 6, of: 6 }));
+    assert_eq!(refusal(common::pick([2, 1, 2])), Err(ChoiceRefused::SameObject { object: 2 }));
+    assert_eq!(refusal(common::pick([2, 1, 1])), Err(ChoiceRefused::SameObject { object: 1 }));
+    let awaiting = Awaiting::Pick;
     for other in [Choice::Spin, Choice::StartFreeSpins, Choice::Collect, Choice::Double(Card::RedHeart)] {
         assert_eq!(refusal(other), Err(ChoiceRefused::NotAwaited { awaiting }));
     }
-    assert_eq!(round.awaiting(), Awaiting::Vials);
-    assert!(step(&mut round, Choice::Vials([5, 0, 3]), 1).prize.is_some());
-    assert_ne!(round.awaiting(), Awaiting::Vials);
+    assert_eq!(round.awaiting(), Awaiting::Pick);
+    assert!(step(&mut round, common::pick([5, 0, 3]), 1).prize.is_some());
+    assert_ne!(round.awaiting(), Awaiting::Pick);
 }
 
 /// The vials are picked for pleasure: the prize comes from the seed alone, whichever are picked.
@@ -240,9 +240,9 @@ fn bw_06_the_vials_do_not_move_the_odds() {
     let mut round = BewitchedRound::new(&model, &stake(15, 10), &OPEN).unwrap();
     for number in 0..50 {
         let mut prize = |vials| {
-            round.reopen();
+            round.reopen(&Carried::default());
             step(&mut round, Choice::Spin, 0);
-            step(&mut round, Choice::Vials(vials), number).prize.unwrap()
+            step(&mut round, common::pick(vials), number).prize.unwrap()
         };
         let one = prize([0, 1, 2]);
         assert_eq!(prize([5, 4, 3]), one);
@@ -256,9 +256,9 @@ fn bw_06_a_bonus_awards_money_free_spins_or_the_jackpot() {
     let mut round = BewitchedRound::new(&model, &stake(15, 10), &OPEN).unwrap();
     let (mut money, mut spins, mut jackpots) = (Vec::new(), Vec::new(), 0);
     for number in 0..4000 {
-        round.reopen();
+        round.reopen(&Carried::default());
         step(&mut round, Choice::Spin, 0);
-        let out = step(&mut round, Choice::Vials([1, 2, 3]), number);
+        let out = step(&mut round, common::pick([1, 2, 3]), number);
         assert_eq!(out.jackpot, out.prize == Some(Prize::Jackpot));
         match out.prize.unwrap() {
             Prize::Coins { multiple, coins } => {
@@ -292,9 +292,9 @@ fn bw_15_a_closed_pool_awards_no_jackpot() {
         let terms = Terms { jackpot, double: false };
         let mut round = BewitchedRound::new(&model, &stake(15, 10), &terms).unwrap();
         let won = (0..1000).filter(|&number| {
-            round.reopen();
+            round.reopen(&Carried::default());
             step(&mut round, Choice::Spin, 0);
-            step(&mut round, Choice::Vials([0, 1, 2]), number).jackpot
+            step(&mut round, common::pick([0, 1, 2]), number).jackpot
         });
         // Open, a bonus at 150 coins awards it with chance 0.048.
         let won = won.count();
@@ -308,9 +308,9 @@ fn rounds_with_free_spins(stake: &Stake, rounds: u64) -> Vec<Vec<Outcome>> {
     let mut draws = Draws::from_seed(seed(7));
     let mut played = Vec::new();
     for _ in 0..rounds {
-        round.reopen();
+        round.reopen(&Carried::default());
         let steps = play(round.as_mut(), &mut draws);
-        if steps.iter().any(|out| out.spins.iter().any(|s| s.free)) {
+        if steps.iter().any(|out| out.spins.iter().any(|s| s.kind.is_free())) {
             played.push(steps);
         }
     }
@@ -325,9 +325,9 @@ fn bw_07_free_spins_double_line_wins_and_nothing_else() {
         let mut in_free_spins = false;
         for out in &steps {
             for spin in &out.spins {
-                in_free_spins |= spin.free;
-                assert_eq!(spin.multiplier, if spin.free { 2 } else { 1 });
-                for win in out.wins_of(spin).iter().filter(|_| spin.free) {
+                in_free_spins |= spin.kind.is_free();
+                assert_eq!(spin.multiplier, if spin.kind.is_free() { 2 } else { 1 });
+                for win in out.wins_of(spin).iter().filter(|_| spin.kind.is_free()) {
                     let pays = naive.pays[usize::from(win.symbol)][usize::from(win.count) - 1];
                     let times = if win.kind == WinKind::Scatter { 15 * 2 } else { 2 * 2 };
                     assert_eq!(win.coins, pays * times);
@@ -355,7 +355,7 @@ fn bw_07_free_spins_come_from_scatters_and_from_the_bonus() {
             from_scatters += by_scatters;
             from_bonus += by_bonus;
         }
-        let played = steps.iter().flat_map(|out| &out.spins).filter(|s| s.free).count();
+        let played = steps.iter().flat_map(|out| &out.spins).filter(|s| s.kind.is_free()).count();
         assert_eq!(u32::try_from(played).unwrap(), won, "all that are won are played, and no more");
     }
     assert!(from_scatters > 0 && from_bonus > 0);
@@ -391,7 +391,7 @@ fn bw_09_free_spins_win_free_spins_without_limit() {
     for number in 1..20 {
         let out = step(&mut round, Choice::StartFreeSpins, number);
         assert_eq!(out.spins.len(), 100);
-        assert!(out.spins.iter().all(|s| s.free && s.multiplier == 2 && s.free_spins_won == 8));
+        assert!(out.spins.iter().all(|s| s.kind.is_free() && s.multiplier == 2 && s.free_spins_won == 8));
         left += 100 * 8 - 100;
         assert_eq!((out.free_spins_left, out.awaiting), (left, Awaiting::FreeSpins));
     }
@@ -405,18 +405,18 @@ fn bw_09_a_bonus_in_free_spins_pauses_the_series() {
     let free_spins = |out: &Outcome| if let Some(Prize::FreeSpins(n)) = out.prize { n } else { 0 };
     let mut paused = 0;
     for number in 0..200 {
-        round.reopen();
+        round.reopen(&Carried::default());
         step(&mut round, Choice::Spin, 0);
-        let out = step(&mut round, Choice::Vials([0, 1, 2]), number);
+        let out = step(&mut round, common::pick([0, 1, 2]), number);
         let won = free_spins(&out);
         if won == 0 {
             assert_eq!(out.awaiting, Awaiting::Nothing);
             continue;
         }
         let out = step(&mut round, Choice::StartFreeSpins, number);
-        assert_eq!((out.spins.len(), out.awaiting), (1, Awaiting::Vials));
+        assert_eq!((out.spins.len(), out.awaiting), (1, Awaiting::Pick));
         assert_eq!(out.free_spins_left, won - 1);
-        let out = step(&mut round, Choice::Vials([0, 1, 2]), number + 1);
+        let out = step(&mut round, common::pick([0, 1, 2]), number + 1);
         assert_eq!(out.free_spins_left, won - 1 + free_spins(&out));
         assert_eq!(out.awaiting, Awaiting::FreeSpins);
         paused += 1;
@@ -473,7 +473,7 @@ fn pl_06_version_1_6_is_frozen() {
     let mut round = bewitched().open(&stake(15, 2), &OPEN).unwrap();
     let mut draws = Draws::from_seed(seed(16));
     for _ in 0..500 {
-        round.reopen();
+        round.reopen(&Carried::default());
         for out in play(round.as_mut(), &mut draws) {
             for spin in &out.spins {
                 spin.stops.as_slice().iter().for_each(|stop| digest.update(stop.to_le_bytes()));
@@ -504,7 +504,7 @@ proptest! {
         for (kind, vials, number) in choices {
             let choice = match kind {
                 0 => Choice::Spin,
-                1 => Choice::Vials(vials.map(|v| v % 8)),
+                1 => common::pick(vials.map(|v| v % 8)),
                 2 => Choice::StartFreeSpins,
                 3 => Choice::Double(Card::RedHeart),
                 4 => Choice::Double(Card::BlackSpade),
@@ -516,7 +516,7 @@ proptest! {
                 Err(_) => prop_assert_eq!(before, round.awaiting()),
             }
             if round.awaiting() == Awaiting::Nothing {
-                round.reopen();
+                round.reopen(&Carried::default());
             }
         }
     }

@@ -3,14 +3,15 @@
 
 #![allow(dead_code)] // Each test file uses its part.
 
-use motherlode_slots::data::{self, GameData};
-use motherlode_slots::model::Model;
-use motherlode_slots::{Awaiting, Choice, Draws, Game, Outcome, Round, Seed, Stake, Terms, game};
+use motherlode_slots::{bewitched::data::GameData, data};
+use motherlode_slots::bewitched::model::Model;
+use motherlode_slots::{Awaiting, Carried, Choice, Draws, Game, Outcome, Picked, Round, Seed, Stake, Terms, game};
 
 pub const FILE: &str = include_str!("../../games/bewitched.toml");
 
-pub const OPEN: Terms = Terms { jackpot: true, double: false };
-pub const WITH_DOUBLE: Terms = Terms { jackpot: true, double: true };
+pub const OPEN: Terms =
+    Terms { jackpot: true, double: false, minor_micros: 10_000, gamble_max_minor: 0, carried: Carried([0; 12]) };
+pub const WITH_DOUBLE: Terms = Terms { double: true, ..OPEN };
 
 pub fn bewitched() -> &'static dyn Game {
     game("bewitched", "1.6").unwrap()
@@ -22,6 +23,11 @@ pub fn model() -> Model {
 
 pub fn stake(lines: u32, coins_per_line: u32) -> Stake {
     Stake { coin_value_micros: 10_000, lines, coins_per_line, buy_feature: false }
+}
+
+/// A pick of these objects.
+pub fn pick<const N: usize>(objects: [u8; N]) -> Choice {
+    Choice::Pick(Picked::new(&objects).unwrap())
 }
 
 /// The seed of this number.
@@ -50,8 +56,9 @@ pub fn next_choice(awaiting: Awaiting) -> Option<Choice> {
     match awaiting {
         Awaiting::Nothing => None,
         Awaiting::Spin => Some(Choice::Spin),
-        Awaiting::Vials => Some(Choice::Vials([5, 0, 3])),
+        Awaiting::Pick => Some(pick([5, 0, 3])),
         Awaiting::FreeSpins => Some(Choice::StartFreeSpins),
+        Awaiting::Feature => Some(Choice::StartFeature),
         Awaiting::Double => Some(Choice::Collect),
     }
 }

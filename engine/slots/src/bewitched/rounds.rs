@@ -7,13 +7,12 @@
 //! `phi = E[K]` its mean is `mu = E[A] / (1 - phi)` and its variance solves
 //! `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
 
-use num_bigint::BigInt;
 use num_traits::{One, Zero};
 
+use super::model::Model;
 use crate::game::PrizeInfo;
-use crate::model::Model;
 use crate::moments::SpinTable;
-use crate::par::Exact;
+use crate::par::{Exact, exact};
 use crate::reels::REELS;
 
 /// Moments of one window, in bets; the names are those of the module's header.
@@ -43,15 +42,15 @@ impl Window {
     /// From the sums of the full cycle with so many lines.
     #[must_use]
     pub fn of(model: &Model, table: &SpinTable, lines: u32) -> Self {
-        let cycle = exact(model.reels.cycle());
+        let cycle = exact(model.windows.reels.cycle());
         let coin = &cycle * exact(lines);
-        let scatters = &model.scatters;
+        let scatters = &model.windows.scatters;
         // The mean of a function of the special symbols, over windows or over line wins.
         let mean = |of: &[[u64; REELS + 1]; REELS + 1], f: &dyn Fn(usize, u64) -> u64| {
             let mut sum = 0u128;
             for (count, row) in of.iter().enumerate() {
                 for (bonuses, &weight) in row.iter().enumerate() {
-                    let bonus = u64::from(bonuses >= usize::from(model.bonus_needs));
+                    let bonus = u64::from(bonuses >= usize::from(model.windows.bonus_needs));
                     sum += u128::from(weight) * u128::from(f(count, bonus));
                 }
             }
@@ -185,12 +184,4 @@ impl RoundMoments {
         let variance = square(&one) + &phi * &v - &mean * &mean;
         Self { variance, mean_in_free_spins, free_spins: &phi / &dies, bonuses: &window.bonus / &dies, mean }
     }
-}
-
-pub(crate) fn exact(n: impl Into<BigInt>) -> Exact {
-    Exact::from_integer(n.into())
-}
-
-pub(crate) fn ratio(numerator: u64, denominator: u64) -> Exact {
-    Exact::new(numerator.into(), denominator.into())
 }

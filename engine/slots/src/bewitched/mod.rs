@@ -5,34 +5,54 @@
 //! and free spins (which pause for each bonus); then, if the terms keep it open, the double on the
 //! paid spin's line win. Which witch accompanies the player is no input here (BW-05).
 
-use std::ops::Range;
+pub mod data;
+pub mod model;
+pub mod par;
+pub mod rounds;
+
 use std::sync::LazyLock;
 
 use sha2::{Digest, Sha256};
 
-use crate::data;
+use crate::carried::Carried;
 use crate::draws::Draws;
 use crate::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::gamble::Gamble;
-use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PrizeInfo, Round, Terms};
+use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, PrizeInfo, Round, Terms};
 use crate::lines::{LineMask, Lines};
-use crate::model::Model;
-use crate::outcome::{CELLS_MAX, Card, Outcome, Prize, Spin, Stops, Win, WinKind};
-use crate::par::{self, Par};
+use crate::outcome::{CELLS_MAX, Card, Outcome, PickOffer, Prize, Spin, SpinKind, Stops, Win, WinKind};
+use crate::par::Par;
 use crate::reels::{REELS, ROWS_MAX, StopsAt};
-use crate::scan::{self, ScanTotals};
 use crate::stake::{Stake, StakeRefused};
+use crate::worth::CoinWorth;
 
-const DATA: &str = include_str!("../games/bewitched.toml");
+use model::{DOUBLES_MAX, Model};
+
+const DATA: &str = include_str!("../../games/bewitched.toml");
 const NAME: &str = "bewitched";
 const RULES_VERSION: &str = "1.6";
 const RULES_DATE: &str = "2016-04-21";
+
+/// Vials to combine (BW-06).
+const VIALS: u8 = 3;
+
+/// Places of [`PARTS`].
+const BASE_LINES: usize = 0;
+const SCATTER: usize = 1;
+const BONUS: usize = 2;
+const FREE_SPINS: usize = 3;
+pub(crate) const PARTS: [PartName; 4] = [
+    PartName { key: "base_lines", title: "line wins of the paid spin" },
+    PartName { key: "scatter", title: "scatter wins of the paid spin" },
+    PartName { key: "bonus", title: "money of bonuses that the paid spin starts" },
+    PartName { key: "free_spins", title: "everything won in free spins, bonuses there included" },
+];
 
 /// Bewitched, rules 1.6.
 #[must_use]
 pub fn v1_6() -> &'static dyn Game {
     static GAME: LazyLock<Bewitched> = LazyLock::new(|| {
-        let data = data::parse(DATA).expect("the embedded data file parses: a test loads it");
+        let data = crate::data::parse(DATA).expect("the embedded data file parses: a test loads it");
         let model = Model::compile(DATA).expect("the embedded data file is proven: a test loads it");
         let info = model.info(&data);
         Bewitched { model, info, hash: Sha256::digest(DATA.as_bytes()).into() }
@@ -79,12 +99,8 @@ impl Game for Bewitched {
         par::par(self, &self.model, stake)
     }
 
-    fn cycle(&self) -> u64 {
-        self.model.reels.cycle()
-    }
-
-    fn scan(&self, lines: u32, range: Range<u64>) -> ScanTotals {
-        scan::scan(&self.model, lines, range)
+    fn parts(&self) -> &'static [PartName] {
+        &PARTS
     }
 }
 
@@ -98,11 +114,15 @@ pub struct BewitchedRound<'a> {
     /// Coins that count for the jackpot: the bet, or 0 while the pool is closed.
     jackpot_coins: u64,
     double_allowed: bool,
+    worth: CoinWorth,
     awaiting: Awaiting,
     free_spins: FreeSpins,
     gamble: Gamble,
+    /// Free spins were played: what a bonus gives then belongs to them.
+    in_free_spins: bool,
     /// What the paid spin won on lines: all that the double may risk.
     line_win_coins: u64,
+    /// What was won, the double not counted.
     win_coins: u64,
 }
 
@@ -120,9 +140,11 @@ impl<'a> BewitchedRound<'a> {
             bet_coins,
             jackpot_coins: if terms.jackpot { bet_coins } else { 0 },
             double_allowed: terms.double,
+            worth: CoinWorth::new(stake.coin_value_micros, terms.minor_micros),
             awaiting: Awaiting::Spin,
             free_spins: FreeSpins::default(),
             gamble: Gamble::default(),
+            in_free_spins: false,
             line_win_coins: 0,
             win_coins: 0,
         })
@@ -132,44 +154,39 @@ impl<'a> BewitchedRound<'a> {
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
         let awaited = match choice {
             Choice::Spin => Awaiting::Spin,
-            Choice::Vials(_) => Awaiting::Vials,
+            Choice::Pick(_) => Awaiting::Pick,
             Choice::StartFreeSpins => Awaiting::FreeSpins,
-            Choice::Double(_) | Choice::Collect => Awaiting::Double,
+            Choice::StartFeature => Awaiting::Feature,
+            Choice::Double(_) | Choice::Halve | Choice::Collect => Awaiting::Double,
         };
         if self.awaiting != awaited {
             return Err(ChoiceRefused::NotAwaited { awaiting: self.awaiting });
         }
-        if let Choice::Vials(picked) = *choice {
-            let vials = self.model.vials;
-            if let Some(&vial) = picked.iter().find(|&&vial| vial >= vials) {
-                return Err(ChoiceRefused::UnknownVial { vial, vials });
-            }
-            let [a, b, c] = picked;
-            if a == b || a == c {
-                return Err(ChoiceRefused::SameVial { vial: a });
-            }
-            if b == c {
-                return Err(ChoiceRefused::SameVial { vial: b });
-            }
+        match choice {
+            Choice::Pick(vials) => vials.check(VIALS, self.model.vials),
+            Choice::Double(Card::RedHeart | Card::BlackSpade) => Ok(()),
+            Choice::Double(_) => Err(ChoiceRefused::NotOffered { what: "a guess is the heart or the spade" }),
+            Choice::Halve => Err(ChoiceRefused::NotOffered { what: "the double has no half" }),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// The paid spin.
     fn spin(&mut self, draws: &mut Draws, out: &mut Outcome) {
-        let shown = self.show(1, false, draws, out);
+        let shown = self.show(1, SpinKind::Base, draws, out);
         self.line_win_coins = shown.line_coins;
-        self.awaiting = if shown.bonus { Awaiting::Vials } else { self.next() };
+        self.awaiting = if shown.bonus { Awaiting::Pick } else { self.next() };
     }
 
     /// Free spins until they end, a bonus lands, or the step is full.
     fn free_spins(&mut self, draws: &mut Draws, out: &mut Outcome) {
+        self.in_free_spins = true;
         for _ in 0..FREE_SPINS_PER_STEP {
             if !self.free_spins.take() {
                 break;
             }
-            if self.show(u64::from(self.model.multiplier), true, draws, out).bonus {
-                self.awaiting = Awaiting::Vials;
+            if self.show(u64::from(self.model.multiplier), SpinKind::Free, draws, out).bonus {
+                self.awaiting = Awaiting::Pick;
                 return;
             }
         }
@@ -190,6 +207,7 @@ impl<'a> BewitchedRound<'a> {
             PrizeInfo::Multiple(multiple) => {
                 let coins = u64::from(multiple) * self.bet_coins;
                 self.win_coins += coins;
+                out.part_coins[if self.in_free_spins { FREE_SPINS } else { BONUS }] += coins;
                 Prize::Coins { multiple, coins }
             }
         });
@@ -198,10 +216,17 @@ impl<'a> BewitchedRound<'a> {
 
     /// A card of the double.
     fn double(&mut self, guess: Card, draws: &mut Draws, out: &mut Outcome) {
-        let turn = self.gamble.turn(guess, draws);
-        self.win_coins = self.win_coins - turn.risked_coins + turn.coins;
-        out.card = Some(turn);
+        out.card = Some(self.gamble.turn(guess, draws));
         self.awaiting = if self.gamble.open() { Awaiting::Double } else { Awaiting::Nothing };
+    }
+
+    /// What the round pays if it ends here: all wins, with what the double has made of the line win.
+    fn win_minor(&self) -> u64 {
+        if self.gamble.strip().is_empty() {
+            self.worth.minor(self.win_coins)
+        } else {
+            self.worth.minor(self.win_coins - self.line_win_coins) + self.gamble.at_risk()
+        }
     }
 
     /// What follows once no bonus waits.
@@ -209,7 +234,7 @@ impl<'a> BewitchedRound<'a> {
         if self.free_spins.left() > 0 {
             Awaiting::FreeSpins
         } else if self.double_allowed && self.line_win_coins > 0 {
-            self.gamble = Gamble::of(self.line_win_coins);
+            self.gamble = Gamble::of(self.worth.minor(self.line_win_coins), DOUBLES_MAX);
             Awaiting::Double
         } else {
             Awaiting::Nothing
@@ -217,35 +242,44 @@ impl<'a> BewitchedRound<'a> {
     }
 
     /// Spins the reels, shows the window and books what it wins.
-    fn show(&mut self, multiplier: u64, free: bool, draws: &mut Draws, out: &mut Outcome) -> Shown {
-        let stops = self.model.reels.spin(draws);
+    fn show(&mut self, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) -> Shown {
+        let stops = self.model.windows.reels.spin(draws);
         let wins_from = out.wins.len();
         let mut line_coins = 0;
-        let specials = self.model.evaluate(&stops, self.lines, |line, win| {
+        let specials = self.model.windows.evaluate(&stops, self.lines, |line, win| {
             let coins = win.pays * self.coins_per_line * multiplier;
             line_coins += coins;
             out.wins.push(Win { kind: WinKind::Line(line), symbol: win.symbol, count: win.count, coins });
         });
-        let scatters = &self.model.scatters;
+        let scatters = &self.model.windows.scatters;
         let scatter_coins = scatters.pays[usize::from(specials.scatters)] * self.bet_coins;
         if scatter_coins > 0 {
             let (symbol, count) = (scatters.symbol, specials.scatters);
             out.wins.push(Win { kind: WinKind::Scatter, symbol, count, coins: scatter_coins });
         }
         let free_spins_won = scatters.free_spins[usize::from(specials.scatters)];
-        let bonus = specials.bonuses >= self.model.bonus_needs;
+        let bonus = specials.bonuses >= self.model.windows.bonus_needs;
         let win_coins = line_coins + scatter_coins;
         self.free_spins.award(free_spins_won);
         self.win_coins += win_coins;
+        if kind == SpinKind::Base {
+            out.part_coins[BASE_LINES] += line_coins;
+            out.part_coins[SCATTER] += scatter_coins;
+        } else {
+            out.part_coins[FREE_SPINS] += win_coins;
+        }
         let wins = index(wins_from)..index(out.wins.len());
         out.spins.push(Spin {
-            free,
+            kind,
             stops: stops_of(&stops),
-            rows: index8(self.model.reels.rows()),
+            reels: index8(REELS),
+            rows: index8(self.model.windows.reels.rows()),
             cells: self.cells(&stops),
             multiplier: u32::try_from(multiplier).unwrap_or(u32::MAX),
             wins,
+            marks: 0..0,
             win_coins,
+            win_minor: self.worth.minor(win_coins),
             free_spins_won,
             bonus,
         });
@@ -254,8 +288,8 @@ impl<'a> BewitchedRound<'a> {
 
     fn cells(&self, stops: &StopsAt) -> [u8; CELLS_MAX] {
         let mut cells = [0; CELLS_MAX];
-        let rows = self.model.reels.rows();
-        let window = self.model.reels.window(stops);
+        let rows = self.model.windows.reels.rows();
+        let window = self.model.windows.reels.window(stops);
         // Each column is written whole and the next one covers what it wrote too much.
         for (reel, column) in window.iter().enumerate() {
             cells[reel * rows..][..ROWS_MAX].copy_from_slice(column);
@@ -281,22 +315,25 @@ impl Round for BewitchedRound<'_> {
         self.check(choice)?;
         match *choice {
             Choice::Spin => self.spin(draws, out),
-            Choice::Vials(_) => self.vials(draws, out),
+            Choice::Pick(_) => self.vials(draws, out),
             Choice::StartFreeSpins => self.free_spins(draws, out),
             Choice::Double(guess) => self.double(guess, draws, out),
-            Choice::Collect => self.awaiting = Awaiting::Nothing,
+            Choice::Collect | Choice::Halve | Choice::StartFeature => self.awaiting = Awaiting::Nothing,
         }
         out.awaiting = self.awaiting;
         out.free_spins_left = self.free_spins.left();
         out.double_strip = self.gamble.strip();
+        out.pick = (self.awaiting == Awaiting::Pick).then_some(PickOffer { needs: VIALS, of: self.model.vials });
         out.round_win_coins = self.win_coins;
+        out.round_win_minor = self.win_minor();
         Ok(())
     }
 
-    fn reopen(&mut self) {
+    fn reopen(&mut self, _carried: &Carried) {
         self.awaiting = Awaiting::Spin;
         self.free_spins = FreeSpins::default();
         self.gamble = Gamble::default();
+        self.in_free_spins = false;
         self.line_win_coins = 0;
         self.win_coins = 0;
     }

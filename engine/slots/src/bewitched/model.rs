@@ -1,0 +1,193 @@
+//! A compiled line game: what a data file says, checked, in the form that serves players.
+//!
+//! Compiling proves the file: a return or a jackpot chance that differs from the promised one by
+//! anything at all is a [`ModelError`]. Costs about a millisecond, once a game.
+
+use super::data::GameData;
+use crate::data::{self, ModelError, Role, SymbolData};
+use crate::game::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
+use crate::lines::{LinePays, Lines, PAYS_MAX, SYMBOLS_MAX};
+use super::par;
+use crate::reels::Reels;
+use crate::scatters::{Counter, Scatters};
+use crate::stake::StakeLimits;
+use crate::wheel::Wheel;
+use crate::windows::Windows;
+
+/// Rows of the window.
+const ROWS: usize = 3;
+/// Highest multiplier of free spins.
+const MULTIPLIER_MAX: u32 = 100;
+/// Turns of the double (BW-22).
+pub(crate) const DOUBLES_MAX: u8 = 5;
+
+/// A line game with scatters, free spins and a bonus wheel.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The reels, lines and special symbols.
+    pub windows: Windows,
+    /// Vials to choose three from.
+    pub vials: u8,
+    /// The bonus wheel.
+    pub wheel: Wheel,
+    /// The progressive jackpot.
+    pub jackpot: Jackpot,
+    /// What line wins of free spins are multiplied by.
+    pub multiplier: u32,
+    /// Stakes offered.
+    pub limits: StakeLimits,
+    /// The symbols' names and roles.
+    pub symbols: Vec<SymbolInfo>,
+    /// The promised return without the jackpot, in millionths.
+    pub rtp_micros: u64,
+}
+
+/// What the progressive jackpot promises; its money is kept elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jackpot {
+    /// Paid spins to one jackpot, for each coin staked.
+    pub odds: u64,
+    /// The pool's seed in coins.
+    pub seed_coins: u64,
+    /// The part of each bet that grows the pool, in millionths.
+    pub contribution_micros: u64,
+    /// The coin value that the whole pool belongs to, in millionths of the major unit.
+    pub base_coin_micros: u64,
+}
+
+impl Model {
+    /// Parses, compiles and proves a data file.
+    ///
+    /// # Errors
+    /// The first part that's wrong, then a return or jackpot chance other than promised.
+    pub fn compile(text: &str) -> Result<Self, ModelError> {
+        let model = Self::compile_unproven(&data::parse(text)?)?;
+        par::prove(&model)?;
+        Ok(model)
+    }
+
+    /// Compiles without proving return and jackpot chance: for tuning a game that's not there yet.
+    ///
+    /// # Errors
+    /// The first part that's wrong.
+    pub fn compile_unproven(data: &GameData) -> Result<Self, ModelError> {
+        let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
+        let lines = Lines::new(&reels, data::rows(&data.lines)?, line_pays(data)?, data::only(&data.symbols, Role::Wild)?, on_lines(data))?;
+        let limits = data::limits(&data.stake, lines.rows().len())?;
+        let coins_max = u64::from(limits.lines.1) * u64::from(limits.coins_per_line.1);
+        if data.bonus.vials < 3 || data.bonus.needs == 0 {
+            return Err(ModelError::part("bonus", "fewer than three vials, or no symbols needed"));
+        }
+        if !(1..=MULTIPLIER_MAX).contains(&data.free_spins.multiplier) {
+            return Err(ModelError::part("free_spins", "the multiplier is outside 1 to 100"));
+        }
+        Ok(Self {
+            windows: Windows {
+                scatters: scatters(data, &reels)?,
+                bonus: Counter::new(&reels, data::only(&data.symbols, Role::Bonus)?)?,
+                bonus_needs: data.bonus.needs,
+                lines,
+                reels,
+            },
+            vials: data.bonus.vials,
+            wheel: Wheel::new(&data.wheel, coins_max)?,
+            jackpot: jackpot(data)?,
+            multiplier: data.free_spins.multiplier,
+            limits,
+            symbols: data::symbol_infos(&data.symbols),
+            rtp_micros: data::micros("rtp", &data.rtp)?,
+        })
+    }
+
+    /// The description (PL-13).
+    #[must_use]
+    pub fn info(&self, data: &GameData) -> GameInfo {
+        let money = self.wheel.weights(0).map(|(prize, _)| prize).filter(|&p| p != PrizeInfo::Jackpot);
+        GameInfo {
+            title: data.title.clone(),
+            rules_text: data.rules.trim().to_owned(),
+            reels: 5,
+            rows: 3,
+            symbols: self.symbols.clone(),
+            paytable: self.paytable(),
+            lines: self.windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
+            limits: self.limits.clone(),
+            ways: false,
+            rows_max: 3,
+            buy_feature_bets: None,
+            picks_of: self.vials,
+            prizes: std::iter::once(PrizeInfo::Jackpot).chain(money).collect(),
+            jackpot: true,
+            doubles_max: u32::from(DOUBLES_MAX),
+            halve: false,
+            free_spin_multiplier: self.multiplier,
+            facts: Vec::new(),
+        }
+    }
+
+    /// Everything that pays, awards or starts something, symbol by symbol, most of a kind first.
+    pub(crate) fn paytable(&self) -> Vec<PayRow> {
+        let mut rows = Vec::new();
+        for (symbol, info) in (0u8..).zip(&self.symbols) {
+            for count in (1u8..=5).rev() {
+                let n = usize::from(count);
+                let scatter = info.role == SymbolRole::Scatter;
+                let bonus = info.role == SymbolRole::Bonus && count >= self.windows.bonus_needs;
+                let (pays, free_spins) = if scatter {
+                    (self.windows.scatters.pays[n], self.windows.scatters.free_spins[n])
+                } else {
+                    (self.windows.lines.pays()[usize::from(symbol)][n], 0)
+                };
+                if pays > 0 || free_spins > 0 || bonus {
+                    rows.push(PayRow { symbol, count, pays, free_spins, scatter, bonus });
+                }
+            }
+        }
+        rows
+    }
+}
+
+fn on_lines(data: &GameData) -> [bool; SYMBOLS_MAX] {
+    let pays = |s: &SymbolData| matches!(s.role, Role::Regular | Role::Wild);
+    std::array::from_fn(|symbol| data.symbols.get(symbol).is_some_and(pays))
+}
+
+fn line_pays(data: &GameData) -> Result<LinePays, ModelError> {
+    let mut pays = LinePays::default();
+    for (symbol, pays) in data.symbols.iter().zip(&mut pays) {
+        if symbol.role != Role::Scatter {
+            *pays = data::from_none("symbols", &symbol.pays)?;
+        }
+        if symbol.role != Role::Scatter && !symbol.free_spins.is_empty() {
+            return Err(ModelError::part("symbols", "only scatters award free spins"));
+        }
+    }
+    Ok(pays)
+}
+
+fn scatters(data: &GameData, reels: &Reels) -> Result<Scatters, ModelError> {
+    let symbol = data::only(&data.symbols, Role::Scatter)?;
+    let of = &data.symbols[usize::from(symbol)];
+    if of.pays.iter().any(|&pays| pays > PAYS_MAX) {
+        return Err(ModelError::part("symbols", "a scatter pays too much"));
+    }
+    Ok(Scatters {
+        symbol,
+        counter: Counter::new(reels, symbol)?,
+        pays: data::from_none("symbols", &of.pays)?,
+        free_spins: data::from_none("symbols", &of.free_spins)?,
+    })
+}
+
+fn jackpot(data: &GameData) -> Result<Jackpot, ModelError> {
+    let jackpot = Jackpot {
+        odds: data.jackpot.odds,
+        seed_coins: data.jackpot.seed_coins,
+        contribution_micros: data::micros("jackpot", &data.jackpot.contribution)?,
+        base_coin_micros: data::micros("jackpot", &data.jackpot.base_coin_value)?,
+    };
+    if jackpot.odds == 0 || jackpot.base_coin_micros == 0 {
+        return Err(ModelError::part("jackpot", "odds and base coin value are above zero"));
+    }
+    Ok(jackpot)
+}

@@ -1,0 +1,34 @@
+//! What a player carries from round to round in a game: crystals, potions, unlocked features.
+//!
+//! The engine keeps none of it. A round is told what the player carries when it opens, and a step whose outcome changes
+//! it says what is carried from then on; who keeps the books logs the difference.
+
+/// Most figures that a game lets a player carry.
+pub const CARRIED_MAX: usize = 12;
+
+/// The figures carried, in the order of [`Carries::keys`]; 0 for what was never set. What a game does not carry is 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carried(pub [i64; CARRIED_MAX]);
+
+/// What a game carries, and what it belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Carries {
+    /// The figures' names, at most [`CARRIED_MAX`]; empty for a game that carries nothing.
+    pub keys: &'static [&'static str],
+    /// What a set of figures belongs to, besides the player and the game.
+    pub scope: CarriedScope,
+}
+
+/// What a set of carried figures belongs to, besides the player and the game.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CarriedScope {
+    /// The currency: figures that sum coin values mean nothing across currencies.
+    Currency,
+    /// The currency and the bet: each bet level has its own progress (WF-12).
+    Bet,
+}
+
+impl Carries {
+    /// A game that carries nothing.
+    pub const NOTHING: Self = Self { keys: &[], scope: CarriedScope::Currency };
+}
