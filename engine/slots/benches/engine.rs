@@ -4,7 +4,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use motherlode_slots::{Choice, Draws, Game, Outcome, Stake, Terms, latest, simulate};
+use motherlode_slots::bewitched::model::Model;
+use motherlode_slots::{Carried, Choice, Draws, Game, Outcome, Stake, Terms, games, latest, scan, simulate};
 
 const STAKE: Stake = Stake { coin_value_micros: 10_000, lines: 15, coins_per_line: 1, buy_feature: false };
 
@@ -13,20 +14,28 @@ fn bewitched() -> &'static dyn Game {
 }
 
 fn scan(c: &mut Criterion) {
-    let game = bewitched();
-    let from = game.cycle() / 3;
+    let model = Model::compile(include_str!("../games/bewitched.toml")).expect("a test loads it");
+    let from = model.windows.reels.cycle() / 3;
     let mut group = c.benchmark_group("scan");
     group.throughput(Throughput::Elements(1_000_000)).sample_size(10);
-    group.bench_function("combinations", |b| b.iter(|| game.scan(15, black_box(from)..from + 1_000_000)));
+    group.bench_function("combinations", |b| {
+        b.iter(|| scan::scan(&model.windows, 15, black_box(from)..from + 1_000_000))
+    });
     group.finish();
 }
 
 fn rounds(c: &mut Criterion) {
     let mut group = c.benchmark_group("simulate");
     group.throughput(Throughput::Elements(100_000)).sample_size(10);
-    group.bench_function("rounds", |b| {
-        b.iter(|| simulate(bewitched(), &STAKE, 100_000, black_box([7; 32])));
-    });
+    for game in games() {
+        let limits = &game.info().limits;
+        let coin_value_micros = limits.coin_values_micros.first().copied().unwrap_or_default();
+        let (lines, coins_per_line) = (limits.lines.1, limits.coins_per_line.0);
+        let stake = Stake { coin_value_micros, lines, coins_per_line, buy_feature: false };
+        group.bench_function(game.name(), |b| {
+            b.iter(|| simulate(*game, &stake, Carried::default(), 100_000, black_box([7; 32])));
+        });
+    }
     group.finish();
 }
 
@@ -40,7 +49,7 @@ fn step(c: &mut Criterion) {
         b.iter(|| {
             number += 1;
             seed[..8].copy_from_slice(&number.to_le_bytes());
-            let mut round = game.open(&STAKE, &Terms { jackpot: true, double: false, ..Terms::plain(Carried([0; 12])) }).ok()?;
+            let mut round = game.open(&STAKE, &Terms::plain(Carried::default())).ok()?;
             let mut draws = Draws::from_seed(seed);
             black_box(round.resolve(&Choice::Spin, &mut draws, &mut out)).is_ok().then_some(())
         });

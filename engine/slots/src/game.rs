@@ -6,8 +6,8 @@
 use thiserror::Error;
 
 use crate::bewitched;
-use crate::draws::Draws;
 use crate::carried::{Carried, Carries};
+use crate::draws::Draws;
 use crate::outcome::{Card, Outcome, PICKS_MAX};
 use crate::par::Par;
 use crate::stake::{Stake, StakeLimits, StakeRefused};

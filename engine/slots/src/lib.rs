@@ -30,11 +30,9 @@ pub mod wheel;
 pub mod windows;
 pub mod worth;
 
-pub use draws::{Draws, Seed};
 pub use carried::{Carried, CarriedScope, Carries};
-pub use game::{
-    Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Picked, Round, Terms, game, games, latest,
-};
+pub use draws::{Draws, Seed};
+pub use game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Picked, Round, Terms, game, games, latest};
 pub use outcome::{
     Card, CardTurn, Mark, MarkKind, Outcome, PickOffer, Prize, Reveal, Spin, SpinKind, Stops, Strip, Win, WinKind,
 };

@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 
 use crate::lines::{Lines, SYMBOLS_MAX};
-use crate::windows::{Specials, Windows};
 use crate::reels::{Column, REELS};
+use crate::windows::{Specials, Windows};
 
 /// Sums over windows, by how many scatters (first index) and bonus symbols they show; coins at one
 /// coin a line.
@@ -245,8 +245,7 @@ pub fn hits(of: &Windows, lines: u32) -> u64 {
 
 /// Whether a line has won already on the first three reels.
 fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> bool {
-    let read =
-        |run: Run, (reel, column): (usize, &&Column)| run.read(reel, column[usize::from(line[reel])], &of.lines);
+    let read = |run: Run, (reel, column): (usize, &&Column)| run.read(reel, column[usize::from(line[reel])], &of.lines);
     let run = columns.iter().enumerate().fold(Run::Wilds, read);
     run.end(3, &of.lines).pays(&of.lines) > 0
 }

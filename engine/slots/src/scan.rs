@@ -7,9 +7,9 @@
 use std::ops::Range;
 
 use crate::lines::{Lines, SYMBOLS_MAX};
-use crate::windows::Windows;
 use crate::moments::SpinTable;
 use crate::reels::REELS;
+use crate::windows::Windows;
 
 /// What the windows of a range won, at one coin a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

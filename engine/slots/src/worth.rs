@@ -51,7 +51,21 @@ mod tests {
     /// DM-17's table: halves to the even cent, and 21 coins at 0.004 pay 0.08.
     #[test]
     fn dm_17_halves_go_to_the_even_cent() {
-        for (tenths, cents) in [(14, 1), (16, 2), (5, 0), (15, 2), (25, 2), (35, 4), (45, 4), (55, 6), (65, 6), (75, 8), (85, 8), (95, 10), (84, 8)] {
+        for (tenths, cents) in [
+            (14, 1),
+            (16, 2),
+            (5, 0),
+            (15, 2),
+            (25, 2),
+            (35, 4),
+            (45, 4),
+            (55, 6),
+            (65, 6),
+            (75, 8),
+            (85, 8),
+            (95, 10),
+            (84, 8),
+        ] {
             assert_eq!(half_even(tenths, 10), cents, "{tenths} tenths");
         }
         assert_eq!(CoinWorth::new(4_000, 10_000).minor(21), 8);

@@ -6,9 +6,9 @@
 mod common;
 
 use common::{FILE, Naive, bewitched};
+use motherlode_slots::bewitched::model::Model;
 use motherlode_slots::data::{self, ModelError};
 use motherlode_slots::game::{PrizeInfo, SymbolRole};
-use motherlode_slots::bewitched::model::Model;
 use proptest::prelude::*;
 
 /// The refusal of the file with one text replaced by another.
@@ -26,6 +26,7 @@ fn part_of(from: &str, to: &str) -> &'static str {
 
 #[test]
 fn a_fault_is_refused_with_its_part() {
+    let too_many_lines = vec!["\"11111\""; 65].join(", ");
     for (part, from, to) in [
         ("symbols", "code = \"Re\"", "code = \"Gr\""),
         ("symbols", "role = \"wild\"", "role = \"regular\""),
@@ -40,7 +41,7 @@ fn a_fault_is_refused_with_its_part() {
         ("lines", "\"11111\"", "\"11311\""),
         ("lines", "\"11111\"", "\"1111\""),
         ("lines", "\"11111\"", "\"11a11\""),
-        ("lines", "\"11111\"", "\"11111\", \"00011\", \"11000\""),
+        ("lines", "\"11111\"", &too_many_lines),
         ("reels", " Sc ", " Xx "),
         ("reels", " Sc ", " Sc Sc "),
         ("reels", "strips = [", "strips = [\n  \"Re Gr Bl Wi\","),
@@ -77,7 +78,7 @@ fn unknown_and_missing_fields_do_not_parse() {
 fn bw_rtp_a_file_that_breaks_its_promise_does_not_load() {
     assert!(matches!(refusal("rtp = \"0.9410\"", "rtp = \"0.941001\""), ModelError::Return { .. }));
     assert!(matches!(refusal("[0, 0, 60, 300, 2500]", "[0, 0, 60, 300, 2501]"), ModelError::Return { .. }));
-    let data = data::parse(FILE).unwrap();
+    let data: motherlode_slots::bewitched::data::GameData = data::parse(FILE).unwrap();
     let weight = |w: u64| format!("weight = {} }},\n", grouped(w));
     let heaviest = data.wheel.prizes[0].weight;
     assert!(matches!(refusal(&weight(heaviest), &weight(heaviest + 1)), ModelError::Return { .. }));
@@ -113,7 +114,7 @@ fn the_strips_hold_every_symbol_and_no_two_scatters_in_a_window() {
 fn pl_13_the_description_is_that_of_the_data_file() {
     let (info, naive) = (bewitched().info(), Naive::read());
     assert_eq!((info.title.as_str(), info.reels, info.rows), ("Bewitched", 5, 3));
-    assert_eq!((info.vials, info.doubles_max, info.free_spin_multiplier, info.jackpot), (6, 5, 2, true));
+    assert_eq!((info.picks_of, info.doubles_max, info.free_spin_multiplier, info.jackpot), (6, 5, 2, true));
     assert_eq!(info.symbols.len(), naive.codes.len());
     assert_eq!(info.symbols[0].role, SymbolRole::Wild);
     let lines: Vec<Vec<usize>> = info.lines.iter().map(|l| l.iter().map(|&r| usize::from(r)).collect()).collect();

@@ -5,7 +5,7 @@
 mod common;
 
 use common::{OPEN, WITH_DOUBLE, bewitched, next_choice, seed, stake, step};
-use motherlode_slots::{Awaiting, Card, Choice, Draws, Outcome, Round, WinKind};
+use motherlode_slots::{Awaiting, Card, Carried, Choice, Draws, Outcome, Round, WinKind};
 
 /// Opens rounds with the double until a paid spin wins on lines and starts no feature; the round,
 /// the line win and the total win.
@@ -35,7 +35,7 @@ fn bw_22_right_doubles_wrong_loses_at_most_five_times() {
         for turn in 1..=6 {
             let out = step(round.as_mut(), Choice::Double(Card::BlackSpade), number * 100 + turn);
             let card = out.card.unwrap();
-            assert_eq!((card.guess, card.risked_coins), (Card::BlackSpade, at_risk));
+            assert_eq!((card.guess, card.risked_minor), (Card::BlackSpade, at_risk));
             if card.card == Card::BlackSpade {
                 rights += 1;
                 at_risk *= 2;
@@ -43,7 +43,7 @@ fn bw_22_right_doubles_wrong_loses_at_most_five_times() {
                 wrongs += 1;
                 at_risk = 0;
             }
-            assert_eq!((card.coins, out.round_win_coins), (at_risk, rest + at_risk));
+            assert_eq!((card.minor, out.round_win_minor), (at_risk, rest + at_risk));
             if at_risk == 0 || turn == 5 {
                 assert_eq!(out.awaiting, Awaiting::Nothing);
                 fives += u64::from(turn == 5);
@@ -64,11 +64,11 @@ fn bw_22_the_player_may_collect_before_each_card() {
         let (mut round, line_win, total) = doubling(number * 10);
         if number % 2 == 0 {
             let out = step(round.as_mut(), Choice::Collect, 0);
-            assert_eq!((out.round_win_coins, out.awaiting), (total, Awaiting::Nothing));
+            assert_eq!((out.round_win_minor, out.awaiting), (total, Awaiting::Nothing));
             assert_eq!(out.card, None);
         } else if step(round.as_mut(), Choice::Double(Card::RedHeart), number).awaiting == Awaiting::Double {
             let out = step(round.as_mut(), Choice::Collect, 0);
-            assert_eq!((out.round_win_coins, out.awaiting), (total + line_win, Awaiting::Nothing));
+            assert_eq!((out.round_win_minor, out.awaiting), (total + line_win, Awaiting::Nothing));
             collected_later += 1;
         }
         assert_eq!(round.awaiting(), Awaiting::Nothing);
@@ -103,9 +103,9 @@ fn bw_23_scatter_bonus_and_free_spin_wins_are_never_at_risk() {
             continue;
         }
         round.resolve(&guess, &mut draws, &mut out).unwrap();
-        assert_eq!(out.card.unwrap().risked_coins, line_win);
-        if out.card.unwrap().coins == 0 {
-            assert_eq!(out.round_win_coins, total - line_win);
+        assert_eq!(out.card.unwrap().risked_minor, line_win);
+        if out.card.unwrap().minor == 0 {
+            assert_eq!((out.round_win_minor, out.round_win_coins), (total - line_win, total));
             kept += u64::from(total > line_win);
         }
     }

@@ -7,13 +7,15 @@ mod common;
 
 use common::{FILE, Naive, bewitched, model, stake, with_strips};
 use motherlode_slots::bewitched::BewitchedRound;
+use motherlode_slots::bewitched::model::Model;
+use motherlode_slots::bewitched::par::parts;
+use motherlode_slots::bewitched::rounds::{RoundMoments, WheelMoments, Window};
 use motherlode_slots::game::PrizeInfo;
 use motherlode_slots::lines::Lines;
-use motherlode_slots::bewitched::model::Model;
-use motherlode_slots::par::{Exact, RtpParts, decimal};
-use motherlode_slots::bewitched::rounds::{RoundMoments, WheelMoments, Window};
+use motherlode_slots::par::{Exact, decimal};
 use motherlode_slots::scan::{ScanTotals, scan};
-use motherlode_slots::{Draws, Prize, Round, Stake, Tally, WinKind, games, moments, simulate};
+use motherlode_slots::windows::Windows;
+use motherlode_slots::{Carried, Draws, Prize, Round, Stake, Tally, WinKind, games, moments, simulate};
 use proptest::prelude::*;
 
 fn ratio(numerator: u64, denominator: u64) -> Exact {
@@ -22,7 +24,7 @@ fn ratio(numerator: u64, denominator: u64) -> Exact {
 
 /// Moments of all stakes: for each number of lines the window's, once.
 fn windows(model: &Model) -> Vec<Window> {
-    (1..=15).map(|lines| Window::of(model, &moments::spin_table(model, lines), lines)).collect()
+    (1..=15).map(|lines| Window::of(model, &moments::spin_table(&model.windows, lines), lines)).collect()
 }
 
 /// The head of the rules: 94.10 % without the jackpot, 94.60 % with its seed, and the increments on
@@ -38,12 +40,13 @@ fn bw_rtp_is_exact_for_every_lines_coins_and_coin_value() {
             assert_eq!(round.mean, ratio(9410, 10_000));
             for &coin_value_micros in &model.limits.coin_values_micros {
                 let stake = Stake { coin_value_micros, lines, coins_per_line, buy_feature: false };
-                let p = RtpParts::of(&model, &stake, &window, &wheel, &round);
-                let sum = p.base_lines + p.scatter + p.bonus + p.free_spins;
+                let p = parts(&model, &stake, &window, &wheel, &round);
+                let sum: Exact = p[..4].iter().map(|part| &part.rtp).sum();
                 assert_eq!(sum, ratio(9410, 10_000));
-                assert_eq!(&sum + &p.jackpot_seed, ratio(9460, 10_000));
+                assert_eq!(&sum + &p[4].rtp, ratio(9460, 10_000));
                 // 0.5 % times the coin value over 10.
-                assert_eq!(p.jackpot_increments, ratio(5 * coin_value_micros, 10_000_000_000));
+                assert_eq!((p[4].name.key, p[5].name.key), ("jackpot_seed", "jackpot_increments"));
+                assert_eq!(p[5].rtp, ratio(5 * coin_value_micros, 10_000_000_000));
                 stakes += 1;
             }
         }
@@ -166,7 +169,7 @@ fn bw_02_line_return_equals_the_sum_over_symbol_counts() {
 }
 
 /// Everything that the scan sums, derived without the evaluator.
-fn derived(model: &Model, lines: u32) -> ScanTotals {
+fn derived(model: &Windows, lines: u32) -> ScanTotals {
     let (max_win_coins, max_win_windows) = moments::max_win(model, lines);
     ScanTotals {
         table: moments::spin_table(model, lines),
@@ -180,15 +183,15 @@ fn derived(model: &Model, lines: u32) -> ScanTotals {
 /// The full cycle of the game that players play, through their evaluator, in two halves.
 #[test]
 fn the_full_cycle_is_what_the_mathematics_says() {
-    let game = bewitched();
-    let half = game.cycle() / 2;
+    let model = model();
+    let (windows, cycle) = (&model.windows, model.windows.reels.cycle());
     let totals = std::thread::scope(|scope| {
-        let second = scope.spawn(|| game.scan(15, half..game.cycle()));
-        let mut totals = game.scan(15, 0..half);
+        let second = scope.spawn(|| scan(windows, 15, cycle / 2..cycle));
+        let mut totals = scan(windows, 15, 0..cycle / 2);
         totals.merge(&second.join().unwrap());
         totals
     });
-    assert_eq!(totals, derived(&model(), 15));
+    assert_eq!(totals, derived(windows, 15));
     assert_eq!(totals.table.windows.iter().flatten().sum::<u64>(), 1 << 25);
 }
 
@@ -212,9 +215,9 @@ proptest! {
         let model = with_strips(strips.each_ref().map(String::as_str));
         let cycle = model.windows.reels.cycle();
         let cut = cut.min(cycle);
-        let mut totals = scan(&model, lines, cut..cycle);
-        totals.merge(&scan(&model, lines, 0..cut));
-        prop_assert_eq!(totals, derived(&model, lines));
+        let mut totals = scan(&model.windows, lines, cut..cycle);
+        totals.merge(&scan(&model.windows, lines, 0..cut));
+        prop_assert_eq!(totals, derived(&model.windows, lines));
     }
 }
 
@@ -225,19 +228,25 @@ fn the_par_sheet_is_consistent() {
     let game = bewitched();
     for (lines, coins) in [(1, 1), (15, 10)] {
         let par = game.par(&stake(lines, coins)).unwrap();
-        let p = &par.rtp_parts;
-        assert_eq!(&p.base_lines + &p.scatter + &p.bonus + &p.free_spins, par.rtp_without_jackpot);
-        assert_eq!(&par.rtp_without_jackpot + &p.jackpot_seed, par.rtp);
+        let own: Exact = par.parts[..game.parts().len()].iter().map(|part| &part.rtp).sum();
+        assert_eq!(own, par.rtp_without_jackpot);
+        assert!(par.parts.iter().map(|part| part.name).take(4).eq(game.parts().iter().copied()));
+        assert_eq!(&par.rtp_without_jackpot + par.part("jackpot_seed"), par.rtp);
         assert_eq!(decimal(&par.rtp, 6), "0.946000");
         assert_eq!(decimal(&par.rtp_with_increments(), 6), "0.946005");
-        assert_eq!(par.features.jackpot, ratio(u64::from(lines * coins), 400_000));
-        let chances = par.features.prizes.iter().map(|p| p.1.clone()).sum::<Exact>();
+        assert_eq!(*par.rate("jackpot").unwrap(), ratio(u64::from(lines * coins), 400_000));
+        let chances =
+            par.rates.iter().filter(|rate| rate.key.starts_with("prize_")).map(|rate| &rate.value).sum::<Exact>();
         assert_eq!(chances, ratio(1, 1));
-        for (symbol, counts) in par.symbol_counts.iter().enumerate() {
-            for (reel, &count) in counts.iter().enumerate() {
-                assert_eq!(count as usize, naive.strips[reel].iter().filter(|&&s| s == symbol).count());
-            }
+        let [set] = par.reel_sets.as_slice() else { panic!("one set of reels") };
+        assert_eq!((set.cycle(), set.strips.len()), (1 << 25, 5));
+        for symbol in 0..naive.codes.len() {
+            let counted = naive.strips.iter().map(|strip| strip.iter().filter(|&&s| s == symbol).count());
+            assert_eq!(set.counts(u8::try_from(symbol).unwrap()), counted.collect::<Vec<_>>());
         }
+        // What the rows of the paytable return adds up to the line and scatter wins of the paid spin.
+        let rows: Exact = set.combinations.iter().map(|row| &row.rtp).sum();
+        assert_eq!(rows, par.part("base_lines") + par.part("scatter"));
         assert_eq!((par.game, par.rules_version), ("bewitched", "1.6"));
         assert_eq!(par.bet_coins, u64::from(lines * coins));
     }
@@ -266,18 +275,13 @@ fn played_rounds_return_what_the_mathematics_says() {
         let par = game.par(&stake).unwrap();
         let mut tally = Tally::default();
         for part in 0..2 {
-            tally.merge(&simulate(game, &stake, rounds / 2, common::seed(part)).unwrap());
+            tally.merge(&simulate(game, &stake, Carried::default(), rounds / 2, common::seed(part)).unwrap());
         }
         let (n, bet) = (tally.rounds as f64, f64::from(lines * coins));
         assert_eq!((tally.rounds, tally.bet_coins), (rounds, u128::from(lines * coins) * u128::from(rounds)));
         close("all", tally.win.coins as f64 / n / bet, &par.rtp_without_jackpot, par.std_dev.powi(2), rounds);
-        let parts = [
-            ("lines", tally.base_lines, &par.rtp_parts.base_lines),
-            ("scatter", tally.scatter, &par.rtp_parts.scatter),
-            ("bonus", tally.bonus, &par.rtp_parts.bonus),
-            ("free spins", tally.free, &par.rtp_parts.free_spins),
-        ];
-        for (what, sum, expected) in parts {
+        for (part, sum) in par.parts.iter().zip(&tally.parts).take(game.parts().len()) {
+            let (what, expected) = (part.name.key, &part.rtp);
             let mean = sum.coins as f64 / n / bet;
             close(what, mean, expected, sum.squares as f64 / n / bet / bet - mean * mean, rounds);
         }
@@ -285,11 +289,11 @@ fn played_rounds_return_what_the_mathematics_says() {
         close("hits", p, &par.hit_frequency, p * (1.0 - p), rounds);
         // Counts of rare events vary about as much as they are; clusters in free spins a bit more.
         let jackpots = tally.jackpots as f64 / n;
-        close("jackpots", jackpots, &par.features.jackpot, 1.2 * jackpots, rounds);
+        close("jackpots", jackpots, par.rate("jackpot").unwrap(), 1.2 * jackpots, rounds);
         let bonuses = tally.bonuses as f64 / n;
-        close("bonuses", bonuses, &par.features.bonuses_per_paid_spin, 1.5 * bonuses, rounds);
+        close("bonuses", bonuses, par.rate("bonuses_per_paid_spin").unwrap(), 1.5 * bonuses, rounds);
         let spins = tally.free_spins as f64 / n;
-        close("free spins", spins, &par.features.free_spins_per_paid_spin, 30.0 * spins, rounds);
+        close("free spins", spins, par.rate("free_spins_per_paid_spin").unwrap(), 30.0 * spins, rounds);
         // The sample's own deviation: heavy tails make it wander, a wrong formula misses by more.
         let mean = tally.win.coins as f64 / n / bet;
         let deviation = (tally.win.squares as f64 / n / bet / bet - mean * mean).sqrt();
@@ -321,18 +325,18 @@ fn the_tally_is_the_sum_of_the_rounds() {
         };
         let total = steps.last().unwrap().round_win_coins;
         add(&mut tally.win, total);
-        add(&mut tally.base_lines, lines);
-        add(&mut tally.scatter, scatter);
-        add(&mut tally.bonus, bonus);
-        add(&mut tally.free, total - lines - scatter - bonus);
+        add(&mut tally.parts[0], lines);
+        add(&mut tally.parts[1], scatter);
+        add(&mut tally.parts[2], bonus);
+        add(&mut tally.parts[3], total - lines - scatter - bonus);
         tally.hits += u64::from(lines + scatter > 0 || paid.spins[0].bonus);
         tally.bonuses += steps.iter().filter(|out| out.prize.is_some()).count() as u64;
         tally.jackpots += steps.iter().filter(|out| out.jackpot).count() as u64;
         tally.free_spins += steps.iter().flat_map(|out| &out.spins).filter(|s| s.kind.is_free()).count() as u64;
         tally.max_win_coins = tally.max_win_coins.max(total);
     }
-    assert!(tally.bonus.coins > 0 && tally.free.coins > 0 && tally.bonuses > 20);
-    assert_eq!(simulate(bewitched(), &stake, 8000, common::seed(3)), Ok(tally));
+    assert!(tally.parts[2].coins > 0 && tally.parts[3].coins > 0 && tally.bonuses > 20);
+    assert_eq!(simulate(bewitched(), &stake, Carried::default(), 8000, common::seed(3)), Ok(tally));
 }
 
 /// The variance of a round against its sample variance, on strips where features come often: free
@@ -343,7 +347,7 @@ fn the_variance_holds_where_free_spins_breed() {
     let strip = "Re Gr Sc Ca Re Gr Bo Ca Me Gr Re Bo Fw Ca Re Wi";
     let model = with_strips([strip; 5]);
     let stake = stake(5, 2);
-    let window = Window::of(&model, &moments::spin_table(&model, 5), 5);
+    let window = Window::of(&model, &moments::spin_table(&model.windows, 5), 5);
     let moments = RoundMoments::of(&model, &window, &WheelMoments::of(&model, 10));
     assert!(moments.free_spins > ratio(1, 1), "{}", moments.free_spins);
     let mut round = BewitchedRound::new(&model, &stake, &common::OPEN).unwrap();
@@ -375,7 +379,8 @@ fn the_moments_are_those_of_every_window_and_prize() {
     let mut shown = std::collections::BTreeMap::<(u64, u64, u64, bool), u64>::new();
     for place in 0..model.windows.reels.cycle() {
         let mut won = 0;
-        let specials = model.evaluate(&model.windows.reels.stops_at(place), Lines::first(lines), |_, win| won += win.pays);
+        let specials =
+            model.windows.evaluate(&model.windows.reels.stops_at(place), Lines::first(lines), |_, win| won += win.pays);
         let n = usize::from(specials.scatters);
         let (pays, spins) = (model.windows.scatters.pays[n], u64::from(model.windows.scatters.free_spins[n]));
         *shown.entry((won, pays, spins, specials.bonuses >= 3)).or_default() += 1;
@@ -413,7 +418,7 @@ fn the_moments_are_those_of_every_window_and_prize() {
     let [a, aa, ak, k, kk] = sums(1);
     let mean = a + &k * &mu;
     let variance = aa + &two * &mu * ak + &mu * &mu * kk + k * v - &mean * &mean;
-    let window = Window::of(&model, &moments::spin_table(&model, lines), lines);
+    let window = Window::of(&model, &moments::spin_table(&model.windows, lines), lines);
     let round = RoundMoments::of(&model, &window, &WheelMoments::of(&model, u64::from(lines * coins)));
     assert_eq!((round.mean, round.variance), (mean, variance));
 }

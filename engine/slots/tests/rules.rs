@@ -8,7 +8,7 @@ use common::{Naive, OPEN, WITH_DOUBLE, bewitched, model, next_choice, play, seed
 use motherlode_slots::bewitched::BewitchedRound;
 use motherlode_slots::lines::Lines;
 use motherlode_slots::{
-    Awaiting, Card, Choice, ChoiceRefused, Draws, Outcome, Prize, Round, Stake, StakeRefused, Terms, WinKind,
+    Awaiting, Card, Carried, Choice, ChoiceRefused, Draws, Outcome, Prize, Round, Stake, StakeRefused, Terms, WinKind,
 };
 use proptest::prelude::*;
 
@@ -79,7 +79,7 @@ proptest! {
     ) {
         let (naive, model) = (Naive::read(), model());
         let mut paid = [0u64; 15];
-        let specials = model.evaluate(&stops, Lines::first(lines), |line, win| {
+        let specials = model.windows.evaluate(&stops, Lines::first(lines), |line, win| {
             let line = usize::from(line);
             assert_eq!(paid[line], 0, "a line pays once");
             assert!(win.pays > 0);
@@ -118,7 +118,7 @@ fn middle_line(cells: [&str; 5]) -> Option<(String, u8, u64)> {
     let strips: Vec<&str> = strips.iter().map(String::as_str).collect();
     let model = with_strips(strips.try_into().unwrap());
     let mut won = None;
-    model.evaluate(&[0; 5], Lines::first(1), |_, win| {
+    model.windows.evaluate(&[0; 5], Lines::first(1), |_, win| {
         won = Some((model.symbols[usize::from(win.symbol)].name.clone(), win.count, win.pays));
     });
     won
@@ -181,10 +181,10 @@ fn bw_04_two_to_five_scatters_pay_on_the_total_bet_and_award_free_spins() {
 fn bw_05_the_witch_is_no_input_of_the_engine() {
     let (stake, terms) = (stake(9, 2), OPEN);
     let Stake { coin_value_micros: _, lines: _, coins_per_line: _, buy_feature: _ } = stake;
-    let Terms { jackpot: _, double: _ } = terms;
+    let Terms { jackpot: _, double: _, minor_micros: _, gamble_max_minor: _, carried: _ } = terms;
     match Choice::Spin {
-        Choice::Spin | Choice::Pick(_) | Choice::StartFreeSpins => {}
-        Choice::Double(Card::RedHeart | Card::BlackSpade) | Choice::Collect => {}
+        Choice::Spin | Choice::Pick(_) | Choice::StartFreeSpins | Choice::StartFeature => {}
+        Choice::Double(_) | Choice::Halve | Choice::Collect => {}
     }
     let rounds = || {
         let mut round = bewitched().open(&stake, &terms).unwrap();
@@ -289,7 +289,7 @@ fn bw_06_a_bonus_awards_money_free_spins_or_the_jackpot() {
 fn bw_15_a_closed_pool_awards_no_jackpot() {
     let model = always(0, 3);
     for jackpot in [false, true] {
-        let terms = Terms { jackpot, double: false };
+        let terms = Terms { jackpot, ..OPEN };
         let mut round = BewitchedRound::new(&model, &stake(15, 10), &terms).unwrap();
         let won = (0..1000).filter(|&number| {
             round.reopen(&Carried::default());
@@ -497,7 +497,7 @@ proptest! {
     /// Any choices in any order: either refused and without effect, or resolved; never a panic.
     #[test]
     fn any_sequence_of_choices_is_answered(
-        choices in prop::collection::vec((0u8..6, any::<[u8; 3]>(), any::<u64>()), 1..40),
+        choices in prop::collection::vec((0u8..9, any::<[u8; 3]>(), any::<u64>()), 1..40),
     ) {
         let mut round = bewitched().open(&stake(15, 10), &WITH_DOUBLE).unwrap();
         let mut out = Outcome::default();
@@ -508,6 +508,9 @@ proptest! {
                 2 => Choice::StartFreeSpins,
                 3 => Choice::Double(Card::RedHeart),
                 4 => Choice::Double(Card::BlackSpade),
+                5 => Choice::StartFeature,
+                6 => Choice::Halve,
+                7 => Choice::Double(Card::Joker),
                 _ => Choice::Collect,
             };
             let before = round.awaiting();

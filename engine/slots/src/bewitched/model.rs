@@ -4,10 +4,10 @@
 //! anything at all is a [`ModelError`]. Costs about a millisecond, once a game.
 
 use super::data::GameData;
+use super::par;
 use crate::data::{self, ModelError, Role, SymbolData};
 use crate::game::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
 use crate::lines::{LinePays, Lines, PAYS_MAX, SYMBOLS_MAX};
-use super::par;
 use crate::reels::Reels;
 use crate::scatters::{Counter, Scatters};
 use crate::stake::StakeLimits;
@@ -72,7 +72,13 @@ impl Model {
     /// The first part that's wrong.
     pub fn compile_unproven(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
-        let lines = Lines::new(&reels, data::rows(&data.lines)?, line_pays(data)?, data::only(&data.symbols, Role::Wild)?, on_lines(data))?;
+        let lines = Lines::new(
+            &reels,
+            data::rows(&data.lines)?,
+            line_pays(data)?,
+            data::only(&data.symbols, Role::Wild)?,
+            on_lines(data),
+        )?;
         let limits = data::limits(&data.stake, lines.rows().len())?;
         let coins_max = u64::from(limits.lines.1) * u64::from(limits.coins_per_line.1);
         if data.bonus.vials < 3 || data.bonus.needs == 0 {

@@ -90,7 +90,11 @@ fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round
     let mut rates = vec![
         rate("bonus", "chance that a window starts the bonus", window.bonus.clone()),
         rate("scatter_free_spins", "chance that a window's scatters award free spins", window.scatter_trigger.clone()),
-        rate("bonuses_per_paid_spin", "bonuses of a paid spin, those in its free spins included", round.bonuses.clone()),
+        rate(
+            "bonuses_per_paid_spin",
+            "bonuses of a paid spin, those in its free spins included",
+            round.bonuses.clone(),
+        ),
         rate("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
         rate("jackpot", "jackpots of a paid spin", &round.bonuses * &wheel.jackpot),
     ];

@@ -3,9 +3,9 @@
 
 #![allow(dead_code)] // Each test file uses its part.
 
-use motherlode_slots::{bewitched::data::GameData, data};
 use motherlode_slots::bewitched::model::Model;
 use motherlode_slots::{Awaiting, Carried, Choice, Draws, Game, Outcome, Picked, Round, Seed, Stake, Terms, game};
+use motherlode_slots::{bewitched::data::GameData, data};
 
 pub const FILE: &str = include_str!("../../games/bewitched.toml");
 

@@ -1,23 +1,17 @@
-//! Writes the tuned part of a game's data file: strips and wheel weights.
+//! Bewitched's strips and wheel weights.
 //!
-//! `cargo run --release -p motherlode-slots --example tune -- bewitched > new.toml`
-//!
-//! Deterministic. It starts from the data file itself: the symbol counts of its strips, its
-//! paytable and its promised return, and from the constants below. It orders each strip's symbols
-//! in a numbered series of shuffles and keeps the one whose hit frequency is nearest to the wanted
-//! one; then it solves the wheel exactly, so that the return and the jackpot's chance are what the
-//! file promises to the last fraction. Running it on its own output changes nothing.
+//! It orders each strip's symbols in a numbered series of shuffles and keeps the one whose hit frequency is nearest to
+//! the wanted one; then it solves the wheel exactly, so that the return and the jackpot's chance are what the file
+//! promises to the last fraction.
 
 use motherlode_slots::Draws;
-use motherlode_slots::{bewitched::data::GameData, data};
 use motherlode_slots::bewitched::model::Model;
+use motherlode_slots::bewitched::rounds::Window;
 use motherlode_slots::moments;
 use motherlode_slots::par::{Exact, decimal};
-use motherlode_slots::bewitched::rounds::Window;
+use motherlode_slots::{bewitched::data::GameData, data};
 use num_bigint::BigInt;
 use num_traits::{One, Signed};
-
-const BEWITCHED: &str = include_str!("../games/bewitched.toml");
 
 /// Orders tried for the strips.
 const ORDERS: u8 = 120;
@@ -41,22 +35,16 @@ const MONEY: [(u32, u64); 12] = [
 ];
 const FREE_SPINS: [(u32, u64); 6] = [(15, 130), (20, 60), (25, 30), (30, 15), (45, 10), (60, 5)];
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let text = match std::env::args().nth(1).as_deref() {
-        Some("bewitched") => BEWITCHED,
-        _ => return Err("which game? bewitched".into()),
-    };
-    let (head, tuned) = text.split_once("# tuned: begin\n").ok_or("no mark `# tuned: begin`")?;
-    let (_, tail) = tuned.split_once("# tuned: end\n").ok_or("no mark `# tuned: end`")?;
-    let mut data = data::parse(text)?;
+/// The tuned part of the data file, between its marks.
+pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
+    let mut data: GameData = data::parse(text)?;
     // The weights in the file aren't used, but a model needs some that compile.
     data.wheel.jackpot_per_coin = 0;
     data.reels.strips = order(&data)?;
     let model = Model::compile_unproven(&data)?;
     let wheel = solve(&model)?;
     let strips: String = data.reels.strips.iter().map(|s| format!("  \"{s}\",\n")).collect();
-    print!("{head}# tuned: begin\n[reels]\nstrips = [\n{strips}]\n\n{wheel}# tuned: end\n{tail}");
-    Ok(())
+    Ok(format!("[reels]\nstrips = [\n{strips}]\n\n{wheel}"))
 }
 
 /// The strips in the order whose hit frequency is nearest to the wanted one.
@@ -69,7 +57,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         // An order that shows two scatters or two bonus symbols on one reel doesn't compile.
         let Ok(model) = Model::compile_unproven(&candidate) else { continue };
         let wanted = model.windows.reels.cycle() * HITS_PER_MILLE / 1000;
-        let off = moments::hits(&model, model.limits.lines.1).abs_diff(wanted);
+        let off = moments::hits(&model.windows, model.limits.lines.1).abs_diff(wanted);
         if best.as_ref().is_none_or(|(least, _)| off < *least) {
             best = Some((off, candidate.reels.strips));
         }
@@ -98,7 +86,7 @@ fn shuffle(strip: &str, draws: &mut Draws) -> String {
 /// The return T is (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g; solved for
 /// the wheel's mean money m. The jackpot's chance a coin is y / (1 - phi) times its weight's share.
 fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
-    let window = Window::of(model, &moments::spin_table(model, 1), 1);
+    let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
     let whole = |n: u64| Exact::from_integer(n.into());
     let mille = |n: u64| Exact::new(n.into(), 1000.into());
     let g: Exact = FREE_SPINS.iter().map(|&(n, share)| mille(share * u64::from(n))).sum();

@@ -1,0 +1,23 @@
+//! Writes the tuned part of a game's data file: strips and weights.
+//!
+//! `cargo run --release -p motherlode-slots --example tune -- GAME > new.toml`
+//!
+//! Deterministic. A game's tuning starts from the data file itself (symbol counts, paytable, promised return) and from
+//! the constants of its module here; the part between the marks `# tuned: begin` and `# tuned: end` is written anew,
+//! everything else stays. Running it on its own output changes nothing.
+
+mod bewitched;
+
+/// From a data file's text to its tuned part.
+type Tune = fn(&str) -> Result<String, Box<dyn std::error::Error>>;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let (text, tune): (&str, Tune) = match std::env::args().nth(1).as_deref() {
+        Some("bewitched") => (include_str!("../../games/bewitched.toml"), bewitched::tune),
+        _ => return Err("which game? bewitched".into()),
+    };
+    let (head, tuned) = text.split_once("# tuned: begin\n").ok_or("no mark `# tuned: begin`")?;
+    let (_, tail) = tuned.split_once("# tuned: end\n").ok_or("no mark `# tuned: end`")?;
+    print!("{head}# tuned: begin\n{}# tuned: end\n{tail}", tune(text)?);
+    Ok(())
+}
