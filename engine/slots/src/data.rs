@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use crate::game::SymbolInfo;
 pub use crate::game::SymbolRole as Role;
-use crate::lines::SYMBOLS_MAX;
+use crate::lines::{LinePays, SYMBOLS_MAX};
 use crate::reels::REELS;
 use crate::stake::StakeLimits;
 
@@ -116,7 +116,7 @@ pub enum ModelError {
 
 impl ModelError {
     /// Names the part and what is wrong with it.
-    pub(crate) fn part(part: &'static str, what: impl Into<String>) -> Self {
+    pub fn part(part: &'static str, what: impl Into<String>) -> Self {
         Self::Part { part, what: what.into() }
     }
 }
@@ -148,19 +148,26 @@ pub fn micros(part: &'static str, text: &str) -> Result<u64, ModelError> {
 }
 
 /// The symbols as players are told of them.
-pub(crate) fn symbol_infos(symbols: &[SymbolData]) -> Vec<SymbolInfo> {
+#[must_use]
+pub fn symbol_infos(symbols: &[SymbolData]) -> Vec<SymbolInfo> {
     symbols.iter().map(|of| SymbolInfo { name: of.name.clone(), role: of.role }).collect()
 }
 
 /// The index of a symbol by its code.
-pub(crate) fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
+///
+/// # Errors
+/// [`ModelError::Part`] when no symbol has the code.
+pub fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
     let found = symbols.iter().position(|s| s.code == code);
     let index = found.and_then(|i| u8::try_from(i).ok());
     index.ok_or_else(|| ModelError::part("reels", format!("unknown symbol `{code}`")))
 }
 
 /// The index of the only symbol of a role.
-pub(crate) fn only(symbols: &[SymbolData], role: Role) -> Result<u8, ModelError> {
+///
+/// # Errors
+/// [`ModelError::Part`] when none or several have the role.
+pub fn only(symbols: &[SymbolData], role: Role) -> Result<u8, ModelError> {
     let mut of_role = symbols.iter().filter(|s| s.role == role);
     match (of_role.next(), of_role.next()) {
         (Some(symbol), None) => index_of(symbols, &symbol.code),
@@ -169,7 +176,10 @@ pub(crate) fn only(symbols: &[SymbolData], role: Role) -> Result<u8, ModelError>
 }
 
 /// Strips as symbol indexes; refuses codes that are used twice.
-pub(crate) fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
+///
+/// # Errors
+/// [`ModelError::Part`] for a code that is used twice or unknown.
+pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let codes: std::collections::BTreeSet<&str> = symbols.iter().map(|s| s.code.as_str()).collect();
     if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {
         return Err(ModelError::part("symbols", "a code is used twice, or there are too many"));
@@ -179,7 +189,10 @@ pub(crate) fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Ve
 }
 
 /// Each line's row on every reel.
-pub(crate) fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
+///
+/// # Errors
+/// [`ModelError::Part`] when a line isn't a digit for each reel.
+pub fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     let bad = |text: &str| ModelError::part("lines", format!("`{text}` is not a digit for each reel"));
     let line = |text: &String| {
         let digits: Option<Vec<u8>> = text.bytes().map(|b| b.is_ascii_digit().then(|| b - b'0')).collect();
@@ -189,7 +202,10 @@ pub(crate) fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
 }
 
 /// A table for 1, 2, ... of a kind as one for 0, 1, 2, ...; left out means nothing.
-pub(crate) fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
+///
+/// # Errors
+/// [`ModelError::Part`] when the table is longer than the reels are many.
+pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[T; REELS + 1], ModelError> {
     if table.len() > REELS {
         return Err(ModelError::part(part, "a table is longer than the reels are many"));
     }
@@ -198,8 +214,35 @@ pub(crate) fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> R
     Ok(all)
 }
 
+/// Which symbols pay on lines and are replaced by wilds, the wild itself included.
+#[must_use]
+pub fn on_lines(symbols: &[SymbolData]) -> [bool; SYMBOLS_MAX] {
+    let pays = |s: &SymbolData| matches!(s.role, Role::Regular | Role::Wild);
+    std::array::from_fn(|symbol| symbols.get(symbol).is_some_and(pays))
+}
+
+/// What each symbol pays on a line; scatters pay elsewhere.
+///
+/// # Errors
+/// [`ModelError::Part`] for a table that is too long, or free spins of a symbol that is no scatter.
+pub fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
+    let mut pays = LinePays::default();
+    for (symbol, pays) in symbols.iter().zip(&mut pays) {
+        if symbol.role != Role::Scatter {
+            *pays = from_none("symbols", &symbol.pays)?;
+        }
+        if symbol.role != Role::Scatter && !symbol.free_spins.is_empty() {
+            return Err(ModelError::part("symbols", "only scatters award free spins"));
+        }
+    }
+    Ok(pays)
+}
+
 /// The stakes offered, of a game that has so many lines.
-pub(crate) fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError> {
+///
+/// # Errors
+/// [`ModelError::Part`] when limits are out of order, or allow more lines than there are.
+pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError> {
     let ascends = |(min, max): (u32, u32)| 1 <= min && min <= max;
     let fits = usize::try_from(stake.lines.1).is_ok_and(|most| most <= lines);
     if !ascends(stake.lines) || !ascends(stake.coins_per_line) || !fits || stake.coins_per_line.1 > COINS_PER_LINE_MAX {

@@ -19,12 +19,10 @@ use crate::draws::Draws;
 use crate::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::gamble::Gamble;
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, PrizeInfo, Round, Terms};
-use crate::lines::{LineMask, Lines};
-use crate::outcome::{CELLS_MAX, Card, Outcome, PickOffer, Prize, Spin, SpinKind, Stops, Win, WinKind};
+use crate::outcome::{Card, Outcome, PickOffer, Prize, SpinKind};
 use crate::par::Par;
-use crate::reels::{REELS, ROWS_MAX, StopsAt};
 use crate::stake::{Stake, StakeRefused};
-use crate::worth::CoinWorth;
+use crate::windows::{LineBet, Shown};
 
 use model::{DOUBLES_MAX, Model};
 
@@ -108,13 +106,10 @@ impl Game for Bewitched {
 #[derive(Debug)]
 pub struct BewitchedRound<'a> {
     model: &'a Model,
-    lines: LineMask,
-    coins_per_line: u64,
-    bet_coins: u64,
+    bet: LineBet,
     /// Coins that count for the jackpot: the bet, or 0 while the pool is closed.
     jackpot_coins: u64,
     double_allowed: bool,
-    worth: CoinWorth,
     awaiting: Awaiting,
     free_spins: FreeSpins,
     gamble: Gamble,
@@ -135,12 +130,9 @@ impl<'a> BewitchedRound<'a> {
         let bet_coins = u64::from(model.limits.check(stake)?);
         Ok(Self {
             model,
-            lines: Lines::first(stake.lines),
-            coins_per_line: u64::from(stake.coins_per_line),
-            bet_coins,
+            bet: LineBet::new(stake, terms, bet_coins),
             jackpot_coins: if terms.jackpot { bet_coins } else { 0 },
             double_allowed: terms.double,
-            worth: CoinWorth::new(stake.coin_value_micros, terms.minor_micros),
             awaiting: Awaiting::Spin,
             free_spins: FreeSpins::default(),
             gamble: Gamble::default(),
@@ -205,7 +197,7 @@ impl<'a> BewitchedRound<'a> {
                 Prize::FreeSpins(spins)
             }
             PrizeInfo::Multiple(multiple) => {
-                let coins = u64::from(multiple) * self.bet_coins;
+                let coins = u64::from(multiple) * self.bet.bet_coins;
                 self.win_coins += coins;
                 out.part_coins[if self.in_free_spins { FREE_SPINS } else { BONUS }] += coins;
                 Prize::Coins { multiple, coins }
@@ -223,9 +215,9 @@ impl<'a> BewitchedRound<'a> {
     /// What the round pays if it ends here: all wins, with what the double has made of the line win.
     fn win_minor(&self) -> u64 {
         if self.gamble.strip().is_empty() {
-            self.worth.minor(self.win_coins)
+            self.bet.worth.minor(self.win_coins)
         } else {
-            self.worth.minor(self.win_coins - self.line_win_coins) + self.gamble.at_risk()
+            self.bet.worth.minor(self.win_coins - self.line_win_coins) + self.gamble.at_risk()
         }
     }
 
@@ -234,7 +226,7 @@ impl<'a> BewitchedRound<'a> {
         if self.free_spins.left() > 0 {
             Awaiting::FreeSpins
         } else if self.double_allowed && self.line_win_coins > 0 {
-            self.gamble = Gamble::of(self.worth.minor(self.line_win_coins), DOUBLES_MAX);
+            self.gamble = Gamble::of(self.bet.worth.minor(self.line_win_coins), DOUBLES_MAX);
             Awaiting::Double
         } else {
             Awaiting::Nothing
@@ -243,66 +235,17 @@ impl<'a> BewitchedRound<'a> {
 
     /// Spins the reels, shows the window and books what it wins.
     fn show(&mut self, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) -> Shown {
-        let stops = self.model.windows.reels.spin(draws);
-        let wins_from = out.wins.len();
-        let mut line_coins = 0;
-        let specials = self.model.windows.evaluate(&stops, self.lines, |line, win| {
-            let coins = win.pays * self.coins_per_line * multiplier;
-            line_coins += coins;
-            out.wins.push(Win { kind: WinKind::Line(line), symbol: win.symbol, count: win.count, coins });
-        });
-        let scatters = &self.model.windows.scatters;
-        let scatter_coins = scatters.pays[usize::from(specials.scatters)] * self.bet_coins;
-        if scatter_coins > 0 {
-            let (symbol, count) = (scatters.symbol, specials.scatters);
-            out.wins.push(Win { kind: WinKind::Scatter, symbol, count, coins: scatter_coins });
-        }
-        let free_spins_won = scatters.free_spins[usize::from(specials.scatters)];
-        let bonus = specials.bonuses >= self.model.windows.bonus_needs;
-        let win_coins = line_coins + scatter_coins;
-        self.free_spins.award(free_spins_won);
-        self.win_coins += win_coins;
+        let shown = self.model.windows.spin(&self.bet, multiplier, kind, draws, out);
+        self.free_spins.award(shown.free_spins_won);
+        self.win_coins += shown.win_coins();
         if kind == SpinKind::Base {
-            out.part_coins[BASE_LINES] += line_coins;
-            out.part_coins[SCATTER] += scatter_coins;
+            out.part_coins[BASE_LINES] += shown.line_coins;
+            out.part_coins[SCATTER] += shown.scatter_coins;
         } else {
-            out.part_coins[FREE_SPINS] += win_coins;
+            out.part_coins[FREE_SPINS] += shown.win_coins();
         }
-        let wins = index(wins_from)..index(out.wins.len());
-        out.spins.push(Spin {
-            kind,
-            stops: stops_of(&stops),
-            reels: index8(REELS),
-            rows: index8(self.model.windows.reels.rows()),
-            cells: self.cells(&stops),
-            multiplier: u32::try_from(multiplier).unwrap_or(u32::MAX),
-            wins,
-            marks: 0..0,
-            win_coins,
-            win_minor: self.worth.minor(win_coins),
-            free_spins_won,
-            bonus,
-        });
-        Shown { line_coins, bonus }
+        shown
     }
-
-    fn cells(&self, stops: &StopsAt) -> [u8; CELLS_MAX] {
-        let mut cells = [0; CELLS_MAX];
-        let rows = self.model.windows.reels.rows();
-        let window = self.model.windows.reels.window(stops);
-        // Each column is written whole and the next one covers what it wrote too much.
-        for (reel, column) in window.iter().enumerate() {
-            cells[reel * rows..][..ROWS_MAX].copy_from_slice(column);
-        }
-        cells[REELS * rows..].fill(0);
-        cells
-    }
-}
-
-/// What the round needs to know of a window that it has just shown.
-struct Shown {
-    line_coins: u64,
-    bonus: bool,
 }
 
 impl Round for BewitchedRound<'_> {
@@ -337,25 +280,4 @@ impl Round for BewitchedRound<'_> {
         self.line_win_coins = 0;
         self.win_coins = 0;
     }
-}
-
-fn stops_of(stops: &StopsAt) -> Stops {
-    let mut all = Stops::default();
-    for &stop in stops {
-        all.push(u16::try_from(stop).unwrap_or(u16::MAX));
-    }
-    debug_assert_eq!(all.as_slice().len(), REELS);
-    all
-}
-
-/// An index into a step's wins: 100 windows of at most 17 wins.
-#[allow(clippy::cast_possible_truncation)]
-const fn index(of: usize) -> u32 {
-    of as u32
-}
-
-/// Rows of a window: at most four.
-#[allow(clippy::cast_possible_truncation)]
-const fn index8(of: usize) -> u8 {
-    of as u8
 }

@@ -5,9 +5,9 @@
 
 use super::data::GameData;
 use super::par;
-use crate::data::{self, ModelError, Role, SymbolData};
+use crate::data::{self, ModelError, Role};
 use crate::game::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
-use crate::lines::{LinePays, Lines, PAYS_MAX, SYMBOLS_MAX};
+use crate::lines::{Lines, PAYS_MAX};
 use crate::reels::Reels;
 use crate::scatters::{Counter, Scatters};
 use crate::stake::StakeLimits;
@@ -75,9 +75,9 @@ impl Model {
         let lines = Lines::new(
             &reels,
             data::rows(&data.lines)?,
-            line_pays(data)?,
+            data::line_pays(&data.symbols)?,
             data::only(&data.symbols, Role::Wild)?,
-            on_lines(data),
+            data::on_lines(&data.symbols),
         )?;
         let limits = data::limits(&data.stake, lines.rows().len())?;
         let coins_max = u64::from(limits.lines.1) * u64::from(limits.coins_per_line.1);
@@ -151,24 +151,6 @@ impl Model {
         }
         rows
     }
-}
-
-fn on_lines(data: &GameData) -> [bool; SYMBOLS_MAX] {
-    let pays = |s: &SymbolData| matches!(s.role, Role::Regular | Role::Wild);
-    std::array::from_fn(|symbol| data.symbols.get(symbol).is_some_and(pays))
-}
-
-fn line_pays(data: &GameData) -> Result<LinePays, ModelError> {
-    let mut pays = LinePays::default();
-    for (symbol, pays) in data.symbols.iter().zip(&mut pays) {
-        if symbol.role != Role::Scatter {
-            *pays = data::from_none("symbols", &symbol.pays)?;
-        }
-        if symbol.role != Role::Scatter && !symbol.free_spins.is_empty() {
-            return Err(ModelError::part("symbols", "only scatters award free spins"));
-        }
-    }
-    Ok(pays)
 }
 
 fn scatters(data: &GameData, reels: &Reels) -> Result<Scatters, ModelError> {
