@@ -1,0 +1,303 @@
+//! Plays rounds through the code that serves players, as varied as players are, and prints every step whole: a line of
+//! JSON a step, for the second implementation in `tests/independent` to judge. The first line says what the game's exact
+//! mathematics says of its return.
+//!
+//! `cargo run -p motherlode-slots --example outcomes -- GAME ROUNDS [SEED]`
+//!
+//! Players come one after the other. Each has a few stakes and currencies, changes between them now and then, carries
+//! what the game lets a player carry, and makes every choice at random. The seed decides all of it.
+
+use std::collections::BTreeMap;
+use std::io::{BufWriter, Write};
+
+use motherlode_slots::outcome::MarkKind;
+use motherlode_slots::{
+    Awaiting, Card, Carried, CarriedScope, Choice, Draws, Game, Outcome, PickOffer, Picked, Prize, Round, Seed, Spin,
+    SpinKind, Stake, Terms, WinKind, latest,
+};
+use serde_json::{Value, json};
+
+type Fault = Box<dyn std::error::Error>;
+
+/// Rounds of a player.
+const ROUNDS_OF_PLAYER: u64 = 4_000;
+/// Stakes that a player changes between.
+const STAKES_OF_PLAYER: u32 = 3;
+/// Millionths of the major unit that a minor unit is worth: currencies of two and of three decimals.
+const MINOR_MICROS: [u64; 2] = [10_000, 1_000];
+/// Limits of the gamble, in minor units: one that is reached soon, and 125,000.00.
+const GAMBLE_LIMITS: [u64; 3] = [2_000, 50_000, 12_500_000];
+
+fn main() -> Result<(), Fault> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let game = latest(args.first().map_or("", String::as_str)).ok_or("which game?")?;
+    let rounds: u64 = args.get(1).ok_or("how many rounds?")?.parse()?;
+    let seed: u64 = args.get(2).map_or(Ok(1), |text| text.parse())?;
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    writeln!(out, "{}", header_json(game)?)?;
+    let mut player = Player::new(game, seed);
+    for number in 0..rounds {
+        if number > 0 && number % ROUNDS_OF_PLAYER == 0 {
+            player = Player::new(game, seed.wrapping_add(number << 32));
+        }
+        player.play(number, &mut out)?;
+    }
+    Ok(out.flush()?)
+}
+
+/// A player of the game, and what is carried under each scope.
+struct Player {
+    game: &'static dyn Game,
+    random: Draws,
+    stakes: Vec<(Stake, u64)>,
+    carried: BTreeMap<(u64, u64, u32), Carried>,
+}
+
+impl Player {
+    fn new(game: &'static dyn Game, number: u64) -> Self {
+        let mut seed = Seed::default();
+        seed[..8].copy_from_slice(&number.to_le_bytes());
+        let mut random = Draws::from_seed(seed);
+        let stakes = (0..STAKES_OF_PLAYER).map(|_| (stake(game, &mut random), any(&mut random, &MINOR_MICROS)));
+        let stakes = stakes.collect();
+        Self { game, random, stakes, carried: BTreeMap::new() }
+    }
+
+    /// Plays a round to its end and prints its steps.
+    fn play(&mut self, number: u64, to: &mut impl Write) -> Result<(), Fault> {
+        let (mut stake, minor_micros) = any(&mut self.random, &self.stakes);
+        stake.buy_feature = self.game.info().buy_feature_bets.is_some() && self.random.below(50) == 0;
+        let scope = match self.game.carries().scope {
+            CarriedScope::Currency => (minor_micros, 0, 0),
+            CarriedScope::Bet => (minor_micros, stake.coin_value_micros, stake.lines * stake.coins_per_line),
+        };
+        let carried = self.carried.entry(scope).or_default();
+        let terms = Terms {
+            jackpot: self.random.below(4) > 0,
+            double: self.random.below(2) == 0,
+            minor_micros,
+            gamble_max_minor: any(&mut self.random, &GAMBLE_LIMITS),
+            carried: *carried,
+        };
+        let mut round = self.game.open(&stake, &terms)?;
+        let mut out = Outcome::default();
+        let mut step = 0;
+        while let Some(choice) = choose(&mut self.random, round.awaiting(), out.pick, self.game.info().halve) {
+            let Some(choice) = resolve(round.as_mut(), choice, &mut self.random, &mut out) else { continue };
+            let mut line = json!({ "round": number, "step": step, "choice": choice_json(&choice) });
+            if step == 0 {
+                line["stake"] = stake_json(&stake, self.game.check_stake(&stake)?);
+                line["terms"] = terms_json(self.game, &terms);
+            }
+            line["outcome"] = outcome_json(self.game, &out);
+            writeln!(to, "{line}")?;
+            *carried = out.carried.unwrap_or(*carried);
+            step += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Resolves the choice with a fresh seed; `None` if the game doesn't offer it here, and then nothing happened.
+fn resolve(round: &mut dyn Round, choice: Choice, random: &mut Draws, out: &mut Outcome) -> Option<Choice> {
+    let mut seed = Seed::default();
+    for word in seed.chunks_mut(4) {
+        word.copy_from_slice(&random.below(u32::MAX).to_le_bytes());
+    }
+    round.resolve(&choice, &mut Draws::from_seed(seed), out).ok().map(|()| choice)
+}
+
+fn any<T: Copy>(random: &mut Draws, from: &[T]) -> T {
+    from[random.below(u32::try_from(from.len()).unwrap_or(1)) as usize]
+}
+
+fn stake(game: &dyn Game, random: &mut Draws) -> Stake {
+    let limits = &game.info().limits;
+    let mut within = |(min, max): (u32, u32)| min + random.below(max - min + 1);
+    let (lines, coins_per_line) = (within(limits.lines), within(limits.coins_per_line));
+    Stake { coin_value_micros: any(random, &limits.coin_values_micros), lines, coins_per_line, buy_feature: false }
+}
+
+/// Any choice that the round may wait for.
+fn choose(random: &mut Draws, awaiting: Awaiting, pick: Option<PickOffer>, halve: bool) -> Option<Choice> {
+    Some(match awaiting {
+        Awaiting::Nothing => return None,
+        Awaiting::Spin => Choice::Spin,
+        Awaiting::Pick => Choice::Pick(objects(random, pick?)),
+        Awaiting::FreeSpins => Choice::StartFreeSpins,
+        Awaiting::Feature => Choice::StartFeature,
+        Awaiting::Double => match random.below(6) {
+            0 => Choice::Collect,
+            1 if halve => Choice::Halve,
+            guess if guess % 2 == 0 => Choice::Double(Card::RedHeart),
+            _ => Choice::Double(Card::BlackSpade),
+        },
+    })
+}
+
+/// Different objects in any order.
+fn objects(random: &mut Draws, offer: PickOffer) -> Picked {
+    let mut left: Vec<u8> = (0..offer.of).collect();
+    let picked: Vec<u8> = (0..offer.needs.min(offer.of))
+        .map(|_| left.swap_remove(random.below(u32::try_from(left.len()).unwrap_or(1)) as usize))
+        .collect();
+    Picked::new(&picked).unwrap_or_default()
+}
+
+/// The file played by, and the exact return by part as fractions, without a jackpot: both are the same at every stake.
+fn header_json(game: &dyn Game) -> Result<Value, Fault> {
+    let limits = &game.info().limits;
+    let stake = Stake {
+        coin_value_micros: *limits.coin_values_micros.first().ok_or("no coin values")?,
+        lines: limits.lines.1,
+        coins_per_line: limits.coins_per_line.1,
+        buy_feature: false,
+    };
+    let par = game.par(&stake)?;
+    let parts = par.parts.iter().map(|part| (part.name.key.to_owned(), json!(part.rtp.to_string())));
+    let model_hash = game.model_hash().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    Ok(json!({
+        "game": game.name(),
+        "model_hash": model_hash,
+        "return": par.rtp_without_jackpot.to_string(),
+        "parts": parts.collect::<Value>(),
+    }))
+}
+
+fn stake_json(stake: &Stake, coins: u32) -> Value {
+    json!({
+        "coin_value_micros": stake.coin_value_micros,
+        "lines": stake.lines,
+        "coins_per_line": stake.coins_per_line,
+        "buy_feature": stake.buy_feature,
+        "coins": coins,
+    })
+}
+
+fn terms_json(game: &dyn Game, terms: &Terms) -> Value {
+    json!({
+        "jackpot": terms.jackpot,
+        "double": terms.double,
+        "minor_micros": terms.minor_micros,
+        "gamble_max_minor": terms.gamble_max_minor,
+        "carried": carried_json(game, &terms.carried),
+    })
+}
+
+fn carried_json(game: &dyn Game, carried: &Carried) -> Value {
+    game.carries().keys.iter().zip(carried.0).map(|(key, value)| ((*key).to_owned(), json!(value))).collect()
+}
+
+fn choice_json(choice: &Choice) -> Value {
+    match choice {
+        Choice::Spin => json!(["spin"]),
+        Choice::Pick(picked) => json!(["pick", picked.as_slice()]),
+        Choice::StartFreeSpins => json!(["free spins"]),
+        Choice::StartFeature => json!(["feature"]),
+        Choice::Double(card) => json!(["double", card_name(*card)]),
+        Choice::Halve => json!(["halve"]),
+        Choice::Collect => json!(["collect"]),
+    }
+}
+
+fn outcome_json(game: &dyn Game, out: &Outcome) -> Value {
+    let parts = game.parts().iter().zip(out.part_coins);
+    json!({
+        "spins": out.spins.iter().map(|spin| spin_json(out, spin)).collect::<Value>(),
+        "prize": out.prize.map(prize_json),
+        "reveals": out.reveals.iter().map(|reveal| json!([reveal.object, reveal.coins])).collect::<Value>(),
+        "pick": out.pick.map(|offer| json!([offer.needs, offer.of])),
+        "card": out.card.map(|turn| json!({
+            "guess": card_name(turn.guess),
+            "card": card_name(turn.card),
+            "won": turn.won,
+            "risked_minor": turn.risked_minor,
+            "minor": turn.minor,
+        })),
+        "jackpot": out.jackpot,
+        "awaiting": awaiting_name(out.awaiting),
+        "free_spins_left": out.free_spins_left,
+        "double_strip": out.double_strip.iter().map(card_name).collect::<Value>(),
+        "round_win_coins": out.round_win_coins,
+        "round_win_minor": out.round_win_minor,
+        "carried": out.carried.map(|carried| carried_json(game, &carried)),
+        "part_coins": parts.map(|(part, coins)| (part.key.to_owned(), json!(coins))).collect::<Value>(),
+    })
+}
+
+fn spin_json(out: &Outcome, spin: &Spin) -> Value {
+    json!({
+        "kind": kind_json(spin.kind),
+        "stops": spin.stops.as_slice(),
+        "reels": spin.reels,
+        "rows": spin.rows,
+        "cells": spin.cells[..usize::from(spin.reels) * usize::from(spin.rows)],
+        "multiplier": spin.multiplier,
+        "wins": out.wins_of(spin).iter().map(|win| match win.kind {
+            WinKind::Line(line) => json!(["line", line, win.symbol, win.count, win.coins]),
+            WinKind::Ways(ways) => json!(["ways", ways, win.symbol, win.count, win.coins]),
+            WinKind::Scatter => json!(["scatter", 0, win.symbol, win.count, win.coins]),
+        }).collect::<Value>(),
+        "marks": out.marks_of(spin).iter().map(|mark| json!([mark_name(mark.kind), mark.cell, mark.value]))
+            .collect::<Value>(),
+        "win_coins": spin.win_coins,
+        "win_minor": spin.win_minor,
+        "free_spins_won": spin.free_spins_won,
+        "bonus": spin.bonus,
+    })
+}
+
+fn kind_json(kind: SpinKind) -> Value {
+    match kind {
+        SpinKind::Base => json!(["base"]),
+        SpinKind::Free => json!(["free"]),
+        SpinKind::Collection(symbol) => json!(["collection", symbol]),
+        SpinKind::HoldAndWin => json!(["hold and win"]),
+        SpinKind::HighSymbols => json!(["high symbols"]),
+        SpinKind::RandomWilds => json!(["random wilds"]),
+        SpinKind::MultiplierRespin => json!(["multiplier"]),
+        SpinKind::MegaWild => json!(["mega wild"]),
+        SpinKind::Explosion => json!(["explosion"]),
+    }
+}
+
+fn prize_json(prize: Prize) -> Value {
+    match prize {
+        Prize::Coins { multiple, coins } => json!(["coins", multiple, coins]),
+        Prize::FreeSpins(spins) => json!(["free spins", spins]),
+        Prize::Jackpot => json!(["jackpot"]),
+    }
+}
+
+fn mark_name(kind: MarkKind) -> &'static str {
+    match kind {
+        MarkKind::Crystal => "crystal",
+        MarkKind::Bonus => "bonus",
+        MarkKind::Mystery => "mystery",
+        MarkKind::Multiplier => "multiplier",
+        MarkKind::Potion => "potion",
+        MarkKind::PlacedWild => "placed wild",
+        MarkKind::Question => "question",
+    }
+}
+
+fn awaiting_name(awaiting: Awaiting) -> &'static str {
+    match awaiting {
+        Awaiting::Nothing => "nothing",
+        Awaiting::Spin => "spin",
+        Awaiting::Pick => "pick",
+        Awaiting::FreeSpins => "free spins",
+        Awaiting::Feature => "feature",
+        Awaiting::Double => "double",
+    }
+}
+
+fn card_name(card: Card) -> &'static str {
+    match card {
+        Card::RedHeart => "red heart",
+        Card::BlackSpade => "black spade",
+        Card::RedDiamond => "red diamond",
+        Card::BlackClub => "black club",
+        Card::Joker => "joker",
+    }
+}

@@ -1,0 +1,39 @@
+"""A game's published data file, read as it stands: names for its symbols, and nothing worked out."""
+
+import hashlib
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+
+GAMES = Path(__file__).resolve().parents[2] / "engine/slots/games"
+
+
+class GameFile:
+    """One game's data. Symbols are numbered in the order of the file, as the outcomes number them."""
+
+    def __init__(self, name):
+        content = (GAMES / f"{name}.toml").read_bytes()
+        self.hash = hashlib.sha256(content).hexdigest()
+        self.data = tomllib.loads(content.decode())
+        self.symbols = self.data["symbols"]
+        self.codes = [symbol["code"] for symbol in self.symbols]
+        self.coin_micros = [Fraction(text) * 1_000_000 for text in self.data["stake"]["coin_values"]]
+        self.lines = [[int(row) for row in rows] for rows in self.data.get("lines", {}).get("rows", [])]
+
+    def numbered(self, role):
+        """The symbols of a role."""
+        return [number for number, symbol in enumerate(self.symbols) if symbol["role"] == role]
+
+    def only(self, role):
+        """The one symbol of a role."""
+        (number,) = self.numbered(role)
+        return number
+
+    def pays(self, symbol, count, key="pays"):
+        """What so many of a symbol pay; nothing where the file says nothing."""
+        row = self.symbols[symbol].get(key, [])
+        return row[count - 1] if 0 < count <= len(row) else 0
+
+    def strips(self, texts):
+        """Strips written as codes, as numbers."""
+        return [[self.codes.index(code) for code in text.split()] for text in texts]

@@ -1,0 +1,131 @@
+"""Rounds as the engine played them, and what any round must be whatever the game: the frame that games fill in.
+
+A game works out every step's whole outcome anew and takes from the engine's only what was drawn: where the reels
+stopped, what a prize was, which card was turned. The two must then be the same in everything.
+"""
+
+import json
+import os
+import subprocess
+from itertools import groupby
+from pathlib import Path
+
+from wins import flat, minor, total
+
+ROOT = Path(__file__).resolve().parents[2]
+PLAYER = Path(os.environ.get("MOTHERLODE_OUTCOMES") or ROOT / "target/debug/examples/outcomes")
+# Most windows of a series that a step shows.
+WINDOWS_MAX = 100
+
+CHOICES = {
+    "spin": {"spin"},
+    "pick": {"pick"},
+    "free spins": {"free spins"},
+    "feature": {"feature"},
+    "double": {"double", "halve", "collect"},
+    "nothing": set(),
+}
+
+
+class Disagreement(AssertionError):
+    """The two implementations differ."""
+
+
+def expect(holds, what):
+    """That something drawn is something that can be drawn."""
+    if not holds:
+        raise Disagreement(what)
+
+
+def played(game, rounds, seed):
+    """What the engine says of the game, and an iterator over the rounds that it plays: each a list of steps."""
+    with subprocess.Popen([PLAYER, game, str(rounds), str(seed)], stdout=subprocess.PIPE, text=True) as process:
+        yield json.loads(process.stdout.readline())
+        for _, steps in groupby(map(json.loads, process.stdout), lambda step: step["round"]):
+            yield list(steps)
+    assert process.returncode == 0, process.returncode
+
+
+def differences(expected, shown, at="outcome"):
+    """Where two values differ, as lines of text."""
+    if expected == shown:
+        return []
+    if isinstance(expected, dict) and isinstance(shown, dict) and expected.keys() == shown.keys():
+        return [line for key in expected for line in differences(expected[key], shown[key], f"{at}.{key}")]
+    if isinstance(expected, list) and isinstance(shown, list) and len(expected) == len(shown):
+        pairs = enumerate(zip(expected, shown, strict=True))
+        return [line for place, (a, b) in pairs for line in differences(a, b, f"{at}[{place}]")]
+    return [f"{at}: expected {expected}, shown {shown}"]
+
+
+class Round:
+    """A round of one game, played again. A game says in `resolve` what each step's outcome is."""
+
+    PARTS = ()
+
+    def __init__(self, game, stake, terms):
+        self.game, self.file, self.stake, self.terms = game, game.file, stake, terms
+        self.awaiting = "spin"
+        self.pick = None
+        self.won_coins = 0
+        self.won_minor = 0
+        self.free_spins = 0
+        self.strip = []
+
+    def minor(self, coins):
+        """Coins of this stake in minor units."""
+        return minor(coins, self.stake["coin_value_micros"], self.terms["minor_micros"])
+
+    def spin(self, kind, window, wins, shown, **more):
+        """A window's outcome; what is more than its regular wins is named."""
+        coins = total(wins)
+        return {
+            "kind": kind,
+            "stops": shown["stops"],
+            "reels": len(window),
+            "rows": len(window[0]),
+            "cells": flat(window),
+            "multiplier": 1,
+            "wins": wins,
+            "marks": [],
+            "win_coins": coins,
+            "win_minor": self.minor(coins),
+            "free_spins_won": 0,
+            "bonus": False,
+            **more,
+        }
+
+    def outcome(self, parts, **more):
+        """A step's outcome as the round now stands; what else it has is named."""
+        return {
+            "spins": [],
+            "prize": None,
+            "reveals": [],
+            "pick": self.pick,
+            "card": None,
+            "jackpot": False,
+            "awaiting": self.awaiting,
+            "free_spins_left": self.free_spins,
+            "double_strip": self.strip,
+            "round_win_coins": self.won_coins,
+            "round_win_minor": self.won_minor,
+            "carried": None,
+            "part_coins": {part: parts.get(part, 0) for part in self.PARTS},
+            **more,
+        }
+
+    def check_stake(self):
+        """That the stake is one that the file offers."""
+        value, lines, coins = (self.stake[key] for key in ("coin_value_micros", "lines", "coins_per_line"))
+        expect(value in self.file.coin_micros, "coin value")
+        expect(self.stake["coins"] == lines * coins, "coins of the stake")
+
+    def judge(self, steps):
+        """Plays the steps again; raises at the first that differs."""
+        self.check_stake()
+        for step in steps:
+            expect(step["choice"][0] in CHOICES[self.awaiting], f"{step['choice']} while awaiting {self.awaiting}")
+            different = differences(self.resolve(step["choice"], step["outcome"]), step["outcome"])
+            if different:
+                raise Disagreement(f"round {step['round']} step {step['step']}:\n" + "\n".join(different))
+        expect(self.awaiting == "nothing", f"the round ends while awaiting {self.awaiting}")

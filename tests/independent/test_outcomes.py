@@ -1,0 +1,110 @@
+"""Every step of 100,000 rounds a game, worked out a second time from the published data file alone; and that whatever
+figure of an outcome were another, it would be noticed.
+"""
+
+from collections import Counter, defaultdict
+from copy import deepcopy
+from random import Random
+
+import pytest
+from games import GAMES
+from rounds import played
+
+ROUNDS = 100_000
+# Rounds that are searched for figures to change, rounds taken of each course, and changes of each kind of figure.
+SEARCHED, TAKEN, CHANGED = 20_000, 2, 10
+
+each_game = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.NAME)
+
+
+def judge(game, steps):
+    """Plays a round again."""
+    game.round(steps[0]["stake"], steps[0]["terms"]).judge(steps)
+
+
+@each_game
+def test_every_step_worked_out_again_is_the_same(game):
+    game = game()
+    rounds = played(game.NAME, ROUNDS, seed=1)
+    assert next(rounds)["model_hash"] == game.file.hash
+    windows = 0
+    for steps in rounds:
+        judge(game, steps)
+        windows += sum(len(step["outcome"]["spins"]) for step in steps)
+    assert windows >= ROUNDS
+
+
+@each_game
+def test_every_kind_of_figure_is_noticed_when_it_is_another(game):
+    game, random = game(), Random(1)
+    places, seen = figures(varied(game))
+    unnoticed = Counter()
+    for kind, where in places.items():
+        for steps, number, path in random.sample(where, min(CHANGED, len(where))):
+            for value in others(at(steps[number]["outcome"], path), seen[kind], random):
+                changed = deepcopy(steps)
+                at(changed[number]["outcome"], path[:-1])[path[-1]] = value
+                try:
+                    judge(game, changed)
+                except Exception:  # However it's noticed.
+                    continue
+                unnoticed[kind] += 1
+    assert set(unnoticed) <= set(game.DECIDES_NOTHING), unnoticed
+
+
+def varied(game):
+    """A few rounds of every course that rounds take: the choices made and the kinds of windows shown."""
+    rounds = played(game.NAME, SEARCHED, seed=2)
+    next(rounds)
+    taken = defaultdict(list)
+    for steps in rounds:
+        course = tuple((step["choice"][0], *{spin["kind"][0] for spin in step["outcome"]["spins"]}) for step in steps)
+        if len(taken[course]) < TAKEN:
+            taken[course].append(steps)
+    return [steps for of_course in taken.values() for steps in of_course]
+
+
+def figures(rounds):
+    """Where each kind of figure stands, and some of its values."""
+    places, seen = defaultdict(list), defaultdict(list)
+
+    def walk(steps, number, value, path, kind):
+        if path:
+            places[kind].append((steps, number, path))
+            if len(seen[kind]) < CHANGED and value not in seen[kind]:
+                seen[kind].append(value)
+        if isinstance(value, dict):
+            for key, inner in value.items():
+                walk(steps, number, inner, (*path, key), f"{kind}.{key}" if kind else key)
+        if isinstance(value, list):
+            for place, inner in enumerate(value):
+                # The spins of a step are alike, the figures of a win are not.
+                walk(steps, number, inner, (*path, place), f"{kind}[{'' if isinstance(path[-1], str) else place}]")
+
+    for steps in rounds:
+        for number, step in enumerate(steps):
+            walk(steps, number, step["outcome"], (), "")
+    return places, seen
+
+
+def at(value, path):
+    """What stands there."""
+    for key in path:
+        value = value[key]
+    return value
+
+
+def others(value, seen, random):
+    """Other values that could stand there: one that stands elsewhere, and the next to it. No whole window for another:
+    that could be one that was drawn."""
+    elsewhere = [other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))]
+    if elsewhere:
+        yield random.choice(elsewhere)
+    if isinstance(value, bool):
+        yield not value
+    elif isinstance(value, int):
+        yield value + 1
+        yield value - 1
+    elif isinstance(value, list) and value:
+        yield value[:-1]
+        yield [*value, value[-1]]

@@ -1,0 +1,21 @@
+"""The exact return of the paid spin's own wins, counted from the published data file in the simplest way, and compared
+with what the engine's mathematics says.
+"""
+
+from fractions import Fraction
+
+import pytest
+from games import GAMES
+from rounds import played
+
+with_returns = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.NAME)
+
+
+@with_returns
+def test_the_exact_return_counted_from_the_file_is_the_engines(game):
+    game = game()
+    (header,) = played(game.NAME, 0, seed=1)
+    assert header["model_hash"] == game.file.hash
+    counted = game.returns()
+    assert counted
+    assert counted == {part: Fraction(header["parts"][part]) for part in counted}
