@@ -25,11 +25,21 @@ class Bewitched:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def returns(self):
-        """The exact return of the paid spin's lines and scatters, in bets; all lines are alike."""
+        """The exact return by part, in bets, without the jackpot; all lines are alike."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
-        scatters = count_chances(self.strips, [self.scatter], ROWS)
-        scatter = sum(chance * self.file.pays(self.scatter, number) for number, chance in scatters.items())
-        return {"base_lines": line, "scatter": scatter}
+        scatters = count_chances(self.strips, [self.scatter], ROWS).items()
+        scatter = sum(chance * self.file.pays(self.scatter, number) for number, chance in scatters)
+        scatter_spins = sum(chance * self.file.pays(self.scatter, number, "free_spins") for number, chance in scatters)
+        merlins = count_chances(self.strips, [self.merlin], ROWS).items()
+        bonus = sum(chance for number, chance in merlins if number >= 3)
+        prizes = self.file.data["wheel"]["prizes"]
+        weight = sum(prize["weight"] for prize in prizes)
+        money = bonus * sum(prize.get("multiple", 0) * prize["weight"] for prize in prizes) / weight
+        bonus_spins = bonus * sum(prize.get("free_spins", 0) * prize["weight"] for prize in prizes) / weight
+        # A spin of either kind wins so many free spins, each of which wins as many again (BW-09).
+        spins = scatter_spins + bonus_spins
+        free = spins / (1 - spins) * (self.multiplier * line + scatter + money)
+        return {"base_lines": line, "scatter": scatter, "bonus": money, "free_spins": free}
 
     def round(self, stake, terms):
         """A new round."""
@@ -74,8 +84,7 @@ class Round(rounds.Round):
         spin = self.spin(
             kind, window, lines + scatters, shown, multiplier=multiplier, free_spins_won=spins, bonus=bonus
         )
-        self.won_coins += spin["win_coins"]
-        self.won_minor += spin["win_minor"]
+        self.add(spin)
         self.free_spins += spins
         return spin, total(lines), total(scatters)
 

@@ -95,6 +95,11 @@ class Round:
             **more,
         }
 
+    def add(self, *spins):
+        """Adds what windows won to the round's win."""
+        self.won_coins += sum(spin["win_coins"] for spin in spins)
+        self.won_minor += sum(spin["win_minor"] for spin in spins)
+
     def outcome(self, parts, **more):
         """A step's outcome as the round now stands; what else it has is named."""
         return {
@@ -118,7 +123,9 @@ class Round:
         """That the stake is one that the file offers."""
         value, lines, coins = (self.stake[key] for key in ("coin_value_micros", "lines", "coins_per_line"))
         expect(value in self.file.coin_micros, "coin value")
-        expect(self.stake["coins"] == lines * coins, "coins of the stake")
+        self.stake["bet"] = lines * coins
+        price = self.file.data["buy"]["bets"] if self.stake["buy_feature"] else 1
+        expect(self.stake["coins"] == self.stake["bet"] * price, "coins of the stake")
 
     def judge(self, steps):
         """Plays the steps again; raises at the first that differs."""
