@@ -19,7 +19,7 @@ class Bewitched:
     def __init__(self):
         self.file = GameFile(self.NAME)
         self.strips = self.file.strips(self.file.data["reels"]["strips"])
-        self.lines = Lines(self.file)
+        self.lines = Lines(self.file, ROWS)
         self.scatter = self.file.only("scatter")
         self.merlin = self.file.only("bonus")
         self.multiplier = self.file.data["free_spins"]["multiplier"]
