@@ -13,7 +13,7 @@ class Bewitched:
     """The game: its file, and what every round of it needs."""
 
     NAME = "bewitched"
-    # Kinds of figures that are drawn and decide nothing else.
+    # Kinds of figures that may decide nothing else.
     DECIDES_NOTHING = ()
 
     def __init__(self):
