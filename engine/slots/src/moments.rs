@@ -51,7 +51,7 @@ impl SpinTable {
 
 /// How far a line has been read from the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Run {
+pub(crate) enum Run {
     /// Only wilds so far; the start of every line.
     Wilds,
     /// A symbol, of which the first `wilds` cells were wilds, still running.
@@ -62,7 +62,7 @@ enum Run {
 
 impl Run {
     /// Reads the cell of the next reel.
-    fn read(self, reel: usize, cell: u8, lines: &Lines) -> Self {
+    pub(crate) fn read(self, reel: usize, cell: u8, lines: &Lines) -> Self {
         match self {
             Self::Wilds if cell == lines.wild() => self,
             Self::Wilds if lines.on_lines(cell) => Self::Symbol { symbol: cell, wilds: reel },
@@ -74,7 +74,7 @@ impl Run {
     }
 
     /// Ends after `count` cells: wilds of their own count where they pay more.
-    fn end(self, count: usize, lines: &Lines) -> Self {
+    pub(crate) fn end(self, count: usize, lines: &Lines) -> Self {
         match self {
             Self::Wilds => Self::Over { symbol: lines.wild(), count },
             Self::Symbol { symbol, wilds } => {
@@ -87,7 +87,7 @@ impl Run {
     }
 
     /// What an ended run pays; runs that go on are worth what they'd be if they ended well.
-    fn pays(self, lines: &Lines) -> u64 {
+    pub(crate) fn pays(self, lines: &Lines) -> u64 {
         match self {
             Self::Over { symbol, count } => lines.pays()[usize::from(symbol)][count],
             Self::Symbol { .. } => self.end(REELS, lines).pays(lines),
@@ -96,7 +96,7 @@ impl Run {
     }
 
     /// Lost for good: nothing that follows can make it pay.
-    fn lost(self, lines: &Lines) -> bool {
+    pub(crate) fn lost(self, lines: &Lines) -> bool {
         self.pays(lines) == 0
     }
 }
@@ -244,7 +244,7 @@ pub fn hits(of: &Windows, lines: u32) -> u64 {
 }
 
 /// Whether a line has won already on the first three reels.
-fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> bool {
+pub(crate) fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> bool {
     let read = |run: Run, (reel, column): (usize, &&Column)| run.read(reel, column[usize::from(line[reel])], &of.lines);
     let run = columns.iter().enumerate().fold(Run::Wilds, read);
     run.end(3, &of.lines).pays(&of.lines) > 0
