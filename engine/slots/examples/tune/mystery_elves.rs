@@ -42,7 +42,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     data.buy.strips = bought(0);
     data.reels.strips = order(&data)?;
     weigh(&mut data)?;
-    data.buy.strips = buy(&mut data)?;
+    (data.buy.rtp, data.buy.strips) = buy(&mut data)?;
     let strips = |strips: &[String]| strips.iter().map(|s| format!("  \"{s}\",\n")).collect::<String>();
     let values: Vec<String> = data.bonus.values.chunks(6).map(|row| format!("  {},\n", list(row))).collect();
     Ok(format!(
@@ -50,13 +50,14 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
          # Weights of what a Bonus symbol carries: of the values 1, 2, ... 18, of Mystery, and on the middle reel of\n\
          # Multiplying besides.\n\
          [bonus]\nvalues = [\n{}]\nmystery = {}\nmultiplying = {}\n\n\
-         # The price of the feature in bets, and the reels of the spin that comes with it.\n\
-         [buy]\nbets = {}\nstrips = [\n{}]\n",
+         # The price of the feature in bets, what it returns in its price, and the reels of the spin that comes with it.\n\
+         [buy]\nbets = {}\nrtp = \"{}\"\nstrips = [\n{}]\n",
         strips(&data.reels.strips),
         values.concat(),
         data.bonus.mystery,
         data.bonus.multiplying,
         data.buy.bets,
+        data.buy.rtp,
         strips(&data.buy.strips),
     ))
 }
@@ -125,19 +126,21 @@ fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The bought spin's reels whose return is nearest to the promised one.
-fn buy(data: &mut GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+/// The return nearest to the promised one, and the bought spin's reels that make it.
+fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
     let wanted = ratio(data::micros("rtp", &data.rtp)?, 1_000_000);
     let feature = FeatureMoments::of(&Model::of(data)?);
-    let mut best: Option<(Exact, Vec<String>)> = None;
+    let mut best: Option<(Exact, Exact, Vec<String>)> = None;
     for extra in 0..=4 * GROUPS {
         data.buy.strips = bought(extra);
-        let off = buy_feature(&Model::of(data)?, &feature) - &wanted;
-        if best.as_ref().is_none_or(|(least, _)| off.abs() < *least) {
-            best = Some((off.abs(), data.buy.strips.clone()));
+        let rtp = buy_feature(&Model::of(data)?, &feature);
+        let off = (&rtp - &wanted).abs();
+        if best.as_ref().is_none_or(|(least, ..)| off < *least) {
+            best = Some((off, rtp, data.buy.strips.clone()));
         }
     }
-    Ok(best.ok_or("no reels")?.1)
+    let (_, rtp, strips) = best.ok_or("no reels")?;
+    Ok((decimal(&rtp, 6), strips))
 }
 
 /// Reels of groups of three stops: one Bonus symbol each, two on the middle reel; so many groups of the outer reels, one

@@ -92,6 +92,8 @@ pub struct BonusData {
 pub struct BuyData {
     /// Its price in bets.
     pub bets: u32,
+    /// What it returns in its price, a decimal of six places (ME-18).
+    pub rtp: String,
     /// The reels of the spin that comes with it.
     pub strips: Vec<String>,
 }

@@ -45,7 +45,7 @@ pub fn v1_0() -> &'static dyn Game {
     static GAME: LazyLock<MysteryElves> = LazyLock::new(|| {
         let data = crate::data::parse(DATA).expect("the embedded data file parses: a test loads it");
         let model = Model::of(&data).expect("the embedded data file compiles: a test loads it");
-        let info = model.info(&data, par::facts(&model));
+        let info = model.info(&data);
         MysteryElves { model, info, hash: Sha256::digest(DATA.as_bytes()).into() }
     });
     &*GAME

@@ -1,12 +1,15 @@
 //! Mystery Elves compiled: what its data file says, checked, in the form that serves players.
 //!
-//! Compiling costs a fraction of a millisecond; what the game returns is derived by [`super::par`] and proven by a test.
+//! Compiling costs a fraction of a millisecond. What the game returns takes longer to derive ([`super::par`]), so the
+//! figures that the file states are proven by tests, not by loading it.
 
 use super::data::GameData;
 use crate::data::{self, ModelError, Role};
 use crate::game::{Fact, GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
 use crate::hold_and_win::{Bonus, CELLS, FACTOR_BESIDE_GRAND, HoldAndWin, ROWS, VALUE_MAX};
 use crate::lines::Lines;
+use crate::moments;
+use crate::par::{decimal, exact};
 use crate::reels::Reels;
 use crate::stake::{Stake, StakeLimits, StakeRefused};
 use crate::weights::Weights;
@@ -17,6 +20,8 @@ pub(crate) const GAMBLES_MAX: u8 = 10;
 /// Highest special win in bets, and highest factor: they keep every win of the feature within 32 bits of bets.
 const SPECIAL_MAX: u32 = 10_000;
 const FACTOR_MAX: u32 = 10;
+/// Highest price of the feature in bets.
+const BUY_BETS_MAX: u32 = 1000;
 
 /// Mystery Elves.
 #[derive(Clone, Debug)]
@@ -54,8 +59,8 @@ impl Model {
         let windows = windows(data, &data.reels.strips)?;
         let bought = windows_bought(data)?;
         let limits = data::limits(&data.stake, windows.lines.rows().len())?;
-        if data.buy.bets == 0 {
-            return Err(ModelError::part("buy", "the feature costs nothing"));
+        if !(1..=BUY_BETS_MAX).contains(&data.buy.bets) {
+            return Err(ModelError::part("buy", "the feature costs nothing, or too much"));
         }
         Ok(Self {
             hold_and_win: hold_and_win(data)?,
@@ -79,7 +84,7 @@ impl Model {
 
     /// The description (PL-13).
     #[must_use]
-    pub fn info(&self, data: &GameData, facts: Vec<Fact>) -> GameInfo {
+    pub fn info(&self, data: &GameData) -> GameInfo {
         let specials = self.hold_and_win.mysteries.items().iter().rev();
         GameInfo {
             title: data.title.clone(),
@@ -99,8 +104,21 @@ impl Model {
             doubles_max: u32::from(GAMBLES_MAX),
             halve: true,
             free_spin_multiplier: 1,
-            facts,
+            facts: self.facts(data),
         }
+    }
+
+    /// What the description states besides (ME-18, ME-21). The highest win is found by a search of about a millisecond.
+    fn facts(&self, data: &GameData) -> Vec<Fact> {
+        let (max_win, windows) = moments::max_win(&self.windows, u32::MAX);
+        let bets = exact(max_win) / exact(self.windows.lines.rows().len());
+        let odds = exact(self.windows.reels.cycle()) / exact(windows.max(1));
+        let bought = data.buy.rtp.clone();
+        vec![
+            Fact { key: "max_win_bets", title: "highest win of a base game window, in bets", value: decimal(&bets, 2) },
+            Fact { key: "max_win_odds", title: "paid spins to one such win", value: decimal(&odds, 0) },
+            Fact { key: "buy_feature_rtp", title: "return of the bought feature, in its price", value: bought },
+        ]
     }
 
     /// Everything that pays or starts something, symbol by symbol, most of a kind first.

@@ -5,9 +5,9 @@ use num_traits::{ToPrimitive, Zero};
 use super::model::Model;
 use super::rounds::{Ends, FeatureMoments, MIDDLE, OUTER, RoundMoments, Window, at_end, hits};
 use super::{BASE_LINES, HOLD_AND_WIN, PARTS};
-use crate::game::{Fact, Game, PayRow};
+use crate::game::{Game, PayRow};
 use crate::moments;
-use crate::par::{Combination, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, decimal, exact, ratio};
+use crate::par::{Combination, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, exact, ratio};
 use crate::reels::REELS;
 use crate::stake::{Stake, StakeRefused};
 use crate::windows::Windows;
@@ -77,19 +77,6 @@ pub fn buy_feature(model: &Model, feature: &FeatureMoments) -> Exact {
 fn returns(model: &Model, windows: &Windows, feature: &FeatureMoments) -> Exact {
     let window = Window::of(windows, model.hold_and_win.symbol);
     window.lines() + window.feature(model.hold_and_win.needs, &feature.mean)
-}
-
-/// What the game description states besides (ME-18, ME-21).
-pub(crate) fn facts(model: &Model) -> Vec<Fact> {
-    let (max_win, windows) = moments::max_win(&model.windows, u32::MAX);
-    let bets = exact(max_win) / exact(model.windows.lines.rows().len());
-    let odds = exact(model.windows.reels.cycle()) / exact(windows.max(1));
-    let bought = buy_feature(model, &FeatureMoments::of(model));
-    vec![
-        Fact { key: "max_win_bets", title: "highest win of a base game window, in bets", value: decimal(&bets, 2) },
-        Fact { key: "max_win_odds", title: "paid spins to one such win", value: decimal(&odds, 0) },
-        Fact { key: "buy_feature_rtp", title: "return of the bought feature", value: decimal(&bought, 6) },
-    ]
 }
 
 fn rates(model: &Model, window: &Window) -> Vec<Rate> {

@@ -121,7 +121,9 @@ fn read(windows: &Windows, bonus: u8, line: Option<&[u8; REELS]>) -> BTreeMap<(R
     for reel in 0..REELS {
         let mut cells = BTreeMap::new();
         for column in windows.reels.columns(reel) {
-            *cells.entry((line.map(|rows| column[usize::from(rows[reel])]), shown(reel, column, bonus))).or_insert(0) += 1;
+            *cells
+                .entry((line.map(|rows| column[usize::from(rows[reel])]), shown(reel, column, bonus)))
+                .or_insert(0) += 1;
         }
         let mut next = BTreeMap::new();
         for ((run, held), ways) in states {
