@@ -23,7 +23,7 @@ pub const FACTOR_BESIDE_GRAND: u32 = 2;
 /// Lowest to highest value of a Bonus symbol is 1 to this many total bets (ME-04).
 pub const VALUE_MAX: u32 = 18;
 /// What a full screen multiplies the feature's win by (ME-12).
-pub const FULL_SCREEN: u64 = 2;
+pub const FULL_SCREEN: u32 = 2;
 
 /// The positions in reading order.
 const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 14];
@@ -168,9 +168,9 @@ impl HoldAndWin {
             return won;
         }
         if let Some(last) = out.spins.last_mut() {
-            last.multiplier = u32::from(small(FULL_SCREEN as usize));
+            last.multiplier = FULL_SCREEN;
         }
-        won * FULL_SCREEN
+        won * u64::from(FULL_SCREEN)
     }
 
     /// What a Bonus symbol carries that lands on a cell.
@@ -250,7 +250,7 @@ const fn index(of: usize) -> u32 {
     of as u32
 }
 
-/// A cell, a reel, a row or a small factor: at most 15.
+/// A cell, or a number of reels or rows: at most 15.
 #[allow(clippy::cast_possible_truncation)]
 const fn small(of: usize) -> u8 {
     of as u8
