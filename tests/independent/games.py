@@ -2,5 +2,6 @@
 
 from bewitched import Bewitched
 from dwarf_mine import DwarfMine
+from mystery_elves import MysteryElves
 
-GAMES = [Bewitched, DwarfMine]
+GAMES = [Bewitched, DwarfMine, MysteryElves]
