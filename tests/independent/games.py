@@ -3,5 +3,6 @@
 from bewitched import Bewitched
 from dwarf_mine import DwarfMine
 from mystery_elves import MysteryElves
+from neptune import Neptune
 
-GAMES = [Bewitched, DwarfMine, MysteryElves]
+GAMES = [Bewitched, DwarfMine, MysteryElves, Neptune]
