@@ -279,6 +279,12 @@ fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
     ReelSet { title, strips: (0..REELS).map(strip).collect(), combinations }
 }
 
+/// How often a combination that triggers no feature explodes.
+#[must_use]
+pub fn chance_of_explosion(model: &Model) -> Exact {
+    chance(model.explosion)
+}
+
 /// A chance as a fraction.
 pub(super) fn chance(of: Chance) -> Exact {
     ratio(of.times, of.of)
