@@ -131,7 +131,7 @@ class Round(rounds.Round):
         return self.outcome({part: coins}, prize=prize, jackpot=prize == ["jackpot"])
 
     def go_on(self, bonus_in):
-        """What comes next: a bonus just won, the free spins, the double of the paid spin's line win (BW-23), the end."""
+        """What comes next: a bonus just won, free spins, the double of the paid spin's line win (BW-23), the end."""
         self.pick = None
         if bonus_in:
             self.awaiting, self.bonus_in = "pick", bonus_in

@@ -7,8 +7,8 @@ from math import prod
 
 
 def mean_of_cells(strips, value):
-    """The mean of `value(cells)` over every combination of one symbol a reel, each as frequent as on its strip: what any
-    one row of a reel shows, whichever the row."""
+    """The mean of `value(cells)` over every combination of one symbol a reel, each as frequent as on its strip: that is
+    what any row of a reel shows."""
     combinations = product(*(Counter(strip).items() for strip in strips))
     parts = (prod(times for _, times in cells) * value(tuple(symbol for symbol, _ in cells)) for cells in combinations)
     return Fraction(sum(parts), prod(len(strip) for strip in strips))

@@ -45,7 +45,9 @@ class DwarfMine:
         base = free = crystals = Fraction(0)
         columns = [windows_of(strip, ROWS) for strip in self.base]
         for shows in product((True, False), repeat=REELS):
-            reels = [[each for each in of if (self.bonus in each) == show] for of, show in zip(columns, shows, strict=True)]
+            reels = [
+                [each for each in of if (self.bonus in each) == show] for of, show in zip(columns, shows, strict=True)
+            ]
             chance = prod(Fraction(len(some), len(of)) for some, of in zip(reels, columns, strict=True))
             if chance:
                 base += chance * self.mean_win(reels, sum(shows))
@@ -111,7 +113,10 @@ class Round(rounds.Round):
         """The cells of a reel that were drawn one by one, beneath those of its strip (DM-08)."""
         rows = ROWS + grown
         cells = spin["cells"][reel * rows + ROWS : (reel + 1) * rows]
-        expect(len(cells) == grown and set(cells) <= {*self.game.cells.symbols, *self.game.crystals}, "what the expanded rows can show")
+        expect(
+            len(cells) == grown and set(cells) <= {*self.game.cells.symbols, *self.game.crystals},
+            "what the expanded rows can show",
+        )
         return cells
 
     def collect(self, window):

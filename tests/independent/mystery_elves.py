@@ -106,10 +106,14 @@ class Round(rounds.Round):
         """What the Bonus symbols of a window carry: those held as they were, each new one what it was drawn (ME-04)."""
         marks = {cell: (kind, value) for kind, cell, value in spin["marks"]}
         bonuses = [cell for cell, symbol in enumerate(spin["cells"]) if symbol == self.game.bonus]
-        expect(set(held) <= set(marks) == set(bonuses), "all that's held stays, and each Bonus symbol carries something")
+        expect(
+            set(held) <= set(marks) == set(bonuses), "all that's held stays, and each Bonus symbol carries something"
+        )
         for cell in set(marks) - set(held):
             kind, value = marks[cell]
-            expect((kind == "bonus" and value in VALUES) or (kind in ("mystery", "multiplier") and not value), "a Bonus")
+            expect(
+                (kind == "bonus" and value in VALUES) or (kind in ("mystery", "multiplier") and not value), "a Bonus"
+            )
             expect(kind != "multiplier" or cell // ROWS == REELS // 2, "Multiplying on the middle reel")
         return {cell: held.get(cell, mark) for cell, mark in marks.items()}
 
@@ -132,7 +136,7 @@ class Round(rounds.Round):
         # A full screen pays twice; the last window says so (ME-12).
         spins[-1]["multiplier"] = 2 if len(self.held) == CELLS else 1
         bets *= spins[-1]["multiplier"]
-        coins = bets * self.stake["bet"]
+        coins = bets * self.bet
         self.won_coins += coins
         self.won_minor += self.minor(coins)
         self.offer_gamble()
@@ -187,7 +191,9 @@ class Round(rounds.Round):
         the gamble ends where the next would pass the limit (ME-15)."""
         card, won = shown["card"]["card"], shown["card"]["won"]
         right = [face for face, colour in COLOURS.items() if colour == COLOURS[guess]]
-        expect(card in [*right, "joker"] if won else card in COLOURS and card not in right, f"{card} for {guess}, {won}")
+        expect(
+            card in [*right, "joker"] if won else card in COLOURS and card not in right, f"{card} for {guess}, {won}"
+        )
         risked = self.risked
         self.risked = 2 * risked if won else 0
         self.won_minor += self.risked - risked

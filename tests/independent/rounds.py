@@ -120,15 +120,15 @@ class Round:
         }
 
     def check_stake(self):
-        """That the stake is one that the file offers."""
+        """That the stake is one that the file offers; the coins of the bet itself."""
         value, lines, coins = (self.stake[key] for key in ("coin_value_micros", "lines", "coins_per_line"))
         expect(value in self.file.coin_micros, "coin value")
         for key in ("lines", "coins_per_line"):
             low, high = self.file.data["stake"][key]
             expect(low <= self.stake[key] <= high, key)
-        self.stake["bet"] = lines * coins
+        self.bet = lines * coins
         price = self.file.data["buy"]["bets"] if self.stake["buy_feature"] else 1
-        expect(self.stake["coins"] == self.stake["bet"] * price, "coins of the stake")
+        expect(self.stake["coins"] == self.bet * price, "coins of the stake")
 
     def offers(self, choice):
         """Whether the round takes the choice now."""

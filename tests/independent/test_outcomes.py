@@ -96,9 +96,11 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """Other values that could stand there: one that stands elsewhere, if any does, and the next to it. No whole window for another:
-    that could be one that was drawn."""
-    elsewhere = [other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))]
+    """Other values that could stand there: one that stands elsewhere, if any does, and the next to it. No whole window
+    for another: that could be one that was drawn."""
+    elsewhere = [
+        other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))
+    ]
     yield random.choice(elsewhere or ["another"])
     if isinstance(value, bool):
         yield not value

@@ -11,7 +11,9 @@ from operator import itemgetter
 
 def at_stops(strips, stops, rows):
     """The window that shows when each strip's stop is in the top row."""
-    return [[strip[(stop + row) % len(strip)] for row in range(rows)] for strip, stop in zip(strips, stops, strict=True)]
+    return [
+        [strip[(stop + row) % len(strip)] for row in range(rows)] for strip, stop in zip(strips, stops, strict=True)
+    ]
 
 
 def flat(window):

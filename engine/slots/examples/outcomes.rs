@@ -1,6 +1,6 @@
 //! Plays rounds through the code that serves players, as varied as players are, and prints every step whole: a line of
-//! JSON a step, for the second implementation in `tests/independent` to judge. The first line says what the game's exact
-//! mathematics says of its return.
+//! JSON a step, for the second implementation in `tests/independent` to judge. The first line names the data file; with
+//! 0 rounds it also says what the game's exact mathematics says of its returns.
 //!
 //! `cargo run -p motherlode-slots --example outcomes -- GAME ROUNDS [SEED]`
 //!
@@ -34,7 +34,7 @@ fn main() -> Result<(), Fault> {
     let rounds: u64 = args.get(1).ok_or("how many rounds?")?.parse()?;
     let seed: u64 = args.get(2).map_or(Ok(1), |text| text.parse())?;
     let mut out = BufWriter::new(std::io::stdout().lock());
-    writeln!(out, "{}", header_json(game)?)?;
+    writeln!(out, "{}", header_json(game, rounds == 0)?)?;
     let mut player = Player::new(game, seed);
     for number in 0..rounds {
         if number > 0 && number % ROUNDS_OF_PLAYER == 0 {
@@ -148,8 +148,18 @@ fn objects(random: &mut Draws, offer: PickOffer) -> Picked {
     Picked::new(&picked).unwrap_or_default()
 }
 
-/// The file played by, and the exact returns as fractions, by part and under conditions: the same at every stake.
-fn header_json(game: &dyn Game) -> Result<Value, Fault> {
+/// The file played by, and where wanted the exact returns.
+fn header_json(game: &dyn Game, with_returns: bool) -> Result<Value, Fault> {
+    let model_hash = game.model_hash().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+    let mut header = json!({ "game": game.name(), "model_hash": model_hash });
+    if with_returns {
+        header["returns"] = returns_json(game)?;
+    }
+    Ok(header)
+}
+
+/// The exact returns as fractions, by part and under conditions: the same at every stake.
+fn returns_json(game: &dyn Game) -> Result<Value, Fault> {
     let limits = &game.info().limits;
     let stake = Stake {
         coin_value_micros: *limits.coin_values_micros.first().ok_or("no coin values")?,
@@ -160,13 +170,7 @@ fn header_json(game: &dyn Game) -> Result<Value, Fault> {
     let par = game.par(&stake)?;
     let parts = par.parts.iter().map(|part| (part.name.key, &part.rtp));
     let conditional = par.conditional_rtps.iter().map(|of| (of.key, &of.rtp));
-    let returns = parts.chain(conditional).map(|(key, rtp)| (key.to_owned(), json!(rtp.to_string())));
-    let model_hash = game.model_hash().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    Ok(json!({
-        "game": game.name(),
-        "model_hash": model_hash,
-        "returns": returns.collect::<Value>(),
-    }))
+    Ok(parts.chain(conditional).map(|(key, rtp)| (key.to_owned(), json!(rtp.to_string()))).collect())
 }
 
 fn stake_json(stake: &Stake, coins: u32) -> Value {
