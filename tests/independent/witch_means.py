@@ -1,0 +1,131 @@
+"""The exact return of Witch Feature, in bets: every line is like any other but for where Mega Wilds lie, so all is the
+mean of a line whose cells show symbols of the reels, Wilds, or high symbols.
+"""
+
+from fractions import Fraction
+from itertools import combinations, product
+from math import comb, prod
+
+from chances import count_chances, mean_of_cells
+from wins import at_stops
+
+REELS, ROWS, FEATURES = 5, 4, 4
+
+
+def mean(weighted):
+    """The mean of values with weights."""
+    return Fraction(sum(value * weight for value, weight in weighted), sum(weight for _, weight in weighted))
+
+
+def chance(figures):
+    """A chance of the file."""
+    return Fraction(figures["times"], figures["of"])
+
+
+class Means:
+    """The mean wins of a line in each kind of window."""
+
+    def __init__(self, game):
+        self.game, self.data = game, game.file.data
+        high = self.data["high_symbols"]["symbols"]
+        self.high = [[game.file.codes.index(code) for code, weight in high for _ in range(weight)]] * REELS
+        self.of_wilds = self.replaced(game.respin_strips, [[game.wild]] * REELS)
+        self.respin = self.line(game.respin_strips)
+
+    def line(self, strips):
+        """The mean of a line on these strips."""
+        return mean_of_cells(strips, lambda cells: self.game.lines.best(cells)[0])
+
+    def replaced(self, strips, by):
+        """For each set of a line's cells, the mean of the line when just those show something else than the strips."""
+        sets = [some for number in range(REELS + 1) for some in combinations(range(REELS), number)]
+        return {s: self.line([by[reel] if reel in s else strips[reel] for reel in range(REELS)]) for s in sets}
+
+    def scattered(self, means, number):
+        """The mean of a line when so many different cells of the window, any as likely as any other, are replaced."""
+        elsewhere = REELS * ROWS - REELS
+        ways = sum(mean * comb(elsewhere, number - len(on)) for on, mean in means.items() if len(on) <= number)
+        return Fraction(ways, comb(REELS * ROWS, number))
+
+    def scattered_any(self, means, counts):
+        """The same when the number is drawn by weight."""
+        return mean([(self.scattered(means, number), weight) for number, weight in counts])
+
+    def mega_wild(self):
+        """The mean over all places of one Wild of 3x3 or two of 2x2, and over all lines (WF-10)."""
+        figures = self.data["mega_wild"]
+        one = [self.laid(wild) for wild in squares(3)]
+        two = [self.laid(a | b) for a, b in combinations(squares(2), 2) if not a & b]
+        kinds = (one, figures["one_of_three"]), (two, figures["two_of_two"])
+        return mean([(sum(means) / len(means), weight) for means, weight in kinds])
+
+    def laid(self, wilds):
+        """The mean of a line when Wilds lie on these cells."""
+        lines = self.game.file.lines
+        on = [tuple(reel for reel, row in enumerate(line) if (reel, row) in wilds) for line in lines]
+        return sum(self.of_wilds[cells] for cells in on) / len(lines)
+
+    def winning(self):
+        """The chance that a window of the respin reels wins: a line does on its first three reels, or not at all."""
+        strips = self.game.respin_strips[:3]
+        masks = [[self.standing(reel, strip, stop) for stop in range(len(strip))] for reel, strip in enumerate(strips)]
+        wins = sum(any(a & b & c for a, b, c in zip(*stops, strict=True)) for stops in product(*masks))
+        return Fraction(wins, prod(map(len, strips)))
+
+    def standing(self, reel, strip, stop):
+        """For each symbol that pays, the lines on which it or a Wild stands on a reel at a stop, a bit a line."""
+        (column,) = at_stops([strip], [stop], ROWS)
+        shows = [column[line[reel]] for line in self.game.file.lines]
+        paying, wild = self.game.lines.paying, self.game.wild
+        return [sum(1 << line for line, shown in enumerate(shows) if shown in (symbol, wild)) for symbol in paying]
+
+
+def squares(side):
+    """Every place of a Wild of so many by so many, as the cells that it covers."""
+    corners = product(range(REELS - side + 1), range(ROWS - side + 1))
+    return [frozenset((x + right, y + down) for right in range(side) for down in range(side)) for x, y in corners]
+
+
+def returns(game):
+    """The parts with all features unlocked, and the whole while 1, 2 or 3 are (WF-21)."""
+    means, data = Means(game), game.file.data
+    times = mean(data["multiplier"]["counts"])
+    features = {
+        "high_symbols": means.line(means.high),
+        "random_wilds": means.scattered_any(means.of_wilds, data["random_wilds"]["counts"]),
+        "multiplier": times * means.respin / means.winning(),
+        "mega_wild": means.mega_wild(),
+    }
+    exploded = means.scattered_any(means.replaced(game.strips, means.high), data["explosion"]["counts"])
+    # Three reels land Potions, every third of which makes a combination; its three are drawn each like the others.
+    often = chance(data["potions"]["chance"])
+    red, blue, green = (Fraction(weight, sum(data["potions"]["colours"])) for weight in data["potions"]["colours"])
+    chances = 6 * red * blue * green, 3 * red * blue**2, 3 * red * green**2, 3 * blue**2 * green
+    made = dict(zip(features, chances, strict=True))
+
+    def unlocked(number):
+        some = list(features)[:number]
+        parts = {name: often * made[name] * features[name] for name in some}
+        others = often * (1 - sum(made[name] for name in some))
+        return {**parts, "explosion": others * chance(data["explosion_chance"]) * exploded}
+
+    always = {"base_lines": means.line(game.strips), "free_spins": free_spins(game, features, times, means)}
+    locked = {f"unlocked_{n}": sum({**always, **unlocked(n)}.values()) for n in range(1, FEATURES)}
+    return {**always, **unlocked(FEATURES), **locked}
+
+
+def free_spins(game, features, times, means):
+    """Everything won in free spins (WF-14 to WF-16)."""
+    data = game.file.data["free_spins"]
+    high, wilds, multiplier, mega = features.values()
+    following = (high, wilds, multiplier, mega, high * times, wilds * times, mega * times)
+    feature = mean(list(zip(following, data["features"], strict=True)))
+    each = means.line(game.free_strips) + chance(data["feature_chance"]) * feature
+
+    def both(strips):
+        shows = [1 - count_chances([strip], [game.free_spins], ROWS)[0] for strip in (strips[0], strips[-1])]
+        return prod(shows), sum(shows) - 2 * prod(shows)
+
+    two, one = both(game.free_strips)
+    again = two * data["both"] + one * data["one"]
+    return both(game.strips)[0] * data["awarded"] / (1 - again) * each
