@@ -414,7 +414,7 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     let contribution = |round_id: String| motherlode_proto::ledger::v1::GetRoundRequest { round_id };
     let mut spin = bet("hit", &account, "1.00");
     spin.stake.as_mut().unwrap().coins_per_line = 10;
-    let spun = client.spin(spin, Some(Force::Vials)).await.unwrap();
+    let spun = client.spin(spin, Some(Force::Pick)).await.unwrap();
     let hit = client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
     let won = hit.jackpot.unwrap().amount.unwrap().amount_minor;
     // 150 EUR at half a percent is 0.75; a tenth of 20,000.75 by the old seed, the part of a cent kept back.

@@ -7,7 +7,11 @@ use crate::{
 };
 use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
 use motherlode_proto::{
-    convert::{play::hex, record::Logged},
+    convert::{
+        collection,
+        play::{Unresolvable, hex},
+        record::Logged,
+    },
     ledger::v1::{self as wire, ledger_service_server::LedgerService, transaction::Kind},
 };
 use motherlode_runtime::Refusal;
@@ -161,11 +165,12 @@ impl LedgerApi {
         loop {
             let open = self.ledger.books(|books| {
                 let player = books.player(&id.stream)?;
-                let bet = player.open_round(id.number).map(|round| (round.started.bet, round.started.currency));
-                Some((player.head.version, player.rounds_started, bet))
+                let open = player.open_round(id.number);
+                let open = open.map(|round| (round.started.bet, collection::undo(player, &round.started)));
+                Some((player.head.version, player.rounds_started, open))
             });
-            let (version, bet) = match open {
-                Some((version, _, Some((bet, _)))) => (version, bet),
+            let (version, bet, undone) = match open {
+                Some((version, _, Some((bet, undone)))) => (version, bet, undone.map_err(unresolvable)?),
                 settled => {
                     return match self.ledger.find(&id.stream, request_id, fingerprint)? {
                         Some(logged) => self.voided(&logged, id.number),
@@ -184,13 +189,16 @@ impl LedgerApi {
                 expected_version: Some(version),
                 request_id: request_id.to_owned(),
                 fingerprint,
-                events: vec![Event::RoundVoided {
+                events: [Event::RoundVoided {
                     round: id.number,
                     reason: reason.to_owned(),
                     actor: actor.to_owned(),
                     refund: bet,
                     win_taken_back: Minor(0),
-                }],
+                }]
+                .into_iter()
+                .chain(undone)
+                .collect(),
             };
             match self.ledger.append(proposal).await {
                 Err(AppendError::Conflict { .. }) => {}
@@ -248,6 +256,11 @@ fn rate_of(currency: Currency, rate: FxRate) -> wire::ExchangeRate {
 #[must_use]
 pub fn unknown_account() -> Refusal {
     Refusal::not_found("ACCOUNT_UNKNOWN", "no such account")
+}
+
+/// PL-01: a version that was played must stay known; this binary does not have it.
+fn unresolvable(error: Unresolvable) -> Refusal {
+    Refusal::new(Code::Unimplemented, "MODEL_UNKNOWN", error.to_string())
 }
 
 /// The refusal of a round that is not there, or not the caller's.
