@@ -13,13 +13,13 @@ class Bewitched:
     """The game: its file, and what every round of it needs."""
 
     NAME = "bewitched"
-    # Kinds of figures that are drawn and decide nothing else.
+    # Kinds of figures that may decide nothing else.
     DECIDES_NOTHING = ()
 
     def __init__(self):
         self.file = GameFile(self.NAME)
         self.strips = self.file.strips(self.file.data["reels"]["strips"])
-        self.lines = Lines(self.file)
+        self.lines = Lines(self.file, ROWS)
         self.scatter = self.file.only("scatter")
         self.merlin = self.file.only("bonus")
         self.multiplier = self.file.data["free_spins"]["multiplier"]

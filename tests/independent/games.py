@@ -1,5 +1,6 @@
 """The games that are implemented a second time."""
 
 from bewitched import Bewitched
+from dwarf_mine import DwarfMine
 
-GAMES = [Bewitched]
+GAMES = [Bewitched, DwarfMine]

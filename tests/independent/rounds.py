@@ -123,6 +123,9 @@ class Round:
         """That the stake is one that the file offers."""
         value, lines, coins = (self.stake[key] for key in ("coin_value_micros", "lines", "coins_per_line"))
         expect(value in self.file.coin_micros, "coin value")
+        for key in ("lines", "coins_per_line"):
+            low, high = self.file.data["stake"][key]
+            expect(low <= self.stake[key] <= high, key)
         self.stake["bet"] = lines * coins
         price = self.file.data["buy"]["bets"] if self.stake["buy_feature"] else 1
         expect(self.stake["coins"] == self.stake["bet"] * price, "coins of the stake")

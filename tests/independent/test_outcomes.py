@@ -38,7 +38,7 @@ def test_every_step_worked_out_again_is_the_same(game):
 def test_every_kind_of_figure_is_noticed_when_it_is_another(game):
     game, random = game(), Random(1)
     places, seen = figures(varied(game))
-    unnoticed = Counter()
+    noticed, unnoticed = Counter(), Counter()
     for kind, where in places.items():
         for steps, number, path in random.sample(where, min(CHANGED, len(where))):
             for value in others(at(steps[number]["outcome"], path), seen[kind], random):
@@ -46,9 +46,10 @@ def test_every_kind_of_figure_is_noticed_when_it_is_another(game):
                 at(changed[number]["outcome"], path[:-1])[path[-1]] = value
                 try:
                     judge(game, changed)
+                    unnoticed[kind] += 1
                 except Exception:  # However it's noticed.
-                    continue
-                unnoticed[kind] += 1
+                    noticed[kind] += 1
+    assert set(noticed) == set(places)
     assert set(unnoticed) <= set(game.DECIDES_NOTHING), unnoticed
 
 
@@ -95,11 +96,10 @@ def at(value, path):
 
 
 def others(value, seen, random):
-    """Other values that could stand there: one that stands elsewhere, and the next to it. No whole window for another:
+    """Other values that could stand there: one that stands elsewhere, if any does, and the next to it. No whole window for another:
     that could be one that was drawn."""
     elsewhere = [other for other in seen if other != value and not (isinstance(value, dict) and isinstance(other, dict))]
-    if elsewhere:
-        yield random.choice(elsewhere)
+    yield random.choice(elsewhere or ["another"])
     if isinstance(value, bool):
         yield not value
     elif isinstance(value, int):

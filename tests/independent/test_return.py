@@ -1,4 +1,4 @@
-"""The exact return of the paid spin's own wins, counted from the published data file in the simplest way, and compared
+"""The exact return of the game, part by part, counted from the published data file in the simplest way, and compared
 with what the engine's mathematics says.
 """
 
@@ -18,4 +18,4 @@ def test_the_exact_return_counted_from_the_file_is_the_engines(game):
     assert header["model_hash"] == game.file.hash
     counted = game.returns()
     assert counted
-    assert counted == {part: Fraction(header["parts"][part]) for part in counted}
+    assert counted == {part: Fraction(header["returns"][part]) for part in counted}

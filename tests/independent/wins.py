@@ -6,6 +6,7 @@ A window is a list of reels from the left, each a list of symbols from the top.
 from fractions import Fraction
 from functools import cache
 from math import prod
+from operator import itemgetter
 
 
 def at_stops(strips, stops, rows):
@@ -31,10 +32,12 @@ def minor(coins, coin_micros, minor_micros):
 class Lines:
     """Line wins from left to right with a wild: the highest of each line, and each line's alone."""
 
-    def __init__(self, file, roles=("regular", "wild")):
+    def __init__(self, file, rows):
         self.file = file
         self.wilds = file.numbered("wild")
-        self.paying = [symbol for role in roles for symbol in file.numbered(role)]
+        self.paying = file.numbered("regular") + self.wilds
+        # For each line its cells among all of the window's.
+        self.on = [itemgetter(*(reel * rows + row for reel, row in enumerate(line))) for line in file.lines]
         self.best = cache(self.best)
 
     def best(self, cells):
@@ -54,9 +57,9 @@ class Lines:
         """The wins of the first so many lines at so many coins each. Where two ways of counting pay a line the same,
         such as wilds alone or wilds for another symbol, it's the one of them that was shown."""
         named = {line: (symbol, length) for kind, line, symbol, length, _ in shown if kind == "line"}
-        wins = []
-        for line, rows in enumerate(self.file.lines[:lines]):
-            pays, ways = self.best(tuple(reel[row] for reel, row in zip(window, rows, strict=True)))
+        cells, wins = flat(window), []
+        for line, on_line in enumerate(self.on[:lines]):
+            pays, ways = self.best(on_line(cells))
             if pays:
                 symbol, length = named[line] if named.get(line) in ways else ways[0]
                 wins.append(["line", line, symbol, length, pays * coins])

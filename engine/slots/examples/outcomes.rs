@@ -144,7 +144,7 @@ fn objects(random: &mut Draws, offer: PickOffer) -> Picked {
     Picked::new(&picked).unwrap_or_default()
 }
 
-/// The file played by, and the exact return by part as fractions, without a jackpot: both are the same at every stake.
+/// The file played by, and the exact returns as fractions, by part and under conditions: the same at every stake.
 fn header_json(game: &dyn Game) -> Result<Value, Fault> {
     let limits = &game.info().limits;
     let stake = Stake {
@@ -154,13 +154,14 @@ fn header_json(game: &dyn Game) -> Result<Value, Fault> {
         buy_feature: false,
     };
     let par = game.par(&stake)?;
-    let parts = par.parts.iter().map(|part| (part.name.key.to_owned(), json!(part.rtp.to_string())));
+    let parts = par.parts.iter().map(|part| (part.name.key, &part.rtp));
+    let conditional = par.conditional_rtps.iter().map(|of| (of.key, &of.rtp));
+    let returns = parts.chain(conditional).map(|(key, rtp)| (key.to_owned(), json!(rtp.to_string())));
     let model_hash = game.model_hash().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     Ok(json!({
         "game": game.name(),
         "model_hash": model_hash,
-        "return": par.rtp_without_jackpot.to_string(),
-        "parts": parts.collect::<Value>(),
+        "returns": returns.collect::<Value>(),
     }))
 }
 

@@ -184,6 +184,11 @@ pub fn strips(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>,
     if codes.len() != symbols.len() || codes.len() > SYMBOLS_MAX {
         return Err(ModelError::part("symbols", "a code is used twice, or there are too many"));
     }
+    strips_of(symbols, strips)
+}
+
+/// Strips as symbol indexes, of games that don't play on lines.
+pub(crate) fn strips_of(symbols: &[SymbolData], strips: &[String]) -> Result<Vec<Vec<u8>>, ModelError> {
     let strip = |text: &String| text.split_whitespace().map(|code| index_of(symbols, code)).collect();
     strips.iter().map(strip).collect()
 }

@@ -8,6 +8,7 @@ use thiserror::Error;
 use crate::bewitched;
 use crate::carried::{Carried, Carries};
 use crate::draws::Draws;
+use crate::dwarf_mine;
 use crate::outcome::{Card, Outcome, PICKS_MAX};
 use crate::par::Par;
 use crate::stake::{Stake, StakeLimits, StakeRefused};
@@ -326,7 +327,8 @@ pub enum PrizeInfo {
 /// Every version of every game, oldest version first. What was once played stays here (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
-    static GAMES: std::sync::LazyLock<[&'static dyn Game; 1]> = std::sync::LazyLock::new(|| [bewitched::v1_6()]);
+    static GAMES: std::sync::LazyLock<[&'static dyn Game; 2]> =
+        std::sync::LazyLock::new(|| [bewitched::v1_6(), dwarf_mine::v1_0()]);
     &*GAMES
 }
 

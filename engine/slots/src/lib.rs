@@ -12,8 +12,11 @@
 
 pub mod bewitched;
 pub mod carried;
+pub mod collection;
 pub mod data;
 pub mod draws;
+pub mod dwarf_mine;
+pub mod expansion;
 pub mod free_spins;
 pub mod gamble;
 pub mod game;
@@ -26,6 +29,8 @@ pub mod scan;
 pub mod scatters;
 pub mod simulate;
 pub mod stake;
+pub mod ways;
+pub mod ways_moments;
 pub mod wheel;
 pub mod windows;
 pub mod worth;

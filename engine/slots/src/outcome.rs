@@ -207,6 +207,12 @@ impl Spin {
         }
         self.cells.get(reel * rows + row).copied()
     }
+
+    /// Ways through the window: its rows to the power of its reels (DM-01). Means something in ways games only.
+    #[must_use]
+    pub fn ways(&self) -> u32 {
+        u32::from(self.rows).saturating_pow(u32::from(self.reels))
+    }
 }
 
 /// Reel stops: for each reel the strip position that shows in the window's top row.

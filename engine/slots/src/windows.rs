@@ -161,7 +161,7 @@ impl Windows {
     }
 }
 
-fn stops_of(stops: &StopsAt) -> Stops {
+pub(crate) fn stops_of(stops: &StopsAt) -> Stops {
     let mut all = Stops::default();
     for &stop in stops {
         all.push(u16::try_from(stop).unwrap_or(u16::MAX));
@@ -171,12 +171,12 @@ fn stops_of(stops: &StopsAt) -> Stops {
 
 /// An index into a step's wins: at most 100 windows of at most 65 wins.
 #[allow(clippy::cast_possible_truncation)]
-const fn index(of: usize) -> u32 {
+pub(crate) const fn index(of: usize) -> u32 {
     of as u32
 }
 
 /// Reels and rows of a window: at most five.
 #[allow(clippy::cast_possible_truncation)]
-const fn index8(of: usize) -> u8 {
+pub(crate) const fn index8(of: usize) -> u8 {
     of as u8
 }

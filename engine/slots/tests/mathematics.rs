@@ -434,7 +434,7 @@ fn the_game_names_itself_and_its_data() {
     assert_eq!(game.rules_version(), text("rules_version"));
     assert_eq!(game.rules_date(), text("rules_date"));
     assert_eq!(game.model_hash(), <[u8; 32]>::from(Sha256::digest(FILE.as_bytes())));
-    assert_eq!(games().len(), 1);
+    assert_eq!(games().iter().filter(|of| of.name() == "bewitched").count(), 1);
     assert_eq!(motherlode_slots::latest("bewitched").unwrap().rules_version(), "1.6");
     assert!(motherlode_slots::game("bewitched", "1.5").is_none());
     assert!(motherlode_slots::latest("unknown").is_none());

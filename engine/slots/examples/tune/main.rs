@@ -7,6 +7,7 @@
 //! everything else stays. Running it on its own output changes nothing.
 
 mod bewitched;
+mod dwarf_mine;
 
 /// From a data file's text to its tuned part.
 type Tune = fn(&str) -> Result<String, Box<dyn std::error::Error>>;
@@ -14,7 +15,8 @@ type Tune = fn(&str) -> Result<String, Box<dyn std::error::Error>>;
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (text, tune): (&str, Tune) = match std::env::args().nth(1).as_deref() {
         Some("bewitched") => (include_str!("../../games/bewitched.toml"), bewitched::tune),
-        _ => return Err("which game? bewitched".into()),
+        Some("dwarf-mine") => (include_str!("../../games/dwarf-mine.toml"), dwarf_mine::tune),
+        _ => return Err("which game? bewitched, dwarf-mine".into()),
     };
     let (head, tuned) = text.split_once("# tuned: begin\n").ok_or("no mark `# tuned: begin`")?;
     let (_, tail) = tuned.split_once("# tuned: end\n").ok_or("no mark `# tuned: end`")?;

@@ -1,0 +1,93 @@
+//! Crystals collected over rounds, and the coin values that they were collected at (DM-11 to DM-15).
+//!
+//! A collection of a colour completes with so many crystals and then starts again from nothing. Its free spins are
+//! played at the mean of the coin values of its crystals; crystals that were a gift carry none and don't count in it.
+
+use crate::carried::{Carried, CarriedScope, Carries};
+use crate::expansion::CRYSTALS;
+use crate::worth::CoinWorth;
+
+/// What is carried, in this order.
+pub const CARRIES: Carries = Carries {
+    keys: &[
+        "green",
+        "yellow",
+        "blue",
+        "red",
+        "green_micros",
+        "yellow_micros",
+        "blue_micros",
+        "red_micros",
+        "red_gifted",
+        "given",
+    ],
+    scope: CarriedScope::Currency,
+};
+
+/// The colour of the gift: red.
+pub const GIFT_COLOUR: usize = 3;
+
+const MICROS: usize = CRYSTALS;
+const GIFTED: usize = 2 * CRYSTALS;
+const GIVEN: usize = GIFTED + 1;
+
+/// A player's collections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Collections {
+    /// Crystals of each colour.
+    crystals: [u64; CRYSTALS],
+    /// Sum of the coin values that they were collected at, in millionths of the major unit.
+    micros: [u64; CRYSTALS],
+    /// Crystals among the red that were a gift.
+    gifted: u64,
+    /// Whether the gift was made.
+    given: bool,
+}
+
+impl Collections {
+    /// From what the player carries; a figure below 0 counts as 0.
+    #[must_use]
+    pub fn of(carried: &Carried) -> Self {
+        let figure = |place: usize| u64::try_from(carried.0[place]).unwrap_or(0);
+        Self {
+            crystals: std::array::from_fn(figure),
+            micros: std::array::from_fn(|colour| figure(MICROS + colour)),
+            gifted: figure(GIFTED),
+            given: figure(GIVEN) > 0,
+        }
+    }
+
+    /// As the player carries them.
+    #[must_use]
+    pub fn carried(&self) -> Carried {
+        let mut carried = Carried::default();
+        let figures = self.crystals.iter().chain(&self.micros).copied().chain([self.gifted, u64::from(self.given)]);
+        for (place, figure) in carried.0.iter_mut().zip(figures) {
+            *place = i64::try_from(figure).unwrap_or(i64::MAX);
+        }
+        carried
+    }
+
+    /// Gives a new player so many red crystals, once (DM-14).
+    pub fn give(&mut self, crystals: u64) {
+        if !self.given {
+            self.given = true;
+            self.gifted = crystals;
+            self.crystals[GIFT_COLOUR] = self.crystals[GIFT_COLOUR].saturating_add(crystals);
+        }
+    }
+
+    /// Adds a crystal collected at a coin value. The one that makes `needs` completes the collection: it starts again
+    /// from nothing, and the worth of a coin in its free spins is returned.
+    pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64, minor_micros: u64) -> Option<CoinWorth> {
+        let crystals = self.crystals[colour].saturating_add(1);
+        let micros = self.micros[colour].saturating_add(coin_micros);
+        if crystals < needs {
+            (self.crystals[colour], self.micros[colour]) = (crystals, micros);
+            return None;
+        }
+        let gifted = if colour == GIFT_COLOUR { std::mem::take(&mut self.gifted) } else { 0 };
+        (self.crystals[colour], self.micros[colour]) = (0, 0);
+        Some(CoinWorth::mean(micros, crystals.saturating_sub(gifted), minor_micros))
+    }
+}

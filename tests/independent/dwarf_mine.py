@@ -1,0 +1,162 @@
+"""Dwarf Mine, by its rules (DM-01 to DM-17)."""
+
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from math import prod
+
+import rounds
+from expanding import Cells, mean_ways_win, windows_of
+from game_file import GameFile
+from rounds import expect
+from wins import at_stops, count, minor, ways_wins
+
+REELS, ROWS, FREE_ROWS = 5, 4, 7
+COLOURS = ("green", "yellow", "blue", "red")
+
+
+class DwarfMine:
+    """The game: its file, and what every round of it needs."""
+
+    NAME = "dwarf-mine"
+    # Kinds of figures that may decide nothing else: what a drawn cell shows, where it wins nothing.
+    DECIDES_NOTHING = ("spins[].cells[]",)
+
+    def __init__(self):
+        self.file = GameFile(self.NAME)
+        reels = self.file.data["reels"]
+        self.base = self.file.strips(reels["base"])
+        self.bonus = self.file.only("free-spins")
+        self.crystals = self.file.numbered("collected")
+        self.super_high = self.file.numbered("super-high")
+        self.paying = [symbol for symbol in range(len(self.file.symbols)) if self.file.pays(symbol, REELS)]
+        expansion = self.file.data["expansion"]
+        weights = {self.file.codes.index(each["code"]): each["weight"] for each in expansion["symbols"]}
+        self.cells = Cells(weights, expansion["crystal"])
+
+    def free(self, super_high=None):
+        """The reels of free spins: with this symbol where the file marks a place for one, or without those places."""
+        mark, symbol = "*", "" if super_high is None else self.file.codes[super_high]
+        return self.file.strips(text.replace(mark, symbol) for text in self.file.data["reels"]["free"])
+
+    def returns(self):
+        """The exact return by part, in bets of 25 coins, in the long run: every fifth crystal of a colour completes a
+        collection."""
+        base = free = crystals = Fraction(0)
+        columns = [windows_of(strip, ROWS) for strip in self.base]
+        for shows in product((True, False), repeat=REELS):
+            reels = [[each for each in of if (self.bonus in each) == show] for of, show in zip(columns, shows, strict=True)]
+            chance = prod(Fraction(len(some), len(of)) for some, of in zip(reels, columns, strict=True))
+            if chance:
+                base += chance * self.mean_win(reels, sum(shows))
+                landed = self.cells.drawn(REELS * sum(shows), 0, None).items()
+                crystals += chance * sum(number * likely for (number, _), likely in landed)
+            if sum(shows) == 3:
+                free += chance * self.file.data["free_spins"]["spins"] * self.mean_free_win()
+        each = crystals / len(self.crystals) / self.file.data["collection"]["needs"]
+        collections = each * self.file.data["collection"]["spins"] * sum(map(self.mean_free_win, self.super_high))
+        return {"base_ways": base / 25, "free_spins": free / 25, "collections": collections / 25}
+
+    def mean_win(self, reels, grown=0):
+        """The mean win of windows of these columns and so many drawn rows."""
+        wins = (mean_ways_win(reels, s, partial(self.file.pays, s), self.cells, grown) for s in self.paying)
+        return sum(wins)
+
+    def mean_free_win(self, super_high=None):
+        """The mean win of a free spin."""
+        return self.mean_win([windows_of(strip, FREE_ROWS) for strip in self.free(super_high)])
+
+    def round(self, stake, terms):
+        """A new round."""
+        return Round(self, stake, terms)
+
+
+class Round(rounds.Round):
+    """A round: the paid spin, then the series that it awards, one a step."""
+
+    PARTS = ("base_ways", "free_spins", "collections")
+
+    def __init__(self, game, stake, terms):
+        super().__init__(game, stake, terms)
+        self.carried = dict(terms["carried"])
+        # Series to come: the kind of their windows, how many, the reels, and what a coin is worth in them.
+        self.series = []
+
+    def resolve(self, choice, shown):
+        """The step's outcome, given what was drawn."""
+        return self.paid_spin(shown) if choice[0] == "spin" else self.free_series(shown)
+
+    def paid_spin(self, shown):
+        """The spin that the bet pays, on as many rows as its Bonus symbols make (DM-07)."""
+        (spin,) = shown["spins"]
+        window = at_stops(self.game.base, spin["stops"], ROWS)
+        bonuses = [reel.count(self.game.bonus) for reel in window]
+        expect(max(bonuses) <= 1 and not bonuses[1] and not bonuses[3], "Bonus on reels 1, 3, 5, one a reel (DM-06)")
+        grown = sum(bonuses)
+        window = [reel + self.drawn(spin, number, grown) for number, reel in enumerate(window)]
+        crystals = self.collect(window)
+        expect(all(count(window, [crystal]) <= 1 for crystal in self.game.crystals), "a crystal twice (DM-09)")
+        if grown == 3:
+            spins = self.file.data["free_spins"]["spins"]
+            self.series.insert(0, (["free"], spins, self.game.free(), Fraction(self.stake["coin_value_micros"])))
+        won = sum(spins for _, spins, _, _ in self.series)
+        wins = ways_wins(self.file, window, self.game.paying)
+        spin = self.spin(["base"], window, wins, spin, marks=crystals, free_spins_won=won)
+        self.add(spin)
+        self.go_on()
+        carried = self.carried if self.carried != self.terms["carried"] else None
+        return self.outcome({"base_ways": spin["win_coins"]}, spins=[spin], carried=carried)
+
+    def drawn(self, spin, reel, grown):
+        """The cells of a reel that were drawn one by one, beneath those of its strip (DM-08)."""
+        rows = ROWS + grown
+        cells = spin["cells"][reel * rows + ROWS : (reel + 1) * rows]
+        expect(len(cells) == grown and set(cells) <= {*self.game.cells.symbols, *self.game.crystals}, "what the expanded rows can show")
+        return cells
+
+    def collect(self, window):
+        """Collects the window's crystals (DM-11 to DM-15); where they were."""
+        carried = self.carried
+        if not carried["given"]:
+            carried["given"] = 1
+            carried["red"] = carried["red_gifted"] = self.file.data["collection"]["gift"]
+        marks = []
+        for number, reel in enumerate(window):
+            for row, symbol in enumerate(reel):
+                if symbol in self.game.crystals:
+                    marks.append(["crystal", number * len(reel) + row, symbol])
+        for colour, crystal, super_high in zip(COLOURS, self.game.crystals, self.game.super_high, strict=True):
+            if crystal not in [symbol for _, _, symbol in marks]:
+                continue
+            micros = f"{colour}_micros"
+            carried[colour] += 1
+            carried[micros] += self.stake["coin_value_micros"]
+            if carried[colour] == self.file.data["collection"]["needs"]:
+                gifted = carried["red_gifted"] if colour == "red" else 0
+                mean = Fraction(carried[micros], carried[colour] - gifted)
+                spins = self.file.data["collection"]["spins"]
+                self.series.append((["collection", super_high], spins, self.game.free(super_high), mean))
+                carried[colour] = carried[micros] = 0
+                carried["red_gifted"] -= gifted
+        return marks
+
+    def free_series(self, shown):
+        """One whole series of free spins on seven rows."""
+        kind, number, strips, coin_micros = self.series.pop(0)
+        expect(len(shown["spins"]) == number, f"{len(shown['spins'])} free spins of {number}")
+        spins = []
+        for spin in shown["spins"]:
+            window = at_stops(strips, spin["stops"], FREE_ROWS)
+            wins = ways_wins(self.file, window, self.game.paying)
+            spin = self.spin(kind, window, wins, spin)
+            spin["win_minor"] = minor(spin["win_coins"], coin_micros, self.terms["minor_micros"])
+            spins.append(spin)
+        self.add(*spins)
+        self.go_on()
+        part = "free_spins" if kind == ["free"] else "collections"
+        return self.outcome({part: sum(spin["win_coins"] for spin in spins)}, spins=spins)
+
+    def go_on(self):
+        """What comes next (DM-13)."""
+        self.free_spins = self.series[0][1] if self.series else 0
+        self.awaiting = "free spins" if self.series else "nothing"

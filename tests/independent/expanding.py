@@ -1,0 +1,56 @@
+"""The exact mean win on ways of windows whose reels grow by cells drawn one by one, among them crystals each of which
+lands once at most (DM-03, DM-07 to DM-09): reel after reel, by the crystals landed so far.
+"""
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+CRYSTALS = 4
+
+
+def windows_of(strip, rows):
+    """What a reel shows at each of its stops."""
+    return [[strip[(stop + row) % len(strip)] for row in range(rows)] for stop in range(len(strip))]
+
+
+class Cells:
+    """The cells that are drawn: each a symbol by weight, or a crystal that hasn't landed."""
+
+    def __init__(self, symbols, crystal):
+        self.symbols, self.crystal = symbols, crystal
+
+    def drawn(self, number, landed, symbol):
+        """Chances of (crystals landed, how many of the symbol) after so many more cells."""
+        chances = {(landed, 0): Fraction(1)}
+        for _ in range(number):
+            after = Counter()
+            for (crystals, shown), chance in chances.items():
+                new, of_symbol = (CRYSTALS - crystals) * self.crystal, self.symbols.get(symbol, 0)
+                weight = sum(self.symbols.values()) + new
+                after[crystals + 1, shown] += chance * Fraction(new, weight)
+                after[crystals, shown + 1] += chance * Fraction(of_symbol, weight)
+                after[crystals, shown] += chance * Fraction(weight - new - of_symbol, weight)
+            chances = {state: chance for state, chance in after.items() if chance}
+        return chances
+
+
+def mean_ways_win(reels, symbol, pays, cells=None, grown=0):
+    """The mean of the symbol's win: each reel one of its columns, all equally likely, and so many drawn cells below."""
+    running = {0: Fraction(1)}  # The mean product of counts so far, by crystals landed.
+    won = Fraction(0)
+    for length in range(len(reels) + 1):
+        if length == len(reels):
+            return won + pays(length) * sum(running.values())
+        on, off = Counter(), Counter()
+        of_strip = Counter(column.count(symbol) for column in reels[length])
+        for landed, before in running.items():
+            drawn = cells.drawn(grown, landed, symbol) if grown else {(landed, 0): Fraction(1)}
+            for (shown, times), ((after, more), chance) in product(of_strip.items(), drawn.items()):
+                weight = before * chance * Fraction(times, len(reels[length]))
+                if shown + more:
+                    on[after] += weight * (shown + more)
+                else:
+                    off[after] += weight
+        won += pays(length) * sum(off.values())
+        running = on
