@@ -4,7 +4,7 @@ use crate::{
     AppendError, Clock, Held, Proposal,
     index::IndexError,
     shared::Shared,
-    writer::{Message, Proposed, same},
+    writer::{Message, Proposed, Reply, Verdict, same},
 };
 use motherlode_books::{Books, PlayerState, StreamId};
 use motherlode_log::{Position, ReadError};
@@ -113,25 +113,50 @@ impl Handle {
     ///
     /// # Errors
     /// See [`AppendError`]; nothing was applied then, but for [`AppendError::Unknown`].
-    pub async fn append(&self, proposal: Proposal) -> Result<Arc<Logged>, AppendError> {
-        if !self.writable() {
-            return Err(AppendError::Unknown { reason: "an earlier write failed".into() });
-        }
-        let name = self.shared.requests.read().name(&proposal.stream, &proposal.request_id);
-        // A repetition of something old costs the log a read: this task's time, not the writer's.
-        if let Some(logged) = self.shared.seen(name, &proposal.stream, &proposal.request_id)? {
-            return same(logged, proposal.fingerprint);
-        }
+    pub async fn append(&self, proposal: Proposal) -> Verdict {
         let (reply, verdict) = oneshot::channel();
-        self.inbox.try_send(Message::Append(Proposed { proposal, name, reply })).map_err(|error| match error {
-            TrySendError::Full(_) => AppendError::Busy,
-            TrySendError::Closed(_) => AppendError::Closing,
-        })?;
+        self.submit(proposal, Reply::One(reply))?;
         let verdict = match self.shared.answer_wait_max {
             Some(wait) => tokio::time::timeout(wait, verdict).await.map_err(|_| AppendError::Late)?,
             None => verdict.await,
         };
         verdict.map_err(|_| AppendError::Closing)?
+    }
+
+    /// Proposes a commit for one who waits for many: the verdict comes through `verdicts` with this ticket, as
+    /// [`append`](Self::append) would give it, but it's never late. How long to wait says
+    /// [`answer_wait_max`](Self::answer_wait_max).
+    ///
+    /// # Errors
+    /// See [`AppendError`]; no verdict comes then.
+    pub fn propose(
+        &self,
+        proposal: Proposal,
+        ticket: u64,
+        verdicts: &mpsc::UnboundedSender<(u64, Verdict)>,
+    ) -> Result<(), AppendError> {
+        self.submit(proposal, Reply::Many(ticket, verdicts.clone()))
+    }
+
+    /// How long a proposal waits for its verdict; `None` for as long as it takes.
+    pub fn answer_wait_max(&self) -> Option<Duration> {
+        self.shared.answer_wait_max
+    }
+
+    fn submit(&self, proposal: Proposal, reply: Reply) -> Result<(), AppendError> {
+        if !self.writable() {
+            return Err(AppendError::Unknown { reason: "an earlier write failed".into() });
+        }
+        let name = self.shared.requests.read().name(&proposal.stream, &proposal.request_id);
+        // A repetition of something old costs the log a read: the caller's time, not the writer's.
+        if let Some(logged) = self.shared.seen(name, &proposal.stream, &proposal.request_id)? {
+            reply.send(same(logged, proposal.fingerprint));
+            return Ok(());
+        }
+        self.inbox.try_send(Message::Append(Proposed { proposal, name, reply })).map_err(|error| match error {
+            TrySendError::Full(_) => AppendError::Busy,
+            TrySendError::Closed(_) => AppendError::Closing,
+        })
     }
 
     /// Reads the books as they are durably; holds off the writer's next merge while `read` runs, so be quick.

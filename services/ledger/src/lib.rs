@@ -25,3 +25,4 @@ pub use index::Held;
 pub use open::{OpenError, open};
 pub use service::{LedgerApi, balance_after, unknown_account, unknown_round};
 pub use shared::Clock;
+pub use writer::Verdict;

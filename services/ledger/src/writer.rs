@@ -20,14 +20,31 @@ use std::sync::{Arc, mpsc::SyncSender};
 use tokio::sync::{mpsc, oneshot};
 
 /// What a proposal came to: the commit that it made, now or at the first time of asking.
-pub(crate) type Verdict = Result<Arc<Logged>, AppendError>;
+pub type Verdict = Result<Arc<Logged>, AppendError>;
 
 /// A proposal, and who waits for its verdict.
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     /// Of its request.
     pub(crate) name: Name,
-    pub(crate) reply: oneshot::Sender<Verdict>,
+    pub(crate) reply: Reply,
+}
+
+/// Who waits for a verdict. Whoever has gone away asks again with the same request id.
+pub(crate) enum Reply {
+    /// One who waits for this alone.
+    One(oneshot::Sender<Verdict>),
+    /// One who waits for many, and tells them apart by tickets.
+    Many(u64, mpsc::UnboundedSender<(u64, Verdict)>),
+}
+
+impl Reply {
+    pub(crate) fn send(self, verdict: Verdict) {
+        match self {
+            Self::One(reply) => drop(reply.send(verdict)),
+            Self::Many(ticket, replies) => drop(replies.send((ticket, verdict))),
+        }
+    }
 }
 
 pub(crate) enum Message {
@@ -79,8 +96,7 @@ impl Writer {
         }
         let failure = if group.records.is_empty() { None } else { self.append(group).err() };
         for (reply, verdict) in replies {
-            // A caller that has gone away asks again with the same request id.
-            let _ = reply.send(failure.clone().map_or(verdict, Err));
+            reply.send(failure.clone().map_or(verdict, Err));
         }
     }
 
