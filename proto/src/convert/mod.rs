@@ -5,6 +5,7 @@
 //! * [`play`] — choices, terms and outcomes of rounds.
 
 pub mod event;
+mod plain;
 pub mod play;
 pub mod record;
 
