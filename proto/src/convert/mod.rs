@@ -10,6 +10,7 @@
 pub mod collection;
 pub mod event;
 pub mod outcome;
+mod plain;
 pub mod play;
 pub mod record;
 pub mod terms;
