@@ -9,6 +9,8 @@ use crate::bewitched;
 use crate::carried::{Carried, Carries};
 use crate::draws::Draws;
 use crate::dwarf_mine;
+use crate::mystery_elves;
+use crate::neptune;
 use crate::outcome::{Card, Outcome, PICKS_MAX};
 use crate::par::Par;
 use crate::stake::{Stake, StakeLimits, StakeRefused};
@@ -327,9 +329,10 @@ pub enum PrizeInfo {
 /// Every version of every game, oldest version first. What was once played stays here (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
-    static GAMES: std::sync::LazyLock<[&'static dyn Game; 2]> =
-        std::sync::LazyLock::new(|| [bewitched::v1_6(), dwarf_mine::v1_0()]);
-    &*GAMES
+    static GAMES: std::sync::LazyLock<Vec<&'static dyn Game>> = std::sync::LazyLock::new(|| {
+        vec![bewitched::v1_6(), dwarf_mine::v1_0(), mystery_elves::v1_0(), neptune::v1_0()]
+    });
+    &GAMES
 }
 
 /// The game of this name and rules version.

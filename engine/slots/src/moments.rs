@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 
 use crate::lines::{Lines, SYMBOLS_MAX};
-use crate::reels::{Column, REELS};
+use crate::reels::{Column, REELS, Reels};
 use crate::windows::{Specials, Windows};
 
 /// Sums over windows, by how many scatters (first index) and bonus symbols they show; coins at one
@@ -49,9 +49,38 @@ impl SpinTable {
     }
 }
 
+/// Reads the reels from the left with an automaton: the states after the last reel, and in how many ways each is
+/// reached. `letter` is what the automaton sees of a reel's stop; `read` is its next state, `None` for one that is
+/// of no interest any more.
+#[must_use]
+pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
+    reels: &Reels,
+    start: S,
+    letter: impl Fn(usize, usize, &Column) -> L,
+    read: impl Fn(S, usize, L) -> Option<S>,
+) -> BTreeMap<S, u64> {
+    let mut states = BTreeMap::from([(start, 1)]);
+    for reel in 0..REELS {
+        let mut letters = BTreeMap::new();
+        for (stop, column) in reels.columns(reel).iter().enumerate() {
+            *letters.entry(letter(reel, stop, column)).or_insert(0) += 1;
+        }
+        let mut next = BTreeMap::new();
+        for (state, ways) in states {
+            for (&letter, &times) in &letters {
+                if let Some(state) = read(state, reel, letter) {
+                    *next.entry(state).or_insert(0) += ways * times;
+                }
+            }
+        }
+        states = next;
+    }
+    states
+}
+
 /// How far a line has been read from the left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Run {
+pub(crate) enum Run {
     /// Only wilds so far; the start of every line.
     Wilds,
     /// A symbol, of which the first `wilds` cells were wilds, still running.
@@ -62,7 +91,7 @@ enum Run {
 
 impl Run {
     /// Reads the cell of the next reel.
-    fn read(self, reel: usize, cell: u8, lines: &Lines) -> Self {
+    pub(crate) fn read(self, reel: usize, cell: u8, lines: &Lines) -> Self {
         match self {
             Self::Wilds if cell == lines.wild() => self,
             Self::Wilds if lines.on_lines(cell) => Self::Symbol { symbol: cell, wilds: reel },
@@ -74,7 +103,7 @@ impl Run {
     }
 
     /// Ends after `count` cells: wilds of their own count where they pay more.
-    fn end(self, count: usize, lines: &Lines) -> Self {
+    pub(crate) fn end(self, count: usize, lines: &Lines) -> Self {
         match self {
             Self::Wilds => Self::Over { symbol: lines.wild(), count },
             Self::Symbol { symbol, wilds } => {
@@ -87,7 +116,7 @@ impl Run {
     }
 
     /// What an ended run pays; runs that go on are worth what they'd be if they ended well.
-    fn pays(self, lines: &Lines) -> u64 {
+    pub(crate) fn pays(self, lines: &Lines) -> u64 {
         match self {
             Self::Over { symbol, count } => lines.pays()[usize::from(symbol)][count],
             Self::Symbol { .. } => self.end(REELS, lines).pays(lines),
@@ -96,7 +125,7 @@ impl Run {
     }
 
     /// Lost for good: nothing that follows can make it pay.
-    fn lost(self, lines: &Lines) -> bool {
+    pub(crate) fn lost(self, lines: &Lines) -> bool {
         self.pays(lines) == 0
     }
 }
@@ -133,7 +162,7 @@ pub fn combinations(of: &Windows) -> [[u64; REELS + 1]; SYMBOLS_MAX] {
 }
 
 /// The first `lines` lines, or all where there are fewer.
-fn first(of: &Windows, lines: u32) -> &[[u8; REELS]] {
+pub(crate) fn first(of: &Windows, lines: u32) -> &[[u8; REELS]] {
     let rows = of.lines.rows();
     &rows[..rows.len().min(lines as usize)]
 }
@@ -159,25 +188,13 @@ fn by_specials(of: &Windows) -> [[u64; REELS + 1]; REELS + 1] {
 /// The paying ends of one line, with scatters and bonus symbols of the window, and in how many ways.
 fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> {
     let lines = &of.lines;
-    let mut states = BTreeMap::from([((Run::Wilds, 0, 0), 1)]);
-    for (reel, &row) in line.iter().enumerate() {
-        let mut cells = BTreeMap::new();
-        for (stop, column) in of.reels.columns(reel).iter().enumerate() {
-            *cells.entry((column[usize::from(row)], specials_at(of, reel, stop))).or_insert(0) += 1;
-        }
-        let mut next = BTreeMap::new();
-        for ((run, scatters, bonuses), ways) in states {
-            for (&(cell, (s, b)), &times) in &cells {
-                let run = run.read(reel, cell, lines);
-                if !run.lost(lines) {
-                    *next.entry((run, scatters + s, bonuses + b)).or_insert(0) += ways * times;
-                }
-            }
-        }
-        states = next;
-    }
+    let letter = |reel, stop, column: &Column| (column[usize::from(line[reel])], specials_at(of, reel, stop));
+    let read = |(run, scatters, bonuses): (Run, usize, usize), reel, (cell, (s, b))| {
+        let run = run.read(reel, cell, lines);
+        (!run.lost(lines)).then_some((run, scatters + s, bonuses + b))
+    };
     let mut ends = BTreeMap::new();
-    for ((run, scatters, bonuses), ways) in states {
+    for ((run, scatters, bonuses), ways) in read_reels(&of.reels, (Run::Wilds, 0, 0), letter, read) {
         *ends.entry((run.end(REELS, lines), scatters, bonuses)).or_insert(0) += ways;
     }
     ends
@@ -186,26 +203,13 @@ fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> 
 /// The sum over all windows of the product of two lines' wins.
 fn product(of: &Windows, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
     let lines = &of.lines;
-    let mut states = BTreeMap::from([((Run::Wilds, Run::Wilds), 1u64)]);
-    for reel in 0..REELS {
-        let mut cells = BTreeMap::new();
-        let pair = |c: &Column| (c[usize::from(line[reel])], c[usize::from(other[reel])]);
-        for column in of.reels.columns(reel) {
-            *cells.entry(pair(column)).or_insert(0) += 1;
-        }
-        let mut next = BTreeMap::new();
-        for ((run, run_other), ways) in states {
-            for (&(cell, cell_other), &times) in &cells {
-                let run = run.read(reel, cell, lines);
-                let run_other = run_other.read(reel, cell_other, lines);
-                if !run.lost(lines) && !run_other.lost(lines) {
-                    *next.entry((run, run_other)).or_insert(0) += ways * times;
-                }
-            }
-        }
-        states = next;
-    }
+    let letter = |reel: usize, _, c: &Column| (c[usize::from(line[reel])], c[usize::from(other[reel])]);
+    let read = |(run, run_other): (Run, Run), reel, (cell, cell_other)| {
+        let (run, run_other) = (run.read(reel, cell, lines), run_other.read(reel, cell_other, lines));
+        (!run.lost(lines) && !run_other.lost(lines)).then_some((run, run_other))
+    };
     let coins = |run: Run| u128::from(run.end(REELS, lines).pays(lines));
+    let states = read_reels(&of.reels, (Run::Wilds, Run::Wilds), letter, read);
     states.into_iter().map(|((run, other), ways)| coins(run) * coins(other) * u128::from(ways)).sum()
 }
 
@@ -213,6 +217,12 @@ fn product(of: &Windows, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
 /// are won within the first three reels, if at all, so only those are enumerated.
 #[must_use]
 pub fn hits(of: &Windows, lines: u32) -> u64 {
+    hits_or(of, lines, |_, _| false)
+}
+
+/// As [`hits`], or for which `starts` says that one of those lines starts something, by its cells on the first three
+/// reels.
+pub(crate) fn hits_or(of: &Windows, lines: u32, starts: impl Fn(&[u8; REELS], [&Column; 3]) -> bool) -> u64 {
     let rows = first(of, lines);
     let cells = |reel: usize| of.reels.columns(reel).iter().enumerate();
     let special = |reel: usize, stop: usize| specials_at(of, reel, stop);
@@ -232,7 +242,8 @@ pub fn hits(of: &Windows, lines: u32) -> u64 {
                     .into_iter()
                     .fold((0, 0), |(s, b), (t, c)| (s + t, b + c));
                 let feature = |s: usize, b: usize| of.scatters.pays[s] > 0 || b >= usize::from(of.bonus_needs);
-                hits += if rows.iter().any(|line| wins(of, line, [one, two, three])) {
+                let columns = [one, two, three];
+                hits += if rows.iter().any(|line| wins(of, line, columns) || starts(line, columns)) {
                     every
                 } else {
                     last.iter().filter(|((t, c), _)| feature(s + t, b + c)).map(|(_, n)| n).sum()
@@ -244,7 +255,7 @@ pub fn hits(of: &Windows, lines: u32) -> u64 {
 }
 
 /// Whether a line has won already on the first three reels.
-fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> bool {
+pub(crate) fn wins(of: &Windows, line: &[u8; REELS], columns: [&Column; 3]) -> bool {
     let read = |run: Run, (reel, column): (usize, &&Column)| run.read(reel, column[usize::from(line[reel])], &of.lines);
     let run = columns.iter().enumerate().fold(Run::Wilds, read);
     run.end(3, &of.lines).pays(&of.lines) > 0
@@ -292,7 +303,7 @@ impl Search<'_> {
 }
 
 /// Scatters and bonus symbols that a reel shows at a stop.
-fn specials_at(of: &Windows, reel: usize, stop: usize) -> (usize, usize) {
+pub(crate) fn specials_at(of: &Windows, reel: usize, stop: usize) -> (usize, usize) {
     let shows = |counter: &crate::scatters::Counter| usize::from(counter.shows(reel, stop));
     (shows(&of.scatters.counter), shows(&of.bonus))
 }

@@ -1,6 +1,7 @@
 //! Symbols that count anywhere in the window: scatters and bonus symbols (BW-04, BW-06).
 
-use crate::data::ModelError;
+use crate::data::{self, ModelError, Role, SymbolData};
+use crate::lines::PAYS_MAX;
 use crate::reels::{REELS, Reels, StopsAt};
 
 /// Counts one symbol in the window. At most one shows on a reel, so there are at most five.
@@ -51,4 +52,24 @@ pub struct Scatters {
     pub pays: [u64; REELS + 1],
     /// Free spins that 0, 1, ... 5 award.
     pub free_spins: [u32; REELS + 1],
+}
+
+impl Scatters {
+    /// The only scatter of these symbols.
+    ///
+    /// # Errors
+    /// None or several, tables that are too long, a pay beyond [`PAYS_MAX`], or two that show on one reel.
+    pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
+        let symbol = data::only(symbols, Role::Scatter)?;
+        let of = &symbols[usize::from(symbol)];
+        if of.pays.iter().any(|&pays| pays > PAYS_MAX) {
+            return Err(ModelError::part("symbols", "a scatter pays too much"));
+        }
+        Ok(Self {
+            symbol,
+            counter: Counter::new(reels, symbol)?,
+            pays: data::from_none("symbols", &of.pays)?,
+            free_spins: data::from_none("symbols", &of.free_spins)?,
+        })
+    }
 }

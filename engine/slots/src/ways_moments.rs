@@ -68,7 +68,7 @@ pub struct Sums {
     pub all: BigInt,
     /// For each symbol: the sum of its count, and the weight of contents without it.
     of: Vec<[BigInt; 2]>,
-    /// For each pair of symbols, in units of `all`: the means of the products of its counts and absences.
+    /// For each symbol and each up to it: the means of the products of their counts and absences.
     pairs: Vec<Pair>,
     /// For each set of [`Sums::symbols`], as bits: the weight of contents that show all of it.
     covers: Vec<BigInt>,
@@ -115,7 +115,7 @@ impl Sums {
         };
         let of = places.clone().map(|a| [law.sum(|shown| count(shown, a)), law.sum(|shown| none(shown, a))]);
         let of = of.map(|sums| sums.map(BigInt::from)).collect();
-        let pairs = places.clone().flat_map(|a| places.clone().map(move |b| (a, b))).map(|(a, b)| pair(a, b)).collect();
+        let pairs = places.clone().flat_map(|a| (0..=a).map(move |b| (a, b))).map(|(a, b)| pair(a, b)).collect();
         let mut covers = vec![0; 1 << symbols.len()];
         for (shown, weight) in &law.0 {
             covers[places.clone().map(|place| usize::from(count(shown, place) > 0) << place).sum::<usize>()] += weight;
@@ -160,12 +160,11 @@ pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
     let n = paying.symbols.len();
     let pay = |place, count| paying.pay(place, count).to_f64().unwrap_or(f64::NAN);
     let mut sum = 0.0;
-    for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
+    for (a, b) in (0..n).flat_map(|a| (0..=a).map(move |b| (a, b))) {
         // The means while both run, with one of them ended at its pay, and with both.
         let (mut both, mut first, mut second, mut ended) = (1.0, 0.0, 0.0, 0.0);
         for (reel, sums) in reels.iter().enumerate() {
-            let pair = sums.pairs[a * n + b];
-            let (of_a, of_b) = (sums.pairs[a * n + a], sums.pairs[b * n + b]);
+            let (pair, of_a, of_b) = (sums.pair(a, b), sums.pair(a, a), sums.pair(b, b));
             let (mean_a, mean_b) = (sums.mean(a), sums.mean(b));
             ended += first * of_a.neither * pay(a, reel)
                 + second * of_b.neither * pay(b, reel)
@@ -174,12 +173,18 @@ pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
             second = second * mean_b + both * pair.second * pay(a, reel);
             both *= pair.both;
         }
-        sum += ended + first * pay(a, REELS) + second * pay(b, REELS) + both * pay(a, REELS) * pay(b, REELS);
+        let product = ended + first * pay(a, REELS) + second * pay(b, REELS) + both * pay(a, REELS) * pay(b, REELS);
+        sum += if a == b { product } else { 2.0 * product };
     }
     sum
 }
 
 impl Sums {
+    /// Means for a symbol and one up to it.
+    fn pair(&self, place: usize, up_to: usize) -> Pair {
+        self.pairs[place * (place + 1) / 2 + up_to]
+    }
+
     /// The mean count of a symbol.
     fn mean(&self, place: usize) -> f64 {
         let number = |n: &BigInt| n.to_f64().unwrap_or(f64::NAN);

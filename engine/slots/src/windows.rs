@@ -1,7 +1,7 @@
 //! Windows of a line game: reels, paylines, and two kinds of symbols that count anywhere.
 
 use crate::draws::Draws;
-use crate::game::Terms;
+use crate::game::{PayRow, SymbolInfo, SymbolRole, Terms};
 use crate::lines::{LineMask, LineWin, Lines, SYMBOLS_MAX};
 use crate::outcome::{CELLS_MAX, Outcome, Spin, SpinKind, Stops, Win, WinKind};
 use crate::reels::{Column, REELS, ROWS_MAX, Reels, StopsAt};
@@ -130,6 +130,29 @@ impl Windows {
             bonus,
         });
         shown
+    }
+
+    /// Everything that pays, awards or starts something, symbol by symbol, most of a kind first; so many bonus symbols
+    /// start the bonus.
+    #[must_use]
+    pub fn paytable(&self, symbols: &[SymbolInfo], bonus_needs: u8) -> Vec<PayRow> {
+        let mut rows = Vec::new();
+        for (symbol, info) in (0u8..).zip(symbols) {
+            for count in (1u8..=5).rev() {
+                let n = usize::from(count);
+                let scatter = info.role == SymbolRole::Scatter;
+                let bonus = info.role == SymbolRole::Bonus && count >= bonus_needs;
+                let (pays, free_spins) = if scatter {
+                    (self.scatters.pays[n], self.scatters.free_spins[n])
+                } else {
+                    (self.lines.pays()[usize::from(symbol)][n], 0)
+                };
+                if pays > 0 || free_spins > 0 || bonus {
+                    rows.push(PayRow { symbol, count, pays, free_spins, scatter, bonus });
+                }
+            }
+        }
+        rows
     }
 
     fn cells(&self, stops: &StopsAt) -> [u8; CELLS_MAX] {

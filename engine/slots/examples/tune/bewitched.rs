@@ -10,8 +10,9 @@ use motherlode_slots::bewitched::rounds::Window;
 use motherlode_slots::moments;
 use motherlode_slots::par::{Exact, decimal};
 use motherlode_slots::{bewitched::data::GameData, data};
-use num_bigint::BigInt;
 use num_traits::{One, Signed};
+
+use crate::shared::{grouped, lcm, shuffle};
 
 /// Orders tried for the strips.
 const ORDERS: u8 = 120;
@@ -65,22 +66,6 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
     Ok(best.ok_or("no order of the strips compiles")?.1)
 }
 
-/// The symbols of a strip in random order, no symbol next to its like on the ring. Sorted first, so
-/// that the result depends on the counts alone.
-fn shuffle(strip: &str, draws: &mut Draws) -> String {
-    let mut codes: Vec<&str> = strip.split_whitespace().collect();
-    codes.sort_unstable();
-    loop {
-        for last in (1..codes.len()).rev() {
-            let n = u32::try_from(last + 1).expect("a strip is short");
-            codes.swap(last, draws.below(n) as usize);
-        }
-        if (0..codes.len()).all(|i| codes[i] != codes[(i + 1) % codes.len()]) {
-            return codes.join(" ");
-        }
-    }
-}
-
 /// The wheel that makes the return and the jackpot's chance exact, as the data file's section.
 ///
 /// The return T is (l + s + y m) + phi / (1 - phi) (k l + s + y m), with phi = z + y g; solved for
@@ -128,21 +113,4 @@ fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
         weight(&per_coin),
         rows.collect::<String>(),
     ))
-}
-
-fn lcm(a: BigInt, b: &BigInt) -> BigInt {
-    let ratio = Exact::new(a, b.clone());
-    ratio.numer() * b
-}
-
-fn grouped(n: &BigInt) -> String {
-    let digits = n.to_string();
-    let mut out = String::new();
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
-            out.push('_');
-        }
-        out.push(digit);
-    }
-    out
 }

@@ -8,6 +8,9 @@
 
 mod bewitched;
 mod dwarf_mine;
+mod mystery_elves;
+mod neptune;
+mod shared;
 
 /// From a data file's text to its tuned part.
 type Tune = fn(&str) -> Result<String, Box<dyn std::error::Error>>;
@@ -16,7 +19,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let (text, tune): (&str, Tune) = match std::env::args().nth(1).as_deref() {
         Some("bewitched") => (include_str!("../../games/bewitched.toml"), bewitched::tune),
         Some("dwarf-mine") => (include_str!("../../games/dwarf-mine.toml"), dwarf_mine::tune),
-        _ => return Err("which game? bewitched, dwarf-mine".into()),
+        Some("mystery-elves") => (include_str!("../../games/mystery-elves.toml"), mystery_elves::tune),
+        Some("neptune") => (include_str!("../../games/neptune.toml"), neptune::tune),
+        _ => return Err("which game? bewitched, dwarf-mine, mystery-elves, neptune".into()),
     };
     let (head, tuned) = text.split_once("# tuned: begin\n").ok_or("no mark `# tuned: begin`")?;
     let (_, tail) = tuned.split_once("# tuned: end\n").ok_or("no mark `# tuned: end`")?;

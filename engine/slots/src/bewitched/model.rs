@@ -6,8 +6,8 @@
 use super::data::GameData;
 use super::par;
 use crate::data::{self, ModelError, Role};
-use crate::game::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
-use crate::lines::{Lines, PAYS_MAX};
+use crate::game::{GameInfo, PayRow, PrizeInfo, SymbolInfo};
+use crate::lines::Lines;
 use crate::reels::Reels;
 use crate::scatters::{Counter, Scatters};
 use crate::stake::StakeLimits;
@@ -89,7 +89,7 @@ impl Model {
         }
         Ok(Self {
             windows: Windows {
-                scatters: scatters(data, &reels)?,
+                scatters: Scatters::new(&data.symbols, &reels)?,
                 bonus: Counter::new(&reels, data::only(&data.symbols, Role::Bonus)?)?,
                 bonus_needs: data.bonus.needs,
                 lines,
@@ -131,40 +131,10 @@ impl Model {
         }
     }
 
-    /// Everything that pays, awards or starts something, symbol by symbol, most of a kind first.
+    /// Everything that pays, awards or starts something.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
-        let mut rows = Vec::new();
-        for (symbol, info) in (0u8..).zip(&self.symbols) {
-            for count in (1u8..=5).rev() {
-                let n = usize::from(count);
-                let scatter = info.role == SymbolRole::Scatter;
-                let bonus = info.role == SymbolRole::Bonus && count >= self.windows.bonus_needs;
-                let (pays, free_spins) = if scatter {
-                    (self.windows.scatters.pays[n], self.windows.scatters.free_spins[n])
-                } else {
-                    (self.windows.lines.pays()[usize::from(symbol)][n], 0)
-                };
-                if pays > 0 || free_spins > 0 || bonus {
-                    rows.push(PayRow { symbol, count, pays, free_spins, scatter, bonus });
-                }
-            }
-        }
-        rows
+        self.windows.paytable(&self.symbols, self.windows.bonus_needs)
     }
-}
-
-fn scatters(data: &GameData, reels: &Reels) -> Result<Scatters, ModelError> {
-    let symbol = data::only(&data.symbols, Role::Scatter)?;
-    let of = &data.symbols[usize::from(symbol)];
-    if of.pays.iter().any(|&pays| pays > PAYS_MAX) {
-        return Err(ModelError::part("symbols", "a scatter pays too much"));
-    }
-    Ok(Scatters {
-        symbol,
-        counter: Counter::new(reels, symbol)?,
-        pays: data::from_none("symbols", &of.pays)?,
-        free_spins: data::from_none("symbols", &of.free_spins)?,
-    })
 }
 
 fn jackpot(data: &GameData) -> Result<Jackpot, ModelError> {

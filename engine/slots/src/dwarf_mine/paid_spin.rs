@@ -72,7 +72,7 @@ impl PaidSpin {
         let unit = draws.unit() * stops;
         let needs = BigInt::from(model.needs);
         let mut ways = vec![[(); REELS + 1].map(|()| BigInt::zero()); paying.symbols.len()];
-        // Each is one of four in `needs` rounds: with n crystals nothing completes in (1 - 1/needs)^n of the cases.
+        // Each crystal that lands is one of `needs`: with n of them nothing completes in (1 - 1 / needs)^n of the cases.
         let mut nothing = BigInt::zero();
         for (crystals, times) in draws.patterns() {
             let landed: usize = crystals.iter().sum();
@@ -144,7 +144,7 @@ impl PaidSpin {
 }
 
 /// What each reel shows: by reel, by whether it shows a Bonus, by cells drawn from the symbols' weights.
-struct Laws(Vec<[[Sums; NEW_ROWS_MAX + 1]; 2]>);
+struct Laws(Vec<[Vec<Sums>; 2]>);
 
 impl Laws {
     fn of(model: &Model, symbols: &[u8]) -> Self {
@@ -153,11 +153,9 @@ impl Laws {
             [false, true].map(|bonus| {
                 let columns = model.base.columns(reel).iter().map(|column| &column.cells[..ROWS]);
                 let columns = columns.filter(|cells| cells.contains(&model.bonus) == bonus);
-                let mut law = Law::new(columns.map(|cells| (Law::shown(cells), 1)));
-                std::array::from_fn(|_| {
-                    let next = law.and_cell(&weights);
-                    Sums::new(std::mem::replace(&mut law, next), symbols)
-                })
+                let strip = Law::new(columns.map(|cells| (Law::shown(cells), 1)));
+                let laws = std::iter::successors(Some(strip), |law| Some(law.and_cell(&weights)));
+                laws.take(NEW_ROWS_MAX + 1).map(|law| Sums::new(law, symbols)).collect()
             })
         };
         Self((0..REELS).map(reel).collect())

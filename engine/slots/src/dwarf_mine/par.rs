@@ -133,7 +133,8 @@ impl<'a> Returns<'a> {
     /// The variance of a round's win, in bets: the paid spin `A`, free spins `F` after three Bonus symbols, and for each
     /// colour a collection `C`, which completes with chance 1 / needs where its crystal lands. Which colours land is
     /// independent of everything but their number.
-    fn variance(&self) -> f64 {
+    #[must_use]
+    pub fn variance(&self) -> f64 {
         let colours = CRYSTALS as f64;
         let needs = f64::from(self.model.needs);
         let series = |spins: u32, of: &FreeSpin| (f64::from(spins) * float(&of.coins), f64::from(spins) * of.variance);

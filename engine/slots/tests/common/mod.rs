@@ -86,7 +86,11 @@ pub struct Naive {
 
 impl Naive {
     pub fn read() -> Self {
-        let table: toml::Table = FILE.parse().unwrap();
+        Self::of(FILE)
+    }
+
+    pub fn of(file: &str) -> Self {
+        let table: toml::Table = file.parse().unwrap();
         let symbols = table["symbols"].as_array().unwrap();
         let text = |key: &str| symbols.iter().map(|s| s[key].as_str().unwrap().to_owned()).collect();
         let numbers = |value: Option<&toml::Value>| {

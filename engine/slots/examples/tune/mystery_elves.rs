@@ -1,0 +1,162 @@
+//! The strips and the Bonus weights of Mystery Elves.
+//!
+//! It orders the runs of each strip in a numbered series of shuffles and keeps the order whose hit frequency is nearest
+//! to the wanted one. Then it moves weight between two values of the Bonus symbols until the paid spin returns what the
+//! file promises, and adds Bonus symbols to the bought spin's reels until the bought feature returns nearly the same.
+
+use motherlode_slots::Draws;
+use motherlode_slots::data;
+use motherlode_slots::mystery_elves::data::GameData;
+use motherlode_slots::mystery_elves::model::Model;
+use motherlode_slots::mystery_elves::par::{base, buy_feature};
+use motherlode_slots::mystery_elves::rounds::{FeatureMoments, Window, hits};
+use motherlode_slots::par::{Exact, decimal, exact, ratio};
+use num_traits::{Signed, ToPrimitive};
+
+/// Orders tried for the strips.
+const ORDERS: u8 = 60;
+/// Wanted hit frequency, in thousandths.
+const HITS_PER_MILLE: u64 = 250;
+/// The shape of the values 1 to 18; weight is moved between the two below to meet the return.
+const VALUES: [u32; 18] = [
+    250_000, 195_000, 150_000, 110_000, 82_000, 60_000, 43_000, 31_000, 22_000, 16_000, 11_500, 8_500, 6_300, 4_700,
+    3_500, 2_700, 2_100, 1_700,
+];
+const LOW: usize = 0;
+const HIGH: usize = 7;
+/// Weights of the two functions beside those.
+const MYSTERY: u32 = 36_000;
+const MULTIPLYING: u32 = 80_000;
+/// The price of the feature in bets.
+const BUY_BETS: u32 = 70;
+/// Groups of three stops of a bought spin's reel, and what fills them.
+const GROUPS: usize = 12;
+const FILLERS: &str = "La Mu Be Co Ow La Mu Be Co Ar La Mu Be Co Qu La Mu Be Co Ki";
+
+/// The tuned part of the data file, between its marks.
+pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
+    let mut data: GameData = data::parse(text)?;
+    data.bonus.values = VALUES.to_vec();
+    (data.bonus.mystery, data.bonus.multiplying) = (MYSTERY, MULTIPLYING);
+    data.buy.bets = BUY_BETS;
+    data.buy.strips = bought(0);
+    data.reels.strips = order(&data)?;
+    weigh(&mut data)?;
+    (data.buy.rtp, data.buy.strips) = buy(&mut data)?;
+    let strips = |strips: &[String]| strips.iter().map(|s| format!("  \"{s}\",\n")).collect::<String>();
+    let values: Vec<String> = data.bonus.values.chunks(6).map(|row| format!("  {},\n", list(row))).collect();
+    Ok(format!(
+        "[reels]\nstrips = [\n{}]\n\n\
+         # Weights of what a Bonus symbol carries: of the values 1, 2, ... 18, of Mystery, and on the middle reel of\n\
+         # Multiplying besides.\n\
+         [bonus]\nvalues = [\n{}]\nmystery = {}\nmultiplying = {}\n\n\
+         # The price of the feature in bets, what it returns in its price, and the reels of the spin that comes with it.\n\
+         [buy]\nbets = {}\nrtp = \"{}\"\nstrips = [\n{}]\n",
+        strips(&data.reels.strips),
+        values.concat(),
+        data.bonus.mystery,
+        data.bonus.multiplying,
+        data.buy.bets,
+        data.buy.rtp,
+        strips(&data.buy.strips),
+    ))
+}
+
+fn list(row: &[u32]) -> String {
+    row.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// The strips in the order whose hit frequency is nearest to the wanted one.
+fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let mut best: Option<(u64, Vec<String>)> = None;
+    for number in 0..ORDERS {
+        let mut draws = Draws::from_seed([number; 32]);
+        let mut candidate = data.clone();
+        candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
+        let model = Model::of(&candidate)?;
+        let found = hits(&model.windows, model.hold_and_win.symbol, model.hold_and_win.needs);
+        let off = found.abs_diff(model.windows.reels.cycle() * HITS_PER_MILLE / 1000);
+        if best.as_ref().is_none_or(|(least, _)| off < *least) {
+            best = Some((off, candidate.reels.strips));
+        }
+    }
+    Ok(best.ok_or("no orders")?.1)
+}
+
+/// The runs of a strip in random order, none next to its like on the ring. Sorted first, so that the result depends on
+/// the runs alone; the file's strips don't start within a run.
+fn shuffle(strip: &str, draws: &mut Draws) -> String {
+    let codes: Vec<&str> = strip.split_whitespace().collect();
+    let mut runs: Vec<&[&str]> = codes.chunk_by(|a, b| a == b).collect();
+    runs.sort_unstable();
+    loop {
+        for last in (1..runs.len()).rev() {
+            let n = u32::try_from(last + 1).expect("a strip is short");
+            runs.swap(last, draws.below(n) as usize);
+        }
+        if (0..runs.len()).all(|i| runs[i][0] != runs[(i + 1) % runs.len()][0]) {
+            return runs.concat().join(" ");
+        }
+    }
+}
+
+/// Moves weight from the low to the high value so that the paid spin returns what is promised. The return is a straight
+/// line in the weight moved.
+fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
+    let returns = |moved: u32| -> Result<Exact, Box<dyn std::error::Error>> {
+        let mut candidate = data.clone();
+        candidate.bonus.values[LOW] -= moved;
+        candidate.bonus.values[HIGH] += moved;
+        let model = Model::of(&candidate)?;
+        Ok(base(&model, &FeatureMoments::of(&model)))
+    };
+    let model = Model::of(data)?;
+    let window = Window::of(&model.windows, model.hold_and_win.symbol);
+    let (lines, starts) = (window.lines(), window.starts(model.hold_and_win.needs));
+    eprintln!("lines {}, feature once in {}", decimal(&lines, 6), decimal(&starts.recip(), 2));
+    let most = 100_000u32;
+    let (from, to) = (returns(0)?, returns(most)?);
+    let wanted = ratio(data::micros("rtp", &data.rtp)?, 1_000_000);
+    let moved = ((&wanted - &from) / (&to - &from) * exact(most)).round();
+    eprintln!("returns {} to {}, moved {}", decimal(&from, 6), decimal(&to, 6), decimal(&moved, 0));
+    let moved = moved.to_integer().to_i64().ok_or("no weight meets the return")?;
+    let shifted = |weight: u32, by: i64| u32::try_from(i64::from(weight) + by);
+    data.bonus.values[LOW] = shifted(data.bonus.values[LOW], -moved)?;
+    data.bonus.values[HIGH] = shifted(data.bonus.values[HIGH], moved)?;
+    Ok(())
+}
+
+/// The return nearest to the promised one, and the bought spin's reels that make it.
+fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
+    let wanted = ratio(data::micros("rtp", &data.rtp)?, 1_000_000);
+    let feature = FeatureMoments::of(&Model::of(data)?);
+    let mut best: Option<(Exact, Exact, Vec<String>)> = None;
+    for extra in 0..=4 * GROUPS {
+        data.buy.strips = bought(extra);
+        let rtp = buy_feature(&Model::of(data)?, &feature);
+        let off = (&rtp - &wanted).abs();
+        if best.as_ref().is_none_or(|(least, ..)| off < *least) {
+            best = Some((off, rtp, data.buy.strips.clone()));
+        }
+    }
+    let (_, rtp, strips) = best.ok_or("no reels")?;
+    Ok((decimal(&rtp, 6), strips))
+}
+
+/// Reels of groups of three stops: one Bonus symbol each, two on the middle reel; so many groups of the outer reels, one
+/// reel after the other, have one more.
+fn bought(extra: usize) -> Vec<String> {
+    let reel = |reel: usize| {
+        let mut fillers = FILLERS.split_whitespace().cycle().skip(3 * reel);
+        let more = extra / 4 + usize::from([0, 1, 4, 2, 3][reel] < extra % 4);
+        let group = |group: usize| {
+            // The groups with one more are spread over the reel.
+            let two = reel == 2 || (group + 1) * more / GROUPS > group * more / GROUPS;
+            (0..3).map(|place| place < 1 + usize::from(two)).collect::<Vec<bool>>()
+        };
+        let stops = (0..GROUPS).flat_map(group);
+        let codes = stops.map(|bonus| if bonus { "Bo" } else { fillers.next().unwrap_or("La") });
+        codes.collect::<Vec<_>>().join(" ")
+    };
+    (0..5).map(reel).collect()
+}

@@ -1,0 +1,103 @@
+//! Neptune's strips and the weights of its treasures.
+//!
+//! It orders each strip's symbols in a numbered series of shuffles and keeps the one whose hit frequency is nearest to
+//! the wanted one; then it solves the treasures' mean exactly, so that the return is what the file promises to the last
+//! fraction.
+
+use motherlode_slots::Draws;
+use motherlode_slots::data;
+use motherlode_slots::moments;
+use motherlode_slots::neptune::data::GameData;
+use motherlode_slots::neptune::model::Model;
+use motherlode_slots::neptune::rounds::Window;
+use motherlode_slots::par::{Exact, decimal, exact, ratio};
+use num_traits::{One, Signed};
+
+use crate::shared::{grouped, lcm, shuffle};
+
+/// Orders tried for the strips.
+const ORDERS: u8 = 120;
+/// Wanted chance of a win on lines or by scatters with all lines, in thousandths.
+const HITS_PER_MILLE: u64 = 320;
+/// Objects to choose from, and the most that those picked may hold together.
+const OBJECTS: u8 = 12;
+const MAX_COINS: u64 = 2500;
+/// The treasures' shape: chances in thousandths. Those of the first two are moved between each other to meet the return.
+const AMOUNTS: [(u64, u64); 12] = [
+    (10, 100),
+    (20, 180),
+    (25, 104),
+    (30, 120),
+    (40, 110),
+    (50, 100),
+    (75, 90),
+    (100, 100),
+    (150, 50),
+    (200, 25),
+    (300, 14),
+    (500, 7),
+];
+
+/// The tuned part of the data file, between its marks.
+pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
+    let mut data: GameData = data::parse(text)?;
+    data.reels.strips = order(&data)?;
+    let treasure = solve(&Model::compile_unproven(&data)?)?;
+    let strips: String = data.reels.strips.iter().map(|s| format!("  \"{s}\",\n")).collect();
+    Ok(format!("[reels]\nstrips = [\n{strips}]\n\n{treasure}"))
+}
+
+/// The strips in the order whose hit frequency is nearest to the wanted one.
+fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
+    let mut best: Option<(u64, Vec<String>)> = None;
+    for number in 0..ORDERS {
+        let mut draws = Draws::from_seed([number; 32]);
+        let mut candidate = data.clone();
+        candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
+        let Ok(model) = Model::compile_unproven(&candidate) else { continue };
+        let wanted = model.windows.reels.cycle() * HITS_PER_MILLE / 1000;
+        let off = moments::hits(&model.windows, model.limits.lines.1).abs_diff(wanted);
+        if best.as_ref().is_none_or(|(least, _)| off < *least) {
+            best = Some((off, candidate.reels.strips));
+        }
+    }
+    Ok(best.ok_or("no order of the strips compiles")?.1)
+}
+
+/// The treasures that make the return exact, as the data file's section.
+///
+/// The return is R = (l + s + m n) + phi / (1 - phi) (k l + s + m n); solved for the mean amount m.
+fn solve(model: &Model) -> Result<String, Box<dyn std::error::Error>> {
+    let window = Window::of(model, 1);
+    let phi = &window.spins;
+    let target = ratio(model.rtp_micros, 1_000_000);
+    let lines = &window.lines * (Exact::one() + phi * exact(model.multiplier - 1));
+    let mean = (target * (Exact::one() - phi) - lines - &window.scatter) / &window.objects;
+
+    let mille = |n: u64| ratio(n, 1000);
+    let [(low, low_share), (high, high_share), rest @ ..] = &AMOUNTS;
+    let others: Exact = rest.iter().map(|&(coins, share)| mille(share * coins)).sum();
+    let both = mille(low_share + high_share);
+    let of_high = (mean.clone() - others - &both * exact(*low)) / exact(high - low);
+    let of_low = &both - &of_high;
+    eprintln!(
+        "lines {} scatter {} phi {} mean treasure {} of {} objects: low {} high {}",
+        decimal(&window.lines, 6),
+        decimal(&window.scatter, 6),
+        decimal(phi, 6),
+        decimal(&mean, 4),
+        decimal(&window.objects, 6),
+        decimal(&of_low, 6),
+        decimal(&of_high, 6),
+    );
+    if of_high.is_negative() || of_low.is_negative() {
+        return Err("no weights of the two lowest treasures meet the return: change paytable or shape".into());
+    }
+    let mut amounts = vec![(*low, of_low), (*high, of_high)];
+    amounts.extend(rest.iter().map(|&(coins, share)| (coins, mille(share))));
+    let total = amounts.iter().fold(exact(1), |total, (_, share)| exact(lcm(total.to_integer(), share.denom())));
+    let weight = |share: &Exact| grouped(&(share * &total).to_integer());
+    let rows = amounts.iter().map(|(coins, share)| format!("  {{ coins = {coins}, weight = {} }},\n", weight(share)));
+    let rows: String = rows.collect();
+    Ok(format!("[treasure]\nobjects = {OBJECTS}\nmax_coins = {MAX_COINS}\namounts = [\n{rows}]\n"))
+}

@@ -1,0 +1,40 @@
+//! What the tuning of several games shares.
+
+use motherlode_slots::Draws;
+use motherlode_slots::par::Exact;
+use num_bigint::BigInt;
+
+/// The symbols of a strip in random order, no symbol next to its like on the ring. Sorted first, so
+/// that the result depends on the counts alone.
+pub fn shuffle(strip: &str, draws: &mut Draws) -> String {
+    let mut codes: Vec<&str> = strip.split_whitespace().collect();
+    codes.sort_unstable();
+    loop {
+        for last in (1..codes.len()).rev() {
+            let n = u32::try_from(last + 1).expect("a strip is short");
+            codes.swap(last, draws.below(n) as usize);
+        }
+        if (0..codes.len()).all(|i| codes[i] != codes[(i + 1) % codes.len()]) {
+            return codes.join(" ");
+        }
+    }
+}
+
+/// The least common multiple of two numbers above 0.
+pub fn lcm(a: BigInt, b: &BigInt) -> BigInt {
+    let ratio = Exact::new(a, b.clone());
+    ratio.numer() * b
+}
+
+/// A number in groups of three digits, as a data file writes it.
+pub fn grouped(n: &BigInt) -> String {
+    let digits = n.to_string();
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+            out.push('_');
+        }
+        out.push(digit);
+    }
+    out
+}

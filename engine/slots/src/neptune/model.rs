@@ -1,0 +1,114 @@
+//! Neptune compiled: what its data file says, checked, in the form that serves players.
+//!
+//! Compiling proves the file: a return that differs from the promised one by anything at all is a [`ModelError`].
+//! Costs about a millisecond, once a game.
+
+use super::data::GameData;
+use super::par;
+use crate::data::{self, ModelError, Role};
+use crate::game::{Fact, GameInfo, SymbolInfo};
+use crate::lines::Lines;
+use crate::picks::{LineRuns, NEEDS, Objects};
+use crate::reels::Reels;
+use crate::scatters::Scatters;
+use crate::stake::StakeLimits;
+use crate::windows::Windows;
+
+/// Rows of the window.
+const ROWS: usize = 3;
+/// Highest multiplier of free spins.
+const MULTIPLIER_MAX: u32 = 100;
+
+/// A line game with scatters, free spins and a pick of treasures.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The reels, lines and scatters.
+    pub windows: Windows,
+    /// The Treasure symbol's index.
+    pub treasure: u8,
+    /// Finds the lines that start the Treasure bonus.
+    pub treasures: LineRuns,
+    /// What the player picks from.
+    pub objects: Objects,
+    /// What line wins of free spins are multiplied by.
+    pub multiplier: u32,
+    /// Stakes offered.
+    pub limits: StakeLimits,
+    /// The symbols' names and roles.
+    pub symbols: Vec<SymbolInfo>,
+    /// The promised return, in millionths.
+    pub rtp_micros: u64,
+}
+
+impl Model {
+    /// Parses, compiles and proves a data file.
+    ///
+    /// # Errors
+    /// The first part that's wrong, then a return other than promised.
+    pub fn compile(text: &str) -> Result<Self, ModelError> {
+        let model = Self::compile_unproven(&data::parse(text)?)?;
+        par::prove(&model)?;
+        Ok(model)
+    }
+
+    /// Compiles without proving the return: for tuning a game that's not there yet.
+    ///
+    /// # Errors
+    /// The first part that's wrong.
+    pub fn compile_unproven(data: &GameData) -> Result<Self, ModelError> {
+        let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
+        let lines = Lines::new(
+            &reels,
+            data::rows(&data.lines)?,
+            data::line_pays(&data.symbols)?,
+            data::only(&data.symbols, Role::Wild)?,
+            data::on_lines(&data.symbols),
+        )?;
+        let limits = data::limits(&data.stake, lines.rows().len())?;
+        if !(1..=MULTIPLIER_MAX).contains(&data.free_spins.multiplier) {
+            return Err(ModelError::part("free_spins", "the multiplier is outside 1 to 100"));
+        }
+        let treasure = data::only(&data.symbols, Role::Bonus)?;
+        let treasures = LineRuns::new(&reels, lines.rows(), treasure);
+        let scatters = Scatters::new(&data.symbols, &reels)?;
+        Ok(Self {
+            windows: Windows { scatters, ..Windows::of_lines(reels, lines)? },
+            treasure,
+            treasures,
+            objects: Objects::new(&data.treasure)?,
+            multiplier: data.free_spins.multiplier,
+            limits,
+            symbols: data::symbol_infos(&data.symbols),
+            rtp_micros: data::micros("rtp", &data.rtp)?,
+        })
+    }
+
+    /// The description (PL-13).
+    #[must_use]
+    pub fn info(&self, data: &GameData) -> GameInfo {
+        GameInfo {
+            title: data.title.clone(),
+            rules_text: data.rules.trim().to_owned(),
+            reels: 5,
+            rows: 3,
+            symbols: self.symbols.clone(),
+            paytable: self.windows.paytable(&self.symbols, NEEDS),
+            lines: self.windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
+            limits: self.limits.clone(),
+            ways: false,
+            rows_max: 3,
+            buy_feature_bets: None,
+            picks_of: self.objects.count(),
+            prizes: Vec::new(),
+            jackpot: false,
+            doubles_max: 0,
+            halve: false,
+            free_spin_multiplier: self.multiplier,
+            facts: vec![Fact {
+                key: "treasure_max_coins",
+                title: "the most that one Treasure bonus pays, in coins for each coin on its line",
+                value: self.objects.max_coins().to_string(),
+            }],
+        }
+    }
+}
