@@ -169,7 +169,7 @@ fn threads(text: &str) -> Result<usize, String> {
 }
 
 /// A seed from 64 hexadecimal digits.
-fn seed(text: &str) -> Result<Seed, String> {
+pub(super) fn seed(text: &str) -> Result<Seed, String> {
     let wanted = || "must be 64 hexadecimal digits".to_owned();
     if text.len() != 64 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err(wanted());
