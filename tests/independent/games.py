@@ -2,5 +2,7 @@
 
 from bewitched import Bewitched
 from dwarf_mine import DwarfMine
+from mystery_elves import MysteryElves
+from neptune import Neptune
 
-GAMES = [Bewitched, DwarfMine]
+GAMES = [Bewitched, DwarfMine, MysteryElves, Neptune]

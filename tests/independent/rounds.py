@@ -130,11 +130,16 @@ class Round:
         price = self.file.data["buy"]["bets"] if self.stake["buy_feature"] else 1
         expect(self.stake["coins"] == self.stake["bet"] * price, "coins of the stake")
 
+    def offers(self, choice):
+        """Whether the round takes the choice now."""
+        return choice[0] in CHOICES[self.awaiting]
+
     def judge(self, steps):
         """Plays the steps again; raises at the first that differs."""
         self.check_stake()
         for step in steps:
-            expect(step["choice"][0] in CHOICES[self.awaiting], f"{step['choice']} while awaiting {self.awaiting}")
+            expect(not any(map(self.offers, step["refused"])), f"{step['refused']} are offered")
+            expect(self.offers(step["choice"]), f"{step['choice']} isn't offered while awaiting {self.awaiting}")
             different = differences(self.resolve(step["choice"], step["outcome"]), step["outcome"])
             if different:
                 raise Disagreement(f"round {step['round']} step {step['step']}:\n" + "\n".join(different))

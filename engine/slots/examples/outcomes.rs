@@ -81,10 +81,14 @@ impl Player {
         };
         let mut round = self.game.open(&stake, &terms)?;
         let mut out = Outcome::default();
-        let mut step = 0;
+        let (mut step, mut refused) = (0, Vec::new());
         while let Some(choice) = choose(&mut self.random, round.awaiting(), out.pick, self.game.info().halve) {
-            let Some(choice) = resolve(round.as_mut(), choice, &mut self.random, &mut out) else { continue };
+            if !resolve(round.as_mut(), &choice, &mut self.random, &mut out) {
+                refused.push(choice_json(&choice));
+                continue;
+            }
             let mut line = json!({ "round": number, "step": step, "choice": choice_json(&choice) });
+            line["refused"] = Value::Array(std::mem::take(&mut refused));
             if step == 0 {
                 line["stake"] = stake_json(&stake, self.game.check_stake(&stake)?);
                 line["terms"] = terms_json(self.game, &terms);
@@ -98,13 +102,13 @@ impl Player {
     }
 }
 
-/// Resolves the choice with a fresh seed; `None` if the game doesn't offer it here, and then nothing happened.
-fn resolve(round: &mut dyn Round, choice: Choice, random: &mut Draws, out: &mut Outcome) -> Option<Choice> {
+/// Resolves the choice with a fresh seed; false if the game doesn't offer it here, and then nothing happened.
+fn resolve(round: &mut dyn Round, choice: &Choice, random: &mut Draws, out: &mut Outcome) -> bool {
     let mut seed = Seed::default();
     for word in seed.chunks_mut(4) {
         word.copy_from_slice(&random.below(u32::MAX).to_le_bytes());
     }
-    round.resolve(&choice, &mut Draws::from_seed(seed), out).ok().map(|()| choice)
+    round.resolve(choice, &mut Draws::from_seed(seed), out).is_ok()
 }
 
 fn any<T: Copy>(random: &mut Draws, from: &[T]) -> T {

@@ -305,7 +305,7 @@ pub struct PayRow {
     pub symbol: u8,
     /// How many of it.
     pub count: u8,
-    /// What it pays: times the coins of a line, or of the total bet for scatters.
+    /// What it pays: times the coins of a line, or of the total bet for scatters; in ways games, coins for each way.
     pub pays: u64,
     /// Free spins it awards.
     pub free_spins: u32,

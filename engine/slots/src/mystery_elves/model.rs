@@ -57,15 +57,16 @@ impl Model {
     /// The first part that's wrong.
     pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let windows = windows(data, &data.reels.strips)?;
+        let hold_and_win = hold_and_win(data)?;
         let bought = windows_bought(data)?;
         let limits = data::limits(&data.stake, windows.lines.rows().len())?;
         if !(1..=BUY_BETS_MAX).contains(&data.buy.bets) {
             return Err(ModelError::part("buy", "the feature costs nothing, or too much"));
         }
         Ok(Self {
-            hold_and_win: hold_and_win(data)?,
             windows,
             bought,
+            hold_and_win,
             buy_bets: data.buy.bets,
             limits,
             symbols: data::symbol_infos(&data.symbols),

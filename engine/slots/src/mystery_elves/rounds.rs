@@ -9,6 +9,7 @@
 
 use std::collections::BTreeMap;
 
+use num_bigint::BigInt;
 use num_traits::{One, Zero, pow};
 
 use super::model::Model;
@@ -189,53 +190,92 @@ impl FeatureMoments {
     /// Of a model's feature.
     #[must_use]
     pub fn of(model: &Model) -> Self {
-        let ends = Ends::of(&model.hold_and_win);
+        let (feature, ends) = (&model.hold_and_win, Ends::of(&model.hold_and_win));
+        let held = |outer, middle| outer + middle >= usize::from(feature.needs);
+        let wins: [[(Exact, Exact); MIDDLE + 1]; OUTER + 1] = std::array::from_fn(|outer| {
+            std::array::from_fn(|middle| {
+                if held(outer, middle) { ends.win(outer, middle) } else { (Exact::zero(), Exact::zero()) }
+            })
+        });
         Self {
-            mean: at_end(&model.hold_and_win, |outer, middle| ends.win(outer, middle).0),
-            square: at_end(&model.hold_and_win, |outer, middle| ends.win(outer, middle).1),
+            mean: at_end(feature, |outer, middle| wins[outer][middle].0.clone()),
+            square: at_end(feature, |outer, middle| wins[outer][middle].1.clone()),
         }
     }
 }
 
 /// The mean of a figure of the end of the feature, by the Bonus symbols that start it.
+///
+/// Counted in whole numbers over denominators known beforehand, because reducing fractions of a thousand bits is slow:
+/// with a reel of `n` stops and `e` positions left, over `d * n^r * n^2r * ... * n^er`, where `r` is the number of respins
+/// and `d` the common denominator of the figures.
 #[must_use]
 pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHeld {
     let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
-    let lands = ratio(on_strip, feature.strip.len());
-    let mut all: ByHeld = std::array::from_fn(|_| std::array::from_fn(|_| Exact::zero()));
+    let (stops, lands) = (BigInt::from(feature.strip.len()), BigInt::from(on_strip));
+    let (misses, respins) = (&stops - &lands, usize::from(feature.respins));
+    let held = |outer, middle| outer + middle >= usize::from(feature.needs);
+    let by_held = |of: &dyn Fn(usize, usize) -> Exact| -> ByHeld {
+        std::array::from_fn(|o| std::array::from_fn(|m| if held(o, m) { of(o, m) } else { Exact::zero() }))
+    };
+    let figures = by_held(&of);
+    let common = figures.iter().flatten().fold(BigInt::one(), |common, figure| lcm(common, figure.denom()));
+    // The denominators by positions left, without `d`.
+    let steps = (1..=OUTER + MIDDLE).scan(BigInt::one(), |over, left| {
+        *over *= pow(stops.clone(), respins * left);
+        Some(over.clone())
+    });
+    let over: Vec<BigInt> = std::iter::once(BigInt::one()).chain(steps).collect();
+    let mut all: [[BigInt; MIDDLE + 1]; OUTER + 1] = std::array::from_fn(|_| std::array::from_fn(|_| BigInt::zero()));
     for outer in (0..=OUTER).rev() {
-        for middle in (0..=MIDDLE).rev() {
-            if outer + middle < usize::from(feature.needs) {
+        for middle in (0..=MIDDLE).rev().filter(|&middle| held(outer, middle)) {
+            let figure = &figures[outer][middle];
+            let here = figure.numer() * (&common / figure.denom());
+            let left = OUTER + MIDDLE - outer - middle;
+            if left == 0 {
+                all[outer][middle] = here;
                 continue;
             }
-            let (more_outer, more_middle) = (land(OUTER - outer, &lands), land(MIDDLE - middle, &lands));
-            let nothing = &more_outer[0] * &more_middle[0];
-            // The chances that a further respin comes at all: after 0, 1, 2 respins that brought nothing.
-            let respins = usize::from(feature.respins);
-            let tries: Exact = (0..respins).map(|n| pow(nothing.clone(), n)).sum();
-            let mut mean = Exact::zero();
-            for (o, chance) in more_outer.iter().enumerate() {
-                for (m, other) in more_middle.iter().enumerate().filter(|(m, _)| o + m > 0) {
-                    mean += chance * other * &all[outer + o][middle + m];
+            let nothing = pow(misses.clone(), left);
+            let mut more = BigInt::zero();
+            for (o, ways) in binomials(OUTER - outer).into_iter().enumerate() {
+                for (m, other) in binomials(MIDDLE - middle).into_iter().enumerate().filter(|(m, _)| o + m > 0) {
+                    let chance = ways * other * pow(lands.clone(), o + m) * pow(misses.clone(), left - o - m);
+                    more += chance * &all[outer + o][middle + m] * (&over[left - 1] / &over[left - o - m]);
                 }
             }
-            let full = outer == OUTER && middle == MIDDLE;
-            let stays = if full { Exact::one() } else { pow(nothing, respins) };
-            all[outer][middle] = tries * mean + stays * of(outer, middle);
+            // A further respin comes after 0, 1, 2 respins that brought nothing.
+            let tries: BigInt =
+                (0..respins).map(|n| pow(nothing.clone(), n) * pow(stops.clone(), left * (respins - 1 - n))).sum();
+            all[outer][middle] = tries * more + pow(nothing, respins) * here * &over[left - 1];
         }
     }
-    all
+    by_held(&|outer, middle| {
+        let left = OUTER + MIDDLE - outer - middle;
+        Exact::new(all[outer][middle].clone(), &common * &over[left])
+    })
 }
 
-/// Chances that 0, 1, ... of so many positions get a Bonus symbol in a respin.
-fn land(positions: usize, lands: &Exact) -> Vec<Exact> {
-    let misses = Exact::one() - lands;
+/// The least common multiple: a fraction in lowest terms has shed the common factor.
+fn lcm(a: BigInt, b: &BigInt) -> BigInt {
+    Exact::new(a, b.clone()).numer() * b
+}
+
+/// In how many ways 0, 1, ... of so many positions can be chosen.
+fn binomials(of: usize) -> Vec<u64> {
+    let next = |(ways, k): (u64, u64)| (ways * (of as u64 - k) / (k + 1), k + 1);
+    std::iter::successors(Some((1, 0)), |&last| Some(next(last))).map(|of| of.0).take(of + 1).collect()
+}
+
+/// Chances that 0, 1, ... of so many symbols are of a kind that each is with this chance.
+fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
+    let misses = Exact::one() - one;
     let mut chances = vec![Exact::one()];
-    for _ in 0..positions {
+    for _ in 0..symbols {
         let mut next: Vec<Exact> = chances.iter().map(|chance| chance * &misses).collect();
         next.push(Exact::zero());
         for (more, chance) in next.iter_mut().skip(1).zip(&chances) {
-            *more += chance * lands;
+            *more += chance * one;
         }
         chances = next;
     }
@@ -250,8 +290,11 @@ pub struct Ends {
     values: [Exact; 2],
     /// Factors: mean and mean square; beside a GRAND, and without one.
     factors: [[Exact; 2]; 2],
-    /// What symbols that aren't Multiplying hold, for 0, 1, ... 15 of them; with any special win, and without GRAND.
+    /// What symbols that aren't Multiplying hold, for `n` = 0, 1, ... 15 of them, times `unit^n`; with any special win,
+    /// and without GRAND.
     sums: [Vec<Sums>; 2],
+    /// The common denominator of one symbol's moments: times it, sums are whole numbers, which needn't be reduced.
+    unit: Exact,
 }
 
 /// Unnormalised moments of `x`, what is multiplied, and `u`, what Mysteries turn into, within a class of chance `mass`.
@@ -282,6 +325,15 @@ impl Sums {
             xu: &self.xu * &other.mass + &self.x * &other.u + &self.u * &other.x + &self.mass * &other.xu,
             uu: &self.uu * &other.mass + &two * &self.u * &other.u + &self.mass * &other.uu,
         }
+    }
+
+    fn all(&self) -> [&Exact; 6] {
+        [&self.mass, &self.x, &self.u, &self.xx, &self.xu, &self.uu]
+    }
+
+    fn times(&self, by: &Exact) -> Self {
+        let [mass, x, u, xx, xu, uu] = self.all().map(|of| of * by);
+        Self { mass, x, u, xx, xu, uu }
     }
 
     fn without(&self, other: &Self) -> Self {
@@ -317,8 +369,10 @@ impl Ends {
         let values = moments_of(feature.values.items());
         let specials = feature.mysteries.items();
         let no_grand: Vec<(u32, u32)> = specials.iter().copied().filter(|of| of.0 != feature.grand).collect();
-        let sums = [specials, &no_grand].map(|of| {
-            let one = symbol(&mystery, &values, of, feature.mysteries.total());
+        let ones = [specials, &no_grand].map(|of| symbol(&mystery, &values, of, feature.mysteries.total()));
+        let unit = exact(ones.iter().flat_map(Sums::all).fold(BigInt::one(), |unit, of| lcm(unit, of.denom())));
+        let sums = ones.map(|one| {
+            let one = one.times(&unit);
             let more = |sums: &Sums| Some(sums.and(&one));
             std::iter::successors(Some(Sums::none()), more).take(OUTER + MIDDLE + 1).collect()
         });
@@ -327,6 +381,7 @@ impl Ends {
             factors: [&feature.factors_beside_grand, &feature.factors].map(|of| moments_of(of.items())),
             values,
             sums,
+            unit,
         }
     }
 
@@ -334,7 +389,7 @@ impl Ends {
     #[must_use]
     pub fn win(&self, outer: usize, middle: usize) -> (Exact, Exact) {
         let mut won = [Exact::zero(), Exact::zero()];
-        for (factors, chance) in land(middle, &self.multiplying).into_iter().enumerate() {
+        for (factors, chance) in several(middle, &self.multiplying).into_iter().enumerate() {
             let symbols = outer + middle - factors;
             let without = &self.sums[1][symbols];
             let with = self.sums[0][symbols].without(without);
@@ -342,8 +397,9 @@ impl Ends {
             for (sums, factor) in [(&with, &self.factors[0]), (without, &self.factors[1])] {
                 let product = factor.clone().map(|moment| pow(moment, factors));
                 let [mean, square] = sums.win(product, turned.clone());
+                let chance = &chance / pow(self.unit.clone(), symbols);
                 won[0] += &chance * mean;
-                won[1] += &chance * square;
+                won[1] += chance * square;
             }
         }
         let full = outer + middle == OUTER + MIDDLE;
@@ -355,9 +411,9 @@ impl Ends {
     /// Chance of at least one GRAND with so many symbols held.
     #[must_use]
     pub fn grand(&self, outer: usize, middle: usize) -> Exact {
-        let none = land(middle, &self.multiplying).into_iter().enumerate();
-        let none: Exact = none.map(|(factors, chance)| chance * &self.sums[1][outer + middle - factors].mass).sum();
-        Exact::one() - none
+        let none = several(middle, &self.multiplying).into_iter().enumerate();
+        let mass = |symbols: usize| &self.sums[1][symbols].mass / pow(self.unit.clone(), symbols);
+        Exact::one() - none.map(|(factors, chance)| chance * mass(outer + middle - factors)).sum::<Exact>()
     }
 
     /// Mean and mean square of the sum of so many values.

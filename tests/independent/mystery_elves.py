@@ -1,0 +1,198 @@
+"""Mystery Elves, by its rules (ME-01 to ME-18)."""
+
+from itertools import product
+from math import prod
+
+import rounds
+from chances import count_chances, mean_of_cells
+from game_file import GameFile
+from hold_and_win import HoldAndWin
+from rounds import expect
+from wins import Lines, at_stops, count
+
+REELS, ROWS = 5, 3
+CELLS = REELS * ROWS
+VALUES = range(1, 19)
+# Cells are numbered reel by reel and read row by row.
+READING_ORDER = [reel * ROWS + row for row in range(ROWS) for reel in range(REELS)]
+COLOURS = {"red heart": "red", "red diamond": "red", "black spade": "black", "black club": "black"}
+TURNS_MAX = 10
+
+
+class MysteryElves:
+    """The game: its file, and what every round of it needs."""
+
+    NAME = "mystery-elves"
+    # A card's face beyond its colour (ME-17), and what a symbol that isn't held shows in the feature.
+    DECIDES_NOTHING = ("card.card", "spins[].cells[]")
+
+    def __init__(self):
+        self.file = GameFile(self.NAME)
+        data = self.file.data
+        self.strips = self.file.strips(data["reels"]["strips"])
+        self.bought_strips = self.file.strips(data["buy"]["strips"])
+        (self.feature_strip,) = self.file.strips([data["feature"]["strip"]])
+        self.lines = Lines(self.file, ROWS)
+        self.bonus = self.file.only("bonus")
+        self.mysteries = {special["name"]: special["bets"] for special in data["mysteries"]}
+        self.factors = [factor["times"] for factor in data["factors"]]
+
+    def returns(self):
+        """The exact return by part, in bets, and the bought feature's in parts of its price; all lines are alike."""
+        bought = sum(self.spin_returns(self.bought_strips).values()) / self.file.data["buy"]["bets"]
+        return {**self.spin_returns(self.strips), "buy_feature": bought}
+
+    def spin_returns(self, strips):
+        """What a spin of these reels returns by part: its lines, and the feature that it may start."""
+        middle = count_chances(strips[2:3], [self.bonus], ROWS)
+        outer = count_chances(strips[:2] + strips[3:], [self.bonus], ROWS)
+        held = {(a, b): outer[a] * middle[b] for a, b in product(outer, middle)}
+        return {
+            "base_lines": mean_of_cells(strips, lambda cells: self.lines.best(cells)[0]),
+            "hold_and_win": HoldAndWin(self.file.data).starting(held),
+        }
+
+    def round(self, stake, terms):
+        """A new round."""
+        return Round(self, stake, terms)
+
+
+class Round(rounds.Round):
+    """A round: the paid or bought spin, Hold and Win, then the gamble."""
+
+    PARTS = ("base_lines", "hold_and_win")
+
+    def __init__(self, game, stake, terms):
+        super().__init__(game, stake, terms)
+        # Bonus symbols held: by cell, the kind of mark and its value.
+        self.held = {}
+        self.risked = None
+
+    def resolve(self, choice, shown):
+        """The step's outcome, given what was drawn."""
+        match choice[0]:
+            case "spin":
+                return self.paid_spin(shown)
+            case "feature":
+                return self.hold_and_win(shown)
+            case "double":
+                return self.double(choice[1], shown)
+            case "halve":
+                self.risked -= (self.risked + 1) // 2
+                self.offer_gamble()
+                return self.outcome({})
+            case "collect":
+                self.awaiting = "nothing"
+                return self.outcome({})
+
+    def paid_spin(self, shown):
+        """The spin that the bet pays, or that comes with the bought feature (ME-18)."""
+        (spin,) = shown["spins"]
+        bought = self.stake["buy_feature"]
+        window = at_stops(self.game.bought_strips if bought else self.game.strips, spin["stops"], ROWS)
+        wins = self.game.lines.wins(window, self.stake["lines"], self.stake["coins_per_line"], spin["wins"])
+        self.held = self.landed(spin, {})
+        starts = count(window, [self.game.bonus]) >= 6
+        expect(starts or not bought, "a bought feature starts")
+        spin = self.spin(["base"], window, wins, spin, marks=self.marks(), bonus=starts)
+        self.add(spin)
+        if starts:
+            self.awaiting = "feature"
+        else:
+            self.offer_gamble()
+        return self.outcome({"base_lines": spin["win_coins"]}, spins=[spin])
+
+    def landed(self, spin, held):
+        """What the Bonus symbols of a window carry: those held as they were, each new one what it was drawn (ME-04)."""
+        marks = {cell: (kind, value) for kind, cell, value in spin["marks"]}
+        bonuses = [cell for cell, symbol in enumerate(spin["cells"]) if symbol == self.game.bonus]
+        expect(set(held) <= set(marks) == set(bonuses), "all that's held stays, and each Bonus symbol carries something")
+        for cell in set(marks) - set(held):
+            kind, value = marks[cell]
+            expect((kind == "bonus" and value in VALUES) or (kind in ("mystery", "multiplier") and not value), "a Bonus")
+            expect(kind != "multiplier" or cell // ROWS == REELS // 2, "Multiplying on the middle reel")
+        return {cell: held.get(cell, mark) for cell, mark in marks.items()}
+
+    def marks(self):
+        """The marks of the Bonus symbols held, as they are read."""
+        return [[self.held[cell][0], cell, self.held[cell][1]] for cell in READING_ORDER if cell in self.held]
+
+    def hold_and_win(self, shown):
+        """The whole feature (ME-10 to ME-13)."""
+        spins, left = [], 3
+        windows = iter(shown["spins"])
+        while left and len(self.held) < CELLS:
+            spin = next(windows)
+            before = len(self.held)
+            self.held = self.landed(spin, self.held)
+            left = 3 if len(self.held) > before else left - 1
+            spins.append(self.held_window(spin))
+        bets = self.functions(windows, spins)
+        expect(next(windows, None) is None, "a window too many")
+        # A full screen pays twice; the last window says so (ME-12).
+        spins[-1]["multiplier"] = 2 if len(self.held) == CELLS else 1
+        bets *= spins[-1]["multiplier"]
+        coins = bets * self.stake["bet"]
+        self.won_coins += coins
+        self.won_minor += self.minor(coins)
+        self.offer_gamble()
+        return self.outcome({"hold_and_win": coins}, spins=spins, prize=["coins", bets, coins])
+
+    def held_window(self, spin):
+        """A window of the feature as it must be shown: nothing in it wins by itself."""
+        cells = spin["cells"]
+        expect(len(cells) == CELLS and set(cells) <= set(self.game.feature_strip), "symbols of the feature's reels")
+        window = [cells[reel * ROWS : (reel + 1) * ROWS] for reel in range(REELS)]
+        return self.spin(["hold and win"], window, [], spin, stops=[], marks=self.marks())
+
+    def functions(self, windows, spins):
+        """At the end all Mysteries reveal, then all Multiplying ones multiply every other, then each turns into a value
+        that is paid too (ME-05 to ME-08). What the Bonus symbols pay, in bets."""
+        acting = [cell for cell in READING_ORDER if cell in self.held and self.held[cell][0] != "bonus"]
+        if not acting:
+            return sum(value for _, value in self.held.values())
+        spin, cells = next(windows), spins[-1]["cells"]
+        revealed = {cell: (kind, value) for kind, cell, value in spin["marks"]}
+        for cell in acting:
+            kind, value = self.held[cell][0], revealed[cell][1]
+            expect(value in (self.game.mysteries.values() if kind == "mystery" else self.game.factors), "a function")
+            self.held[cell] = kind, value
+        factors = [value for kind, value in self.held.values() if kind == "multiplier"]
+        grand = ("mystery", max(self.game.mysteries.values())) in self.held.values()
+        expect(not grand or max(factors, default=2) <= 2, "GRAND beside a factor above 2 (ME-07)")
+        paid = sum(value for kind, value in self.held.values() if kind != "multiplier") * prod(factors)
+        spins.append({**self.held_window(spin), "cells": cells})
+        spin = next(windows)
+        turned = {cell: value for _, cell, value in spin["marks"]}
+        for cell in acting:
+            expect(turned[cell] in VALUES, "a value")
+            self.held[cell] = "bonus", turned[cell]
+        spins.append({**self.held_window(spin), "cells": cells})
+        return paid + sum(turned[cell] for cell in acting)
+
+    def offer_gamble(self):
+        """The gamble of what was won, or of what a halve left at risk, if that's within the limit (ME-14)."""
+        if self.risked is None:
+            self.risked = self.won_minor
+        within = 0 < self.risked <= self.terms["gamble_max_minor"]
+        self.awaiting = "double" if self.terms["double"] and within else "nothing"
+
+    def offers(self, choice):
+        """A double must not pass the limit (ME-15)."""
+        passes = choice[0] == "double" and 2 * self.risked > self.terms["gamble_max_minor"]
+        return super().offers(choice) and not passes
+
+    def double(self, guess, shown):
+        """A card: twice the risk or nothing; a Joker is shown only where the guess is right (ME-17). At most ten, and
+        the gamble ends where the next would pass the limit (ME-15)."""
+        card, won = shown["card"]["card"], shown["card"]["won"]
+        right = [face for face, colour in COLOURS.items() if colour == COLOURS[guess]]
+        expect(card in [*right, "joker"] if won else card in COLOURS and card not in right, f"{card} for {guess}, {won}")
+        risked = self.risked
+        self.risked = 2 * risked if won else 0
+        self.won_minor += self.risked - risked
+        self.strip = [card, *self.strip]
+        if not won or len(self.strip) == TURNS_MAX or 2 * self.risked > self.terms["gamble_max_minor"]:
+            self.awaiting = "nothing"
+        turn = {"guess": guess, "card": card, "won": won, "risked_minor": risked, "minor": self.risked}
+        return self.outcome({}, card=turn)
