@@ -156,6 +156,26 @@ impl LedgerApi {
         Ok(page)
     }
 
+    fn list_collections(
+        &self,
+        request: &wire::ListCollectionsRequest,
+    ) -> Result<wire::ListCollectionsResponse, Refusal> {
+        let account = fields::account(request.account.as_ref())?;
+        self.account(&account)?;
+        let figure = |(key, value): (&String, &i64)| wire::collection::Figure { key: key.clone(), value: *value };
+        let read = self.ledger.books(|books| {
+            let player = books.player(&account.stream)?;
+            let wanted = player.collections().filter(|(game, ..)| request.game.is_empty() || request.game == *game);
+            let collections = wanted.map(|(game, scope, figures)| wire::Collection {
+                game: game.to_owned(),
+                scope: scope.to_owned(),
+                figures: figures.iter().map(figure).collect(),
+            });
+            Some(wire::ListCollectionsResponse { collections: collections.collect(), position: player.head.position })
+        });
+        read.ok_or_else(unknown_account)
+    }
+
     async fn void_round(&self, request: wire::VoidRoundRequest) -> Result<wire::VoidRoundResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let id = fields::round_id(&request.round_id)?;
@@ -341,6 +361,13 @@ impl LedgerService for LedgerApi {
         request: Request<wire::ListRoundsRequest>,
     ) -> Result<Response<wire::ListRoundsResponse>, Status> {
         Ok(Response::new(self.list_rounds(request.get_ref())?))
+    }
+
+    async fn list_collections(
+        &self,
+        request: Request<wire::ListCollectionsRequest>,
+    ) -> Result<Response<wire::ListCollectionsResponse>, Status> {
+        Ok(Response::new(self.list_collections(request.get_ref())?))
     }
 
     async fn void_round(
