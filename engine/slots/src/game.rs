@@ -14,6 +14,7 @@ use crate::neptune;
 use crate::outcome::{Card, Outcome, PICKS_MAX};
 use crate::par::Par;
 use crate::stake::{Stake, StakeLimits, StakeRefused};
+use crate::witch_feature;
 
 /// What besides the stake decides how a round is played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -330,7 +331,7 @@ pub enum PrizeInfo {
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
     static GAMES: std::sync::LazyLock<Vec<&'static dyn Game>> = std::sync::LazyLock::new(|| {
-        vec![bewitched::v1_6(), dwarf_mine::v1_0(), mystery_elves::v1_0(), neptune::v1_0()]
+        vec![bewitched::v1_6(), dwarf_mine::v1_0(), mystery_elves::v1_0(), neptune::v1_0(), witch_feature::v1_0()]
     });
     &GAMES
 }

@@ -28,6 +28,7 @@ pub mod neptune;
 pub mod outcome;
 pub mod par;
 pub mod picks;
+pub mod placed;
 pub mod reels;
 pub mod scan;
 pub mod scatters;
@@ -38,6 +39,7 @@ pub mod ways_moments;
 pub mod weights;
 pub mod wheel;
 pub mod windows;
+pub mod witch_feature;
 pub mod worth;
 
 pub use carried::{Carried, CarriedScope, Carries};

@@ -44,7 +44,7 @@ pub struct Tally {
     pub win: Sum,
     /// Wins by part, in the order of [`Game::parts`].
     pub parts: [Sum; PARTS_MAX],
-    /// Rounds whose first step won, or left something to play.
+    /// Rounds whose first step won, started a feature, or left something to play.
     pub hits: u64,
     /// Windows that started a bonus, in paid and free spins.
     pub bonuses: u64,
@@ -121,7 +121,9 @@ pub fn simulate(
                 tally.free_spins += u64::from(spin.kind.is_free());
             }
             tally.jackpots += u64::from(out.jackpot);
-            tally.hits += u64::from(first && (out.round_win_coins > 0 || out.awaiting != Awaiting::Nothing));
+            // Another window than the paid one is a feature that started, whether it won or not.
+            let hit = out.round_win_coins > 0 || out.awaiting != Awaiting::Nothing || out.spins.len() > 1;
+            tally.hits += u64::from(first && hit);
             first = false;
         }
         let total = won[..parts].iter().sum();

@@ -11,6 +11,7 @@ mod dwarf_mine;
 mod mystery_elves;
 mod neptune;
 mod shared;
+mod witch_feature;
 
 /// From a data file's text to its tuned part.
 type Tune = fn(&str) -> Result<String, Box<dyn std::error::Error>>;
@@ -21,7 +22,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Some("dwarf-mine") => (include_str!("../../games/dwarf-mine.toml"), dwarf_mine::tune),
         Some("mystery-elves") => (include_str!("../../games/mystery-elves.toml"), mystery_elves::tune),
         Some("neptune") => (include_str!("../../games/neptune.toml"), neptune::tune),
-        _ => return Err("which game? bewitched, dwarf-mine, mystery-elves, neptune".into()),
+        Some("witch-feature") => (include_str!("../../games/witch-feature.toml"), witch_feature::tune),
+        _ => return Err("which game? bewitched, dwarf-mine, mystery-elves, neptune, witch-feature".into()),
     };
     let (head, tuned) = text.split_once("# tuned: begin\n").ok_or("no mark `# tuned: begin`")?;
     let (_, tail) = tuned.split_once("# tuned: end\n").ok_or("no mark `# tuned: end`")?;

@@ -1,0 +1,95 @@
+//! Witch Feature's strips and the chance of its Explosion.
+//!
+//! It orders each strip's symbols in a numbered series of shuffles and keeps the order whose hit frequency is nearest to
+//! the wanted one; then it solves the Explosion's chance, which the return is linear in, so that the return with all
+//! features unlocked is what the file promises to fifteen decimals.
+
+use motherlode_slots::data;
+use motherlode_slots::par::{Exact, decimal, exact, ratio};
+use motherlode_slots::witch_feature::data::{ChanceData, GameData};
+use motherlode_slots::witch_feature::model::Model;
+use motherlode_slots::witch_feature::par::Means;
+use motherlode_slots::{Draws, moments};
+use num_traits::{Signed, ToPrimitive};
+
+/// Orders tried for the strips.
+const ORDERS: u8 = 24;
+/// Wanted chance in thousandths that a window of the paid spin wins on a line.
+const HITS_PER_MILLE: u64 = 350;
+
+/// The tuned part of the data file, between its marks.
+pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
+    let mut data: GameData = data::parse(text)?;
+    order(&mut data, |data| &mut data.reels)?;
+    order(&mut data, |data| &mut data.respin_reels)?;
+    order(&mut data, |data| &mut data.free_reels)?;
+    // The return is a + x b in the Explosion's chance x.
+    let with = |times| -> Result<Exact, Box<dyn std::error::Error>> {
+        let data = GameData { explosion_chance: ChanceData { times, of: 1 }, ..data.clone() };
+        let model = Model::of(&data)?;
+        let means = Means::of(&model);
+        for (part, value) in model_parts(&means, &model) {
+            eprintln!("  {part:<16}{value}");
+        }
+        Ok(means.rtp(&model, 4))
+    };
+    let (never, always) = (with(0)?, with(1)?);
+    let promised = ratio(data::micros("rtp", &data.rtp)?, 1_000_000);
+    let chance = (promised - &never) / (&always - &never);
+    eprintln!(
+        "return without Explosions {}, with one after every other combination {}: chance {}",
+        decimal(&never, 6),
+        decimal(&always, 6),
+        decimal(&chance, 6)
+    );
+    if chance.is_negative() || chance > exact(1) {
+        return Err("no chance of an Explosion meets the return: change the paytable or the features".into());
+    }
+    // The exact chance has hundreds of digits: fifteen keep the return to less than one in 10^15.
+    let of = 1_000_000_000_000_000u64;
+    let times = (chance * exact(of)).round().to_integer().to_u64().ok_or("a chance below 1 has 64 bits")?;
+    let section = |name: &str, strips: &[String]| {
+        let strips: String = strips.iter().map(|strip| format!("  \"{strip}\",\n")).collect();
+        format!("[{name}]\nstrips = [\n{strips}]\n\n")
+    };
+    Ok([
+        section("reels", &data.reels.strips),
+        section("respin_reels", &data.respin_reels.strips),
+        section("free_reels", &data.free_reels.strips),
+        format!("[explosion_chance]\ntimes = {times}\nof = {of}\n"),
+    ]
+    .concat())
+}
+
+/// What a designer wants to see: the parts of the return, and the means of the features.
+fn model_parts(means: &Means, model: &Model) -> Vec<(&'static str, String)> {
+    let names = ["base_lines", "high_symbols", "random_wilds", "multiplier", "mega_wild", "explosion", "free_spins"];
+    let parts = means.parts(model, 4);
+    let mut all: Vec<_> = names.into_iter().zip(parts.iter().map(|part| decimal(part, 6))).collect();
+    let of_features = ["mean of HS", "mean of RW", "mean of Mx", "mean of MW"];
+    all.extend(of_features.into_iter().zip(means.features.iter().map(|mean| decimal(mean, 4))));
+    all.push(("respins win", decimal(&means.respin_wins, 4)));
+    all
+}
+
+/// Orders one set of strips.
+fn order(data: &mut GameData, of: fn(&mut GameData) -> &mut data::ReelsData) -> Result<(), Box<dyn std::error::Error>> {
+    let mut best: Option<(u64, Vec<String>)> = None;
+    for number in 0..ORDERS {
+        let mut draws = Draws::from_seed([number; 32]);
+        let mut candidate = data.clone();
+        let strips = &mut of(&mut candidate).strips;
+        *strips = strips.iter().map(|strip| crate::shared::shuffle(strip, &mut draws)).collect();
+        let strips = strips.clone();
+        let model = Model::of(&GameData { reels: data::ReelsData { strips: strips.clone() }, ..candidate.clone() });
+        // Only the hit frequency of these strips counts; those of respins have no Free Spins symbol, which is no matter.
+        let Ok(model) = model else { continue };
+        let wanted = model.base.reels.cycle() / 1000 * HITS_PER_MILLE;
+        let off = moments::hits(&model.base, 50).abs_diff(wanted);
+        if best.as_ref().is_none_or(|(least, _)| off < *least) {
+            best = Some((off, strips));
+        }
+    }
+    of(data).strips = best.ok_or("no order of the strips compiles")?.1;
+    Ok(())
+}

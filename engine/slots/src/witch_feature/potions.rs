@@ -1,0 +1,108 @@
+//! Potions: what the player has collected, and what three of them trigger (WF-05 to WF-11).
+
+/// A Potion's colour; its number is how collections name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Potion {
+    /// Red.
+    Red = 1,
+    /// Blue.
+    Blue = 2,
+    /// Green.
+    Green = 3,
+}
+
+impl Potion {
+    /// All of them, in the order of their numbers.
+    pub const ALL: [Self; 3] = [Self::Red, Self::Blue, Self::Green];
+
+    /// The Potion of a number, if it is one's.
+    #[must_use]
+    pub fn of(number: i64) -> Option<Self> {
+        Self::ALL.into_iter().find(|&potion| potion as i64 == number)
+    }
+}
+
+/// A Potion feature, in the order in which they are unlocked (WF-11).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Feature {
+    /// High Symbols Respin: red, blue and green.
+    HighSymbols = 1,
+    /// Random Wilds Respin: red and two blue.
+    RandomWilds = 2,
+    /// Multiplier Respin: red and two green.
+    Multiplier = 3,
+    /// Mega Wild Respin: two blue and green.
+    MegaWild = 4,
+}
+
+/// All features.
+pub const FEATURES: u8 = 4;
+
+impl Feature {
+    /// What three Potions stand for, in any order; `None` for a combination of no feature.
+    #[must_use]
+    pub fn of(mut potions: [Potion; 3]) -> Option<Self> {
+        use Potion::{Blue, Green, Red};
+        potions.sort_unstable();
+        match potions {
+            [Red, Blue, Green] => Some(Self::HighSymbols),
+            [Red, Blue, Blue] => Some(Self::RandomWilds),
+            [Red, Green, Green] => Some(Self::Multiplier),
+            [Blue, Blue, Green] => Some(Self::MegaWild),
+            _ => None,
+        }
+    }
+}
+
+/// What a player has at a bet: Potions collected, at most two between spins, and features unlocked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shelf {
+    potions: [Option<Potion>; 2],
+    /// The first so many features are unlocked, 1 to [`FEATURES`].
+    unlocked: u8,
+}
+
+impl Shelf {
+    /// From what is carried: two Potions, 0 for none, and the number of features unlocked, 0 for a new player's one.
+    #[must_use]
+    pub fn of(potion_1: i64, potion_2: i64, unlocked: i64) -> Self {
+        let unlocked = u8::try_from(unlocked).unwrap_or(1).clamp(1, FEATURES);
+        let mut shelf = Self { potions: [None; 2], unlocked };
+        for potion in [potion_1, potion_2].into_iter().filter_map(Potion::of) {
+            shelf.collect(potion);
+        }
+        shelf
+    }
+
+    /// As it is carried.
+    #[must_use]
+    pub fn carried(&self) -> [i64; 3] {
+        let number = |potion: Option<Potion>| potion.map_or(0, |potion| potion as i64);
+        [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
+    }
+
+    /// Adds a Potion; the third completes a combination and empties the shelf.
+    pub fn collect(&mut self, potion: Potion) -> Option<[Potion; 3]> {
+        match self.potions {
+            [Some(first), Some(second)] => {
+                self.potions = [None; 2];
+                Some([first, second, potion])
+            }
+            [Some(_), None] => {
+                self.potions[1] = Some(potion);
+                None
+            }
+            [None, _] => {
+                self.potions[0] = Some(potion);
+                None
+            }
+        }
+    }
+
+    /// The feature that a combination triggers, if it's unlocked; it unlocks the next.
+    pub fn trigger(&mut self, combination: [Potion; 3]) -> Option<Feature> {
+        let feature = Feature::of(combination).filter(|&feature| feature as u8 <= self.unlocked)?;
+        self.unlocked = self.unlocked.max((feature as u8 + 1).min(FEATURES));
+        Some(feature)
+    }
+}
