@@ -29,12 +29,28 @@ pub(super) fn text(game: &dyn Game, stake: &Stake, par: &Par) -> String {
 }
 
 fn head(game: &dyn Game, stake: &Stake, par: &Par) -> Vec<String> {
-    vec![
+    let mut lines = vec![
         format!("{}: PAR sheet", game.info().title),
         format!("rules {} of {}, model {}", par.rules_version, game.rules_date(), hex(&par.model_hash[..8])),
         StakeReport::of(game, stake, par).to_string(),
-        format!("exactness: {}", par.exactness),
-    ]
+    ];
+    lines.extend(wrapped(&format!("exactness: {}", par.exactness)));
+    lines
+}
+
+/// A sentence in lines of whole words, none wider than a row.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = vec![];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= ROW_WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn section(title: &str) -> [String; 2] {
