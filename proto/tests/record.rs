@@ -6,11 +6,16 @@ use motherlode_books::{
     Award, CoinValue, CollisionShare, Commit, Contribution, Currency, Event, FxRate, Minor, Nano, PoolTerms,
     RoundStarted, StepResolved, StreamId,
 };
-use motherlode_proto::convert::{
-    play::hex,
-    record::{self, Logged},
+use motherlode_proto::{
+    convert::{
+        event,
+        play::hex,
+        record::{self, Logged},
+    },
+    log::v1,
 };
-use proptest::prelude::*;
+use proptest::{collection::vec, prelude::*, sample::Index};
+use prost::Message;
 
 /// One event of every kind, with figures that use every field.
 fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
@@ -92,6 +97,88 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
     ]
 }
 
+/// A commit as a message of the contract.
+fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
+    let Logged { commit, balances_after } = logged;
+    v1::Commit {
+        previous_hash: previous.to_vec(),
+        position: commit.position,
+        partition: commit.partition,
+        stream: commit.stream.to_string(),
+        version: commit.version,
+        previous_position: commit.previous,
+        request_id: commit.request_id.clone(),
+        fingerprint: commit.fingerprint.to_vec(),
+        time_unix_ms: commit.time_ms,
+        events: commit.events.iter().map(event::to_log).collect(),
+        balances_after: balances_after
+            .iter()
+            .map(|(currency, amount)| v1::Balance { currency: currency.code().to_owned(), amount: amount.0 })
+            .collect(),
+    }
+}
+
+/// What a record says by way of the contract's messages alone.
+fn by_message(bytes: &[u8]) -> Option<Logged> {
+    let message = v1::Commit::decode(bytes).ok()?;
+    let commit = Commit {
+        partition: message.partition,
+        position: message.position,
+        stream: message.stream.parse().ok()?,
+        version: message.version,
+        previous: message.previous_position,
+        request_id: message.request_id,
+        fingerprint: message.fingerprint.try_into().ok()?,
+        time_ms: message.time_unix_ms,
+        events: message.events.into_iter().map(event::from_log).collect::<Result<_, _>>().ok()?,
+    };
+    let balances = message.balances_after.into_iter();
+    let balances_after = balances.map(|balance| Some((balance.currency.parse().ok()?, Minor(balance.amount))));
+    Some(Logged { commit, balances_after: balances_after.collect::<Option<_>>()? })
+}
+
+/// A commit of rounds with figures and texts of any size, defaults among them.
+fn rounds() -> impl Strategy<Value = Logged> {
+    let figures = (any::<[u64; 6]>(), any::<[i64; 6]>(), any::<[u32; 3]>(), 0..3_usize, 0..4_usize);
+    let bytes = (vec(any::<u8>(), 0..400), vec(any::<u8>(), 0..9), "[a-z/]{0,200}", any::<Option<i128>>(), -6..6_i8);
+    (figures, bytes, any::<bool>()).prop_map(|((wide, signed, narrow, repeat, balances), bytes, small)| {
+        let (outcome, choice, text, nano, exponent) = bytes;
+        // Small figures and zeros are the usual ones: all bits at random would hardly ever give one.
+        let wide = wide.map(|figure| if small { figure % 3 } else { figure });
+        let signed = signed.map(|figure| if small { figure % 2 } else { figure });
+        let contribution =
+            nano.map(|nano| Contribution { pool: text.clone(), terms_version: narrow[0], amount: Nano(nano) });
+        let started = RoundStarted {
+            round: wide[0],
+            game: text.clone(),
+            rules_version: text.clone(),
+            model_hash: [7; 32],
+            currency: Currency::JPY,
+            bet: Minor(signed[0]),
+            coin_value: CoinValue(wide[1]),
+            stake: choice.clone(),
+            rate: FxRate::new(wide[2] % 1_000 + 1, exponent).unwrap(),
+            contribution,
+        };
+        let step = StepResolved {
+            round: wide[3],
+            step: narrow[1],
+            seed: [narrow[0].to_be_bytes()[3]; 32],
+            choice,
+            outcome,
+            win: Minor(signed[1]),
+        };
+        let mut events = vec![Event::RoundStarted(started), Event::StepResolved(step)];
+        events.push(Event::RoundSettled { round: wide[4], win: Minor(signed[2]) });
+        events.push(Event::JackpotHit { round: wide[4], pool: text.clone() });
+        let mut logged = logged(std::iter::repeat_n(events, repeat).flatten().collect());
+        (logged.commit.position, logged.commit.previous, logged.commit.version) = (wide[5], wide[0], wide[1]);
+        (logged.commit.time_ms, logged.commit.partition, logged.commit.request_id) = (signed[3], narrow[2], text);
+        logged.balances_after = vec![(Currency::KWD, Minor(signed[4])); balances];
+        logged
+    })
+}
+
 fn logged(events: Vec<Event>) -> Logged {
     let commit = Commit {
         partition: 1,
@@ -129,6 +216,29 @@ fn a_record_begins_with_the_hash_of_the_one_before() {
 }
 
 proptest! {
+    #[test]
+    fn pl_01_records_of_rounds_are_the_bytes_and_say_what_the_messages_say(logged in rounds(), previous: [u8; 32]) {
+        let bytes = record::encode(&previous, &logged);
+        prop_assert_eq!(hex(&bytes), hex(&message(&previous, &logged).encode_to_vec()));
+        prop_assert_eq!(record::decode(&bytes).unwrap(), logged);
+    }
+
+    #[test]
+    fn pl_12_a_changed_record_is_read_or_refused_as_by_way_of_the_messages(
+        logged in rounds(),
+        changes in vec((any::<Index>(), any::<u8>()), 1..4),
+        cut: Option<Index>,
+    ) {
+        let mut bytes = record::encode(&[3; 32], &logged).to_vec();
+        for (place, value) in changes {
+            // Behind the hash, where all is taken as it is.
+            let place = 34 + place.index(bytes.len() - 34);
+            bytes[place] = value;
+        }
+        let end = cut.map_or(bytes.len(), |cut| cut.index(bytes.len()));
+        prop_assert_eq!(record::decode(&bytes[..end]).ok(), by_message(&bytes[..end]));
+    }
+
     #[test]
     fn what_is_encoded_is_decoded(amount: i64, nano: i128, text in "\\PC{0,40}", previous: [u8; 32]) {
         let logged = logged(every_event(amount, nano, &text));

@@ -74,8 +74,8 @@ def bet(request_id, account, coin_value="0.01", lines=15, coins_per_line=1, **mo
 
 def choice_for(awaiting, guess=None):
     """What a player does where the round waits; None where it does not. With a guess the win is doubled."""
-    if awaiting == round_pb2.AWAITING_VIALS:
-        return round_pb2.Choice(vials=round_pb2.Choice.Vials(numbers=[6, 2, 4]))
+    if awaiting == round_pb2.AWAITING_PICK:
+        return round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))
     if awaiting == round_pb2.AWAITING_FREE_SPINS:
         return round_pb2.Choice(start_free_spins=round_pb2.Choice.StartFreeSpins())
     if awaiting == round_pb2.AWAITING_DOUBLE:

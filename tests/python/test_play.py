@@ -69,7 +69,7 @@ def test_pl_11_the_same_id_with_another_content_is_refused(client, player, chang
 
 def test_bw_06_a_bonus_round_waits_for_three_vials(client, player):
     alice = client.fund(player)
-    spun = client.play_until(alice, round_pb2.AWAITING_VIALS)[-1]
+    spun = client.play_until(alice, round_pb2.AWAITING_PICK)[-1]
     assert spun.state == round_pb2.ROUND_STATE_OPEN
     opened = client.ledger.GetAccount(ledger_pb2.GetAccountRequest(account=alice)).open_round_ids
     assert list(opened) == [spun.round_id]
@@ -78,13 +78,13 @@ def test_bw_06_a_bonus_round_waits_for_three_vials(client, player):
     assert said.metadata["round_id"] == spun.round_id
     with refused(grpc.StatusCode.FAILED_PRECONDITION, "CHOICE_NOT_AWAITED") as said:
         client.choose("c", spun.round_id, round_pb2.Choice(collect=round_pb2.Choice.Collect()))
-    assert said.metadata["round_id"] == spun.round_id and said.metadata["awaiting"] == "Vials"
+    assert said.metadata["round_id"] == spun.round_id and said.metadata["awaiting"] == "Pick"
     for numbers in [[], [1, 2], [1, 2, 2], [0, 1, 2], [5, 6, 7], [1, 2, 3, 4]]:
-        vials = round_pb2.Choice(vials=round_pb2.Choice.Vials(numbers=numbers))
+        vials = round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=numbers))
         with refused(grpc.StatusCode.INVALID_ARGUMENT, "INVALID_FIELD") as said:
             client.choose("c", spun.round_id, vials)
         assert said.fields == ["choice"]
-    played = client.choose("vials", spun.round_id, choice_for(round_pb2.AWAITING_VIALS))
+    played = client.choose("vials", spun.round_id, choice_for(round_pb2.AWAITING_PICK))
     kind = played.outcome.prize.WhichOneof("kind")
     assert kind in ("multiple", "free_spins", "jackpot")
     if kind == "multiple":
@@ -92,7 +92,7 @@ def test_bw_06_a_bonus_round_waits_for_three_vials(client, player):
         assert played.outcome.prize.coins == played.outcome.prize.multiple, "one coin was bet"
     if kind == "free_spins":
         assert 15 <= played.outcome.prize.free_spins <= 60
-    assert client.choose("vials", spun.round_id, choice_for(round_pb2.AWAITING_VIALS)) == played
+    assert client.choose("vials", spun.round_id, choice_for(round_pb2.AWAITING_PICK)) == played
 
 
 def test_bw_07_bw_25_free_spins_wait_to_be_started_and_double_line_wins(client, player):
@@ -101,7 +101,7 @@ def test_bw_07_bw_25_free_spins_wait_to_be_started_and_double_line_wins(client, 
     waiting = steps[-1]
     assert waiting.outcome.free_spins_left > 0 and waiting.state == round_pb2.ROUND_STATE_OPEN
     played = client.choose("go", waiting.round_id, choice_for(round_pb2.AWAITING_FREE_SPINS))
-    assert played.outcome.spins and all(spin.free for spin in played.outcome.spins)
+    assert played.outcome.spins and all(spin.kind == round_pb2.SPIN_KIND_FREE for spin in played.outcome.spins)
     for spin in played.outcome.spins:
         assert spin.multiplier == 2
         assert all(win.coins % 2 == 0 for win in spin.wins if win.line)
@@ -151,7 +151,7 @@ def test_bw_22_collecting_keeps_the_win(client, player):
 
 def test_bw_28_bw_19_an_open_round_is_voided_and_refunded(client, player):
     alice = client.fund(player)
-    spun = client.play_until(alice, round_pb2.AWAITING_VIALS)[0]
+    spun = client.play_until(alice, round_pb2.AWAITING_PICK)[0]
     balance = client.balance(alice)
     void = ledger_pb2.VoidRoundRequest(request_id="void", round_id=spun.round_id, reason="reel 3 stuck", actor="ann")
     voided = client.ledger.VoidRound(void)
@@ -165,7 +165,7 @@ def test_bw_28_bw_19_an_open_round_is_voided_and_refunded(client, player):
     with refused(grpc.StatusCode.FAILED_PRECONDITION, "ALREADY_SETTLED"):
         client.ledger.VoidRound(ledger_pb2.VoidRoundRequest(**dict(fields(void), request_id="again")))
     with refused(grpc.StatusCode.FAILED_PRECONDITION, "ALREADY_SETTLED"):
-        client.choose("c", spun.round_id, choice_for(round_pb2.AWAITING_VIALS))
+        client.choose("c", spun.round_id, choice_for(round_pb2.AWAITING_PICK))
     client.play_out(bet("next", alice))
 
 

@@ -54,7 +54,7 @@ def test_pl_30_sigterm_ends_it_in_order_and_a_restart_goes_on_where_it_was(start
     service = start()
     client = service.client()
     alice = client.fund("alice")
-    spun = client.play_until(alice, round_pb2.AWAITING_VIALS)[-1]
+    spun = client.play_until(alice, round_pb2.AWAITING_PICK)[-1]
     balance = client.balance(alice)
     client.close()
     assert service.terminate() == 0
@@ -62,7 +62,7 @@ def test_pl_30_sigterm_ends_it_in_order_and_a_restart_goes_on_where_it_was(start
     client = service.client()
     assert client.balance(alice) == balance
     assert client.spin(bet("after", client.fund("bob"))).step == 1
-    vials = round_pb2.Choice(vials=round_pb2.Choice.Vials(numbers=[1, 2, 3]))
+    vials = round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[1, 2, 3]))
     assert client.choose("vials", spun.round_id, vials).round_id == spun.round_id
     client.close()
     assert service.terminate() == 0

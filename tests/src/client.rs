@@ -15,8 +15,10 @@ use tonic_types::StatusExt;
 /// An outcome to ask a test build for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
-    /// Three Merlins: the round awaits vials.
-    Vials,
+    /// The round awaits a pick: three Merlins, treasures.
+    Pick,
+    /// The round awaits the start of a feature.
+    Feature,
     /// Free spins.
     FreeSpins,
     /// A line win that may be doubled.
@@ -32,7 +34,8 @@ pub enum Force {
 impl Force {
     fn name(self) -> &'static str {
         match self {
-            Self::Vials => "vials",
+            Self::Pick => "pick",
+            Self::Feature => "feature",
             Self::FreeSpins => "free-spins",
             Self::Double => "double",
             Self::Loss => "loss",
@@ -142,7 +145,7 @@ impl Client {
         Ok(self.spin.autospin(forced(request, force)).await?.into_inner())
     }
 
-    /// Plays a round to its end: picks vials, starts free spins, collects.
+    /// Plays a round to its end: picks the first objects, starts free spins and features, collects.
     ///
     /// # Errors
     /// The first status that is not OK.
@@ -150,7 +153,7 @@ impl Client {
         let id = request.request_id.clone();
         let mut played = vec![self.spin(request, None).await?];
         while let Some(last) = played.last()
-            && let Some(kind) = next_choice(last.outcome.as_ref().map(|outcome| outcome.awaiting()))
+            && let Some(kind) = next_choice(last)
         {
             let round = last.round_id.clone();
             let step = format!("{id}.{}", played.len());
@@ -162,19 +165,27 @@ impl Client {
 
 /// What a player without a mind of their own does next.
 #[must_use]
-pub fn next_choice(awaiting: Option<Awaiting>) -> Option<choice::Kind> {
-    match awaiting? {
-        Awaiting::Vials => Some(vials()),
+pub fn next_choice(played: &Played) -> Option<choice::Kind> {
+    let outcome = played.outcome.as_ref()?;
+    match outcome.awaiting() {
+        Awaiting::Pick => Some(pick(outcome.pick?.needs)),
+        Awaiting::Feature => Some(choice::Kind::StartFeature(choice::StartFeature {})),
         Awaiting::FreeSpins => Some(choice::Kind::StartFreeSpins(choice::StartFreeSpins {})),
         Awaiting::Double => Some(choice::Kind::Collect(choice::Collect {})),
         _ => None,
     }
 }
 
+/// The first so many objects.
+#[must_use]
+pub fn pick(needs: u32) -> choice::Kind {
+    choice::Kind::Pick(choice::Pick { numbers: (1..=needs).collect() })
+}
+
 /// Three different vials.
 #[must_use]
 pub fn vials() -> choice::Kind {
-    choice::Kind::Vials(choice::Vials { numbers: vec![1, 2, 3] })
+    pick(3)
 }
 
 /// An account of the tests' operator.
@@ -183,14 +194,14 @@ pub fn account(player: &str, currency: &str) -> Account {
     Account { operator_id: "acme".to_owned(), player_id: player.to_owned(), currency_code: currency.to_owned() }
 }
 
-/// A bet on all lines with one coin each.
+/// A bet on all lines of Bewitched with one coin each.
 #[must_use]
 pub fn bet(request_id: &str, account: &Account, coin_value: &str) -> SpinRequest {
     SpinRequest {
         request_id: request_id.to_owned(),
         account: Some(account.clone()),
         game: "bewitched".to_owned(),
-        stake: Some(Stake { coin_value: coin_value.to_owned(), lines: 15, coins_per_line: 1 }),
+        stake: Some(Stake { coin_value: coin_value.to_owned(), lines: 15, coins_per_line: 1, buy_feature: false }),
         witch: Witch::White.into(),
         ..SpinRequest::default()
     }

@@ -4,7 +4,7 @@ mod client;
 mod player;
 mod process;
 
-pub use client::{Client, Force, account, bet, next_choice, reason, vials};
+pub use client::{Client, Force, account, bet, next_choice, pick, reason, vials};
 pub use player::Player;
 pub use process::Process;
 

@@ -62,8 +62,7 @@ impl Player {
         for step in 1.. {
             self.note(&last);
             answers.fetch_add(1, Ordering::Relaxed);
-            let awaiting = last.outcome.as_ref().map(|outcome| outcome.awaiting());
-            let Some(choice) = crate::next_choice(awaiting) else { break };
+            let Some(choice) = crate::next_choice(&last) else { break };
             last = client.choose(&format!("{id}.{step}"), &last.round_id, choice, None).await?;
         }
         Ok(())

@@ -28,7 +28,7 @@ fn series(request_id: &str, account: &Account, spins: u32) -> AutospinRequest {
 /// Finishes a round that waits for the player.
 async fn finish(client: &mut Client, open: &Played) -> Played {
     let mut last = open.clone();
-    while let Some(kind) = next_choice(last.outcome.as_ref().map(|outcome| outcome.awaiting())) {
+    while let Some(kind) = next_choice(&last) {
         let id = format!("{}.{}", open.round_id.replace('/', "-"), last.step);
         last = client.choose(&id, &open.round_id, kind, None).await.unwrap();
     }
@@ -291,7 +291,7 @@ mod forced {
         let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
         let mut client = Client::connect(server.address()).await;
         let account = client.fund("alice", EUR, 1_000_000).await;
-        let mut stream = client.autospin(series("s", &account, 3), Some(Force::Vials)).await.unwrap();
+        let mut stream = client.autospin(series("s", &account, 3), Some(Force::Pick)).await.unwrap();
         let (mut win, mut position) = (0, 0);
         for number in 1..=3_u32 {
             let open = stream.message().await.unwrap().unwrap();
@@ -348,7 +348,7 @@ mod forced {
                 AutospinRequest { stop_on_jackpot, ..series(&format!("s{stop_on_jackpot}"), &account, 9) };
             // Ten coins a line make the jackpot likely enough to be found soon.
             request.stake.as_mut().unwrap().coins_per_line = 10;
-            let mut stream = client.autospin(request, Some(Force::Vials)).await.unwrap();
+            let mut stream = client.autospin(request, Some(Force::Pick)).await.unwrap();
             let open = stream.message().await.unwrap().unwrap().played.unwrap();
             let id = format!("j{stop_on_jackpot}");
             let hit = client.choose(&id, &open.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
@@ -376,7 +376,7 @@ mod forced {
         let mut client = Client::connect(server.address()).await;
         let account = client.fund("alice", EUR, 1_000_000).await;
         let request = AutospinRequest { loss_limit_minor: Some(0), ..series("s", &account, 1) };
-        let mut stream = client.autospin(request, Some(Force::Vials)).await.unwrap();
+        let mut stream = client.autospin(request, Some(Force::Pick)).await.unwrap();
         let open = stream.message().await.unwrap().unwrap().played.unwrap();
         let void = VoidRoundRequest {
             request_id: "v".into(),

@@ -162,7 +162,7 @@ async fn bw_16_an_award_comes_once_when_the_process_is_killed_after_the_hit() {
         let account = client.fund(&format!("p{player}"), EUR, 1_000_000).await;
         let mut request = bet("hit", &account, "0.20");
         request.stake.as_mut().unwrap().coins_per_line = 10;
-        let spun = client.spin(request, Some(Force::Vials)).await.unwrap();
+        let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
         client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
         process.kill();
         rounds.push((account, spun.round_id));

@@ -19,7 +19,7 @@ async fn hit(client: &mut Client, player: &str, coin: &str) -> motherlode_proto:
     let mut request = bet("hit", &account, coin);
     // Ten coins a line make the jackpot likely enough to be found soon.
     request.stake.as_mut().unwrap().coins_per_line = 10;
-    let spun = client.spin(request, Some(Force::Vials)).await.unwrap();
+    let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
     client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap()
 }
 

@@ -97,7 +97,9 @@ async fn pl_12_refusals_say_why_and_change_nothing() {
         change(&mut request);
         request
     };
-    let stake = |coin: &str, lines, coins_per_line| Some(Stake { coin_value: coin.to_owned(), lines, coins_per_line });
+    let stake = |coin: &str, lines, coins_per_line| {
+        Some(Stake { coin_value: coin.to_owned(), lines, coins_per_line, buy_feature: false })
+    };
     let of = |account: &Account| account.clone();
     let cases: Vec<(&str, SpinRequest, Code, &str)> = vec![
         ("no id", spin(&|r| r.request_id.clear()), Code::InvalidArgument, "INVALID_FIELD"),
@@ -153,8 +155,8 @@ async fn other_refusals(client: &mut Client, alice: &Account) {
     let choose = client.choose("c", "acme/alice/1", collect.clone(), None).await;
     expect(choose, Code::NotFound, "ROUND_UNKNOWN");
     expect(client.choose("c", "nonsense", collect.clone(), None).await, Code::InvalidArgument, "INVALID_FIELD");
-    let twice = choice::Kind::Vials(choice::Vials { numbers: vec![1, 2] });
-    expect(client.choose("c", "acme/alice/1", twice, None).await, Code::InvalidArgument, "INVALID_FIELD");
+    let none = choice::Kind::Pick(choice::Pick { numbers: vec![0, 1, 2] });
+    expect(client.choose("c", "acme/alice/1", none, None).await, Code::InvalidArgument, "INVALID_FIELD");
     let open = OpenAccountRequest { request_id: "again".into(), account: Some(alice.clone()) };
     expect(client.ledger.open_account(open).await, Code::AlreadyExists, "ACCOUNT_EXISTS");
     for amount_minor in [0, -5, i64::MAX] {

@@ -84,7 +84,7 @@ async fn open_round(client: &mut Client, session_id: &str, account: &Account) ->
 }
 
 async fn choose_in(client: &mut Client, session_id: &str, open: &Played) -> Result<Played, Status> {
-    let kind = next_choice(open.outcome.as_ref().map(|outcome| outcome.awaiting()));
+    let kind = next_choice(open);
     let request = ChooseRequest {
         request_id: "choice".to_owned(),
         round_id: open.round_id.clone(),
@@ -113,7 +113,7 @@ async fn bw_26_after_idle_minutes_the_session_is_over_and_the_next_goes_on_where
         timed.pass(29 * MINUTE);
         let spin = bet_in(&first.session_id, &format!("a{number}"), &alice);
         let mut played = client.spin(spin, None).await.unwrap();
-        while let Some(kind) = next_choice(played.outcome.as_ref().map(|outcome| outcome.awaiting())) {
+        while let Some(kind) = next_choice(&played) {
             let id = format!("a{number}.{}", played.step);
             played = client.choose(&id, &played.round_id, kind, None).await.unwrap();
         }
@@ -249,8 +249,7 @@ async fn pl_16_a_win_a_void_and_a_settlement_need_no_live_session() {
         timed.pass(30 * MINUTE);
         if settle {
             for step in 1.. {
-                let awaiting = round.outcome.as_ref().map(|outcome| outcome.awaiting());
-                let Some(kind) = next_choice(awaiting) else { break };
+                let Some(kind) = next_choice(&round) else { break };
                 round = client.choose(&format!("c{step}"), &round.round_id, kind, None).await.unwrap();
             }
             assert_eq!(round.state(), RoundState::Settled);

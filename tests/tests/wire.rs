@@ -242,6 +242,62 @@ async fn pl_11_pl_12_a_stream_answers_by_tag_with_what_the_unary_call_says() {
     server.stop().await.unwrap();
 }
 
+/// Bets of one player that are decided on the same state: each is decided again until it has its place.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
+    let data = tempfile::tempdir().unwrap();
+    let server = in_memory(&config(data.path())).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, 100_000).await;
+    let mut play = Play::open(&mut client).await;
+    for tag in 0..40 {
+        play.send(tag, Some(Call::Spin(bet(&format!("s{tag}"), &account, "0.01")))).await;
+    }
+    let (mut played, mut steps) = (BTreeMap::new(), BTreeSet::new());
+    for _ in 0..40 {
+        match play.next().await.unwrap() {
+            (tag, Ok(answer)) => {
+                assert!(steps.insert(answer.position), "a commit of its own for each bet");
+                assert!(played.insert(tag, answer).is_none());
+            }
+            // A round that waits for a choice holds up those after it.
+            (_, Err(status)) => assert_eq!(facts(&status).2["reason"], "ROUND_IN_PROGRESS"),
+        }
+    }
+    let rounds = ListRoundsRequest { account: Some(account.clone()), page_size: 100, ..Default::default() };
+    let listed = client.ledger.list_rounds(rounds).await.unwrap().into_inner().rounds;
+    assert_eq!(listed.len(), played.len());
+    for (tag, answer) in &played {
+        assert_eq!(client.spin(bet(&format!("s{tag}"), &account, "0.01"), None).await.unwrap(), *answer);
+    }
+    server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_11_a_streams_call_out_of_time_and_its_repetition_have_one_effect() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = config(data.path());
+    config.limits.request_ms_max = 100;
+    let latch = Latch::default();
+    let server = start_on(&config, Box::new(Gate(MemoryStore::new(0), Arc::clone(&latch)))).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, 100_000).await;
+    let mut play = Play::open(&mut client).await;
+    set(&latch, true);
+    play.send(1, Some(Call::Spin(bet("s", &account, "0.01")))).await;
+    let (tag, late) = play.next().await.unwrap();
+    let late = late.unwrap_err();
+    assert_eq!((tag, late.code), (1, i32::from(Code::DeadlineExceeded)));
+    assert_eq!(facts(&late).2["reason"], "OUTCOME_UNKNOWN");
+    set(&latch, false);
+    play.send(2, Some(Call::Spin(bet("s", &account, "0.01")))).await;
+    let (tag, again) = play.next().await.unwrap();
+    assert_eq!((tag, again.unwrap()), (2, client.spin(bet("s", &account, "0.01"), None).await.unwrap()));
+    let rounds = ListRoundsRequest { account: Some(account), ..Default::default() };
+    assert_eq!(client.ledger.list_rounds(rounds).await.unwrap().into_inner().rounds.len(), 1);
+    server.stop().await.unwrap();
+}
+
 /// A status as what it says, whatever the order of its metadata.
 fn facts(status: &pb::Status) -> (i32, String, BTreeMap<String, String>, Vec<Vec<u8>>) {
     let (info, others): (Vec<_>, Vec<_>) =
@@ -414,7 +470,7 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     let contribution = |round_id: String| motherlode_proto::ledger::v1::GetRoundRequest { round_id };
     let mut spin = bet("hit", &account, "1.00");
     spin.stake.as_mut().unwrap().coins_per_line = 10;
-    let spun = client.spin(spin, Some(Force::Vials)).await.unwrap();
+    let spun = client.spin(spin, Some(Force::Pick)).await.unwrap();
     let hit = client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
     let won = hit.jackpot.unwrap().amount.unwrap().amount_minor;
     // 150 EUR at half a percent is 0.75; a tenth of 20,000.75 by the old seed, the part of a cent kept back.

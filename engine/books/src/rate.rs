@@ -59,6 +59,17 @@ impl FxRate {
         if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }
     }
 
+    /// The most whole minor units of the currency of this rate that are worth at most so many EUR: rounded down.
+    ///
+    /// # Errors
+    /// [`MoneyError::OutOfRange`] when the amount does not fit.
+    pub fn minor_within(self, eur: Nano, currency: Currency) -> Result<Minor, MoneyError> {
+        let (numerator, denominator) = self.fraction();
+        // A minor unit is worth `nanos_per_minor * numerator / denominator` nanos of EUR; the divisor is below 1e9 * 1e18.
+        let minor = eur.0.checked_mul(denominator).map(|n| n.div_euclid(currency.nanos_per_minor() * numerator));
+        minor.and_then(|minor| i64::try_from(minor).ok()).map(Minor).ok_or(MoneyError::OutOfRange)
+    }
+
     /// Whether a coin of this worth is at most `base` EUR (BW-21: the largest coin pays the whole pool).
     #[must_use]
     pub fn coin_within(self, coin: CoinValue, base: CoinValue) -> bool {

@@ -24,6 +24,12 @@ impl Draws {
         Self(ChaCha20Rng::from_seed(seed))
     }
 
+    /// The next 32-bit word, unscaled: what a laboratory's tests of the generator read (PL-28). No game uses it.
+    #[inline]
+    pub fn word(&mut self) -> u32 {
+        self.0.next_u32()
+    }
+
     /// A number from `0..n`, each equally likely. `n` is at least 1; 0 is treated as 1.
     ///
     /// Lemire's method ("Fast random integer generation in an interval", 2019): the high half of
@@ -87,7 +93,9 @@ mod tests {
     #[test]
     fn the_stream_is_chacha20_of_the_rfc() {
         let mut draws = Draws::from_seed([0; 32]);
+        let mut words = draws.clone();
         for word in RFC_8439_ZERO_BLOCK {
+            assert_eq!(words.word(), word);
             // With n = 2^31 nothing is ever rejected and the draw is the word's upper 31 bits.
             assert_eq!(draws.below(1 << 31), word >> 1);
         }
@@ -121,7 +129,7 @@ mod tests {
         let mut rejected = 0;
         for _ in 0..1000 {
             let expected = loop {
-                let word = words.below_u64_half();
+                let word = words.word();
                 let product = u64::from(word) * u64::from(n);
                 // 2^32 mod n = 2^30: products with a smaller low half have one preimage too many.
                 if product % (1 << 32) >= 1 << 30 {
@@ -132,12 +140,6 @@ mod tests {
             assert_eq!(u64::from(draws.below(n)), expected);
         }
         assert!(rejected > 200, "rejected {rejected}");
-    }
-
-    impl Draws {
-        fn below_u64_half(&mut self) -> u32 {
-            self.0.next_u32()
-        }
     }
 
     /// PL-14: each stop equally likely. Chi-square over 32 stops at a fixed seed; the bound is the

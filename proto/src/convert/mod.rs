@@ -2,11 +2,18 @@
 //!
 //! * [`record`] — a commit of the books as a record of the log, and back.
 //! * [`event`] — the events in it.
-//! * [`play`] — choices, terms and outcomes of rounds.
+//! * [`play`] — choices of rounds, and rounds of the log in the engine.
+//! * [`outcome`] — what a step showed and won.
+//! * [`terms`] — what a round is played with.
+//! * [`collection`] — what a player carries from round to round.
 
+pub mod collection;
 pub mod event;
+pub mod outcome;
+mod plain;
 pub mod play;
 pub mod record;
+pub mod terms;
 
 /// Why a message of the log is not one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,7 +1,7 @@
 //! A commit of the books as a record of the log.
 //!
 //! Encoding is deterministic: fields in order of number, no maps, no unknown fields; but nothing rests on that, since a
-//! record's hash is taken over the bytes as stored.
+//! record's hash is taken over the bytes as stored. Records of rounds have a short way of their own.
 
 use super::{Malformed, event};
 use crate::log::v1;
@@ -21,24 +21,7 @@ pub struct Logged {
 /// Encodes a record that follows the one with hash `previous`.
 #[must_use]
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
-    let Logged { commit, balances_after } = logged;
-    let message = v1::Commit {
-        previous_hash: previous.to_vec(),
-        position: commit.position,
-        partition: commit.partition,
-        stream: commit.stream.to_string(),
-        version: commit.version,
-        previous_position: commit.previous,
-        request_id: commit.request_id.clone(),
-        fingerprint: commit.fingerprint.to_vec(),
-        time_unix_ms: commit.time_ms,
-        events: commit.events.iter().map(event::to_log).collect(),
-        balances_after: balances_after
-            .iter()
-            .map(|(currency, amount)| v1::Balance { currency: currency.code().to_owned(), amount: amount.0 })
-            .collect(),
-    };
-    message.encode_to_vec().into()
+    super::plain::write(previous, logged).into()
 }
 
 /// Decodes a record.
@@ -46,6 +29,11 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
 /// # Errors
 /// [`Malformed`] names the first field at fault.
 pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
+    super::plain::read(bytes).map_or_else(|| from_message(bytes), Ok)
+}
+
+/// Decodes a record by way of its messages: all that are valid, and with the reason for those that are not.
+fn from_message(bytes: &[u8]) -> Result<Logged, Malformed> {
     let message = v1::Commit::decode(bytes)?;
     let commit = Commit {
         partition: message.partition,

@@ -31,7 +31,8 @@ fn first_field(expected: &Outcome, found: &Outcome) -> Option<(String, String, S
     }
     for (number, (one, other)) in expected.spins.iter().zip(&found.spins).enumerate() {
         let differs = || {
-            compare!(one, other, stops, cells, rows, free, multiplier, wins, win_coins, free_spins_won, bonus);
+            compare!(one, other, kind, stops, cells, rows, multiplier, wins, marks, win_coins, win_minor);
+            compare!(one, other, free_spins_won, bonus, ways, collection_symbol);
             None
         };
         if let Some((field, one, other)) = differs() {
@@ -42,5 +43,6 @@ fn first_field(expected: &Outcome, found: &Outcome) -> Option<(String, String, S
         return Some(("number of spins".into(), expected.spins.len().to_string(), found.spins.len().to_string()));
     }
     compare!(expected, found, prize, card, jackpot, awaiting, free_spins_left, double_strip, round_win_coins);
+    compare!(expected, found, round_win_minor, pick, reveals);
     None
 }

@@ -4,16 +4,19 @@
 //! stack; others are kept until they settle or are voided. Cost: about a microsecond a spin.
 
 use crate::{Divergence, Return, divergence::Fault, outcome::difference};
-use motherlode_books::{CoinValue, Currency, Event, Minor, RoundStarted, StepResolved, StreamId, cash};
+use motherlode_books::{Event, Minor, RoundStarted, StepResolved, StreamId, cash};
 use motherlode_log::Position;
 use motherlode_proto::{
     convert::{
-        play::{open_round, outcome_to_wire, resolve_step, terms_from_log},
+        collection,
+        play::{open_round, outcome_to_wire, resolve_step},
         record::Logged,
+        terms::{gamble_max_minor, terms_from_log},
     },
     log::v1::RoundTerms,
+    round::v1::Witch,
 };
-use motherlode_slots::{self as slots, Awaiting, Outcome, Round};
+use motherlode_slots::{self as slots, Awaiting, Carried, Game, Outcome, Round};
 use prost::Message;
 use std::collections::BTreeMap;
 
@@ -23,24 +26,33 @@ pub(crate) struct Plays {
     open: BTreeMap<(StreamId, u64), Live>,
     /// Hits that wait for their award: their place in `returns`.
     hits: BTreeMap<Position, usize>,
+    /// What players carry: by player, game and scope.
+    carried: BTreeMap<Place, Carried>,
     outcome: Outcome,
     bytes: Vec<u8>,
 }
+
+/// Player, game and scope of a collection.
+type Place = (StreamId, &'static str, String);
 
 /// A round in play.
 struct Live {
     number: u64,
     /// Place in `returns`.
     of: usize,
-    currency: Currency,
-    coin_value: CoinValue,
     pool: Option<String>,
+    game: &'static dyn Game,
+    /// Where what the player carries stands; none where the game carries nothing.
+    place: Option<Place>,
+    /// What the player carried when it opened.
+    carried: Carried,
     round: Box<dyn Round>,
 }
 
-/// What the latest step's outcome demands of the same commit, and has not had.
+/// What the latest step's outcome, or the void, demands of the same commit, and has not had.
 #[derive(Default)]
 struct Due {
+    collection: Option<Event>,
     hit: bool,
     settlement: Option<Minor>,
 }
@@ -76,7 +88,7 @@ impl Plays {
             match event {
                 Event::RoundStarted(started) => {
                     due.nothing()?;
-                    let begun = self.start(started)?;
+                    let begun = self.start(stream, started)?;
                     self.keep(stream, live.replace(begun));
                 }
                 Event::StepResolved(step) => {
@@ -88,6 +100,7 @@ impl Plays {
                     due = self.resolve(&mut round, step)?;
                     self.keep(stream, live.replace(round));
                 }
+                Event::CollectionChanged { .. } => due.collection(event)?,
                 Event::JackpotHit { round, pool } => {
                     let hit = live.as_ref().filter(|live| live.number == *round && live.pool.as_ref() == Some(pool));
                     let hit = hit.filter(|_| due.hit);
@@ -111,9 +124,12 @@ impl Plays {
                     self.returns[settled.of].wins += i128::from(win.0);
                 }
                 Event::RoundVoided { round, .. } => {
+                    due.nothing()?;
                     // A settled round is not kept; whether it could be voided is the books' question.
-                    drop(live.take_if(|live| live.number == *round));
-                    self.open.remove(&(stream.clone(), *round));
+                    let here = live.take_if(|live| live.number == *round);
+                    if let Some(voided) = here.or_else(|| self.open.remove(&(stream.clone(), *round))) {
+                        due.collection = self.carry(&voided, voided.carried);
+                    }
                 }
                 _ => {}
             }
@@ -136,14 +152,15 @@ impl Plays {
     }
 
     /// Opens a round with the model that it was played with, and checks its bet.
-    fn start(&mut self, started: &RoundStarted) -> Result<Live, Fault> {
-        let round = open_round(started)
+    fn start(&mut self, stream: &StreamId, started: &RoundStarted) -> Result<Live, Fault> {
+        let (game, round) = open_round(started)
             .map_err(|error| Fault::new("the round cannot be resolved", "a game that this program has", error))?;
         let malformed = || Fault::new("the stake cannot be read", "terms of a round", "other bytes");
+        let RoundStarted { coin_value, currency, .. } = *started;
         let terms = RoundTerms::decode(started.stake.as_slice()).map_err(|_| malformed())?;
-        let (stake, terms) = terms_from_log(&terms, started.coin_value.0);
-        let coins = slots::game(&started.game, &started.rules_version).and_then(|game| game.check_stake(&stake).ok());
-        let bet = coins.and_then(|coins| cash(coins.into(), started.coin_value, started.currency).ok());
+        let (stake, terms) = terms_from_log(&terms, game.carries(), coin_value, currency).map_err(|_| malformed())?;
+        let coins = game.check_stake(&stake).ok();
+        let bet = coins.and_then(|coins| cash(coins.into(), coin_value, currency).ok());
         if bet != Some(started.bet) {
             let expected = bet.map_or("none".into(), |bet| bet.to_string());
             return Err(Fault::new("the bet is not the stake's coins at their value", expected, started.bet));
@@ -155,6 +172,20 @@ impl Plays {
                 started.contribution.as_ref().map_or("none".into(), |given| format!("{} EUR", given.amount)),
             ));
         }
+        let gamble_max = if terms.double { gamble_max_minor(currency, started.rate).ok() } else { Some(0) };
+        if gamble_max != Some(terms.gamble_max_minor) {
+            let expected = gamble_max.map_or("none".into(), |most| most.to_string());
+            let what = "ME-14: the most that may be gambled is not the limit at the bet's rate";
+            return Err(Fault::new(what, expected, terms.gamble_max_minor));
+        }
+        let carries = !game.carries().keys.is_empty();
+        let place = carries.then(|| (stream.clone(), game.name(), collection::scope(game, currency, started.bet)));
+        let carried = place.as_ref().and_then(|place| self.carried.get(place)).copied().unwrap_or_default();
+        if carried != terms.carried {
+            let figures = |of: &Carried| format!("{:?} of {:?}", of.0, game.carries().keys);
+            let what = "the round was opened with other figures than the player carried";
+            return Err(Fault::new(what, figures(&carried), figures(&terms.carried)));
+        }
         let of = self.returns_of(started);
         let figures = &mut self.returns[of];
         figures.rounds += 1;
@@ -163,8 +194,9 @@ impl Plays {
         Ok(Live {
             number: started.round,
             of,
-            currency: started.currency,
-            coin_value: started.coin_value,
+            game,
+            place,
+            carried,
             pool: started.contribution.as_ref().map(|given| given.pool.clone()),
             round,
         })
@@ -185,29 +217,56 @@ impl Plays {
             .map_err(|error| Fault::new("the step cannot be resolved", "a choice that the round waits for", error))?;
         self.bytes.clear();
         // Encoding into a vector cannot run out of room.
-        let _ = outcome_to_wire(outcome).encode(&mut self.bytes);
+        let _ = outcome_to_wire(live.game, outcome).encode(&mut self.bytes);
         if self.bytes != step.outcome {
             let (field, expected, found) = difference(&self.bytes, &step.outcome);
             let what = format!("PL-06: the seed and choice of step {} do not give its outcome: {field}", step.step);
             return Err(Fault::new(what, expected, found));
         }
-        let win = cash(outcome.round_win_coins, live.coin_value, live.currency)
-            .map_err(|error| Fault::new("the win is no amount of cash", "one that fits", error))?;
+        let win = i64::try_from(outcome.round_win_minor).map(Minor);
+        let win = win.map_err(|error| Fault::new("the win is no amount of cash", "one that fits", error))?;
         if win != step.win {
-            return Err(Fault::new("the win is not the outcome's coins at their value", win, step.win));
+            return Err(Fault::new("the win is not the outcome's", win, step.win));
         }
         let figures = &mut self.returns[live.of];
         figures.steps += 1;
         figures.spins += outcome.spins.len() as u64;
+        let (carried, hits, over) = (outcome.carried, outcome.jackpot, outcome.awaiting == Awaiting::Nothing);
         Ok(Due {
-            hit: outcome.jackpot && live.pool.is_some(),
-            settlement: (outcome.awaiting == Awaiting::Nothing).then_some(win),
+            collection: carried.and_then(|carried| self.carry(live, carried)),
+            hit: hits && live.pool.is_some(),
+            settlement: over.then_some(win),
         })
+    }
+
+    /// Takes up what the player carries from here on; the change that the log must have.
+    fn carry(&mut self, live: &Live, carried: Carried) -> Option<Event> {
+        let place = live.place.as_ref()?;
+        let before = self.carried.insert(place.clone(), carried).unwrap_or_default();
+        collection::change(live.game, &place.2, &before, &carried)
     }
 }
 
 impl Due {
+    /// A change that is not due must be the pick of a witch.
+    fn collection(&mut self, changed: &Event) -> Result<(), Fault> {
+        match &self.collection {
+            Some(due) if due == changed => {
+                self.collection = None;
+                Ok(())
+            }
+            None if is_witch(changed) => Ok(()),
+            due => {
+                let what = "a collection was changed otherwise than the outcome says";
+                Err(Fault::new(what, due.as_ref().map_or("no change".into(), told), told(changed)))
+            }
+        }
+    }
+
     fn nothing(&self) -> Result<(), Fault> {
+        if let Some(due) = &self.collection {
+            return Err(Fault::new("the outcome changes a collection", told(due), "no change in the log"));
+        }
         if self.hit {
             return Err(Fault::new("the outcome hits the jackpot", "a hit in the log", "none"));
         }
@@ -215,5 +274,25 @@ impl Due {
             Some(win) => Err(Fault::new("the round is over", format!("its settlement with a win of {win}"), "none")),
             None => Ok(()),
         }
+    }
+}
+
+/// Whether a change is the pick of one of the witches in a game that has them (BW-05).
+fn is_witch(changed: &Event) -> bool {
+    let Event::CollectionChanged { game, .. } = changed else { return false };
+    let picks = |game: &dyn Game, witch: Witch| *changed == collection::pick_witch(game, i64::from(i32::from(witch)));
+    slots::latest(game)
+        .filter(|game| collection::has_witches(*game))
+        .is_some_and(|game| [Witch::White, Witch::Dark].into_iter().any(|witch| picks(game, witch)))
+}
+
+/// A change of a collection in words.
+fn told(event: &Event) -> String {
+    match event {
+        Event::CollectionChanged { game, scope, changes } => {
+            let changes: Vec<_> = changes.iter().map(|(key, value)| format!("{key} {value}")).collect();
+            format!("{game} {scope:?}: {}", changes.join(", "))
+        }
+        event => format!("{event:?}"),
     }
 }

@@ -12,7 +12,7 @@ use motherlode_books::{Currency, Event, Minor, RoundStarted, StepResolved, Strea
 use motherlode_log::{Position, ScanError};
 use motherlode_proto::{
     convert::{
-        Malformed,
+        Malformed, collection,
         play::{open_round, outcome_to_wire, resolve_step},
         record::{self, Logged},
     },
@@ -59,7 +59,9 @@ pub struct ReplayedStep {
     pub choice: Choice,
     /// The outcome of the replay; where there is none, the logged one.
     pub outcome: Outcome,
-    /// How the replay differs from the logged bytes; `None` when it gives the very same.
+    /// What the commit changed in the player's collection: keys and new values.
+    pub collected: Vec<(String, i64)>,
+    /// How the replay differs from what was logged; `None` when it gives the very same.
     pub differs: Option<String>,
     /// Balance after its commit, in the round's currency.
     pub balance_after: Minor,
@@ -129,7 +131,14 @@ pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Repla
 struct Replaying {
     replayed: Replayed,
     /// The round in the engine, as far as it could be resolved.
-    round: Result<Box<dyn slots::Round>, String>,
+    round: Result<Live, String>,
+}
+
+struct Live {
+    game: &'static dyn slots::Game,
+    round: Box<dyn slots::Round>,
+    /// What the player carries as of the latest step.
+    carried: slots::Carried,
 }
 
 fn add(replaying: &mut Option<Replaying>, logged: &Logged, event: &Event, number: u64) -> Result<(), Malformed> {
@@ -180,15 +189,22 @@ fn start(logged: &Logged, started: &RoundStarted) -> Result<Replaying, Malformed
         voided: None,
         jackpots: vec![],
     };
-    Ok(Replaying { replayed, round: open_round(started).map_err(|error| error.to_string()) })
+    let round = open_round(started).map_err(|error| error.to_string()).map(|(game, round)| {
+        let mut carried = slots::Carried::default();
+        for (figure, logged) in carried.0.iter_mut().zip(&replayed.terms.carried) {
+            *figure = *logged;
+        }
+        Live { game, round, carried }
+    });
+    Ok(Replaying { replayed, round })
 }
 
 impl Replaying {
     fn step(&mut self, logged: &Logged, step: &StepResolved) -> Result<(), Malformed> {
         let mut outcome = slots::Outcome::default();
         let resolved = match &mut self.round {
-            Ok(round) => resolve_step(&mut **round, step.seed, &step.choice, &mut outcome)
-                .map(|()| outcome_to_wire(&outcome))
+            Ok(live) => resolve_step(&mut *live.round, step.seed, &step.choice, &mut outcome)
+                .map(|()| outcome_to_wire(live.game, &outcome))
                 .map_err(|error| error.to_string()),
             Err(error) => Err(error.clone()),
         };
@@ -202,17 +218,43 @@ impl Replaying {
             }
             Err(error) => Some(error.clone()),
         };
+        let game = &self.replayed.started.game;
+        let changed = logged.commit.events.iter().find(|event| plays_with(event, game));
+        let expected = match (&mut self.round, outcome.carried) {
+            (Ok(live), Some(after)) => {
+                let before = std::mem::replace(&mut live.carried, after);
+                let started = &self.replayed.started;
+                let scope = collection::scope(live.game, started.currency, started.bet);
+                collection::change(live.game, &scope, &before, &after)
+            }
+            _ => None,
+        };
+        let differs = differs.or_else(|| {
+            let differs = expected.as_ref() != changed;
+            differs.then(|| format!("collection: the replay gives {expected:?}, the log has {changed:?}"))
+        });
+        let collected = match changed {
+            Some(Event::CollectionChanged { changes, .. }) => changes.clone(),
+            _ => vec![],
+        };
         self.replayed.steps.push(ReplayedStep {
             position: logged.commit.position,
             time_ms: logged.commit.time_ms,
             logged: step.clone(),
             choice: Choice::decode(step.choice.as_slice())?,
             outcome: resolved.or_else(|_| Outcome::decode(step.outcome.as_slice()))?,
+            collected,
             differs,
             balance_after: balance(logged, self.replayed.started.currency),
         });
         Ok(())
     }
+}
+
+/// Whether a commit's event changes the collection that a game plays with. The pick of a witch belongs to no bet and no
+/// currency.
+fn plays_with(event: &Event, of: &str) -> bool {
+    matches!(event, Event::CollectionChanged { game, scope, .. } if game == of && !scope.is_empty())
 }
 
 fn balance(logged: &Logged, currency: Currency) -> Minor {

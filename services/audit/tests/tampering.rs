@@ -166,7 +166,7 @@ fn bw_15_a_hit_stands_exactly_where_the_outcome_says() {
 fn pl_02_a_round_is_settled_exactly_when_it_waits_for_nothing() {
     let mut tale = Tale::with_players(&["alice"]);
     tale.plain_spin("alice");
-    let open = tale.spin("alice", |outcome| outcome.awaiting == Awaiting::Vials && outcome.round_win_coins == 0);
+    let open = tale.spin("alice", |outcome| outcome.awaiting == Awaiting::Pick && outcome.round_win_coins == 0);
     let over = tale.log.len() - 2;
     let unsettled = found(&tale, over, |logged| {
         logged.commit.events.retain(|event| !matches!(event, Event::RoundSettled { .. }));

@@ -2,16 +2,13 @@
 
 use crate::{
     AppendError, Clock, Held, Proposal,
-    index::{IndexError, Seen, request_key},
+    index::IndexError,
     shared::Shared,
-    writer::{Message, Place},
+    writer::{Message, Proposed, Reply, Verdict, same},
 };
 use motherlode_books::{Books, PlayerState, StreamId};
 use motherlode_log::{Position, ReadError};
-use motherlode_proto::convert::{
-    Malformed,
-    record::{self, Logged},
-};
+use motherlode_proto::convert::{Malformed, record::Logged};
 use motherlode_runtime::Refusal;
 use parking_lot::Mutex;
 use std::{
@@ -92,6 +89,13 @@ pub(crate) struct Trail {
     pub(crate) late: bool,
 }
 
+/// The place of a request's commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Seen {
+    /// Where the commit is.
+    pub position: Position,
+}
+
 /// A ledger, as services hold it.
 #[derive(Clone)]
 pub struct Handle {
@@ -109,25 +113,50 @@ impl Handle {
     ///
     /// # Errors
     /// See [`AppendError`]; nothing was applied then, but for [`AppendError::Unknown`].
-    pub async fn append(&self, proposal: Proposal) -> Result<Arc<Logged>, AppendError> {
-        if !self.writable() {
-            return Err(AppendError::Unknown { reason: "an earlier write failed".into() });
-        }
+    pub async fn append(&self, proposal: Proposal) -> Verdict {
         let (reply, verdict) = oneshot::channel();
-        self.inbox.try_send(Message::Append(proposal, reply)).map_err(|error| match error {
-            TrySendError::Full(_) => AppendError::Busy,
-            TrySendError::Closed(_) => AppendError::Closing,
-        })?;
+        self.submit(proposal, Reply::One(reply))?;
         let verdict = match self.shared.answer_wait_max {
             Some(wait) => tokio::time::timeout(wait, verdict).await.map_err(|_| AppendError::Late)?,
             None => verdict.await,
         };
-        match verdict.map_err(|_| AppendError::Closing)?? {
-            Place::New(logged) => Ok(logged),
-            Place::Before(position) => {
-                self.fetch(position).map_err(|error| AppendError::Unknown { reason: error.to_string() })
-            }
+        verdict.map_err(|_| AppendError::Closing)?
+    }
+
+    /// Proposes a commit for one who waits for many: the verdict comes through `verdicts` with this ticket, as
+    /// [`append`](Self::append) would give it, but it's never late. How long to wait says
+    /// [`answer_wait_max`](Self::answer_wait_max).
+    ///
+    /// # Errors
+    /// See [`AppendError`]; no verdict comes then.
+    pub fn propose(
+        &self,
+        proposal: Proposal,
+        ticket: u64,
+        verdicts: &mpsc::UnboundedSender<(u64, Verdict)>,
+    ) -> Result<(), AppendError> {
+        self.submit(proposal, Reply::Many(ticket, verdicts.clone()))
+    }
+
+    /// How long a proposal waits for its verdict; `None` for as long as it takes.
+    pub fn answer_wait_max(&self) -> Option<Duration> {
+        self.shared.answer_wait_max
+    }
+
+    fn submit(&self, proposal: Proposal, reply: Reply) -> Result<(), AppendError> {
+        if !self.writable() {
+            return Err(AppendError::Unknown { reason: "an earlier write failed".into() });
         }
+        let name = self.shared.requests.read().name(&proposal.stream, &proposal.request_id);
+        // A repetition of something old costs the log a read: the caller's time, not the writer's.
+        if let Some(logged) = self.shared.seen(name, &proposal.stream, &proposal.request_id)? {
+            reply.send(same(logged, proposal.fingerprint));
+            return Ok(());
+        }
+        self.inbox.try_send(Message::Append(Proposed { proposal, name, reply })).map_err(|error| match error {
+            TrySendError::Full(_) => AppendError::Busy,
+            TrySendError::Closed(_) => AppendError::Closing,
+        })
     }
 
     /// Reads the books as they are durably; holds off the writer's next merge while `read` runs, so be quick.
@@ -150,19 +179,20 @@ impl Handle {
         request_id: &str,
         fingerprint: [u8; 16],
     ) -> Result<Option<Arc<Logged>>, AppendError> {
-        let Some(Seen { position, fingerprint: first }) = self.seen(stream, request_id)? else { return Ok(None) };
-        if first != fingerprint {
-            return Err(AppendError::RequestIdReused { request_id: request_id.to_owned() });
-        }
-        self.fetch(position).map(Some).map_err(|error| AppendError::Unknown { reason: error.to_string() })
+        self.made_by(stream, request_id)?.map(|logged| same(logged, fingerprint)).transpose()
     }
 
     /// Where a request's commit is.
     ///
     /// # Errors
-    /// [`AppendError::Unknown`] when the index cannot be read.
+    /// [`AppendError::Unknown`] when the log cannot be read.
     pub fn seen(&self, stream: &StreamId, request_id: &str) -> Result<Option<Seen>, AppendError> {
-        self.shared.seen(stream, request_id, &request_key(stream, request_id))
+        Ok(self.made_by(stream, request_id)?.map(|logged| Seen { position: logged.commit.position }))
+    }
+
+    fn made_by(&self, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
+        let name = self.shared.requests.read().name(stream, request_id);
+        self.shared.seen(name, stream, request_id)
     }
 
     /// Where to look for a round of a player; `None` when there is no such round.
@@ -211,25 +241,7 @@ impl Handle {
     /// # Errors
     /// See [`FetchError`].
     pub fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
-        const BYTES: usize = 4 << 20;
-        {
-            let recent = self.shared.recent.read();
-            if let Some(first) = recent.commits.front()
-                && let Some(skip) = from.checked_sub(first.commit.position)
-            {
-                let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-                return Ok(recent.commits.iter().skip(skip).take(max).cloned().collect());
-            }
-        }
-        self.shared
-            .reader
-            .read(from, max, BYTES)?
-            .into_iter()
-            .map(|stored| match record::decode(&stored.bytes) {
-                Ok(logged) => Ok(Arc::new(logged)),
-                Err(source) => Err(FetchError::Malformed { position: stored.position, source }),
-            })
-            .collect()
+        self.shared.read(from, max)
     }
 
     /// The last durable record, and a way to wait for the next.

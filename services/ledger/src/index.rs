@@ -1,4 +1,4 @@
-//! The index: which position answered a request, and where a player's round ends. Kept in sled, written behind the log.
+//! The index: where a player's rounds and a pool's awards are, and balances. Kept in sled, written behind the log.
 //!
 //! It holds nothing that the log does not: the whole folder can be deleted and is rebuilt. sled's flush is no fsync, so
 //! what the index claims to hold rests on a mark of its own: the file `held` names a position and the hash of its
@@ -9,13 +9,12 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | `R` stream 0 request id | position (8), fingerprint (16) |
 //! | `N` stream 0 round (8) | position of the bet (8), of every 16th round of a player |
 //! | `A` stream 0 position (8) | nothing: a pool's commit with an award |
 //! | `B` stream 0 currency | position (8), balance in minor units (8) |
 //!
-//! Costs: one put a commit and one look-up a new request; together a quarter of the service's CPU under load
-//! (BENCHMARKS.md).
+//! Costs: one put in sixteen rounds. Request ids are not here (indexes of before 21 November 2026 have them, under `R`):
+//! a put a commit and a look-up a request took a third of the service's CPU; see `requests`.
 
 use motherlode_books::{Commit, Event, StreamId};
 use motherlode_log::{Hash, Position};
@@ -26,20 +25,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Commits a sled batch; batches of more than 512 slow sled down.
+/// Entries of a sled batch; batches of more than 512 slow sled down.
 const BATCH: usize = 256;
 
 /// Rounds of a player between two that are indexed. Puts are dear, and looking at an old round is rare; a round in between is found by walking back from the next indexed one.
 const ROUNDS_APART: u64 = 16;
-
-/// The request's place and its fingerprint.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
-    /// Where the commit is.
-    pub position: Position,
-    /// First 16 bytes of the SHA-256 of the request's content.
-    pub fingerprint: [u8; 16],
-}
 
 /// How far the index is known to be on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -150,20 +140,23 @@ impl Index {
     /// # Errors
     /// When sled cannot write.
     pub fn put<'a>(&self, commits: impl Iterator<Item = &'a Commit>) -> Result<(), IndexError> {
-        let mut commits = commits.peekable();
-        while commits.peek().is_some() {
-            let mut batch = sled::Batch::default();
-            for commit in commits.by_ref().take(BATCH) {
-                let seen = pair(commit.position, &commit.fingerprint);
-                batch.insert(request_key(&commit.stream, &commit.request_id), seen);
-                if commit.events.iter().any(|event| matches!(event, Event::JackpotAwarded(_))) {
-                    batch.insert(key(b'A', &commit.stream.to_string(), &commit.position.to_be_bytes()), &[]);
-                }
-                let bet = commit.events.iter().find_map(bet_of);
-                if let Some(round) = bet.filter(|round| round.is_multiple_of(ROUNDS_APART)) {
-                    batch.insert(round_key(&commit.stream, round), commit.position.to_be_bytes().as_slice());
-                }
+        let (mut batch, mut entries) = (sled::Batch::default(), 0);
+        for commit in commits {
+            if commit.events.iter().any(|event| matches!(event, Event::JackpotAwarded(_))) {
+                batch.insert(key(b'A', &commit.stream.to_string(), &commit.position.to_be_bytes()), &[]);
+                entries += 1;
             }
+            let bet = commit.events.iter().find_map(bet_of);
+            if let Some(round) = bet.filter(|round| round.is_multiple_of(ROUNDS_APART)) {
+                batch.insert(round_key(&commit.stream, round), commit.position.to_be_bytes().as_slice());
+                entries += 1;
+            }
+            if entries >= BATCH {
+                self.tree.apply_batch(std::mem::take(&mut batch))?;
+                entries = 0;
+            }
+        }
+        if entries > 0 {
             self.tree.apply_batch(batch)?;
         }
         Ok(())
@@ -202,15 +195,6 @@ impl Index {
         file.write_all(&pair(held.position, &held.hash)).and_then(|()| file.sync_data()).map_err(io(&next))?;
         fs::rename(&next, &mark).map_err(io(&mark))?;
         fs::File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(io(&self.folder))
-    }
-
-    /// Which commit a request made.
-    ///
-    /// # Errors
-    /// When sled cannot read.
-    pub fn request(&self, stream: &StreamId, request_id: &str) -> Result<Option<Seen>, IndexError> {
-        let value = self.tree.get(request_key(stream, request_id))?;
-        value.map(|value| Seen::from_bytes(&value).ok_or(IndexError::Malformed)).transpose()
     }
 
     /// The bet of the first indexed round after this one: its place in the player's history is close behind.
@@ -265,13 +249,6 @@ fn pair(position: Position, rest: &[u8]) -> Vec<u8> {
     [&position.to_be_bytes(), rest].concat()
 }
 
-impl Seen {
-    fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        let (position, fingerprint) = bytes.split_first_chunk::<8>()?;
-        Some(Self { position: u64::from_be_bytes(*position), fingerprint: fingerprint.try_into().ok()? })
-    }
-}
-
 /// Names end before the first 0 byte, which no stream contains, so that no key is another's prefix.
 fn key(kind: u8, stream: &str, tail: &[u8]) -> Vec<u8> {
     let mut key = Vec::with_capacity(stream.len() + tail.len() + 2);
@@ -280,11 +257,6 @@ fn key(kind: u8, stream: &str, tail: &[u8]) -> Vec<u8> {
     key.push(0);
     key.extend_from_slice(tail);
     key
-}
-
-/// The key under which a request is found.
-pub(crate) fn request_key(stream: &StreamId, request_id: &str) -> Vec<u8> {
-    key(b'R', &stream.to_string(), request_id.as_bytes())
 }
 
 /// The key under which a round's bet is found.

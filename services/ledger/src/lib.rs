@@ -5,7 +5,7 @@
 //!
 //! Promises: what [`Handle::append`] answers rests on synced bytes; a request id has one effect and one answer; readers
 //! see durable state only; a full queue refuses instead of growing. What each rests on: the store's contract (one
-//! writer, durable appends), and the index for requests older than memory.
+//! writer, durable appends), and the replay of the whole log at the start, which knows every request id.
 
 mod append;
 pub mod fields;
@@ -13,14 +13,16 @@ mod handle;
 pub mod index;
 mod open;
 mod projector;
+mod requests;
 pub mod rounds;
 mod service;
 mod shared;
 mod writer;
 
 pub use append::{AppendError, Proposal, fingerprint};
-pub use handle::{FetchError, Handle, Options};
+pub use handle::{FetchError, Handle, Options, Seen};
 pub use index::Held;
 pub use open::{OpenError, open};
 pub use service::{LedgerApi, balance_after, unknown_account, unknown_round};
 pub use shared::Clock;
+pub use writer::Verdict;

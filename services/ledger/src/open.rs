@@ -8,6 +8,7 @@ use crate::{
     Handle, Options,
     index::{Held, Index, IndexError},
     projector::{self, Balances},
+    requests::Requests,
     shared::Shared,
     writer::Writer,
 };
@@ -73,8 +74,7 @@ pub fn open(store: Box<dyn Store>, index_folder: &Path, options: Options) -> Res
     let reader = store.reader();
     let end = Held { position: store.end(), hash: store.head() };
     let (index, mark) = open_index(&*reader, index_folder)?;
-    let mut books = Books::default();
-    replay(&*reader, &mut books, &index, mark.position)?;
+    let (books, requests) = replay(&*reader, &index, mark.position)?;
     if mark != end {
         index.sync(end)?;
     }
@@ -84,6 +84,7 @@ pub fn open(store: Box<dyn Store>, index_folder: &Path, options: Options) -> Res
         books: RwLock::new(books),
         reader,
         index,
+        requests: RwLock::new(requests),
         recent: RwLock::default(),
         head: watch::Sender::new(end),
         writable: AtomicBool::new(true),
@@ -135,9 +136,9 @@ fn record_hash(reader: &dyn Reader, position: Position) -> Result<Option<[u8; 32
 }
 
 /// Folds the whole log, and puts what is past the mark into the index.
-fn replay(reader: &dyn Reader, books: &mut Books, index: &Index, mark: Position) -> Result<(), OpenError> {
+fn replay(reader: &dyn Reader, index: &Index, mark: Position) -> Result<(Books, Requests), OpenError> {
     const BYTES: usize = 4 << 20;
-    let mut balances = Balances::default();
+    let (mut books, mut requests, mut balances) = (Books::default(), Requests::default(), Balances::default());
     let mut next = 1;
     loop {
         let records = reader.read(next, usize::MAX, BYTES)?;
@@ -147,14 +148,17 @@ fn replay(reader: &dyn Reader, books: &mut Books, index: &Index, mark: Position)
         for stored in &records {
             let position = stored.position;
             let logged = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source })?;
-            books.apply(&logged.commit).map_err(|source| OpenError::Refused { position, source })?;
+            let commit = &logged.commit;
+            books.apply(commit).map_err(|source| OpenError::Refused { position, source })?;
+            requests.insert(requests.name(&commit.stream, &commit.request_id), position);
             if position > mark {
+                let logged = Arc::new(logged);
                 balances.note(&logged);
-                unmarked.push(logged.commit);
+                unmarked.push(logged);
             }
         }
-        index.put(unmarked.iter())?;
+        index.put(unmarked.iter().map(|logged| &logged.commit))?;
     }
     balances.put(index)?;
-    Ok(())
+    Ok((books, requests))
 }

@@ -1,16 +1,16 @@
 //! Writes the index behind the log, on the one thread that writes sled.
 //!
-//! Requests and rounds are put as they come; balances and the mark of what is surely on the disk every [`MARK_EVERY`]
-//! commits and at the end. If the index fails, the ledger takes no more appends: without it a repeated request could
-//! not be told from a new one.
+//! Rounds and awards are put as they come; balances and the mark of what is surely on the disk every [`MARK_EVERY`]
+//! commits and at the end. If the index fails, the ledger takes no more appends: history would show less than there is.
 
 use crate::{
     index::{Index, IndexError, ProjectedBalance},
     shared::{Projection, Shared},
 };
+use motherlode_books::{Currency, Minor, StreamId};
 use motherlode_proto::convert::record::Logged;
 use std::{
-    collections::BTreeMap,
+    collections::HashMap,
     sync::{Arc, mpsc::Receiver},
     time::{Duration, Instant},
 };
@@ -18,38 +18,41 @@ use std::{
 /// Commits between two marks: what a restart has to put again at the most.
 const MARK_EVERY: usize = 250_000;
 
-/// Commits put together: fewer, larger batches wake this thread less often. Until they are put, memory has them.
+/// Commits put together: fewer, larger batches wake this thread less often.
 const GATHER_MAX: usize = 512;
 
 /// How long the first commit of a batch waits for others.
 const GATHER_FOR: Duration = Duration::from_millis(20);
 
-/// Balances put last, by stream and currency.
+/// The last commit of each player since balances were put.
 #[derive(Default)]
-pub(crate) struct Balances(BTreeMap<(String, &'static str), (u64, i64)>);
+pub(crate) struct Balances(HashMap<StreamId, Arc<Logged>>);
 
 impl Balances {
-    /// Notes a commit's balances.
-    pub(crate) fn note(&mut self, logged: &Logged) {
-        for (currency, amount) in &logged.balances_after {
-            let key = (logged.commit.stream.to_string(), currency.code());
-            self.0.insert(key, (logged.commit.position, amount.0));
+    /// Notes a commit's balances: they stand for all before them.
+    pub(crate) fn note(&mut self, logged: &Arc<Logged>) {
+        if logged.balances_after.is_empty() {
+            return;
+        }
+        match self.0.get_mut(&logged.commit.stream) {
+            Some(last) => *last = Arc::clone(logged),
+            None => drop(self.0.insert(logged.commit.stream.clone(), Arc::clone(logged))),
         }
     }
 
     /// Puts what was noted.
     pub(crate) fn put(&mut self, index: &Index) -> Result<(), IndexError> {
-        let noted = std::mem::take(&mut self.0);
-        let balances: Vec<_> = noted
-            .into_iter()
-            .map(|((stream, currency), (position, amount))| ProjectedBalance {
-                stream,
-                currency: currency.to_owned(),
-                position,
-                amount,
-            })
-            .collect();
-        index.put_balances(&balances)
+        let noted = std::mem::take(&mut self.0).into_iter();
+        let each = noted.flat_map(|(stream, last)| {
+            let balance = |(currency, amount): &(Currency, Minor)| ProjectedBalance {
+                stream: stream.to_string(),
+                currency: currency.code().to_owned(),
+                position: last.commit.position,
+                amount: amount.0,
+            };
+            last.balances_after.iter().map(balance).collect::<Vec<_>>()
+        });
+        index.put_balances(&each.collect::<Vec<_>>())
     }
 }
 
@@ -85,7 +88,6 @@ pub(crate) fn run(shared: &Arc<Shared>, projections: &Receiver<Projection>) {
 
 fn project(shared: &Shared, projection: &Projection, balances: &mut Balances) -> Result<(), IndexError> {
     shared.index.put(projection.logged.iter().map(|logged| &logged.commit))?;
-    shared.indexed(&projection.logged);
     projection.logged.iter().for_each(|logged| balances.note(logged));
     Ok(())
 }

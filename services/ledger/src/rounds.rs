@@ -66,8 +66,16 @@ pub fn read(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Ro
     }
     if let Some(round) = &mut round {
         pay(handle, stream, round)?;
+        hide(round);
     }
     Ok(round)
+}
+
+/// Takes the seeds out of an open round: what is still hidden in it follows from them (NP-12).
+fn hide(round: &mut Round) {
+    if round.state() == RoundState::Open {
+        round.steps.iter_mut().for_each(|step| step.seed.clear());
+    }
 }
 
 /// Folds a round from the player's commits up to `last`.
@@ -142,6 +150,7 @@ fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
             coin_value: bet.coin_value.to_string(),
             lines: terms.lines,
             coins_per_line: terms.coins_per_line,
+            buy_feature: terms.buy_feature,
         }),
         bet: Some(money(bet.bet, currency)),
         win: Some(money(Minor(0), currency)),

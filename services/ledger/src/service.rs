@@ -7,7 +7,11 @@ use crate::{
 };
 use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
 use motherlode_proto::{
-    convert::{play::hex, record::Logged},
+    convert::{
+        collection,
+        play::{Unresolvable, hex},
+        record::Logged,
+    },
     ledger::v1::{self as wire, ledger_service_server::LedgerService, transaction::Kind},
 };
 use motherlode_runtime::Refusal;
@@ -152,6 +156,26 @@ impl LedgerApi {
         Ok(page)
     }
 
+    fn list_collections(
+        &self,
+        request: &wire::ListCollectionsRequest,
+    ) -> Result<wire::ListCollectionsResponse, Refusal> {
+        let account = fields::account(request.account.as_ref())?;
+        self.account(&account)?;
+        let figure = |(key, value): (&String, &i64)| wire::collection::Figure { key: key.clone(), value: *value };
+        let read = self.ledger.books(|books| {
+            let player = books.player(&account.stream)?;
+            let wanted = player.collections().filter(|(game, ..)| request.game.is_empty() || request.game == *game);
+            let collections = wanted.map(|(game, scope, figures)| wire::Collection {
+                game: game.to_owned(),
+                scope: scope.to_owned(),
+                figures: figures.iter().map(figure).collect(),
+            });
+            Some(wire::ListCollectionsResponse { collections: collections.collect(), position: player.head.position })
+        });
+        read.ok_or_else(unknown_account)
+    }
+
     async fn void_round(&self, request: wire::VoidRoundRequest) -> Result<wire::VoidRoundResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let id = fields::round_id(&request.round_id)?;
@@ -161,11 +185,12 @@ impl LedgerApi {
         loop {
             let open = self.ledger.books(|books| {
                 let player = books.player(&id.stream)?;
-                let bet = player.open_round(id.number).map(|round| (round.started.bet, round.started.currency));
-                Some((player.head.version, player.rounds_started, bet))
+                let open = player.open_round(id.number);
+                let open = open.map(|round| (round.started.bet, collection::undo(player, &round.started)));
+                Some((player.head.version, player.rounds_started, open))
             });
-            let (version, bet) = match open {
-                Some((version, _, Some((bet, _)))) => (version, bet),
+            let (version, bet, undone) = match open {
+                Some((version, _, Some((bet, undone)))) => (version, bet, undone.map_err(unresolvable)?),
                 settled => {
                     return match self.ledger.find(&id.stream, request_id, fingerprint)? {
                         Some(logged) => self.voided(&logged, id.number),
@@ -184,13 +209,16 @@ impl LedgerApi {
                 expected_version: Some(version),
                 request_id: request_id.to_owned(),
                 fingerprint,
-                events: vec![Event::RoundVoided {
+                events: [Event::RoundVoided {
                     round: id.number,
                     reason: reason.to_owned(),
                     actor: actor.to_owned(),
                     refund: bet,
                     win_taken_back: Minor(0),
-                }],
+                }]
+                .into_iter()
+                .chain(undone)
+                .collect(),
             };
             match self.ledger.append(proposal).await {
                 Err(AppendError::Conflict { .. }) => {}
@@ -248,6 +276,11 @@ fn rate_of(currency: Currency, rate: FxRate) -> wire::ExchangeRate {
 #[must_use]
 pub fn unknown_account() -> Refusal {
     Refusal::not_found("ACCOUNT_UNKNOWN", "no such account")
+}
+
+/// PL-01: a version that was played must stay known; this binary does not have it.
+fn unresolvable(error: Unresolvable) -> Refusal {
+    Refusal::new(Code::Unimplemented, "MODEL_UNKNOWN", error.to_string())
 }
 
 /// The refusal of a round that is not there, or not the caller's.
@@ -328,6 +361,13 @@ impl LedgerService for LedgerApi {
         request: Request<wire::ListRoundsRequest>,
     ) -> Result<Response<wire::ListRoundsResponse>, Status> {
         Ok(Response::new(self.list_rounds(request.get_ref())?))
+    }
+
+    async fn list_collections(
+        &self,
+        request: Request<wire::ListCollectionsRequest>,
+    ) -> Result<Response<wire::ListCollectionsResponse>, Status> {
+        Ok(Response::new(self.list_collections(request.get_ref())?))
     }
 
     async fn void_round(

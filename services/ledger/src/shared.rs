@@ -1,15 +1,16 @@
 //! What the writer, the projector and all handles of one partition share.
 
 use crate::{
-    AppendError,
-    index::{Held, Index, Seen, request_key},
+    AppendError, FetchError,
+    index::{Held, Index},
+    requests::{Name, Requests},
 };
 use motherlode_books::{Books, Stage, StreamId};
 use motherlode_log::{Position, Reader};
-use motherlode_proto::convert::record::Logged;
+use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::RwLock;
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::VecDeque,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -36,7 +37,10 @@ pub(crate) struct Shared {
     pub(crate) books: RwLock<Books>,
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) index: Index,
-    pub(crate) recent: RwLock<Recent>,
+    /// Of all durable commits.
+    pub(crate) requests: RwLock<Requests>,
+    /// The newest durable commits decoded, dense, in order.
+    pub(crate) recent: RwLock<VecDeque<Arc<Logged>>>,
     /// The last durable record.
     pub(crate) head: watch::Sender<Held>,
     pub(crate) writable: AtomicBool,
@@ -44,44 +48,65 @@ pub(crate) struct Shared {
     pub(crate) answer_wait_max: Option<Duration>,
 }
 
-/// What is durable but perhaps not yet in the index, and the newest commits decoded.
-#[derive(Default)]
-pub(crate) struct Recent {
-    /// By [`request_key`].
-    pub(crate) requests: HashMap<Vec<u8>, Seen>,
-    /// The newest commits, dense, in order.
-    pub(crate) commits: VecDeque<Arc<Logged>>,
-}
-
 impl Shared {
-    /// Makes a durable group visible.
-    pub(crate) fn publish(&self, stage: Stage, logged: &[Arc<Logged>], requests: HashMap<Vec<u8>, Seen>, held: Held) {
+    /// Makes a durable group visible: its commits and requests before the state that they made, so that whoever is
+    /// refused by that state finds what made it.
+    pub(crate) fn publish(&self, stage: Stage, logged: &[Arc<Logged>], names: &[Name], held: Held) {
         {
             let mut recent = self.recent.write();
-            recent.requests.extend(requests);
-            recent.commits.extend(logged.iter().cloned());
-            let excess = recent.commits.len().saturating_sub(RECENT_MAX);
-            recent.commits.drain(..excess);
+            recent.extend(logged.iter().cloned());
+            let excess = recent.len().saturating_sub(RECENT_MAX);
+            recent.drain(..excess);
+        }
+        {
+            let mut requests = self.requests.write();
+            for (logged, name) in logged.iter().zip(names) {
+                requests.insert(*name, logged.commit.position);
+            }
         }
         self.books.write().absorb(stage);
         self.head.send_replace(held);
     }
 
     /// The commit that a request made, if it made one.
-    pub(crate) fn seen(&self, stream: &StreamId, request_id: &str, key: &[u8]) -> Result<Option<Seen>, AppendError> {
-        if let Some(seen) = self.recent.read().requests.get(key) {
-            return Ok(Some(*seen));
+    pub(crate) fn seen(
+        &self,
+        name: Name,
+        stream: &StreamId,
+        request_id: &str,
+    ) -> Result<Option<Arc<Logged>>, AppendError> {
+        let candidates = self.requests.read().candidates(name);
+        for position in candidates {
+            // What cannot be read may be this request's commit: a request that may be a repetition is not applied.
+            let read = self.read(position, 1).map_err(|error| AppendError::Unknown { reason: error.to_string() })?;
+            let made = read.into_iter().find(|logged| made(logged, stream, request_id));
+            if made.is_some() {
+                return Ok(made);
+            }
         }
-        // Without the index nobody can know: a request that may be a repetition is not applied.
-        self.index.request(stream, request_id).map_err(|error| AppendError::Unknown { reason: error.to_string() })
+        Ok(None)
     }
 
-    /// Forgets what the index holds now.
-    pub(crate) fn indexed(&self, logged: &[Arc<Logged>]) {
-        let mut recent = self.recent.write();
-        for Logged { commit, .. } in logged.iter().map(AsRef::as_ref) {
-            recent.requests.remove(&request_key(&commit.stream, &commit.request_id));
+    /// Durable commits from a position on, at most `max`; empty at the end.
+    pub(crate) fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
+        const BYTES: usize = 4 << 20;
+        {
+            let recent = self.recent.read();
+            if let Some(first) = recent.front()
+                && let Some(skip) = from.checked_sub(first.commit.position)
+            {
+                let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+                return Ok(recent.iter().skip(skip).take(max).cloned().collect());
+            }
         }
+        self.reader
+            .read(from, max, BYTES)?
+            .into_iter()
+            .map(|stored| match record::decode(&stored.bytes) {
+                Ok(logged) => Ok(Arc::new(logged)),
+                Err(source) => Err(FetchError::Malformed { position: stored.position, source }),
+            })
+            .collect()
     }
 
     pub(crate) fn durable(&self) -> Position {
@@ -92,4 +117,9 @@ impl Shared {
     pub(crate) fn fail(&self) {
         self.writable.store(false, Ordering::Release);
     }
+}
+
+/// Whether a request made a commit.
+pub(crate) fn made(logged: &Logged, stream: &StreamId, request_id: &str) -> bool {
+    logged.commit.request_id == request_id && logged.commit.stream == *stream
 }

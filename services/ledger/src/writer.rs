@@ -8,33 +8,47 @@
 
 use crate::{
     AppendError, Proposal,
-    index::{Held, Seen, request_key},
-    shared::{Projection, Shared},
+    index::Held,
+    requests::Name,
+    shared::{Projection, Shared, made},
 };
 use bytes::Bytes;
 use motherlode_books::{Books, Commit, Head, Stage, StreamId};
 use motherlode_log::{Hash, Position, Store};
 use motherlode_proto::convert::record::{self, Logged};
-use std::{
-    collections::HashMap,
-    sync::{Arc, mpsc::SyncSender},
-};
+use std::sync::{Arc, mpsc::SyncSender};
 use tokio::sync::{mpsc, oneshot};
 
-/// What a proposal came to: the commit that it made, or made earlier.
-pub(crate) type Verdict = Result<Place, AppendError>;
+/// What a proposal came to: the commit that it made, now or at the first time of asking.
+pub type Verdict = Result<Arc<Logged>, AppendError>;
 
-/// Where a proposal's commit is.
-#[derive(Debug, Clone)]
-pub(crate) enum Place {
-    /// Appended now.
-    New(Arc<Logged>),
-    /// Appended at the first time of asking.
-    Before(Position),
+/// A proposal, and who waits for its verdict.
+pub(crate) struct Proposed {
+    pub(crate) proposal: Proposal,
+    /// Of its request.
+    pub(crate) name: Name,
+    pub(crate) reply: Reply,
+}
+
+/// Who waits for a verdict. Whoever has gone away asks again with the same request id.
+pub(crate) enum Reply {
+    /// One who waits for this alone.
+    One(oneshot::Sender<Verdict>),
+    /// One who waits for many, and tells them apart by tickets.
+    Many(u64, mpsc::UnboundedSender<(u64, Verdict)>),
+}
+
+impl Reply {
+    pub(crate) fn send(self, verdict: Verdict) {
+        match self {
+            Self::One(reply) => drop(reply.send(verdict)),
+            Self::Many(ticket, replies) => drop(replies.send((ticket, verdict))),
+        }
+    }
 }
 
 pub(crate) enum Message {
-    Append(Proposal, oneshot::Sender<Verdict>),
+    Append(Proposed),
     Close,
 }
 
@@ -57,7 +71,7 @@ impl Writer {
             let mut next = Some(first);
             while let Some(message) = next.take() {
                 match message {
-                    Message::Append(proposal, reply) => waiting.push((proposal, reply)),
+                    Message::Append(proposed) => waiting.push(proposed),
                     Message::Close => closing = true,
                 }
                 if !closing && waiting.len() < self.batch_commits_max {
@@ -70,26 +84,25 @@ impl Writer {
     }
 
     /// One group commit.
-    fn commit(&mut self, waiting: &mut Vec<(Proposal, oneshot::Sender<Verdict>)>) {
+    fn commit(&mut self, waiting: &mut Vec<Proposed>) {
         self.time_ms = self.time_ms.max((self.shared.clock)());
         let mut group = Group::new(&*self.store, self.time_ms);
         let mut replies = Vec::with_capacity(waiting.len());
         {
             let books = self.shared.books.read();
-            for (proposal, reply) in waiting.drain(..) {
-                replies.push((reply, group.judge(&books, &self.shared, proposal)));
+            for Proposed { proposal, name, reply } in waiting.drain(..) {
+                replies.push((reply, group.judge(&books, &self.shared, name, proposal)));
             }
         }
         let failure = if group.records.is_empty() { None } else { self.append(group).err() };
         for (reply, verdict) in replies {
-            // A caller that has gone away asks again with the same request id.
-            let _ = reply.send(failure.clone().map_or(verdict, Err));
+            reply.send(failure.clone().map_or(verdict, Err));
         }
     }
 
     fn append(&mut self, group: Group) -> Result<(), AppendError> {
         use motherlode_log::AppendError as Log;
-        let Group { after, head, records, logged, stage, requests, .. } = group;
+        let Group { after, head, records, logged, stage, names, .. } = group;
         self.store.append(after, &records).map_err(|error| {
             tracing::error!(%error, after, records = records.len(), "an append failed");
             let reason = error.to_string();
@@ -102,7 +115,7 @@ impl Writer {
             }
         })?;
         let held = Held { position: after + records.len() as u64, hash: head };
-        self.shared.publish(stage, &logged, requests, held);
+        self.shared.publish(stage, &logged, &names, held);
         // The projector is a thread of this ledger and outlives the writer.
         let _ = self.projector.send(Projection { logged, held });
         Ok(())
@@ -118,7 +131,8 @@ struct Group {
     stage: Stage,
     records: Vec<Bytes>,
     logged: Vec<Arc<Logged>>,
-    requests: HashMap<Vec<u8>, Seen>,
+    /// Of the requests that made them, in the same order.
+    names: Vec<Name>,
 }
 
 impl Group {
@@ -131,23 +145,18 @@ impl Group {
             stage: Stage::new(),
             records: vec![],
             logged: vec![],
-            requests: HashMap::new(),
+            names: vec![],
         }
     }
 
     /// The order of the checks is the documented one: request id, version, the books' invariants.
-    fn judge(&mut self, books: &Books, shared: &Shared, proposal: Proposal) -> Verdict {
-        let key = request_key(&proposal.stream, &proposal.request_id);
-        let seen = match self.requests.get(&key) {
-            Some(seen) => Some(*seen),
-            None => shared.seen(&proposal.stream, &proposal.request_id, &key)?,
+    fn judge(&mut self, books: &Books, shared: &Shared, name: Name, proposal: Proposal) -> Verdict {
+        let seen = match self.staged(name, &proposal) {
+            Some(staged) => Some(staged),
+            None => shared.seen(name, &proposal.stream, &proposal.request_id)?,
         };
-        if let Some(seen) = seen {
-            return match seen.fingerprint == proposal.fingerprint {
-                // Staged by this very group, it's answered from memory once the group is durable.
-                true => Ok(self.staged(seen.position).map_or(Place::Before(seen.position), Place::New)),
-                false => Err(AppendError::RequestIdReused { request_id: proposal.request_id }),
-            };
+        if let Some(logged) = seen {
+            return same(logged, proposal.fingerprint);
         }
         let Head { version, position: previous, .. } = self.stage.head(books, &proposal.stream);
         if proposal.expected_version.is_some_and(|expected| expected != version) {
@@ -165,7 +174,6 @@ impl Group {
             events: proposal.events,
         };
         self.stage.apply(books, &commit)?;
-        self.requests.insert(key, Seen { position: commit.position, fingerprint: commit.fingerprint });
         let balances_after = balances(&self.stage, books, &commit.stream);
         let logged = Logged { commit, balances_after };
         let bytes = record::encode(&self.head, &logged);
@@ -173,12 +181,25 @@ impl Group {
         self.records.push(bytes);
         let logged = Arc::new(logged);
         self.logged.push(Arc::clone(&logged));
-        Ok(Place::New(logged))
+        self.names.push(name);
+        Ok(logged)
     }
 
-    fn staged(&self, position: Position) -> Option<Arc<Logged>> {
-        let index = position.checked_sub(self.after + 1)?;
-        self.logged.get(usize::try_from(index).ok()?).cloned()
+    /// The commit that the same request made in this very group.
+    fn staged(&self, name: Name, proposal: &Proposal) -> Option<Arc<Logged>> {
+        let mut alike = self.names.iter().zip(&self.logged).filter(|(of, _)| **of == name).map(|(_, logged)| logged);
+        alike.find(|logged| made(logged, &proposal.stream, &proposal.request_id)).cloned()
+    }
+}
+
+/// A request's commit as the answer to a repetition.
+///
+/// # Errors
+/// [`AppendError::RequestIdReused`] when this is another request.
+pub(crate) fn same(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
+    match logged.commit.fingerprint == fingerprint {
+        true => Ok(logged),
+        false => Err(AppendError::RequestIdReused { request_id: logged.commit.request_id.clone() }),
     }
 }
 

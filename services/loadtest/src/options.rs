@@ -27,10 +27,16 @@ pub struct Options {
     pub rate: Option<f64>,
     /// Plays over PlayStream, one stream a connection, instead of unary calls.
     pub stream: bool,
+    /// The game.
+    pub game: String,
     /// Pay lines.
     pub lines: u32,
     /// Coins on each line.
     pub coins_per_line: u32,
+    /// Buys the game's feature with every bet.
+    pub buy_feature: bool,
+    /// Coins that such a bet costs in all.
+    pub bet_coins: u32,
     /// Value of a coin in EUR.
     pub coin_value: CoinValue,
     /// No round is begun after this time.
@@ -60,8 +66,11 @@ impl Default for Options {
             players: 1_000,
             rate: None,
             stream: false,
+            game: "bewitched".to_owned(),
             lines: 15,
             coins_per_line: 1,
+            buy_feature: false,
+            bet_coins: 15,
             coin_value: CoinValue(100_000),
             time_max: Duration::from_secs(300),
             shared: false,
@@ -110,8 +119,7 @@ impl Options {
 
     /// What a player needs who loses every round of the run, the first warm-up included.
     pub(crate) fn deposit(&self) -> Result<i64, String> {
-        let coins = u64::from(self.lines) * u64::from(self.coins_per_line);
-        let bet = cash(coins, self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
+        let bet = cash(self.bet_coins.into(), self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
         let deposit = bet.and_then(|bet| bet.0.checked_mul(i64::try_from(self.rounds).ok()?.checked_add(1)?));
         deposit.ok_or_else(|| "the stake times the rounds is no sum that a player could deposit".to_owned())
     }
@@ -140,8 +148,8 @@ mod tests {
             (Options { time_max: Duration::ZERO, ..is() }, "--seconds-max"),
             (Options { thresholds: limit(Some(0.0), 0.0), ..is() }, "--max-p99-ms"),
             (Options { thresholds: limit(None, 1.5), ..is() }, "--max-error-rate"),
-            (Options { coins_per_line: 0, ..is() }, "the stake"),
-            (Options { coins_per_line: u32::MAX, lines: u32::MAX, ..is() }, "the stake"),
+            (Options { bet_coins: 0, ..is() }, "the stake"),
+            (Options { bet_coins: u32::MAX, coin_value: CoinValue(u64::MAX), ..is() }, "the stake"),
         ] {
             let refused = options.check().unwrap_err();
             assert!(refused.contains(named), "{refused}");

@@ -16,8 +16,8 @@ use motherlode_proto::{
 use std::time::{Duration, Instant};
 use tonic::Status;
 
-/// The one game there is to play.
-pub(crate) const GAME: &str = "bewitched";
+/// The game whose players pick a witch before their first spin (BW-05).
+const WITCHES: &str = "bewitched";
 
 /// What a player was told, in minor units.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -45,6 +45,7 @@ pub(crate) struct Player {
 
 /// What all players of a run share.
 pub(crate) struct Table {
+    pub(crate) game: String,
     pub(crate) stake: Stake,
     pub(crate) tally: Tally,
     pub(crate) start: Instant,
@@ -90,9 +91,9 @@ impl Player {
         SpinRequest {
             request_id: format!("r{}", self.round),
             account: Some(self.account.clone()),
-            game: GAME.to_owned(),
+            game: table.game.clone(),
             stake: Some(table.stake.clone()),
-            witch: if self.round == 0 { Witch::White.into() } else { Witch::Unspecified.into() },
+            witch: if self.round == 0 && table.game == WITCHES { Witch::White } else { Witch::Unspecified }.into(),
             ..SpinRequest::default()
         }
     }
@@ -138,11 +139,17 @@ fn minor(money: Option<&Money>) -> i64 {
     money.map_or(0, |money| money.amount_minor)
 }
 
-/// The choice that a round waits for: always the same vials, free spins at once.
+/// The choice that a round waits for: always the first objects, free spins and features at once. The gamble is never
+/// asked for.
 fn next_choice(played: &Played) -> Option<choice::Kind> {
-    match played.outcome.as_ref()?.awaiting() {
-        Awaiting::Vials => Some(choice::Kind::Vials(choice::Vials { numbers: vec![1, 2, 3] })),
+    let outcome = played.outcome.as_ref()?;
+    match outcome.awaiting() {
+        Awaiting::Pick => {
+            let numbers = (1..=outcome.pick?.needs).collect();
+            Some(choice::Kind::Pick(choice::Pick { numbers }))
+        }
         Awaiting::FreeSpins => Some(choice::Kind::StartFreeSpins(choice::StartFreeSpins {})),
+        Awaiting::Feature => Some(choice::Kind::StartFeature(choice::StartFeature {})),
         _ => None,
     }
 }
@@ -162,7 +169,7 @@ async fn timed<T>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_proto::round::v1::Outcome;
+    use motherlode_proto::round::v1::{Outcome, PickOffer};
 
     fn eur(amount_minor: i64) -> Option<Money> {
         Some(Money { amount_minor, currency_code: "EUR".to_owned() })
@@ -173,7 +180,7 @@ mod tests {
     }
 
     fn jackpot(state: jackpot_win::State, amount: Option<Money>) -> JackpotWin {
-        JackpotWin { state: state.into(), pool_id: GAME.to_owned(), hit_position: 7, amount }
+        JackpotWin { state: state.into(), pool_id: "pool".to_owned(), hit_position: 7, amount }
     }
 
     #[test]
@@ -195,12 +202,14 @@ mod tests {
     }
 
     #[test]
-    fn choices_are_vials_and_free_spins_and_never_the_double() {
+    fn choices_are_picks_free_spins_and_features_and_never_the_gamble() {
         let awaiting = |awaiting: Awaiting| {
-            let outcome = Some(Outcome { awaiting: awaiting.into(), ..Outcome::default() });
+            let pick = Some(PickOffer { needs: 4, of: 12 });
+            let outcome = Some(Outcome { awaiting: awaiting.into(), pick, ..Outcome::default() });
             next_choice(&Played { outcome, ..Played::default() })
         };
-        assert!(matches!(awaiting(Awaiting::Vials), Some(choice::Kind::Vials(vials)) if vials.numbers == [1, 2, 3]));
+        assert!(matches!(awaiting(Awaiting::Pick), Some(choice::Kind::Pick(pick)) if pick.numbers == [1, 2, 3, 4]));
+        assert!(matches!(awaiting(Awaiting::Feature), Some(choice::Kind::StartFeature(_))));
         assert!(matches!(awaiting(Awaiting::FreeSpins), Some(choice::Kind::StartFreeSpins(_))));
         assert_eq!(awaiting(Awaiting::Nothing), None);
         assert_eq!(awaiting(Awaiting::Double), None);

@@ -6,7 +6,7 @@ use crate::{
     drive::drive,
     lane::Lane,
     options::Options,
-    player::{GAME, Player, Table, Told},
+    player::{Player, Table, Told},
     report::Report,
     retry::insist,
     tally::Tally,
@@ -28,7 +28,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use tonic::{Status, transport::Channel};
+use tonic::{Code, Status, transport::Channel};
 
 /// How long an award, or the pool's taking up of a bet, is waited for.
 const WAIT_MAX: Duration = Duration::from_secs(15);
@@ -58,14 +58,16 @@ pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Er
         player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
     }
     let warm = Sums::of(&players);
-    let before = service.pool(warm.bet_position).await.map_err(Error::setup("the pool"))?;
+    let before = service.pool(&options.game, warm.bet_position).await.map_err(Error::setup("the pool"))?;
 
-    let table = Arc::new(Table { start: Instant::now(), tally: Tally::new(), stake: table.stake.clone() });
+    let again =
+        || Table { start: Instant::now(), tally: Tally::new(), game: table.game.clone(), stake: table.stake.clone() };
+    let table = Arc::new(again());
     let playing = drive(options, &table, &lanes, players);
     let (mut players, took) = watched(playing, || progress(table.tally.rounds.load(Ordering::Relaxed))).await;
 
     // Whatever is in doubt is asked for again, off the clock; what stays in doubt, the books will show.
-    let after = Table { start: Instant::now(), tally: Tally::new(), stake: table.stake.clone() };
+    let after = again();
     let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
     let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {
         let _ = player.play_round(&after, &lanes[0], None).await;
@@ -76,9 +78,9 @@ pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Er
 }
 
 fn table(options: &Options) -> Table {
-    let (lines, coins_per_line) = (options.lines, options.coins_per_line);
-    let stake = Stake { coin_value: options.coin_value.to_string(), lines, coins_per_line };
-    Table { stake, tally: Tally::new(), start: Instant::now() }
+    let Options { lines, coins_per_line, buy_feature, .. } = *options;
+    let stake = Stake { coin_value: options.coin_value.to_string(), lines, coins_per_line, buy_feature };
+    Table { game: options.game.clone(), stake, tally: Tally::new(), start: Instant::now() }
 }
 
 /// Waits for something, calling `look` some times a second.
@@ -160,15 +162,18 @@ impl Service {
         Ok(())
     }
 
-    /// The pool, once it has taken up the bet at a position, or after [`WAIT_MAX`].
-    async fn pool(&self, position: u64) -> Result<Pool, Status> {
+    /// The game's pool, once it has taken up the bet at a position, or after [`WAIT_MAX`]. No pool where there is none.
+    async fn pool(&self, game: &str, position: u64) -> Result<Pool, Status> {
         let deadline = Instant::now() + WAIT_MAX;
         loop {
             let request = || {
                 let mut jackpot = JackpotServiceClient::new(self.channels[0].clone());
-                async move { jackpot.get_pool(GetPoolRequest { pool_id: GAME.to_owned() }).await }
+                async move { jackpot.get_pool(GetPoolRequest { pool_id: game.to_owned() }).await }
             };
-            let pool = insist(&self.retries, request).await?.into_inner().pool.unwrap_or_default();
+            let pool = match insist(&self.retries, request).await {
+                Err(status) if status.code() == Code::NotFound => return Ok(Pool::default()),
+                answered => answered?.into_inner().pool.unwrap_or_default(),
+            };
             if pool.pooled_position >= position || pool.status() != PoolStatus::Active || Instant::now() >= deadline {
                 return Ok(pool);
             }
@@ -189,7 +194,7 @@ impl Service {
         }
         let players = &*players;
         let sums = Sums::of(players);
-        let pool = self.pool(sums.bet_position).await?;
+        let pool = self.pool(&options.game, sums.bet_position).await?;
         let found = stream::iter(players.iter().enumerate().map(|(which, player)| self.found(which, player)));
         let accounts: Vec<(&Told, Found)> = found.buffer_unordered(self.concurrency).try_collect().await?;
         let pooled = pooled(options, before, &pool, sums.bet_position)?;
@@ -250,6 +255,9 @@ fn pooled(options: &Options, before: &Pool, after: &Pool, last_bet: u64) -> Resu
         (true, false) => PoolCheck::Exact,
         (true, true) => PoolCheck::AtLeast,
     };
+    if check == PoolCheck::None {
+        return Ok(Pooled { check, contribution_ppm: 0, contributions: Nano::ZERO, caught_up: false });
+    }
     let contributions = nano(&after.contributions_eur)?.checked_sub(nano(&before.contributions_eur)?);
     Ok(Pooled {
         check,

@@ -1,6 +1,6 @@
 //! The command line: what can be asked for, and which command does it.
 
-use crate::commands::{Failure, audit, loadtest, par, play, replay, serve, simulate, watch};
+use crate::commands::{Failure, audit, loadtest, par, play, replay, rng, serve, simulate, watch};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -30,6 +30,8 @@ enum Command {
     Audit(audit::Args),
     /// Resolve one round of a log again and show it step by step.
     Replay(replay::Args),
+    /// Write what the service's random generator gives, raw or scaled, for statistical tests.
+    Rng(rng::Args),
 }
 
 /// Parses the command line and runs the command. Exit codes: 0 done, 1 it failed or found something, 2 unusable input.
@@ -44,6 +46,7 @@ pub fn main() -> ExitCode {
         Command::Loadtest(args) => loadtest::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Rng(args) => rng::run(&args),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -12,40 +12,51 @@ pub use pen::colour_wanted;
 use pen::{Hue, Pen};
 
 use crate::figures::grouped;
-use motherlode_proto::round::v1::{Awaiting, Card, CardTurn, Choice, Outcome, Prize, choice, prize};
+use motherlode_books::{Currency, Minor};
+use motherlode_proto::round::v1::{
+    Awaiting, Card, CardTurn, Choice, Outcome, Prize, Reveal, SpinKind, SpinResult, choice, prize,
+};
 use motherlode_slots::GameInfo;
 
-/// A step's outcome: windows with their wins, what the vials gave, the card turned, and where the round stands.
-/// Ends with a line feed.
+/// A step's outcome in a round of a currency: windows with their wins, what a bonus or a pick gave, the card turned, and
+/// where the round stands. Ends with a line feed.
 #[must_use]
-pub fn outcome(game: &GameInfo, outcome: &Outcome, colour: bool) -> String {
+pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: bool) -> String {
     let pen = Pen::new(colour);
     let mut lines = vec![];
-    for spin in outcome.spins.iter().filter(|spin| !spin.free) {
+    for spin in outcome.spins.iter().filter(|spin| !is_free(spin)) {
+        lines.extend(window::title(spin, pen));
         lines.extend(window::grid(game, spin, pen));
         lines.extend(window::wins(game, spin, pen));
     }
-    let free: Vec<_> = outcome.spins.iter().filter(|spin| spin.free).collect();
+    let free: Vec<_> = outcome.spins.iter().filter(|spin| is_free(spin)).collect();
     lines.extend(series::sheet(game, &free, outcome.free_spins_left, pen));
-    lines.extend(outcome.prize.as_ref().and_then(|prize| vials_gave(prize, pen)));
-    lines.extend(outcome.card.as_ref().map(|turn| card(turn, &strip(outcome), pen)).into_iter().flatten());
-    lines.push(standing(outcome, pen));
+    lines.extend(outcome.prize.as_ref().and_then(|prize| bonus_gave(prize, pen)));
+    lines.extend(outcome.reveals.iter().map(|reveal| revealed(reveal, pen)));
+    lines.extend(outcome.card.as_ref().map(|turn| card(turn, &strip(outcome), currency, pen)).into_iter().flatten());
+    lines.push(standing(outcome, currency, pen));
     lines.push(String::new());
     lines.join("\n")
 }
 
-/// A player's choice in a few words, such as `pours the vials 1, 4 and 6`.
+fn is_free(spin: &SpinResult) -> bool {
+    matches!(spin.kind(), SpinKind::Free | SpinKind::Collection)
+}
+
+/// A player's choice in a few words, such as `picks 1, 4 and 6`.
 #[must_use]
 pub fn choice(choice: &Choice) -> String {
     match &choice.kind {
         Some(choice::Kind::Spin(_)) => "spins".to_owned(),
-        Some(choice::Kind::Vials(vials)) => {
-            let numbers: Vec<_> = vials.numbers.iter().map(u32::to_string).collect();
+        Some(choice::Kind::Pick(pick)) => {
+            let numbers: Vec<_> = pick.numbers.iter().map(u32::to_string).collect();
             match numbers.split_last() {
-                Some((last, rest)) if !rest.is_empty() => format!("pours the vials {} and {last}", rest.join(", ")),
-                _ => format!("pours the vials {}", numbers.join("")),
+                Some((last, rest)) if !rest.is_empty() => format!("picks {} and {last}", rest.join(", ")),
+                _ => format!("picks {}", numbers.join("")),
             }
         }
+        Some(choice::Kind::StartFeature(_)) => "starts the feature".to_owned(),
+        Some(choice::Kind::Halve(_)) => "secures half of the win".to_owned(),
         Some(choice::Kind::StartFreeSpins(_)) => "starts the free spins".to_owned(),
         Some(choice::Kind::Double(card)) => format!("doubles on {}", card_name(*card)),
         Some(choice::Kind::Collect(_)) => "collects".to_owned(),
@@ -63,14 +74,23 @@ fn counted(count: u64, one: &str) -> String {
     format!("{} {one}{}", grouped(&count.to_string()), if count == 1 { "" } else { "s" })
 }
 
-fn vials_gave(prize: &Prize, pen: Pen) -> Option<String> {
+fn cash(minor: u64, currency: Currency) -> String {
+    let minor = Minor(i64::try_from(minor).unwrap_or(i64::MAX));
+    format!("{} {currency}", grouped(&minor.to_decimal(currency)))
+}
+
+fn revealed(reveal: &Reveal, pen: Pen) -> String {
+    format!("  Number {} holds {}", reveal.number, pen.bold(Hue::Gold, &coins(reveal.coins)))
+}
+
+fn bonus_gave(prize: &Prize, pen: Pen) -> Option<String> {
     Some(match prize.kind.as_ref()? {
         prize::Kind::Multiple(multiple) => {
             let won = pen.bold(Hue::Gold, &coins(prize.coins));
-            format!("  The vials give {multiple} times the total bet: {won}")
+            format!("  The bonus gives {multiple} times the total bet: {won}")
         }
         prize::Kind::FreeSpins(spins) => {
-            format!("  The vials give {}", pen.bold(Hue::Cyan, &counted((*spins).into(), "free spin")))
+            format!("  The bonus gives {}", pen.bold(Hue::Cyan, &counted((*spins).into(), "free spin")))
         }
         prize::Kind::Jackpot(_) => {
             let line = format!("  {}", "═".repeat(76));
@@ -86,14 +106,19 @@ fn strip(outcome: &Outcome) -> String {
     suits.join(" ")
 }
 
-fn card(turn: &CardTurn, strip: &str, pen: Pen) -> Vec<String> {
-    let hue = if turn.drawn() == Card::RedHeart { Hue::Red } else { Hue::Plain };
+fn card(turn: &CardTurn, strip: &str, currency: Currency, pen: Pen) -> Vec<String> {
+    let hue = if matches!(turn.drawn(), Card::RedHeart | Card::RedDiamond) { Hue::Red } else { Hue::Plain };
     let suit = pen.bold(hue, suit(turn.drawn));
     let verdict = if turn.won { pen.bold(Hue::Green, "right") } else { pen.bold(Hue::Red, "wrong") };
+    let (risked, won) = (cash(turn.risked_minor, currency), cash(turn.won_minor, currency));
     vec![
         "  ╭─────╮".to_owned(),
-        format!("  │{suit}    │  The card is the {}.", card_name(turn.drawn)),
-        format!("  │  {suit}  │  The guess was the {}: {verdict}.", card_name(turn.guess)),
+        format!(
+            "  │{suit}    │  The card is the {}, the guess was the {}: {verdict}.",
+            card_name(turn.drawn),
+            card_name(turn.guess)
+        ),
+        format!("  │  {suit}  │  {risked} become {won}."),
         format!("  │    {suit}│  Cards so far, the latest first: {strip}"),
         "  ╰─────╯".to_owned(),
     ]
@@ -103,6 +128,9 @@ fn suit(card: i32) -> &'static str {
     match Card::try_from(card) {
         Ok(Card::RedHeart) => "♥",
         Ok(Card::BlackSpade) => "♠",
+        Ok(Card::RedDiamond) => "♦",
+        Ok(Card::BlackClub) => "♣",
+        Ok(Card::Joker) => "★",
         _ => "?",
     }
 }
@@ -111,14 +139,20 @@ fn card_name(card: i32) -> &'static str {
     match Card::try_from(card) {
         Ok(Card::RedHeart) => "red heart",
         Ok(Card::BlackSpade) => "black spade",
+        Ok(Card::RedDiamond) => "red diamond",
+        Ok(Card::BlackClub) => "black club",
+        Ok(Card::Joker) => "joker",
         _ => "unknown card",
     }
 }
 
-/// The round's win as of this step, and what it waits for.
-fn standing(outcome: &Outcome, pen: Pen) -> String {
-    let won = outcome.round_win_coins;
-    let amount = pen.bold(if won > 0 { Hue::Gold } else { Hue::Plain }, &coins(won));
+/// The round's win as of this step, and what it waits for: in coins, once there was a gamble in cash.
+fn standing(outcome: &Outcome, currency: Currency, pen: Pen) -> String {
+    let (won, amount) = match outcome.double_strip.is_empty() {
+        true => (outcome.round_win_coins, coins(outcome.round_win_coins)),
+        false => (outcome.round_win_minor, cash(outcome.round_win_minor, currency)),
+    };
+    let amount = pen.bold(if won > 0 { Hue::Gold } else { Hue::Plain }, &amount);
     let waits = match outcome.awaiting() {
         Awaiting::Nothing | Awaiting::Unspecified => {
             return match (won, outcome.jackpot) {
@@ -127,7 +161,11 @@ fn standing(outcome: &Outcome, pen: Pen) -> String {
             };
         }
         Awaiting::Spin => "the spin".to_owned(),
-        Awaiting::Vials => "three vials".to_owned(),
+        Awaiting::Pick => {
+            let offer = outcome.pick.unwrap_or_default();
+            format!("a pick of {} out of {}", offer.needs, offer.of)
+        }
+        Awaiting::Feature => "the start of the feature".to_owned(),
         Awaiting::FreeSpins => format!("the start of {}", counted(outcome.free_spins_left.into(), "free spin")),
         Awaiting::Double => "a guess, or to collect".to_owned(),
     };

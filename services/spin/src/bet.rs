@@ -7,7 +7,7 @@ use motherlode_ledger::{
     fingerprint,
 };
 use motherlode_proto::{
-    convert::play::choice_from_wire,
+    convert::{collection::has_witches, play::choice_from_wire},
     round::v1::Witch,
     spin::v1::{ChooseRequest, SpinRequest},
 };
@@ -51,11 +51,17 @@ impl Bet {
         };
         let session = session::optional(&request.session_id)?;
         let game = find_game(&request.game, &request.rules_version)?;
+        if witch.is_some() && !has_witches(game) {
+            return Err(Refusal::field("witch", "the game has no witches"));
+        }
+        if request.offer_double && game.info().doubles_max == 0 {
+            return Err(Refusal::field("offer_double", "the game has no gamble"));
+        }
         let stake = slots::Stake {
             coin_value_micros: coin_value.0,
             lines: stake.lines,
             coins_per_line: stake.coins_per_line,
-            buy_feature: false,
+            buy_feature: stake.buy_feature,
         };
         let coins = game.check_stake(&stake).map_err(|refused| invalid_stake(game, &refused))?;
         // The same bet may be asked for again in another session.
@@ -109,6 +115,8 @@ fn invalid_stake(game: &dyn Game, refused: &slots::StakeRefused) -> Refusal {
     let coin_values: Vec<_> = limits.coin_values_micros.iter().map(|micros| CoinValue(*micros).to_string()).collect();
     Refusal::new(tonic::Code::InvalidArgument, "INVALID_STAKE", refused.to_string())
         .with("coin_values", coin_values.join(" "))
+        .with("lines_min", limits.lines.0)
         .with("lines_max", limits.lines.1)
+        .with("coins_per_line_min", limits.coins_per_line.0)
         .with("coins_per_line_max", limits.coins_per_line.1)
 }

@@ -3,19 +3,18 @@
 use crate::bet::{Bet, Move};
 use motherlode_books::{
     Books, CoinValue, Contribution, Currency, Event, FxRate, Minor, OpenRound, PlayerState, PoolStatus, RoundStarted,
-    StepResolved, cash, contribution,
+    StepResolved, contribution,
 };
 use motherlode_ledger::{Proposal, fields::round_name};
-use motherlode_proto::convert::play::{
-    Unresolvable, choice_to_wire, open_round, outcome_to_wire, resolve_step, terms_to_log,
+use motherlode_proto::convert::{
+    collection,
+    play::{Unresolvable, choice_to_wire, open_round, outcome_to_wire, resolve_step},
+    terms::{gamble_max_minor, minor_micros, terms_to_log},
 };
 use motherlode_runtime::Refusal;
-use motherlode_slots::{Awaiting, Choice, ChoiceRefused, Draws, Outcome, Round, Seed, Terms};
+use motherlode_slots::{Awaiting, Carried, Choice, ChoiceRefused, Draws, Game, Outcome, Round, Seed, Stake, Terms};
 use prost::Message;
 use tonic::Code;
-
-/// Key of the picked witch in the player's collection of the game (BW-05).
-const WITCH: &str = "witch";
 
 /// Decides a bet: opens the round and resolves its spin.
 pub(crate) fn spin(books: &Books, bet: &Bet, seed: Seed) -> Result<Proposal, Refusal> {
@@ -38,7 +37,16 @@ pub(crate) fn spin(books: &Books, bet: &Bet, seed: Seed) -> Result<Proposal, Ref
             .with("currency_code", currency)
     })?;
     let contribution = pooled(books, bet, amount, rate)?;
-    let terms = Terms { jackpot: contribution.is_some(), double: bet.double };
+    let terms = Terms {
+        jackpot: contribution.is_some(),
+        double: bet.double,
+        minor_micros: minor_micros(currency),
+        gamble_max_minor: match bet.double {
+            true => gamble_max_minor(currency, rate).map_err(|error| internal(&error))?,
+            false => 0,
+        },
+        carried: carried(player, bet.game, currency, amount),
+    };
     let mut round = bet.game.open(&bet.stake, &terms).map_err(|refused| internal(&refused))?;
     let started = RoundStarted {
         round: player.rounds_started + 1,
@@ -48,17 +56,15 @@ pub(crate) fn spin(books: &Books, bet: &Bet, seed: Seed) -> Result<Proposal, Ref
         currency,
         bet: amount,
         coin_value: bet.coin_value,
-        stake: terms_to_log(&bet.stake, &terms).encode_to_vec(),
+        stake: terms_to_log(&bet.stake, &terms, bet.game.carries()).encode_to_vec(),
         rate,
         contribution,
     };
-    let mut events: Vec<Event> = witch.into_iter().collect();
-    let bet_place = events.len();
     let mut outcome = Outcome::default();
     let drawn = round.resolve(&Choice::Spin, &mut Draws::from_seed(seed), &mut outcome);
     drawn.map_err(|refused| internal(&refused))?;
-    step_events(&started, 1, &Choice::Spin, seed, &outcome, &mut events)?;
-    events.insert(bet_place, Event::RoundStarted(started));
+    let step = step_events(player, bet.game, &started, 1, &Choice::Spin, seed, &outcome)?;
+    let events = witch.into_iter().chain([Event::RoundStarted(started)]).chain(step).collect();
     Ok(Proposal {
         stream: stream.clone(),
         expected_version: Some(player.head.version),
@@ -79,13 +85,12 @@ pub(crate) fn choose(books: &Books, play: &Move, seed: Seed) -> Result<Proposal,
             false => motherlode_ledger::unknown_round(&name),
         });
     };
-    let mut round = rebuild(open)?;
+    let (game, mut round) = rebuild(open)?;
     let step = u32::try_from(open.steps.len()).unwrap_or(u32::MAX).saturating_add(1);
-    let mut events = vec![];
     let mut outcome = Outcome::default();
     let drawn = round.resolve(&play.choice, &mut Draws::from_seed(seed), &mut outcome);
     drawn.map_err(|refused| refused_choice(refused, &name))?;
-    step_events(&open.started, step, &play.choice, seed, &outcome, &mut events)?;
+    let events = step_events(player, game, &open.started, step, &play.choice, seed, &outcome)?;
     Ok(Proposal {
         stream: stream.clone(),
         expected_version: Some(player.head.version),
@@ -96,78 +101,103 @@ pub(crate) fn choose(books: &Books, play: &Move, seed: Seed) -> Result<Proposal,
 }
 
 /// The open round as it stands, by resolving its logged steps again.
-pub(crate) fn rebuild(open: &OpenRound) -> Result<Box<dyn Round>, Refusal> {
-    let mut round = open_round(&open.started).map_err(|error| unresolvable(&error))?;
+fn rebuild(open: &OpenRound) -> Result<(&'static dyn Game, Box<dyn Round>), Refusal> {
+    let (game, mut round) = open_round(&open.started).map_err(|error| unresolvable(&error))?;
     let mut outcome = Outcome::default();
     for step in &open.steps {
         resolve_step(&mut *round, step.seed, &step.choice, &mut outcome).map_err(|error| unresolvable(&error))?;
     }
-    Ok(round)
+    Ok((game, round))
 }
 
-/// Adds the events of a resolved step.
+/// What the player carries into a round, or on within it: as the collection has it now, since no other round of the game
+/// can be open.
+fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor) -> Carried {
+    match game.carries().keys {
+        [] => Carried::default(),
+        _ => {
+            let scope = collection::scope(game, currency, bet);
+            collection::carried(game, player.collection(game.name(), &scope))
+        }
+    }
+}
+
+/// The events of a resolved step.
 fn step_events(
+    player: &PlayerState,
+    game: &dyn Game,
     started: &RoundStarted,
     step: u32,
     choice: &Choice,
     seed: Seed,
     outcome: &Outcome,
-    events: &mut Vec<Event>,
-) -> Result<(), Refusal> {
-    let win = cash(outcome.round_win_coins, started.coin_value, started.currency).map_err(|error| internal(&error))?;
+) -> Result<Vec<Event>, Refusal> {
+    let win = i64::try_from(outcome.round_win_minor).map(Minor).map_err(|error| internal(&error))?;
+    let mut events = Vec::with_capacity(3);
     events.push(Event::StepResolved(StepResolved {
         round: started.round,
         step,
         seed,
         choice: choice_to_wire(choice).encode_to_vec(),
-        outcome: outcome_to_wire(outcome).encode_to_vec(),
+        outcome: outcome_to_wire(game, outcome).encode_to_vec(),
         win,
     }));
+    if let Some(after) = &outcome.carried {
+        let before = carried(player, game, started.currency, started.bet);
+        let scope = collection::scope(game, started.currency, started.bet);
+        events.extend(collection::change(game, &scope, &before, after));
+    }
     if let (true, Some(contribution)) = (outcome.jackpot, &started.contribution) {
         events.push(Event::JackpotHit { round: started.round, pool: contribution.pool.clone() });
     }
     if outcome.awaiting == Awaiting::Nothing {
         events.push(Event::RoundSettled { round: started.round, win });
     }
-    Ok(())
+    Ok(events)
 }
 
-/// The bet in cash; it must be whole minor units, since nothing is rounded in the house's favour.
+/// The bet in cash; it must be whole minor units, since no bet is rounded.
 fn whole_bet(bet: &Bet) -> Result<Minor, Refusal> {
     let currency = bet.account.currency;
-    match bet_in(currency, bet.coin_value, bet.coins) {
-        Some(amount) => Ok(amount),
-        None => Err(Refusal::new(
-            Code::InvalidArgument,
-            "INVALID_STAKE",
-            format!("a coin of {} is no whole number of minor units of {currency}", bet.coin_value),
-        )
-        .with("currency_code", currency)),
-    }
+    bet_in(bet.game, currency, bet.coin_value, bet.coins).ok_or_else(|| {
+        let what = match offers_parts_of_a_cent(bet.game) {
+            true => format!("a bet of {} coins of {}", bet.coins, bet.coin_value),
+            false => format!("a coin of {}", bet.coin_value),
+        };
+        let message = format!("{what} is no whole number of minor units of {currency}");
+        Refusal::new(Code::InvalidArgument, "INVALID_STAKE", message).with("currency_code", currency)
+    })
 }
 
-fn bet_in(currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
-    let micros_per_minor = 10_u64.pow(6_u32.checked_sub(currency.digits())?);
-    // The single coin must be whole: else wins of a few coins would have to be rounded.
-    if !coin.0.is_multiple_of(micros_per_minor) {
+/// So many coins in cash, where they are whole minor units (DM-19). The single coin must be whole as well, or wins of a
+/// few coins would have to be rounded; but for games that round them by their rules (DM-17).
+fn bet_in(game: &dyn Game, currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
+    let micros_per_minor = minor_micros(currency);
+    if !coin.0.is_multiple_of(micros_per_minor) && !offers_parts_of_a_cent(game) {
         return None;
     }
-    cash(coins.into(), coin, currency).ok()
+    let micros = coin.0.checked_mul(coins.into())?;
+    let whole = micros.is_multiple_of(micros_per_minor).then_some(micros / micros_per_minor)?;
+    i64::try_from(whole).ok().map(Minor)
+}
+
+/// Whether a game has coins below a cent, and so rules for rounding what they win (DM-17).
+fn offers_parts_of_a_cent(game: &dyn Game) -> bool {
+    game.info().limits.coin_values_micros.iter().any(|micros| !micros.is_multiple_of(minor_micros(Currency::EUR)))
 }
 
 /// BW-05: the pick is needed before the first spin, remembered, and has no effect on the return.
 fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<Option<Event>, Refusal> {
-    let game = bet.game.name();
-    let remembered = player.collection(game, "").and_then(|collection| collection.get(WITCH)).copied();
+    if !collection::has_witches(bet.game) {
+        return Ok(None);
+    }
+    let remembered = collection::witch(player, bet.game);
     match bet.witch {
         None if remembered.is_none() => {
+            let game = bet.game.name();
             Err(Refusal::precondition("WITCH_NOT_PICKED", "pick a witch before the first spin").with("game", game))
         }
-        Some(witch) if remembered != Some(witch) => Ok(Some(Event::CollectionChanged {
-            game: game.to_owned(),
-            scope: String::new(),
-            changes: vec![(WITCH.to_owned(), witch)],
-        })),
+        Some(witch) if remembered != Some(witch) => Ok(Some(collection::pick_witch(bet.game, witch))),
         _ => Ok(None),
     }
 }
@@ -176,17 +206,23 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<Option<Event>, Refusal>
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
-    let fewest = limits.lines.0 * limits.coins_per_line.0;
-    let smallest = limits.coin_values_micros.iter().filter_map(|coin| bet_in(currency, CoinValue(*coin), fewest)).min();
+    let smallest = limits.coin_values_micros.iter().filter_map(|coin| {
+        let (lines, coins_per_line) = (limits.lines.0, limits.coins_per_line.0);
+        let stake = Stake { coin_value_micros: *coin, lines, coins_per_line, buy_feature: false };
+        bet_in(bet.game, currency, CoinValue(*coin), bet.game.check_stake(&stake).ok()?)
+    });
     Refusal::precondition("INSUFFICIENT_FUNDS", "the balance is below the bet")
         .with("balance_minor", balance)
         .with("bet_minor", amount)
-        .with("minimum_bet_minor", smallest.unwrap_or(amount))
+        .with("minimum_bet_minor", smallest.min().unwrap_or(amount))
         .with("currency_code", currency)
 }
 
-/// What the bet adds to the game's pool; nothing where there is none, or while it's suspended (BW-20).
+/// What the bet adds to the game's pool; nothing where the game has no jackpot or no pool, or while it's suspended (BW-20).
 fn pooled(books: &Books, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
+    if !bet.game.info().jackpot {
+        return Ok(None);
+    }
     let Some(pool) = books.pool(bet.game.name()).filter(|pool| matches!(pool.status, PoolStatus::Active)) else {
         return Ok(None);
     };

@@ -29,8 +29,9 @@ pub(crate) struct Wish<'a> {
 pub(crate) fn wanted<T>(request: &Request<T>) -> Result<Wanted, Refusal> {
     match request.metadata().get("motherlode-force").map(|value| value.to_str()) {
         None => Ok(None),
-        Some(Ok("vials")) => Ok(Some(|_, outcome| outcome.awaiting() == Awaiting::Vials)),
+        Some(Ok("pick")) => Ok(Some(|_, outcome| outcome.awaiting() == Awaiting::Pick)),
         Some(Ok("free-spins")) => Ok(Some(|_, outcome| outcome.awaiting() == Awaiting::FreeSpins)),
+        Some(Ok("feature")) => Ok(Some(|_, outcome| outcome.awaiting() == Awaiting::Feature)),
         Some(Ok("double")) => Ok(Some(|_, outcome| outcome.awaiting() == Awaiting::Double)),
         Some(Ok("loss")) => {
             Ok(Some(|_, outcome| outcome.round_win_coins == 0 && outcome.awaiting() == Awaiting::Nothing))

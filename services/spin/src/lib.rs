@@ -16,5 +16,5 @@ mod service;
 mod session;
 mod stream;
 
-pub use dealer::{Dealer, EntropyError};
+pub use dealer::{Dealer, EntropyError, RESEED_EVERY};
 pub use service::SpinApi;

@@ -35,8 +35,9 @@ pub(crate) trait Deal: Send {
 
 /// Fair dealing: the one way in a release build.
 pub(crate) struct Fair<'a> {
-    dealer: &'a Dealer,
-    dealt: Option<Seed>,
+    pub(crate) dealer: &'a Dealer,
+    /// What was dealt already.
+    pub(crate) dealt: Option<Seed>,
 }
 
 impl Deal for Fair<'_> {
@@ -130,7 +131,7 @@ impl SpinApi {
 }
 
 /// A rate or a pool changed between the decision and its place in the log: decide again on what is true there.
-fn is_stale(refused: &Refused) -> bool {
+pub(crate) fn is_stale(refused: &Refused) -> bool {
     matches!(
         refused,
         Refused::WrongRate { .. }

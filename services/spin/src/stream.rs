@@ -2,14 +2,34 @@
 //!
 //! Calls of one stream run at the same time, up to [`IN_FLIGHT_MAX`]; past that the stream is not read, which HTTP/2's
 //! flow control passes on to the caller. Answers come as they are ready, each with its request's tag.
+//!
+//! A bet needs no task, no timer and no channel of its own: it's decided when it's read, and one channel a stream brings
+//! the verdicts of the writer. What is not plain (a choice, a refusal, a conflict, a jackpot) goes the way of the unary
+//! call, with the seed that it has.
 
-use crate::service::SpinApi;
-use futures_util::{Stream, StreamExt};
+use crate::{
+    bet::Bet,
+    decide,
+    service::{Fair, SpinApi, is_stale},
+};
+use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
+use motherlode_ledger::{AppendError, Verdict};
 use motherlode_proto::spin::v1::{
-    PlayStreamRequest, PlayStreamResponse, play_stream_request::Call, play_stream_response::Answer,
+    PlayStreamRequest, PlayStreamResponse, Played, play_stream_request::Call, play_stream_response::Answer,
 };
 use motherlode_runtime::Refusal;
+use motherlode_slots::Seed;
 use prost::Message;
+use std::{
+    collections::BTreeMap,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, Sleep, sleep_until},
+};
 use tonic::{Status, Streaming};
 use tonic_types::pb;
 
@@ -21,27 +41,159 @@ impl SpinApi {
         self,
         calls: Streaming<PlayStreamRequest>,
     ) -> impl Stream<Item = Result<PlayStreamResponse, Status>> {
-        calls
-            .take_until(self.stop.clone().requested())
-            .map(move |call| {
-                let api = self.clone();
-                async move { Ok(api.answer(call?).await) }
-            })
-            .buffer_unordered(IN_FLIGHT_MAX)
+        let calls = calls.take_until(self.stop.clone().requested()).fuse().boxed();
+        let (sender, verdicts) = mpsc::unbounded_channel();
+        let mut playing = Playing {
+            api: Arc::new(self),
+            calls,
+            sender,
+            verdicts,
+            bets: BTreeMap::new(),
+            tickets: 0,
+            patience: None,
+            others: stream::FuturesUnordered::new(),
+        };
+        stream::poll_fn(move |context| playing.poll(context))
+    }
+}
+
+/// The calls of one stream.
+struct Playing {
+    api: Arc<SpinApi>,
+    calls: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
+    /// As long as the calls that run at the same time.
+    sender: mpsc::UnboundedSender<(u64, Verdict)>,
+    verdicts: mpsc::UnboundedReceiver<(u64, Verdict)>,
+    /// Bets that wait for the writer, by ticket: the oldest first.
+    bets: BTreeMap<u64, Box<Waiting>>,
+    tickets: u64,
+    /// Set while bets wait, for the oldest of when it was set or earlier.
+    patience: Option<Pin<Box<Sleep>>>,
+    others: stream::FuturesUnordered<BoxFuture<'static, PlayStreamResponse>>,
+}
+
+/// A bet that was proposed.
+struct Waiting {
+    request: PlayStreamRequest,
+    seed: Seed,
+    since: Instant,
+}
+
+impl Playing {
+    fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<PlayStreamResponse, Status>>> {
+        loop {
+            if let Poll::Ready(Some((ticket, verdict))) = self.verdicts.poll_recv(context) {
+                // A verdict that came too late was answered for.
+                match self.bets.remove(&ticket).and_then(|bet| self.conclude(*bet, verdict)) {
+                    Some(answer) => return Poll::Ready(Some(Ok(answer))),
+                    None => continue,
+                }
+            }
+            if let Poll::Ready(Some(answer)) = self.others.poll_next_unpin(context) {
+                return Poll::Ready(Some(Ok(answer)));
+            }
+            if self.bets.len() + self.others.len() < IN_FLIGHT_MAX {
+                match self.calls.poll_next_unpin(context) {
+                    Poll::Ready(Some(Ok(request))) => match self.begin(request) {
+                        Some(answer) => return Poll::Ready(Some(Ok(answer))),
+                        None => continue,
+                    },
+                    Poll::Ready(Some(Err(status))) => return Poll::Ready(Some(Err(status))),
+                    Poll::Ready(None) if self.bets.is_empty() && self.others.is_empty() => return Poll::Ready(None),
+                    Poll::Ready(None) | Poll::Pending => {}
+                }
+            }
+            return self.late(context).map_or(Poll::Pending, |answer| Poll::Ready(Some(Ok(answer))));
+        }
     }
 
-    async fn answer(&self, request: PlayStreamRequest) -> PlayStreamResponse {
+    /// Begins a call; an answer if there is one at once.
+    fn begin(&mut self, request: PlayStreamRequest) -> Option<PlayStreamResponse> {
+        let Some(Call::Spin(spin)) = &request.call else { return self.other(request, None) };
+        let bet = match Bet::parse(spin) {
+            Ok(bet) => bet,
+            Err(refusal) => return Some(answer(request.tag, Err(refusal))),
+        };
+        let seed = self.api.dealer.deal();
+        let Ok(proposal) = self.decide(&bet, seed) else { return self.other(request, Some(seed)) };
+        self.tickets += 1;
+        match self.api.ledger.propose(proposal, self.tickets, &self.sender) {
+            Ok(()) => {
+                let waiting = Waiting { request, seed, since: Instant::now() };
+                self.bets.insert(self.tickets, Box::new(waiting));
+                None
+            }
+            Err(error) => Some(answer(request.tag, Err(error.into()))),
+        }
+    }
+
+    fn decide(&self, bet: &Bet, seed: Seed) -> Result<motherlode_ledger::Proposal, Refusal> {
+        let game = (bet.game.name(), bet.account.currency);
+        self.api.desk.act(bet.session, &bet.account.stream, Some(game))?;
+        self.api.ledger.books(|books| decide::spin(books, bet, seed))
+    }
+
+    /// What a verdict means for a bet; nothing yet where the bet goes on the way of the unary call.
+    fn conclude(&mut self, bet: Waiting, verdict: Verdict) -> Option<PlayStreamResponse> {
+        let tag = bet.request.tag;
+        let logged = match verdict {
+            Ok(logged) => logged,
+            Err(AppendError::Conflict { .. }) => return self.other(bet.request, Some(bet.seed)),
+            Err(AppendError::Refused(refused)) if is_stale(&refused) => return self.other(bet.request, Some(bet.seed)),
+            Err(error) => return Some(answer(tag, Err(error.into()))),
+        };
+        if let Some(played) = self.api.played(&logged).now_or_never() {
+            return Some(answer(tag, played));
+        }
+        let api = Arc::clone(&self.api);
+        self.others.push(async move { answer(tag, api.played(&logged).await) }.boxed());
+        None
+    }
+
+    /// A call that goes the way of the unary call, with the seed that it was decided with.
+    fn other(&mut self, request: PlayStreamRequest, dealt: Option<Seed>) -> Option<PlayStreamResponse> {
+        let api = Arc::clone(&self.api);
+        self.others.push(async move { api.answer(&request, dealt).await }.boxed());
+        None
+    }
+
+    /// The answer to the oldest bet, if it has waited for the writer too long.
+    fn late(&mut self, context: &mut Context<'_>) -> Option<PlayStreamResponse> {
+        let wait = self.api.ledger.answer_wait_max()?;
+        loop {
+            let (ticket, oldest) = self.bets.first_key_value()?;
+            let (ticket, due) = (*ticket, oldest.since + wait);
+            let patience = self.patience.get_or_insert_with(|| Box::pin(sleep_until(due)));
+            if patience.poll_unpin(context).is_pending() {
+                return None;
+            }
+            if due <= Instant::now() {
+                let bet = self.bets.remove(&ticket)?;
+                return Some(answer(bet.request.tag, Err(AppendError::Late.into())));
+            }
+            patience.as_mut().reset(due);
+        }
+    }
+}
+
+impl SpinApi {
+    async fn answer(&self, request: &PlayStreamRequest, dealt: Option<Seed>) -> PlayStreamResponse {
+        let mut deal = Fair { dealer: &self.dealer, dealt };
         let played = match &request.call {
-            Some(Call::Spin(spin)) => self.spin(spin, &mut self.fair()).await,
-            Some(Call::Choose(choose)) => self.choose(choose, &mut self.fair()).await,
+            Some(Call::Spin(spin)) => self.spin(spin, &mut deal).await,
+            Some(Call::Choose(choose)) => self.choose(choose, &mut deal).await,
             None => Err(Refusal::field("call", "is required")),
         };
-        let answer = match played {
-            Ok(played) => Answer::Played(played),
-            Err(refusal) => Answer::Error(status_message(&refusal.into())),
-        };
-        PlayStreamResponse { tag: request.tag, answer: Some(answer) }
+        answer(request.tag, played)
     }
+}
+
+fn answer(tag: u64, played: Result<Played, Refusal>) -> PlayStreamResponse {
+    let answer = match played {
+        Ok(played) => Answer::Played(played),
+        Err(refusal) => Answer::Error(status_message(&refusal.into())),
+    };
+    PlayStreamResponse { tag, answer: Some(answer) }
 }
 
 /// A status as the message that gRPC itself carries in its trailers.

@@ -36,7 +36,7 @@ async fn fund(ledger: &Handle) -> Account {
 async fn finish(api: &SpinApi, mut played: Played) {
     while played.state() == RoundState::Open {
         let kind = match played.outcome.as_ref().unwrap().awaiting() {
-            Awaiting::Vials => Kind::Vials(choice::Vials { numbers: vec![1, 2, 3] }),
+            Awaiting::Pick => Kind::Pick(choice::Pick { numbers: vec![1, 2, 3] }),
             _ => Kind::StartFreeSpins(choice::StartFreeSpins {}),
         };
         let request = ChooseRequest {
@@ -77,7 +77,7 @@ async fn pl_07_the_pause_lies_between_the_rounds_and_not_between_answers_given_a
         request_id: "s".to_owned(),
         account: Some(account),
         game: "bewitched".to_owned(),
-        stake: Some(Stake { coin_value: "0.01".to_owned(), lines: 15, coins_per_line: 1 }),
+        stake: Some(Stake { coin_value: "0.01".to_owned(), lines: 15, coins_per_line: 1, buy_feature: false }),
         witch: Witch::White.into(),
         spins: 20,
         pause_ms: 60_000,

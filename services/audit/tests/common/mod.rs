@@ -8,8 +8,9 @@ use motherlode_books::*;
 use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash};
 use motherlode_proto::{
     convert::{
-        play::{choice_to_wire, open_round, outcome_to_wire, resolve_step, terms_to_log},
+        play::{choice_to_wire, open_round, outcome_to_wire, resolve_step},
         record::{self, Logged},
+        terms::{gamble_max_minor, terms_to_log},
     },
     round::v1,
 };
@@ -119,8 +120,13 @@ impl Tale {
         let game = slots::latest("bewitched").expect("the game");
         let stake = slots::Stake { coin_value_micros: coin_value.0, lines, coins_per_line, buy_feature: false };
         let contributes = self.books.pool(POOL).is_some_and(|pool| pool.status == PoolStatus::Active);
-        let terms = slots::Terms { jackpot: contributes, double: self.double };
         let currency = Currency::EUR;
+        let gamble_max_minor = match self.double {
+            true => gamble_max_minor(currency, FxRate::ONE).expect("a limit"),
+            false => 0,
+        };
+        let plain = slots::Terms::plain(slots::Carried::default());
+        let terms = slots::Terms { jackpot: contributes, double: self.double, gamble_max_minor, ..plain };
         let bet = cash(game.check_stake(&stake).expect("a stake").into(), coin_value, currency).expect("cash");
         let amount = contribution(bet, currency, FxRate::ONE, 5_000).expect("a contribution");
         let started = RoundStarted {
@@ -131,7 +137,7 @@ impl Tale {
             currency,
             bet,
             coin_value,
-            stake: terms_to_log(&stake, &terms).encode_to_vec(),
+            stake: terms_to_log(&stake, &terms, game.carries()).encode_to_vec(),
             rate: FxRate::ONE,
             contribution: contributes.then(|| Contribution { pool: POOL.into(), terms_version: 1, amount }),
         };
@@ -158,20 +164,20 @@ impl Tale {
     ) -> Vec<Event> {
         let choice = choice_to_wire(&choice).encode_to_vec();
         let mut outcome = Outcome::default();
-        let seed = loop {
+        let (seed, game) = loop {
             let seed = self.seed();
-            let mut round = open_round(started).expect("a round");
+            let (game, mut round) = open_round(started).expect("a round");
             for step in before {
                 resolve_step(&mut *round, step.seed, &step.choice, &mut outcome).expect("a step");
             }
             resolve_step(&mut *round, seed, &choice, &mut outcome).expect("a step");
             if wish(&outcome) {
-                break seed;
+                break (seed, game);
             }
         };
-        let win = cash(outcome.round_win_coins, started.coin_value, started.currency).expect("cash");
+        let win = Minor(i64::try_from(outcome.round_win_minor).expect("cash"));
         let step = u32::try_from(before.len()).expect("few steps") + 1;
-        let bytes = outcome_to_wire(&outcome).encode_to_vec();
+        let bytes = outcome_to_wire(game, &outcome).encode_to_vec();
         let round = started.round;
         let mut events = vec![Event::StepResolved(StepResolved { round, step, seed, choice, outcome: bytes, win })];
         if let (true, Some(given)) = (outcome.jackpot, &started.contribution) {
@@ -185,8 +191,8 @@ impl Tale {
 
     /// Plays a round that hits the jackpot, at the highest stake; the position of the hit.
     pub fn hit(&mut self, name: &str, coin_value: CoinValue) -> u64 {
-        let round = self.bet(name, 15, 10, coin_value, |outcome| outcome.awaiting == Awaiting::Vials);
-        self.choose(name, round, Choice::Vials([0, 2, 4]), |outcome| {
+        let round = self.bet(name, 15, 10, coin_value, |outcome| outcome.awaiting == Awaiting::Pick);
+        self.choose(name, round, Choice::Pick(slots::Picked::new(&[0, 2, 4]).expect("three vials")), |outcome| {
             outcome.jackpot && outcome.awaiting == Awaiting::Nothing
         })
     }
@@ -216,20 +222,20 @@ impl Tale {
         tale.double = true;
         let double = tale.spin("bob", |outcome| outcome.awaiting == Awaiting::Double);
         tale.choose("bob", double, Choice::Double(slots::Card::RedHeart), |outcome| {
-            outcome.card.is_some_and(|turn| turn.guess == turn.card)
+            outcome.card.is_some_and(|turn| turn.won)
         });
         tale.choose("bob", double, Choice::Collect, |_| true);
         tale.double = false;
         tale.hit("alice", CoinValue(200_000));
         tale.plain_spin("bob");
         tale.tend();
-        let void = tale.spin("bob", |outcome| outcome.awaiting == Awaiting::Vials);
+        let void = tale.spin("bob", |outcome| outcome.awaiting == Awaiting::Pick);
         let (reason, actor) = ("reel 3 stuck".into(), "support".into());
         let voided = Event::RoundVoided { round: void, reason, actor, refund: Minor(150), win_taken_back: Minor(0) };
         tale.write(player("bob"), vec![voided]);
         tale.tend();
         tale.write(StreamId::System, vec![Event::GeneratorReseeded]);
-        tale.spin("alice", |outcome| outcome.awaiting == Awaiting::Vials);
+        tale.spin("alice", |outcome| outcome.awaiting == Awaiting::Pick);
         tale.plain_spin("bob");
         tale
     }

@@ -57,7 +57,7 @@ impl Report {
         let how = match pool.check {
             PoolCheck::Exact => "must be equal",
             PoolCheck::AtLeast => "others play too: must be at least as much",
-            PoolCheck::None => "not active all the time: not checked",
+            PoolCheck::None => "no pool that was active all the time: not checked",
         };
         writeln!(f, "pool        got {} EUR, the bets' share is {} EUR ({how})", pool.found_eur, pool.told_eur)?;
         for fault in &books.faults {

@@ -3,7 +3,10 @@
 //! Made for pipelines: JSON on request, and an exit code of 1 when a threshold is missed or the books disagree, 2 when
 //! the arguments are unusable. The progress bar is drawn on a terminal only.
 
-use super::{Failure, Format, say};
+use super::{
+    Failure, Format, say,
+    stake::{StakeArgs, newest},
+};
 use crate::{client::DEFAULT_TARGET, figures};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use motherlode_books::CoinValue;
@@ -34,15 +37,11 @@ pub struct Args {
     /// Play over PlayStream, one stream a connection.
     #[arg(long)]
     stream: bool,
-    /// Lines played.
-    #[arg(long, value_name = "L", default_value_t = 15)]
-    lines: u32,
-    /// Coins on each line.
-    #[arg(long, value_name = "C", default_value_t = 1)]
-    coins: u32,
-    /// Value of a coin in EUR.
-    #[arg(long, value_name = "V", default_value = "0.10")]
-    coin_value: CoinValue,
+    /// The game.
+    #[arg(long, value_name = "GAME", default_value = "bewitched")]
+    game: String,
+    #[command(flatten)]
+    stake: StakeArgs,
     /// Begin no round after so many seconds.
     #[arg(long, value_name = "S", default_value_t = 300)]
     seconds_max: u64,
@@ -61,8 +60,10 @@ pub struct Args {
 }
 
 impl Args {
-    fn options(&self) -> Options {
-        Options {
+    fn options(&self) -> Result<Options, Failure> {
+        let game = newest(&self.game)?;
+        let stake = self.stake.checked(game)?;
+        Ok(Options {
             target: self.target.clone(),
             rounds: self.rounds,
             concurrency: self.concurrency,
@@ -70,13 +71,16 @@ impl Args {
             players: self.players,
             rate: self.rate,
             stream: self.stream,
-            lines: self.lines,
-            coins_per_line: self.coins,
-            coin_value: self.coin_value,
+            game: self.game.clone(),
+            lines: stake.lines,
+            coins_per_line: stake.coins_per_line,
+            coin_value: CoinValue(stake.coin_value_micros),
+            buy_feature: stake.buy_feature,
+            bet_coins: game.check_stake(&stake).map_err(Failure::unusable)?,
             time_max: Duration::from_secs(self.seconds_max),
             shared: self.shared,
             thresholds: Thresholds { p99_ms_max: self.max_p99_ms, error_rate_max: self.max_error_rate },
-        }
+        })
     }
 }
 
@@ -85,7 +89,7 @@ impl Args {
 /// # Errors
 /// It could not be run, a threshold is missed, or the books disagree.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let report = play(&args.options())?;
+    let report = play(&args.options()?)?;
     say(&match args.format {
         Format::Text => report.to_string(),
         Format::Json => super::json(&report)?,

@@ -5,6 +5,7 @@ pub mod loadtest;
 pub mod par;
 pub mod play;
 pub mod replay;
+pub mod rng;
 pub mod serve;
 pub mod simulate;
 pub mod stake;

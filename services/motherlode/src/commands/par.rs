@@ -13,11 +13,10 @@ use crate::figures;
 use motherlode_books::CoinValue;
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
-    Game, Par, Stake,
-    game::PrizeInfo,
-    par::{Exact, decimal},
+    Game, GameInfo, Par, PartName, Stake,
+    par::{Combination, Exact, ReelSet, decimal},
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::fmt;
 
 /// Places of a return or a frequency.
@@ -64,7 +63,7 @@ struct Report {
     stake: StakeReport,
     /// The return without the jackpot's increments; the sum of `rtp_parts` as printed.
     rtp: String,
-    rtp_parts: PartsReport,
+    rtp_parts: Named,
     rtp_without_jackpot: String,
     /// What the increments return on top of `rtp`, at this coin value.
     rtp_jackpot_increments: String,
@@ -73,10 +72,12 @@ struct Report {
     std_dev: String,
     max_win_bets: String,
     max_win_probability: String,
-    cycle: u64,
-    symbol_counts: Vec<SymbolReport>,
-    combinations: Vec<CombinationReport>,
-    features: FeaturesReport,
+    /// How often features come, and other expectations and chances of a paid spin.
+    rates: Named,
+    /// Returns that hold under a condition, such as that of the bought feature.
+    conditional_rtps: Named,
+    reel_sets: Vec<ReelSetReport>,
+    exactness: &'static str,
     rounding: &'static str,
 }
 
@@ -86,40 +87,59 @@ pub(super) struct StakeReport {
     lines: u32,
     coins_per_line: u32,
     coin_value: String,
-    bet_coins: u32,
+    buy_feature: bool,
+    bet_coins: u64,
+    /// Wins run on ways: there are no lines to speak of.
+    #[serde(skip)]
+    ways: bool,
 }
 
 impl fmt::Display for StakeReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { lines, coins_per_line, coin_value, bet_coins } = self;
-        write!(f, "{lines} lines x {coins_per_line} of {coin_value}, {bet_coins} coins a spin")
+        let Self { lines, coins_per_line, coin_value, buy_feature, bet_coins, ways } = self;
+        match ways {
+            true => write!(f, "{bet_coins} coins of {coin_value} a spin")?,
+            false => write!(f, "{lines} lines x {coins_per_line} of {coin_value}, {bet_coins} coins a spin")?,
+        }
+        f.write_str(if *buy_feature { ", feature bought" } else { "" })
     }
 }
 
 impl StakeReport {
-    pub(super) fn of(stake: &Stake) -> Self {
+    pub(super) fn of(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
         Self {
             lines: stake.lines,
             coins_per_line: stake.coins_per_line,
             coin_value: CoinValue(stake.coin_value_micros).to_string(),
-            bet_coins: stake.lines.saturating_mul(stake.coins_per_line),
+            buy_feature: stake.buy_feature,
+            bet_coins: par.bet_coins,
+            ways: game.info().ways,
         }
     }
 }
 
+/// Figures by name, in their order: a JSON object.
+#[derive(Debug, PartialEq, Eq)]
+struct Named(Vec<(String, String)>);
+
+impl Serialize for Named {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, figure)| (name, figure)))
+    }
+}
+
 #[derive(Debug, Serialize)]
-struct PartsReport {
-    base_lines: String,
-    scatter: String,
-    bonus: String,
-    free_spins: String,
-    jackpot_seed: String,
+struct ReelSetReport {
+    title: &'static str,
+    cycle: u64,
+    symbol_counts: Vec<SymbolReport>,
+    combinations: Vec<CombinationReport>,
 }
 
 #[derive(Debug, Serialize)]
 struct SymbolReport {
     symbol: String,
-    by_reel: Vec<u32>,
+    by_reel: Vec<usize>,
 }
 
 #[derive(Debug, Serialize)]
@@ -128,101 +148,92 @@ struct CombinationReport {
     count: u8,
     pays: u64,
     free_spins: u32,
-    ways: u64,
-}
-
-#[derive(Debug, Serialize)]
-struct FeaturesReport {
-    bonus: String,
-    scatter_free_spins: String,
-    bonuses_per_paid_spin: String,
-    free_spins_per_paid_spin: String,
-    jackpots_per_paid_spin: String,
-    prizes: Vec<PrizeReport>,
-}
-
-#[derive(Debug, Serialize)]
-struct PrizeReport {
-    prize: String,
     probability: String,
+    rtp: String,
 }
 
-const ROUNDING: &str = "returns and frequencies: 9 places; chances: 18; bets: 6; half to even, but rtp_parts, which \
-                        are rounded down and made to add up to rtp by the largest remainder";
+const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18; bets: 6; half to even, but rtp_parts, \
+                        which are rounded down and made to add up to rtp by the largest remainder";
 
 impl Report {
     fn of(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
-        let [base_lines, scatter, bonus, free_spins, jackpot_seed] = returns(par, PLACES);
-        let features = &par.features;
         let chance = |chance: &Exact| decimal(chance, CHANCE_PLACES);
+        let parts = returns(par, PLACES);
         Self {
             game: par.game,
             rules_version: par.rules_version,
             rules_date: game.rules_date(),
             model_hash: hex(&par.model_hash),
-            stake: StakeReport::of(stake),
+            stake: StakeReport::of(game, stake, par),
             rtp: decimal(&par.rtp, PLACES),
-            rtp_parts: PartsReport { base_lines, scatter, bonus, free_spins, jackpot_seed },
+            rtp_parts: Named(parts.into_iter().map(|(name, part)| (name.key.to_owned(), part)).collect()),
             rtp_without_jackpot: decimal(&par.rtp_without_jackpot, PLACES),
-            rtp_jackpot_increments: decimal(&par.rtp_parts.jackpot_increments, PLACES),
+            rtp_jackpot_increments: decimal(&par.part(INCREMENTS), PLACES),
             rtp_with_jackpot_increments: decimal(&par.rtp_with_increments(), PLACES),
             hit_frequency: decimal(&par.hit_frequency, PLACES),
             std_dev: format!("{:.*}", BETS_PLACES, par.std_dev),
             max_win_bets: decimal(&par.max_win_bets, BETS_PLACES),
             max_win_probability: chance(&par.max_win_probability),
-            cycle: par.cycle,
-            symbol_counts: symbols(game, par).map(|(symbol, by_reel)| SymbolReport { symbol, by_reel }).collect(),
-            combinations: combinations(game, par),
-            features: FeaturesReport {
-                bonus: chance(&features.bonus),
-                scatter_free_spins: chance(&features.scatter_free_spins),
-                bonuses_per_paid_spin: chance(&features.bonuses_per_paid_spin),
-                free_spins_per_paid_spin: chance(&features.free_spins_per_paid_spin),
-                jackpots_per_paid_spin: chance(&features.jackpot),
-                prizes: prizes(par).map(|(prize, of)| PrizeReport { prize, probability: chance(of) }).collect(),
-            },
+            rates: Named(par.rates.iter().map(|rate| (rate.key.clone(), chance(&rate.value))).collect()),
+            conditional_rtps: Named(
+                par.conditional_rtps.iter().map(|of| (of.key.to_owned(), decimal(&of.rtp, PLACES))).collect(),
+            ),
+            reel_sets: par.reel_sets.iter().map(|set| ReelSetReport::of(game.info(), set)).collect(),
+            exactness: par.exactness,
             rounding: ROUNDING,
         }
     }
 }
 
-/// The parts of [`Par::rtp`] as printed: base lines, scatter, bonus, free spins, jackpot seed.
-fn returns(par: &Par, places: usize) -> [String; 5] {
-    let of = &par.rtp_parts;
-    let parts = [&of.base_lines, &of.scatter, &of.bonus, &of.free_spins, &of.jackpot_seed];
-    let mut printed = figures::parts(&par.rtp, &parts, places).into_iter();
-    std::array::from_fn(|_| printed.next().unwrap_or_default())
+impl ReelSetReport {
+    fn of(info: &GameInfo, set: &ReelSet) -> Self {
+        Self {
+            title: set.title,
+            cycle: set.cycle(),
+            symbol_counts: symbols(info, set).map(|(symbol, by_reel)| SymbolReport { symbol, by_reel }).collect(),
+            combinations: set
+                .combinations
+                .iter()
+                .map(|of| {
+                    let (pays, free_spins) = pays(info, of);
+                    CombinationReport {
+                        symbol: symbol_name(info, of.symbol),
+                        count: of.count,
+                        pays,
+                        free_spins,
+                        probability: decimal(&of.chance, CHANCE_PLACES),
+                        rtp: decimal(&of.rtp, PLACES),
+                    }
+                })
+                .collect(),
+        }
+    }
 }
 
-/// How often each symbol stands on each strip.
-fn symbols(game: &dyn Game, par: &Par) -> impl Iterator<Item = (String, Vec<u32>)> {
-    game.info().symbols.iter().zip(&par.symbol_counts).map(|(symbol, counts)| (symbol.name.clone(), counts.to_vec()))
+/// Key of the part that the jackpot's increments return, which is on top of [`Par::rtp`].
+const INCREMENTS: &str = "jackpot_increments";
+
+/// The parts of [`Par::rtp`] as printed: they add up.
+fn returns(par: &Par, places: usize) -> Vec<(PartName, String)> {
+    let parts: Vec<_> = par.parts.iter().filter(|part| part.name.key != INCREMENTS).collect();
+    let exact: Vec<_> = parts.iter().map(|part| &part.rtp).collect();
+    parts.iter().map(|part| part.name).zip(figures::parts(&par.rtp, &exact, places)).collect()
 }
 
-/// The paytable's rows, with how many stop combinations make each.
-fn combinations(game: &dyn Game, par: &Par) -> Vec<CombinationReport> {
-    let info = game.info();
-    let ways = |symbol, count| par.combinations.iter().find(|of| of.symbol == symbol && of.count == count);
-    let row = |row: &motherlode_slots::game::PayRow| CombinationReport {
-        symbol: info.symbols.get(usize::from(row.symbol)).map_or_else(String::new, |symbol| symbol.name.clone()),
-        count: row.count,
-        pays: row.pays,
-        free_spins: row.free_spins,
-        ways: ways(row.symbol, row.count).map_or(0, |of| of.ways),
-    };
-    info.paytable.iter().map(row).collect()
+/// How often each symbol stands on each strip of a set.
+fn symbols(info: &GameInfo, set: &ReelSet) -> impl Iterator<Item = (String, Vec<usize>)> {
+    let counted = info.symbols.iter().zip(0..).map(|(symbol, index)| (symbol.name.clone(), set.counts(index)));
+    counted.filter(|(_, counts)| counts.iter().any(|count| *count > 0))
 }
 
-/// What the bonus awards, with its chances at this stake.
-fn prizes(par: &Par) -> impl Iterator<Item = (String, &Exact)> {
-    par.features.prizes.iter().map(|(prize, chance)| {
-        let name = match prize {
-            PrizeInfo::Jackpot => "jackpot".to_owned(),
-            PrizeInfo::Multiple(multiple) => format!("{multiple} x total bet"),
-            PrizeInfo::FreeSpins(spins) => format!("{spins} free spins"),
-        };
-        (name, chance)
-    })
+fn symbol_name(info: &GameInfo, index: u8) -> String {
+    info.symbols.get(usize::from(index)).map_or_else(String::new, |symbol| symbol.name.clone())
+}
+
+/// What a combination pays and how many free spins it awards, as the paytable says.
+fn pays(info: &GameInfo, of: &Combination) -> (u64, u32) {
+    let row = info.paytable.iter().find(|row| row.symbol == of.symbol && row.count == of.count);
+    row.map_or((0, 0), |row| (row.pays, row.free_spins))
 }
 
 #[cfg(test)]
@@ -248,9 +259,9 @@ mod tests {
         {
             let stake = stake(lines, coins, micros);
             let report = Report::of(game, &stake, &game.par(&stake).unwrap());
-            let of = &report.rtp_parts;
-            let parts = [&of.base_lines, &of.scatter, &of.bonus, &of.free_spins, &of.jackpot_seed];
-            assert_eq!(parts.iter().map(|part| nanos(part)).sum::<u64>(), 946_000_000);
+            let names: Vec<_> = report.rtp_parts.0.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, ["base_lines", "scatter", "bonus", "free_spins", "jackpot_seed"]);
+            assert_eq!(report.rtp_parts.0.iter().map(|(_, part)| nanos(part)).sum::<u64>(), 946_000_000);
             assert_eq!(report.rtp, "0.946000000");
             assert_eq!(report.rtp_without_jackpot, "0.941000000");
             assert_eq!(nanos(&report.rtp_jackpot_increments), increments);
@@ -263,17 +274,20 @@ mod tests {
         let game = newest("bewitched").unwrap();
         let stake = stake(15, 1, 100_000);
         let report = Report::of(game, &stake, &game.par(&stake).unwrap());
-        let wilds = report.combinations.iter().find(|of| of.symbol == "Wild" && of.count == 5).unwrap();
-        let per_reel = report.symbol_counts.iter().find(|of| of.symbol == "Wild").unwrap();
+        let [set] = &report.reel_sets[..] else { panic!("one set of reels") };
+        let wilds = set.combinations.iter().find(|of| of.symbol == "Wild" && of.count == 5).unwrap();
+        let per_reel = set.symbol_counts.iter().find(|of| of.symbol == "Wild").unwrap();
+        let ways = per_reel.by_reel.iter().map(|count| *count as u64).product::<u64>();
         assert_eq!(wilds.pays, 10_000);
-        assert_eq!(wilds.ways, per_reel.by_reel.iter().map(|count| u64::from(*count)).product::<u64>());
+        assert_eq!(wilds.probability, decimal(&Exact::new(ways.into(), set.cycle.into()), CHANCE_PLACES));
     }
 
     #[test]
     fn unknown_games_and_stakes_are_unusable_input() {
         let failure = newest("solitaire").err().unwrap();
-        assert_eq!((failure.code, failure.message.as_str()), (2, "there is no game solitaire; there is bewitched"));
-        let args = StakeArgs { lines: Some(16), coins: 1, coin_value: CoinValue(100_000) };
+        assert_eq!(failure.code, 2);
+        assert!(failure.message.starts_with("there is no game solitaire; there is bewitched"), "{}", failure.message);
+        let args = StakeArgs { lines: Some(16), ..StakeArgs::default() };
         let failure = args.checked(newest("bewitched").unwrap()).unwrap_err();
         assert_eq!(failure.code, 2);
         assert!(failure.message.starts_with("16 lines is outside 1 to 15\n"), "{}", failure.message);

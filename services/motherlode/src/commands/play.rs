@@ -44,10 +44,10 @@ pub struct Args {
     /// The witch who comes along; asked for before the first spin, and remembered.
     #[arg(long)]
     witch: Option<Witch>,
-    /// Keep the round open after a line win, to double it.
+    /// Keep the round open after a win that can be gambled.
     #[arg(long)]
     double: bool,
-    /// Make all choices without asking: vials 1, 2 and 3, free spins at once, and with --double one card.
+    /// Make all choices without asking: the first objects, free spins and features at once, and with --double one card.
     #[arg(long)]
     auto: bool,
 }

@@ -94,9 +94,9 @@ fn head(stream: &StreamId, replayed: &Replayed) -> String {
 }
 
 fn of_step(step: &ReplayedStep, info: Option<&GameInfo>, currency: Currency, colour: bool) -> String {
-    let ReplayedStep { position, logged, choice, outcome, differs, balance_after, .. } = step;
+    let ReplayedStep { position, logged, choice, outcome, collected, differs, balance_after, .. } = step;
     let drawn = match info {
-        Some(info) => draw::outcome(info, outcome, colour),
+        Some(info) => draw::outcome(info, outcome, currency, colour),
         // Without the model there are no names for what the reels show.
         None => String::new(),
     };
@@ -104,8 +104,15 @@ fn of_step(step: &ReplayedStep, info: Option<&GameInfo>, currency: Currency, col
         None => format!("the replay gives the logged {} bytes", logged.outcome.len()),
         Some(how) => format!("DIFFERS in {how}"),
     };
+    let collected = match &collected[..] {
+        [] => String::new(),
+        changes => {
+            let changes: Vec<_> = changes.iter().map(|(key, value)| format!("{key} {value}")).collect();
+            format!("  the collection has now: {}\n", changes.join(", "))
+        }
+    };
     format!(
-        "\nStep {} at position {position}: the player {}\n  seed {}\n{drawn}  \
+        "\nStep {} at position {position}: the player {}\n  seed {}\n{drawn}{collected}  \
            win so far {}, balance after {}\n  {verdict}\n",
         logged.step,
         draw::choice(choice),

@@ -2,7 +2,8 @@
 //!
 //! Rounds are played in chunks of [`CHUNK_ROUNDS`], each on a seed of its own that is derived from the master seed and
 //! the chunk's number. So the result depends on seed and rounds only, not on how many threads share the work, and a run
-//! can be repeated anywhere. Ctrl-C ends after the chunks under way, and what was played is reported.
+//! can be repeated anywhere. Each chunk is a new player, who carries on what it collects. Ctrl-C ends after the chunks
+//! under way, and what was played is reported.
 
 mod report;
 
@@ -13,7 +14,7 @@ use super::{
 use crate::{client, figures};
 use indicatif::{ProgressBar, ProgressStyle};
 use motherlode_runtime::stop;
-use motherlode_slots::{Game, Seed, Stake, Tally, simulate, simulate::SimulateError};
+use motherlode_slots::{Carried, Game, Seed, Stake, Tally, simulate, simulate::SimulateError};
 use report::Report;
 use sha2::{Digest, Sha256};
 use std::{
@@ -107,7 +108,7 @@ fn play(
             let Some(left) = rounds.checked_sub(chunk.saturating_mul(CHUNK_ROUNDS)).filter(|left| *left > 0) else {
                 break;
             };
-            let tally = simulate(game, stake, left.min(CHUNK_ROUNDS), chunk_seed(&master, chunk))?;
+            let tally = simulate(game, stake, Carried::default(), left.min(CHUNK_ROUNDS), chunk_seed(&master, chunk))?;
             sum.merge(&tally);
             bar.inc(tally.rounds);
         }
@@ -168,7 +169,7 @@ fn threads(text: &str) -> Result<usize, String> {
 }
 
 /// A seed from 64 hexadecimal digits.
-fn seed(text: &str) -> Result<Seed, String> {
+pub(super) fn seed(text: &str) -> Result<Seed, String> {
     let wanted = || "must be 64 hexadecimal digits".to_owned();
     if text.len() != 64 || !text.bytes().all(|digit| digit.is_ascii_hexdigit()) {
         return Err(wanted());

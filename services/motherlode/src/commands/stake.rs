@@ -4,29 +4,38 @@ use super::Failure;
 use motherlode_books::CoinValue;
 use motherlode_slots::{Game, Stake, games, latest};
 
+/// The coin value that is taken where none is named and the game offers it, in millionths; else the game's smallest.
+const COIN_MICROS: u64 = 100_000;
+
 /// What is bet on one round.
-#[derive(Debug, Clone, PartialEq, Eq, clap::Args)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub struct StakeArgs {
     /// Lines played; all that the game has by default.
     #[arg(long, value_name = "L")]
     pub lines: Option<u32>,
-    /// Coins on each line.
-    #[arg(long, value_name = "C", default_value_t = 1)]
-    pub coins: u32,
-    /// Value of a coin in the account's currency.
-    #[arg(long, value_name = "V", default_value = "0.10")]
-    pub coin_value: CoinValue,
+    /// Coins on each line; the fewest that the game offers by default.
+    #[arg(long, value_name = "C")]
+    pub coins: Option<u32>,
+    /// Value of a coin in the account's currency; 0.10 by default where the game offers it, else its smallest.
+    #[arg(long, value_name = "V")]
+    pub coin_value: Option<CoinValue>,
+    /// Buy the game's feature instead of waiting for it.
+    #[arg(long)]
+    pub buy_feature: bool,
 }
 
 impl StakeArgs {
     /// The stake for a game; whether the game offers it is for the game to say.
     #[must_use]
     pub fn of(&self, game: &dyn Game) -> Stake {
+        let limits = &game.info().limits;
+        let coins = &limits.coin_values_micros;
+        let usual = coins.iter().find(|micros| **micros == COIN_MICROS).or(coins.first());
         Stake {
-            coin_value_micros: self.coin_value.0,
-            lines: self.lines.unwrap_or(game.info().limits.lines.1),
-            coins_per_line: self.coins,
-            buy_feature: false,
+            coin_value_micros: self.coin_value.map_or(usual.copied().unwrap_or_default(), |value| value.0),
+            lines: self.lines.unwrap_or(limits.lines.1),
+            coins_per_line: self.coins.unwrap_or(limits.coins_per_line.0),
+            buy_feature: self.buy_feature,
         }
     }
 
@@ -57,6 +66,7 @@ impl StakeArgs {
 pub fn newest(name: &str) -> Result<&'static dyn Game, Failure> {
     latest(name).ok_or_else(|| {
         let mut known: Vec<_> = games().iter().map(|game| game.name()).collect();
+        known.sort_unstable();
         known.dedup();
         Failure::unusable(format!("there is no game {name}; there is {}", known.join(", ")))
     })

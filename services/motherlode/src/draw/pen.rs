@@ -58,9 +58,9 @@ impl Hue {
     pub(super) fn of(symbol: &SymbolInfo, index: usize) -> Self {
         match symbol.role {
             SymbolRole::Wild => return Self::Gold,
-            SymbolRole::Scatter => return Self::Pink,
+            SymbolRole::Scatter | SymbolRole::FreeSpins => return Self::Pink,
             SymbolRole::Bonus => return Self::Cyan,
-            SymbolRole::Regular => {}
+            SymbolRole::Regular | SymbolRole::Collected | SymbolRole::SuperHigh | SymbolRole::Question => {}
         }
         match symbol.name.split(' ').next().unwrap_or_default() {
             "Red" => Self::Red,

@@ -139,7 +139,7 @@ fn sum(spins: &[&SpinResult], left: u32, pen: Pen) -> Vec<String> {
     }
     let mut lines = vec![format!("{line}.")];
     if spins.last().is_some_and(|spin| spin.bonus) {
-        lines.push(format!("  {}", pen.bold(Hue::Cyan, "Merlin starts the bonus round.")));
+        lines.push(format!("  {}", pen.bold(Hue::Cyan, window::BONUS_STARTS)));
     }
     lines
 }

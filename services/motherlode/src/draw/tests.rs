@@ -1,5 +1,5 @@
 use super::*;
-use motherlode_proto::round::v1::{SpinResult, Win};
+use motherlode_proto::round::v1::{Mark, MarkKind, PickOffer, Win};
 
 fn game() -> &'static GameInfo {
     motherlode_slots::game("bewitched", "1.6").unwrap().info()
@@ -18,12 +18,22 @@ fn spin(rows: [&str; 3]) -> SpinResult {
     }
 }
 
+/// A win on a line, or anywhere for line 0.
+fn line_win(line: u32, symbol: u32, count: u32, coins: u64) -> Win {
+    Win { line, symbol, count, coins, ways: 0 }
+}
+
+/// A step's picture in a round of EUR.
+fn drawn(outcome_of: &Outcome, colour: bool) -> String {
+    outcome(game(), outcome_of, Currency::EUR, colour)
+}
+
 const LOSS: [&str; 3] = ["BP RP Ra RP BP", "Ra BC BC PP Ra", "DW GP RP GP BC"];
 
 #[test]
 fn a_window_shows_its_winning_cells_lines_and_scatters() {
     let mut spin = spin(["WB GP Ra PP BP", "Wi Ra Ra WB BC", "RP GP WB BC DW"]);
-    spin.wins = vec![Win { line: 1, symbol: 6, count: 3, coins: 20 }, Win { line: 0, symbol: 1, count: 3, coins: 45 }];
+    spin.wins = vec![line_win(1, 6, 3, 20), line_win(0, 1, 3, 45)];
     spin.win_coins = 65;
     spin.free_spins_won = 8;
     let outcome_of = Outcome {
@@ -33,7 +43,7 @@ fn a_window_shows_its_winning_cells_lines_and_scatters() {
         round_win_coins: 65,
         ..Outcome::default()
     };
-    let drawn = "
+    let picture = "
   ┌──────────────┬──────────────┬──────────────┬──────────────┬──────────────┐
   │  *Witches'   │ Green Potion │    Raven     │Purple Potion │ Blue Potion  │
   │    *Wild     │    *Raven    │    *Raven    │  *Witches'   │  Black Cat   │
@@ -43,52 +53,56 @@ fn a_window_shows_its_winning_cells_lines_and_scatters() {
   scatter           3 x Witches' Battle       45 coins   + 8 free spins
   The round has 65 coins so far and waits for the start of 8 free spins.
 ";
-    assert_eq!(format!("\n{}", outcome(game(), &outcome_of, false)), drawn);
+    assert_eq!(format!("\n{}", drawn(&outcome_of, false)), picture);
 }
 
 #[test]
 fn bw_24_the_double_shows_card_guess_and_strip() {
     let outcome_of = Outcome {
-        card: Some(CardTurn { guess: Card::BlackSpade.into(), drawn: Card::RedHeart.into(), won: false }),
+        card: Some(CardTurn {
+            guess: Card::BlackSpade.into(),
+            drawn: Card::RedHeart.into(),
+            won: false,
+            risked_minor: 1_250,
+            won_minor: 0,
+        }),
         double_strip: vec![Card::RedHeart.into(), Card::BlackSpade.into()],
         awaiting: Awaiting::Nothing.into(),
         ..Outcome::default()
     };
-    let drawn = "
+    let picture = "
   ╭─────╮
-  │♥    │  The card is the red heart.
-  │  ♥  │  The guess was the black spade: wrong.
+  │♥    │  The card is the red heart, the guess was the black spade: wrong.
+  │  ♥  │  12.50 EUR become 0.00 EUR.
   │    ♥│  Cards so far, the latest first: ♥ ♠
   ╰─────╯
   No win.
 ";
-    assert_eq!(format!("\n{}", outcome(game(), &outcome_of, false)), drawn);
+    assert_eq!(format!("\n{}", drawn(&outcome_of, false)), picture);
 }
 
 #[test]
 fn free_spins_stand_beside_each_other_with_their_sum() {
     let free = |mut spin: SpinResult, win: Option<Win>| {
-        spin.free = true;
+        spin.kind = SpinKind::Free.into();
         spin.multiplier = 2;
         spin.win_coins = win.map_or(0, |win| win.coins);
         spin.wins = win.into_iter().collect();
         spin
     };
-    let wins = free(
-        spin(["BP RP Ra RP BP", "Wi BC BC BC Ra", "DW GP RP GP BC"]),
-        Some(Win { line: 1, symbol: 5, count: 4, coins: 1_200 }),
-    );
+    let wins = free(spin(["BP RP Ra RP BP", "Wi BC BC BC Ra", "DW GP RP GP BC"]), Some(line_win(1, 5, 4, 1_200)));
     let mut last = free(spin(["Me RP Ra RP BP", "Ra Me BC PP Ra", "DW GP Me GP BC"]), None);
     last.bonus = true;
     let spins = vec![free(spin(LOSS), None), wins, free(spin(LOSS), None), free(spin(LOSS), None), last];
     let outcome_of = Outcome {
         spins,
-        awaiting: Awaiting::Vials.into(),
+        awaiting: Awaiting::Pick.into(),
+        pick: Some(PickOffer { needs: 3, of: 6 }),
         free_spins_left: 3,
         round_win_coins: 1_265,
         ..Outcome::default()
     };
-    let drawn = "
+    let picture = "
   Free spins, line wins times 2
 
   #1           ·     #2      +1,200     #3           ·     #4           ·
@@ -105,21 +119,21 @@ fn free_spins_stand_beside_each_other_with_their_sum() {
   wi Wild  me Merlin  dw Dark Witch  bc Black Cat  ra Raven  rp Red Potion
   gp Green Potion  bp Blue Potion  pp Purple Potion
   5 free spins won 1,200 coins; 3 still to play.
-  Merlin starts the bonus round.
-  The round has 1,265 coins so far and waits for three vials.
+  The bonus round starts.
+  The round has 1,265 coins so far and waits for a pick of 3 out of 6.
 ";
-    assert_eq!(format!("\n{}", outcome(game(), &outcome_of, false)), drawn);
+    assert_eq!(format!("\n{}", drawn(&outcome_of, false)), picture);
 }
 
 #[test]
 fn a_long_series_is_abbreviated_and_nothing_of_it_is_lost_from_the_sum() {
-    let mut spins = vec![SpinResult { free: true, multiplier: 2, ..spin(LOSS) }; 40];
+    let mut spins = vec![SpinResult { kind: SpinKind::Free.into(), multiplier: 2, ..spin(LOSS) }; 40];
     for (at, coins) in [(3, 10), (20, 50), (30, 70)] {
         spins[at].win_coins = coins;
     }
     spins[20].free_spins_won = 8;
     let outcome_of = Outcome { spins, awaiting: Awaiting::Nothing.into(), ..Outcome::default() };
-    let drawn = outcome(game(), &outcome_of, false);
+    let drawn = drawn(&outcome_of, false);
     assert!(drawn.contains("#40") && !drawn.contains("#8 "), "{drawn}");
     assert!(drawn.contains("\n  32 spins not shown: 120 coins, 8 free spins, the best #31 with 70 coins\n"), "{drawn}");
     assert!(drawn.contains("\n  40 free spins won 130 coins and 8 more free spins.\n"), "{drawn}");
@@ -127,24 +141,24 @@ fn a_long_series_is_abbreviated_and_nothing_of_it_is_lost_from_the_sum() {
 
 #[test]
 fn prizes_are_told_apart() {
-    let drawn = |kind, coins| {
+    let given = |kind, coins| {
         let prize = Some(Prize { kind: Some(kind), coins });
-        outcome(game(), &Outcome { prize, awaiting: Awaiting::Nothing.into(), ..Outcome::default() }, false)
+        drawn(&Outcome { prize, awaiting: Awaiting::Nothing.into(), ..Outcome::default() }, false)
     };
-    assert!(drawn(prize::Kind::Multiple(25), 375).starts_with("  The vials give 25 times the total bet: 375 coins\n"));
-    assert!(drawn(prize::Kind::FreeSpins(15), 0).starts_with("  The vials give 15 free spins\n"));
-    assert!(drawn(prize::Kind::Jackpot(true), 0).contains("J A C K P O T"));
+    assert!(given(prize::Kind::Multiple(25), 375).starts_with("  The bonus gives 25 times the total bet: 375 coins\n"));
+    assert!(given(prize::Kind::FreeSpins(15), 0).starts_with("  The bonus gives 15 free spins\n"));
+    assert!(given(prize::Kind::Jackpot(true), 0).contains("J A C K P O T"));
 }
 
 /// Every line fits into 80 columns, and colour adds nothing but colour.
 #[test]
 fn with_colour_the_same_is_drawn_but_for_the_marks() {
     let mut window = spin(["WB GP Ra PP BP", "Wi Ra Ra WB BC", "RP GP WB BC DW"]);
-    window.wins = vec![Win { line: 15, symbol: 6, count: 5, coins: u64::MAX }];
+    window.wins = vec![line_win(15, 6, 5, u64::MAX)];
     let outcome_of = Outcome { spins: vec![window], round_win_coins: 1, ..Outcome::default() };
-    let colour = outcome(game(), &outcome_of, true);
+    let colour = drawn(&outcome_of, true);
     assert!(colour.contains("\x1b[1;7;"), "{colour:?}");
-    let plain = outcome(game(), &outcome_of, false).replace('*', "");
+    let plain = drawn(&outcome_of, false).replace('*', "");
     let words = |text: &str| text.split_whitespace().collect::<String>();
     assert_eq!(words(&without_escapes(&colour)), words(&plain));
 }
@@ -161,12 +175,12 @@ fn no_outcome_stops_the_drawing() {
     let odd = [
         SpinResult::default(),
         SpinResult { rows: 3, cells: vec![200; 7], bonus: true, ..SpinResult::default() },
-        SpinResult { rows: u32::MAX, cells: vec![1; 15], free: true, ..SpinResult::default() },
+        SpinResult { rows: u32::MAX, cells: vec![1; 15], kind: SpinKind::Free.into(), ..SpinResult::default() },
         SpinResult { rows: 0, cells: vec![1], ..SpinResult::default() },
         SpinResult {
             rows: 3,
             cells: vec![0; 15],
-            wins: vec![Win { line: 99, symbol: u32::MAX, count: u32::MAX, coins: u64::MAX }],
+            wins: vec![Win { line: 99, symbol: u32::MAX, count: u32::MAX, coins: u64::MAX, ways: 0 }],
             win_coins: u64::MAX,
             ..SpinResult::default()
         },
@@ -174,19 +188,34 @@ fn no_outcome_stops_the_drawing() {
     let outcome_of = Outcome {
         spins: odd.to_vec(),
         prize: Some(Prize::default()),
-        card: Some(CardTurn { guess: 9, drawn: -1, won: true }),
+        card: Some(CardTurn { guess: 9, drawn: -1, won: true, risked_minor: u64::MAX, won_minor: 1 }),
         double_strip: vec![7],
         awaiting: 99,
         ..Outcome::default()
     };
-    assert!(outcome(game(), &outcome_of, true).ends_with('\n'));
+    assert!(drawn(&outcome_of, true).ends_with('\n'));
 }
 
 #[test]
 fn choices_are_told_in_words() {
     let told = |kind| choice(&Choice { kind });
-    let vials = choice::Kind::Vials(choice::Vials { numbers: vec![1, 4, 6] });
-    assert_eq!(told(Some(vials)), "pours the vials 1, 4 and 6");
+    let vials = choice::Kind::Pick(choice::Pick { numbers: vec![1, 4, 6] });
+    assert_eq!(told(Some(vials)), "picks 1, 4 and 6");
     assert_eq!(told(Some(choice::Kind::Double(Card::BlackSpade.into()))), "doubles on black spade");
     assert_eq!(told(None), "makes no choice");
+}
+
+#[test]
+fn dm_03_ways_and_collected_symbols_are_told_and_me_04_a_bonus_shows_what_it_pays() {
+    let mut spin = spin(LOSS);
+    spin.kind = SpinKind::HoldAndWin.into();
+    spin.ways = 1_024;
+    spin.wins = vec![Win { ways: 12, ..line_win(0, 6, 3, 24) }];
+    let mark = |cell, kind: MarkKind, value| Mark { cell, kind: kind.into(), value };
+    spin.marks = vec![mark(0, MarkKind::Bonus, 18), mark(4, MarkKind::Crystal, 9), mark(14, MarkKind::Multiplier, 3)];
+    let drawn = drawn(&Outcome { spins: vec![spin], ..Outcome::default() }, false);
+    for part in ["  Hold and Win\n", " 18x ", " *3 ", "\n  1,024 ways\n", "  12 ways ", "\n  collected: Green Potion\n"]
+    {
+        assert!(drawn.contains(part), "{part}: {drawn}");
+    }
 }

@@ -1,7 +1,8 @@
 //! One window of the reels: the grid with its winning cells, and the list of its wins.
 
 use super::{Hue, Pen, coins, counted};
-use motherlode_proto::round::v1::{SpinResult, Win};
+use crate::figures::grouped;
+use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult, Win};
 use motherlode_slots::game::{GameInfo, SymbolInfo, SymbolRole};
 
 /// Width of a cell: five of them and their borders fit into 80 columns.
@@ -29,6 +30,8 @@ pub(super) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: us
             let count = usize::try_from(win.count).unwrap_or(usize::MAX);
             reel < count && rows.get(reel).is_some_and(|at| usize::from(*at) == row)
         }
+        // A way runs from the left over as many reels as it counts symbols.
+        None if win.ways > 0 => is(win.symbol) && reel < usize::try_from(win.count).unwrap_or(usize::MAX),
         None => is(win.symbol),
     };
     spin.wins.iter().any(in_win) || (spin.bonus && symbol.is_some_and(started))
@@ -38,6 +41,23 @@ pub(super) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: us
 fn path<'a>(game: &'a GameInfo, win: &Win) -> Option<&'a [u8]> {
     let line = usize::try_from(win.line).ok()?.checked_sub(1)?;
     Some(game.lines.get(line).map_or(&[], Vec::as_slice))
+}
+
+/// What kind of spin it is, unless it's the paid one.
+pub(super) fn title(spin: &SpinResult, pen: Pen) -> Option<String> {
+    let title = match spin.kind() {
+        SpinKind::Unspecified | SpinKind::Base => return None,
+        SpinKind::Free => "Free spin",
+        SpinKind::Collection => "Collection free spin",
+        SpinKind::HoldAndWin => "Hold and Win",
+        SpinKind::HighSymbols => "High Symbols Respin",
+        SpinKind::RandomWilds => "Random Wilds Respin",
+        SpinKind::MultiplierRespin => "Multiplier Respin",
+        SpinKind::MegaWild => "Mega Wild Respin",
+        SpinKind::Explosion => "Explosion",
+    };
+    let times = if spin.multiplier > 1 { format!(", wins times {}", spin.multiplier) } else { String::new() };
+    Some(format!("  {}", pen.bold(Hue::Cyan, &format!("{title}{times}"))))
 }
 
 /// The window as a box.
@@ -60,7 +80,10 @@ pub(super) fn grid(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> 
 fn painted(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = cell(spin, reel, row).unwrap_or_default();
     let wins = wins_here(game, spin, reel, row);
-    let name = fitting(&name(game, index), CELL - 1);
+    let rows = usize::try_from(spin.rows).unwrap_or_default();
+    let here = |mark: &&Mark| usize::try_from(mark.cell).is_ok_and(|cell| cell == reel * rows + row);
+    let value = spin.marks.iter().find(here).map_or_else(String::new, value_of);
+    let name = fitting(&name(game, index), (CELL - 1).saturating_sub(value.chars().count())) + &value;
     let text = if wins && !pen.has_colour() { format!("*{name}") } else { name };
     let text = format!("{text:^CELL$}");
     let hue = hue(game, index);
@@ -88,14 +111,37 @@ fn fitting(name: &str, width: usize) -> String {
     if fits.is_empty() { name.chars().take(width).collect() } else { fits }
 }
 
-/// A window's wins, one a line; what it awarded and started besides.
+/// What a mark adds to its symbol's name in the window: what a Bonus pays or does.
+fn value_of(mark: &Mark) -> String {
+    match (mark.kind(), mark.value) {
+        (MarkKind::Bonus, value) => format!(" {value}x"),
+        (MarkKind::Mystery, 0) => " ?".to_owned(),
+        (MarkKind::Mystery, value) => format!(" ?{value}x"),
+        (MarkKind::Multiplier, 0) => " *".to_owned(),
+        (MarkKind::Multiplier, value) => format!(" *{value}"),
+        _ => String::new(),
+    }
+}
+
+/// A window's wins, one a line; what it collected, awarded and started besides.
 pub(super) fn wins(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
     let mut lines: Vec<_> = spin.wins.iter().map(|win| one(game, spin, win, pen)).collect();
+    if spin.ways > 0 {
+        lines.insert(0, format!("  {} ways", grouped(&spin.ways.to_string())));
+    }
+    let collected = spin.marks.iter().filter(|mark| matches!(mark.kind(), MarkKind::Crystal | MarkKind::Potion));
+    for mark in collected {
+        let index = usize::try_from(mark.value).unwrap_or(usize::MAX);
+        lines.push(format!("  collected: {}", pen.bold(hue(game, index), &name(game, index))));
+    }
     if spin.bonus {
-        lines.push(format!("  {}", pen.bold(Hue::Cyan, "Merlin starts the bonus round.")));
+        lines.push(format!("  {}", pen.bold(Hue::Cyan, BONUS_STARTS)));
     }
     lines
 }
+
+/// What is said of a window that started the bonus.
+pub(super) const BONUS_STARTS: &str = "The bonus round starts.";
 
 fn one(game: &GameInfo, spin: &SpinResult, win: &Win, pen: Pen) -> String {
     let index = usize::try_from(win.symbol).unwrap_or(usize::MAX);
@@ -108,7 +154,9 @@ fn one(game: &GameInfo, spin: &SpinResult, win: &Win, pen: Pen) -> String {
                 0 => String::new(),
                 spins => pen.bold(Hue::Cyan, &format!("   + {}", counted(spins.into(), "free spin"))),
             };
-            format!("  scatter           {what}{won}{spins}")
+            let place =
+                if win.ways > 0 { format!("{} ways", grouped(&win.ways.to_string())) } else { "scatter".to_owned() };
+            format!("  {place:<18}{what}{won}{spins}")
         }
     }
 }

@@ -1,61 +1,88 @@
 //! The PAR sheet as text, 80 columns wide.
 
-use super::{PLACES, StakeReport, prizes, returns, symbols};
+use super::{INCREMENTS, PLACES, StakeReport, pays, returns, symbol_name, symbols};
 use crate::figures::{grouped, once_in, percent};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
-    Game, Par, Stake,
-    game::GameInfo,
-    par::{Exact, decimal},
+    Game, GameInfo, Par, Stake,
+    par::{Exact, ReelSet, decimal},
 };
 
 /// Places of the returns in percent: the nine places of the fraction.
 const PERCENT_PLACES: usize = PLACES - 2;
+/// Columns of a label and its figure, and the least that is between them.
+const ROW_WIDTH: usize = 78;
+const GAP: usize = 4;
 
 /// The whole sheet.
 pub(super) fn text(game: &dyn Game, stake: &Stake, par: &Par) -> String {
     let mut lines = head(game, stake, par);
-    lines.extend(returned(par));
+    lines.extend(returned(game.info(), par));
     lines.extend(spread(par));
-    lines.extend(features(game.info(), par));
-    lines.extend(paytable(game, par));
-    lines.extend(strips(game, par));
+    lines.extend(rates(par));
+    for set in &par.reel_sets {
+        lines.extend(combinations(game.info(), set));
+        lines.extend(strips(game.info(), set));
+    }
     lines.push(String::new());
     lines.join("\n")
 }
 
 fn head(game: &dyn Game, stake: &Stake, par: &Par) -> Vec<String> {
-    vec![
+    let mut lines = vec![
         format!("{}: PAR sheet", game.info().title),
         format!("rules {} of {}, model {}", par.rules_version, game.rules_date(), hex(&par.model_hash[..8])),
-        StakeReport::of(stake).to_string(),
-    ]
+        StakeReport::of(game, stake, par).to_string(),
+    ];
+    lines.extend(wrapped(&format!("exactness: {}", par.exactness)));
+    lines
+}
+
+/// A sentence in lines of whole words, none wider than a row.
+fn wrapped(text: &str) -> Vec<String> {
+    let mut lines: Vec<String> = vec![];
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= ROW_WIDTH => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
 }
 
 fn section(title: &str) -> [String; 2] {
     [String::new(), format!("── {title} {}", "─".repeat(76_usize.saturating_sub(title.chars().count())))]
 }
 
-/// A label and its figure, dotted to the same column.
+/// A label and its figure, dotted to the same column; a label that is too long is cut.
 fn row(label: &str, figure: &str) -> String {
+    let room = ROW_WIDTH.saturating_sub(figure.chars().count() + GAP);
+    let label = match label.chars().count() > room {
+        true => label.chars().take(room.saturating_sub(1)).chain(['…']).collect(),
+        false => label.to_owned(),
+    };
     let dots = ".".repeat(70_usize.saturating_sub(label.chars().count() + figure.chars().count()));
     format!("  {label} {dots} {figure}")
 }
 
-fn returned(par: &Par) -> Vec<String> {
-    let [base, scatter, bonus, free, seed] = returns(par, PLACES).map(|part| shifted(&part));
+fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
     let mut lines = section("Return to player, of the bet").to_vec();
-    lines.extend([
-        row("line wins of the paid spin", &base),
-        row("scatters of the paid spin", &scatter),
-        row("money of the bonus that the paid spin starts", &bonus),
-        row("free spins, with all that is won in them", &free),
-        row("without the jackpot", &percent(&par.rtp_without_jackpot, PERCENT_PLACES)),
-        row("the jackpot's seed", &seed),
-        row("RETURN without the jackpot's increments", &percent(&par.rtp, PERCENT_PLACES)),
-        row("the jackpot's increments at this coin value", &percent(&par.rtp_parts.jackpot_increments, PERCENT_PLACES)),
-        row("with the jackpot's increments", &percent(&par.rtp_with_increments(), PERCENT_PLACES)),
-    ]);
+    lines.extend(returns(par, PLACES).iter().map(|(name, part)| row(name.title, &shifted(part))));
+    let whole = percent(&par.rtp, PERCENT_PLACES);
+    if info.jackpot {
+        lines.extend([
+            row("without the jackpot", &percent(&par.rtp_without_jackpot, PERCENT_PLACES)),
+            row("RETURN without the jackpot's increments", &whole),
+            row("the jackpot's increments at this coin value", &percent(&par.part(INCREMENTS), PERCENT_PLACES)),
+            row("with the jackpot's increments", &percent(&par.rtp_with_increments(), PERCENT_PLACES)),
+        ]);
+    } else {
+        lines.push(row("RETURN", &whole));
+    }
+    lines.extend(par.conditional_rtps.iter().map(|of| row(of.title, &percent(&of.rtp, PERCENT_PLACES))));
     lines
 }
 
@@ -79,72 +106,49 @@ fn spread(par: &Par) -> Vec<String> {
     lines
 }
 
-fn features(info: &GameInfo, par: &Par) -> Vec<String> {
-    let of = &par.features;
-    let mut lines = section("Features").to_vec();
-    lines.extend([
-        row("bonus round started by a window", &format!("{} spins", once_in(&of.bonus, 1))),
-        row("free spins awarded by scatters", &format!("{} spins", once_in(&of.scatter_free_spins, 1))),
-        row("free spins a paid spin, all told", &decimal(&of.free_spins_per_paid_spin, 6)),
-        row("bonus rounds a paid spin, all told", &decimal(&of.bonuses_per_paid_spin, 6)),
-    ]);
-    if info.jackpot {
-        lines.push(row("the progressive jackpot", &format!("{} spins", once_in(&of.jackpot, 1))));
-    }
-    lines.push(String::new());
-    lines.push("  what a bonus round gives at this stake".to_owned());
-    let prizes: Vec<_> = prizes(par).map(|(prize, chance)| format!("{prize:<16}{:>14}", percent(chance, 6))).collect();
-    // Two columns, read downwards.
-    let half = prizes.len().div_ceil(2);
-    for (place, left) in prizes.iter().take(half).enumerate() {
-        let right = prizes.get(half + place).map(String::as_str).unwrap_or_default();
-        lines.push(format!("    {left}      {right}").trim_end().to_owned());
-    }
+fn rates(par: &Par) -> Vec<String> {
+    let mut lines = section("Features: chances, and expected numbers").to_vec();
+    lines.extend(par.rates.iter().map(|rate| row(&rate.title, &decimal(&rate.value, PLACES))));
     lines
 }
 
-fn paytable(game: &dyn Game, par: &Par) -> Vec<String> {
-    let mut lines = section("Paytable, and combinations that make it").to_vec();
-    lines.push(format!("  {:<28}{:>12}{:>18}{:>18}", "", "pays", "combinations", "once in"));
+fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
+    let mut lines = section(&format!("Combinations: {}", set.title)).to_vec();
+    lines.push(format!("  {:<28}{:>14}{:>18}{:>14}", "", "pays", "once in", "returns"));
     let mut last = None;
-    for of in super::combinations(game, par) {
-        if last.as_ref().is_some_and(|last| *last != of.symbol) {
+    for of in &set.combinations {
+        if last.is_some_and(|last| last != of.symbol) {
             lines.push(String::new());
         }
-        let pays = match (of.pays, of.free_spins) {
-            (0, 0) => "bonus".to_owned(),
+        last = Some(of.symbol);
+        let pays = match pays(info, of) {
+            (0, 0) => "feature".to_owned(),
             (pays, 0) => grouped(&pays.to_string()),
             (pays, spins) => format!("{} +{spins} fs", grouped(&pays.to_string())),
         };
-        let once = match Exact::new(of.ways.into(), par.cycle.into()) {
-            chance if of.ways > 0 => grouped(&decimal(&chance.recip(), 1)),
-            _ => "never".to_owned(),
+        let once = match of.chance > Exact::from_integer(0.into()) {
+            true => grouped(&decimal(&of.chance.recip(), 1)),
+            false => "never".to_owned(),
         };
-        let ways = grouped(&of.ways.to_string());
-        lines.push(format!("  {} x {:<24}{pays:>12}{ways:>18}{once:>18}", of.count, of.symbol));
-        last = Some(of.symbol);
+        let name = symbol_name(info, of.symbol);
+        lines.push(format!("  {} x {name:<24}{pays:>14}{once:>18}{:>14}", of.count, percent(&of.rtp, 5)));
     }
-    let cycle = grouped(&par.cycle.to_string());
     lines.push(String::new());
-    lines.push(format!("  Combinations are of {cycle}, on one line; of scatters and bonus anywhere."));
-    lines.push("  A line pays times its coins, a scatter times the total bet; fs: free spins.".to_owned());
+    lines.push("  A line's on one line, others anywhere. A line pays times its coins, what pays".to_owned());
+    lines.push("  anywhere times the total bet, a way times the coins of a bet; fs: free spins.".to_owned());
     lines
 }
 
-fn strips(game: &dyn Game, par: &Par) -> Vec<String> {
-    let mut lines = section("Symbols on the strips").to_vec();
+fn strips(info: &GameInfo, set: &ReelSet) -> Vec<String> {
+    let mut lines = section(&format!("Symbols on the strips: {}", set.title)).to_vec();
     let columns = |cells: &[String]| cells.iter().map(|cell| format!("{cell:>9}")).collect::<String>();
-    let reels: Vec<_> = (1..=game.info().reels).map(|reel| format!("reel {reel}")).collect();
+    let reels: Vec<_> = (1..=info.reels).map(|reel| format!("reel {reel}")).collect();
     lines.push(format!("  {:<20}{}", "", columns(&reels)));
-    let mut sums = vec![0_u32; reels.len()];
-    for (symbol, counts) in symbols(game, par) {
-        for (sum, count) in sums.iter_mut().zip(&counts) {
-            *sum += count;
-        }
-        let counts: Vec<_> = counts.iter().map(u32::to_string).collect();
+    for (symbol, counts) in symbols(info, set) {
+        let counts: Vec<_> = counts.iter().map(usize::to_string).collect();
         lines.push(format!("  {symbol:<20}{}", columns(&counts)));
     }
-    let sums: Vec<_> = sums.iter().map(u32::to_string).collect();
+    let sums: Vec<_> = set.strips.iter().map(|strip| strip.len().to_string()).collect();
     lines.push(format!("  {:<20}{}", "stops", columns(&sums)));
     lines
 }
@@ -162,10 +166,17 @@ mod tests {
 
     #[test]
     fn no_line_is_wider_than_a_terminal() {
-        let game = crate::commands::stake::newest("bewitched").unwrap();
-        let stake = Stake { coin_value_micros: 10_000_000, lines: 15, coins_per_line: 10, buy_feature: false };
-        for line in text(game, &stake, &game.par(&stake).unwrap()).lines() {
-            assert!(line.chars().count() <= 80, "{line}");
+        for game in motherlode_slots::games() {
+            let limits = &game.info().limits;
+            let stake = Stake {
+                coin_value_micros: *limits.coin_values_micros.last().unwrap(),
+                lines: limits.lines.1,
+                coins_per_line: limits.coins_per_line.1,
+                buy_feature: false,
+            };
+            for line in text(*game, &stake, &game.par(&stake).unwrap()).lines() {
+                assert!(line.chars().count() <= 80, "{line}");
+            }
         }
     }
 }

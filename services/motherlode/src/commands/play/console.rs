@@ -1,8 +1,11 @@
 //! The terminal of a player: lines out, answers in.
 
 use super::Failure;
-use motherlode_proto::round::v1::{Card, Witch, choice};
-use std::io::{BufRead, ErrorKind, Write};
+use motherlode_proto::round::v1::{Card, PickOffer, Witch, choice};
+use std::{
+    collections::BTreeSet,
+    io::{BufRead, ErrorKind, Write},
+};
 
 /// Where a player reads and answers.
 #[derive(Debug)]
@@ -68,39 +71,47 @@ impl<W: Write, R: BufRead> Console<W, R> {
         })
     }
 
-    /// Asks for three different vials (BW-06).
-    pub(super) fn ask_vials(&mut self, vials: u8) -> Result<Option<choice::Kind>, Failure> {
-        let question = format!("Merlin waits. Three different vials of 1 to {vials}, such as 1 4 6:");
-        let numbers = self.ask(&question, |answer| three_vials(answer, vials))?;
-        Ok(numbers.map(|numbers| choice::Kind::Vials(choice::Vials { numbers })))
+    /// Asks for different objects (BW-06, NP-10).
+    pub(super) fn ask_pick(&mut self, offer: PickOffer) -> Result<Option<choice::Kind>, Failure> {
+        let PickOffer { needs, of } = offer;
+        let question = format!("Pick {needs} different ones of 1 to {of}, such as 1 2 3:");
+        let numbers = self.ask(&question, |answer| different(answer, offer))?;
+        Ok(numbers.map(|numbers| choice::Kind::Pick(choice::Pick { numbers })))
     }
 
     /// Asks to start the free spins (BW-25).
-    pub(super) fn ask_start(&mut self) -> Result<Option<choice::Kind>, Failure> {
+    pub(super) fn ask_free_spins(&mut self) -> Result<Option<choice::Kind>, Failure> {
         let start = self.ask("Enter starts the free spins:", |_| Some(()))?;
         Ok(start.map(|()| choice::Kind::StartFreeSpins(choice::StartFreeSpins {})))
     }
 
-    /// Asks for a guess, or to collect (BW-22).
-    pub(super) fn ask_double(&mut self) -> Result<Option<choice::Kind>, Failure> {
-        self.ask("Double on red (h)eart or black (s)pade, or (c)ollect:", |answer| match answer {
+    /// Asks to start the feature (ME-10).
+    pub(super) fn ask_feature(&mut self) -> Result<Option<choice::Kind>, Failure> {
+        let start = self.ask("Enter starts the feature:", |_| Some(()))?;
+        Ok(start.map(|()| choice::Kind::StartFeature(choice::StartFeature {})))
+    }
+
+    /// Asks for a guess, to secure half where the game offers it, or to collect (BW-22, ME-16).
+    pub(super) fn ask_double(&mut self, halve: bool) -> Result<Option<choice::Kind>, Failure> {
+        let offer = if halve { ", ha(l)ve," } else { "," };
+        let question = format!("Double on red (h)eart or black (s)pade{offer} or (c)ollect:");
+        self.ask(&question, |answer| match answer {
             "h" | "heart" => Some(choice::Kind::Double(Card::RedHeart.into())),
             "s" | "spade" => Some(choice::Kind::Double(Card::BlackSpade.into())),
+            "l" | "halve" if halve => Some(choice::Kind::Halve(choice::Halve {})),
             "c" | "collect" => Some(choice::Kind::Collect(choice::Collect {})),
             _ => None,
         })
     }
 }
 
-fn three_vials(answer: &str, vials: u8) -> Option<Vec<u32>> {
+/// As many different numbers as an offer asks for, each in its range.
+fn different(answer: &str, offer: PickOffer) -> Option<Vec<u32>> {
     let words = answer.split(|char: char| char == ',' || char.is_whitespace()).filter(|word| !word.is_empty());
     let numbers: Vec<u32> = words.map(str::parse).collect::<Result<_, _>>().ok()?;
-    match numbers[..] {
-        [a, b, c] if a != b && a != c && b != c => {
-            numbers.iter().all(|number| (1..=u32::from(vials)).contains(number)).then_some(numbers)
-        }
-        _ => None,
-    }
+    let in_range = numbers.iter().all(|number| (1..=offer.of).contains(number));
+    let different = numbers.iter().collect::<BTreeSet<_>>().len() == numbers.len();
+    (in_range && different && numbers.len() == offer.needs as usize).then_some(numbers)
 }
 
 #[cfg(test)]
@@ -108,11 +119,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn vials_are_three_different_numbers_in_range() {
-        assert_eq!(three_vials("1 4 6", 6), Some(vec![1, 4, 6]));
-        assert_eq!(three_vials(" 6,5, 4", 6), Some(vec![6, 5, 4]));
+    fn a_pick_is_as_many_different_numbers_in_range_as_are_asked_for() {
+        let vials = PickOffer { needs: 3, of: 6 };
+        assert_eq!(different("1 4 6", vials), Some(vec![1, 4, 6]));
+        assert_eq!(different(" 6,5, 4", vials), Some(vec![6, 5, 4]));
+        assert_eq!(different("1 2 3 4", PickOffer { needs: 4, of: 12 }), Some(vec![1, 2, 3, 4]));
         for bad in ["", "1 2", "1 2 2", "1 2 7", "0 1 2", "1 2 3 4", "a b c", "-1 2 3"] {
-            assert_eq!(three_vials(bad, 6), None, "{bad}");
+            assert_eq!(different(bad, vials), None, "{bad}");
         }
     }
 

@@ -6,7 +6,7 @@ use crate::{
     draw,
     figures::{cash, grouped},
 };
-use motherlode_books::{Currency, Minor};
+use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_proto::{
     convert::play::hex,
     ledger::v1::{DepositRequest, GetAccountRequest, GetRoundRequest, OpenAccountRequest},
@@ -111,9 +111,10 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
                 game: self.args.game.clone(),
                 rules_version: self.game.rules_version().to_owned(),
                 stake: Some(round::Stake {
-                    coin_value: self.args.stake.coin_value.to_string(),
+                    coin_value: CoinValue(stake.coin_value_micros).to_string(),
                     lines: stake.lines,
                     coins_per_line: stake.coins_per_line,
+                    buy_feature: stake.buy_feature,
                 }),
                 witch: self.witch.into(),
                 offer_double: self.args.double,
@@ -217,7 +218,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         let mut jackpots = vec![];
         loop {
             let outcome = played.outcome.take().unwrap_or_default();
-            self.console.say(&draw::outcome(game.info(), &outcome, self.console.colour()))?;
+            self.console.say(&draw::outcome(game.info(), &outcome, self.args.currency, self.console.colour()))?;
             jackpots.extend(self.jackpot(&played).await?);
             match self.next(game, &outcome)? {
                 Next::Choice(kind) => played = self.choose(&played.round_id, kind).await?,
@@ -255,11 +256,12 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     fn next(&mut self, game: &dyn Game, outcome: &Outcome) -> Result<Next, Failure> {
         let asked = match outcome.awaiting() {
             Awaiting::Nothing => return Ok(Next::Settled),
-            awaiting if self.args.auto => automatic(awaiting, self.args.double && outcome.double_strip.is_empty()),
-            Awaiting::Vials => self.console.ask_vials(game.info().vials)?,
-            Awaiting::FreeSpins => self.console.ask_start()?,
-            Awaiting::Double => self.console.ask_double()?,
-            awaiting => automatic(awaiting, false),
+            _ if self.args.auto => automatic(outcome, self.args.double && outcome.double_strip.is_empty()),
+            Awaiting::Pick => self.console.ask_pick(outcome.pick.unwrap_or_default())?,
+            Awaiting::FreeSpins => self.console.ask_free_spins()?,
+            Awaiting::Feature => self.console.ask_feature()?,
+            Awaiting::Double => self.console.ask_double(game.info().halve)?,
+            Awaiting::Spin | Awaiting::Unspecified => automatic(outcome, false),
         };
         Ok(asked.map_or(Next::LeftOpen, Next::Choice))
     }
@@ -334,10 +336,14 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
 }
 
 /// What `--auto` does; `None` for what it does not know.
-fn automatic(awaiting: Awaiting, double: bool) -> Option<choice::Kind> {
-    match awaiting {
-        Awaiting::Vials => Some(choice::Kind::Vials(choice::Vials { numbers: vec![1, 2, 3] })),
+fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
+    match outcome.awaiting() {
+        Awaiting::Pick => {
+            let numbers = (1..=outcome.pick?.needs).collect();
+            Some(choice::Kind::Pick(choice::Pick { numbers }))
+        }
         Awaiting::FreeSpins => Some(choice::Kind::StartFreeSpins(choice::StartFreeSpins {})),
+        Awaiting::Feature => Some(choice::Kind::StartFeature(choice::StartFeature {})),
         Awaiting::Double if double => Some(choice::Kind::Double(Card::RedHeart.into())),
         Awaiting::Double => Some(choice::Kind::Collect(choice::Collect {})),
         Awaiting::Spin => Some(choice::Kind::Spin(choice::Spin {})),

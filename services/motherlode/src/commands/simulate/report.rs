@@ -7,11 +7,10 @@ use crate::figures::grouped;
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
     Game, Par, Seed, Stake, Tally,
-    game::PrizeInfo,
     par::{Exact, decimal},
     simulate::Sum,
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use std::time::Duration;
 
 /// Half the width of the 95 % interval in standard errors.
@@ -31,12 +30,14 @@ pub(super) struct Report {
     threads: usize,
     /// The return without the jackpot, and its parts. In bets.
     rtp_without_jackpot: Estimate,
-    rtp_parts: Parts,
+    #[serde(serialize_with = "by_name")]
+    rtp_parts: Vec<(&'static str, Estimate)>,
     interval_95: Interval,
     interval_3_sigma: Interval,
     hit_frequency: Estimate,
-    /// Jackpots won a paid spin.
-    jackpots: Estimate,
+    /// Jackpots won a paid spin, where the game has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    jackpots: Option<Estimate>,
     jackpots_won: u64,
     bonuses: u64,
     free_spins: u64,
@@ -47,12 +48,9 @@ pub(super) struct Report {
     rounds_per_second_per_thread: f64,
 }
 
-#[derive(Debug, Serialize)]
-struct Parts {
-    base_lines: Estimate,
-    scatter: Estimate,
-    bonus: Estimate,
-    free_spins: Estimate,
+/// Parts of the return as a JSON object, in their order.
+fn by_name<S: Serializer>(parts: &[(&'static str, Estimate)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(parts.iter().map(|(key, estimate)| (key, estimate)))
 }
 
 /// A mean beside its exact value.
@@ -121,7 +119,7 @@ impl Report {
         took: Duration,
     ) -> Self {
         let (rounds, bet) = (float(tally.rounds), float(par.bet_coins));
-        let (parts, seconds) = (&par.rtp_parts, took.as_secs_f64().max(1e-9));
+        let seconds = took.as_secs_f64().max(1e-9);
         let of = |sum: &Sum, exact: &Exact, std_dev| Estimate::of(sum, rounds, bet, exact, std_dev);
         let total = of(&tally.win, &par.rtp_without_jackpot, Some(par.std_dev));
         Self {
@@ -129,21 +127,21 @@ impl Report {
             title: game.info().title.clone(),
             rules_version: par.rules_version,
             model_hash: hex(&par.model_hash),
-            stake: StakeReport::of(stake),
+            stake: StakeReport::of(game, stake, par),
             seed: hex(&master),
             rounds: tally.rounds,
             threads,
             rtp_without_jackpot: total,
-            rtp_parts: Parts {
-                base_lines: of(&tally.base_lines, &parts.base_lines, None),
-                scatter: of(&tally.scatter, &parts.scatter, Some(scatter_std_dev(game, par))),
-                bonus: of(&tally.bonus, &parts.bonus, Some(bonus_std_dev(par))),
-                free_spins: of(&tally.free, &parts.free_spins, None),
-            },
+            rtp_parts: game
+                .parts()
+                .iter()
+                .zip(&tally.parts)
+                .map(|(name, sum)| (name.key, of(sum, &par.part(name.key), None)))
+                .collect(),
             interval_95: total.interval(rounds, Z_95),
             interval_3_sigma: total.interval(rounds, 3.0),
             hit_frequency: Estimate::of_chance(tally.hits, rounds, &par.hit_frequency),
-            jackpots: Estimate::of_chance(tally.jackpots, rounds, &par.features.jackpot),
+            jackpots: par.rate("jackpot").map(|chance| Estimate::of_chance(tally.jackpots, rounds, chance)),
             jackpots_won: tally.jackpots,
             bonuses: tally.bonuses,
             free_spins: tally.free_spins,
@@ -162,7 +160,7 @@ impl Report {
     /// For people.
     pub(super) fn text(&self) -> String {
         let rounds = float(self.rounds);
-        let (total, parts) = (&self.rtp_without_jackpot, &self.rtp_parts);
+        let total = &self.rtp_without_jackpot;
         let whole = |number: f64| grouped(&format!("{number:.0}"));
         let percents = |[low, high]: [f64; 2]| format!("{:.4} % to {:.4} %", low * 100.0, high * 100.0);
         let mut lines = vec![
@@ -171,16 +169,11 @@ impl Report {
             String::new(),
             format!("  {:<20}{:>14}{:>14}{:>14}{:>14}", "of the bet", "simulated", "exact", "1 sigma", "distance"),
         ];
-        let rows = [
-            ("paid line wins", &parts.base_lines, 4),
-            ("paid scatters", &parts.scatter, 4),
-            ("paid bonus money", &parts.bonus, 4),
-            ("free spins", &parts.free_spins, 4),
-            ("without jackpot", total, 4),
-            ("hit frequency", &self.hit_frequency, 4),
-            ("jackpots a spin", &self.jackpots, 6),
-        ];
-        lines.extend(rows.map(|(name, estimate, places)| row(name, estimate, rounds, places)));
+        let all = if self.jackpots.is_some() { "without jackpot" } else { "all" };
+        lines.extend(self.rtp_parts.iter().map(|(key, part)| row(&key.replace('_', " "), part, rounds, 4)));
+        lines.push(row(all, total, rounds, 4));
+        lines.push(row("hit frequency", &self.hit_frequency, rounds, 4));
+        lines.extend(self.jackpots.iter().map(|jackpots| row("jackpots a spin", jackpots, rounds, 6)));
         lines.extend([
             String::new(),
             "  ~ the spread is the sample's; elsewhere it is the exact one".to_owned(),
@@ -217,7 +210,7 @@ fn row(name: &str, estimate: &Estimate, rounds: f64, places: usize) -> String {
     let error = estimate.std_dev_exact.unwrap_or(estimate.std_dev_sample) / rounds.sqrt();
     let mark = if estimate.std_dev_exact.is_some() { ' ' } else { '~' };
     format!(
-        "  {name:<20}{:>14}{:>14}{:>14}{:>+9.2} sig{mark}",
+        "  {name:<20.20}{:>14}{:>14}{:>14}{:>+9.2} sig{mark}",
         percent(estimate.simulated),
         percent(estimate.exact),
         percent(error),
@@ -225,31 +218,6 @@ fn row(name: &str, estimate: &Estimate, rounds: f64, places: usize) -> String {
     )
     .trim_end()
     .to_owned()
-}
-
-/// Standard deviation of a paid spin's scatter win in bets, from how often each number of scatters shows.
-fn scatter_std_dev(game: &dyn Game, par: &Par) -> f64 {
-    let pays = game.info().paytable.iter().filter(|row| row.scatter).map(|row| {
-        let ways = par.combinations.iter().find(|of| of.symbol == row.symbol && of.count == row.count);
-        (float(row.pays), float(ways.map_or(0, |of| of.ways)) / float(par.cycle))
-    });
-    std_dev(pays)
-}
-
-/// Standard deviation of the money in bets of the bonus that a paid spin starts, or does not.
-fn bonus_std_dev(par: &Par) -> f64 {
-    let starts = number(&par.features.bonus);
-    std_dev(par.features.prizes.iter().filter_map(|(prize, chance)| match prize {
-        PrizeInfo::Multiple(multiple) => Some((f64::from(*multiple), starts * number(chance))),
-        PrizeInfo::FreeSpins(_) | PrizeInfo::Jackpot => None,
-    }))
-}
-
-/// Of values with their chances; what is left of the chances is a value of 0.
-fn std_dev(values: impl Iterator<Item = (f64, f64)>) -> f64 {
-    let (mean, square) = values
-        .fold((0.0, 0.0), |(mean, square), (value, chance)| (mean + value * chance, square + value * value * chance));
-    (square - mean * mean).sqrt()
 }
 
 /// The nearest float; 17 places are more than it holds.
@@ -265,6 +233,7 @@ fn float(count: impl Into<u128>) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use motherlode_slots::Carried;
 
     #[test]
     fn distance_is_in_standard_errors() {
@@ -278,11 +247,6 @@ mod tests {
     }
 
     #[test]
-    fn the_spread_of_a_fair_coin_is_a_half() {
-        assert!((std_dev([(1.0, 0.5)].into_iter()) - 0.5).abs() < 1e-12);
-    }
-
-    #[test]
     fn the_sample_mean_and_spread_are_those_of_its_wins() {
         // Wins of 0 and 40 coins at a bet of 10: mean 2 bets, spread 2 bets.
         let sum = Sum { coins: 40, squares: 1600 };
@@ -290,19 +254,18 @@ mod tests {
         assert_eq!((estimate.simulated, estimate.std_dev_sample, estimate.sigmas), (2.0, 2.0, 0.0));
     }
 
-    /// The parts' exact spreads, held against a simulation's.
+    /// Every part of every game is in the report, and the report is as wide as a terminal at most.
     #[test]
-    fn exact_spreads_of_the_parts_are_near_the_samples() {
-        let game = crate::commands::stake::newest("bewitched").unwrap();
-        let stake = Stake { coin_value_micros: 100_000, lines: 15, coins_per_line: 1, buy_feature: false };
-        let par = game.par(&stake).unwrap();
-        let tally = motherlode_slots::simulate(game, &stake, 100_000, [3; 32]).unwrap();
-        let report = Report::new(game, &stake, &par, &tally, [3; 32], 1, Duration::from_secs(1));
-        for part in [report.rtp_parts.scatter, report.rtp_parts.bonus] {
-            let ratio = part.std_dev_sample / part.std_dev_exact.unwrap();
-            assert!((0.8..1.25).contains(&ratio), "{part:?}");
+    fn parts_are_reported_by_name_and_add_up_to_the_whole() {
+        for game in motherlode_slots::games().iter().copied() {
+            let stake = crate::commands::stake::StakeArgs::default().of(game);
+            let par = game.par(&stake).unwrap();
+            let tally = motherlode_slots::simulate(game, &stake, Carried::default(), 20_000, [3; 32]).unwrap();
+            let report = Report::new(game, &stake, &par, &tally, [3; 32], 1, Duration::from_secs(1));
+            let parts: f64 = report.rtp_parts.iter().map(|(_, part)| part.simulated).sum();
+            assert!((parts - report.rtp_without_jackpot.simulated).abs() < 1e-9, "{}", report.text());
+            assert_eq!(report.jackpots.is_some(), game.info().jackpot, "{}", game.name());
+            assert!(report.text().lines().all(|line| line.chars().count() <= 80), "{}", report.text());
         }
-        assert!(report.sigmas().abs() < 4.0);
-        assert!(report.text().lines().all(|line| line.chars().count() <= 80), "{}", report.text());
     }
 }

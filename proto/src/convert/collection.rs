@@ -1,0 +1,88 @@
+//! What a player carries from round to round, between the engine's figures and the log's collections.
+//!
+//! A collection is named by game and scope. It changes by events of its own, in the commit of the step that changed it,
+//! and not in the step's outcome: so the books fold one kind of event, and nothing is said twice. Figures that are 0 are
+//! not in a collection.
+
+use super::{
+    Malformed,
+    play::{Unresolvable, game_of},
+    terms::terms_from_log,
+};
+use crate::log::v1::RoundTerms;
+use motherlode_books::{Collection, Currency, Event, Minor, PlayerState, RoundStarted};
+use motherlode_slots::{Carried, CarriedScope, Game};
+use prost::Message;
+
+/// Key of the picked witch in the collection that belongs to all bets of the game (BW-05).
+const WITCH: &str = "witch";
+
+/// Whether the players of a game pick a witch.
+#[must_use]
+pub fn has_witches(game: &dyn Game) -> bool {
+    game.name() == "bewitched"
+}
+
+/// The witch that a player has picked in a game, as the number of [`crate::round::v1::Witch`].
+#[must_use]
+pub fn witch(player: &PlayerState, game: &dyn Game) -> Option<i64> {
+    player.collection(game.name(), "")?.get(WITCH).copied()
+}
+
+/// The pick of a witch.
+#[must_use]
+pub fn pick_witch(game: &dyn Game, witch: i64) -> Event {
+    let changes = vec![(WITCH.to_owned(), witch)];
+    Event::CollectionChanged { game: game.name().to_owned(), scope: String::new(), changes }
+}
+
+/// The scope of the collection that a bet plays with: `EUR`, or `EUR 1.00` where each bet has its own (WF-12).
+#[must_use]
+pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> String {
+    match game.carries().scope {
+        CarriedScope::Currency => currency.code().to_owned(),
+        CarriedScope::Bet => format!("{currency} {}", bet.to_decimal(currency)),
+    }
+}
+
+/// The figures of a collection; all 0 for none.
+#[must_use]
+pub fn carried(game: &dyn Game, collection: Option<&Collection>) -> Carried {
+    let mut carried = Carried::default();
+    for (figure, key) in carried.0.iter_mut().zip(game.carries().keys) {
+        *figure = collection.and_then(|collection| collection.get(*key)).copied().unwrap_or_default();
+    }
+    carried
+}
+
+/// The change of a collection from some figures to others; `None` where they are the same.
+#[must_use]
+pub fn change(game: &dyn Game, scope: &str, before: &Carried, after: &Carried) -> Option<Event> {
+    let figures = game.carries().keys.iter().zip(before.0.iter().zip(&after.0));
+    let changes: Vec<_> = figures
+        .filter(|(_, (before, after))| before != after)
+        .map(|(key, (_, after))| ((*key).to_owned(), *after))
+        .collect();
+    (!changes.is_empty()).then(|| Event::CollectionChanged {
+        game: game.name().to_owned(),
+        scope: scope.to_owned(),
+        changes,
+    })
+}
+
+/// What the void of an open round changes back (PL-04): the figures that the player carried when it opened; `None` where
+/// they are the same still. No other round of the game can have changed them meanwhile.
+///
+/// # Errors
+/// The round changed figures of a game that this binary does not have.
+pub fn undo(player: &PlayerState, started: &RoundStarted) -> Result<Option<Event>, Unresolvable> {
+    let terms = RoundTerms::decode(started.stake.as_slice()).map_err(Malformed::from)?;
+    if terms.carried.is_empty() {
+        return Ok(None);
+    }
+    let game = game_of(started)?;
+    let (_, opened) = terms_from_log(&terms, game.carries(), started.coin_value, started.currency)?;
+    let scope = scope(game, started.currency, started.bet);
+    let now = carried(game, player.collection(game.name(), &scope));
+    Ok(change(game, &scope, &now, &opened.carried))
+}

@@ -1,0 +1,307 @@
+//! `rng`: what the service's random generator gives, for a laboratory's statistical tests (PL-28; GLI-19 asks for both
+//! the generator's output and the scaled numbers that games draw).
+//!
+//! The chain is the one that serves: a [`Dealer`] deals a fresh seed, [`Draws`] opens its stream. Each seed gives
+//! [`DRAWS_PER_SEED`] words or numbers and the next is dealt, because a step of a round takes few draws from each: what
+//! is tested is how many short streams hang together, not one long stream that no round ever sees. Without `--seed`
+//! the dealer is seeded and, every [`RESEED_EVERY`], reseeded from the operating system, as in the service.
+//!
+//! `tests/python/test_rng.py` holds both against NIST SP 800-22 and against tests of the scaled numbers at every run.
+
+use super::{Failure, simulate};
+use crate::figures;
+use motherlode_slots::{Draws, Seed};
+use motherlode_spin::{Dealer, EntropyError, RESEED_EVERY};
+use std::{
+    io::{self, BufWriter, ErrorKind, Write},
+    num::NonZeroU32,
+    time::Instant,
+};
+
+/// Words or numbers taken from each dealt seed; part of what an export means, so never changed.
+const DRAWS_PER_SEED: u32 = 64;
+/// Bytes gathered before they are written.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// What `rng` can be told.
+#[derive(Debug, Clone, clap::Args)]
+#[command(
+    group = clap::ArgGroup::new("what").required(true).args(["bytes", "scaled"]),
+    after_help = "The chain is the one that serves: the dealer deals a fresh 32-byte seed, its ChaCha20 stream gives 64 \
+                  words or numbers, and the next seed is dealt. The dealer is reseeded every ten minutes."
+)]
+pub struct Args {
+    /// Write so many raw bytes of the generator, each word little endian; 0 for as many as are read.
+    #[arg(long, value_name = "N", value_parser = number)]
+    bytes: Option<u64>,
+    /// Write numbers from 0 to K-1, drawn as reels and wheels draw them.
+    #[arg(long, value_name = "K")]
+    scaled: Option<NonZeroU32>,
+    /// Write so many numbers (`--format dieharder`: so many words); 0 for as many as are read.
+    #[arg(long, value_name = "N", value_parser = number, default_value = "0", conflicts_with = "bytes")]
+    count: u64,
+    /// How to write the numbers.
+    #[arg(long, value_enum, default_value_t, conflicts_with = "bytes")]
+    format: Format,
+    /// The dealer's master seed, 64 hexadecimal digits, for an export that can be repeated; never reseeded.
+    #[arg(long, value_name = "HEX", value_parser = simulate::seed)]
+    seed: Option<Seed>,
+}
+
+/// How scaled numbers are written.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// One decimal number a line.
+    #[default]
+    Lines,
+    /// A file for `dieharder -g 202`. It reads 32-bit words whatever its header says, so K must be a power of two: the
+    /// numbers' bits are put together to words, the first number highest, and bits left over start the next word.
+    Dieharder,
+}
+
+/// Writes the export to standard output.
+///
+/// # Errors
+/// The arguments contradict each other, the operating system gives no entropy, or the output cannot be written. That
+/// nobody reads any more is the end, not an error.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    if args.format == Format::Dieharder {
+        check_dieharder(args)?;
+    }
+    let mut chain = Chain::new(args.seed).map_err(Failure::found)?;
+    let mut output = BufWriter::with_capacity(BUFFER_BYTES, io::stdout().lock());
+    match export(args, &mut chain, &mut output).and_then(|()| output.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(Failure::found(format!("the export ended: {error}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_dieharder(args: &Args) -> Result<(), Failure> {
+    if !args.scaled.is_some_and(|bound| bound.is_power_of_two() && bound.get() > 1) {
+        return Err(Failure::unusable("dieharder reads whole words: K must be a power of two from 2 on"));
+    }
+    if args.count == 0 {
+        return Err(Failure::unusable("dieharder's format says how many words follow: --count must be given"));
+    }
+    Ok(())
+}
+
+fn export(args: &Args, chain: &mut Chain, to: &mut impl Write) -> io::Result<()> {
+    match (args.scaled, args.format) {
+        (None, _) => raw(args.bytes.unwrap_or(0), chain, to),
+        (Some(bound), Format::Lines) => lines(bound, args.count, chain, to),
+        (Some(bound), Format::Dieharder) => dieharder(bound, args.count, chain, to),
+    }
+}
+
+fn raw(bytes: u64, chain: &mut Chain, to: &mut impl Write) -> io::Result<()> {
+    let mut left = Left::of(bytes);
+    while !left.none() {
+        let word = chain.draws()?.word().to_le_bytes();
+        let taken = left.take(word.len());
+        to.write_all(&word[..taken])?;
+    }
+    Ok(())
+}
+
+fn lines(bound: NonZeroU32, count: u64, chain: &mut Chain, to: &mut impl Write) -> io::Result<()> {
+    let mut left = Left::of(count);
+    while left.take(1) == 1 {
+        writeln!(to, "{}", chain.draws()?.below(bound.get()))?;
+    }
+    Ok(())
+}
+
+/// See [`Format::Dieharder`].
+fn dieharder(bound: NonZeroU32, words: u64, chain: &mut Chain, to: &mut impl Write) -> io::Result<()> {
+    let each = bound.trailing_zeros();
+    writeln!(to, "# motherlode rng --scaled {bound} --format dieharder\ntype: d\ncount: {words}\nnumbit: 32")?;
+    let (mut gathered, mut bits) = (0u64, 0);
+    for _ in 0..words {
+        while bits < u32::BITS {
+            gathered = gathered << each | u64::from(chain.draws()?.below(bound.get()));
+            bits += each;
+        }
+        bits -= u32::BITS;
+        writeln!(to, "{}", gathered >> bits)?;
+        gathered &= (1 << bits) - 1;
+    }
+    Ok(())
+}
+
+/// The dealer and the stream of the seed that it dealt last.
+struct Chain {
+    dealer: Dealer,
+    draws: Draws,
+    left: u32,
+    /// When it was last reseeded; `None` for a master seed that was given.
+    reseeded: Option<Instant>,
+}
+
+impl Chain {
+    fn new(master: Option<Seed>) -> Result<Self, EntropyError> {
+        let (dealer, reseeded) = match master {
+            Some(master) => (Dealer::from_master(master), None),
+            None => (Dealer::new()?, Some(Instant::now())),
+        };
+        let draws = Draws::from_seed(dealer.deal());
+        Ok(Self { dealer, draws, left: DRAWS_PER_SEED, reseeded })
+    }
+
+    /// The stream to take one word or number from.
+    fn draws(&mut self) -> io::Result<&mut Draws> {
+        if self.left == 0 {
+            if self.reseeded.is_some_and(|at| at.elapsed() >= RESEED_EVERY) {
+                self.dealer.reseed().map_err(io::Error::other)?;
+                self.reseeded = Some(Instant::now());
+            }
+            self.draws = Draws::from_seed(self.dealer.deal());
+            self.left = DRAWS_PER_SEED;
+        }
+        self.left -= 1;
+        Ok(&mut self.draws)
+    }
+}
+
+/// How many are still to be written; `None` is without end.
+struct Left(Option<u64>);
+
+impl Left {
+    /// So many, 0 for without end.
+    fn of(count: u64) -> Self {
+        Self((count > 0).then_some(count))
+    }
+
+    fn none(&self) -> bool {
+        self.0 == Some(0)
+    }
+
+    /// Takes as many as are left, but no more than this, and says how many.
+    fn take(&mut self, most: usize) -> usize {
+        let Some(left) = &mut self.0 else { return most };
+        let taken = usize::try_from(*left).map_or(most, |left| left.min(most));
+        *left -= taken as u64;
+        taken
+    }
+}
+
+/// A count with `_` or `,` between its digits, or 0.
+fn number(text: &str) -> Result<u64, String> {
+    if text == "0" { Ok(0) } else { figures::count(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+    use std::collections::BTreeSet;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    const SEED: &str = "0707070707070707070707070707070707070707070707070707070707070707";
+
+    fn args(line: &str) -> Result<Args, String> {
+        let line = Line::try_parse_from(line.split_whitespace()).map_err(|error| error.to_string())?;
+        Ok(line.args)
+    }
+
+    fn exported(line: &str) -> Vec<u8> {
+        let args = args(&format!("rng {line} --seed {SEED}")).unwrap();
+        let mut written = vec![];
+        export(&args, &mut Chain::new(args.seed).unwrap(), &mut written).unwrap();
+        written
+    }
+
+    fn numbers(line: &str) -> Vec<u32> {
+        String::from_utf8(exported(line)).unwrap().lines().filter_map(|line| line.parse().ok()).collect()
+    }
+
+    /// The chain, spelled out: a seed a block of 64 words, in the order dealt.
+    fn words(seeds: usize) -> Vec<u32> {
+        let dealer = Dealer::from_master([7; 32]);
+        let blocks = (0..seeds).map(|_| Draws::from_seed(dealer.deal()));
+        blocks.flat_map(|mut draws| (0..64).map(move |_| draws.word())).collect()
+    }
+
+    #[test]
+    fn pl_28_raw_bytes_are_the_words_of_the_dealt_seeds() {
+        let words: Vec<u8> = words(3).into_iter().flat_map(u32::to_le_bytes).collect();
+        assert_eq!(exported("--bytes 768"), words);
+        assert_eq!(exported("--bytes 259"), words[..259]);
+    }
+
+    #[test]
+    fn pl_28_scaled_numbers_are_drawn_as_reels_are() {
+        let dealer = Dealer::from_master([7; 32]);
+        let blocks = (0..2).map(|_| Draws::from_seed(dealer.deal()));
+        let drawn: Vec<_> = blocks.flat_map(|mut draws| (0..64).map(move |_| draws.below(3 << 30))).collect();
+        assert_eq!(numbers("--scaled 3221225472 --count 100"), drawn[..100]);
+    }
+
+    /// Draws from a power of two are the words' upper bits, so that put together they can be told from the words alone.
+    #[test]
+    fn pl_28_dieharder_reads_the_numbers_bits_without_a_gap() {
+        let text = String::from_utf8(exported("--scaled 8 --count 12 --format dieharder")).unwrap();
+        let header = "# motherlode rng --scaled 8 --format dieharder\ntype: d\ncount: 12\nnumbit: 32\n";
+        let given: String = text.strip_prefix(header).unwrap().lines().fold(String::new(), |bits, line| {
+            let word: u32 = line.parse().unwrap();
+            bits + &format!("{word:032b}")
+        });
+        let wanted: String = words(2).iter().map(|word| format!("{:03b}", word >> 29)).collect();
+        assert_eq!(given, wanted);
+    }
+
+    #[test]
+    fn pl_28_without_a_seed_no_two_exports_are_the_same() {
+        let args = args("rng --bytes 32").unwrap();
+        let exports: BTreeSet<Vec<u8>> = (0..3)
+            .map(|_| {
+                let mut written = vec![];
+                export(&args, &mut Chain::new(args.seed).unwrap(), &mut written).unwrap();
+                written
+            })
+            .collect();
+        assert_eq!(exports.len(), 3);
+    }
+
+    /// Takes so many bytes and then wants no more, as a pipe whose reader has gone.
+    struct Closing(usize);
+
+    impl Write for Closing {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 = self.0.checked_sub(bytes.len()).ok_or(ErrorKind::BrokenPipe)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn without_a_count_it_goes_on_until_nobody_reads() {
+        for line in ["rng --bytes 0", "rng --scaled 32"] {
+            let args = args(line).unwrap();
+            let error = export(&args, &mut Chain::new(None).unwrap(), &mut Closing(1000)).unwrap_err();
+            assert_eq!(error.kind(), ErrorKind::BrokenPipe, "{line}");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_is_refused() {
+        let contradictions =
+            ["rng", "rng --bytes 1 --scaled 2", "rng --bytes 1 --count 1", "rng --bytes 1 --format dieharder"];
+        for bad in contradictions.into_iter().chain(["rng --scaled 0", "rng --bytes -1", "rng --bytes 1 --seed 07"]) {
+            assert!(args(bad).is_err(), "{bad}");
+        }
+        for bad in ["rng --scaled 30 --count 1", "rng --scaled 1 --count 1", "rng --scaled 32"] {
+            assert_eq!(run(&args(&format!("{bad} --format dieharder")).unwrap()).unwrap_err().code, 2, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! Every registered game from bet to settlement over gRPC, with all its choices, over a restart, and audited.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use motherlode_audit::{Options, audit, replay};
+use motherlode_books::{CoinValue, StreamId};
+use motherlode_proto::{
+    ledger::v1::{GetRoundRequest, ListCollectionsRequest, ListRoundsRequest, VoidRoundRequest},
+    round::v1::{Account, Awaiting, Card, MarkKind, Round, RoundState, Stake, Witch, choice},
+    spin::v1::{Played, SpinRequest},
+};
+use motherlode_slots::{Game, games, latest};
+use motherlode_tests::{Client, EUR, next_choice, reason, start};
+use std::{collections::BTreeMap, path::Path};
+use tonic::Code;
+
+const DEPOSIT: i64 = 1_000_000_000;
+const ROUNDS: usize = 150;
+
+/// A bet of a game: its fewest coins on all lines at a coin value, and a gamble where it has one.
+fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -> SpinRequest {
+    let info = game.info();
+    SpinRequest {
+        request_id: id.to_owned(),
+        account: Some(account.clone()),
+        game: game.name().to_owned(),
+        stake: Some(Stake {
+            coin_value: coin.to_string(),
+            lines: info.limits.lines.1,
+            coins_per_line: info.limits.coins_per_line.0,
+            buy_feature: false,
+        }),
+        witch: if game.name() == "bewitched" { Witch::White.into() } else { Witch::Unspecified.into() },
+        offer_double: info.doubles_max > 0,
+        ..SpinRequest::default()
+    }
+}
+
+fn smallest(game: &dyn Game) -> CoinValue {
+    CoinValue(game.info().limits.coin_values_micros[0])
+}
+
+fn won(played: &Played) -> i64 {
+    let jackpot = played.jackpot.as_ref().and_then(|jackpot| jackpot.amount.as_ref());
+    jackpot.map_or(0, |amount| amount.amount_minor)
+}
+
+/// Plays a round with each choice of the gamble in turn; all answers.
+async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, turn: usize) -> Vec<Played> {
+    let id = request.request_id.clone();
+    let mut steps = vec![client.spin(request, None).await.unwrap()];
+    loop {
+        let last = steps.last().unwrap();
+        let gamble = last.outcome.as_ref().unwrap().awaiting() == Awaiting::Double;
+        let choice = match (turn + steps.len()) % 4 {
+            0 if gamble => choice::Kind::Double(Card::RedHeart.into()),
+            1 if gamble => choice::Kind::Double(Card::BlackSpade.into()),
+            2 if gamble && game.info().halve => choice::Kind::Halve(choice::Halve {}),
+            _ => match next_choice(last) {
+                Some(choice) => choice,
+                None => return steps,
+            },
+        };
+        let (step, round) = (format!("{id}.{}", steps.len()), last.round_id.clone());
+        let chosen = client.choose(&step, &round, choice, None).await;
+        // A half of one minor unit is not offered: then it is collected.
+        let chosen = match chosen {
+            Err(status) if gamble && status.code() == Code::InvalidArgument => {
+                client.choose(&step, &round, next_choice(last).unwrap(), None).await
+            }
+            chosen => chosen,
+        };
+        steps.push(chosen.unwrap());
+    }
+}
+
+fn checked(data: &Path) {
+    let log = motherlode::server::log_folder(data);
+    let index = Some(motherlode::server::index_folder(data));
+    let report = audit(&Options { log, index, partition: 0 }).unwrap();
+    assert_eq!(report.divergence, None, "{}", report.divergence.as_ref().unwrap());
+}
+
+async fn round(client: &mut Client, round_id: &str) -> Round {
+    let request = GetRoundRequest { round_id: round_id.to_owned() };
+    client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_02_pl_06_pl_09_pl_30_every_game_plays_with_all_choices_over_a_restart_and_audits() {
+    let data = tempfile::tempdir().unwrap();
+    let mut accounts = BTreeMap::new();
+    let mut expected = BTreeMap::new();
+    for half in 0..2 {
+        let server = start(data.path()).await;
+        let mut client = Client::connect(server.address()).await;
+        for game in games().iter().copied() {
+            let name = game.name();
+            if half == 0 {
+                accounts.insert(name, client.fund(name, EUR, DEPOSIT).await);
+                expected.insert(name, DEPOSIT);
+            }
+            let (account, expected) = (&accounts[name], expected.get_mut(name).unwrap());
+            for number in 0..ROUNDS {
+                let request = stake_on(game, &format!("r{half}-{number}"), account, smallest(game));
+                let steps = play(&mut client, game, request, number).await;
+                let last = steps.last().unwrap();
+                assert_eq!(last.state(), RoundState::Settled, "{name}");
+                *expected += last.win.as_ref().unwrap().amount_minor - last.bet.as_ref().unwrap().amount_minor;
+                *expected += steps.iter().map(won).sum::<i64>();
+                assert_eq!(last.win.as_ref().unwrap().amount_minor.cast_unsigned(), {
+                    last.outcome.as_ref().unwrap().round_win_minor
+                });
+            }
+            assert_eq!(client.balance(account).await, *expected, "{name}");
+        }
+        // BW-11, BW-15: only the game with the jackpot adds to a pool.
+        for game in games() {
+            let pooled = server.ledger().books(|books| books.pool(game.name()).is_some());
+            assert_eq!(pooled, game.info().jackpot, "{}", game.name());
+            let last = round(&mut client, &format!("acme/{}/1", game.name())).await;
+            assert_eq!(!last.contribution_eur.is_empty(), game.info().jackpot, "{}", game.name());
+        }
+        server.stop().await.unwrap();
+        checked(data.path());
+    }
+    for game in games() {
+        for number in [1, ROUNDS as u64, 2 * ROUNDS as u64] {
+            let log = motherlode::server::log_folder(data.path());
+            let replayed = replay(&log, &StreamId::player("acme", game.name()), number).unwrap().unwrap();
+            assert!(replayed.matches(), "{} {number}: {:?}", game.name(), replayed.steps);
+        }
+    }
+}
+
+/// The figures of a player's collection as callers see them.
+async fn collection(client: &mut Client, account: &Account, game: &str, scope: &str) -> BTreeMap<String, i64> {
+    let request = ListCollectionsRequest { account: Some(account.clone()), game: game.to_owned() };
+    let found = client.ledger.list_collections(request).await.unwrap().into_inner().collections;
+    let mine = found.into_iter().find(|of| of.game == game && of.scope == scope);
+    mine.into_iter().flat_map(|of| of.figures).map(|figure| (figure.key, figure.value)).collect()
+}
+
+/// DM-14, DM-15, DM-16: counted from the marks that the player saw, at mixed coin values, over a restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn dm_14_dm_16_crystals_are_those_that_landed_and_survive_a_restart() {
+    let game = latest("dwarf-mine").unwrap();
+    let colours = ["green", "yellow", "blue", "red"];
+    let data = tempfile::tempdir().unwrap();
+    let mut account = None;
+    // A new player has three red crystals, given at the first play.
+    let mut expected = BTreeMap::from([("red", 3)]);
+    for half in 0..2 {
+        let server = start(data.path()).await;
+        let mut client = Client::connect(server.address()).await;
+        if account.is_none() {
+            account = Some(client.fund("dora", EUR, DEPOSIT).await);
+        }
+        let account = account.as_ref().unwrap();
+        for number in 0..300 {
+            let coins = &game.info().limits.coin_values_micros;
+            let coin = CoinValue(coins[number % coins.len()]);
+            let steps = play(&mut client, game, stake_on(game, &format!("d{half}-{number}"), account, coin), 3).await;
+            for mark in steps.iter().flat_map(|step| &step.outcome.as_ref().unwrap().spins).flat_map(|spin| &spin.marks)
+            {
+                if mark.kind() != MarkKind::Crystal {
+                    continue;
+                }
+                let symbol = game.info().symbols[mark.value as usize].name.to_lowercase();
+                let colour = *colours.iter().find(|colour| symbol.contains(**colour)).unwrap();
+                let count = expected.entry(colour).or_insert(0);
+                *count = (*count + 1) % 5;
+            }
+            let found = collection(&mut client, account, "dwarf-mine", EUR).await;
+            for colour in colours {
+                let figures = (found.get(colour).copied().unwrap_or(0), expected.get(colour).copied().unwrap_or(0));
+                assert_eq!(figures.0, figures.1, "{colour} after {} rounds: {found:?}", half * 300 + number + 1);
+            }
+        }
+        server.stop().await.unwrap();
+        checked(data.path());
+    }
+}
+
+/// PL-04: a voided round gives back what it changed in the collection: here the gift of the first play.
+#[tokio::test(flavor = "multi_thread")]
+async fn dm_22_a_voided_round_changes_no_collection() {
+    let game = latest("dwarf-mine").unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("dora", EUR, DEPOSIT).await;
+    for number in 0..20_000 {
+        let before = collection(&mut client, &account, "dwarf-mine", EUR).await;
+        let bet = stake_on(game, &format!("v{number}"), &account, smallest(game));
+        let spun = client.spin(bet.clone(), None).await.unwrap();
+        let after = collection(&mut client, &account, "dwarf-mine", EUR).await;
+        if spun.state() == RoundState::Open && after != before {
+            let void = VoidRoundRequest {
+                request_id: "void".into(),
+                round_id: spun.round_id.clone(),
+                reason: "reel 3 stuck".into(),
+                actor: "ann".into(),
+            };
+            client.ledger.void_round(void).await.unwrap();
+            assert_eq!(collection(&mut client, &account, "dwarf-mine", EUR).await, before);
+            server.stop().await.unwrap();
+            return checked(data.path());
+        }
+        let mut last = spun;
+        for step in 1.. {
+            let Some(choice) = next_choice(&last) else { break };
+            last = client.choose(&format!("v{number}.{step}"), &last.round_id, choice, None).await.unwrap();
+        }
+    }
+    panic!("no round of 20,000 waits with a crystal collected");
+}
+
+/// DM-19: the bet of 25 coins must be whole, the coin need not; in a game of whole coins the coin must.
+#[tokio::test(flavor = "multi_thread")]
+async fn dm_17_dm_19_coins_below_a_minor_unit_are_taken_where_the_bet_is_whole() {
+    let game = latest("dwarf-mine").unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let euros = client.fund("dora", EUR, DEPOSIT).await;
+    let played = client.spin(stake_on(game, "whole", &euros, CoinValue(4_000)), None).await.unwrap();
+    assert_eq!(played.bet.unwrap().amount_minor, 10);
+    let yen = client.fund("yuki", "JPY", DEPOSIT).await;
+    let refused = client.spin(stake_on(game, "parts", &yen, CoinValue(10_000)), None).await.unwrap_err();
+    assert_eq!((refused.code(), reason(&refused).as_str()), (Code::InvalidArgument, "INVALID_STAKE"));
+    server.stop().await.unwrap();
+}
+
+/// What can only be asked of games that have it is refused for the others, with the field.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_12_a_witch_a_gamble_and_a_feature_are_refused_where_a_game_has_none() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    for game in games() {
+        let account = client.fund(game.name(), EUR, DEPOSIT).await;
+        let bet = SpinRequest { offer_double: false, ..stake_on(*game, "x", &account, smallest(*game)) };
+        let mut refused = vec![];
+        if game.name() != "bewitched" {
+            refused.push((SpinRequest { witch: Witch::Dark.into(), ..bet.clone() }, "INVALID_FIELD"));
+        }
+        if game.info().doubles_max == 0 {
+            refused.push((SpinRequest { offer_double: true, ..bet.clone() }, "INVALID_FIELD"));
+        }
+        if game.info().buy_feature_bets.is_none() {
+            let stake = bet.stake.clone().map(|stake| Stake { buy_feature: true, ..stake });
+            refused.push((SpinRequest { stake, ..bet.clone() }, "INVALID_STAKE"));
+        }
+        for (request, why) in refused {
+            let status = client.spin(request, None).await.unwrap_err();
+            assert_eq!((status.code(), reason(&status).as_str()), (Code::InvalidArgument, why), "{}", game.name());
+        }
+        assert_eq!(client.balance(&account).await, DEPOSIT);
+    }
+    server.stop().await.unwrap();
+}
+
+/// ME-18: 70 bets are paid, and at least six Bonus symbols stand.
+#[tokio::test(flavor = "multi_thread")]
+async fn me_18_a_bought_feature_costs_70_bets_and_holds_six_bonuses() {
+    let game = latest("mystery-elves").unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("elsa", EUR, DEPOSIT).await;
+    for number in 0..20 {
+        let mut bet = stake_on(game, &format!("b{number}"), &account, smallest(game));
+        bet.stake.as_mut().unwrap().buy_feature = true;
+        let steps = play(&mut client, game, bet, 3).await;
+        // Ten lines of a cent each: 0.10 EUR.
+        assert_eq!(steps[0].bet.as_ref().unwrap().amount_minor, 70 * 10);
+        let first = &steps[0].outcome.as_ref().unwrap().spins[0];
+        let bonuses = [MarkKind::Bonus, MarkKind::Mystery, MarkKind::Multiplier];
+        assert!(first.marks.iter().filter(|mark| bonuses.contains(&mark.kind())).count() >= 6);
+        let shown = round(&mut client, &steps[0].round_id).await;
+        assert!(shown.stake.unwrap().buy_feature);
+    }
+    server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// ME-15, ME-16: a right guess doubles, a wrong one loses, a half is secured, an odd unit with it; ten turns at most.
+#[tokio::test(flavor = "multi_thread")]
+async fn me_14_me_15_me_16_a_gamble_doubles_loses_and_halves() {
+    let game = latest("mystery-elves").unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("elsa", EUR, DEPOSIT).await;
+    let (mut right, mut wrong, mut halves, mut most) = (0, 0, 0, 0);
+    for number in 0..600 {
+        let steps =
+            play(&mut client, game, stake_on(game, &format!("g{number}"), &account, smallest(game)), number).await;
+        most = most.max(steps.last().unwrap().outcome.as_ref().unwrap().double_strip.len());
+        for (before, step) in steps.iter().zip(&steps[1..]) {
+            let (before, after) = (before.win.as_ref().unwrap().amount_minor, step.win.as_ref().unwrap().amount_minor);
+            match &step.outcome.as_ref().unwrap().card {
+                Some(turn) if turn.won => {
+                    assert_eq!(turn.won_minor, 2 * turn.risked_minor);
+                    assert_eq!(after - before, turn.risked_minor.cast_signed());
+                    right += 1;
+                }
+                Some(turn) => {
+                    assert_eq!(before - after, turn.risked_minor.cast_signed());
+                    wrong += 1;
+                }
+                // Securing a half wins and loses nothing.
+                None if step.outcome.as_ref().unwrap().awaiting() == Awaiting::Double && before > 0 => {
+                    halves += i32::from(before == after);
+                }
+                None => {}
+            }
+        }
+    }
+    assert!(right > 10 && wrong > 10 && halves > 0 && most <= 10, "{right} {wrong} {halves} {most}");
+    server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// NP-12: while a round waits for a pick, no call shows a seed from which the hidden amounts could be computed.
+#[tokio::test(flavor = "multi_thread")]
+async fn np_12_the_seeds_of_an_open_round_are_shown_by_no_call() {
+    let game = latest("neptune").unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("nemo", EUR, DEPOSIT).await;
+    for number in 0..20_000 {
+        let bet = stake_on(game, &format!("n{number}"), &account, smallest(game));
+        let spun = client.spin(bet, None).await.unwrap();
+        let mut last = spun;
+        for step in 1.. {
+            let Some(choice) = next_choice(&last) else { break };
+            if last.outcome.as_ref().unwrap().awaiting() == Awaiting::Pick {
+                let list = ListRoundsRequest { account: Some(account.clone()), ..ListRoundsRequest::default() };
+                let listed = client.ledger.list_rounds(list).await.unwrap().into_inner().rounds;
+                let open = round(&mut client, &last.round_id).await;
+                let listed = listed.into_iter().find(|round| round.round_id == last.round_id).unwrap();
+                for shown in [&open, &listed] {
+                    assert!(!shown.steps.is_empty() && shown.steps.iter().all(|step| step.seed.is_empty()));
+                }
+                let end = client.choose("pick", &last.round_id, choice, None).await.unwrap();
+                let picked = &end.outcome.as_ref().unwrap().reveals;
+                assert!((3..=5).contains(&picked.len()));
+                if end.state() == RoundState::Settled {
+                    let settled = round(&mut client, &last.round_id).await;
+                    assert!(settled.steps.iter().all(|step| step.seed.len() == 32));
+                    return server.stop().await.unwrap();
+                }
+                last = end;
+                continue;
+            }
+            last = client.choose(&format!("n{number}.{step}"), &last.round_id, choice, None).await.unwrap();
+        }
+    }
+    panic!("no treasure in 20,000 rounds");
+}
+
+/// DM-20, WF-22: the last ten rounds of a game, the latest first, whatever else was played.
+#[tokio::test(flavor = "multi_thread")]
+async fn dm_20_the_history_of_a_game_is_its_last_ten_rounds() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("dora", EUR, DEPOSIT).await;
+    let mut played = BTreeMap::<_, Vec<_>>::new();
+    for number in 0..12 {
+        for game in games() {
+            let bet = stake_on(*game, &format!("{}{number}", game.name()), &account, smallest(*game));
+            let steps = play(&mut client, *game, bet, 3).await;
+            played.entry(game.name()).or_default().insert(0, steps[0].round_id.clone());
+        }
+    }
+    for (game, rounds) in played {
+        let list =
+            ListRoundsRequest { account: Some(account.clone()), game: game.into(), ..ListRoundsRequest::default() };
+        let listed = client.ledger.list_rounds(list).await.unwrap().into_inner().rounds;
+        let listed: Vec<_> = listed.into_iter().map(|round| round.round_id).collect();
+        assert_eq!(listed, rounds[..10]);
+    }
+    server.stop().await.unwrap();
+}
