@@ -364,7 +364,7 @@ async fn np_12_the_seeds_of_an_open_round_are_shown_by_no_call() {
 
 /// DM-20, WF-22: the last ten rounds of a game, the latest first, whatever else was played.
 #[tokio::test(flavor = "multi_thread")]
-async fn dm_20_the_history_of_a_game_is_its_last_ten_rounds() {
+async fn dm_20_wf_22_the_history_of_a_game_is_its_last_ten_rounds() {
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;

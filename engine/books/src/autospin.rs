@@ -15,6 +15,8 @@ pub struct AutospinLimits {
     pub win: Option<Minor>,
     /// Stops when a round wins the jackpot.
     pub on_jackpot: bool,
+    /// Stops when a round plays a feature (WF-19).
+    pub on_feature: bool,
 }
 
 /// Why a series ended. Where several reasons hold, the first in this order is named.
@@ -26,6 +28,8 @@ pub enum AutospinStop {
     WinLimit,
     /// The loss limit plus all wins minus all bets is below zero.
     LossLimit,
+    /// A round played a feature.
+    Feature,
     /// Every spin is played.
     Complete,
 }
@@ -39,6 +43,8 @@ pub struct FinishedRound {
     pub win: Minor,
     /// What the jackpot paid, where the round won it.
     pub jackpot: Option<Minor>,
+    /// Whether more was played than the paid spin's window: free spins, a respin, a bonus.
+    pub feature: bool,
 }
 
 /// A series under way.
@@ -81,13 +87,15 @@ impl Autospin {
         self.spins_left = self.spins_left.saturating_sub(1);
         self.bets += i128::from(round.bet.0);
         self.wins += won;
-        let AutospinLimits { loss, win, on_jackpot } = self.limits;
+        let AutospinLimits { loss, win, on_jackpot, on_feature } = self.limits;
         if on_jackpot && round.jackpot.is_some() {
             Some(AutospinStop::Jackpot)
         } else if win.is_some_and(|limit| won >= i128::from(limit.0)) {
             Some(AutospinStop::WinLimit)
         } else if loss.is_some_and(|limit| i128::from(limit.0) + self.wins - self.bets < 0) {
             Some(AutospinStop::LossLimit)
+        } else if on_feature && round.feature {
+            Some(AutospinStop::Feature)
         } else if self.spins_left == 0 {
             Some(AutospinStop::Complete)
         } else {

@@ -4,7 +4,7 @@ use motherlode_books::{Autospin, AutospinLimits, AutospinStop, FinishedRound, Mi
 use proptest::{collection::vec, option, prelude::*};
 
 fn round(bet: i64, win: i64) -> FinishedRound {
-    FinishedRound { bet: Minor(bet), win: Minor(win), jackpot: None }
+    FinishedRound { bet: Minor(bet), win: Minor(win), jackpot: None, feature: false }
 }
 
 /// Plays rounds until the series ends or there are no more; answers how many it took and why it ended.
@@ -58,20 +58,32 @@ fn bw_25_the_jackpot_stops_only_where_that_is_asked_for() {
 
 #[test]
 fn bw_25_of_several_reasons_the_first_of_the_order_is_named() {
-    let all = AutospinLimits { loss: Some(Minor(0)), win: Some(Minor(1)), on_jackpot: true };
+    let all = AutospinLimits { loss: Some(Minor(0)), win: Some(Minor(1)), on_jackpot: true, on_feature: true };
     let jackpot = FinishedRound { jackpot: Some(Minor(5)), ..round(10, 0) };
     assert_eq!(play(1, all, &[jackpot]).1, Some(AutospinStop::Jackpot));
     assert_eq!(play(1, all, &[round(10, 5)]).1, Some(AutospinStop::WinLimit));
     assert_eq!(play(1, all, &[round(10, 0)]).1, Some(AutospinStop::LossLimit));
+    let feature = FinishedRound { feature: true, ..round(0, 0) };
+    assert_eq!(play(1, all, &[feature]).1, Some(AutospinStop::Feature));
     assert_eq!(play(1, all, &[round(0, 0)]).1, Some(AutospinStop::Complete));
 }
 
+#[test]
+fn wf_19_a_feature_stops_only_where_that_is_asked_for() {
+    let rounds = [round(10, 0), FinishedRound { feature: true, ..round(10, 30) }, round(10, 0)];
+    let limits = AutospinLimits { on_feature: true, ..Default::default() };
+    let (played, stop, series) = play(100, limits, &rounds);
+    assert_eq!((played, stop, series.spins_left()), (2, Some(AutospinStop::Feature), 98));
+    assert_eq!(play(100, AutospinLimits::default(), &rounds).1, None);
+}
+
 fn rounds() -> impl Strategy<Value = Vec<FinishedRound>> {
-    let round = (0..100_i64, 0..150_i64, option::weighted(0.05, 0..1_000_i64));
-    let round = round.prop_map(|(bet, win, jackpot)| FinishedRound {
+    let round = (0..100_i64, 0..150_i64, option::weighted(0.05, 0..1_000_i64), bool::weighted(0.05));
+    let round = round.prop_map(|(bet, win, jackpot, feature)| FinishedRound {
         bet: Minor(bet),
         win: Minor(win),
         jackpot: jackpot.map(Minor),
+        feature,
     });
     vec(round, 1..60)
 }
@@ -85,8 +97,9 @@ proptest! {
         loss in option::of(0..500_i64),
         win in option::of(1..400_i64),
         on_jackpot: bool,
+        on_feature: bool,
     ) {
-        let limits = AutospinLimits { loss: loss.map(Minor), win: win.map(Minor), on_jackpot };
+        let limits = AutospinLimits { loss: loss.map(Minor), win: win.map(Minor), on_jackpot, on_feature };
         let won = |round: &FinishedRound| round.win.0 + round.jackpot.unwrap_or_default().0;
         let ends = |played: usize| {
             let prefix = &rounds[..played];
@@ -95,6 +108,7 @@ proptest! {
             (on_jackpot && last.jackpot.is_some())
                 || win.is_some_and(|limit| won(last) >= limit)
                 || loss.is_some_and(|limit| limit + balance < 0)
+                || (on_feature && last.feature)
                 || played == spins as usize
         };
         let expected = (1..=rounds.len()).find(|played| ends(*played));

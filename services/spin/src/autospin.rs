@@ -102,6 +102,7 @@ impl Series {
             loss: limit("loss_limit_minor", request.loss_limit_minor, 0)?,
             win: limit("win_limit_minor", request.win_limit_minor, 1)?,
             on_jackpot: request.stop_on_jackpot,
+            on_feature: request.stop_on_feature,
         };
         Ok(Self {
             api,
@@ -174,6 +175,7 @@ impl Series {
             Some(motherlode_books::AutospinStop::LossLimit) => AutospinStop::LossLimit,
             Some(motherlode_books::AutospinStop::WinLimit) => AutospinStop::WinLimit,
             Some(motherlode_books::AutospinStop::Jackpot) => AutospinStop::Jackpot,
+            Some(motherlode_books::AutospinStop::Feature) => AutospinStop::Feature,
         };
         self.answer(played, stop)
     }
@@ -237,7 +239,8 @@ fn finished_at_once(played: &Played) -> Option<FinishedRound> {
         Some(won) => Some(amount(&won.amount)?),
         None => None,
     };
-    Some(FinishedRound { bet: amount(&played.bet)?, win: amount(&played.win)?, jackpot })
+    let feature = played.outcome.as_ref().is_some_and(|outcome| outcome.spins.len() > 1);
+    Some(FinishedRound { bet: amount(&played.bet)?, win: amount(&played.win)?, jackpot, feature })
 }
 
 /// How a round ended; none while a jackpot of it is not paid. Of a voided round only the jackpot counts (BW-19).
@@ -251,5 +254,8 @@ fn ended(round: &Round) -> Option<FinishedRound> {
         RoundState::Settled => Minor(money.as_ref().map_or(0, |money| money.amount_minor)),
         _ => Minor::ZERO,
     };
-    Some(FinishedRound { bet: of(&round.bet), win: of(&round.win), jackpot })
+    // A series offers no gamble, so whatever follows the paid spin is a feature.
+    let windows = round.steps.iter().filter_map(|step| step.outcome.as_ref()).map(|outcome| outcome.spins.len());
+    let feature = round.steps.len() > 1 || windows.sum::<usize>() > 1;
+    Some(FinishedRound { bet: of(&round.bet), win: of(&round.win), jackpot, feature })
 }
