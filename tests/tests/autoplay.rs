@@ -1,15 +1,16 @@
-//! Autoplay and malfunction in all five games (DM-22, DM-26, ME-19, ME-22, NP-14, WF-19, WF-22, PL-04, PL-07).
+//! Autoplay, malfunction and disconnection in all five games (DM-22, DM-26, ME-19, ME-22, NP-14, WF-19, WF-20, WF-22, PL-02,
+//! PL-04, PL-07).
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode_log::MemoryStore;
 use motherlode_proto::{
-    ledger::v1::{GetRoundRequest, VoidRoundRequest},
+    ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},
     round::v1::{Account, Round, RoundState, Stake, Witch},
     spin::v1::{AutospinRequest, AutospinResponse, AutospinStop, SpinRequest},
 };
 use motherlode_slots::{Game, games};
-use motherlode_tests::{Client, EUR, config, next_choice, start_on};
+use motherlode_tests::{Client, EUR, config, next_choice, start, start_on};
 
 const DEPOSIT: i64 = 100_000_000;
 
@@ -157,6 +158,53 @@ async fn dm_22_me_22_np_14_wf_22_a_malfunction_voids_the_round_and_refunds_the_b
         }
         assert!(voided, "{}: no round waited", game.name());
         client.play_out(spin(*game, &format!("{}-on", game.name()), &account)).await.unwrap();
+    }
+    server.stop().await.unwrap();
+}
+
+/// A player who comes back after a disconnection, here of the whole service: the balance and the state are those of the
+/// last request that arrived, and a feature that waits goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn wf_20_pl_02_on_return_the_final_state_is_shown_and_features_go_on() {
+    let data = tempfile::tempdir().unwrap();
+    let mut server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, DEPOSIT).await;
+    for game in games() {
+        let mut waiting = None;
+        for number in 0..20_000 {
+            let id = format!("{}-{number}", game.name());
+            let answers = client.spin(spin(*game, &id, &account), None).await.unwrap();
+            if answers.state() == RoundState::Open {
+                waiting = Some((id, answers));
+                break;
+            }
+        }
+        let (id, open) = waiting.unwrap();
+        let balance = client.balance(&account).await;
+        server.stop().await.unwrap();
+        server = start(data.path()).await;
+        client = Client::connect(server.address()).await;
+
+        assert_eq!(client.balance(&account).await, balance);
+        let list = ListRoundsRequest {
+            account: Some(account.clone()),
+            game: game.name().into(),
+            ..ListRoundsRequest::default()
+        };
+        let shown = client.ledger.list_rounds(list).await.unwrap().into_inner().rounds.remove(0);
+        assert_eq!((&shown.round_id, shown.state()), (&open.round_id, RoundState::Open));
+        assert_eq!(shown.steps.last().unwrap().outcome, open.outcome);
+
+        let mut last = open;
+        for step in 1.. {
+            let Some(choice) = next_choice(&last) else { break };
+            last = client.choose(&format!("{id}.{step}"), &last.round_id, choice, None).await.unwrap();
+        }
+        assert_eq!(last.state(), RoundState::Settled);
+        let jackpot = last.jackpot.as_ref().map_or(0, |jackpot| jackpot.amount.as_ref().unwrap().amount_minor);
+        let win = last.win.as_ref().unwrap().amount_minor + jackpot;
+        assert_eq!(client.balance(&account).await, balance + win);
     }
     server.stop().await.unwrap();
 }

@@ -78,7 +78,7 @@ fn wf_19_a_feature_stops_only_where_that_is_asked_for() {
 }
 
 fn rounds() -> impl Strategy<Value = Vec<FinishedRound>> {
-    let round = (0..100_i64, 0..150_i64, option::weighted(0.05, 0..1_000_i64), bool::weighted(0.05));
+    let round = (0..100_i64, 0..150_i64, option::weighted(0.05, 0..1_000_i64), proptest::bool::weighted(0.05));
     let round = round.prop_map(|(bet, win, jackpot, feature)| FinishedRound {
         bet: Minor(bet),
         win: Minor(win),

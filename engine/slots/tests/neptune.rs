@@ -252,7 +252,7 @@ fn np_09_a_run_from_the_first_reel_starts_the_bonus_also_in_free_spins() {
 
 /// NP-09, NP-10: each line gives a pick of its own, in the order of the lines, as long as its run.
 #[test]
-fn np_10_every_line_gives_its_own_pick_of_as_many_objects_as_treasures() {
+fn np_10_np_13_every_line_gives_its_own_pick_of_as_many_objects_as_treasures() {
     // On the game's strips no two lines start one at once; where every cell is a treasure, all do.
     for (cells, needs) in [(["Tr"; 5], 5), (["Tr", "Tr", "Tr", "Tr", "Lo"], 4), (["Tr", "Tr", "Tr", "Lo", "Tr"], 3)] {
         let model = always(cells);

@@ -113,7 +113,7 @@ fn me_09_me_10_six_bonus_symbols_start_the_feature() {
 /// A feature replayed by the rules from its windows: what stays, when respins are set back, when it ends, what the
 /// functions do in which order, and what all that pays.
 #[test]
-fn me_05_to_me_13_a_feature_is_that_of_the_rules() {
+fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
     let plain = Model::compile(FILE).unwrap();
     let often = with(|data| {
         (data.bonus.mystery, data.bonus.multiplying) = (300_000, 600_000);
