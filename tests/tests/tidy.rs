@@ -169,7 +169,7 @@ fn test_names() -> BTreeSet<String> {
 fn every_rule_is_named_by_a_test() {
     let listed = fs::read_to_string(root().join("tests/rules.txt")).unwrap();
     let rules: Vec<_> = listed.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace).collect();
-    assert!(rules.len() >= 130, "the list is whole");
+    assert!(rules.len() >= 126, "the list is whole");
     let names = test_names();
     let unnamed: Vec<_> = rules
         .into_iter()
