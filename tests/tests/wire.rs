@@ -451,6 +451,32 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
     server.stop().await.unwrap();
 }
 
+/// A bet of a game with a pool of its name must add to it, and only games with a jackpot can.
+#[tokio::test(flavor = "multi_thread")]
+async fn bw_11_pl_12_no_pool_opens_for_a_game_without_a_jackpot() {
+    use motherlode_proto::jackpot::v1::{GetPoolRequest, OpenPoolRequest};
+    use tonic_types::StatusExt;
+    let data = tempfile::tempdir().unwrap();
+    let server = in_memory(&config(data.path())).await;
+    let mut client = Client::connect(server.address()).await;
+    let pool = |pool_id: &str| GetPoolRequest { pool_id: pool_id.to_owned() };
+    let terms = client.jackpot.get_pool(pool("bewitched")).await.unwrap().into_inner().pool.unwrap().terms;
+    let mut refused = 0;
+    for game in motherlode_slots::games().iter().filter(|game| !game.info().jackpot) {
+        let open = OpenPoolRequest { request_id: "o".into(), pool_id: game.name().into(), terms: terms.clone() };
+        let status = client.jackpot.open_pool(open).await.unwrap_err();
+        assert_eq!((status.code(), reason(&status).as_str()), (Code::InvalidArgument, "INVALID_FIELD"));
+        let details = status.get_error_details();
+        assert_eq!(details.bad_request().unwrap().field_violations[0].field, "pool_id");
+        assert_eq!(client.jackpot.get_pool(pool(game.name())).await.unwrap_err().code(), Code::NotFound);
+        refused += 1;
+    }
+    assert_eq!(refused, 4, "all but the game with the jackpot");
+    let open = OpenPoolRequest { request_id: "o".into(), pool_id: "heir".into(), terms };
+    client.jackpot.open_pool(open).await.expect("another name is free, and the request id was not used up");
+    server.stop().await.unwrap();
+}
+
 #[cfg(feature = "forced-outcomes")]
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_20_new_terms_wait_for_the_next_cycle() {

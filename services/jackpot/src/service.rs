@@ -57,6 +57,10 @@ impl JackpotApi {
 
     async fn open(&self, request: wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
         let terms = message::parse_terms(request.terms.as_ref(), 1)?;
+        // A bet adds to the pool of its game's name: with one, a game without a jackpot could not be played (BW-11).
+        if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
+            return Err(Refusal::field("pool_id", "must not name a game without a jackpot"));
+        }
         let event = Event::PoolOpened { pool: request.pool_id.clone(), terms };
         let pool = self.decide("open_pool", &request, &request.request_id, &request.pool_id, event).await?;
         Ok(wire::OpenPoolResponse { pool })
