@@ -49,6 +49,6 @@ pub use outcome::{
     Card, CardTurn, Mark, MarkKind, Outcome, PickOffer, Prize, Reveal, Spin, SpinKind, Stops, Strip, Win, WinKind,
 };
 pub use par::Par;
-pub use simulate::{Tally, simulate};
+pub use simulate::{Tally, simulate, warm_up};
 pub use stake::{Stake, StakeRefused};
 pub use worth::CoinWorth;

@@ -98,13 +98,32 @@ pub fn simulate(
     rounds: u64,
     seed: Seed,
 ) -> Result<Tally, SimulateError> {
+    play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
+}
+
+/// What a new player carries after so many rounds, played as [`simulate`] plays them. Long-run returns hold from there,
+/// not from a player's first rounds: features are to be unlocked first, and collections to be filled (WF-11, DM-14).
+///
+/// # Errors
+/// As [`simulate`].
+pub fn warm_up(game: &'static dyn Game, stake: &Stake, rounds: u64, seed: Seed) -> Result<Carried, SimulateError> {
+    play(game, stake, Carried::default(), rounds, seed).map(|(_, carried)| carried)
+}
+
+/// Plays rounds; what they won, and what the player carries after them.
+fn play(
+    game: &'static dyn Game,
+    stake: &Stake,
+    mut carried: Carried,
+    rounds: u64,
+    seed: Seed,
+) -> Result<(Tally, Carried), SimulateError> {
     let bet = u128::from(game.check_stake(stake)?);
     let mut round = game.open(stake, &Terms::plain(carried))?;
     let mut draws = Draws::from_seed(seed);
     let mut out = Outcome::default();
     let mut tally = Tally { rounds, bet_coins: bet * u128::from(rounds), ..Tally::default() };
     let parts = game.parts().len().min(PARTS_MAX);
-    let mut carried = carried;
     for _ in 0..rounds {
         let mut won = [0u64; PARTS_MAX];
         let mut first = true;
@@ -133,7 +152,7 @@ pub fn simulate(
         }
         tally.max_win_coins = tally.max_win_coins.max(total);
     }
-    Ok(tally)
+    Ok((tally, carried))
 }
 
 /// The choice that brings a round on without risking anything; `None` when it's over.

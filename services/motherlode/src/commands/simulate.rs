@@ -2,8 +2,10 @@
 //!
 //! Rounds are played in chunks of [`CHUNK_ROUNDS`], each on a seed of its own that is derived from the master seed and
 //! the chunk's number. So the result depends on seed and rounds only, not on how many threads share the work, and a run
-//! can be repeated anywhere. Each chunk is a new player, who carries on what it collects. Ctrl-C ends after the chunks
-//! under way, and what was played is reported.
+//! can be repeated anywhere. Each chunk is a player of its own, who carries on what it collects. In games where players
+//! carry something it has played [`WARM_UP_ROUNDS`] uncounted rounds before, at the same stake and on another derived
+//! seed: the exact return is that of the long run, not of a new player. Ctrl-C ends after the chunks under way, and what
+//! was played is reported.
 
 mod report;
 
@@ -14,7 +16,7 @@ use super::{
 use crate::{client, figures};
 use indicatif::{ProgressBar, ProgressStyle};
 use motherlode_runtime::stop;
-use motherlode_slots::{Carried, Game, Seed, Stake, Tally, simulate, simulate::SimulateError};
+use motherlode_slots::{Carried, Game, Seed, Stake, Tally, simulate, simulate::SimulateError, warm_up};
 use report::Report;
 use sha2::{Digest, Sha256};
 use std::{
@@ -29,6 +31,12 @@ use std::{
 
 /// Rounds played on one derived seed; part of what a seed means, so never changed.
 const CHUNK_ROUNDS: u64 = 100_000;
+/// Rounds that a chunk's player has played before the first that counts; part of what a seed means, so never changed.
+/// Witch Feature's features are unlocked after some hundreds, at six spins a combination of Potions.
+const WARM_UP_ROUNDS: u64 = 10_000;
+/// What the seeds of a chunk are for, as hashed into them.
+const PLAY: &[u8] = b"motherlode simulate 1";
+const WARM_UP: &[u8] = b"motherlode simulate warm-up 1";
 /// Most threads.
 const THREADS_MAX: usize = 1024;
 /// Distance from the exact return, in standard errors, at which a simulation is taken to contradict it: by chance, one
@@ -108,7 +116,8 @@ fn play(
             let Some(left) = rounds.checked_sub(chunk.saturating_mul(CHUNK_ROUNDS)).filter(|left| *left > 0) else {
                 break;
             };
-            let tally = simulate(game, stake, Carried::default(), left.min(CHUNK_ROUNDS), chunk_seed(&master, chunk))?;
+            let carried = carried_into(game, stake, &master, chunk)?;
+            let tally = simulate(game, stake, carried, left.min(CHUNK_ROUNDS), chunk_seed(PLAY, &master, chunk))?;
             sum.merge(&tally);
             bar.inc(tally.rounds);
         }
@@ -127,10 +136,18 @@ fn play(
     Ok(sum)
 }
 
-/// The seed of a chunk: SHA-256 over a label, the master seed and the chunk's number, big endian.
-fn chunk_seed(master: &Seed, chunk: u64) -> Seed {
+/// What a chunk's player carries into its first round; nothing in a game where nothing is carried.
+fn carried_into(game: &'static dyn Game, stake: &Stake, master: &Seed, chunk: u64) -> Result<Carried, SimulateError> {
+    match game.carries().keys {
+        [] => Ok(Carried::default()),
+        _ => warm_up(game, stake, WARM_UP_ROUNDS, chunk_seed(WARM_UP, master, chunk)),
+    }
+}
+
+/// A seed of a chunk: SHA-256 over what it is for, the master seed and the chunk's number, big endian.
+fn chunk_seed(label: &[u8], master: &Seed, chunk: u64) -> Seed {
     let mut hash = Sha256::new();
-    hash.update(b"motherlode simulate 1");
+    hash.update(label);
     hash.update(master);
     hash.update(chunk.to_be_bytes());
     hash.finalize().into()
@@ -185,7 +202,7 @@ pub(super) fn seed(text: &str) -> Result<Seed, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
+    use std::collections::{BTreeMap, BTreeSet};
 
     fn bewitched() -> (&'static dyn Game, Stake) {
         let stake = Stake { coin_value_micros: 100_000, lines: 15, coins_per_line: 1, buy_feature: false };
@@ -205,6 +222,36 @@ mod tests {
         assert_eq!(one, played(rounds, 3, false));
     }
 
+    /// The exact return is that of the long run: all features unlocked (WF-21), the gift long given (DM-14).
+    #[test]
+    fn wf_21_dm_14_a_chunks_player_is_no_new_player() {
+        let start = |name: &str, chunk: u64| {
+            let game = newest(name).unwrap();
+            let stake = StakeArgs::default().of(game);
+            let figures = carried_into(game, &stake, &[7; 32], chunk).unwrap().0;
+            game.carries().keys.iter().copied().zip(figures).collect::<BTreeMap<_, _>>()
+        };
+        for chunk in 0..5 {
+            assert_eq!(start("witch-feature", chunk)["unlocked"], 4);
+            let mine = start("dwarf-mine", chunk);
+            assert_eq!((mine["given"], mine["red_gifted"]), (1, 0));
+        }
+        assert_ne!(start("dwarf-mine", 0), start("dwarf-mine", 1));
+        assert!(start("bewitched", 0).is_empty());
+    }
+
+    #[test]
+    fn what_was_carried_is_played_with() {
+        let game = newest("witch-feature").unwrap();
+        let stake = StakeArgs::default().of(game);
+        let unstopped = AtomicBool::new(false);
+        let played = play(game, &stake, 5_000, [7; 32], 1, &unstopped, &ProgressBar::hidden()).unwrap();
+        let seed = chunk_seed(PLAY, &[7; 32], 0);
+        let carried = carried_into(game, &stake, &[7; 32], 0).unwrap();
+        assert_eq!(played, simulate(game, &stake, carried, 5_000, seed).unwrap());
+        assert_ne!(played, simulate(game, &stake, Carried::default(), 5_000, seed).unwrap());
+    }
+
     #[test]
     fn a_stop_before_the_first_chunk_plays_nothing() {
         assert_eq!(played(1_000, 2, true), Tally::default());
@@ -212,8 +259,8 @@ mod tests {
 
     #[test]
     fn chunks_have_seeds_of_their_own() {
-        let seeds = (0..1000).map(|chunk| chunk_seed(&[7; 32], chunk));
-        assert_eq!(seeds.chain([chunk_seed(&[8; 32], 0)]).collect::<BTreeSet<_>>().len(), 1001);
+        let seeds = (0..1000).flat_map(|chunk| [PLAY, WARM_UP].map(|label| chunk_seed(label, &[7; 32], chunk)));
+        assert_eq!(seeds.chain([chunk_seed(PLAY, &[8; 32], 0)]).collect::<BTreeSet<_>>().len(), 2001);
     }
 
     #[test]
