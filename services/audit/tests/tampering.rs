@@ -4,24 +4,13 @@
 
 mod common;
 
-use common::{Tale, chained, change_outcome, divergence, options, segments, step, store};
+use common::{Tale, chained, change_outcome, divergence, found, options, segments, step, store};
 use motherlode_audit::audit;
 use motherlode_books::{Event, Nano, PoolTerms};
 use motherlode_proto::{convert::record::Logged, round::v1::Outcome};
 use motherlode_slots::Awaiting;
 use prost::Message;
 use std::fs;
-
-/// What a change to the commit at `at` is found as.
-fn found(tale: &Tale, at: usize, change: impl FnOnce(&mut Logged)) -> motherlode_audit::Divergence {
-    let mut log = tale.log.clone();
-    change(&mut log[at]);
-    assert!(log[at] != tale.log[at], "the change changes something");
-    let found = divergence(&log);
-    assert_eq!((found.partition, found.position), (0, at as u64 + 1), "{found}");
-    assert_ne!(found.expected, found.found);
-    found
-}
 
 fn first_step(tale: &Tale) -> usize {
     tale.find(|event| matches!(event, Event::StepResolved(step) if step.win.0 > 0))

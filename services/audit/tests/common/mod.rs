@@ -8,6 +8,7 @@ use motherlode_books::*;
 use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash};
 use motherlode_proto::{
     convert::{
+        collection,
         play::{choice_to_wire, open_round, outcome_to_wire, resolve_step},
         record::{self, Logged},
         terms::{gamble_max_minor, terms_to_log},
@@ -115,19 +116,28 @@ impl Tale {
         coin_value: CoinValue,
         wish: impl Fn(&Outcome) -> bool,
     ) -> u64 {
-        let stream = player(name);
-        let number = self.books.player(&stream).expect("a player").rounds_started + 1;
-        let game = slots::latest("bewitched").expect("the game");
         let stake = slots::Stake { coin_value_micros: coin_value.0, lines, coins_per_line, buy_feature: false };
-        let contributes = self.books.pool(POOL).is_some_and(|pool| pool.status == PoolStatus::Active);
+        self.bet_on("bewitched", name, stake, wish)
+    }
+
+    /// Bets on a game, with what the player carries, and spins until the outcome is as wished; the round's number.
+    pub fn bet_on(&mut self, game: &str, name: &str, stake: slots::Stake, wish: impl Fn(&Outcome) -> bool) -> u64 {
+        let stream = player(name);
+        let player = self.books.player(&stream).expect("a player");
+        let number = player.rounds_started + 1;
+        let game = slots::latest(game).expect("the game");
+        let coin_value = CoinValue(stake.coin_value_micros);
+        let contributes =
+            game.info().jackpot && self.books.pool(POOL).is_some_and(|pool| pool.status == PoolStatus::Active);
         let currency = Currency::EUR;
         let gamble_max_minor = match self.double {
             true => gamble_max_minor(currency, FxRate::ONE).expect("a limit"),
             false => 0,
         };
-        let plain = slots::Terms::plain(slots::Carried::default());
-        let terms = slots::Terms { jackpot: contributes, double: self.double, gamble_max_minor, ..plain };
         let bet = cash(game.check_stake(&stake).expect("a stake").into(), coin_value, currency).expect("cash");
+        let scope = collection::scope(game, currency, bet);
+        let plain = slots::Terms::plain(collection::carried(game, player.collection(game.name(), &scope)));
+        let terms = slots::Terms { jackpot: contributes, double: self.double, gamble_max_minor, ..plain };
         let amount = contribution(bet, currency, FxRate::ONE, 5_000).expect("a contribution");
         let started = RoundStarted {
             round: number,
@@ -142,7 +152,7 @@ impl Tale {
             contribution: contributes.then(|| Contribution { pool: POOL.into(), terms_version: 1, amount }),
         };
         let mut events = vec![Event::RoundStarted(started.clone())];
-        events.extend(self.resolve(&started, &[], Choice::Spin, wish));
+        events.extend(self.resolve(&stream, &started, &[], Choice::Spin, wish));
         self.write(stream, events);
         number
     }
@@ -151,12 +161,13 @@ impl Tale {
     pub fn choose(&mut self, name: &str, number: u64, choice: Choice, wish: impl Fn(&Outcome) -> bool) -> u64 {
         let open = self.books.player(&player(name)).and_then(|player| player.open_round(number)).cloned();
         let open = open.expect("an open round");
-        let events = self.resolve(&open.started, &open.steps, choice, wish);
+        let events = self.resolve(&player(name), &open.started, &open.steps, choice, wish);
         self.write(player(name), events)
     }
 
     fn resolve(
         &mut self,
+        stream: &StreamId,
         started: &RoundStarted,
         before: &[Step],
         choice: Choice,
@@ -180,6 +191,11 @@ impl Tale {
         let bytes = outcome_to_wire(game, &outcome).encode_to_vec();
         let round = started.round;
         let mut events = vec![Event::StepResolved(StepResolved { round, step, seed, choice, outcome: bytes, win })];
+        if let Some(after) = &outcome.carried {
+            let scope = collection::scope(game, started.currency, started.bet);
+            let before = self.books.player(stream).and_then(|player| player.collection(game.name(), &scope));
+            events.extend(collection::change(game, &scope, &collection::carried(game, before), after));
+        }
         if let (true, Some(given)) = (outcome.jackpot, &started.contribution) {
             events.push(Event::JackpotHit { round, pool: given.pool.clone() });
         }
@@ -280,6 +296,17 @@ pub fn audited(log: &[Logged]) -> Report {
 /// The divergence that an audit must find.
 pub fn divergence(log: &[Logged]) -> Divergence {
     audited(log).divergence.expect("a divergence")
+}
+
+/// What a change to the commit at `at` is found as.
+pub fn found(tale: &Tale, at: usize, change: impl FnOnce(&mut Logged)) -> Divergence {
+    let mut log = tale.log.clone();
+    change(&mut log[at]);
+    assert!(log[at] != tale.log[at], "the change changes something");
+    let found = divergence(&log);
+    assert_eq!((found.partition, found.position), (0, at as u64 + 1), "{found}");
+    assert_ne!(found.expected, found.found);
+    found
 }
 
 /// The segment files of a log.
