@@ -33,6 +33,21 @@ impl Sum {
     }
 }
 
+/// Bounds of the classes that rounds are counted by: a win of less than so many tenths of the bet, in steps of 1, 2, 5.
+pub const WIN_BOUNDS_TENTHS: [u64; 18] =
+    [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 50_000, 100_000, 200_000, 500_000];
+/// Those classes: no win, one for each bound, and all wins above.
+pub const WIN_CLASSES: usize = WIN_BOUNDS_TENTHS.len() + 2;
+
+/// The class of a round's win.
+#[must_use]
+fn win_class(coins: u64, bet_coins: u64) -> usize {
+    match coins {
+        0 => 0,
+        _ => 1 + WIN_BOUNDS_TENTHS.partition_point(|bound| coins * 10 >= bound * bet_coins),
+    }
+}
+
 /// What the rounds won. The jackpot's money isn't in it: the pool prices it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
@@ -54,6 +69,8 @@ pub struct Tally {
     pub jackpots: u64,
     /// Highest total win of a round, in coins.
     pub max_win_coins: u64,
+    /// Rounds by their total win: without any, then below each of [`WIN_BOUNDS_TENTHS`] and not below the one before.
+    pub by_win: [u64; WIN_CLASSES],
 }
 
 impl Tally {
@@ -70,6 +87,9 @@ impl Tally {
         self.free_spins += other.free_spins;
         self.jackpots += other.jackpots;
         self.max_win_coins = self.max_win_coins.max(other.max_win_coins);
+        for (count, more) in self.by_win.iter_mut().zip(&other.by_win) {
+            *count += more;
+        }
     }
 }
 
@@ -118,7 +138,8 @@ fn play(
     rounds: u64,
     seed: Seed,
 ) -> Result<(Tally, Carried), SimulateError> {
-    let bet = u128::from(game.check_stake(stake)?);
+    let bet_coins = u64::from(game.check_stake(stake)?);
+    let bet = u128::from(bet_coins);
     let mut round = game.open(stake, &Terms::plain(carried))?;
     let mut draws = Draws::from_seed(seed);
     let mut out = Outcome::default();
@@ -151,6 +172,7 @@ fn play(
             sum.add(coins);
         }
         tally.max_win_coins = tally.max_win_coins.max(total);
+        tally.by_win[win_class(total, bet_coins)] += 1;
     }
     Ok((tally, carried))
 }
@@ -169,5 +191,20 @@ pub fn choice_for(awaiting: Awaiting, pick: Option<PickOffer>) -> Option<Choice>
         Awaiting::FreeSpins => Some(Choice::StartFreeSpins),
         Awaiting::Feature => Some(Choice::StartFeature),
         Awaiting::Double => Some(Choice::Collect),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_round_is_counted_by_its_win_in_bets() {
+        let class = |coins| win_class(coins, 15);
+        // A tenth of 15 coins is 1.5: one coin is below it, two are not.
+        assert_eq!([class(0), class(1), class(2), class(3)], [0, 1, 2, 3]);
+        assert_eq!([class(14), class(15), class(29), class(30)], [4, 5, 5, 6]);
+        assert_eq!([class(15 * 50_000 - 1), class(15 * 50_000)], [18, 19]);
+        assert_eq!(WIN_CLASSES, 20);
     }
 }

@@ -14,6 +14,7 @@ use motherlode_slots::game::PrizeInfo;
 use motherlode_slots::lines::Lines;
 use motherlode_slots::par::{Exact, decimal};
 use motherlode_slots::scan::{ScanTotals, scan};
+use motherlode_slots::simulate::WIN_BOUNDS_TENTHS;
 use motherlode_slots::windows::Windows;
 use motherlode_slots::{Carried, Draws, Prize, Round, Stake, Tally, WinKind, games, moments, simulate};
 use proptest::prelude::*;
@@ -334,6 +335,8 @@ fn the_tally_is_the_sum_of_the_rounds() {
         tally.jackpots += steps.iter().filter(|out| out.jackpot).count() as u64;
         tally.free_spins += steps.iter().flat_map(|out| &out.spins).filter(|s| s.kind.is_free()).count() as u64;
         tally.max_win_coins = tally.max_win_coins.max(total);
+        let reached = WIN_BOUNDS_TENTHS.iter().filter(|&&tenths| total * 10 >= tenths * 15).count();
+        tally.by_win[if total == 0 { 0 } else { 1 + reached }] += 1;
     }
     assert!(tally.parts[2].coins > 0 && tally.parts[3].coins > 0 && tally.bonuses > 20);
     assert_eq!(simulate(bewitched(), &stake, Carried::default(), 8000, common::seed(3)), Ok(tally));
