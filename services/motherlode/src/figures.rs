@@ -34,6 +34,27 @@ pub fn percent(share: &Exact, places: usize) -> String {
     format!("{} %", decimal(&(share * Exact::from_integer(100.into())), places))
 }
 
+/// A chance with at least 18 places, and with as many as nine of its digits need.
+#[must_use]
+pub fn chance(chance: &Exact) -> String {
+    const PLACES: usize = 18;
+    const PLACES_MAX: usize = 60;
+    let ten = Exact::from_integer(10.into());
+    let mut least = (0..PLACES).fold(Exact::from_integer(100_000_000.into()), |least, _| least / &ten);
+    let mut places = PLACES;
+    while places < PLACES_MAX && *chance > Exact::from_integer(0.into()) && *chance < least {
+        least /= &ten;
+        places += 1;
+    }
+    decimal(chance, places)
+}
+
+/// The nearest float, for plots and estimates; 17 places are more than it holds.
+#[must_use]
+pub fn number(exact: &Exact) -> f64 {
+    decimal(exact, 17).parse().unwrap_or(f64::NAN)
+}
+
 /// "Once in": the inverse of a chance, grouped; `never` for none.
 #[must_use]
 pub fn once_in(chance: &Exact, places: usize) -> String {
@@ -123,6 +144,14 @@ mod tests {
         assert_eq!(printed, ["0.143", "0.286", "0.571"]);
         let sum: i64 = printed.iter().map(|part| part.replace('.', "").parse::<i64>().unwrap()).sum();
         assert_eq!(sum, 1000);
+    }
+
+    #[test]
+    fn a_small_chance_keeps_nine_digits() {
+        assert_eq!(chance(&ratio(1, 8)), "0.125000000000000000");
+        assert_eq!(chance(&ratio(0, 1)), "0.000000000000000000");
+        let small = ratio(1, 1_000_000_000_000_000_000) / ratio(3, 1);
+        assert_eq!(chance(&small), format!("0.{}333333333", "0".repeat(18)));
     }
 
     #[test]

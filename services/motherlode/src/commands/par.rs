@@ -1,30 +1,40 @@
-//! `par`: a game's exact mathematics at a stake, for people and for programs.
+//! `par`: a game's exact mathematics at a stake: for people, for programs, and as a page for a test laboratory.
 //!
-//! All figures are exact fractions, written with the number of places stated in [`PLACES`]. The parts of the return are
-//! rounded so that they add up as printed: see [`figures::parts`]. Other figures are rounded half to even.
+//! All figures are exact fractions, written with the number of places stated in [`ROUNDING`]. The parts of the return
+//! are rounded so that they add up as printed: see [`figures::parts`]. Other figures are rounded half to even. Only the
+//! page has a simulation as well, which says so.
 
+mod html;
+mod json;
 mod sheet;
 
 use super::{
-    Failure, Format, say,
+    Failure, say, simulate,
     stake::{StakeArgs, newest},
 };
 use crate::figures;
+use html::Played;
 use motherlode_books::CoinValue;
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
-    Game, GameInfo, Par, PartName, Stake,
-    par::{Combination, Exact, ReelSet, decimal},
+    Game, GameInfo, Par, PartName, Seed, Stake,
+    par::{Combination, ReelSet},
 };
-use serde::{Serialize, Serializer};
-use std::fmt;
+use serde::Serialize;
+use std::{fmt, fs, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool, thread};
 
 /// Places of a return or a frequency.
 const PLACES: usize = 9;
-/// Places of a chance, which may be far smaller.
-const CHANCE_PLACES: usize = 18;
-/// Places of a figure in bets.
-const BETS_PLACES: usize = 6;
+/// Places of the returns in percent: the nine places of the fraction.
+const PERCENT_PLACES: usize = PLACES - 2;
+/// Rounds that are simulated for a page where nobody says how many.
+const ROUNDS: u64 = 10_000_000;
+/// The seed of that simulation: the same page every time.
+const SEED: Seed = *b"the rounds of the PAR sheet page";
+
+const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18, or as many as nine digits need; bets: 6; \
+                        half to even, but rtp_parts, which are rounded down and made to add up to rtp by the largest \
+                        remainder";
 
 /// What `par` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -37,48 +47,66 @@ pub struct Args {
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
+    /// Write it to a file instead of standard output.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Rounds to simulate for the distribution of wins on the html page; ten million by default.
+    #[arg(long, value_name = "N", value_parser = figures::count)]
+    rounds: Option<u64>,
+}
+
+/// How the sheet is printed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// For people.
+    #[default]
+    Text,
+    /// For programs.
+    Json,
+    /// One self-contained page, with plots and a simulated distribution of wins.
+    Html,
 }
 
 /// Prints the sheet.
 ///
 /// # Errors
-/// There is no such game, or it does not offer the stake.
+/// There is no such game, or it does not offer the stake; or the file cannot be written.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    if args.rounds.is_some() && args.format != Format::Html {
+        return Err(Failure::unusable("only the html page has a simulation: --rounds needs --format html"));
+    }
     let game = newest(&args.game)?;
     let stake = args.stake.checked(game)?;
     let par = game.par(&stake).map_err(Failure::unusable)?;
-    say(&match args.format {
+    let written = match args.format {
         Format::Text => sheet::text(game, &stake, &par),
-        Format::Json => super::json(&Report::of(game, &stake, &par))?,
-    })
+        Format::Json => super::json(&json::Report::of(game, &stake, &par))?,
+        Format::Html => html::page(game, &stake, &par, &played(game, &stake, args.rounds.unwrap_or(ROUNDS))?),
+    };
+    match &args.out {
+        None => say(&written),
+        Some(file) => fs::write(file, written)
+            .map_err(|error| Failure::found(format!("{} cannot be written: {error}", file.display()))),
+    }
 }
 
-/// The sheet as JSON. Returns, chances and bets are decimal strings.
-#[derive(Debug, Serialize)]
-struct Report {
-    game: &'static str,
-    rules_version: &'static str,
-    rules_date: &'static str,
-    model_hash: String,
-    stake: StakeReport,
-    /// The return without the jackpot's increments; the sum of `rtp_parts` as printed.
-    rtp: String,
-    rtp_parts: Named,
-    rtp_without_jackpot: String,
-    /// What the increments return on top of `rtp`, at this coin value.
-    rtp_jackpot_increments: String,
-    rtp_with_jackpot_increments: String,
-    hit_frequency: String,
-    std_dev: String,
-    max_win_bets: String,
-    max_win_probability: String,
-    /// How often features come, and other expectations and chances of a paid spin.
-    rates: Named,
-    /// Returns that hold under a condition, such as that of the bought feature.
-    conditional_rtps: Named,
-    reel_sets: Vec<ReelSetReport>,
-    exactness: &'static str,
-    rounding: &'static str,
+/// Plays the page's rounds, on all cores.
+fn played(game: &'static dyn Game, stake: &Stake, rounds: u64) -> Result<Played, Failure> {
+    let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    let going_on = AtomicBool::new(false);
+    let tally = simulate::play(game, stake, rounds, SEED, threads, &going_on, &simulate::progress(rounds))?;
+    let mut command = format!(
+        "motherlode simulate {} --rounds {rounds} --seed {} --lines {} --coins {} --coin-value {}",
+        game.name(),
+        hex(&SEED),
+        stake.lines,
+        stake.coins_per_line,
+        CoinValue(stake.coin_value_micros)
+    );
+    if stake.buy_feature {
+        command += " --buy-feature";
+    }
+    Ok(Played { tally, seed: SEED, command })
 }
 
 /// A stake as JSON.
@@ -118,98 +146,6 @@ impl StakeReport {
     }
 }
 
-/// Figures by name, in their order: a JSON object.
-#[derive(Debug, PartialEq, Eq)]
-struct Named(Vec<(String, String)>);
-
-impl Serialize for Named {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_map(self.0.iter().map(|(name, figure)| (name, figure)))
-    }
-}
-
-#[derive(Debug, Serialize)]
-struct ReelSetReport {
-    title: &'static str,
-    cycle: u64,
-    symbol_counts: Vec<SymbolReport>,
-    combinations: Vec<CombinationReport>,
-}
-
-#[derive(Debug, Serialize)]
-struct SymbolReport {
-    symbol: String,
-    by_reel: Vec<usize>,
-}
-
-#[derive(Debug, Serialize)]
-struct CombinationReport {
-    symbol: String,
-    count: u8,
-    pays: u64,
-    free_spins: u32,
-    probability: String,
-    rtp: String,
-}
-
-const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18; bets: 6; half to even, but rtp_parts, \
-                        which are rounded down and made to add up to rtp by the largest remainder";
-
-impl Report {
-    fn of(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
-        let chance = |chance: &Exact| decimal(chance, CHANCE_PLACES);
-        let parts = returns(par, PLACES);
-        Self {
-            game: par.game,
-            rules_version: par.rules_version,
-            rules_date: game.rules_date(),
-            model_hash: hex(&par.model_hash),
-            stake: StakeReport::of(game, stake, par),
-            rtp: decimal(&par.rtp, PLACES),
-            rtp_parts: Named(parts.into_iter().map(|(name, part)| (name.key.to_owned(), part)).collect()),
-            rtp_without_jackpot: decimal(&par.rtp_without_jackpot, PLACES),
-            rtp_jackpot_increments: decimal(&par.part(INCREMENTS), PLACES),
-            rtp_with_jackpot_increments: decimal(&par.rtp_with_increments(), PLACES),
-            hit_frequency: decimal(&par.hit_frequency, PLACES),
-            std_dev: format!("{:.*}", BETS_PLACES, par.std_dev),
-            max_win_bets: decimal(&par.max_win_bets, BETS_PLACES),
-            max_win_probability: chance(&par.max_win_probability),
-            rates: Named(par.rates.iter().map(|rate| (rate.key.clone(), chance(&rate.value))).collect()),
-            conditional_rtps: Named(
-                par.conditional_rtps.iter().map(|of| (of.key.to_owned(), decimal(&of.rtp, PLACES))).collect(),
-            ),
-            reel_sets: par.reel_sets.iter().map(|set| ReelSetReport::of(game.info(), set)).collect(),
-            exactness: par.exactness,
-            rounding: ROUNDING,
-        }
-    }
-}
-
-impl ReelSetReport {
-    fn of(info: &GameInfo, set: &ReelSet) -> Self {
-        Self {
-            title: set.title,
-            cycle: set.cycle(),
-            symbol_counts: symbols(info, set).map(|(symbol, by_reel)| SymbolReport { symbol, by_reel }).collect(),
-            combinations: set
-                .combinations
-                .iter()
-                .map(|of| {
-                    let (pays, free_spins) = pays(info, of);
-                    CombinationReport {
-                        symbol: symbol_name(info, of.symbol),
-                        count: of.count,
-                        pays,
-                        free_spins,
-                        probability: decimal(&of.chance, CHANCE_PLACES),
-                        rtp: decimal(&of.rtp, PLACES),
-                    }
-                })
-                .collect(),
-        }
-    }
-}
-
 /// Key of the part that the jackpot's increments return, which is on top of [`Par::rtp`].
 const INCREMENTS: &str = "jackpot_increments";
 
@@ -236,50 +172,24 @@ fn pays(info: &GameInfo, of: &Combination) -> (u64, u32) {
     row.map_or((0, 0), |row| (row.pays, row.free_spins))
 }
 
+/// A decimal fraction as percent by moving its point: nothing is rounded a second time.
+fn shifted(fraction: &str) -> String {
+    let (whole, places) = fraction.split_once('.').unwrap_or((fraction, ""));
+    let (up, rest) = places.split_at_checked(2).unwrap_or((places, ""));
+    let digits = format!("{whole}{up}");
+    let digits = digits.trim_start_matches('0');
+    format!("{}.{rest} %", if digits.is_empty() { "0" } else { digits })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn stake(lines: u32, coins_per_line: u32, micros: u64) -> Stake {
-        Stake { coin_value_micros: micros, lines, coins_per_line, buy_feature: false }
-    }
-
-    fn nanos(decimal: &str) -> u64 {
-        let (whole, fraction) = decimal.split_once('.').unwrap();
-        assert_eq!(fraction.len(), PLACES, "{decimal}");
-        whole.parse::<u64>().unwrap() * 1_000_000_000 + fraction.parse::<u64>().unwrap()
-    }
-
-    /// BW-21: the RTP shown includes the jackpot's seed; its parts add up as printed, at any stake.
     #[test]
-    fn bw_21_the_printed_parts_add_up_to_the_printed_return() {
-        let game = newest("bewitched").unwrap();
-        for (lines, coins, micros, increments) in
-            [(15, 1, 100_000, 50_000), (1, 1, 10_000, 5_000), (9, 7, 10_000_000, 5_000_000)]
-        {
-            let stake = stake(lines, coins, micros);
-            let report = Report::of(game, &stake, &game.par(&stake).unwrap());
-            let names: Vec<_> = report.rtp_parts.0.iter().map(|(name, _)| name.as_str()).collect();
-            assert_eq!(names, ["base_lines", "scatter", "bonus", "free_spins", "jackpot_seed"]);
-            assert_eq!(report.rtp_parts.0.iter().map(|(_, part)| nanos(part)).sum::<u64>(), 946_000_000);
-            assert_eq!(report.rtp, "0.946000000");
-            assert_eq!(report.rtp_without_jackpot, "0.941000000");
-            assert_eq!(nanos(&report.rtp_jackpot_increments), increments);
-            assert_eq!(nanos(&report.rtp_with_jackpot_increments), 946_000_000 + increments);
-        }
-    }
-
-    #[test]
-    fn the_sheet_says_what_the_paytable_says() {
-        let game = newest("bewitched").unwrap();
-        let stake = stake(15, 1, 100_000);
-        let report = Report::of(game, &stake, &game.par(&stake).unwrap());
-        let [set] = &report.reel_sets[..] else { panic!("one set of reels") };
-        let wilds = set.combinations.iter().find(|of| of.symbol == "Wild" && of.count == 5).unwrap();
-        let per_reel = set.symbol_counts.iter().find(|of| of.symbol == "Wild").unwrap();
-        let ways = per_reel.by_reel.iter().map(|count| *count as u64).product::<u64>();
-        assert_eq!(wilds.pays, 10_000);
-        assert_eq!(wilds.probability, decimal(&Exact::new(ways.into(), set.cycle.into()), CHANCE_PLACES));
+    fn a_fraction_becomes_percent_digit_by_digit() {
+        assert_eq!(shifted("0.946000000"), "94.6000000 %");
+        assert_eq!(shifted("0.005000000"), "0.5000000 %");
+        assert_eq!(shifted("1.050000001"), "105.0000001 %");
     }
 
     #[test]
@@ -291,5 +201,33 @@ mod tests {
         let failure = args.checked(newest("bewitched").unwrap()).unwrap_err();
         assert_eq!(failure.code, 2);
         assert!(failure.message.starts_with("16 lines is outside 1 to 15\n"), "{}", failure.message);
+    }
+
+    #[test]
+    fn only_the_page_is_simulated() {
+        let args = Args {
+            game: "bewitched".to_owned(),
+            stake: StakeArgs::default(),
+            format: Format::Json,
+            out: None,
+            rounds: Some(1),
+        };
+        assert_eq!(run(&args).unwrap_err().code, 2);
+    }
+
+    #[test]
+    fn what_cannot_be_written_is_said() {
+        let folder = tempfile::tempdir().unwrap();
+        let args = Args {
+            game: "bewitched".to_owned(),
+            stake: StakeArgs::default(),
+            format: Format::Text,
+            out: Some(folder.path().join("sheet.txt")),
+            rounds: None,
+        };
+        run(&args).unwrap();
+        assert!(fs::read_to_string(folder.path().join("sheet.txt")).unwrap().starts_with("Bewitched: PAR sheet\n"));
+        let failure = run(&Args { out: Some(folder.path().to_owned()), ..args }).unwrap_err();
+        assert_eq!(failure.code, 1);
     }
 }

@@ -99,7 +99,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// Plays the rounds, or as many chunks of them as are begun before the stop.
-fn play(
+pub(super) fn play(
     game: &'static dyn Game,
     stake: &Stake,
     rounds: u64,
@@ -171,7 +171,7 @@ fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
 }
 
 /// A bar on standard error; hidden where that is no terminal.
-fn progress(rounds: u64) -> ProgressBar {
+pub(super) fn progress(rounds: u64) -> ProgressBar {
     let bar = ProgressBar::new(rounds);
     if let Ok(style) = ProgressStyle::with_template("{bar:32} {percent:>3} %, {human_pos} rounds, {eta} left") {
         bar.set_style(style);

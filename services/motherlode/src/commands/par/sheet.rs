@@ -1,6 +1,6 @@
 //! The PAR sheet as text, 80 columns wide.
 
-use super::{INCREMENTS, PLACES, StakeReport, pays, returns, symbol_name, symbols};
+use super::{INCREMENTS, PERCENT_PLACES, PLACES, StakeReport, pays, returns, shifted, symbol_name, symbols};
 use crate::figures::{grouped, once_in, percent};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
@@ -8,8 +8,6 @@ use motherlode_slots::{
     par::{Exact, ReelSet, decimal},
 };
 
-/// Places of the returns in percent: the nine places of the fraction.
-const PERCENT_PLACES: usize = PLACES - 2;
 /// Columns of a label and its figure, and the least that is between them.
 const ROW_WIDTH: usize = 78;
 const GAP: usize = 4;
@@ -21,7 +19,9 @@ pub(super) fn text(game: &dyn Game, stake: &Stake, par: &Par) -> String {
     lines.extend(spread(par));
     lines.extend(rates(par));
     for set in &par.reel_sets {
-        lines.extend(combinations(game.info(), set));
+        if !set.combinations.is_empty() {
+            lines.extend(combinations(game.info(), set));
+        }
         lines.extend(strips(game.info(), set));
     }
     lines.push(String::new());
@@ -34,16 +34,16 @@ fn head(game: &dyn Game, stake: &Stake, par: &Par) -> Vec<String> {
         format!("rules {} of {}, model {}", par.rules_version, game.rules_date(), hex(&par.model_hash[..8])),
         StakeReport::of(game, stake, par).to_string(),
     ];
-    lines.extend(wrapped(&format!("exactness: {}", par.exactness)));
+    lines.extend(wrapped(&format!("exactness: {}", par.exactness), ROW_WIDTH));
     lines
 }
 
-/// A sentence in lines of whole words, none wider than a row.
-fn wrapped(text: &str) -> Vec<String> {
+/// A sentence in lines of whole words, none wider than said.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = vec![];
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= ROW_WIDTH => {
+            Some(line) if line.chars().count() + 1 + word.chars().count() <= width => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -57,15 +57,14 @@ fn section(title: &str) -> [String; 2] {
     [String::new(), format!("── {title} {}", "─".repeat(76_usize.saturating_sub(title.chars().count())))]
 }
 
-/// A label and its figure, dotted to the same column; a label that is too long is cut.
+/// A label and its figure, dotted to the same column; a label that is too long goes over several lines.
 fn row(label: &str, figure: &str) -> String {
     let room = ROW_WIDTH.saturating_sub(figure.chars().count() + GAP);
-    let label = match label.chars().count() > room {
-        true => label.chars().take(room.saturating_sub(1)).chain(['…']).collect(),
-        false => label.to_owned(),
-    };
-    let dots = ".".repeat(70_usize.saturating_sub(label.chars().count() + figure.chars().count()));
-    format!("  {label} {dots} {figure}")
+    let mut lines = wrapped(label, room);
+    let last = lines.pop().unwrap_or_default();
+    let above: String = lines.iter().map(|line| format!("  {line}\n")).collect();
+    let dots = ".".repeat(70_usize.saturating_sub(last.chars().count() + figure.chars().count()));
+    format!("{above}  {last} {dots} {figure}")
 }
 
 fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
@@ -84,15 +83,6 @@ fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
     }
     lines.extend(par.conditional_rtps.iter().map(|of| row(of.title, &percent(&of.rtp, PERCENT_PLACES))));
     lines
-}
-
-/// A decimal fraction as percent by moving its point: nothing is rounded a second time.
-fn shifted(fraction: &str) -> String {
-    let (whole, places) = fraction.split_once('.').unwrap_or((fraction, ""));
-    let (up, rest) = places.split_at_checked(2).unwrap_or((places, ""));
-    let digits = format!("{whole}{up}");
-    let digits = digits.trim_start_matches('0');
-    format!("{}.{rest} %", if digits.is_empty() { "0" } else { digits })
 }
 
 fn spread(par: &Par) -> Vec<String> {
@@ -142,7 +132,10 @@ fn combinations(info: &GameInfo, set: &ReelSet) -> Vec<String> {
 fn strips(info: &GameInfo, set: &ReelSet) -> Vec<String> {
     let mut lines = section(&format!("Symbols on the strips: {}", set.title)).to_vec();
     let columns = |cells: &[String]| cells.iter().map(|cell| format!("{cell:>9}")).collect::<String>();
-    let reels: Vec<_> = (1..=info.reels).map(|reel| format!("reel {reel}")).collect();
+    let reels: Vec<_> = match set.strips.len() {
+        1 => vec!["strip".to_owned()],
+        reels => (1..=reels).map(|reel| format!("reel {reel}")).collect(),
+    };
     lines.push(format!("  {:<20}{}", "", columns(&reels)));
     for (symbol, counts) in symbols(info, set) {
         let counts: Vec<_> = counts.iter().map(usize::to_string).collect();
@@ -156,13 +149,6 @@ fn strips(info: &GameInfo, set: &ReelSet) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_fraction_becomes_percent_digit_by_digit() {
-        assert_eq!(shifted("0.946000000"), "94.6000000 %");
-        assert_eq!(shifted("0.005000000"), "0.5000000 %");
-        assert_eq!(shifted("1.050000001"), "105.0000001 %");
-    }
 
     #[test]
     fn no_line_is_wider_than_a_terminal() {

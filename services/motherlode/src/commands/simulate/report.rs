@@ -3,13 +3,9 @@
 //! Floating point is at home here: the exact figures are fractions of [`Par`], these are estimates of them.
 
 use super::super::par::StakeReport;
-use crate::figures::grouped;
+use crate::figures::{grouped, number};
 use motherlode_proto::convert::play::hex;
-use motherlode_slots::{
-    Game, Par, Seed, Stake, Tally,
-    par::{Exact, decimal},
-    simulate::Sum,
-};
+use motherlode_slots::{Game, Par, Seed, Stake, Tally, par::Exact, simulate::Sum};
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
@@ -218,11 +214,6 @@ fn row(name: &str, estimate: &Estimate, rounds: f64, places: usize) -> String {
     )
     .trim_end()
     .to_owned()
-}
-
-/// The nearest float; 17 places are more than it holds.
-fn number(exact: &Exact) -> f64 {
-    decimal(exact, 17).parse().unwrap_or(f64::NAN)
 }
 
 #[allow(clippy::cast_precision_loss)] // An estimate needs no more than 53 bits.

@@ -1,0 +1,229 @@
+//! The sheet as one self-contained page for a mathematician who checks the game: nothing is loaded from anywhere.
+//!
+//! All figures are the exact ones of [`Par`], but for one section, which is a simulation and says so.
+
+mod markup;
+mod played;
+mod plot;
+mod reels;
+
+use super::{INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
+use crate::figures::{chance, grouped, number, once_in, percent};
+use markup::{Markup, plain, table, tag};
+use motherlode_proto::convert::play::hex;
+use motherlode_slots::{
+    Game, Par, Stake,
+    par::{Exact, decimal},
+};
+pub(super) use played::Played;
+use plot::Bands;
+
+/// Half-widths of the bands of a session's return in standard errors, and the share of sessions within them, in percent.
+const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
+/// Rounds of the sessions shown: ten to the power of these.
+const BAND_DECADES: (u32, u32) = (2, 8);
+
+/// The whole page.
+pub(super) fn page(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -> String {
+    let title = format!("{}: PAR sheet", game.info().title);
+    let head = [
+        tag("meta", &[("charset", "utf-8")], ""),
+        tag("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")], ""),
+        plain("title", title),
+        Markup::style(include_str!("html/page.css")),
+    ];
+    let main = [
+        identification(game, stake, par),
+        tiles(game, par),
+        returned(game, par),
+        rates(par),
+        volatility(par),
+        played.section(par),
+        reels::paytable(game.info()),
+        reels::sets(game.info(), par),
+        statements(game, par),
+    ];
+    let page = tag("html", &[("lang", "en")], [plain("head", head), plain("body", plain("main", main))]);
+    format!("<!DOCTYPE html>\n{page}\n")
+}
+
+fn note(text: impl Into<Markup>) -> Markup {
+    tag("p", &[("class", "note")], text)
+}
+
+fn section(title: &str, inner: impl Into<Markup>) -> Markup {
+    plain("section", [plain("h2", title), inner.into()])
+}
+
+/// Names and figures, one beside the other.
+fn list<const N: usize>(rows: [(&str, Markup); N]) -> Markup {
+    plain(
+        "dl",
+        rows.into_iter().map(|(name, figure)| [plain("dt", name), plain("dd", figure)].into()).collect::<Markup>(),
+    )
+}
+
+fn identification(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
+    let rules = format!("{}, of {}", par.rules_version, game.rules_date());
+    [
+        tag("p", &[("class", "kind")], "PAR sheet"),
+        plain("h1", game.info().title.as_str()),
+        list([
+            ("game", plain("code", par.game)),
+            ("rules version", rules.into()),
+            ("model hash (SHA-256 of the data file)", plain("code", hex(&par.model_hash))),
+            ("program", format!("motherlode {}", env!("CARGO_PKG_VERSION")).into()),
+            ("stake", StakeReport::of(game, stake, par).to_string().into()),
+            ("exactness", par.exactness.into()),
+        ]),
+    ]
+    .into()
+}
+
+fn tiles(game: &dyn Game, par: &Par) -> Markup {
+    let tile =
+        |figure: String, says: String| tag("div", &[("class", "tile")], [plain("b", figure), plain("span", says)]);
+    let hits = format!("of paid spins win, {}", once_in(&par.hit_frequency, 2));
+    let highest = format!("highest win of one window of a paid spin, {} spins", once_in(&par.max_win_probability, 0));
+    let return_says = match game.info().jackpot {
+        true => "return to player, without the jackpot's increments",
+        false => "return to player",
+    };
+    let tiles = [
+        tile(percent(&par.rtp, 4), return_says.to_owned()),
+        tile(percent(&par.hit_frequency, 4), hits),
+        tile(format!("{:.4} bets", par.std_dev), "standard deviation of a round's win".to_owned()),
+        tile(format!("{} bets", grouped(&decimal(&par.max_win_bets, 2))), highest),
+    ];
+    tag("div", &[("class", "tiles")], tiles)
+}
+
+fn returned(game: &dyn Game, par: &Par) -> Markup {
+    let parts = returns(par, PLACES);
+    let exact: Vec<_> = par.parts.iter().filter(|part| part.name.key != INCREMENTS).collect();
+    let shares: Vec<_> = exact
+        .iter()
+        .zip(&parts)
+        .map(|(part, (name, printed))| (number(&part.rtp), format!("{}: {}", name.title, shifted(printed))))
+        .collect();
+    let swatch = |place: usize| tag("span", &[("class", &format!("swatch part{}", place % 8))], "");
+    let whole = |value: &Exact| -> Markup { percent(value, PERCENT_PLACES).into() };
+    let of_rtp = |value: &Exact| -> Markup { percent(&(value / &par.rtp), 2).into() };
+    let mut rows: Vec<Vec<Markup>> = exact
+        .iter()
+        .zip(&parts)
+        .enumerate()
+        .map(|(place, (part, (name, printed)))| {
+            vec![
+                [swatch(place), name.title.into()].into(),
+                plain("code", name.key),
+                shifted(printed).into(),
+                of_rtp(&part.rtp),
+            ]
+        })
+        .collect();
+    let sum = |title: &str, key: &str, value: &Exact| {
+        vec![tag("span", &[("class", "sum")], title), plain("code", key), whole(value), of_rtp(value)]
+    };
+    let below =
+        |title: &str, key: &str, value: &Exact| vec![title.into(), plain("code", key), whole(value), of_rtp(value)];
+    rows.push(sum("Return", "rtp", &par.rtp));
+    if game.info().jackpot {
+        rows.extend([
+            below("of it without the jackpot", "rtp_without_jackpot", &par.rtp_without_jackpot),
+            below("the jackpot's increments, at this coin value, on top", INCREMENTS, &par.part(INCREMENTS)),
+            sum("Return with increments", "rtp_with_jackpot_increments", &par.rtp_with_increments()),
+        ]);
+    }
+    let mut inner = vec![plot::parts(&shares), table(&["part", "key", "of the bet", "of the return"], rows)];
+    if !par.conditional_rtps.is_empty() {
+        let rows = par.conditional_rtps.iter().map(|of| vec![of.title.into(), plain("code", of.key), whole(&of.rtp)]);
+        inner.extend([plain("h3", "Under a condition"), table(&["condition", "key", "of what is paid"], rows)]);
+    }
+    section("Return to player", inner.into_iter().collect::<Markup>())
+}
+
+fn rates(par: &Par) -> Markup {
+    let one = Exact::from_integer(1.into());
+    let rows = par.rates.iter().map(|rate| {
+        // One in so many: of a chance, and of an expected number that is as rare.
+        let inverse = match rate.value > Exact::from_integer(0.into()) && rate.value < one {
+            true => grouped(&decimal(&rate.value.recip(), 2)),
+            false => String::new(),
+        };
+        vec![rate.title.as_str().into(), plain("code", rate.key.as_str()), chance(&rate.value).into(), inverse.into()]
+    });
+    let says = "Chances and expected numbers; of a paid spin where nothing else is said. One in: the inverse of what is \
+                below 1.";
+    section("Features", [note(says), table(&["figure", "key", "value", "one in"], rows)])
+}
+
+fn volatility(par: &Par) -> Markup {
+    let widths = BANDS.map(|(errors, _)| errors);
+    let rtp = number(&par.rtp_without_jackpot);
+    let bands = Bands { rtp, std_dev: par.std_dev, widths: &widths, decades: BAND_DECADES };
+    let share = |share: f64| format!("{:.3} %", share * 100.0);
+    let rows = (BAND_DECADES.0..=BAND_DECADES.1).map(|decade| {
+        let rounds = 10f64.powf(f64::from(decade));
+        let mut cells: Vec<Markup> =
+            vec![grouped(&format!("{rounds:.0}")).into(), share(bands.half(1.0, rounds)).into()];
+        for (errors, _) in BANDS.iter().rev() {
+            let half = bands.half(*errors, rounds);
+            cells.push(format!("{} to {}", share((rtp - half).max(0.0)), share(rtp + half)).into());
+        }
+        cells
+    });
+    let titles = BANDS.map(|(errors, percent)| format!("{percent} % (± {errors:.3})"));
+    let [widest, middle, narrowest] = titles.each_ref().map(String::as_str);
+    let spread = list([
+        ("standard deviation of a round", format!("{:.6} bets", par.std_dev).into()),
+        ("variance", format!("{:.6} bets²", par.std_dev * par.std_dev).into()),
+        ("volatility index (1.96 σ)", format!("{:.4} bets", par.std_dev * BANDS[1].0).into()),
+        (
+            "highest win of one window of a paid spin",
+            format!("{} bets", grouped(&decimal(&par.max_win_bets, 6))).into(),
+        ),
+        ("its chance", chance(&par.max_win_probability).into()),
+    ]);
+    let says = "Where the return of a session of N rounds lies: the exact return without the jackpot ± z σ / √N, no lower \
+                than nothing; from dark to light, 90, 95 and 99 % of sessions. Features are in σ; jackpot and gamble are not. It's the normal approximation: below some ten \
+                thousand rounds the true distribution is skewed, most sessions lying below the mean and few far above.";
+    let head = ["rounds", "standard error", narrowest, middle, widest];
+    section("Volatility", [spread, note(says), bands.plot(), table(&head, rows)])
+}
+
+fn statements(game: &dyn Game, par: &Par) -> Markup {
+    let info = game.info();
+    let facts =
+        info.facts.iter().map(|fact| vec![fact.title.into(), plain("code", fact.key), fact.value.as_str().into()]);
+    let mut inner = vec![];
+    if !info.facts.is_empty() {
+        inner.extend([plain("h3", "Stated in the game's description"), table(&["figure", "key", "value"], facts)]);
+    }
+    let values: Vec<_> =
+        info.limits.coin_values_micros.iter().map(|coin| motherlode_books::CoinValue(*coin).to_string()).collect();
+    let ((fewest, most), (least, top)) = (info.limits.lines, info.limits.coins_per_line);
+    let mut stakes =
+        format!("{fewest} to {most} lines, {least} to {top} coins a line, coin values {}", values.join(", "));
+    if let Some(bets) = info.buy_feature_bets {
+        stakes += &format!("; the feature for {bets} bets");
+    }
+    let figures = format!(
+        "Exactness: {}. All figures but those of the simulated distribution are computed from the data file that the model \
+         hash names, by the program that serves it; the standard deviation is the root of an exact variance. Rounding: \
+         {ROUNDING}.",
+        par.exactness
+    );
+    let random = "Each step draws from a stream of its own: ChaCha20 on a fresh seed of 256 bits. A stop, a card or a prize is \
+                  an unbiased draw from its range; no draw depends on the return, the pool or the player.";
+    inner.extend([
+        plain("h3", "Stakes offered"),
+        plain("p", stakes),
+        plain("h3", "Rules in short"),
+        plain("pre", info.rules_text.as_str()),
+        plain("h3", "How these figures are made"),
+        plain("p", figures),
+        plain("p", random),
+    ]);
+    section("Statements", inner.into_iter().collect::<Markup>())
+}

@@ -1,0 +1,120 @@
+//! Markup that is well formed and escaped by construction: text becomes markup in one place only.
+
+use std::fmt::{self, Display, Write};
+
+/// A piece of a page. Well formed as XML, so that it is as HTML too, and any parser can check it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Markup(String);
+
+impl Markup {
+    /// Text; what has a meaning in markup is escaped.
+    pub fn text(text: impl Display) -> Self {
+        let mut escaped = String::new();
+        for char in text.to_string().chars() {
+            match char {
+                '&' => escaped.push_str("&amp;"),
+                '<' => escaped.push_str("&lt;"),
+                '>' => escaped.push_str("&gt;"),
+                '"' => escaped.push_str("&quot;"),
+                '\'' => escaped.push_str("&#39;"),
+                _ => escaped.push(char),
+            }
+        }
+        Self(escaped)
+    }
+
+    /// A style sheet of this program's own; it has no character that would need escaping.
+    pub fn style(css: &'static str) -> Self {
+        debug_assert!(!css.contains(['<', '&']), "a style sheet that is no XML");
+        Self(format!("<style>\n{css}</style>\n"))
+    }
+}
+
+/// Elements that have no end tag in HTML, and those of SVG that are always empty.
+const EMPTY: [&str; 9] = ["br", "circle", "line", "meta", "path", "polygon", "polyline", "rect", "col"];
+
+/// An element.
+pub fn tag(name: &'static str, attributes: &[(&'static str, &str)], inner: impl Into<Markup>) -> Markup {
+    let mut of = format!("<{name}");
+    for (key, value) in attributes {
+        // Writing to a string cannot fail.
+        let _ = write!(of, " {key}=\"{}\"", Markup::text(value));
+    }
+    if EMPTY.contains(&name) {
+        return Markup(of + "/>");
+    }
+    // Every block on lines of its own keeps the page's source readable.
+    let end =
+        if ["p", "tr", "table", "section", "div", "svg", "h2", "h3", "details"].contains(&name) { "\n" } else { "" };
+    let _ = write!(of, ">{}</{name}>{end}", inner.into());
+    Markup(of)
+}
+
+/// An element without attributes.
+pub fn plain(name: &'static str, inner: impl Into<Markup>) -> Markup {
+    tag(name, &[], inner)
+}
+
+/// A table: the head's titles, then rows of as many cells. The first cell of each row names it.
+pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
+    let titles = head.iter().map(|title| tag("th", &[("scope", "col")], *title));
+    let body = rows.into_iter().map(|cells| {
+        let cells = cells.into_iter().enumerate().map(|(place, cell)| match place {
+            0 => tag("th", &[("scope", "row")], cell),
+            _ => plain("td", cell),
+        });
+        plain("tr", cells.collect::<Markup>())
+    });
+    let head = plain("thead", plain("tr", titles.collect::<Markup>()));
+    let table = plain("table", [head, plain("tbody", body.collect::<Markup>())]);
+    tag("div", &[("class", "scroll")], table)
+}
+
+impl Display for Markup {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl From<&str> for Markup {
+    fn from(text: &str) -> Self {
+        Self::text(text)
+    }
+}
+
+impl From<String> for Markup {
+    fn from(text: String) -> Self {
+        Self::text(text)
+    }
+}
+
+impl<const N: usize> From<[Markup; N]> for Markup {
+    fn from(parts: [Markup; N]) -> Self {
+        parts.into_iter().collect()
+    }
+}
+
+impl FromIterator<Markup> for Markup {
+    fn from_iter<I: IntoIterator<Item = Markup>>(parts: I) -> Self {
+        Self(parts.into_iter().map(|part| part.0).collect())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_and_attributes_are_escaped() {
+        let escaped = tag("p", &[("title", "\"a\" <b>")], "<script>alert('x') & more</script>").to_string();
+        let wanted =
+            "<p title=\"&quot;a&quot; &lt;b&gt;\">&lt;script&gt;alert(&#39;x&#39;) &amp; more&lt;/script&gt;</p>\n";
+        assert_eq!(escaped, wanted);
+    }
+
+    #[test]
+    fn an_empty_element_is_closed() {
+        assert_eq!(tag("rect", &[("x", "1")], "").to_string(), "<rect x=\"1\"/>");
+        assert_eq!(plain("td", "").to_string(), "<td></td>");
+    }
+}

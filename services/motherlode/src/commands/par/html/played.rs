@@ -1,0 +1,130 @@
+//! The one part of the page that is not exact: rounds played through the code that serves players.
+
+use super::{
+    markup::{Markup, plain, table},
+    note, plot, section,
+};
+use crate::figures::{grouped, number, percent};
+use motherlode_proto::convert::play::hex;
+use motherlode_slots::{Par, Seed, Tally, simulate::WIN_BOUNDS_TENTHS};
+
+/// Rounds that were simulated for the page.
+pub(in super::super) struct Played {
+    /// What they won.
+    pub tally: Tally,
+    /// The simulation's master seed.
+    pub seed: Seed,
+    /// The command that plays them again.
+    pub command: String,
+}
+
+#[allow(clippy::cast_precision_loss)] // An estimate needs no more than 53 bits.
+fn float(count: impl Into<u128>) -> f64 {
+    count.into() as f64
+}
+
+impl Played {
+    /// Mean win in bets, and its distance from the exact one in standard errors of the exact spread.
+    fn mean(&self, par: &Par) -> (f64, f64) {
+        let (bet, rounds) = (float(self.tally.bet_coins), float(self.tally.rounds));
+        let mean = float(self.tally.win.coins) / bet;
+        (mean, (mean - number(&par.rtp_without_jackpot)) / (par.std_dev / rounds.sqrt()))
+    }
+
+    pub(super) fn section(&self, par: &Par) -> Markup {
+        let tally = &self.tally;
+        let rounds = float(tally.rounds);
+        let (mean, sigmas) = self.mean(par);
+        let says = format!(
+            "This section is a simulation, not exact: {} rounds through the code that serves players, from the fixed seed {}. \
+             Features are played, jackpot and gamble are not. Its return is {:.4} %, {sigmas:+.2} standard errors from the \
+             exact {}; its highest win of a whole round was {} bets. The same rounds again:",
+            grouped(&tally.rounds.to_string()),
+            hex(&self.seed),
+            mean * 100.0,
+            percent(&par.rtp_without_jackpot, 4),
+            grouped(&format!("{:.2}", float(tally.max_win_coins) / (float(tally.bet_coins) / rounds))),
+        );
+        let mut classes = classes(&tally.by_win);
+        while classes.last().is_some_and(|class| class.count == 0) {
+            classes.pop();
+        }
+        let mut left = tally.rounds;
+        let rows: Vec<_> = classes
+            .iter()
+            .map(|class| {
+                let at_least = left;
+                left -= class.count;
+                let share = |count: u64| format!("{:.7} %", float(count) / rounds * 100.0);
+                let cells =
+                    [class.title.clone(), grouped(&class.count.to_string()), share(class.count), share(at_least)];
+                cells.map(Markup::from).to_vec()
+            })
+            .collect();
+        let bars: Vec<_> = classes
+            .iter()
+            .map(|class| {
+                let count = grouped(&class.count.to_string());
+                (class.from.clone(), float(class.count) / rounds, format!("{}: {count} rounds", class.title))
+            })
+            .collect();
+        let inner = [
+            note(says),
+            plain("p", plain("code", self.command.as_str())),
+            plot::distribution(&bars, 1.0 / rounds),
+            table(&["win of a round, in bets", "rounds", "share", "this or more"], rows),
+        ];
+        section("Distribution of a round's win (simulated)", inner)
+    }
+}
+
+/// A class of wins.
+struct Class {
+    /// The least win, in short.
+    from: String,
+    title: String,
+    count: u64,
+}
+
+fn classes(by_win: &[u64]) -> Vec<Class> {
+    let bets = |tenths: u64| match (tenths / 10, tenths % 10) {
+        (whole, 0) => grouped(&whole.to_string()),
+        (whole, tenth) => format!("{whole}.{tenth}"),
+    };
+    let short = |tenths: u64| match tenths {
+        10_000.. => format!("{}k", tenths / 10_000),
+        _ => bets(tenths),
+    };
+    let mut classes = vec![];
+    for (place, &count) in by_win.iter().enumerate() {
+        // Class 0 is no win; class n ends below bound n - 1 and begins at the one before.
+        let from = place.checked_sub(2).and_then(|before| WIN_BOUNDS_TENTHS.get(before)).copied();
+        let below = place.checked_sub(1).and_then(|bound| WIN_BOUNDS_TENTHS.get(bound)).copied();
+        let (from, title) = match (place, from, below) {
+            (0, ..) => ("none".to_owned(), "no win".to_owned()),
+            (_, None, Some(below)) => ("> 0".to_owned(), format!("less than {}", bets(below))),
+            (_, Some(from), Some(below)) => (short(from), format!("{} to below {}", bets(from), bets(below))),
+            (_, from, None) => (short(from.unwrap_or(0)), format!("{} and more", bets(from.unwrap_or(0)))),
+        };
+        classes.push(Class { from, title, count });
+    }
+    classes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_slots::simulate::WIN_CLASSES;
+
+    #[test]
+    fn classes_are_named_by_their_bounds() {
+        let titles: Vec<_> = classes(&[1; WIN_CLASSES]).into_iter().map(|class| (class.from, class.title)).collect();
+        let title = |place: usize| (titles[place].0.as_str(), titles[place].1.as_str());
+        assert_eq!(title(0), ("none", "no win"));
+        assert_eq!(title(1), ("> 0", "less than 0.1"));
+        assert_eq!(title(2), ("0.1", "0.1 to below 0.2"));
+        assert_eq!(title(5), ("1", "1 to below 2"));
+        assert_eq!(title(14), ("1k", "1,000 to below 2,000"));
+        assert_eq!(title(WIN_CLASSES - 1), ("50k", "50,000 and more"));
+    }
+}

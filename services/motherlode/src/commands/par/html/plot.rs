@@ -1,0 +1,175 @@
+//! The page's plots, as SVG: drawn in a plane of [`WIDTH`] units, coloured by the page's style sheet.
+
+use super::markup::{Markup, plain, tag};
+
+/// Width of every plot.
+const WIDTH: f64 = 720.0;
+/// Room for the labels of the vertical axis, and of the horizontal one.
+const LEFT: f64 = 66.0;
+const BELOW: f64 = 40.0;
+const ABOVE: f64 = 14.0;
+
+fn figure(height: f64, label: &str, inner: Markup) -> Markup {
+    let view = format!("0 0 {WIDTH} {height}");
+    tag("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", label)], inner)
+}
+
+fn at(coordinate: f64) -> String {
+    format!("{coordinate:.1}")
+}
+
+fn text(x: f64, y: f64, anchor: &'static str, label: &str) -> Markup {
+    tag("text", &[("x", &at(x)), ("y", &at(y)), ("text-anchor", anchor)], label)
+}
+
+fn rule(class: &'static str, from: (f64, f64), to: (f64, f64)) -> Markup {
+    let ends = [("x1", from.0), ("y1", from.1), ("x2", to.0), ("y2", to.1)].map(|(key, value)| (key, at(value)));
+    let mut attributes = vec![("class", class)];
+    attributes.extend(ends.iter().map(|(key, value)| (*key, value.as_str())));
+    tag("line", &attributes, "")
+}
+
+/// A bar with what it says when it is pointed at.
+fn bar(class: &str, corner: (f64, f64), size: (f64, f64), says: &str) -> Markup {
+    let box_ = [corner.0, corner.1, size.0.max(0.0), size.1.max(0.0)].map(at);
+    let [x, y, width, height] = box_.each_ref().map(String::as_str);
+    let rect = tag("rect", &[("class", class), ("x", x), ("y", y), ("width", width), ("height", height)], "");
+    plain("g", [plain("title", says), rect])
+}
+
+/// Parts of the bet in one bar of its whole length: shares and what they say. What is left is the house's.
+pub fn parts(shares: &[(f64, String)]) -> Markup {
+    let (height, top) = (64.0, 4.0);
+    let (mut x, mut drawn) = (0.0, vec![]);
+    for (place, (share, says)) in shares.iter().enumerate() {
+        let width = share.clamp(0.0, 1.0) * WIDTH;
+        drawn.push(bar(&format!("part{}", place % 8), (x, top), ((width - 2.0).max(0.5), 36.0), says));
+        x += width;
+    }
+    let rest = (WIDTH - x).max(0.0);
+    drawn.push(bar("rest", (x, top), (rest, 36.0), "what the house keeps"));
+    for tenth in 0..=10 {
+        let x = WIDTH * f64::from(tenth) / 10.0;
+        let anchor = if tenth == 0 {
+            "start"
+        } else if tenth == 10 {
+            "end"
+        } else {
+            "middle"
+        };
+        drawn.push(rule("tick", (x, top + 36.0), (x, top + 41.0)));
+        drawn.push(text(x, height - 6.0, anchor, &format!("{} %", tenth * 10)));
+    }
+    figure(height, "the return by part, of the bet", drawn.into_iter().collect())
+}
+
+/// Shares of rounds as bars on a logarithmic scale that ends below the share of one round: lower bound of each class, its
+/// share and what it says.
+pub fn distribution(classes: &[(String, f64, String)], one_round: f64) -> Markup {
+    let (height, decades) = (330.0, (-(one_round / 2.0).log10()).ceil().max(1.0));
+    let depth = height - ABOVE - BELOW;
+    let y = |share: f64| ABOVE + depth * (-share.log10() / decades).clamp(0.0, 1.0);
+    let mut drawn = vec![];
+    let shares = std::iter::successors(Some(1.0), |share| Some(share / 10.0))
+        .take_while(|share| y(*share) < height - BELOW - 1.0);
+    for share in shares {
+        drawn.push(rule("grid", (LEFT, y(share)), (WIDTH, y(share))));
+        // Six places tell the shares apart that a plot can show, and hide what a float leaves behind them.
+        let percent = format!("{:.6}", share * 100.0);
+        let percent = percent.trim_end_matches('0').trim_end_matches('.');
+        drawn.push(text(LEFT - 8.0, y(share) + 4.0, "end", &format!("{percent} %")));
+    }
+    #[allow(clippy::cast_precision_loss)] // Twenty classes.
+    let step = (WIDTH - LEFT) / classes.len() as f64;
+    let mut x = LEFT;
+    for (label, share, says) in classes {
+        if *share > 0.0 {
+            drawn.push(bar("bar", (x + 2.0, y(*share)), (step - 4.0, height - BELOW - y(*share)), says));
+        }
+        drawn.push(text(x + step / 2.0, height - BELOW + 16.0, "middle", label));
+        x += step;
+    }
+    drawn.push(text(
+        (LEFT + WIDTH) / 2.0,
+        height - 6.0,
+        "middle",
+        "win of a round in bets: from this, to below the next",
+    ));
+    figure(height, "the distribution of a round's win", drawn.into_iter().collect())
+}
+
+/// Where the return of a session lies: bands around the exact one, by the logarithm of the number of rounds.
+pub struct Bands<'a> {
+    /// The exact return.
+    pub rtp: f64,
+    /// Standard deviation of a round.
+    pub std_dev: f64,
+    /// Half-widths in standard errors, the widest first.
+    pub widths: &'a [f64],
+    /// Decades of rounds, from and to.
+    pub decades: (u32, u32),
+}
+
+impl Bands<'_> {
+    /// Half the width of a band at so many rounds.
+    pub fn half(&self, errors: f64, rounds: f64) -> f64 {
+        errors * self.std_dev / rounds.sqrt()
+    }
+
+    pub fn plot(&self) -> Markup {
+        let height = 330.0;
+        let (first, last) = (f64::from(self.decades.0), f64::from(self.decades.1));
+        let widest = self.widths.first().copied().unwrap_or(1.0);
+        let top = ((self.rtp + self.half(widest, 10f64.powf(first))) * 2.0).ceil() / 2.0;
+        let x = |decade: f64| LEFT + (WIDTH - LEFT - 10.0) * (decade - first) / (last - first);
+        let y = |share: f64| ABOVE + (height - ABOVE - BELOW) * (1.0 - share.clamp(0.0, top) / top);
+        let mut drawn = vec![];
+        let step = if top > 2.0 { 0.5 } else { 0.25 };
+        let mut share = 0.0;
+        while share <= top {
+            drawn.push(rule("grid", (LEFT, y(share)), (WIDTH, y(share))));
+            drawn.push(text(LEFT - 8.0, y(share) + 4.0, "end", &format!("{:.0} %", share * 100.0)));
+            share += step;
+        }
+        let eighths: Vec<f64> =
+            (self.decades.0 * 8..=self.decades.1 * 8).map(|eighth| f64::from(eighth) / 8.0).collect();
+        for errors in self.widths {
+            let edge = |sign: f64| {
+                move |decade: &f64| (x(*decade), y(self.rtp + sign * self.half(*errors, 10f64.powf(*decade))))
+            };
+            let points = eighths.iter().map(edge(1.0)).chain(eighths.iter().rev().map(edge(-1.0)));
+            let points: Vec<_> = points.map(|(x, y)| format!("{x:.1},{y:.1}")).collect();
+            drawn.push(tag("polygon", &[("class", "band"), ("points", &points.join(" "))], ""));
+        }
+        drawn.push(rule("exact", (x(first), y(self.rtp)), (x(last), y(self.rtp))));
+        for decade in self.decades.0..=self.decades.1 {
+            let power = [plain("tspan", "10"), tag("tspan", &[("dy", "-4"), ("font-size", "9")], decade.to_string())];
+            let (x, y) = (at(x(f64::from(decade))), at(height - BELOW + 17.0));
+            drawn.push(tag("text", &[("x", &x), ("y", &y), ("text-anchor", "middle")], power));
+        }
+        drawn.push(text((LEFT + WIDTH) / 2.0, height - 6.0, "middle", "rounds played"));
+        figure(height, "where the return of a session lies", drawn.into_iter().collect())
+    }
+}
+
+/// A payline: the window's cells, those of the line filled.
+pub fn payline(number: usize, line: &[u8], rows: u32) -> Markup {
+    const CELL: u32 = 9;
+    let mut cells = vec![];
+    for (reel, on) in (0..).zip(line) {
+        for row in 0..rows {
+            let class = if u32::from(*on) == row { "on" } else { "off" };
+            let (x, y) = ((reel * CELL).to_string(), (row * CELL).to_string());
+            cells.push(tag("rect", &[("class", class), ("x", &x), ("y", &y), ("width", "8"), ("height", "8")], ""));
+        }
+    }
+    #[allow(clippy::cast_possible_truncation)] // Five reels.
+    let view = format!("0 0 {} {}", line.len() as u32 * CELL, rows * CELL);
+    let label = format!("line {number}");
+    let drawing = tag(
+        "svg",
+        &[("viewBox", &view), ("role", "img"), ("aria-label", &label)],
+        cells.into_iter().collect::<Markup>(),
+    );
+    tag("div", &[("class", "payline")], [drawing, plain("span", number.to_string())])
+}

@@ -1,0 +1,142 @@
+//! What the page says of symbols: the paytable, the lines, and for each set of reels its strips and combinations.
+
+use super::{
+    super::{pays, symbol_name, symbols},
+    markup::{Markup, plain, table, tag},
+    note, plot, section,
+};
+use crate::figures::{chance, grouped, percent};
+use motherlode_slots::{
+    GameInfo, Par,
+    game::{PayRow, SymbolRole},
+    par::{Exact, ReelSet, decimal},
+};
+
+/// Places of what a combination returns, in percent.
+const RETURN_PLACES: usize = 7;
+
+/// What a paytable's figure multiplies.
+fn meaning(info: &GameInfo) -> &'static str {
+    match info.ways {
+        true => "A figure is what one way pays, in coins; ways are the product of the symbol's numbers on the reels.",
+        false => "A line pays its figure times its coins; a scatter, which counts anywhere, times the total bet.",
+    }
+}
+
+pub(super) fn paytable(info: &GameInfo) -> Markup {
+    let mut counts: Vec<u8> = info.paytable.iter().map(|row| row.count).collect();
+    counts.sort_unstable_by(|one, other| other.cmp(one));
+    counts.dedup();
+    let titles: Vec<_> = counts.iter().map(|count| format!("{count} x")).collect();
+    let head: Vec<_> = ["symbol", "role"].into_iter().chain(titles.iter().map(String::as_str)).collect();
+    let rows = info.symbols.iter().zip(0..).map(|(symbol, index)| {
+        let cell = |count: &u8| -> Markup {
+            let row = info.paytable.iter().find(|row| row.symbol == index && row.count == *count);
+            row.map_or_else(String::new, cell).into()
+        };
+        let named = [symbol.name.as_str().into(), role(symbol.role).into()];
+        named.into_iter().chain(counts.iter().map(cell)).collect()
+    });
+    let mut inner = vec![note(meaning(info)), table(&head, rows)];
+    if !info.ways && !info.lines.is_empty() {
+        let lines = (1..).zip(&info.lines).map(|(number, line)| plot::payline(number, line, info.rows));
+        inner.extend([plain("h3", "Lines"), tag("div", &[("class", "paylines")], lines.collect::<Markup>())]);
+    }
+    section("Paytable", inner.into_iter().collect::<Markup>())
+}
+
+/// What a row of the paytable gives.
+fn cell(row: &PayRow) -> String {
+    let mut gives = vec![];
+    if row.pays > 0 {
+        gives.push(grouped(&row.pays.to_string()));
+    }
+    if row.free_spins > 0 {
+        gives.push(format!("{} free spins", row.free_spins));
+    }
+    if row.bonus {
+        gives.push("feature".to_owned());
+    }
+    gives.join(" + ")
+}
+
+fn role(role: SymbolRole) -> &'static str {
+    match role {
+        SymbolRole::Regular => "regular",
+        SymbolRole::Wild => "wild",
+        SymbolRole::Scatter => "scatter",
+        SymbolRole::Bonus => "bonus",
+        SymbolRole::FreeSpins => "free spins",
+        SymbolRole::Collected => "collected",
+        SymbolRole::SuperHigh => "super high",
+        SymbolRole::Question => "becomes another",
+    }
+}
+
+pub(super) fn sets(info: &GameInfo, par: &Par) -> Markup {
+    par.reel_sets.iter().map(|set| section(&format!("Reels: {}", set.title), whole(info, set))).collect()
+}
+
+fn whole(info: &GameInfo, set: &ReelSet) -> Markup {
+    let reels = reels(set);
+    let head: Vec<_> = ["symbol"].into_iter().chain(reels.iter().map(String::as_str)).collect();
+    let mut rows: Vec<Vec<Markup>> = symbols(info, set)
+        .map(|(name, counts)| {
+            [name.into()].into_iter().chain(counts.iter().map(|count| count.to_string().into())).collect()
+        })
+        .collect();
+    let stops = set.strips.iter().map(|strip| strip.len().to_string().into());
+    rows.push([tag("span", &[("class", "sum")], "stops")].into_iter().chain(stops).collect());
+    let cycle =
+        format!("Every stop of a reel is equally likely. Stop combinations: {}.", grouped(&set.cycle().to_string()));
+    let mut inner = vec![plain("h3", "Symbols by reel"), table(&head, rows), note(cycle), strips(info, set)];
+    if !set.combinations.is_empty() {
+        inner.extend(combinations(info, set));
+    }
+    inner.into_iter().collect()
+}
+
+fn reels(set: &ReelSet) -> Vec<String> {
+    match set.strips.len() {
+        1 => vec!["strip".to_owned()],
+        reels => (1..=reels).map(|reel| format!("reel {reel}")).collect(),
+    }
+}
+
+fn strips(info: &GameInfo, set: &ReelSet) -> Markup {
+    let reels = reels(set);
+    let head: Vec<_> = ["stop"].into_iter().chain(reels.iter().map(String::as_str)).collect();
+    let longest = set.strips.iter().map(Vec::len).max().unwrap_or(0);
+    let rows = (0..longest).map(|stop| {
+        let on = |strip: &Vec<u8>| strip.get(stop).map_or_else(String::new, |symbol| symbol_name(info, *symbol));
+        [stop.to_string().into()].into_iter().chain(set.strips.iter().map(|strip| on(strip).into())).collect()
+    });
+    let says =
+        "A strip closes to a ring; at a stop, its symbol stands in the window's top row and those after it below.";
+    plain("details", [plain("summary", "The strips, stop by stop"), note(says), table(&head, rows)])
+}
+
+fn combinations(info: &GameInfo, set: &ReelSet) -> [Markup; 3] {
+    let rows = set.combinations.iter().map(|of| {
+        let row = info.paytable.iter().find(|row| row.symbol == of.symbol && row.count == of.count);
+        let gives = match row.map(cell) {
+            Some(gives) if !gives.is_empty() => gives,
+            _ if pays(info, of) == (0, 0) => "feature".to_owned(),
+            _ => String::new(),
+        };
+        let once = match of.chance > Exact::from_integer(0.into()) {
+            true => grouped(&decimal(&of.chance.recip(), 2)),
+            false => "never".to_owned(),
+        };
+        let name = format!("{} x {}", of.count, symbol_name(info, of.symbol));
+        [name, gives, chance(&of.chance), once, percent(&of.rtp, RETURN_PLACES)].map(Markup::from).to_vec()
+    });
+    let of = match info.ways {
+        true => "Chance: of a window's ways, the expected number. Return: of a spin on these reels, of its bet.",
+        false => {
+            "Chance: on one line; for what counts anywhere, in the window. Return: of a spin on these reels, of its bet."
+        }
+    };
+    let head = ["combination", "pays", "chance", "one in", "returns"];
+    [plain("h3", "Combinations"), note(of), table(&head, rows)]
+}

@@ -1,0 +1,183 @@
+//! The sheet as JSON. Returns, chances and bets are decimal strings.
+
+use super::{INCREMENTS, PLACES, ROUNDING, StakeReport, pays, returns, symbol_name, symbols};
+use crate::figures::chance;
+use motherlode_proto::convert::play::hex;
+use motherlode_slots::{
+    Game, GameInfo, Par, Stake,
+    par::{ReelSet, decimal},
+};
+use serde::{Serialize, Serializer};
+
+/// Places of a figure in bets.
+const BETS_PLACES: usize = 6;
+
+/// The sheet.
+#[derive(Debug, Serialize)]
+pub(super) struct Report {
+    game: &'static str,
+    rules_version: &'static str,
+    model_hash: String,
+    /// The return without the jackpot's increments; the sum of `rtp_parts` as printed.
+    rtp: String,
+    rtp_parts: Named,
+    hit_frequency: String,
+    std_dev: String,
+    max_win_bets: String,
+    max_win_probability: String,
+    rules_date: &'static str,
+    program_version: &'static str,
+    stake: StakeReport,
+    rtp_without_jackpot: String,
+    /// What the increments return on top of `rtp`, at this coin value.
+    rtp_jackpot_increments: String,
+    rtp_with_jackpot_increments: String,
+    /// How often features come, and other expectations and chances of a paid spin.
+    rates: Named,
+    /// Returns that hold under a condition, such as that of the bought feature.
+    conditional_rtps: Named,
+    reel_sets: Vec<ReelSetReport>,
+    exactness: &'static str,
+    rounding: &'static str,
+}
+
+/// Figures by name, in their order: a JSON object.
+#[derive(Debug, PartialEq, Eq)]
+struct Named(Vec<(String, String)>);
+
+impl Serialize for Named {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, figure)| (name, figure)))
+    }
+}
+
+#[derive(Debug, Serialize)]
+struct ReelSetReport {
+    title: &'static str,
+    cycle: u64,
+    symbol_counts: Vec<SymbolReport>,
+    /// Reel by reel, each strip's symbols in their order.
+    strips: Vec<Vec<String>>,
+    combinations: Vec<CombinationReport>,
+}
+
+#[derive(Debug, Serialize)]
+struct SymbolReport {
+    symbol: String,
+    by_reel: Vec<usize>,
+}
+
+#[derive(Debug, Serialize)]
+struct CombinationReport {
+    symbol: String,
+    count: u8,
+    pays: u64,
+    free_spins: u32,
+    probability: String,
+    rtp: String,
+}
+
+impl Report {
+    pub(super) fn of(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
+        let parts = returns(par, PLACES);
+        Self {
+            game: par.game,
+            rules_version: par.rules_version,
+            rules_date: game.rules_date(),
+            program_version: env!("CARGO_PKG_VERSION"),
+            model_hash: hex(&par.model_hash),
+            stake: StakeReport::of(game, stake, par),
+            rtp: decimal(&par.rtp, PLACES),
+            rtp_parts: Named(parts.into_iter().map(|(name, part)| (name.key.to_owned(), part)).collect()),
+            rtp_without_jackpot: decimal(&par.rtp_without_jackpot, PLACES),
+            rtp_jackpot_increments: decimal(&par.part(INCREMENTS), PLACES),
+            rtp_with_jackpot_increments: decimal(&par.rtp_with_increments(), PLACES),
+            hit_frequency: decimal(&par.hit_frequency, PLACES),
+            std_dev: format!("{:.*}", BETS_PLACES, par.std_dev),
+            max_win_bets: decimal(&par.max_win_bets, BETS_PLACES),
+            max_win_probability: chance(&par.max_win_probability),
+            rates: Named(par.rates.iter().map(|rate| (rate.key.clone(), chance(&rate.value))).collect()),
+            conditional_rtps: Named(
+                par.conditional_rtps.iter().map(|of| (of.key.to_owned(), decimal(&of.rtp, PLACES))).collect(),
+            ),
+            reel_sets: par.reel_sets.iter().map(|set| ReelSetReport::of(game.info(), set)).collect(),
+            exactness: par.exactness,
+            rounding: ROUNDING,
+        }
+    }
+}
+
+impl ReelSetReport {
+    fn of(info: &GameInfo, set: &ReelSet) -> Self {
+        Self {
+            title: set.title,
+            cycle: set.cycle(),
+            symbol_counts: symbols(info, set).map(|(symbol, by_reel)| SymbolReport { symbol, by_reel }).collect(),
+            strips: set.strips.iter().map(|strip| strip.iter().map(|on| symbol_name(info, *on)).collect()).collect(),
+            combinations: set
+                .combinations
+                .iter()
+                .map(|of| {
+                    let (pays, free_spins) = pays(info, of);
+                    CombinationReport {
+                        symbol: symbol_name(info, of.symbol),
+                        count: of.count,
+                        pays,
+                        free_spins,
+                        probability: chance(&of.chance),
+                        rtp: decimal(&of.rtp, PLACES),
+                    }
+                })
+                .collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::commands::stake::newest;
+    use motherlode_slots::par::Exact;
+
+    fn stake(lines: u32, coins_per_line: u32, micros: u64) -> Stake {
+        Stake { coin_value_micros: micros, lines, coins_per_line, buy_feature: false }
+    }
+
+    fn nanos(decimal: &str) -> u64 {
+        let (whole, fraction) = decimal.split_once('.').unwrap();
+        assert_eq!(fraction.len(), PLACES, "{decimal}");
+        whole.parse::<u64>().unwrap() * 1_000_000_000 + fraction.parse::<u64>().unwrap()
+    }
+
+    /// BW-21: the RTP shown includes the jackpot's seed; its parts add up as printed, at any stake.
+    #[test]
+    fn bw_21_the_printed_parts_add_up_to_the_printed_return() {
+        let game = newest("bewitched").unwrap();
+        for (lines, coins, micros, increments) in
+            [(15, 1, 100_000, 50_000), (1, 1, 10_000, 5_000), (9, 7, 10_000_000, 5_000_000)]
+        {
+            let stake = stake(lines, coins, micros);
+            let report = Report::of(game, &stake, &game.par(&stake).unwrap());
+            let names: Vec<_> = report.rtp_parts.0.iter().map(|(name, _)| name.as_str()).collect();
+            assert_eq!(names, ["base_lines", "scatter", "bonus", "free_spins", "jackpot_seed"]);
+            assert_eq!(report.rtp_parts.0.iter().map(|(_, part)| nanos(part)).sum::<u64>(), 946_000_000);
+            assert_eq!(report.rtp, "0.946000000");
+            assert_eq!(report.rtp_without_jackpot, "0.941000000");
+            assert_eq!(nanos(&report.rtp_jackpot_increments), increments);
+            assert_eq!(nanos(&report.rtp_with_jackpot_increments), 946_000_000 + increments);
+        }
+    }
+
+    #[test]
+    fn the_sheet_says_what_the_paytable_says() {
+        let game = newest("bewitched").unwrap();
+        let stake = stake(15, 1, 100_000);
+        let report = Report::of(game, &stake, &game.par(&stake).unwrap());
+        let [set] = &report.reel_sets[..] else { panic!("one set of reels") };
+        let wilds = set.combinations.iter().find(|of| of.symbol == "Wild" && of.count == 5).unwrap();
+        let per_reel = set.symbol_counts.iter().find(|of| of.symbol == "Wild").unwrap();
+        let ways = per_reel.by_reel.iter().map(|count| *count as u64).product::<u64>();
+        assert_eq!(wilds.pays, 10_000);
+        assert_eq!(wilds.probability, decimal(&Exact::new(ways.into(), set.cycle.into()), 18));
+    }
+}
