@@ -18,6 +18,7 @@ GAMES = {
     "dwarf-mine": [],
     "mystery-elves": ["--coins", "3"],
     "neptune": ["--lines", "7", "--coin-value", "0.05"],
+    "witch-feature": [],
 }
 
 
