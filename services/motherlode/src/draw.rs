@@ -4,8 +4,11 @@
 //! service, `replay` from the log. Whatever an outcome says, drawing does not fail: what the game does not know is
 //! shown by number. With colour winning symbols stand out reversed, without it they are marked with `*`.
 
+mod carried;
+mod hold;
 mod pen;
 mod series;
+mod treasure;
 mod window;
 
 pub use pen::colour_wanted;
@@ -14,7 +17,7 @@ use pen::{Hue, Pen};
 use crate::figures::grouped;
 use motherlode_books::{Currency, Minor};
 use motherlode_proto::round::v1::{
-    Awaiting, Card, CardTurn, Choice, Outcome, Prize, Reveal, SpinKind, SpinResult, choice, prize,
+    Awaiting, Card, CardTurn, Choice, Outcome, Prize, SpinKind, SpinResult, choice, prize,
 };
 use motherlode_slots::GameInfo;
 
@@ -24,19 +27,45 @@ use motherlode_slots::GameInfo;
 pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: bool) -> String {
     let pen = Pen::new(colour);
     let mut lines = vec![];
-    for spin in outcome.spins.iter().filter(|spin| !is_free(spin)) {
-        lines.extend(window::title(spin, pen));
-        lines.extend(window::grid(game, spin, pen));
-        lines.extend(window::wins(game, spin, pen));
+    let mut before = None;
+    for group in groups(&outcome.spins) {
+        match group[..] {
+            [spin] if !hold::is_of(spin) && !is_free(spin) => {
+                lines.extend(window::title(spin, before, pen));
+                lines.extend(window::grid(game, spin, pen));
+                lines.extend(window::wins(game, spin, pen));
+            }
+            [first, ..] if hold::is_of(first) => lines.extend(hold::boards(&group, pen)),
+            _ => lines.extend(series::sheet(game, &group, outcome.free_spins_left, pen)),
+        }
+        before = group.last().copied();
     }
-    let free: Vec<_> = outcome.spins.iter().filter(|spin| is_free(spin)).collect();
-    lines.extend(series::sheet(game, &free, outcome.free_spins_left, pen));
-    lines.extend(outcome.prize.as_ref().and_then(|prize| bonus_gave(prize, pen)));
-    lines.extend(outcome.reveals.iter().map(|reveal| revealed(reveal, pen)));
-    lines.extend(outcome.card.as_ref().map(|turn| card(turn, &strip(outcome), currency, pen)).into_iter().flatten());
-    lines.push(standing(outcome, currency, pen));
+    let feature = outcome.spins.iter().any(hold::is_of);
+    lines.extend(outcome.prize.as_ref().and_then(|prize| bonus_gave(prize, feature, pen)));
+    lines.extend(treasure::opened(&outcome.reveals, pen));
+    lines.extend(outcome.card.as_ref().map(|turn| card(turn, outcome, currency, pen)).into_iter().flatten());
+    lines.extend(halved(outcome));
+    lines.push(standing(game, outcome, currency, pen));
     lines.push(String::new());
     lines.join("\n")
+}
+
+/// What a player carries from round to round in a game, by its keys: crystals, potions. Ends with a line feed, and is
+/// empty for a game that nothing is collected in.
+#[must_use]
+pub fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, colour: bool) -> String {
+    carried::shelf(game, figure, Pen::new(colour)).into_iter().map(|line| line + "\n").collect()
+}
+
+/// Windows that are drawn as one: a series of free spins with the features in it (WF-15), a Hold and Win, respins until a
+/// win (WF-09); every other window stands alone.
+fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
+    if spins.iter().any(is_free) {
+        return vec![spins.iter().collect()];
+    }
+    let runs = |kind| matches!(kind, SpinKind::HoldAndWin | SpinKind::MultiplierRespin);
+    let together = |one: &SpinResult, next: &SpinResult| runs(one.kind()) && one.kind() == next.kind();
+    spins.chunk_by(together).map(|group| group.iter().collect()).collect()
 }
 
 fn is_free(spin: &SpinResult) -> bool {
@@ -79,18 +108,15 @@ fn cash(minor: u64, currency: Currency) -> String {
     format!("{} {currency}", grouped(&minor.to_decimal(currency)))
 }
 
-fn revealed(reveal: &Reveal, pen: Pen) -> String {
-    format!("  Number {} holds {}", reveal.number, pen.bold(Hue::Gold, &coins(reveal.coins)))
-}
-
-fn bonus_gave(prize: &Prize, pen: Pen) -> Option<String> {
+fn bonus_gave(prize: &Prize, feature: bool, pen: Pen) -> Option<String> {
+    let bonus = if feature { "Hold and Win" } else { "The bonus" };
     Some(match prize.kind.as_ref()? {
         prize::Kind::Multiple(multiple) => {
             let won = pen.bold(Hue::Gold, &coins(prize.coins));
-            format!("  The bonus gives {multiple} times the total bet: {won}")
+            format!("  {bonus} gives {} times the total bet: {won}", grouped(&multiple.to_string()))
         }
         prize::Kind::FreeSpins(spins) => {
-            format!("  The bonus gives {}", pen.bold(Hue::Cyan, &counted((*spins).into(), "free spin")))
+            format!("  {bonus} gives {}", pen.bold(Hue::Cyan, &counted((*spins).into(), "free spin")))
         }
         prize::Kind::Jackpot(_) => {
             let line = format!("  {}", "═".repeat(76));
@@ -106,11 +132,15 @@ fn strip(outcome: &Outcome) -> String {
     suits.join(" ")
 }
 
-fn card(turn: &CardTurn, strip: &str, currency: Currency, pen: Pen) -> Vec<String> {
+fn card(turn: &CardTurn, outcome: &Outcome, currency: Currency, pen: Pen) -> Vec<String> {
     let hue = if matches!(turn.drawn(), Card::RedHeart | Card::RedDiamond) { Hue::Red } else { Hue::Plain };
     let suit = pen.bold(hue, suit(turn.drawn));
     let verdict = if turn.won { pen.bold(Hue::Green, "right") } else { pen.bold(Hue::Red, "wrong") };
     let (risked, won) = (cash(turn.risked_minor, currency), cash(turn.won_minor, currency));
+    let secured = match outcome.round_win_minor.saturating_sub(turn.won_minor) {
+        0 => String::new(),
+        secured => format!(" {} are secured.", cash(secured, currency)),
+    };
     vec![
         "  ╭─────╮".to_owned(),
         format!(
@@ -118,8 +148,8 @@ fn card(turn: &CardTurn, strip: &str, currency: Currency, pen: Pen) -> Vec<Strin
             card_name(turn.drawn),
             card_name(turn.guess)
         ),
-        format!("  │  {suit}  │  {risked} become {won}."),
-        format!("  │    {suit}│  Cards so far, the latest first: {strip}"),
+        format!("  │  {suit}  │  {risked} become {won}.{secured}"),
+        format!("  │    {suit}│  Cards so far, the latest first: {}", strip(outcome)),
         "  ╰─────╯".to_owned(),
     ]
 }
@@ -146,8 +176,15 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
+/// A step that shows nothing and leaves the gamble open has secured half (ME-16).
+fn halved(outcome: &Outcome) -> Option<String> {
+    let shows = !outcome.spins.is_empty() || outcome.prize.is_some() || outcome.card.is_some();
+    let halved = !shows && outcome.reveals.is_empty() && outcome.awaiting() == Awaiting::Double;
+    halved.then(|| "  Half of what was at risk is secured.".to_owned())
+}
+
 /// The round's win as of this step, and what it waits for: in coins, once there was a gamble in cash.
-fn standing(outcome: &Outcome, currency: Currency, pen: Pen) -> String {
+fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> String {
     let (won, amount) = match outcome.double_strip.is_empty() {
         true => (outcome.round_win_coins, coins(outcome.round_win_coins)),
         false => (outcome.round_win_minor, cash(outcome.round_win_minor, currency)),
@@ -167,6 +204,7 @@ fn standing(outcome: &Outcome, currency: Currency, pen: Pen) -> String {
         }
         Awaiting::Feature => "the start of the feature".to_owned(),
         Awaiting::FreeSpins => format!("the start of {}", counted(outcome.free_spins_left.into(), "free spin")),
+        Awaiting::Double if game.halve => "a guess, to secure half, or to collect".to_owned(),
         Awaiting::Double => "a guess, or to collect".to_owned(),
     };
     format!("  The round has {amount} so far and waits for {waits}.")

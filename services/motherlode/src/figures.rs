@@ -1,6 +1,6 @@
 //! Figures for people and for programs: grouped digits, percent, cash, and parts that add up as printed.
 
-use motherlode_books::{Currency, Minor};
+use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_proto::round::v1::Money;
 use motherlode_slots::par::{Exact, decimal};
 
@@ -26,6 +26,14 @@ pub fn cash(money: &Money) -> String {
         Ok(currency) => format!("{} {currency}", grouped(&Minor(money.amount_minor).to_decimal(currency))),
         Err(_) => format!("{} minor units of {}", grouped(&money.amount_minor.to_string()), money.currency_code),
     }
+}
+
+/// An amount of cash in minor units as whole coins of a value in millionths, rounded down: the coin view (DM-18).
+#[must_use]
+pub fn coin_view(amount: Minor, currency: Currency, coin: CoinValue) -> i64 {
+    let minor_micros = 1_000_000 / 10_i128.pow(currency.digits());
+    let coins = (i128::from(amount.0) * minor_micros).checked_div_euclid(i128::from(coin.0)).unwrap_or_default();
+    i64::try_from(coins).unwrap_or(i64::MAX)
 }
 
 /// A share in percent with so many places: `94.600000 %`.
@@ -124,6 +132,21 @@ mod tests {
         for (plain, wanted) in cases {
             assert_eq!(grouped(plain), wanted);
         }
+    }
+
+    #[test]
+    fn dm_18_the_coin_view_divides_cash_by_the_coin_value_and_rounds_down() {
+        let view = |minor, currency: &str, coin: &str| {
+            coin_view(Minor(minor), currency.parse().unwrap(), coin.parse().unwrap())
+        };
+        // The rule's own example: 0.08 is 20 coins at 0.004.
+        assert_eq!(view(8, "EUR", "0.004"), 20);
+        assert_eq!((view(9, "EUR", "0.004"), view(1, "EUR", "0.004"), view(0, "EUR", "0.004")), (22, 2, 0));
+        // 9.99 is 99 coins at 0.10 and 4 at 2; a yen has no cents, a dinar 1,000 fils.
+        assert_eq!((view(999, "EUR", "0.1"), view(999, "EUR", "2")), (99, 4));
+        assert_eq!((view(999, "JPY", "2"), view(999, "KWD", "0.1")), (499, 9));
+        // As much as there can be, without overflow.
+        assert_eq!(view(i64::MAX, "EUR", "0.01"), i64::MAX);
     }
 
     #[test]

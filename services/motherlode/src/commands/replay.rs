@@ -9,7 +9,7 @@ use motherlode_audit::{ReplayError, Replayed, ReplayedStep, replay};
 use motherlode_books::{Currency, Minor, StreamId, is_id};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{GameInfo, game};
-use std::{io::stdout, path::PathBuf, str::FromStr};
+use std::{collections::BTreeMap, io::stdout, path::PathBuf, str::FromStr};
 
 /// What `replay` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -62,8 +62,13 @@ fn text(stream: &StreamId, replayed: &Replayed, colour: bool) -> String {
     let started = &replayed.started;
     let known = game(&started.game, &started.rules_version).filter(|game| game.model_hash() == started.model_hash);
     let mut text = head(stream, replayed);
+    let mut carried: BTreeMap<&str, i64> = BTreeMap::new();
+    if let Some(game) = known {
+        carried.extend(game.carries().keys.iter().copied().zip(replayed.terms.carried.iter().copied()));
+    }
     for step in &replayed.steps {
-        text += &of_step(step, known.map(|game| game.info()), started.currency, colour);
+        carried.extend(step.collected.iter().map(|(key, value)| (key.as_str(), *value)));
+        text += &of_step(step, known.map(|game| game.info()), &carried, started.currency, colour);
     }
     text + &end(replayed)
 }
@@ -93,10 +98,21 @@ fn head(stream: &StreamId, replayed: &Replayed) -> String {
     )
 }
 
-fn of_step(step: &ReplayedStep, info: Option<&GameInfo>, currency: Currency, colour: bool) -> String {
+/// A step; `carried` is what the player carries after it.
+fn of_step(
+    step: &ReplayedStep,
+    info: Option<&GameInfo>,
+    carried: &BTreeMap<&str, i64>,
+    currency: Currency,
+    colour: bool,
+) -> String {
     let ReplayedStep { position, logged, choice, outcome, collected, differs, balance_after, .. } = step;
     let drawn = match info {
-        Some(info) => draw::outcome(info, outcome, currency, colour),
+        Some(info) => {
+            let figure = |key: &str| carried.get(key).copied().unwrap_or_default();
+            let shelf = if logged.step == 1 { draw::shelf(info, &figure, colour) } else { String::new() };
+            draw::outcome(info, outcome, currency, colour) + &shelf
+        }
         // Without the model there are no names for what the reels show.
         None => String::new(),
     };

@@ -1,8 +1,9 @@
-//! A series of free spins as a contact sheet: four small windows beside each other, then the sum.
+//! A series of free spins, or of respins until a win, as a contact sheet: four small windows beside each other, then
+//! the sum. A feature that comes within free spins (WF-15) stands after the spin that it came with.
 
 use super::{Hue, Pen, coins, counted, window};
 use crate::figures::grouped;
-use motherlode_proto::round::v1::SpinResult;
+use motherlode_proto::round::v1::{SpinKind, SpinResult};
 use motherlode_slots::GameInfo;
 use std::collections::BTreeSet;
 
@@ -17,9 +18,9 @@ const WIDTH: usize = 19;
 pub(super) fn sheet(game: &GameInfo, spins: &[&SpinResult], left: u32, pen: Pen) -> Vec<String> {
     let Some(first) = spins.first() else { return vec![] };
     let shown = shown(spins.len());
-    let mut lines = vec![format!("  Free spins, line wins times {}", first.multiplier), String::new()];
+    let mut lines = vec![title(game, first, pen), String::new()];
     for band in shown.chunks(ACROSS) {
-        let blocks: Vec<_> = band.iter().filter_map(|at| Some(block(game, *at, spins.get(*at)?, pen))).collect();
+        let blocks: Vec<_> = band.iter().filter_map(|at| Some(block(game, *at, spins, pen))).collect();
         let height = blocks.iter().map(Vec::len).max().unwrap_or_default();
         for row in 0..height {
             let cells: Vec<_> = blocks.iter().map(|block| block.get(row).cloned().unwrap_or_default()).collect();
@@ -35,15 +36,45 @@ pub(super) fn sheet(game: &GameInfo, spins: &[&SpinResult], left: u32, pen: Pen)
     lines
 }
 
+/// What the series is: its kind, and what its wins are multiplied with, its rows and ways, its super-high symbol.
+fn title(game: &GameInfo, first: &SpinResult, pen: Pen) -> String {
+    let mut title = format!("  {}s", pen.bold(Hue::Cyan, kind(first)));
+    if first.multiplier > 1 {
+        title.push_str(&format!(", line wins times {}", first.multiplier));
+    }
+    if first.ways > 0 {
+        title.push_str(&format!(", {} rows, {} ways", first.rows, grouped(&first.ways.to_string())));
+    }
+    if first.kind() == SpinKind::Collection {
+        let symbol = usize::try_from(first.collection_symbol).unwrap_or(usize::MAX);
+        let name = pen.bold(window::hue(game, symbol), &window::name(game, symbol));
+        title.push_str(&format!(", with the {name}"));
+    }
+    title
+}
+
+fn kind(spin: &SpinResult) -> &'static str {
+    window::kind(spin).unwrap_or("Spin")
+}
+
+/// Whether a window is of the series itself, not of a feature within.
+fn counts(series: &SpinResult, spin: &SpinResult) -> bool {
+    spin.kind() == series.kind()
+}
+
 /// Which of so many windows are shown: all, or the first and the last.
 fn shown(count: usize) -> Vec<usize> {
     if count <= SHOWN_MAX { (0..count).collect() } else { (0..SHOWN_MAX - 1).chain([count - 1]).collect() }
 }
 
 /// One small window below its number and win.
-fn block(game: &GameInfo, at: usize, spin: &SpinResult, pen: Pen) -> Vec<String> {
+fn block(game: &GameInfo, at: usize, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
+    let (spin, series) = (spins[at], spins[0]);
     let won = if spin.win_coins > 0 { format!("+{}", grouped(&spin.win_coins.to_string())) } else { "·".to_owned() };
-    let number = format!("#{}", at + 1);
+    let number = match counts(series, spin) {
+        true => format!("#{}", number(spins, at)),
+        false => "└─".to_owned(),
+    };
     let room = 14_usize.saturating_sub(number.chars().count());
     let head = format!("{}{}     ", pen.dim(&number), pen.bold(Hue::Gold, &format!("{won:>room$}")));
     let (reels, rows) = window::size(spin);
@@ -54,6 +85,7 @@ fn block(game: &GameInfo, at: usize, spin: &SpinResult, pen: Pen) -> Vec<String>
         lines.push(format!("{}{gap}", cells.join(" ")));
     }
     let news = match (spin.free_spins_won, spin.bonus) {
+        (0, false) if !counts(series, spin) => feature(spin),
         (0, false) => String::new(),
         (0, true) => "bonus round".to_owned(),
         (spins, false) => format!("+{}", counted(spins.into(), "spin")),
@@ -63,24 +95,44 @@ fn block(game: &GameInfo, at: usize, spin: &SpinResult, pen: Pen) -> Vec<String>
     lines
 }
 
+/// The number of a window in its series, from 1.
+fn number(spins: &[&SpinResult], at: usize) -> usize {
+    spins.iter().take(at + 1).filter(|spin| counts(spins[0], spin)).count()
+}
+
+/// A feature within the series, in a few signs: `Mega Wild ×3`.
+fn feature(spin: &SpinResult) -> String {
+    let name = kind(spin).trim_end_matches(" Respin");
+    if spin.multiplier > 1 { format!("{name} ×{}", spin.multiplier) } else { name.to_owned() }
+}
+
 /// A symbol in two letters; without colour winners are in capitals and the others are not.
 fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = window::cell(spin, reel, row).unwrap_or_default();
-    let code = code(&window::name(game, index));
+    let code = code(game, index);
     let wins = window::wins_here(game, spin, reel, row);
-    let text = if wins { code.to_uppercase() } else { code.to_lowercase() };
+    let text = if wins { code.to_uppercase() } else { code };
     let hue = window::hue(game, index);
     if wins { pen.reversed(hue, &text) } else { pen.plain(hue, &text) }
 }
 
-/// Two letters for a name: of its first two words, or of its only one.
-fn code(name: &str) -> String {
-    let mut words = name.split(' ');
-    let (first, second) = (words.next().unwrap_or_default(), words.next());
-    match second {
-        Some(second) => first.chars().take(1).chain(second.chars().take(1)).collect(),
-        None => first.chars().take(2).collect(),
+/// Two letters for a symbol that no symbol before it has.
+fn code(game: &GameInfo, index: usize) -> String {
+    let free = |taken: &[String], name: &str| letters(name).find(|code| !taken.contains(code)).unwrap_or_default();
+    let mut taken = vec![];
+    for symbol in game.symbols.iter().take(index) {
+        taken.push(free(&taken, &symbol.name));
     }
+    free(&taken, &window::name(game, index))
+}
+
+/// Two letters that can stand for a name: of its first two words, else its first and another.
+fn letters(name: &str) -> impl Iterator<Item = String> {
+    let mut words = name.split(' ');
+    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
+    let initial = first.chars().take(1).collect::<String>();
+    let others: Vec<_> = second.chars().take(1).chain(first.chars().skip(1)).collect();
+    others.into_iter().map(move |other| format!("{initial}{other}").to_lowercase())
 }
 
 /// What the letters stand for: only those that are shown.
@@ -89,7 +141,7 @@ fn legend(game: &GameInfo, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
     let mut lines: Vec<(String, usize)> = vec![];
     for index in symbols {
         let name = window::name(game, index);
-        let code = code(&name).to_lowercase();
+        let code = code(game, index);
         let columns = code.chars().count() + 1 + name.chars().count();
         let entry = format!("{} {name}", pen.plain(window::hue(game, index), &code));
         match lines.last_mut() {
@@ -112,7 +164,7 @@ fn hidden(spins: &[&SpinResult], shown: &[usize]) -> Option<String> {
         count += 1;
         won = won.saturating_add(spin.win_coins);
         awarded += u64::from(spin.free_spins_won);
-        best = best.max((spin.win_coins, at + 1));
+        best = best.max((spin.win_coins, number(spins, at)));
     }
     if count == 0 {
         return None;
@@ -126,15 +178,17 @@ fn hidden(spins: &[&SpinResult], shown: &[usize]) -> Option<String> {
 fn sum(spins: &[&SpinResult], left: u32, pen: Pen) -> Vec<String> {
     let won = spins.iter().fold(0_u64, |sum, spin| sum.saturating_add(spin.win_coins));
     let awarded: u64 = spins.iter().map(|spin| u64::from(spin.free_spins_won)).sum();
+    let Some(first) = spins.first() else { return vec![] };
+    let played = spins.iter().filter(|spin| counts(first, spin)).count();
     let mut line = format!(
         "  {} won {}",
-        counted(spins.len() as u64, "free spin"),
+        counted(played as u64, &kind(first).to_lowercase()),
         pen.bold(if won > 0 { Hue::Gold } else { Hue::Plain }, &coins(won))
     );
     if awarded > 0 {
         line.push_str(&format!(" and {}", pen.bold(Hue::Cyan, &counted(awarded, "more free spin"))));
     }
-    if left > 0 {
+    if left > 0 && super::is_free(first) {
         line.push_str(&format!("; {left} still to play"));
     }
     let mut lines = vec![format!("{line}.")];

@@ -1,5 +1,7 @@
 use super::*;
-use motherlode_proto::round::v1::{Mark, MarkKind, PickOffer, Win};
+use motherlode_proto::round::v1::{PickOffer, Win};
+
+mod games;
 
 fn game() -> &'static GameInfo {
     motherlode_slots::game("bewitched", "1.6").unwrap().info()
@@ -203,19 +205,4 @@ fn choices_are_told_in_words() {
     assert_eq!(told(Some(vials)), "picks 1, 4 and 6");
     assert_eq!(told(Some(choice::Kind::Double(Card::BlackSpade.into()))), "doubles on black spade");
     assert_eq!(told(None), "makes no choice");
-}
-
-#[test]
-fn dm_03_ways_and_collected_symbols_are_told_and_me_04_a_bonus_shows_what_it_pays() {
-    let mut spin = spin(LOSS);
-    spin.kind = SpinKind::HoldAndWin.into();
-    spin.ways = 1_024;
-    spin.wins = vec![Win { ways: 12, ..line_win(0, 6, 3, 24) }];
-    let mark = |cell, kind: MarkKind, value| Mark { cell, kind: kind.into(), value };
-    spin.marks = vec![mark(0, MarkKind::Bonus, 18), mark(4, MarkKind::Crystal, 9), mark(14, MarkKind::Multiplier, 3)];
-    let drawn = drawn(&Outcome { spins: vec![spin], ..Outcome::default() }, false);
-    for part in ["  Hold and Win\n", " 18x ", " *3 ", "\n  1,024 ways\n", "  12 ways ", "\n  collected: Green Potion\n"]
-    {
-        assert!(drawn.contains(part), "{part}: {drawn}");
-    }
 }

@@ -4,6 +4,7 @@ use super::{Hue, Pen, coins, counted};
 use crate::figures::grouped;
 use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult, Win};
 use motherlode_slots::game::{GameInfo, SymbolInfo, SymbolRole};
+use std::{cmp::Reverse, collections::BTreeMap};
 
 /// Width of a cell: five of them and their borders fit into 80 columns.
 const CELL: usize = 14;
@@ -43,9 +44,9 @@ fn path<'a>(game: &'a GameInfo, win: &Win) -> Option<&'a [u8]> {
     Some(game.lines.get(line).map_or(&[], Vec::as_slice))
 }
 
-/// What kind of spin it is, unless it's the paid one.
-pub(super) fn title(spin: &SpinResult, pen: Pen) -> Option<String> {
-    let title = match spin.kind() {
+/// A kind of spin by name; `None` for the paid one.
+pub(super) fn kind(spin: &SpinResult) -> Option<&'static str> {
+    Some(match spin.kind() {
         SpinKind::Unspecified | SpinKind::Base => return None,
         SpinKind::Free => "Free spin",
         SpinKind::Collection => "Collection free spin",
@@ -55,9 +56,24 @@ pub(super) fn title(spin: &SpinResult, pen: Pen) -> Option<String> {
         SpinKind::MultiplierRespin => "Multiplier Respin",
         SpinKind::MegaWild => "Mega Wild Respin",
         SpinKind::Explosion => "Explosion",
-    };
+    })
+}
+
+/// What is said above a window: its kind unless it's the paid one, what it's multiplied with, and, where the window can
+/// grow, its rows and ways (DM-01). `before` is the window before it in the step.
+pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) -> Option<String> {
+    let potions = before.is_some_and(|before| before.marks.iter().any(|mark| mark.kind() == MarkKind::Potion));
     let times = if spin.multiplier > 1 { format!(", wins times {}", spin.multiplier) } else { String::new() };
-    Some(format!("  {}", pen.bold(Hue::Cyan, &format!("{title}{times}"))))
+    let title = match kind(spin) {
+        Some(kind) if potions => format!("Three Potions start the {kind}{times}"),
+        Some(kind) => format!("{kind}{times}"),
+        None if spin.ways > 0 => {
+            let ways = pen.bold(Hue::Cyan, &format!("{} ways", grouped(&spin.ways.to_string())));
+            return Some(format!("  {} rows, {ways}", spin.rows));
+        }
+        None => return None,
+    };
+    Some(format!("  {}", pen.bold(Hue::Cyan, &title)))
 }
 
 /// The window as a box.
@@ -72,18 +88,33 @@ pub(super) fn grid(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> 
         format!("  {cells}│")
     };
     let mut lines = vec![rule("┌", "┬", "┐")];
-    lines.extend((0..rows).map(row));
+    for at in 0..rows {
+        // Rows that the window has grown by (DM-07) stand apart.
+        if at > 0 && grown_from(game, spin) == Some(at) {
+            lines.push(rule("├", "┼", "┤").replace('─', "╌"));
+        }
+        lines.push(row(at));
+    }
     lines.push(rule("└", "┴", "┘"));
     lines
+}
+
+/// The first row that the paid spin's window has grown by, if it can grow.
+fn grown_from(game: &GameInfo, spin: &SpinResult) -> Option<usize> {
+    let grows = game.rows_max > game.rows && matches!(spin.kind(), SpinKind::Base | SpinKind::Unspecified);
+    grows.then(|| usize::try_from(game.rows).ok()).flatten()
 }
 
 fn painted(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = cell(spin, reel, row).unwrap_or_default();
     let wins = wins_here(game, spin, reel, row);
     let rows = usize::try_from(spin.rows).unwrap_or_default();
-    let here = |mark: &&Mark| usize::try_from(mark.cell).is_ok_and(|cell| cell == reel * rows + row);
-    let value = spin.marks.iter().find(here).map_or_else(String::new, value_of);
-    let name = fitting(&name(game, index), (CELL - 1).saturating_sub(value.chars().count())) + &value;
+    let (sign, value) = match spin.marks.iter().find(|mark| covers(mark, rows, reel, row)) {
+        Some(mark) => (sign_of(mark), value_of(mark)),
+        None => ("", String::new()),
+    };
+    let room = (CELL - 1).saturating_sub(sign.chars().count() + value.chars().count());
+    let name = format!("{sign}{}{value}", fitting(&name(game, index), room));
     let text = if wins && !pen.has_colour() { format!("*{name}") } else { name };
     let text = format!("{text:^CELL$}");
     let hue = hue(game, index);
@@ -111,33 +142,91 @@ fn fitting(name: &str, width: usize) -> String {
     if fits.is_empty() { name.chars().take(width).collect() } else { fits }
 }
 
-/// What a mark adds to its symbol's name in the window: what a Bonus pays or does.
+/// Whether a mark stands on a cell: a placed Wild covers a square, of which the mark names the top left cell (WF-10).
+fn covers(mark: &Mark, rows: usize, reel: usize, row: usize) -> bool {
+    let Ok(cell) = usize::try_from(mark.cell) else { return false };
+    let side = match mark.kind() {
+        MarkKind::PlacedWild => usize::try_from(mark.value).unwrap_or(1).max(1),
+        _ => 1,
+    };
+    let (Some(left), Some(top)) = (cell.checked_div(rows), cell.checked_rem(rows)) else { return false };
+    reel >= left && reel - left < side && row >= top && row - top < side
+}
+
+/// What a mark puts before its symbol's name: a placed Wild, a Question mark that became the symbol.
+fn sign_of(mark: &Mark) -> &'static str {
+    match mark.kind() {
+        MarkKind::PlacedWild => "▣ ",
+        MarkKind::Question => "? ",
+        _ => "",
+    }
+}
+
+/// What a mark adds to its symbol's name: what a Bonus pays or does, that a Potion was collected.
 fn value_of(mark: &Mark) -> String {
     match (mark.kind(), mark.value) {
         (MarkKind::Bonus, value) => format!(" {value}x"),
         (MarkKind::Mystery, 0) => " ?".to_owned(),
         (MarkKind::Mystery, value) => format!(" ?{value}x"),
-        (MarkKind::Multiplier, 0) => " *".to_owned(),
-        (MarkKind::Multiplier, value) => format!(" *{value}"),
+        (MarkKind::Multiplier, 0) => " ×?".to_owned(),
+        (MarkKind::Multiplier, value) => format!(" ×{value}"),
+        (MarkKind::Potion, _) => " ◉".to_owned(),
         _ => String::new(),
     }
 }
 
-/// A window's wins, one a line; what it collected, awarded and started besides.
+/// Line wins listed one by one; more are folded by what they pay.
+const LISTED_MAX: usize = 10;
+
+/// A window's wins; what it collected, awarded and started besides.
 pub(super) fn wins(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
-    let mut lines: Vec<_> = spin.wins.iter().map(|win| one(game, spin, win, pen)).collect();
-    if spin.ways > 0 {
-        lines.insert(0, format!("  {} ways", grouped(&spin.ways.to_string())));
-    }
-    let collected = spin.marks.iter().filter(|mark| matches!(mark.kind(), MarkKind::Crystal | MarkKind::Potion));
-    for mark in collected {
-        let index = usize::try_from(mark.value).unwrap_or(usize::MAX);
-        lines.push(format!("  collected: {}", pen.bold(hue(game, index), &name(game, index))));
+    let mut lines: Vec<_> = match spin.wins.iter().filter(|win| win.line > 0).count() {
+        0..=LISTED_MAX => spin.wins.iter().map(|win| one(game, spin, win, pen)).collect(),
+        _ => folded(game, spin, pen),
+    };
+    lines.extend(collected(game, spin, pen));
+    let told = spin.wins.iter().any(|win| win.line == 0 && win.ways == 0);
+    if spin.free_spins_won > 0 && !told {
+        lines.push(format!("  + {}", pen.bold(Hue::Cyan, &counted(spin.free_spins_won.into(), "free spin"))));
     }
     if spin.bonus {
         lines.push(format!("  {}", pen.bold(Hue::Cyan, BONUS_STARTS)));
     }
     lines
+}
+
+/// Crystals and Potions that landed (DM-09, WF-05), from the left.
+fn collected(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Option<String> {
+    let marks = spin.marks.iter().filter(|mark| matches!(mark.kind(), MarkKind::Crystal | MarkKind::Potion));
+    let names: Vec<_> = marks
+        .map(|mark| {
+            let index = usize::try_from(mark.value).unwrap_or(usize::MAX);
+            pen.bold(hue(game, index), &name(game, index))
+        })
+        .collect();
+    (!names.is_empty()).then(|| format!("  collected: {}", names.join(", ")))
+}
+
+/// Many line wins: those of the same symbols and coins together, with the numbers of their lines.
+fn folded(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
+    let mut text: Vec<String> = vec![];
+    let mut alike: BTreeMap<_, Vec<u32>> = BTreeMap::new();
+    for win in &spin.wins {
+        match win.line {
+            0 => text.push(one(game, spin, win, pen)),
+            line => alike.entry((Reverse(win.coins), win.symbol, win.count)).or_default().push(line),
+        }
+    }
+    for ((Reverse(each), symbol, count), on) in alike {
+        let index = usize::try_from(symbol).unwrap_or(usize::MAX);
+        let what = pen.plain(hue(game, index), &format!("{:<20}", format!("{count} x {}", name(game, index))));
+        let all = u64::try_from(on.len()).unwrap_or(u64::MAX);
+        let won = pen.bold(Hue::Gold, &format!("{:>14}", coins(each.saturating_mul(all))));
+        text.push(format!("  {:<18}{what}{won}", format!("{} of {each}", counted(all, "line"))));
+        let numbers: Vec<_> = on.iter().map(u32::to_string).collect();
+        text.extend(numbers.chunks(24).map(|numbers| format!("    {}", pen.dim(&numbers.join(" ")))));
+    }
+    text
 }
 
 /// What is said of a window that started the bonus.
@@ -152,10 +241,11 @@ fn one(game: &GameInfo, spin: &SpinResult, win: &Win, pen: Pen) -> String {
         None => {
             let spins = match spin.free_spins_won {
                 0 => String::new(),
+                // Spins that come with a win on ways are no part of it.
+                _ if win.ways > 0 => String::new(),
                 spins => pen.bold(Hue::Cyan, &format!("   + {}", counted(spins.into(), "free spin"))),
             };
-            let place =
-                if win.ways > 0 { format!("{} ways", grouped(&win.ways.to_string())) } else { "scatter".to_owned() };
+            let place = if win.ways > 0 { counted(win.ways.into(), "way") } else { "scatter".to_owned() };
             format!("  {place:<18}{what}{won}{spins}")
         }
     }

@@ -4,16 +4,16 @@ use super::{Args, Console, Failure};
 use crate::{
     client::{self, Client, insist},
     draw,
-    figures::{cash, grouped},
+    figures::{cash, coin_view, grouped},
 };
 use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_proto::{
-    convert::play::hex,
-    ledger::v1::{DepositRequest, GetAccountRequest, GetRoundRequest, OpenAccountRequest},
+    convert::{collection, play::hex},
+    ledger::v1::{DepositRequest, GetAccountRequest, GetRoundRequest, ListCollectionsRequest, OpenAccountRequest},
     round::v1::{self as round, Account, Awaiting, Card, Choice, Outcome, Witch, choice, jackpot_win},
     spin::v1::{ChooseRequest, GetGameRequest, Played, SpinRequest},
 };
-use motherlode_slots::{self as slots, Game};
+use motherlode_slots::{self as slots, Game, game::SymbolRole};
 use std::{
     io::{BufRead, Write},
     time::Duration,
@@ -219,6 +219,10 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         loop {
             let outcome = played.outcome.take().unwrap_or_default();
             self.console.say(&draw::outcome(game.info(), &outcome, self.args.currency, self.console.colour()))?;
+            if played.step == 1 {
+                // Later steps of a round collect nothing.
+                self.shelf(game, played.bet.as_ref()).await?;
+            }
             jackpots.extend(self.jackpot(&played).await?);
             match self.next(game, &outcome)? {
                 Next::Choice(kind) => played = self.choose(&played.round_id, kind).await?,
@@ -234,6 +238,24 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
                 }
             }
         }
+    }
+
+    /// Shows what the player carries in the game at this bet, where the game lets him carry anything.
+    async fn shelf(&mut self, game: &dyn Game, bet: Option<&round::Money>) -> Result<(), Failure> {
+        if game.carries().keys.is_empty() {
+            return Ok(());
+        }
+        let request = ListCollectionsRequest { account: Some(self.account.clone()), game: game.name().to_owned() };
+        let listed = insist(&request, |request| {
+            let mut ledger = self.client.ledger.clone();
+            async move { ledger.list_collections(request).await }
+        });
+        let listed = listed.await.map_err(|status| client::explain(&status))?.collections;
+        let bet = Minor(bet.map_or(0, |bet| bet.amount_minor));
+        let scope = collection::scope(game, self.args.currency, bet);
+        let figures = listed.into_iter().find(|of| of.scope == scope).map(|of| of.figures).unwrap_or_default();
+        let figure = |key: &str| figures.iter().find(|figure| figure.key == key).map_or(0, |figure| figure.value);
+        self.console.say(&draw::shelf(game.info(), &figure, self.console.colour()))
     }
 
     async fn choose(&mut self, round_id: &str, kind: choice::Kind) -> Result<Played, Failure> {
@@ -257,7 +279,11 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         let asked = match outcome.awaiting() {
             Awaiting::Nothing => return Ok(Next::Settled),
             _ if self.args.auto => automatic(outcome, self.args.double && outcome.double_strip.is_empty()),
-            Awaiting::Pick => self.console.ask_pick(outcome.pick.unwrap_or_default())?,
+            Awaiting::Pick => {
+                let bonus = game.info().symbols.iter().find(|symbol| symbol.role == SymbolRole::Bonus);
+                let whose = bonus.map_or("Bonus", |symbol| symbol.name.as_str());
+                self.console.ask_pick(whose, outcome.pick.unwrap_or_default())?
+            }
             Awaiting::FreeSpins => self.console.ask_free_spins()?,
             Awaiting::Feature => self.console.ask_feature()?,
             Awaiting::Double => self.console.ask_double(game.info().halve)?,
@@ -292,7 +318,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
     }
 
-    /// The round's last line: its win and the balance.
+    /// The round's last line: its win and the balance, in cash and in whole coins (DM-18).
     async fn close(&mut self, played: &Played, jackpot: bool) -> Result<(), Failure> {
         let balance = match played.balance.clone() {
             // The award was paid on top of what the step's answer says.
@@ -301,9 +327,12 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
             None => return Err(no_answer()),
         };
         let win = played.win.as_ref().map(cash).unwrap_or_default();
-        let left = format!("  win {win}, balance {}", cash(&balance));
+        let coin = CoinValue(self.args.stake.of(self.game).coin_value_micros);
+        let coins = coin_view(Minor(balance.amount_minor), self.args.currency, coin);
+        let coins = format!("{} coins of {coin}", grouped(&coins.to_string()));
+        let left = format!("  win {win}, balance {} = {coins}", cash(&balance));
         let place = format!("log position {}", grouped(&played.position.to_string()));
-        let gap = 80_usize.saturating_sub(left.chars().count()).max(place.len() + 1);
+        let gap = 80_usize.saturating_sub(left.chars().count()).max(place.len() + 2);
         self.console.say(&format!("{left}{place:>gap$}\n"))
     }
 

@@ -21,7 +21,11 @@ async fn serve(data: &Path) -> Server {
 
 /// Plays with these words behind `play bewitched`, and with this input; what it said, and how it ended.
 async fn played(server: &Server, words: &str, input: &str) -> (String, Result<(), Failure>) {
-    let line = format!("play bewitched --target http://{} {words}", server.address());
+    played_of(server, "bewitched", words, input).await
+}
+
+async fn played_of(server: &Server, game: &str, words: &str, input: &str) -> (String, Result<(), Failure>) {
+    let line = format!("play {game} --target http://{} {words}", server.address());
     let cli = Cli::try_parse_from(line.split_whitespace()).unwrap();
     let mut output = vec![];
     let ended = play(&cli.args, &mut Console::new(&mut output, input.as_bytes(), false)).await;
@@ -39,6 +43,58 @@ async fn a_new_player_is_opened_funded_and_plays_all_rounds_alone() {
     assert_eq!(text.matches("log position").count(), 60);
     assert!(text.contains("\n60 rounds: bet 90.00 EUR, won "), "{text}");
     assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    server.stop().await.unwrap();
+}
+
+/// Every game, long enough that features come, fits into 100 columns.
+#[tokio::test]
+async fn every_game_is_played_and_drawn() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    for game in motherlode_slots::games() {
+        let words = format!("--auto --double --rounds 150 --player {}", game.name());
+        let (text, ended) = played_of(&server, game.name(), &words, "").await;
+        assert_eq!(ended, Ok(()), "{text}");
+        assert!(text.contains("\n150 rounds: bet "), "{text}");
+        let wide = text.lines().find(|line| line.chars().count() > 100);
+        assert_eq!(wide, None, "{}", game.name());
+    }
+    server.stop().await.unwrap();
+}
+
+/// DM-14, DM-18: a new player's three red crystals, and the balance in coins of the round.
+#[tokio::test]
+async fn dm_14_dm_18_the_collection_and_the_coin_view_stand_with_the_round() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    let (text, ended) = played_of(&server, "dwarf-mine", "--auto --coin-value 0.004", "").await;
+    assert_eq!(ended, Ok(()), "{text}");
+    // Funded with 100.00, and 25 coins of 0.004 are 0.10: what a first spin can add is at most some crystals.
+    let shelf = text.lines().find(|line| line.starts_with("  Crystals   Green ")).unwrap();
+    assert!(shelf.ends_with("Red ●●●○○") || shelf.ends_with("Red ●●●●○"), "{text}");
+    let last = text.lines().rfind(|line| line.contains("balance")).unwrap();
+    let (_, balance) = last.split_once("balance ").unwrap();
+    let (cash, coins) = balance.split_once(" EUR = ").unwrap();
+    let minor: u64 = cash.replace(['.', ','], "").parse().unwrap();
+    let coins: u64 = coins.split_once(" coins of 0.004 ").unwrap().0.replace(',', "").parse().unwrap();
+    // A cent is two and a half such coins.
+    assert_eq!(coins, minor * 5 / 2, "{last}");
+    server.stop().await.unwrap();
+}
+
+/// NP-10: the player is asked which treasures to open, and sees what they held.
+#[tokio::test]
+async fn np_10_a_player_picks_treasures_on_the_terminal() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    // Whichever number is asked for, one of three lines in turn answers it.
+    let input = "12 2 3\n12 2 3 4\n12 2 3 4 5\n".repeat(200);
+    let (text, ended) = played_of(&server, "neptune", "--rounds 1500", &input).await;
+    assert_eq!(ended, Ok(()), "{text}");
+    assert!(text.contains("\n  Treasure: pick 3 different ones of 1 to 12, such as 1 2 3: "), "{text}");
+    assert!(text.contains(
+        "\n  alice picks 12, 2 and 3\n  ╭─────────┬─────────┬─────────╮\n  │ no. 12  │  no. 2  │  no. 3  │\n"
+    ));
     server.stop().await.unwrap();
 }
 

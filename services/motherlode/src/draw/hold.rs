@@ -1,0 +1,124 @@
+//! The Hold and Win feature: its boards beside each other, and what its functions did (ME-10 to ME-13).
+
+use super::{Hue, Pen, counted, window};
+use crate::figures::grouped;
+use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult};
+
+/// Boards beside each other.
+const ACROSS: usize = 3;
+/// Columns of a position.
+const CELL: usize = 5;
+
+/// The boards of a feature; nothing where there is none. A respin that brought nothing is counted, not drawn.
+pub(super) fn boards(windows: &[&SpinResult], pen: Pen) -> Vec<String> {
+    let Some(last) = windows.last() else { return vec![] };
+    let acted = windows.iter().position(|window| acts(window));
+    let respins = acted.unwrap_or(windows.len());
+    let news = |at: usize| at > 0 && held(windows[at]) > held(windows[at - 1]);
+    let shown: Vec<_> = (0..windows.len()).filter(|at| *at == 0 || *at + 1 >= respins || news(*at)).collect();
+    let mut lines = vec![format!("  {}", pen.bold(Hue::Cyan, "Hold and Win")), String::new()];
+    for band in shown.chunks(ACROSS) {
+        let blocks: Vec<_> = band.iter().map(|at| block(windows, *at, respins, pen)).collect();
+        for row in 0..blocks.iter().map(Vec::len).max().unwrap_or_default() {
+            let cells: Vec<_> = blocks.iter().filter_map(|block| block.get(row).cloned()).collect();
+            lines.push(format!("  {}", cells.join("  ")).trim_end().to_owned());
+        }
+        lines.push(String::new());
+    }
+    let silent = windows.len() - shown.len();
+    let left_out = if silent > 0 { format!(", {silent} that brought nothing not shown") } else { String::new() };
+    lines.push(format!("  {}{left_out}; {} held at the end.", counted(respins as u64, "respin"), symbols(held(last))));
+    if let Some(acting) = acted.and_then(|at| windows.get(at)) {
+        lines.extend(acting.marks.iter().filter_map(|mark| function(mark, pen)));
+        lines.push("  Then each of them turns into a value, which pays too.".to_owned());
+    }
+    if last.multiplier > 1 {
+        let text =
+            format!("All {} positions hold a Bonus symbol: the win times {}!", last.cells.len(), last.multiplier);
+        lines.push(format!("  {}", pen.bold(Hue::Gold, &text)));
+    }
+    lines
+}
+
+/// Whether it is a window of the feature.
+pub(super) fn is_of(spin: &SpinResult) -> bool {
+    spin.kind() == SpinKind::HoldAndWin
+}
+
+fn symbols(held: usize) -> String {
+    counted(held as u64, "Bonus symbol")
+}
+
+/// Bonus symbols held in a window.
+fn held(spin: &SpinResult) -> usize {
+    spin.marks.iter().filter(|mark| is_bonus(mark)).count()
+}
+
+fn is_bonus(mark: &Mark) -> bool {
+    matches!(mark.kind(), MarkKind::Bonus | MarkKind::Mystery | MarkKind::Multiplier)
+}
+
+/// Whether a window shows functions that have acted (ME-08).
+fn acts(spin: &SpinResult) -> bool {
+    let acted = |mark: &Mark| matches!(mark.kind(), MarkKind::Mystery | MarkKind::Multiplier) && mark.value > 0;
+    spin.marks.iter().any(acted)
+}
+
+/// What a function did.
+fn function(mark: &Mark, pen: Pen) -> Option<String> {
+    match (mark.kind(), mark.value) {
+        (MarkKind::Mystery, bets) if bets > 0 => Some(format!(
+            "  A Mystery Bonus reveals {}.",
+            pen.bold(Hue::Pink, &format!("{} total bets", grouped(&bets.to_string())))
+        )),
+        (MarkKind::Multiplier, by) if by > 0 => {
+            Some(format!("  A Multiplying Bonus multiplies every other by {}.", pen.bold(Hue::Gold, &by.to_string())))
+        }
+        _ => None,
+    }
+}
+
+/// A board below its heading.
+fn block(windows: &[&SpinResult], at: usize, respins: usize, pen: Pen) -> Vec<String> {
+    let spin = windows[at];
+    let before = at.checked_sub(1).map(|before| windows[before]);
+    let more = before.map_or(0, |before| held(spin).saturating_sub(held(before)));
+    let news = match at.checked_sub(respins) {
+        Some(0) => "functions act".to_owned(),
+        Some(_) => "turned into values".to_owned(),
+        None if more > 0 => format!("#{:<3} {} held, {more} new", at + 1, held(spin)),
+        None => format!("#{:<3} {} held", at + 1, held(spin)),
+    };
+    let (reels, rows) = window::size(spin);
+    let width = reels * CELL;
+    let mut lines = vec![pen.dim(&format!("{news:<width$}"))];
+    for row in 0..rows {
+        lines.push((0..reels).map(|reel| position(spin, before, reel * rows + row, pen)).collect());
+    }
+    lines
+}
+
+/// What a position holds; what is new since the window before stands out.
+fn position(spin: &SpinResult, before: Option<&SpinResult>, cell: usize, pen: Pen) -> String {
+    let here = |mark: &&Mark| usize::try_from(mark.cell).is_ok_and(|at| at == cell) && is_bonus(mark);
+    let Some(mark) = spin.marks.iter().find(here) else { return pen.dim(&format!("{:>CELL$}", "·")) };
+    let new = before.is_some_and(|before| before.marks.iter().find(here) != Some(mark));
+    let text = match (new, pen.has_colour()) {
+        (true, false) => format!("*{}", carried(mark)),
+        _ => carried(mark),
+    };
+    let text = format!("{text:>CELL$}");
+    if new { pen.bold(Hue::Gold, &text) } else { pen.plain(Hue::Cyan, &text) }
+}
+
+/// What a Bonus symbol carries: a value in total bets, a Mystery, a factor.
+fn carried(mark: &Mark) -> String {
+    match (mark.kind(), mark.value) {
+        (MarkKind::Mystery, 0) => "?".to_owned(),
+        (MarkKind::Multiplier, 0) => "×?".to_owned(),
+        (MarkKind::Multiplier, by) => format!("×{by}"),
+        // A position has room for four signs.
+        (_, value @ 0..=99) => format!("{value}x"),
+        (_, value) => value.to_string(),
+    }
+}

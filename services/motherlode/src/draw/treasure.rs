@@ -1,0 +1,33 @@
+//! Picked objects, opened (NP-10).
+
+use super::{Hue, Pen, coins};
+use crate::figures::grouped;
+use motherlode_proto::round::v1::Reveal;
+
+/// Columns of an object: room for a number of coins with its commas.
+const WIDTH: usize = 9;
+/// Objects beside each other.
+const ACROSS: usize = 7;
+
+/// The objects in the order picked, each below its number, and their sum.
+pub(super) fn opened(reveals: &[Reveal], pen: Pen) -> Vec<String> {
+    if reveals.is_empty() {
+        return vec![];
+    }
+    let mut lines = vec![];
+    for row in reveals.chunks(ACROSS) {
+        let rule = |left: &str, middle: &str, right: &str| {
+            format!("  {left}{}{right}", vec!["─".repeat(WIDTH); row.len()].join(middle))
+        };
+        let cells =
+            |text: &dyn Fn(&Reveal) -> String| -> String { row.iter().map(|of| format!("│{}", text(of))).collect() };
+        lines.push(rule("╭", "┬", "╮"));
+        lines.push(format!("  {}│", cells(&|of| pen.dim(&format!("{:^WIDTH$}", format!("no. {}", of.number))))));
+        let held = |of: &Reveal| pen.bold(Hue::Gold, &format!("{:^WIDTH$}", grouped(&of.coins.to_string())));
+        lines.push(format!("  {}│", cells(&held)));
+        lines.push(rule("╰", "┴", "╯"));
+    }
+    let sum = reveals.iter().fold(0_u64, |sum, of| sum.saturating_add(of.coins));
+    lines.push(format!("  They hold {} in all.", pen.bold(Hue::Gold, &coins(sum))));
+    lines
+}
