@@ -224,7 +224,7 @@ fn folded(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
         let won = pen.bold(Hue::Gold, &format!("{:>14}", coins(each.saturating_mul(all))));
         text.push(format!("  {:<18}{what}{won}", format!("{} of {each}", counted(all, "line"))));
         let numbers: Vec<_> = on.iter().map(u32::to_string).collect();
-        text.extend(numbers.chunks(24).map(|numbers| format!("    {}", pen.dim(&numbers.join(" ")))));
+        text.extend(numbers.chunks(25).map(|numbers| format!("    {}", pen.dim(&numbers.join(" ")))));
     }
     text
 }
