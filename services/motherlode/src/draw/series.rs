@@ -20,7 +20,7 @@ pub(super) fn sheet(game: &GameInfo, spins: &[&SpinResult], left: u32, pen: Pen)
     let shown = shown(spins.len());
     let mut lines = vec![title(game, first, pen), String::new()];
     for band in shown.chunks(ACROSS) {
-        let blocks: Vec<_> = band.iter().filter_map(|at| Some(block(game, *at, spins, pen))).collect();
+        let blocks: Vec<_> = band.iter().map(|at| block(game, *at, spins, pen)).collect();
         let height = blocks.iter().map(Vec::len).max().unwrap_or_default();
         for row in 0..height {
             let cells: Vec<_> = blocks.iter().map(|block| block.get(row).cloned().unwrap_or_default()).collect();
