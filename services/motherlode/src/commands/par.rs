@@ -106,7 +106,7 @@ fn played(game: &'static dyn Game, stake: &Stake, rounds: u64) -> Result<Played,
     if stake.buy_feature {
         command += " --buy-feature";
     }
-    Ok(Played { tally, seed: SEED, command })
+    Ok(Played { tally, seed: SEED, command, carries: !game.carries().keys.is_empty() })
 }
 
 /// A stake as JSON.

@@ -144,17 +144,15 @@ fn returned(game: &dyn Game, par: &Par) -> Markup {
 }
 
 fn rates(par: &Par) -> Markup {
-    let one = Exact::from_integer(1.into());
     let rows = par.rates.iter().map(|rate| {
-        // One in so many: of a chance, and of an expected number that is as rare.
-        let inverse = match rate.value > Exact::from_integer(0.into()) && rate.value < one {
-            true => grouped(&decimal(&rate.value.recip(), 2)),
-            false => String::new(),
-        };
+        // Of what comes or does not, and not of a mean win, which has no inverse that says anything.
+        let comes = rate.title.starts_with("chance") || rate.title.contains("of a paid spin");
+        let small = rate.value > Exact::from_integer(0.into()) && rate.value < Exact::from_integer(1.into());
+        let inverse = if comes && small { grouped(&decimal(&rate.value.recip(), 2)) } else { String::new() };
         vec![rate.title.as_str().into(), plain("code", rate.key.as_str()), chance(&rate.value).into(), inverse.into()]
     });
-    let says = "Chances and expected numbers; of a paid spin where nothing else is said. One in: the inverse of what is \
-                below 1.";
+    let says = "Chances and expected numbers; of a paid spin where nothing else is said. One in: the inverse of a \
+                chance.";
     section("Features", [note(says), table(&["figure", "key", "value", "one in"], rows)])
 }
 
@@ -210,8 +208,7 @@ fn statements(game: &dyn Game, par: &Par) -> Markup {
     }
     let figures = format!(
         "Exactness: {}. All figures but those of the simulated distribution are computed from the data file that the model \
-         hash names, by the program that serves it; the standard deviation is the root of an exact variance. Rounding: \
-         {ROUNDING}.",
+         hash names, by the program that serves it. Rounding: {ROUNDING}.",
         par.exactness
     );
     let random = "Each step draws from a stream of its own: ChaCha20 on a fresh seed of 256 bits. A stop, a card or a prize is \

@@ -16,6 +16,8 @@ pub(in super::super) struct Played {
     pub seed: Seed,
     /// The command that plays them again.
     pub command: String,
+    /// Players carry something from round to round: those simulated have played before.
+    pub carries: bool,
 }
 
 #[allow(clippy::cast_precision_loss)] // An estimate needs no more than 53 bits.
@@ -35,9 +37,13 @@ impl Played {
         let tally = &self.tally;
         let rounds = float(tally.rounds);
         let (mean, sigmas) = self.mean(par);
+        let before = match self.carries {
+            true => " The players have played before: the exact return is that of the long run, not of a new player.",
+            false => "",
+        };
         let says = format!(
             "This section is a simulation, not exact: {} rounds through the code that serves players, from the fixed seed {}. \
-             Features are played, jackpot and gamble are not. Its return is {:.4} %, {sigmas:+.2} standard errors from the \
+             Features are played, jackpot and gamble are not.{before} Its return is {:.4} %, {sigmas:+.2} standard errors from the \
              exact {}; its highest win of a whole round was {} bets. The same rounds again:",
             grouped(&tally.rounds.to_string()),
             hex(&self.seed),
