@@ -125,6 +125,7 @@ impl SpinApi {
         }
     }
 
+    #[cfg(not(feature = "forced-outcomes"))]
     pub(crate) fn fair(&self) -> Fair<'_> {
         Fair { dealer: &self.dealer, dealt: None }
     }
