@@ -27,7 +27,7 @@ pub struct Par {
     pub rtp: Exact,
     /// The return without the jackpot.
     pub rtp_without_jackpot: Exact,
-    /// Where it comes from: first the parts of [`Game::parts`], then the jackpot's seed and increments where there is one.
+    /// Where it comes from: first the parts of [`crate::Game::parts`], then the jackpot's seed and increments where there is one.
     pub parts: Vec<Part>,
     /// Chance that a paid spin wins, or starts something that may win.
     pub hit_frequency: Exact,
