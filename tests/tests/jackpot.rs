@@ -255,19 +255,23 @@ async fn bw_22_bw_24_a_line_win_can_be_doubled_five_times() {
     request.offer_double = true;
     let spun = client.spin(request, Some(Force::Double)).await.unwrap();
     assert_eq!(spun.state(), RoundState::Open);
-    let (mut win, mut turned) = (spun.win.unwrap().amount_minor, vec![]);
+    // Coins of a cent. What scatters won beside the lines is not at risk (BW-23).
+    let wins = spun.outcome.as_ref().unwrap().spins[0].wins.iter();
+    let mut at_risk: i64 = wins.filter(|win| win.line > 0).map(|win| i64::try_from(win.coins).unwrap()).sum();
+    let rest = spun.win.unwrap().amount_minor - at_risk;
+    let mut turned = vec![];
     for turn in 1..=5 {
         let guess = Kind::Double(Card::RedHeart.into());
         let played = client.choose(&format!("d.{turn}"), &spun.round_id, guess, Some(Force::Right)).await.unwrap();
         let outcome = played.outcome.as_ref().unwrap();
         turned.insert(0, Card::RedHeart as i32);
         assert_eq!(outcome.double_strip, turned, "the latest first");
-        win *= 2;
-        assert_eq!(played.win.as_ref().unwrap().amount_minor, win);
+        at_risk *= 2;
+        assert_eq!(played.win.as_ref().unwrap().amount_minor, rest + at_risk);
         let state = if turn == 5 { RoundState::Settled } else { RoundState::Open };
         assert_eq!(played.state(), state, "turn {turn}");
     }
-    assert_eq!(client.balance(&account).await, 10_000 - 15 + win);
+    assert_eq!(client.balance(&account).await, 10_000 - 15 + rest + at_risk);
     server.stop().await.unwrap();
 }
 
