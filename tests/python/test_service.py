@@ -37,7 +37,11 @@ def test_the_health_of_an_unknown_service_is_not_found(client):
 
 
 def test_pl_13_games_describe_themselves(client):
-    summary = client.spins.ListGames(spin_pb2.ListGamesRequest()).games[0]
+    games = {game.game: game for game in client.spins.ListGames(spin_pb2.ListGamesRequest()).games}
+    assert sorted(games) == ["bewitched", "dwarf-mine", "mystery-elves", "neptune", "witch-feature"]
+    for name in games:
+        assert client.spins.GetGame(spin_pb2.GetGameRequest(game=name)).summary == games[name]
+    summary = games["bewitched"]
     assert (summary.game, summary.rules_version, summary.rules_date) == ("bewitched", "1.6", "2016-04-21")
     assert len(bytes.fromhex(summary.model_hash)) == 32
     for version in ["", "1.6"]:

@@ -123,7 +123,7 @@ def test_pl_12_a_malformed_rate_is_refused(client, player, fault):
 def test_bw_30_pl_05_pl_21_history_is_paged_the_latest_first_with_the_whole_picture(client, player):
     alice = client.fund(player)
     played = [client.play_out(bet(f"r{number}", alice)) for number in range(23)]
-    game = client.spins.ListGames(spin_pb2.ListGamesRequest()).games[0]
+    game = client.spins.GetGame(spin_pb2.GetGameRequest(game="bewitched")).summary
     names, sizes, token = [], [], ""
     while True:
         page = client.rounds(alice, page_token=token)
