@@ -7,6 +7,17 @@
 //! the dealer is seeded and, every [`RESEED_EVERY`], reseeded from the operating system, as in the service.
 //!
 //! `tests/python/test_rng.py` holds both against NIST SP 800-22 and against tests of the scaled numbers at every run.
+//!
+//! dieharder 3.31.1, by hand, on 21 November 2026; none of its tests failed. It calls a p-value below 0.5 % or above
+//! 99.5 % weak, so that one in a hundred is to be expected of a perfect generator.
+//!
+//! | what | command | p-values | weak | failed |
+//! |---|---|---|---|---|
+//! | raw, seed `1c` x 32 | `rng --bytes 0 \| dieharder -g 200`: all that `-a` runs but `rgb_lagged_sum` 25 to 32, which were not run for their length | 106 | 3: `sts_serial` 5 and 8, `dab_bytedistrib` | 0 |
+//! | the weak ones again, seed `2d` x 32 | `-d 102`, `-d 205` | 31 | 1: `sts_serial` 2 | 0 |
+//! | scaled, seed `1c` x 32 | `rng --scaled 32 --count 110_000_000 --format dieharder > FILE`, `dieharder -g 202 -f FILE`, tests 0 to 4, 8 to 13, 15, 16, 100, 101 | 17 | 0 | 0 |
+//!
+//! The scaled file was too short for five of its tests, which went back to its start once or twice.
 
 use super::{Failure, simulate};
 use crate::figures;

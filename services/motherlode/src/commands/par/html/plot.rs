@@ -5,7 +5,7 @@ use super::markup::{Markup, plain, tag};
 /// Width of every plot.
 const WIDTH: f64 = 720.0;
 /// Room for the labels of the vertical axis, and of the horizontal one.
-const LEFT: f64 = 66.0;
+const LEFT: f64 = 74.0;
 const BELOW: f64 = 40.0;
 const ABOVE: f64 = 14.0;
 
