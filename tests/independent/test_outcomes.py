@@ -59,7 +59,7 @@ def varied(game):
     next(rounds)
     taken = defaultdict(list)
     for steps in rounds:
-        course = tuple((step["choice"][0], *{spin["kind"][0] for spin in step["outcome"]["spins"]}) for step in steps)
+        course = tuple((step["choice"][0], *sorted({spin["kind"][0] for spin in step["outcome"]["spins"]})) for step in steps)
         if len(taken[course]) < TAKEN:
             taken[course].append(steps)
     return [steps for of_course in taken.values() for steps in of_course]
