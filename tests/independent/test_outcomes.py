@@ -59,7 +59,8 @@ def varied(game):
     next(rounds)
     taken = defaultdict(list)
     for steps in rounds:
-        course = tuple((step["choice"][0], *sorted({spin["kind"][0] for spin in step["outcome"]["spins"]})) for step in steps)
+        kinds = (sorted({spin["kind"][0] for spin in step["outcome"]["spins"]}) for step in steps)
+        course = tuple((step["choice"][0], *shown) for step, shown in zip(steps, kinds))
         if len(taken[course]) < TAKEN:
             taken[course].append(steps)
     return [steps for of_course in taken.values() for steps in of_course]

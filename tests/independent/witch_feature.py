@@ -22,8 +22,8 @@ class WitchFeature:
     """The game: its file, and what every round of it needs."""
 
     NAME = "witch-feature"
-    # Kinds of figures that may decide nothing else: a cell drawn by itself that wins nothing; the place of a Potion, and its
-    # colour in a combination that triggers nothing either way; the multiplier of a respin that wins nothing.
+    # Kinds of figures that may decide nothing else: a cell drawn by itself that wins nothing; the place of a Potion,
+    # and its colour in a combination that triggers nothing either way; the multiplier of a respin that wins nothing.
     DECIDES_NOTHING = ("spins[].cells[]", "spins[].marks[][1]", "spins[].marks[][2]", "spins[].multiplier")
 
     def __init__(self):
