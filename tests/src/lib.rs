@@ -12,6 +12,7 @@ use motherlode::server::Server;
 use motherlode_ledger::Options;
 use motherlode_log::{Store, sim::SimDisk};
 use motherlode_runtime::Config;
+use motherlode_spin::Dealer;
 use std::{path::Path, sync::Arc};
 
 /// The currency that tests use where none matters.
@@ -48,7 +49,13 @@ pub async fn start_on(config: &Config, store: Box<dyn Store>) -> Server {
 /// # Panics
 /// When it does not start.
 pub async fn start_with(config: &Config, store: Box<dyn Store>, options: Options) -> Server {
-    Server::start(config, store, options).await.expect("the service starts")
+    Server::start(config, store, options, dealer()).await.expect("the service starts")
+}
+
+/// A dealer that deals the same seeds each time: what a test meets is no matter of luck, and a failure comes again.
+/// (Where calls run at the same time, which of them gets which seed is still open.)
+fn dealer() -> Dealer {
+    Dealer::from_master(*b"the same for all tests, for good")
 }
 
 /// Opens a log on a simulated disk.

@@ -345,7 +345,7 @@ async fn np_12_the_seeds_of_an_open_round_are_shown_by_no_call() {
                 for shown in [&open, &listed] {
                     assert!(!shown.steps.is_empty() && shown.steps.iter().all(|step| step.seed.is_empty()));
                 }
-                let end = client.choose("pick", &last.round_id, choice, None).await.unwrap();
+                let end = client.choose(&format!("n{number}.{step}"), &last.round_id, choice, None).await.unwrap();
                 let picked = &end.outcome.as_ref().unwrap().reveals;
                 assert!((3..=5).contains(&picked.len()));
                 if end.state() == RoundState::Settled {

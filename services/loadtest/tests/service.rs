@@ -5,11 +5,15 @@ use motherlode_ledger::Options as LedgerOptions;
 use motherlode_loadtest::{Options, PoolCheck, Report, Thresholds, run};
 use motherlode_log::MemoryStore;
 use motherlode_runtime::Config;
+use motherlode_spin::Dealer;
 use std::{cell::Cell, path::Path, time::Duration};
 
 async fn serve(data: &Path) -> Server {
     let config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.to_owned(), ..Config::default() };
-    Server::start(&config, Box::new(MemoryStore::new(0)), LedgerOptions::default()).await.expect("the service starts")
+    let dealer = Dealer::from_master([7; 32]);
+    Server::start(&config, Box::new(MemoryStore::new(0)), LedgerOptions::default(), dealer)
+        .await
+        .expect("the service starts")
 }
 
 fn options(server: &Server) -> Options {

@@ -19,7 +19,7 @@ use motherlode_runtime::{
     Config,
     stop::{self, Stop, Stopper},
 };
-use motherlode_spin::{Dealer, EntropyError, SpinApi};
+use motherlode_spin::{Dealer, SpinApi};
 use std::{io, net::SocketAddr, path::Path, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tonic::transport::{Server as Grpc, server::TcpIncoming};
@@ -49,9 +49,6 @@ pub enum ServeError {
     /// The log does not replay.
     #[error(transparent)]
     Ledger(#[from] OpenError),
-    /// No randomness, no play.
-    #[error(transparent)]
-    Entropy(#[from] EntropyError),
     /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Bind {
@@ -112,13 +109,18 @@ pub fn index_folder(data: &Path) -> std::path::PathBuf {
 }
 
 impl Server {
-    /// Starts everything on a store.
+    /// Starts everything on a store, with the dealer that seeds every step: one of the operating system's entropy
+    /// ([`Dealer::new`]), but in tests.
     ///
     /// # Errors
     /// [`ServeError`]; nothing is served then.
-    pub async fn start(config: &Config, store: Box<dyn Store>, options: Options) -> Result<Self, ServeError> {
+    pub async fn start(
+        config: &Config,
+        store: Box<dyn Store>,
+        options: Options,
+        dealer: Dealer,
+    ) -> Result<Self, ServeError> {
         let index = index_folder(&config.data);
-        let dealer = Dealer::new()?;
         let answer_wait_max = Duration::from_millis(config.limits.request_ms_max);
         let options = Options { answer_wait_max: Some(answer_wait_max), ..options };
         let ledger = motherlode_ledger::open(store, &index, options)?;

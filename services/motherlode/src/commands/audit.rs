@@ -89,6 +89,7 @@ mod tests {
     use super::*;
     use crate::server::{Server, open_store};
     use motherlode_runtime::Config;
+    use motherlode_spin::Dealer;
     use std::fs;
 
     /// The data folder of a service that ran and was stopped: its log opens the pool.
@@ -98,7 +99,9 @@ mod tests {
             Config { listen: ([127, 0, 0, 1], 0).into(), data: folder.path().to_owned(), ..Config::default() };
         config.limits.segment_bytes = 64 << 10;
         let store = open_store(&config).unwrap();
-        Server::start(&config, store, motherlode_ledger::Options::default()).await.unwrap().stop().await.unwrap();
+        let (ledger, dealer) = (motherlode_ledger::Options::default(), Dealer::from_master([7; 32]));
+        let server = Server::start(&config, store, ledger, dealer).await.unwrap();
+        server.stop().await.unwrap();
         folder
     }
 

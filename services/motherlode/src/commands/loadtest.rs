@@ -124,6 +124,7 @@ mod tests {
     use clap::Parser;
     use motherlode_log::MemoryStore;
     use motherlode_runtime::Config;
+    use motherlode_spin::Dealer;
 
     #[derive(Parser)]
     struct Cli {
@@ -141,7 +142,8 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.path().to_owned(), ..Config::default() };
         let store = Box::new(MemoryStore::new(0));
-        let server = Server::start(&config, store, motherlode_ledger::Options::default()).await.unwrap();
+        let (ledger, dealer) = (motherlode_ledger::Options::default(), Dealer::from_master([7; 32]));
+        let server = Server::start(&config, store, ledger, dealer).await.unwrap();
         let basis = format!("--target http://{} --rounds 100 --players 64", server.address());
         let ran = |words: &str| {
             let words = format!("{basis} {words}");

@@ -4,6 +4,7 @@ use super::Failure;
 use crate::server::{Server, open_store};
 use motherlode_ledger::Options;
 use motherlode_runtime::{Config, stop, telemetry};
+use motherlode_spin::Dealer;
 use std::{fs, io::Write, net::SocketAddr, path::PathBuf};
 
 /// What `serve` can be told; the command line wins over the file.
@@ -57,7 +58,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             batch_commits_max: config.limits.batch_commits_max,
             ..Options::default()
         };
-        let server = Server::start(&config, store, options).await.map_err(Failure::found)?;
+        let dealer = Dealer::new().map_err(Failure::found)?;
+        let server = Server::start(&config, store, options, dealer).await.map_err(Failure::found)?;
         announce(&server, &config);
         let signal = signalled.await;
         tracing::info!(signal, "stopping");

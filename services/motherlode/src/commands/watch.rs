@@ -225,6 +225,7 @@ mod tests {
     use motherlode_log::MemoryStore;
     use motherlode_proto::jackpot::v1::Counter;
     use motherlode_runtime::Config;
+    use motherlode_spin::Dealer;
 
     fn counters(position: u64) -> WatchCountersResponse {
         let counter = |coin: &str, figure: &str| Counter { coin_value: coin.to_owned(), figure: figure.to_owned() };
@@ -267,7 +268,7 @@ mod tests {
         let data = tempfile::tempdir().unwrap();
         let config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.path().to_owned(), ..Config::default() };
         let store = Box::new(MemoryStore::new(0));
-        let server = Server::start(&config, store, Options::default()).await.unwrap();
+        let server = Server::start(&config, store, Options::default(), Dealer::from_master([7; 32])).await.unwrap();
         let mut args = Jackpots {
             target: format!("http://{}", server.address()),
             pool: "bewitched".to_owned(),

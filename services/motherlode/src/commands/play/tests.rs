@@ -6,6 +6,7 @@ use clap::Parser;
 use motherlode_ledger::Options;
 use motherlode_log::MemoryStore;
 use motherlode_runtime::Config;
+use motherlode_spin::Dealer;
 use std::path::Path;
 
 #[derive(Parser)]
@@ -16,7 +17,8 @@ struct Cli {
 
 async fn serve(data: &Path) -> Server {
     let config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.to_owned(), ..Config::default() };
-    Server::start(&config, Box::new(MemoryStore::new(0)), Options::default()).await.unwrap()
+    let dealer = Dealer::from_master([7; 32]);
+    Server::start(&config, Box::new(MemoryStore::new(0)), Options::default(), dealer).await.unwrap()
 }
 
 /// Plays with these words behind `play bewitched`, and with this input; what it said, and how it ended.
