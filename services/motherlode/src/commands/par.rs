@@ -28,7 +28,7 @@ const PLACES: usize = 9;
 /// Places of the returns in percent: the nine places of the fraction.
 const PERCENT_PLACES: usize = PLACES - 2;
 /// Rounds that are simulated for a page where nobody says how many.
-const ROUNDS: u64 = 10_000_000;
+const ROUNDS: u64 = 100_000_000;
 /// The seed of that simulation: the same page every time.
 const SEED: Seed = *b"the rounds of the PAR sheet page";
 
@@ -50,7 +50,7 @@ pub struct Args {
     /// Write it to a file instead of standard output.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Rounds to simulate for the distribution of wins on the html page; ten million by default.
+    /// Rounds to simulate for the distribution of wins on the html page; a hundred million by default.
     #[arg(long, value_name = "N", value_parser = figures::count)]
     rounds: Option<u64>,
 }
