@@ -4,7 +4,7 @@
 
 use motherlode_books::{
     Award, CoinValue, CollisionShare, Commit, Contribution, Currency, Event, FxRate, Minor, Nano, PoolTerms,
-    RoundStarted, StepResolved, StreamId,
+    RoundStarted, StepResolved, StreamId, Switch,
 };
 use motherlode_proto::{
     convert::{
@@ -92,8 +92,14 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::PoolSuspended { reason: text.clone(), actor: actor.clone() },
         Event::PoolResumed { actor: actor.clone() },
         Event::PoolRetired { into: text.clone(), increments: nano, reserve: nano, actor },
-        Event::PoolReceived { from: text, increments: nano, reserve: nano },
+        Event::PoolReceived { from: text.clone(), increments: nano, reserve: nano },
         Event::GeneratorReseeded,
+        Event::SwitchSet {
+            switch: Switch { operator: text.clone(), game: text.clone(), rules_version: text.clone() },
+            on: amount % 2 == 0,
+            reason: text.clone(),
+            actor: text,
+        },
     ]
 }
 

@@ -14,6 +14,7 @@ use crate::player::PlayerState;
 use crate::pool::{Decision, Hit, Pending, PoolState, UnpaidAward};
 use crate::rate::FxRate;
 use crate::stream::StreamId;
+use crate::switch::{Switch, SwitchedOff, Switches};
 
 /// Where a stream stands: what the next commit of it must build on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -53,6 +54,13 @@ impl Rates {
     }
 }
 
+/// The service itself: where its stream stands, and what is switched off.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct System {
+    pub head: Head,
+    pub switches: Switches,
+}
+
 /// One tenant: its players, and the totals of its accounts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Operator {
@@ -72,7 +80,7 @@ pub struct Books {
     pub(crate) pending: BTreeMap<Arc<str>, Pending>,
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
     pub(crate) rates: Rates,
-    pub(crate) system: Head,
+    pub(crate) system: System,
     pub(crate) exchange: PerCurrency,
     pub(crate) transfer: Nano,
 }
@@ -97,7 +105,7 @@ impl Books {
             StreamId::Player { .. } => self.player(stream).map(|player| player.head),
             StreamId::Pool(pool) => self.pool(pool).map(|pool| pool.head),
             StreamId::Rates => Some(self.rates.head),
-            StreamId::System => Some(self.system),
+            StreamId::System => Some(self.system.head),
         }
         .unwrap_or_default()
     }
@@ -134,6 +142,17 @@ impl Books {
     #[must_use]
     pub fn rate(&self, currency: Currency) -> Option<FxRate> {
         self.rates.of(currency)
+    }
+
+    /// Everything that is switched off, in order of operator, game and version (PL-25).
+    pub fn switched_off(&self) -> impl Iterator<Item = (&Switch, &SwitchedOff)> {
+        self.system.switches.off()
+    }
+
+    /// What keeps a bet from being taken: the first of [`Books::switched_off`] that covers it.
+    #[must_use]
+    pub fn switched_off_for(&self, operator: &str, game: &str, rules_version: &str) -> Option<(&Switch, &SwitchedOff)> {
+        self.system.switches.against(operator, game, rules_version)
     }
 
     /// What a pool's stream must decide, in log order of each partition.

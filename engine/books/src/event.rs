@@ -5,6 +5,7 @@
 use crate::money::{CoinValue, Currency, Minor, Nano};
 use crate::rate::FxRate;
 use crate::stream::StreamId;
+use crate::switch::Switch;
 
 /// One thing that happened. The comments name the stream that it stands in.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -165,6 +166,17 @@ pub enum Event {
     },
     /// System: the master generator took fresh entropy (PL-28).
     GeneratorReseeded,
+    /// System: a part of the service takes no new rounds from here on, or takes them again (PL-25).
+    SwitchSet {
+        /// Which part.
+        switch: Switch,
+        /// Whether it takes new rounds; never what it was.
+        on: bool,
+        /// Why.
+        reason: String,
+        /// By whom.
+        actor: String,
+    },
 }
 
 /// A bet was accepted (see [`Event::RoundStarted`]).

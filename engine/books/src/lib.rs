@@ -24,6 +24,7 @@ mod session;
 mod stage;
 mod steward;
 mod stream;
+mod switch;
 
 pub use account::{Account, Posting};
 pub use autospin::{Autospin, AutospinLimits, AutospinStop, FinishedRound};
@@ -39,3 +40,4 @@ pub use refused::Refused;
 pub use session::{SessionId, SessionLimits, SessionOf, SessionRefused, Sessions};
 pub use stage::Stage;
 pub use stream::{NotAStream, StreamId, is_id};
+pub use switch::{Switch, SwitchedOff};

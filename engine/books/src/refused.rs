@@ -1,12 +1,13 @@
 //! Why a commit was refused. A refused commit has changed nothing.
 //!
 //! A commit with several faults is refused for the first of them: its place in the log and in its stream (in the order of
-//! the first variants), then its events in order. A bet is checked for its account and amount, for an open round and the
-//! round's number, for the rate, for the money, for the contribution.
+//! the first variants), then its events in order. A bet is checked for the switches, for its account and amount, for an
+//! open round and the round's number, for the rate, for the money, for the contribution.
 
 use crate::event::Award;
 use crate::money::{Currency, Minor, MoneyError, Nano};
 use crate::pool::PoolStatus;
+use crate::switch::Switch;
 
 /// The invariant that a commit breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -52,6 +53,16 @@ pub enum Refused {
     /// Not enough money (BW-29, PL-10).
     #[error("balance {balance}, {needed} needed")]
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
+
+    /// The part of the service that the bet is for takes no new rounds (PL-25).
+    #[error("{switch} is switched off: {reason}")]
+    SwitchedOff { switch: Switch, reason: String },
+    /// A switch with a malformed name, or with a version and no game.
+    #[error("switch is not well formed")]
+    BadSwitch,
+    /// The switch is as it should become.
+    #[error("{switch} is switched so already")]
+    SwitchUnchanged { switch: Switch },
 
     /// The game's last round of this player is still open (PL-20).
     #[error("round {round} of the game is open")]

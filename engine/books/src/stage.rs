@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use crate::account::{Posting, add};
 use crate::apply::{Change, Delta};
-use crate::books::{AwardKey, Books, End, Head, Operator, Rates};
+use crate::books::{AwardKey, Books, End, Head, Operator, Rates, System};
 use crate::commit::Commit;
 use crate::player::{PlayerState, SettledRound};
 use crate::pool::{Pending, PoolState, UnpaidAward};
@@ -33,7 +33,7 @@ use crate::stream::StreamId;
 /// A batch over durable books (see the [module](self)).
 #[derive(Debug, Clone, Default)]
 pub struct Stage {
-    /// Players, pools, rates and ends as the batch leaves them; totals and pending as what it adds to them.
+    /// Players, pools, rates, switches and ends as the batch leaves them; totals and pending as what it adds to them.
     over: Books,
     rates_changed: bool,
     system_changed: bool,
@@ -204,7 +204,9 @@ impl Books {
             self.unpaid.remove(key);
         }
         self.rates = delta.rates.unwrap_or(self.rates);
-        self.system = delta.system.unwrap_or(self.system);
+        if let Some(system) = delta.system {
+            self.system = system;
+        }
         add(&mut self.exchange, &delta.exchange);
         self.transfer.0 += delta.transfer.0;
     }
@@ -232,10 +234,7 @@ impl<'a> View<'a> {
             StreamId::Player { .. } => self.player(stream).map(|player| player.head).unwrap_or_default(),
             StreamId::Pool(pool) => self.pool(pool).map(|pool| pool.head).unwrap_or_default(),
             StreamId::Rates => self.rates().head,
-            StreamId::System => {
-                let staged = self.stage.filter(|stage| stage.system_changed);
-                staged.map_or(self.books.system, |stage| stage.over.system)
-            }
+            StreamId::System => self.system().head,
         }
     }
 
@@ -258,6 +257,11 @@ impl<'a> View<'a> {
     pub fn rates(self) -> &'a Rates {
         let staged = self.stage.filter(|stage| stage.rates_changed);
         staged.map_or(&self.books.rates, |stage| &stage.over.rates)
+    }
+
+    pub fn system(self) -> &'a System {
+        let staged = self.stage.filter(|stage| stage.system_changed);
+        staged.map_or(&self.books.system, |stage| &stage.over.system)
     }
 
     pub fn unpaid(self, key: AwardKey) -> Option<&'a UnpaidAward> {

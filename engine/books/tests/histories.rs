@@ -123,7 +123,7 @@ const GAMES: [&str; 2] = [POOL, "neptune"];
 type Op = (u8, usize, u64);
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
-    prop::collection::vec((0u8..16, 0..PLAYERS.len(), 0u64..10_000), 1..80)
+    prop::collection::vec((0u8..17, 0..PLAYERS.len(), 0u64..10_000), 1..80)
 }
 
 fn begin() -> World {
@@ -173,6 +173,11 @@ fn attempt(world: &mut World, (kind, who, x): Op) {
         14 => {
             let (reason, actor) = ("test".into(), "ops".into());
             world.try_write(pool_stream(), vec![Event::PoolSuspended { reason, actor }])
+        }
+        15 => {
+            let game = if x % 2 == 0 { POOL.to_owned() } else { String::new() };
+            let (switch, reason, actor) = (Switch { game, ..Switch::default() }, "test".into(), "ops".into());
+            world.try_write(StreamId::System, vec![Event::SwitchSet { switch, on: x % 3 > 0, reason, actor }])
         }
         _ => {
             let rate = FxRate::new(1 + x % 4_000, -3).unwrap();

@@ -4,7 +4,7 @@ use super::Malformed;
 use crate::log::v1::{self, event::Kind};
 use motherlode_books::{
     Award, CoinValue, CollisionShare, Contribution, Currency, Event, FxRate, Minor, Nano, PoolTerms, RoundStarted,
-    StepResolved,
+    StepResolved, Switch,
 };
 
 type Result<T> = std::result::Result<T, Malformed>;
@@ -143,6 +143,14 @@ pub fn to_log(event: &Event) -> v1::Event {
             reserve: nano(*reserve),
         }),
         Event::GeneratorReseeded => Kind::GeneratorReseeded(v1::GeneratorReseeded {}),
+        Event::SwitchSet { switch, on, reason, actor } => Kind::SwitchSet(v1::SwitchSet {
+            operator: switch.operator.clone(),
+            game: switch.game.clone(),
+            rules_version: switch.rules_version.clone(),
+            on: *on,
+            reason: reason.clone(),
+            actor: actor.clone(),
+        }),
     };
     v1::Event { kind: Some(kind) }
 }
@@ -263,6 +271,12 @@ pub fn from_log(event: v1::Event) -> Result<Event> {
             reserve: parse_nano(&received.reserve, "received.reserve")?,
         },
         Kind::GeneratorReseeded(_) => Event::GeneratorReseeded,
+        Kind::SwitchSet(set) => Event::SwitchSet {
+            switch: Switch { operator: set.operator, game: set.game, rules_version: set.rules_version },
+            on: set.on,
+            reason: set.reason,
+            actor: set.actor,
+        },
     })
 }
 

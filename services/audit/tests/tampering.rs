@@ -4,9 +4,9 @@
 
 mod common;
 
-use common::{Tale, chained, change_outcome, divergence, found, options, segments, step, store};
+use common::{Tale, audited, chained, change_outcome, divergence, found, options, segments, step, store};
 use motherlode_audit::audit;
-use motherlode_books::{Event, Nano, PoolTerms};
+use motherlode_books::{Event, Nano, PoolTerms, StreamId, Switch};
 use motherlode_proto::{convert::record::Logged, round::v1::Outcome};
 use motherlode_slots::Awaiting;
 use prost::Message;
@@ -300,4 +300,21 @@ fn pl_30_every_changed_byte_of_the_files_is_found_and_its_place_named() {
         }
         fs::write(file, &clean).unwrap();
     }
+}
+
+#[test]
+fn pl_25_a_bet_on_what_is_switched_off_is_found() {
+    let mut tale = Tale::with_players(&["alice"]);
+    let off = |game: &str| {
+        let (switch, reason, actor) = (Switch { game: game.into(), ..Switch::default() }, "test".into(), "ann".into());
+        Event::SwitchSet { switch, on: false, reason, actor }
+    };
+    tale.write(StreamId::System, vec![off("neptune")]);
+    let at = tale.log.len();
+    tale.plain_spin("alice");
+    assert_eq!(audited(&tale.log).books.switched_off().count(), 1);
+    tale.log[at - 1].commit.events = vec![off("bewitched")];
+    let found = divergence(&tale.log);
+    assert_eq!(found.position, tale.log[at].commit.position);
+    assert!(found.what.contains("game bewitched is switched off"), "{found}");
 }

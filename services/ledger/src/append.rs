@@ -107,6 +107,7 @@ fn refused_by_books(refused: &Refused) -> Refusal {
         Refused::PoolStatus { .. } => Refusal::precondition("POOL_STATUS", message),
         Refused::WrongFigure { .. } => Refusal::new(Code::Aborted, "POOL_FIGURE_STALE", message),
         Refused::PoolOutstanding => Refusal::precondition("POOL_OUTSTANDING", message),
+        Refused::SwitchUnchanged { .. } => Refusal::precondition("SWITCH_UNCHANGED", message),
         Refused::BadTerms { .. } => Refusal::new(Code::InvalidArgument, "INVALID_TERMS", message),
         Refused::Money(_) => Refusal::new(Code::OutOfRange, "AMOUNT_OUT_OF_RANGE", message),
         _ => Refusal::precondition("REFUSED", message),

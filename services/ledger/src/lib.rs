@@ -17,6 +17,7 @@ mod requests;
 pub mod rounds;
 mod service;
 mod shared;
+mod switches;
 mod writer;
 
 pub use append::{AppendError, Proposal, fingerprint};

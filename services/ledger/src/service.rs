@@ -3,7 +3,7 @@
 use crate::{
     AppendError, Handle, Proposal,
     fields::{self, AccountId, account_of, money, round_name, timestamp},
-    fingerprint, rounds,
+    fingerprint, rounds, switches,
 };
 use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
 use motherlode_proto::{
@@ -389,6 +389,20 @@ impl LedgerService for LedgerApi {
         _: Request<wire::ListExchangeRatesRequest>,
     ) -> Result<Response<wire::ListExchangeRatesResponse>, Status> {
         Ok(Response::new(wire::ListExchangeRatesResponse { rates: self.rates() }))
+    }
+
+    async fn set_switch(
+        &self,
+        request: Request<wire::SetSwitchRequest>,
+    ) -> Result<Response<wire::SetSwitchResponse>, Status> {
+        Ok(Response::new(switches::set(&self.ledger, &request.into_inner()).await?))
+    }
+
+    async fn list_switches(
+        &self,
+        _: Request<wire::ListSwitchesRequest>,
+    ) -> Result<Response<wire::ListSwitchesResponse>, Status> {
+        Ok(Response::new(switches::list(&self.ledger)))
     }
 
     async fn get_log_status(

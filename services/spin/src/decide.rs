@@ -3,7 +3,7 @@
 use crate::bet::{Bet, Move};
 use motherlode_books::{
     Books, CoinValue, Contribution, Currency, Event, FxRate, Minor, OpenRound, PlayerState, PoolStatus, RoundStarted,
-    StepResolved, contribution,
+    StepResolved, StreamId, Switch, contribution,
 };
 use motherlode_ledger::{Proposal, fields::round_name};
 use motherlode_proto::convert::{
@@ -19,6 +19,7 @@ use tonic::Code;
 /// Decides a bet: opens the round and resolves its spin.
 pub(crate) fn spin(books: &Books, bet: &Bet, seed: Seed) -> Result<Proposal, Refusal> {
     let stream = &bet.account.stream;
+    switched_on(books, bet)?;
     let player = books.player(stream).ok_or_else(motherlode_ledger::unknown_account)?;
     let currency = bet.account.currency;
     let balance = player.balance(currency).ok_or_else(motherlode_ledger::unknown_account)?;
@@ -72,6 +73,26 @@ pub(crate) fn spin(books: &Books, bet: &Bet, seed: Seed) -> Result<Proposal, Ref
         fingerprint: bet.fingerprint,
         events,
     })
+}
+
+/// PL-25: no new round of what is switched off; the refusal says what that is.
+fn switched_on(books: &Books, bet: &Bet) -> Result<(), Refusal> {
+    let StreamId::Player { operator, .. } = &bet.account.stream else { return Ok(()) };
+    let Some((switch, off)) = books.switched_off_for(operator, bet.game.name(), bet.game.rules_version()) else {
+        return Ok(());
+    };
+    let reason = match switch {
+        Switch { rules_version, .. } if !rules_version.is_empty() => "VERSION_DISABLED",
+        Switch { game, .. } if !game.is_empty() => "GAME_DISABLED",
+        Switch { operator, .. } if !operator.is_empty() => "OPERATOR_DISABLED",
+        _ => "SERVICE_DISABLED",
+    };
+    Err(Refusal::precondition(reason, format!("{switch} takes no new rounds: {}", off.reason))
+        .with("operator_id", &switch.operator)
+        .with("game", &switch.game)
+        .with("rules_version", &switch.rules_version)
+        .with("reason", &off.reason)
+        .with("position", off.position))
 }
 
 /// Decides a choice in an open round: rebuilds the round from its steps and resolves the next.

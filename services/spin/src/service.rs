@@ -131,7 +131,7 @@ impl SpinApi {
     }
 }
 
-/// A rate or a pool changed between the decision and its place in the log: decide again on what is true there.
+/// A rate, a pool or a switch changed between the decision and its place in the log: decide again on what is true there.
 pub(crate) fn is_stale(refused: &Refused) -> bool {
     matches!(
         refused,
@@ -139,6 +139,7 @@ pub(crate) fn is_stale(refused: &Refused) -> bool {
             | Refused::WrongTerms { .. }
             | Refused::PoolStatus { .. }
             | Refused::ContributionMissing { .. }
+            | Refused::SwitchedOff { .. }
     )
 }
 

@@ -9,7 +9,7 @@ mod pool;
 use std::sync::Arc;
 
 use crate::account::{Account, OperatorTotals, PerCurrency, Posting};
-use crate::books::{AwardKey, End, Head, Rates};
+use crate::books::{AwardKey, End, Head, Rates, System};
 use crate::commit::Commit;
 use crate::event::Event;
 use crate::money::{Currency, Minor, MoneyError, Nano};
@@ -18,6 +18,7 @@ use crate::pool::{Decision, PendingTotals, PoolState, UnpaidAward};
 use crate::refused::Refused;
 use crate::stage::View;
 use crate::stream::StreamId;
+use crate::switch::SwitchedOff;
 
 /// The consequences of one commit. States replace what was there, totals add to it.
 pub(crate) struct Delta {
@@ -25,7 +26,7 @@ pub(crate) struct Delta {
     pub player: Option<PlayerState>,
     pub pool: Option<Box<PoolState>>,
     pub rates: Option<Rates>,
-    pub system: Option<Head>,
+    pub system: Option<System>,
     pub pending: Vec<PendingChange>,
     pub awarded: Vec<(AwardKey, UnpaidAward)>,
     pub paid: Vec<AwardKey>,
@@ -140,8 +141,8 @@ impl<'s> Change<'s> {
                 std::mem::replace(&mut rates.head, head)
             }
             StreamId::System => {
-                self.delta.system = Some(head);
-                view.head(&commit.stream)
+                let system = self.delta.system.insert(view.system().clone());
+                std::mem::replace(&mut system.head, head)
             }
         }
     }
@@ -153,10 +154,7 @@ impl<'s> Change<'s> {
             }
             StreamId::Pool(name) => self.pool_event(name, event),
             StreamId::Rates => self.rates_event(event),
-            StreamId::System => match event {
-                Event::GeneratorReseeded => Ok(()),
-                _ => Err(Refused::WrongStream),
-            },
+            StreamId::System => self.system_event(event),
         }
     }
 
@@ -166,6 +164,18 @@ impl<'s> Change<'s> {
             (Event::RateSet { currency, rate, .. }, Some(rates)) => {
                 rates.current[currency.index()] = Some(*rate);
                 Ok(())
+            }
+            _ => Err(Refused::WrongStream),
+        }
+    }
+
+    fn system_event(&mut self, event: &Event) -> Result<(), Refused> {
+        match (event, &mut self.delta.system) {
+            (Event::GeneratorReseeded, _) => Ok(()),
+            (Event::SwitchSet { switch, on, reason, actor }, Some(system)) => {
+                let Commit { position, time_ms, .. } = *self.commit;
+                let off = || SwitchedOff { reason: reason.clone(), actor: actor.clone(), position, time_ms };
+                system.switches.set(switch, (!on).then(off))
             }
             _ => Err(Refused::WrongStream),
         }

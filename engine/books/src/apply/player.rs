@@ -35,7 +35,10 @@ impl<'s> Change<'s> {
                 self.player()?.change_collection(game, scope, changes);
                 Ok(())
             }
-            Event::RoundStarted(started) => self.start_round(account, house, started),
+            Event::RoundStarted(started) => {
+                self.check_switches(operator, started)?;
+                self.start_round(account, house, started)
+            }
             Event::StepResolved(step) => self.resolve_step(step),
             Event::JackpotHit { round, pool } => self.hit(*round, pool),
             Event::RoundSettled { round, win } => self.settle(account, house, *round, *win),
@@ -101,6 +104,15 @@ impl<'s> Change<'s> {
         self.player()?.balances[currency.index()] = Some(left);
         self.transfer(player, to, currency, amount.to_nano(currency));
         Ok(())
+    }
+
+    /// Nothing that is switched off takes a bet (PL-25).
+    fn check_switches(&self, operator: &str, started: &RoundStarted) -> Result<(), Refused> {
+        let switches = &self.view.system().switches;
+        match switches.against(operator, &started.game, &started.rules_version) {
+            Some((switch, off)) => Err(Refused::SwitchedOff { switch: switch.clone(), reason: off.reason.clone() }),
+            None => Ok(()),
+        }
     }
 
     fn start_round(

@@ -33,6 +33,10 @@ pub(super) fn report(report: &Report) -> Value {
                    "steps": open.steps.len()})
         })
     });
+    let off = books.switched_off().map(|(switch, off)| {
+        json!({"operator": switch.operator, "game": switch.game, "rules_version": switch.rules_version,
+               "reason": off.reason, "actor": off.actor, "position": off.position})
+    });
     json!({
         "ok": true,
         "partition": partition,
@@ -55,6 +59,7 @@ pub(super) fn report(report: &Report) -> Value {
         "pools": books.pools().map(|pool| of_pool(report, pool)).collect::<Vec<_>>(),
         "unpaid_awards": unpaid.collect::<Vec<_>>(),
         "open_rounds": open.collect::<Vec<_>>(),
+        "switched_off": off.collect::<Vec<_>>(),
         "index": match &report.index {
             Comparison::Compared { balances, held } => {
                 json!({"compared": true, "balances": balances, "held_position": held})

@@ -145,7 +145,7 @@ fn award(award: &Award) -> String {
     format!("  award of the hit at {}: {} to {who}{share}", award.hit, money(award.amount.0.into(), award.currency))
 }
 
-/// What the log leaves to be done: awards to be paid, rounds to be finished.
+/// What the log leaves to be done: awards to be paid, rounds to be finished, what is off to be switched on.
 fn waiting(report: &Report) -> Vec<String> {
     let unpaid: Vec<_> = report.books.unpaid_awards().collect();
     let unpaid_lines = unpaid.iter().map(|(_, hit, award)| {
@@ -164,11 +164,17 @@ fn waiting(report: &Report) -> Vec<String> {
             started.round, started.game, open.opened_at
         )
     });
+    let off: Vec<_> = report.books.switched_off().collect();
+    let off_lines = off
+        .iter()
+        .map(|(switch, off)| format!("  off: {switch}, since {} by {}: {}", off.position, off.actor, off.reason));
     let mut lines = section("Waiting").to_vec();
     lines.push(row("awards to be paid", &count(unpaid.len())));
     lines.extend(last(unpaid_lines, unpaid.len(), "unpaid awards"));
     lines.push(row("rounds open", &count(open.len())));
     lines.extend(last(open_lines, open.len(), "open rounds"));
+    lines.push(row("switched off", &count(off.len())));
+    lines.extend(last(off_lines, off.len(), "switches"));
     lines
 }
 

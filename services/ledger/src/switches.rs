@@ -1,0 +1,78 @@
+//! Switches over gRPC (PL-25): new rounds of a part of the service, off and on.
+
+use crate::{
+    Handle, Proposal,
+    fields::{self, timestamp},
+    fingerprint,
+};
+use motherlode_books::{Event, StreamId, Switch, SwitchedOff};
+use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
+use motherlode_runtime::Refusal;
+
+pub(crate) async fn set(ledger: &Handle, request: &wire::SetSwitchRequest) -> Result<wire::SetSwitchResponse, Refusal> {
+    let request_id = fields::id("request_id", &request.request_id)?;
+    let switch = parse(request.switch.as_ref())?;
+    let on = match request.state() {
+        State::Unspecified => return Err(Refusal::field("state", "must be on or off")),
+        State::Off => false,
+        State::On => true,
+    };
+    // A misspelt game would leave the right one on.
+    if !on && !is_known(&switch) {
+        return Err(Refusal::not_found("GAME_UNKNOWN", "no such game or version of its rules")
+            .with("game", &switch.game)
+            .with("rules_version", &switch.rules_version));
+    }
+    let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+    let actor = fields::text("actor", &request.actor, 64)?.to_owned();
+    let proposal = Proposal {
+        stream: StreamId::System,
+        expected_version: None,
+        request_id: request_id.to_owned(),
+        fingerprint: fingerprint("set_switch", request),
+        events: vec![Event::SwitchSet { switch, on, reason, actor }],
+    };
+    let position = ledger.append(proposal).await?.commit.position;
+    Ok(wire::SetSwitchResponse { position })
+}
+
+pub(crate) fn list(ledger: &Handle) -> wire::ListSwitchesResponse {
+    let switched_off = ledger.books(|books| books.switched_off().map(switched_off).collect());
+    wire::ListSwitchesResponse { switched_off }
+}
+
+/// Whether this binary has the game, where one is named.
+fn is_known(switch: &Switch) -> bool {
+    match (switch.game.as_str(), switch.rules_version.as_str()) {
+        ("", _) => true,
+        (game, "") => motherlode_slots::latest(game).is_some(),
+        (game, version) => motherlode_slots::game(game, version).is_some(),
+    }
+}
+
+fn parse(switch: Option<&wire::Switch>) -> Result<Switch, Refusal> {
+    let switch = switch.ok_or_else(|| Refusal::field("switch", "is required; empty, it is the whole service"))?;
+    let name = |field: &str, value: &str| match value {
+        "" => Ok(String::new()),
+        value => fields::id(field, value).map(str::to_owned),
+    };
+    if switch.game.is_empty() && !switch.rules_version.is_empty() {
+        return Err(Refusal::field("switch.rules_version", "needs the game whose version it is"));
+    }
+    Ok(Switch {
+        operator: name("switch.operator_id", &switch.operator_id)?,
+        game: name("switch.game", &switch.game)?,
+        rules_version: name("switch.rules_version", &switch.rules_version)?,
+    })
+}
+
+fn switched_off((switch, off): (&Switch, &SwitchedOff)) -> wire::SwitchedOff {
+    let Switch { operator, game, rules_version } = switch.clone();
+    wire::SwitchedOff {
+        switch: Some(wire::Switch { operator_id: operator, game, rules_version }),
+        reason: off.reason.clone(),
+        actor: off.actor.clone(),
+        position: off.position,
+        time: Some(timestamp(off.time_ms)),
+    }
+}
