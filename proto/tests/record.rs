@@ -47,6 +47,8 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             stake: vec![1, 2, 3],
             rate,
             contribution: Some(Contribution { pool: text.clone(), terms_version: 3, amount: nano }),
+            session: None,
+            jurisdiction: String::new(),
         }),
         Event::StepResolved(StepResolved {
             round,
@@ -98,8 +100,22 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             switch: Switch { operator: text.clone(), game: text.clone(), rules_version: text.clone() },
             on: amount % 2 == 0,
             reason: text.clone(),
-            actor: text,
+            actor: text.clone(),
         },
+        Event::RoundStarted(RoundStarted {
+            round,
+            game: text.clone(),
+            rules_version: text.clone(),
+            model_hash: [9; 32],
+            currency,
+            bet: minor,
+            coin_value: CoinValue(200_000),
+            stake: vec![1, 2, 3],
+            rate,
+            contribution: None,
+            session: Some([6; 16]),
+            jurisdiction: text,
+        }),
     ]
 }
 
@@ -165,6 +181,8 @@ fn rounds() -> impl Strategy<Value = Logged> {
             stake: choice.clone(),
             rate: FxRate::new(wide[2] % 1_000 + 1, exponent).unwrap(),
             contribution,
+            session: (narrow[2] % 2 == 1).then_some([narrow[2].to_be_bytes()[0]; 16]),
+            jurisdiction: if small { String::new() } else { text.clone() },
         };
         let step = StepResolved {
             round: wide[3],

@@ -51,7 +51,7 @@ impl Timed {
 
 async fn open(client: &mut Client, request_id: &str, account: &Account) -> Result<OpenSessionResponse, Status> {
     let (account, game) = (Some(account.clone()), "bewitched".to_owned());
-    let request = OpenSessionRequest { request_id: request_id.to_owned(), account, game };
+    let request = OpenSessionRequest { request_id: request_id.to_owned(), account, game, ..Default::default() };
     Ok(client.spin.open_session(request).await?.into_inner())
 }
 
@@ -226,7 +226,8 @@ async fn pl_16_a_session_is_bound_and_there_is_one() {
     expect(open(&mut client, "o", &account("nobody", EUR)).await, Code::NotFound, "ACCOUNT_UNKNOWN");
     expect(open(&mut client, "a b", &alice).await, Code::InvalidArgument, "INVALID_FIELD");
     let game = "poker".to_owned();
-    let poker = OpenSessionRequest { request_id: "o".into(), account: Some(alice.clone()), game };
+    let (request_id, account) = ("o".to_owned(), Some(alice.clone()));
+    let poker = OpenSessionRequest { request_id, account, game, ..Default::default() };
     expect(client.spin.open_session(poker).await, Code::NotFound, "GAME_UNKNOWN");
     assert!(
         timed.server.ledger().player(&motherlode_books::StreamId::player("acme", "alice")).unwrap().rounds_started == 0

@@ -55,6 +55,8 @@ fn spin(round: u64) -> Vec<Event> {
             stake: vec![0; 8],
             rate: FxRate::ONE,
             contribution: Some(contribution),
+            session: None,
+            jurisdiction: String::new(),
         }),
         Event::StepResolved(StepResolved {
             round,

@@ -4,6 +4,7 @@
 
 use crate::money::{CoinValue, Currency, Minor, Nano};
 use crate::rate::FxRate;
+use crate::session::SessionName;
 use crate::stream::StreamId;
 use crate::switch::Switch;
 
@@ -202,6 +203,10 @@ pub struct RoundStarted {
     pub rate: FxRate,
     /// What the bet adds to a pool; none while it is suspended, and none in games without one.
     pub contribution: Option<Contribution>,
+    /// The session that it was bet in, if any (PL-16, PL-21).
+    pub session: Option<SessionName>,
+    /// The jurisdiction that it was bet under; empty for the one that restricts nothing (PL-26).
+    pub jurisdiction: String,
 }
 
 /// What a bet adds to a pool (BW-11).

@@ -10,6 +10,7 @@ use crate::books::Head;
 use crate::commit::Commit;
 use crate::event::{Contribution, Event, RoundStarted};
 use crate::money::{Currency, Minor};
+use crate::session::SessionName;
 
 /// Keys and values of one collection: of a game and a bet level.
 pub type Collection = BTreeMap<String, i64>;
@@ -24,10 +25,22 @@ pub struct PlayerState {
     pub head: Head,
     /// Rounds begun so far, all games together; the next round has the number after it.
     pub rounds_started: u64,
+    /// Time of the latest bet, Unix ms; none before the first.
+    pub last_bet_ms: Option<i64>,
     pub(crate) balances: [Option<Minor>; Currency::COUNT],
     pub(crate) open: Vec<Arc<OpenRound>>,
     collections: Option<Arc<Collections>>,
     voided: Option<Arc<BTreeSet<u64>>>,
+    /// By game.
+    tallies: Option<Arc<BTreeMap<String, Tally>>>,
+}
+
+/// What a session has come to: the latest that bet at a game.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Tally {
+    session: SessionName,
+    /// Wins minus bets, minor units of the session's currency.
+    net: i128,
 }
 
 impl PlayerState {
@@ -76,6 +89,28 @@ impl PlayerState {
     #[must_use]
     pub fn is_voided(&self, round: u64) -> bool {
         self.voided.as_ref().is_some_and(|rounds| rounds.contains(&round))
+    }
+
+    /// Wins minus bets of a session at a game so far, open rounds' bets included, in minor units of its currency. Jackpots
+    /// do not count, nor do later voids of settled rounds. None before its first bet, and once another session has bet.
+    #[must_use]
+    pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
+        let tally = self.tallies.as_deref()?.get(game)?;
+        (tally.session == session).then_some(tally.net)
+    }
+
+    /// Counts a bet (below zero), a win or a refund of a round for its session, if it was bet in one.
+    pub(crate) fn tally(&mut self, started: &RoundStarted, amount: i128) {
+        let Some(session) = started.session else { return };
+        let tallies = Arc::make_mut(self.tallies.get_or_insert_default());
+        match tallies.get_mut(&started.game) {
+            Some(tally) if tally.session == session => tally.net += amount,
+            // A bet begins the tally of its session; what comes late for an earlier one has none.
+            _ if amount < 0 => {
+                tallies.insert(started.game.clone(), Tally { session, net: amount });
+            }
+            _ => {}
+        }
     }
 
     pub(crate) fn change_collection(&mut self, game: &str, scope: &str, changes: &[(String, i64)]) {

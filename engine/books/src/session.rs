@@ -1,15 +1,18 @@
 //! Sessions: who is at which game, and for how long (BW-26, BW-27, PL-16).
 //!
-//! A session binds a player, a currency and a game for its whole life. It ends when it's closed, when nothing is done in
-//! it for too long, or when its connection drops; after a drop nobody can open the same game for the player for a while.
+//! A session binds a player, a currency, a game, a jurisdiction and limits for its whole life. It ends when it's closed,
+//! when nothing is done in it for too long, or when its connection drops; after a drop nobody can open the same game for
+//! the player for a while. Bets are refused while a reality check is due, and when its time is up (PL-26).
 //! A session is no money and not in the log: what was played is kept there, and the next session continues it.
 //!
 //! Promises: time is an argument; at most one live session a player and game; never more entries than allowed, as what
 //! has passed is dropped by every call. Cost: a few tree operations a call.
 
+use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::money::Currency;
+use crate::money::{Currency, Minor};
+use crate::profile::Profile;
 use crate::stream::StreamId;
 
 /// How long sessions last, and how many there can be.
@@ -32,7 +35,10 @@ impl Default for SessionLimits {
 /// Names a session. Whoever knows it can use the session, so it must be drawn from a cryptographic generator.
 pub type SessionId = u128;
 
-/// What a session binds, unchangeable (PL-16). Jurisdiction and mode will join it.
+/// Names a session in the log, where everybody may read it: a digest of its id.
+pub type SessionName = [u8; 16];
+
+/// What a session binds, unchangeable (PL-16).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOf {
     /// The player, and with it the operator.
@@ -41,6 +47,12 @@ pub struct SessionOf {
     pub currency: Currency,
     /// The game.
     pub game: String,
+    /// The jurisdiction's name.
+    pub jurisdiction: String,
+    /// What is allowed in it: the strictest of jurisdiction, operator and player.
+    pub profile: Profile,
+    /// What the player may lose in it, in minor units of the currency, where the player has said so.
+    pub loss_max: Option<Minor>,
 }
 
 /// Why a session is not given or not accepted.
@@ -64,6 +76,12 @@ pub enum SessionRefused {
     /// The request that opened the live session named another currency.
     #[error("the request id was used for a different session")]
     RequestIdReused,
+    /// The player has not acknowledged the time played (PL-26).
+    #[error("a reality check is due: it must be acknowledged before the next bet")]
+    RealityCheckDue,
+    /// The session has lasted as long as it may; open rounds go on (PL-26).
+    #[error("the session's time is up: no bet is taken in it")]
+    TimeUp,
     /// There is no room for one more.
     #[error("there are too many sessions")]
     Full,
@@ -85,6 +103,9 @@ pub struct Sessions<K> {
 struct Entry<K> {
     of: SessionOf,
     request_id: String,
+    opened_ms: i64,
+    /// When the time played was acknowledged; at first, when it was opened.
+    acknowledged_ms: i64,
     /// When a live session expires or a hold ends.
     deadline_ms: i64,
     state: State<K>,
@@ -130,8 +151,15 @@ impl<K> Sessions<K> {
         if self.entries.len() >= self.limits.count_max {
             return Err(SessionRefused::Full);
         }
-        let deadline_ms = now_ms.saturating_add(self.limits.idle_ms_max);
-        let entry = Entry { of, request_id: request_id.to_owned(), deadline_ms, state: State::Live(None) };
+        let deadline_ms = now_ms.saturating_add(self.idle_ms_max(&of));
+        let entry = Entry {
+            of,
+            request_id: request_id.to_owned(),
+            opened_ms: now_ms,
+            acknowledged_ms: now_ms,
+            deadline_ms,
+            state: State::Live(None),
+        };
         self.entries.insert(fresh, entry);
         self.by_place.insert(place, fresh);
         self.deadlines.insert((deadline_ms, fresh));
@@ -157,8 +185,61 @@ impl<K> Sessions<K> {
         if game.is_some_and(|(game, currency)| entry.of.game != game || entry.of.currency != currency) {
             return Err(SessionRefused::Mismatch);
         }
-        self.move_deadline(id, now_ms.saturating_add(self.limits.idle_ms_max));
+        self.acted(id, now_ms);
         Ok(())
+    }
+
+    /// A bet in a session: an action that is refused while a reality check is due and when the time is up. What the
+    /// session binds.
+    ///
+    /// # Errors
+    /// As [`Sessions::act`], [`SessionRefused::TimeUp`] or [`SessionRefused::RealityCheckDue`].
+    pub fn bet(
+        &mut self,
+        id: SessionId,
+        stream: &StreamId,
+        game: (&str, Currency),
+        now_ms: i64,
+    ) -> Result<&SessionOf, SessionRefused> {
+        self.act(id, stream, Some(game), now_ms)?;
+        let entry = self.live(id)?;
+        let passed = |since: i64, limit: Option<NonZeroU32>| {
+            limit.is_some_and(|limit| now_ms.saturating_sub(since) >= i64::from(limit.get()))
+        };
+        if passed(entry.opened_ms, entry.of.profile.session_ms_max) {
+            return Err(SessionRefused::TimeUp);
+        }
+        if passed(entry.acknowledged_ms, entry.of.profile.reality_check_ms) {
+            return Err(SessionRefused::RealityCheckDue);
+        }
+        Ok(&entry.of)
+    }
+
+    /// The player has seen how long the session has lasted: an action, and the reality check's interval begins anew.
+    /// What the session binds, and its milliseconds so far.
+    ///
+    /// # Errors
+    /// [`SessionRefused::Expired`].
+    pub fn acknowledge(&mut self, id: SessionId, now_ms: i64) -> Result<(&SessionOf, i64), SessionRefused> {
+        self.expire(now_ms);
+        self.live(id)?;
+        self.acted(id, now_ms);
+        let entry = self.live(id)?;
+        entry.acknowledged_ms = now_ms;
+        Ok((&entry.of, now_ms.saturating_sub(entry.opened_ms)))
+    }
+
+    /// What a live session binds.
+    pub fn of(&mut self, id: SessionId, now_ms: i64) -> Option<&SessionOf> {
+        self.expire(now_ms);
+        self.live(id).ok().map(|entry| &entry.of)
+    }
+
+    /// Milliseconds without an action after which a session expires: the service's limit or its profile's (BW-26).
+    #[must_use]
+    pub fn idle_ms_max(&self, of: &SessionOf) -> i64 {
+        let profile = of.profile.idle_ms_max.map_or(i64::MAX, |limit| limit.get().into());
+        self.limits.idle_ms_max.min(profile)
     }
 
     /// Ties a live session to a connection. It's no action.
@@ -226,6 +307,12 @@ impl<K> Sessions<K> {
     fn live(&mut self, id: SessionId) -> Result<&mut Entry<K>, SessionRefused> {
         let entry = self.entries.get_mut(&id).ok_or(SessionRefused::Expired)?;
         if matches!(entry.state, State::Live(_)) { Ok(entry) } else { Err(SessionRefused::Expired) }
+    }
+
+    fn acted(&mut self, id: SessionId, now_ms: i64) {
+        if let Some(idle_ms_max) = self.entries.get(&id).map(|entry| self.idle_ms_max(&entry.of)) {
+            self.move_deadline(id, now_ms.saturating_add(idle_ms_max));
+        }
     }
 
     fn move_deadline(&mut self, id: SessionId, deadline_ms: i64) {

@@ -364,3 +364,34 @@ fn bw_18_an_award_is_paid_once_within_a_batch_too() {
     assert_eq!(world.books.apply(&second), Err(Refused::NoSuchAward { hit: award.hit }));
     check(&world.books);
 }
+
+#[test]
+fn pl_21_pl_26_a_session_is_counted_by_its_own_bets_wins_and_refunds() {
+    let mut world = World::with_players(&["alice"]);
+    let (one, other) = ([1; 16], [2; 16]);
+    let net = |world: &World, session| state(world).session_net("neptune", session);
+    let begin = |world: &mut World, session, bet| {
+        world.now_ms += 1_000;
+        let started = RoundStarted { session, ..world.start("alice", "neptune", Currency::EUR, bet, "0.2") };
+        let round = started.round;
+        world.write(alice(), vec![Event::RoundStarted(started), step(round, 1, 70)]);
+        round
+    };
+    assert_eq!((net(&world, one), state(&world).last_bet_ms), (None, None));
+    let round = begin(&mut world, Some(one), 100);
+    assert_eq!((net(&world, one), state(&world).last_bet_ms), (Some(-100), Some(1_000)), "an open round's bet counts");
+    world.write(alice(), vec![settled(round, 70)]);
+    assert_eq!(net(&world, one), Some(-30));
+    let round = begin(&mut world, Some(one), 50);
+    world.void("alice", round, 50, 0).unwrap();
+    assert_eq!(net(&world, one), Some(-30), "a void gives the bet back");
+    let round = begin(&mut world, None, 40);
+    world.write(alice(), vec![settled(round, 70)]);
+    assert_eq!(net(&world, one), Some(-30), "a round outside the session is not counted");
+    let late = begin(&mut world, Some(one), 10);
+    world.write(alice(), vec![settled(late, 70)]);
+    assert_eq!((net(&world, one), net(&world, other)), (Some(30), None));
+    begin(&mut world, Some(other), 25);
+    assert_eq!((net(&world, one), net(&world, other)), (None, Some(-25)), "the next session begins at nothing");
+    assert_eq!(state(&world).last_bet_ms, Some(5_000));
+}

@@ -1,7 +1,11 @@
 //! Sessions (BW-26, BW-27, PL-16): each rule with a moved clock, then random histories against a model that forgets
 //! nothing.
 
-use motherlode_books::{Currency, SessionId, SessionLimits, SessionOf, SessionRefused, Sessions, StreamId};
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
+
+use motherlode_books::{
+    Currency, Minor, Profile, SessionId, SessionLimits, SessionOf, SessionRefused, Sessions, StreamId,
+};
 use proptest::{collection::vec, prelude::*};
 use std::rc::Rc;
 
@@ -9,7 +13,14 @@ const MINUTE: i64 = 60_000;
 const LIMITS: SessionLimits = SessionLimits { idle_ms_max: 30 * MINUTE, hold_ms: 30_000, count_max: 1_000 };
 
 fn of(player: &str, game: &str) -> SessionOf {
-    SessionOf { stream: StreamId::player("acme", player), currency: Currency::EUR, game: game.to_owned() }
+    SessionOf {
+        stream: StreamId::player("acme", player),
+        currency: Currency::EUR,
+        game: game.to_owned(),
+        jurisdiction: "uk".to_owned(),
+        profile: Profile::default(),
+        loss_max: None,
+    }
 }
 
 fn alice() -> StreamId {
@@ -219,7 +230,7 @@ proptest! {
                         (true, false) => Err(SessionRefused::Mismatch),
                         (true, true) => Ok(()),
                     };
-                    let SessionOf { stream, currency, game } = place(player, game);
+                    let SessionOf { stream, currency, game, .. } = place(player, game);
                     prop_assert_eq!(sessions.act(one.id, &stream, Some((&game, currency)), now), expected);
                     if expected.is_ok() {
                         one.last_action_ms = now;
@@ -254,5 +265,104 @@ proptest! {
             // Every call that names a session or a place drops what has passed.
             prop_assert_eq!(sessions.len(), count);
         }
+    }
+}
+
+/// A table with one session of alice under a profile, opened at 0 under the id 1.
+fn under(profile: Profile) -> Sessions<Rc<()>> {
+    let mut sessions = Sessions::new(LIMITS);
+    sessions.open(SessionOf { profile, ..of("alice", "bewitched") }, "o1", 1, 0).unwrap();
+    sessions
+}
+
+fn bet(sessions: &mut Sessions<Rc<()>>, now_ms: i64) -> Result<(), SessionRefused> {
+    sessions.bet(1, &alice(), ("bewitched", Currency::EUR), now_ms).map(|_| ())
+}
+
+/// Milliseconds of a limit.
+fn limit(minutes: i64) -> Option<core::num::NonZeroU32> {
+    core::num::NonZeroU32::new(u32::try_from(minutes * MINUTE).unwrap())
+}
+
+#[test]
+fn pl_26_a_reality_check_blocks_bets_and_nothing_else_until_it_is_acknowledged() {
+    let mut sessions = under(Profile { reality_check_ms: limit(20), ..Profile::default() });
+    assert_eq!(bet(&mut sessions, 20 * MINUTE - 1), Ok(()));
+    for now_ms in [20 * MINUTE, 40 * MINUTE] {
+        assert_eq!(bet(&mut sessions, now_ms), Err(SessionRefused::RealityCheckDue));
+        assert_eq!(sessions.act(1, &alice(), at_game(), now_ms), Ok(()), "an open round goes on");
+    }
+    let (of, elapsed_ms) = sessions.acknowledge(1, 45 * MINUTE).unwrap();
+    assert_eq!((of.game.as_str(), elapsed_ms), ("bewitched", 45 * MINUTE));
+    assert_eq!(bet(&mut sessions, 65 * MINUTE - 1), Ok(()), "the interval begins anew");
+    assert_eq!(bet(&mut sessions, 65 * MINUTE), Err(SessionRefused::RealityCheckDue));
+    assert_eq!(sessions.acknowledge(1, 95 * MINUTE), Err(SessionRefused::Expired));
+}
+
+#[test]
+fn pl_26_no_bet_is_taken_when_the_time_of_the_session_is_up() {
+    let mut sessions = under(Profile { session_ms_max: limit(25), ..Profile::default() });
+    assert_eq!(bet(&mut sessions, 25 * MINUTE - 1), Ok(()));
+    assert_eq!(bet(&mut sessions, 25 * MINUTE), Err(SessionRefused::TimeUp));
+    sessions.acknowledge(1, 26 * MINUTE).unwrap();
+    assert_eq!(bet(&mut sessions, 26 * MINUTE), Err(SessionRefused::TimeUp), "no acknowledgement gives more time");
+    assert_eq!(sessions.act(1, &alice(), at_game(), 26 * MINUTE), Ok(()), "an open round goes on");
+}
+
+#[test]
+fn bw_26_the_idle_minutes_are_the_stricter_of_the_service_and_the_jurisdiction() {
+    for (minutes, expected) in [(10, 10), (40, 30)] {
+        let mut sessions = under(Profile { idle_ms_max: limit(minutes), ..Profile::default() });
+        assert_eq!(sessions.left_ms(1, 0), Some(expected * MINUTE));
+        assert_eq!(bet(&mut sessions, 5 * MINUTE), Ok(()));
+        assert_eq!(sessions.left_ms(1, 5 * MINUTE), Some(expected * MINUTE), "a bet begins the time anew");
+    }
+}
+
+#[test]
+fn pl_16_jurisdiction_and_limits_are_bound_like_the_game() {
+    let mut sessions = opened();
+    for other in [
+        SessionOf { jurisdiction: "se".to_owned(), ..of("alice", "bewitched") },
+        SessionOf { profile: Profile { gamble: false, ..Profile::default() }, ..of("alice", "bewitched") },
+        SessionOf { loss_max: Some(Minor(5)), ..of("alice", "bewitched") },
+    ] {
+        assert_eq!(sessions.open(other, "o1", 2, 0), Err(SessionRefused::RequestIdReused));
+    }
+}
+
+/// By a second calculation over the bits of a number: what is allowed is allowed by both, and limits are the stricter.
+#[test]
+fn pl_26_the_strictest_wins_field_by_field() {
+    let profile = |bits: u32| Profile {
+        autoplay: bits & 1 > 0,
+        buy_feature: bits & 2 > 0,
+        gamble: bits & 4 > 0,
+        turbo: bits & 8 > 0,
+        round_ms_min: bits >> 4 & 3,
+        idle_ms_max: core::num::NonZeroU32::new(bits >> 6 & 3),
+        reality_check_ms: core::num::NonZeroU32::new(bits >> 8 & 3),
+        session_ms_max: core::num::NonZeroU32::new(bits >> 10 & 3),
+        loss_eur_max: core::num::NonZeroU32::new(bits >> 12 & 3),
+    };
+    let number = |limit: Option<core::num::NonZeroU32>| limit.map_or(u32::MAX, core::num::NonZeroU32::get);
+    for (a, b) in (0..16_384_u32).map(|bits| (profile(bits), profile(bits.wrapping_mul(40_503) >> 7 & 0x3FFF))) {
+        let both = a.strictest(b);
+        assert_eq!(both, b.strictest(a));
+        assert_eq!(both.strictest(a), both, "nothing is loosened");
+        assert_eq!(
+            [both.autoplay, both.buy_feature, both.gamble, both.turbo],
+            [a.autoplay & b.autoplay, a.buy_feature & b.buy_feature, a.gamble & b.gamble, a.turbo & b.turbo]
+        );
+        assert_eq!(both.round_ms_min, a.round_ms_min.max(b.round_ms_min));
+        for limit in [
+            |profile: Profile| profile.idle_ms_max,
+            |profile: Profile| profile.reality_check_ms,
+            |profile: Profile| profile.session_ms_max,
+            |profile: Profile| profile.loss_eur_max,
+        ] {
+            assert_eq!(number(limit(both)), number(limit(a)).min(number(limit(b))));
+        }
+        assert_eq!(a.strictest(Profile::default()), a, "the default restricts nothing");
     }
 }

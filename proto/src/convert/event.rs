@@ -171,6 +171,8 @@ fn round_started(started: &RoundStarted) -> v1::RoundStarted {
             terms_version: contribution.terms_version,
             amount: nano(contribution.amount),
         }),
+        session: started.session.map_or_else(Vec::new, |session| session.to_vec()),
+        jurisdiction: started.jurisdiction.clone(),
     }
 }
 
@@ -301,6 +303,11 @@ fn parse_round_started(started: v1::RoundStarted) -> Result<RoundStarted> {
                 })
             })
             .transpose()?,
+        session: match started.session.as_slice() {
+            [] => None,
+            session => Some(session.try_into().map_err(|_| Malformed::Field("started.session"))?),
+        },
+        jurisdiction: started.jurisdiction,
     })
 }
 

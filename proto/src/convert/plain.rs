@@ -98,6 +98,8 @@ fn write_started(out: &mut Out, started: &RoundStarted) {
             out.bytes(3, &contribution.amount.0.to_be_bytes());
         });
     }
+    out.bytes(11, started.session.as_ref().map_or(&[], |session| session.as_slice()));
+    out.bytes(12, started.jurisdiction.as_bytes());
 }
 
 /// Reads a `log.v1.Commit` in the plain form; `None` for anything else.
@@ -171,6 +173,11 @@ fn read_started(mut fields: In) -> Option<RoundStarted> {
             Some(contribution) => Some(read_contribution(In(contribution.bytes))?),
             None => None,
         },
+        session: match fields.bytes(11)? {
+            [] => None,
+            session => Some(session.try_into().ok()?),
+        },
+        jurisdiction: fields.text(12)?.to_owned(),
     };
     fields.end()?;
     Some(started)

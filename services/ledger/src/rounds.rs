@@ -160,6 +160,8 @@ fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
         contribution_eur: bet.contribution.as_ref().map_or_else(String::new, |part| part.amount.to_string()),
         exchange_rate: bet.rate.to_string(),
         balance_before: Some(money(before, currency)),
+        session_name: bet.session.map_or_else(String::new, |session| hex(&session)),
+        jurisdiction: bet.jurisdiction.clone(),
         ..Round::default()
     };
     Ok(View { round, currency })

@@ -16,7 +16,7 @@ use motherlode_proto::{
     spin::v1::spin_service_server::{self, SpinServiceServer},
 };
 use motherlode_runtime::{
-    Config,
+    Config, ConfigError, Profiles,
     stop::{self, Stop, Stopper},
 };
 use motherlode_spin::{Dealer, SpinApi};
@@ -65,6 +65,9 @@ pub enum ServeError {
         /// Why.
         source: motherlode_ledger::AppendError,
     },
+    /// The configuration contradicts itself.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The reflection service refuses the descriptors.
     #[error("reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -196,7 +199,8 @@ fn serve(
         hold_ms: i64::try_from(limits.session_hold_ms).unwrap_or(i64::MAX),
         count_max: limits.sessions_max,
     };
-    let spin = SpinApi::new(ledger.clone(), dealer.clone(), award_wait, stop.clone()).with_sessions(sessions);
+    let spin = SpinApi::new(ledger.clone(), dealer.clone(), award_wait, stop.clone());
+    let spin = spin.with_sessions(sessions, Profiles::new(&config.jurisdictions)?);
     let spin = SpinServiceServer::new(spin).max_decoding_message_size(bytes);
     let wallet = LedgerServiceServer::new(LedgerApi::new(ledger.clone())).max_decoding_message_size(bytes);
     let jackpot = JackpotServiceServer::new(JackpotApi::new(ledger.clone(), stop.clone()));

@@ -2,6 +2,7 @@
 //!
 //! Every key has a default, an unknown key is refused: a misspelt limit must not be ignored silently.
 
+use crate::jurisdiction::{Jurisdictions, Profiles};
 use serde::Deserialize;
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -18,6 +19,8 @@ pub struct Config {
     pub worker_threads: usize,
     /// Limits of the service.
     pub limits: Limits,
+    /// What players may do, by jurisdiction and operator.
+    pub jurisdictions: Jurisdictions,
     /// Telemetry.
     pub telemetry: Telemetry,
 }
@@ -67,6 +70,7 @@ impl Default for Config {
             data: PathBuf::from("data"),
             worker_threads: 0,
             limits: Limits::default(),
+            jurisdictions: Jurisdictions::default(),
             telemetry: Telemetry::default(),
         }
     }
@@ -111,6 +115,12 @@ pub enum ConfigError {
         /// What is allowed.
         range: &'static str,
     },
+    /// A profile is named that there is none of.
+    #[error("jurisdictions: there is no profile {name}")]
+    UnknownProfile {
+        /// Its name.
+        name: String,
+    },
 }
 
 impl Config {
@@ -140,6 +150,7 @@ impl Config {
                 return Err(ConfigError::Range { key, value, range });
             }
         }
+        Profiles::new(&config.jurisdictions)?;
         Ok(config)
     }
 }

@@ -1,10 +1,12 @@
 //! What every service needs and none owns: configuration, refusals as gRPC statuses, telemetry, the stop signal.
 
 pub mod config;
+pub mod jurisdiction;
 pub mod refusal;
 pub mod stop;
 pub mod telemetry;
 
-pub use config::Config;
+pub use config::{Config, ConfigError};
+pub use jurisdiction::{Profiles, UNRESTRICTED};
 pub use refusal::Refusal;
 pub use stop::Stop;

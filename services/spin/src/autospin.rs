@@ -98,6 +98,11 @@ impl Series {
         if request.pause_ms > PAUSE_MS_MAX {
             return Err(Refusal::field("pause_ms", format!("must be at most {PAUSE_MS_MAX}")));
         }
+        let bet = Bet::of_series(request)?;
+        // Where the session is over, the first spin says so.
+        if let Ok(place) = api.place(&bet) {
+            place.autoplay()?;
+        }
         let limits = AutospinLimits {
             loss: limit("loss_limit_minor", request.loss_limit_minor, 0)?,
             win: limit("win_limit_minor", request.win_limit_minor, 1)?,
@@ -107,7 +112,7 @@ impl Series {
         Ok(Self {
             api,
             request_id: request_id.to_owned(),
-            bet: Bet::of_series(request)?,
+            bet,
             progress: Autospin::new(request.spins, limits),
             spins: 0,
             pause: Duration::from_millis(request.pause_ms.into()),
@@ -143,11 +148,22 @@ impl Series {
         }
     }
 
-    /// The pause before a spin; none before the first, nor before one that was played already.
+    /// The pause before a spin: what was asked for, then what the jurisdiction asks for (PL-26). None before one that
+    /// was played already, and what was asked for not before the first.
     async fn rest(&self) {
-        let again = || matches!(self.api.ledger.seen(&self.bet.account.stream, &self.bet.request_id), Ok(Some(_)));
-        if self.spins > 1 && !self.pause.is_zero() && !again() {
+        let stream = &self.bet.account.stream;
+        if matches!(self.api.ledger.seen(stream, &self.bet.request_id), Ok(Some(_))) {
+            return;
+        }
+        if self.spins > 1 && !self.pause.is_zero() {
             tokio::time::sleep(self.pause).await;
+        }
+        // The time left is the ledger's; what has passed meanwhile is looked up, not assumed.
+        let last_bet_ms = || self.api.ledger.books(|books| books.player(stream)?.last_bet_ms);
+        while let Ok(place) = self.api.place(&self.bet)
+            && let Some(left) = place.too_soon_by(last_bet_ms(), self.api.ledger.now_ms())
+        {
+            tokio::time::sleep(left).await;
         }
     }
 
@@ -222,7 +238,8 @@ impl Bet {
     }
 }
 
-fn limit(field: &str, minor: Option<i64>, least: i64) -> Result<Option<Minor>, Refusal> {
+/// An optional amount of the account, of at least so many minor units.
+pub(crate) fn limit(field: &str, minor: Option<i64>, least: i64) -> Result<Option<Minor>, Refusal> {
     match minor {
         Some(minor) if minor < least => Err(Refusal::field(field, format!("must be at least {least}"))),
         minor => Ok(minor.map(Minor)),

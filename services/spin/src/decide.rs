@@ -1,6 +1,9 @@
 //! Decisions: from a player's durable state and a request to the events of one commit. Pure but for reading the books.
 
-use crate::bet::{Bet, Move};
+use crate::{
+    bet::{Bet, Move},
+    place::Place,
+};
 use motherlode_books::{
     Books, CoinValue, Contribution, Currency, Event, FxRate, Minor, OpenRound, PlayerState, PoolStatus, RoundStarted,
     StepResolved, StreamId, Switch, contribution,
@@ -17,7 +20,7 @@ use prost::Message;
 use tonic::Code;
 
 /// Decides a bet: opens the round and resolves its spin.
-pub(crate) fn spin(books: &Books, bet: &Bet, seed: Seed) -> Result<Proposal, Refusal> {
+pub(crate) fn spin(books: &Books, bet: &Bet, place: &Place, now_ms: i64, seed: Seed) -> Result<Proposal, Refusal> {
     let stream = &bet.account.stream;
     switched_on(books, bet)?;
     let player = books.player(stream).ok_or_else(motherlode_ledger::unknown_account)?;
@@ -37,6 +40,7 @@ pub(crate) fn spin(books: &Books, bet: &Bet, seed: Seed) -> Result<Proposal, Ref
         Refusal::precondition("RATE_UNKNOWN", "no exchange rate to EUR is set for this currency")
             .with("currency_code", currency)
     })?;
+    place.allow(player, bet, amount, rate, now_ms)?;
     let contribution = pooled(books, bet, amount, rate)?;
     let terms = Terms {
         jackpot: contribution.is_some(),
@@ -60,6 +64,8 @@ pub(crate) fn spin(books: &Books, bet: &Bet, seed: Seed) -> Result<Proposal, Ref
         stake: terms_to_log(&bet.stake, &terms, bet.game.carries()).encode_to_vec(),
         rate,
         contribution,
+        session: place.session(),
+        jurisdiction: place.logged_jurisdiction(),
     };
     let mut outcome = Outcome::default();
     let drawn = round.resolve(&Choice::Spin, &mut Draws::from_seed(seed), &mut outcome);

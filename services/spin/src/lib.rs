@@ -11,6 +11,7 @@ mod decide;
 mod describe;
 #[cfg(feature = "forced-outcomes")]
 mod forced;
+mod place;
 mod played;
 mod service;
 mod session;

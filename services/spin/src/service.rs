@@ -4,6 +4,7 @@ use crate::{
     bet::{Bet, Move},
     dealer::Dealer,
     decide, describe,
+    place::Place,
     session::Desk,
 };
 use motherlode_books::{Books, Refused, SessionLimits, StreamId};
@@ -11,7 +12,7 @@ use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_proto::spin::v1::{
     self as wire, ChooseRequest, ChooseResponse, Played, SpinRequest, SpinResponse, spin_service_server::SpinService,
 };
-use motherlode_runtime::{Refusal, Stop};
+use motherlode_runtime::{Profiles, Refusal, Stop};
 use motherlode_slots::Seed;
 use std::{pin::Pin, time::Duration};
 use tokio_stream::Stream;
@@ -51,14 +52,19 @@ impl SpinApi {
     /// streams take no more calls, answer those they have taken, and end.
     #[must_use]
     pub fn new(ledger: Handle, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
-        let desk = Desk::new(ledger.clone(), SessionLimits::default());
+        let desk = Desk::new(ledger.clone(), SessionLimits::default(), Profiles::default());
         Self { ledger, dealer, award_wait_max, stop, desk }
     }
 
-    /// With other limits of sessions than the default.
+    /// With other limits of sessions than the default, and with what jurisdictions and operators allow.
     #[must_use]
-    pub fn with_sessions(self, limits: SessionLimits) -> Self {
-        Self { desk: Desk::new(self.ledger.clone(), limits), ..self }
+    pub fn with_sessions(self, limits: SessionLimits, profiles: Profiles) -> Self {
+        Self { desk: Desk::new(self.ledger.clone(), limits, profiles), ..self }
+    }
+
+    /// Under what a bet is placed; in a session it's an action of it.
+    pub(crate) fn place(&self, bet: &Bet) -> Result<Place, Refusal> {
+        self.desk.place(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
     }
 
     /// Bets and spins.
@@ -68,9 +74,11 @@ impl SpinApi {
 
     /// Bets and spins, once checked.
     pub(crate) async fn bet(&self, bet: &Bet, deal: &mut dyn Deal) -> Result<Played, Refusal> {
-        let game = (bet.game.name(), bet.account.currency);
-        let session = self.desk.act(bet.session, &bet.account.stream, Some(game));
-        let decide = |books: &Books, seed| session.clone().and_then(|()| decide::spin(books, bet, seed));
+        let place = self.place(bet);
+        let decide = |books: &Books, seed| {
+            let place = place.as_ref().map_err(Clone::clone)?;
+            decide::spin(books, bet, place, self.ledger.now_ms(), seed)
+        };
         self.play(&bet.account.stream, &bet.request_id, bet.fingerprint, deal, &decide).await
     }
 
@@ -190,6 +198,14 @@ impl SpinService for SpinApi {
         request: Request<wire::OpenSessionRequest>,
     ) -> Result<Response<wire::OpenSessionResponse>, Status> {
         Ok(Response::new(self.open_session(request.get_ref())?))
+    }
+
+    #[tracing::instrument(name = "acknowledge_reality_check", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn acknowledge_reality_check(
+        &self,
+        request: Request<wire::AcknowledgeRealityCheckRequest>,
+    ) -> Result<Response<wire::AcknowledgeRealityCheckResponse>, Status> {
+        Ok(Response::new(self.acknowledge(request.get_ref())?))
     }
 
     type KeepSessionStream = Pin<Box<dyn Stream<Item = Result<wire::KeepSessionResponse, Status>> + Send>>;

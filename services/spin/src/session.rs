@@ -4,16 +4,20 @@
 //! session is tied to its stream: when the stream is let go of before the session is over, the connection has dropped.
 //! Cost: one lock and a few tree operations a call with a session; a call without one takes no lock.
 
-use crate::{bet::find_game, service::SpinApi};
+use crate::{bet::find_game, place::Place, service::SpinApi};
 use futures_util::{Stream, stream};
-use motherlode_books::{Currency, SessionId, SessionLimits, SessionOf, SessionRefused, Sessions, StreamId};
-use motherlode_ledger::{Handle, fields, rounds, unknown_account};
-use motherlode_proto::spin::v1::{
-    CloseSessionRequest, KeepSessionRequest, KeepSessionResponse, OpenSessionRequest, OpenSessionResponse,
+use motherlode_books::{
+    Currency, Minor, Profile, SessionId, SessionLimits, SessionName, SessionOf, SessionRefused, Sessions, StreamId,
 };
-use motherlode_runtime::{Refusal, Stop};
+use motherlode_ledger::{Handle, fields, rounds, unknown_account};
+use motherlode_proto::convert::play::hex;
+use motherlode_proto::spin::v1::{
+    self as wire, AcknowledgeRealityCheckRequest, AcknowledgeRealityCheckResponse, CloseSessionRequest,
+    KeepSessionRequest, KeepSessionResponse, OpenSessionRequest, OpenSessionResponse, PlayMode,
+};
+use motherlode_runtime::{Profiles, Refusal, Stop};
 use parking_lot::Mutex;
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
 use tonic::{Code, Status};
 
@@ -25,12 +29,41 @@ type Closed = oneshot::Sender<()>;
 pub(crate) struct Desk {
     sessions: Arc<Mutex<Sessions<Closed>>>,
     ledger: Handle,
-    idle_ms_max: i64,
+    profiles: Arc<Profiles>,
 }
 
 impl Desk {
-    pub(crate) fn new(ledger: Handle, limits: SessionLimits) -> Self {
-        Self { sessions: Arc::new(Mutex::new(Sessions::new(limits))), ledger, idle_ms_max: limits.idle_ms_max }
+    pub(crate) fn new(ledger: Handle, limits: SessionLimits, profiles: Profiles) -> Self {
+        Self { sessions: Arc::new(Mutex::new(Sessions::new(limits))), ledger, profiles: Arc::new(profiles) }
+    }
+
+    /// Where a bet of a player stands: in its session, or without one under its operator's own profile.
+    pub(crate) fn place(
+        &self,
+        session: Option<SessionId>,
+        stream: &StreamId,
+        game: (&str, Currency),
+    ) -> Result<Place, Refusal> {
+        let Some(id) = session else {
+            let (jurisdiction, profile) = self.profile(stream, "")?;
+            return Place::without_session(jurisdiction, profile);
+        };
+        let now_ms = self.ledger.now_ms();
+        let mut sessions = self.sessions.lock();
+        let of = sessions.bet(id, stream, game, now_ms).map_err(refusal)?;
+        Ok(Place::in_session(name(id), of))
+    }
+
+    /// What a player may do under a jurisdiction; an empty one is the operator's own.
+    fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
+        let operator = match stream {
+            StreamId::Player { operator, .. } => operator,
+            _ => "",
+        };
+        self.profiles.of(operator, jurisdiction).ok_or_else(|| {
+            let known: Vec<_> = self.profiles.names().collect();
+            Refusal::field("jurisdiction", format!("must be one of {}", known.join(", ")))
+        })
     }
 
     /// An action in a session, where one is named; `game` where it's known.
@@ -58,19 +91,57 @@ impl SpinApi {
         let account = fields::account(request.account.as_ref())?;
         let game = find_game(&request.game, "")?.name();
         let (stream, currency) = (account.stream, account.currency);
+        match request.mode() {
+            PlayMode::Unspecified | PlayMode::Real => {}
+            PlayMode::Demo => return Err(Refusal::field("mode", "demo play is not offered")),
+        }
+        let (jurisdiction, profile) = self.desk.profile(&stream, &request.jurisdiction)?;
+        let limits = request.limits.unwrap_or_default();
+        let profile = profile.strictest(own_limits(&limits)?);
+        let loss_max = crate::autospin::limit("limits.loss_max_minor", limits.loss_max_minor, 1)?;
+        let jurisdiction = jurisdiction.to_owned();
         let known = |books: &motherlode_books::Books| books.player(&stream)?.balance(currency);
         self.ledger.books(known).ok_or_else(unknown_account)?;
-        let of = SessionOf { stream: stream.clone(), currency, game: game.to_owned() };
+        let of = SessionOf { stream: stream.clone(), currency, game: game.to_owned(), jurisdiction, profile, loss_max };
         let (fresh, now_ms) = (self.fresh_session_id(), self.ledger.now_ms());
-        let opened = self.desk.sessions.lock().open(of, request_id, fresh, now_ms);
+        let mut response = OpenSessionResponse {
+            jurisdiction: of.jurisdiction.clone(),
+            profile: Some(profile_to_wire(&of)),
+            ..OpenSessionResponse::default()
+        };
+        let opened = {
+            let mut sessions = self.desk.sessions.lock();
+            response.idle_ms_max = sessions.idle_ms_max(&of).unsigned_abs();
+            sessions.open(of, request_id, fresh, now_ms)
+        };
         let id = opened.map_err(|refused| match refused {
             SessionRefused::RequestIdReused => Refusal::request_id_reused(request_id),
             refused => refusal(refused),
         })?;
         let open = self.ledger.books(|books| Some(books.player(&stream)?.open_round_of(game)?.started.round));
-        let open_round = open.map(|number| rounds::read(&self.ledger, &stream, number)).transpose()?.flatten();
-        let idle_ms_max = self.desk.idle_ms_max.unsigned_abs();
-        Ok(OpenSessionResponse { session_id: format!("{id:032x}"), idle_ms_max, open_round })
+        response.open_round = open.map(|number| rounds::read(&self.ledger, &stream, number)).transpose()?.flatten();
+        response.session_id = format!("{id:032x}");
+        response.session_name = hex(&name(id));
+        Ok(response)
+    }
+
+    pub(crate) fn acknowledge(
+        &self,
+        request: &AcknowledgeRealityCheckRequest,
+    ) -> Result<AcknowledgeRealityCheckResponse, Refusal> {
+        let id = required(&request.session_id)?;
+        let now_ms = self.ledger.now_ms();
+        let (of, elapsed_ms) = {
+            let mut sessions = self.desk.sessions.lock();
+            let (of, elapsed_ms) = sessions.acknowledge(id, now_ms).map_err(refusal)?;
+            (of.clone(), elapsed_ms)
+        };
+        let net = self.ledger.books(|books| books.player(&of.stream)?.session_net(&of.game, name(id)));
+        let net = Minor(i64::try_from(net.unwrap_or_default()).unwrap_or(i64::MIN));
+        Ok(AcknowledgeRealityCheckResponse {
+            elapsed_ms: elapsed_ms.unsigned_abs(),
+            net: Some(fields::money(net, of.currency)),
+        })
     }
 
     pub(crate) fn keep_session(
@@ -147,6 +218,41 @@ impl Drop for Keeper {
     }
 }
 
+/// What the log calls a session: a digest, since whoever knows its id can use it.
+fn name(id: SessionId) -> SessionName {
+    motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
+}
+
+/// What the player has asked for beyond what the jurisdiction and the operator ask.
+fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
+    let least = |field: &str, value: Option<u32>| match value.map(NonZeroU32::new) {
+        Some(None) => Err(Refusal::field(field, "must be at least 1")),
+        value => Ok(value.flatten()),
+    };
+    Ok(Profile {
+        reality_check_ms: least("limits.reality_check_ms", limits.reality_check_ms)?,
+        session_ms_max: least("limits.session_ms_max", limits.session_ms_max)?,
+        ..Profile::default()
+    })
+}
+
+fn profile_to_wire(of: &SessionOf) -> wire::SessionProfile {
+    let SessionOf { profile, loss_max, .. } = of;
+    wire::SessionProfile {
+        autoplay: profile.autoplay,
+        buy_feature: profile.buy_feature,
+        gamble: profile.gamble,
+        turbo: profile.turbo,
+        round_ms_min: profile.round_ms_min,
+        limits: Some(wire::SessionLimits {
+            reality_check_ms: profile.reality_check_ms.map(NonZeroU32::get),
+            session_ms_max: profile.session_ms_max.map(NonZeroU32::get),
+            loss_max_minor: loss_max.map(|limit| limit.0),
+        }),
+        loss_eur_max: profile.loss_eur_max.map(NonZeroU32::get),
+    }
+}
+
 /// A session's name in a request; empty for none.
 pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
     if session_id.is_empty() { Ok(None) } else { required(session_id).map(Some) }
@@ -172,6 +278,8 @@ fn refusal(refused: SessionRefused) -> Refusal {
         SessionRefused::Expired => Refusal::precondition("SESSION_EXPIRED", message),
         SessionRefused::Mismatch => Refusal::new(Code::InvalidArgument, "SESSION_MISMATCH", message),
         SessionRefused::RequestIdReused => Refusal::new(Code::AlreadyExists, "REQUEST_ID_REUSED", message),
+        SessionRefused::RealityCheckDue => Refusal::precondition("REALITY_CHECK_DUE", message),
+        SessionRefused::TimeUp => Refusal::precondition("SESSION_TIME_LIMIT", message),
         SessionRefused::Full => {
             Refusal::new(Code::ResourceExhausted, "SESSIONS_FULL", message).retry_after(Duration::from_secs(60))
         }

@@ -128,9 +128,8 @@ impl Playing {
     }
 
     fn decide(&self, bet: &Bet, seed: Seed) -> Result<motherlode_ledger::Proposal, Refusal> {
-        let game = (bet.game.name(), bet.account.currency);
-        self.api.desk.act(bet.session, &bet.account.stream, Some(game))?;
-        self.api.ledger.books(|books| decide::spin(books, bet, seed))
+        let place = self.api.place(bet)?;
+        self.api.ledger.books(|books| decide::spin(books, bet, &place, self.api.ledger.now_ms(), seed))
     }
 
     /// What a verdict means for a bet; nothing yet where the bet goes on the way of the unary call.

@@ -138,6 +138,8 @@ impl<'s> Change<'s> {
             return Err(Refused::WrongRate { currency });
         }
         player.rounds_started = expected;
+        player.last_bet_ms = Some(commit.time_ms);
+        player.tally(started, -i128::from(started.bet.0));
         player.open.push(Arc::new(OpenRound {
             started: started.clone(),
             opened_at: commit.position,
@@ -238,6 +240,7 @@ impl<'s> Change<'s> {
             return Err(Refused::NothingResolved { round: number });
         }
         expect_amount(round.win, win)?;
+        self.player()?.tally(&round.started, win.0.into());
         if let Some(given) = &round.started.contribution {
             self.pending(&given.pool).open_rounds -= 1;
         }
@@ -260,6 +263,9 @@ impl<'s> Change<'s> {
             return Err(Refused::AlreadyVoided { round: number });
         }
         let open = player.close_round(number);
+        if let Some(open) = &open {
+            player.tally(&open.started, open.started.bet.0.into());
+        }
         player.mark_voided(number);
         let round = match (&open, self.recalled) {
             (Some(open), _) => {

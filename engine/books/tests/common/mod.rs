@@ -128,6 +128,8 @@ impl World {
                 terms_version: pool.terms.version,
                 amount: contribution(Minor(bet), currency, rate, pool.terms.contribution_ppm).unwrap(),
             }),
+            session: None,
+            jurisdiction: String::new(),
         }
     }
 

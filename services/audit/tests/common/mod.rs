@@ -150,6 +150,8 @@ impl Tale {
             stake: terms_to_log(&stake, &terms, game.carries()).encode_to_vec(),
             rate: FxRate::ONE,
             contribution: contributes.then(|| Contribution { pool: POOL.into(), terms_version: 1, amount }),
+            session: None,
+            jurisdiction: String::new(),
         };
         let mut events = vec![Event::RoundStarted(started.clone())];
         events.extend(self.resolve(&stream, &started, &[], Choice::Spin, wish));

@@ -1,0 +1,176 @@
+//! Jurisdictions: the profiles that are compiled in, those of the configuration, and which holds for whom (PL-26).
+//!
+//! ```toml
+//! [jurisdictions]
+//! default = "uk"                  # of operators that name none
+//! profiles.mga = { autoplay = false }
+//! profiles.uk = { gamble = false }        # on top of the one that is compiled in
+//! operators.acme = { profile = "se", limits = { reality_check_ms = 3_600_000 } }
+//! ```
+//!
+//! Nothing of it loosens anything: a profile of the configuration that has the name of a compiled one, and an operator's
+//! own limits, restrict further.
+
+use crate::config::ConfigError;
+use motherlode_books::Profile;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// The profile that restricts nothing.
+pub const UNRESTRICTED: &str = "default";
+
+/// The profiles that every binary has; each file says where its figures come from.
+const COMPILED: [(&str, &str); 6] = [
+    (UNRESTRICTED, include_str!("../profiles/default.toml")),
+    ("de", include_str!("../profiles/de.toml")),
+    ("es", include_str!("../profiles/es.toml")),
+    ("on", include_str!("../profiles/on.toml")),
+    ("se", include_str!("../profiles/se.toml")),
+    ("uk", include_str!("../profiles/uk.toml")),
+];
+
+/// The section of the configuration file.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Jurisdictions {
+    /// Profile of operators that name none.
+    pub default: String,
+    /// More profiles, or more restrictions of compiled ones, by name.
+    pub profiles: BTreeMap<String, Profile>,
+    /// Operators that differ.
+    pub operators: BTreeMap<String, Operator>,
+}
+
+/// What holds for one operator.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Operator {
+    /// Profile of bets that name no jurisdiction; empty for the default.
+    pub profile: String,
+    /// The operator's own limits, whatever the jurisdiction.
+    pub limits: Profile,
+}
+
+impl Default for Jurisdictions {
+    fn default() -> Self {
+        Self { default: UNRESTRICTED.to_owned(), profiles: BTreeMap::new(), operators: BTreeMap::new() }
+    }
+}
+
+/// All profiles, put together from the binary and the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Profiles {
+    profiles: BTreeMap<String, Profile>,
+    default: String,
+    operators: BTreeMap<String, Operator>,
+}
+
+impl Default for Profiles {
+    /// One profile, which restricts nothing.
+    fn default() -> Self {
+        let profiles = BTreeMap::from([(UNRESTRICTED.to_owned(), Profile::default())]);
+        Self { profiles, default: UNRESTRICTED.to_owned(), operators: BTreeMap::new() }
+    }
+}
+
+impl Profiles {
+    /// Puts the profiles together.
+    ///
+    /// # Errors
+    /// [`ConfigError::UnknownProfile`] where a name is used that no profile has.
+    pub fn new(configured: &Jurisdictions) -> Result<Self, ConfigError> {
+        let mut profiles = configured.profiles.clone();
+        for (name, text) in COMPILED {
+            let compiled = toml::from_str::<Profile>(text)?;
+            let profile = profiles.entry(name.to_owned()).or_default();
+            *profile = profile.strictest(compiled);
+        }
+        let mut operators = configured.operators.clone();
+        for operator in operators.values_mut().filter(|operator| operator.profile.is_empty()) {
+            operator.profile.clone_from(&configured.default);
+        }
+        let named = |operator: &Operator| operator.profile.clone();
+        let used: Vec<_> = operators.values().map(named).chain([configured.default.clone()]).collect();
+        match used.into_iter().find(|name| !profiles.contains_key(name)) {
+            Some(name) => Err(ConfigError::UnknownProfile { name }),
+            None => Ok(Self { profiles, default: configured.default.clone(), operators }),
+        }
+    }
+
+    /// What an operator's players may do in a jurisdiction, and its name; an empty one is the operator's own. `None`
+    /// where there is no such jurisdiction.
+    #[must_use]
+    pub fn of(&self, operator: &str, jurisdiction: &str) -> Option<(&str, Profile)> {
+        let operator = self.operators.get(operator);
+        let name = match (jurisdiction, operator) {
+            ("", Some(operator)) => &operator.profile,
+            ("", None) => &self.default,
+            (name, _) => name,
+        };
+        let (name, profile) = self.profiles.get_key_value(name)?;
+        Some((name, operator.map_or(*profile, |operator| profile.strictest(operator.limits))))
+    }
+
+    /// The jurisdictions' names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.profiles.keys().map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn profiles(text: &str) -> Result<Profiles, ConfigError> {
+        Profiles::new(&toml::from_str(text).unwrap())
+    }
+
+    #[test]
+    fn pl_26_the_compiled_profiles_have_the_seconds_a_round_of_the_rule() {
+        let profiles = profiles("").unwrap();
+        let seconds = |name| profiles.of("acme", name).unwrap().1.round_ms_min;
+        assert_eq!((seconds("uk"), seconds("se"), seconds("de")), (2_500, 3_000, 5_000));
+        assert_eq!(profiles.names().collect::<Vec<_>>(), ["de", "default", "es", "on", "se", "uk"]);
+        assert_eq!(profiles.of("acme", "default"), Some(("default", Profile::default())));
+        assert_eq!(profiles.of("acme", "atlantis"), None);
+    }
+
+    #[test]
+    fn pl_08_autoplay_is_off_where_each_game_is_committed_to() {
+        let profiles = profiles("").unwrap();
+        let autoplay =
+            ["uk", "de", "on", "se", "es", "default"].map(|name| profiles.of("acme", name).unwrap().1.autoplay);
+        assert_eq!(autoplay, [false, false, false, true, true, true]);
+    }
+
+    #[test]
+    fn pl_26_an_operator_has_its_own_profile_and_its_own_limits_everywhere() {
+        let text = "default = 'uk'\noperators.acme = { profile = 'se', limits = { gamble = false, round_ms_min = 2_750 } }\n\
+                    operators.plain = {}";
+        let profiles = profiles(text).unwrap();
+        let of = |operator, jurisdiction| {
+            let (name, profile) = profiles.of(operator, jurisdiction).unwrap();
+            (name, profile.round_ms_min, profile.gamble)
+        };
+        assert_eq!(of("acme", ""), ("se", 3_000, false), "the jurisdiction's is stricter");
+        assert_eq!(of("acme", "uk"), ("uk", 2_750, false), "the operator's is stricter");
+        assert_eq!(of("other", ""), ("uk", 2_500, true));
+        assert_eq!(of("plain", ""), ("uk", 2_500, true));
+    }
+
+    #[test]
+    fn pl_26_the_configuration_restricts_compiled_profiles_and_never_loosens_them() {
+        let profiles = profiles("profiles.uk = { autoplay = true, round_ms_min = 100, gamble = false }").unwrap();
+        let (_, uk) = profiles.of("acme", "uk").unwrap();
+        assert_eq!((uk.autoplay, uk.round_ms_min, uk.gamble), (false, 2_500, false));
+    }
+
+    #[test]
+    fn pl_26_an_unknown_profile_is_refused_by_name() {
+        for text in ["default = 'atlantis'", "operators.acme = { profile = 'atlantis' }"] {
+            assert!(profiles(text).unwrap_err().to_string().contains("atlantis"));
+        }
+        assert!(toml::from_str::<Jurisdictions>("profiles.x = { autoply = false }").is_err());
+        assert!(toml::from_str::<Jurisdictions>("profiles.x = { reality_check_ms = 0 }").is_err());
+    }
+}

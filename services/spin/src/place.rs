@@ -1,0 +1,108 @@
+//! Where a bet is placed: the jurisdiction, what it and the operator allow, and the session (PL-08, PL-16, PL-26).
+//!
+//! Found once a call; what depends on the player's state is checked when the bet is decided, on the state that it's
+//! decided on. What a round was begun with goes on: nothing here touches an open round.
+
+use crate::bet::Bet;
+use motherlode_books::{FxRate, Minor, PlayerState, Profile, SessionName, SessionOf};
+use motherlode_runtime::{Refusal, UNRESTRICTED};
+use std::time::Duration;
+
+/// Billionths of a EUR.
+const EUR: i128 = 1_000_000_000;
+
+/// Where a bet is placed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Place {
+    jurisdiction: String,
+    profile: Profile,
+    session: Option<SessionName>,
+    /// What the player may lose in the session, where the player has said so.
+    loss_max: Option<Minor>,
+}
+
+impl Place {
+    /// Without a session; refused where limits hold that only a session can keep.
+    pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
+        if profile.needs_session() {
+            return Err(Refusal::precondition("SESSION_REQUIRED", "bets need a session here: its limits hold in one")
+                .with("jurisdiction", jurisdiction));
+        }
+        Ok(Self { jurisdiction: jurisdiction.to_owned(), profile, session: None, loss_max: None })
+    }
+
+    pub(crate) fn in_session(name: SessionName, of: &SessionOf) -> Self {
+        let SessionOf { jurisdiction, profile, loss_max, .. } = of;
+        Self { jurisdiction: jurisdiction.clone(), profile: *profile, session: Some(name), loss_max: *loss_max }
+    }
+
+    pub(crate) fn session(&self) -> Option<SessionName> {
+        self.session
+    }
+
+    /// The jurisdiction as the log has it: empty for the one that restricts nothing.
+    pub(crate) fn logged_jurisdiction(&self) -> String {
+        match self.jurisdiction.as_str() {
+            UNRESTRICTED => String::new(),
+            name => name.to_owned(),
+        }
+    }
+
+    /// Whether rounds may play themselves.
+    pub(crate) fn autoplay(&self) -> Result<(), Refusal> {
+        self.allowed(self.profile.autoplay, "AUTOPLAY_FORBIDDEN", "autoplay")
+    }
+
+    /// Whether a player may place a bet now. The first fault in the order of the text.
+    pub(crate) fn allow(
+        &self,
+        player: &PlayerState,
+        bet: &Bet,
+        amount: Minor,
+        rate: FxRate,
+        now_ms: i64,
+    ) -> Result<(), Refusal> {
+        self.allowed(self.profile.buy_feature || !bet.stake.buy_feature, "BUY_FEATURE_FORBIDDEN", "buying a feature")?;
+        self.allowed(self.profile.gamble || !bet.double, "GAMBLE_FORBIDDEN", "gambling a win")?;
+        if let Some(left) = self.too_soon_by(player.last_bet_ms, now_ms) {
+            let message = format!("the player's rounds are at least {} ms apart here", self.profile.round_ms_min);
+            return Err(self.refusal("ROUND_TOO_SOON", message).retry_after(left));
+        }
+        self.within_loss(player, bet, amount, rate)
+    }
+
+    /// How much too soon after the player's latest bet the next would be; none where it's time.
+    pub(crate) fn too_soon_by(&self, last_bet_ms: Option<i64>, now_ms: i64) -> Option<Duration> {
+        let next_ms = last_bet_ms?.saturating_add(self.profile.round_ms_min.into());
+        let left = u64::try_from(next_ms.saturating_sub(now_ms)).ok().filter(|left| *left > 0)?;
+        Some(Duration::from_millis(left))
+    }
+
+    /// A bet that would take the session's loss past its limit, were it lost, is not taken.
+    fn within_loss(&self, player: &PlayerState, bet: &Bet, amount: Minor, rate: FxRate) -> Result<(), Refusal> {
+        let Some(session) = self.session else { return Ok(()) };
+        let currency = bet.account.currency;
+        let of_profile = match self.profile.loss_eur_max {
+            Some(eur) => rate.minor_within(motherlode_books::Nano(i128::from(eur.get()) * EUR), currency).ok(),
+            None => None,
+        };
+        let Some(limit) = self.loss_max.into_iter().chain(of_profile).min() else { return Ok(()) };
+        let net = player.session_net(bet.game.name(), session).unwrap_or_default();
+        if i128::from(limit.0) + net < i128::from(amount.0) {
+            return Err(self
+                .refusal("LOSS_LIMIT", "the bet could take the session's loss past its limit")
+                .with("limit_minor", limit)
+                .with("net_minor", net)
+                .with("currency_code", currency));
+        }
+        Ok(())
+    }
+
+    fn allowed(&self, allowed: bool, reason: &'static str, what: &str) -> Result<(), Refusal> {
+        if allowed { Ok(()) } else { Err(self.refusal(reason, format!("{what} is not allowed here"))) }
+    }
+
+    fn refusal(&self, reason: &'static str, message: impl Into<String>) -> Refusal {
+        Refusal::precondition(reason, message).with("jurisdiction", &self.jurisdiction)
+    }
+}

@@ -1,0 +1,293 @@
+//! Jurisdictions, profiles and the limits of sessions over gRPC (PL-08, PL-16, PL-26), with a clock that the test moves.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use motherlode_books::{Event, StreamId};
+use motherlode_ledger::Options;
+use motherlode_log::MemoryStore;
+use motherlode_proto::{
+    ledger::v1::GetRoundRequest,
+    round::v1::{Account, RoundState, Stake},
+    spin::v1::{
+        AcknowledgeRealityCheckRequest, AutospinRequest, AutospinStop, OpenSessionRequest, OpenSessionResponse,
+        PlayMode, Played, SessionLimits, SpinRequest,
+    },
+};
+use motherlode_runtime::Config;
+use motherlode_tests::{Client, EUR, bet, config, next_choice, reason, start_with};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+    time::Duration,
+};
+use tonic::{Code, Status};
+use tonic_types::StatusExt;
+
+const MINUTE: i64 = 60_000;
+/// The bet of 15 coins of 0.01 in cents.
+const BET: i64 = 15;
+
+/// A service under some jurisdictions, on a clock of its own.
+struct Timed {
+    server: motherlode::server::Server,
+    clock: Arc<AtomicI64>,
+    client: Client,
+    alice: Account,
+}
+
+impl Timed {
+    /// With a section `[jurisdictions]` of the configuration file.
+    async fn start(data: &Path, jurisdictions: &str) -> Self {
+        let parsed = Config::parse(&format!("[jurisdictions]\n{jurisdictions}")).unwrap();
+        let config = Config { jurisdictions: parsed.jurisdictions, ..config(data) };
+        let clock = Arc::new(AtomicI64::new(1_000_000));
+        let time = Arc::clone(&clock);
+        let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
+        let server = start_with(&config, Box::new(MemoryStore::new(0)), options).await;
+        let mut client = Client::connect(server.address()).await;
+        let alice = client.fund("alice", EUR, 1_000_000).await;
+        Self { server, clock, client, alice }
+    }
+
+    fn pass(&self, ms: i64) {
+        self.clock.fetch_add(ms, Ordering::SeqCst);
+    }
+
+    async fn spin(&mut self, request_id: &str, session: &str) -> Result<Played, Status> {
+        let spin = SpinRequest { session_id: session.to_owned(), ..bet(request_id, &self.alice, "0.01") };
+        self.client.spin(spin, None).await
+    }
+
+    /// Spins and plays the round to its end; its win.
+    async fn round(&mut self, request_id: &str, session: &str) -> Result<i64, Status> {
+        let mut played = self.spin(request_id, session).await?;
+        while let Some(kind) = next_choice(&played) {
+            let id = format!("{request_id}.{}", played.step);
+            played = self.client.choose(&id, &played.round_id, kind, None).await?;
+        }
+        Ok(played.win.unwrap().amount_minor)
+    }
+
+    async fn open(&mut self, request_id: &str, with: OpenSessionRequest) -> Result<OpenSessionResponse, Status> {
+        let (request_id, account, game) = (request_id.to_owned(), Some(self.alice.clone()), "bewitched".to_owned());
+        let request = OpenSessionRequest { request_id, account, game, ..with };
+        Ok(self.client.spin.open_session(request).await?.into_inner())
+    }
+
+    async fn limited(&mut self, limits: SessionLimits) -> String {
+        let with = OpenSessionRequest { limits: Some(limits), ..OpenSessionRequest::default() };
+        self.open("o", with).await.unwrap().session_id
+    }
+
+    fn rounds_started(&self) -> u64 {
+        self.server.ledger().player(&StreamId::player("acme", "alice")).unwrap().rounds_started
+    }
+}
+
+fn expect<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, why: &str) -> Status {
+    let status = result.unwrap_err();
+    assert_eq!((status.code(), reason(&status).as_str()), (code, why), "{status}");
+    status
+}
+
+fn left(status: &Status) -> Duration {
+    status.get_error_details().retry_info().unwrap().retry_delay.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_26_rounds_are_the_seconds_of_the_jurisdiction_apart() {
+    for (jurisdiction, ms) in [("uk", 2_500_i64), ("se", 3_000), ("de", 5_000)] {
+        let data = tempfile::tempdir().unwrap();
+        let mut timed = Timed::start(data.path(), &format!("default = '{jurisdiction}'")).await;
+        timed.round("a", "").await.unwrap();
+        let refused = expect(timed.spin("b", "").await, Code::FailedPrecondition, "ROUND_TOO_SOON");
+        assert_eq!(left(&refused), Duration::from_millis(ms.unsigned_abs()));
+        assert_eq!(refused.get_error_details().error_info().unwrap().metadata["jurisdiction"], jurisdiction);
+        timed.pass(ms - 1);
+        let refused = expect(timed.spin("b", "").await, Code::FailedPrecondition, "ROUND_TOO_SOON");
+        assert_eq!(left(&refused), Duration::from_millis(1));
+        let neptune = SpinRequest { game: "neptune".into(), witch: 0, ..bet("n", &timed.alice, "0.01") };
+        let other = timed.client.spin(neptune, None).await;
+        expect(other, Code::FailedPrecondition, "ROUND_TOO_SOON");
+        assert_eq!(timed.rounds_started(), 1, "what is refused changes nothing");
+        timed.spin("a", "").await.expect("PL-11: what was played is answered at any time");
+        timed.pass(1);
+        let played = timed.spin("b", "").await.unwrap();
+        let shown = timed.client.ledger.get_round(GetRoundRequest { round_id: played.round_id }).await.unwrap();
+        assert_eq!(shown.into_inner().round.unwrap().jurisdiction, jurisdiction);
+        timed.server.stop().await.unwrap();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_08_autoplay_buying_a_feature_and_the_gamble_are_switched_off_by_the_profile() {
+    let data = tempfile::tempdir().unwrap();
+    let limits = "operators.acme = { limits = { autoplay = false, buy_feature = false, gamble = false } }";
+    let mut timed = Timed::start(data.path(), limits).await;
+    let elves = SpinRequest {
+        game: "mystery-elves".into(),
+        stake: Some(Stake { coin_value: "0.01".into(), lines: 10, coins_per_line: 1, buy_feature: false }),
+        witch: 0,
+        ..bet("e", &timed.alice, "0.01")
+    };
+    let bought = Stake { buy_feature: true, ..elves.stake.clone().unwrap() };
+    let buy = SpinRequest { stake: Some(bought), ..elves.clone() };
+    expect(timed.client.spin(buy, None).await, Code::FailedPrecondition, "BUY_FEATURE_FORBIDDEN");
+    let gamble = SpinRequest { offer_double: true, ..elves.clone() };
+    expect(timed.client.spin(gamble, None).await, Code::FailedPrecondition, "GAMBLE_FORBIDDEN");
+    let SpinRequest { request_id, account, game, stake, .. } = elves.clone();
+    let series = AutospinRequest { request_id, account, game, stake, spins: 2, ..AutospinRequest::default() };
+    expect(timed.client.autospin(series, None).await.map(|_| ()), Code::FailedPrecondition, "AUTOPLAY_FORBIDDEN");
+    assert_eq!(timed.rounds_started(), 0);
+    timed.client.spin(elves, None).await.expect("a plain spin is allowed");
+    timed.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_26_a_reality_check_blocks_bets_until_it_is_acknowledged() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path(), "").await;
+    let session = timed.limited(SessionLimits { reality_check_ms: Some(600_000), ..SessionLimits::default() }).await;
+    let mut net = 0;
+    for number in 0..5 {
+        net += timed.round(&format!("a{number}"), &session).await.unwrap() - BET;
+    }
+    timed.pass(10 * MINUTE);
+    expect(timed.spin("b", &session).await, Code::FailedPrecondition, "REALITY_CHECK_DUE");
+    let SpinRequest { account, game, stake, witch, .. } = bet("", &timed.alice, "0.01");
+    let (request_id, session_id) = ("s".to_owned(), session.clone());
+    let series =
+        AutospinRequest { request_id, account, game, stake, witch, spins: 2, session_id, ..Default::default() };
+    let last = timed.client.autospin(series, None).await.unwrap().message().await.unwrap().unwrap();
+    assert_eq!((last.stop(), last.spins_left), (AutospinStop::Refused, 2));
+    let acknowledge = AcknowledgeRealityCheckRequest { session_id: session.clone() };
+    let seen = timed.client.spin.acknowledge_reality_check(acknowledge).await.unwrap().into_inner();
+    assert_eq!((seen.elapsed_ms, seen.net.unwrap().amount_minor), (600_000, net));
+    timed.spin("b", &session).await.unwrap();
+    let nobody = AcknowledgeRealityCheckRequest { session_id: "0".repeat(32) };
+    let unknown = timed.client.spin.acknowledge_reality_check(nobody).await;
+    expect(unknown, Code::FailedPrecondition, "SESSION_EXPIRED");
+    timed.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_26_a_session_ends_betting_at_its_time_and_an_open_round_goes_on() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path(), "").await;
+    let session = timed.limited(SessionLimits { session_ms_max: Some(600_000), ..SessionLimits::default() }).await;
+    let mut open = None;
+    for number in 0..5_000 {
+        let played = timed.spin(&format!("r{number}"), &session).await.unwrap();
+        if played.state() == RoundState::Open {
+            open = Some(played);
+            break;
+        }
+    }
+    let mut open = open.expect("a round of 5,000 waits for the player");
+    timed.pass(10 * MINUTE);
+    expect(timed.spin("late", &session).await, Code::FailedPrecondition, "SESSION_TIME_LIMIT");
+    while let Some(kind) = next_choice(&open) {
+        let request = motherlode_proto::spin::v1::ChooseRequest {
+            request_id: format!("c{}", open.step),
+            round_id: open.round_id.clone(),
+            choice: Some(motherlode_proto::round::v1::Choice { kind: Some(kind) }),
+            session_id: session.clone(),
+        };
+        open = timed.client.spin.choose(request).await.unwrap().into_inner().played.unwrap();
+    }
+    assert_eq!(open.state(), RoundState::Settled);
+    timed.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_26_no_bet_is_taken_that_could_go_past_the_loss_limit_of_the_session() {
+    let data = tempfile::tempdir().unwrap();
+    // The operator's limit of 2 EUR is the stricter one in the second session.
+    let mut timed = Timed::start(data.path(), "operators.acme = { limits = { loss_eur_max = 2 } }").await;
+    for (name, own, limit) in [("one", 100, 100), ("two", 500, 200)] {
+        let limits = SessionLimits { loss_max_minor: Some(own), ..SessionLimits::default() };
+        let with = OpenSessionRequest { limits: Some(limits), ..OpenSessionRequest::default() };
+        let opened = timed.open(name, with).await.unwrap();
+        let mut net = 0;
+        for number in 0..10_000 {
+            let round = timed.round(&format!("{name}{number}"), &opened.session_id).await;
+            if limit + net < BET {
+                let refused = expect(round, Code::FailedPrecondition, "LOSS_LIMIT");
+                let details = refused.get_error_details();
+                assert_eq!(details.error_info().unwrap().metadata["net_minor"], net.to_string());
+                break;
+            }
+            net += round.unwrap() - BET;
+        }
+        assert!(limit + net < BET, "the limit was reached");
+        assert!(net >= -limit, "and not passed");
+        let close = motherlode_proto::spin::v1::CloseSessionRequest { session_id: opened.session_id };
+        timed.client.spin.close_session(close).await.unwrap();
+    }
+    timed.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_16_a_session_binds_jurisdiction_and_mode_and_its_rounds_name_it() {
+    let data = tempfile::tempdir().unwrap();
+    let limits = "operators.acme = { profile = 'se', limits = { reality_check_ms = 3_600_000 } }";
+    let mut timed = Timed::start(data.path(), limits).await;
+    expect(timed.spin("x", "").await, Code::FailedPrecondition, "SESSION_REQUIRED");
+    let jurisdiction = |name: &str| OpenSessionRequest { jurisdiction: name.to_owned(), ..Default::default() };
+    expect(timed.open("o", jurisdiction("atlantis")).await, Code::InvalidArgument, "INVALID_FIELD");
+    let demo = OpenSessionRequest { mode: PlayMode::Demo.into(), ..Default::default() };
+    expect(timed.open("o", demo).await, Code::InvalidArgument, "INVALID_FIELD");
+    let zero = SessionLimits { reality_check_ms: Some(0), ..Default::default() };
+    let zero = OpenSessionRequest { limits: Some(zero), ..Default::default() };
+    expect(timed.open("o", zero).await, Code::InvalidArgument, "INVALID_FIELD");
+
+    let own = SessionLimits { reality_check_ms: Some(60_000), loss_max_minor: Some(5_000), ..Default::default() };
+    let opened = timed.open("o", OpenSessionRequest { limits: Some(own), ..jurisdiction("uk") }).await.unwrap();
+    let profile = opened.profile.unwrap();
+    assert_eq!((opened.jurisdiction.as_str(), profile.round_ms_min, profile.autoplay), ("uk", 2_500, false));
+    assert_eq!(profile.limits, Some(own), "the player's interval is the stricter");
+    let other = timed.open("o", jurisdiction("se")).await;
+    expect(other, Code::AlreadyExists, "REQUEST_ID_REUSED");
+
+    let played = timed.spin("x", &opened.session_id).await.unwrap();
+    let shown = timed.client.ledger.get_round(GetRoundRequest { round_id: played.round_id }).await.unwrap();
+    let round = shown.into_inner().round.unwrap();
+    assert_eq!((round.session_name.as_str(), round.jurisdiction.as_str()), (opened.session_name.as_str(), "uk"));
+    assert!(!opened.session_name.is_empty() && opened.session_name != opened.session_id, "the log has no key to it");
+    timed.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_07_pl_26_a_series_waits_for_the_seconds_of_its_jurisdiction() {
+    let data = tempfile::tempdir().unwrap();
+    let parsed = Config::parse("[jurisdictions]\ndefault = 'x'\nprofiles.x = { round_ms_min = 50 }").unwrap();
+    let config = Config { jurisdictions: parsed.jurisdictions, ..config(data.path()) };
+    let server = start_with(&config, Box::new(MemoryStore::new(0)), Options::default()).await;
+    let mut client = Client::connect(server.address()).await;
+    let alice = client.fund("alice", EUR, 1_000_000).await;
+    let SpinRequest { request_id, account, game, stake, witch, .. } = bet("s", &alice, "0.01");
+    let series = AutospinRequest { request_id, account, game, stake, witch, spins: 8, ..Default::default() };
+    let mut answers = client.autospin(series, None).await.unwrap();
+    let mut last = None;
+    while let Some(answer) = answers.message().await.unwrap() {
+        let mut played = answer.played.clone();
+        while let Some(open) = played.take_if(|played| played.state() == RoundState::Open) {
+            let kind = next_choice(&open).unwrap();
+            let id = format!("{}.{}", open.round_id.replace('/', "-"), open.step);
+            played = Some(client.choose(&id, &open.round_id, kind, None).await.unwrap());
+        }
+        last = Some(answer);
+    }
+    assert_eq!(last.unwrap().stop(), AutospinStop::Complete);
+    let commits = server.ledger().read(1, 1_000).unwrap();
+    let bets = commits
+        .iter()
+        .filter(|logged| logged.commit.events.iter().any(|event| matches!(event, Event::RoundStarted(_))));
+    let times: Vec<_> = bets.map(|logged| logged.commit.time_ms).collect();
+    assert_eq!(times.len(), 8);
+    assert!(times.windows(2).all(|pair| pair[1] - pair[0] >= 50), "{times:?}");
+    server.stop().await.unwrap();
+}
