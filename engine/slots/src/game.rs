@@ -11,7 +11,7 @@ use crate::draws::Draws;
 use crate::dwarf_mine;
 use crate::mystery_elves;
 use crate::neptune;
-use crate::outcome::{Card, Outcome, PICKS_MAX};
+use crate::outcome::{Card, Outcome, PICKS_MAX, PickOffer};
 use crate::par::Par;
 use crate::stake::{Stake, StakeLimits, StakeRefused};
 use crate::witch_feature;
@@ -190,6 +190,11 @@ pub trait Game: Sync + Send {
     fn carries(&self) -> Carries {
         Carries::NOTHING
     }
+    /// Hours after a round's latest step in which its player can see it again, go on with it or skip to its result; then
+    /// it's resolved by [`Round::automatic`] (PL-03). `None` where the rules name no time: it waits for the player.
+    fn interruption_hours(&self) -> Option<u32> {
+        None
+    }
 }
 
 /// A part of the return.
@@ -205,6 +210,16 @@ pub struct PartName {
 pub trait Round: Send {
     /// What the round waits for.
     fn awaiting(&self) -> Awaiting;
+    /// The pick that it waits for, if it waits for one.
+    fn pick(&self) -> Option<PickOffer> {
+        None
+    }
+    /// What is chosen here for a player who doesn't choose (PL-03); `None` when the round is over. Whatever the rules of
+    /// a game say otherwise, what was won is taken and never risked, features are played, and of hidden objects, which
+    /// are all alike, the first are picked.
+    fn automatic(&self) -> Option<Choice> {
+        choice_for(self.awaiting(), self.pick())
+    }
     /// Resolves one step: clears `out` and fills it.
     ///
     /// # Errors
@@ -213,6 +228,23 @@ pub trait Round: Send {
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused>;
     /// Makes it a new round at the same stake and terms, but for what the player carries, without allocating.
     fn reopen(&mut self, carried: &Carried);
+}
+
+/// The choice that brings a round on without risking anything; `None` when it's over.
+#[must_use]
+pub fn choice_for(awaiting: Awaiting, pick: Option<PickOffer>) -> Option<Choice> {
+    const FIRST: [u8; PICKS_MAX] = [0, 1, 2, 3, 4];
+    match awaiting {
+        Awaiting::Nothing => None,
+        Awaiting::Spin => Some(Choice::Spin),
+        Awaiting::Pick => {
+            let needs = pick.map_or(0, |offer| usize::from(offer.needs));
+            Some(Choice::Pick(Picked::new(&FIRST[..needs.min(PICKS_MAX)]).unwrap_or_default()))
+        }
+        Awaiting::FreeSpins => Some(Choice::StartFreeSpins),
+        Awaiting::Feature => Some(Choice::StartFeature),
+        Awaiting::Double => Some(Choice::Collect),
+    }
 }
 
 /// What a player, an operator or a regulator is told about a game (PL-13).

@@ -7,8 +7,8 @@ use thiserror::Error;
 
 use crate::carried::Carried;
 use crate::draws::{Draws, Seed};
-use crate::game::{Awaiting, Choice, ChoiceRefused, Game, Picked, Terms};
-use crate::outcome::{Outcome, PARTS_MAX, PICKS_MAX, PickOffer};
+use crate::game::{Awaiting, ChoiceRefused, Game, Terms};
+use crate::outcome::{Outcome, PARTS_MAX};
 use crate::stake::{Stake, StakeRefused};
 
 /// A sum of wins and of their squares, in coins.
@@ -148,9 +148,8 @@ fn play(
     for _ in 0..rounds {
         let mut won = [0u64; PARTS_MAX];
         let mut first = true;
-        out.pick = None;
         round.reopen(&carried);
-        while let Some(choice) = choice_for(round.awaiting(), out.pick) {
+        while let Some(choice) = round.automatic() {
             round.resolve(&choice, &mut draws, &mut out)?;
             carried = out.carried.unwrap_or(carried);
             for (sum, more) in won[..parts].iter_mut().zip(&out.part_coins) {
@@ -175,23 +174,6 @@ fn play(
         tally.by_win[win_class(total, bet_coins)] += 1;
     }
     Ok((tally, carried))
-}
-
-/// The choice that brings a round on without risking anything; `None` when it's over.
-#[must_use]
-pub fn choice_for(awaiting: Awaiting, pick: Option<PickOffer>) -> Option<Choice> {
-    const FIRST: [u8; PICKS_MAX] = [0, 1, 2, 3, 4];
-    match awaiting {
-        Awaiting::Nothing => None,
-        Awaiting::Spin => Some(Choice::Spin),
-        Awaiting::Pick => {
-            let needs = pick.map_or(0, |offer| usize::from(offer.needs));
-            Some(Choice::Pick(Picked::new(&FIRST[..needs.min(PICKS_MAX)]).unwrap_or_default()))
-        }
-        Awaiting::FreeSpins => Some(Choice::StartFreeSpins),
-        Awaiting::Feature => Some(Choice::StartFeature),
-        Awaiting::Double => Some(Choice::Collect),
-    }
 }
 
 #[cfg(test)]

@@ -509,7 +509,7 @@ fn a_choice_that_is_not_awaited_changes_nothing() {
                     assert_eq!(out, Outcome::default());
                 }
             }
-            match motherlode_slots::simulate::choice_for(awaiting, None) {
+            match motherlode_slots::game::choice_for(awaiting, None) {
                 Some(choice) => steps.push(step(round.as_mut(), choice, &mut draws)),
                 None => break,
             }

@@ -12,7 +12,7 @@ use motherlode_slots::data::{self, ModelError};
 use motherlode_slots::neptune::NeptuneRound;
 use motherlode_slots::neptune::data::GameData;
 use motherlode_slots::neptune::model::Model;
-use motherlode_slots::simulate::choice_for;
+use motherlode_slots::game::choice_for;
 use motherlode_slots::{
     Awaiting, Card, Carried, Choice, ChoiceRefused, Draws, Game, Outcome, PickOffer, Round, SpinKind, Stake,
     StakeRefused, Terms, WinKind, latest,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use common::{Naive, seed};
-use motherlode_slots::simulate::choice_for;
+use motherlode_slots::game::choice_for;
 use motherlode_slots::witch_feature::{WitchRound, data::GameData, model::Model};
 use motherlode_slots::{
     Awaiting, Card, Carried, CarriedScope, Choice, ChoiceRefused, Draws, Game, MarkKind, Outcome, Round, Spin,

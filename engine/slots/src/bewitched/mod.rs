@@ -253,6 +253,10 @@ impl Round for BewitchedRound<'_> {
         self.awaiting
     }
 
+    fn pick(&self) -> Option<PickOffer> {
+        (self.awaiting == Awaiting::Pick).then_some(PickOffer { needs: VIALS, of: self.model.vials })
+    }
+
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused> {
         out.clear();
         self.check(choice)?;
@@ -266,7 +270,7 @@ impl Round for BewitchedRound<'_> {
         out.awaiting = self.awaiting;
         out.free_spins_left = self.free_spins.left();
         out.double_strip = self.gamble.strip();
-        out.pick = (self.awaiting == Awaiting::Pick).then_some(PickOffer { needs: VIALS, of: self.model.vials });
+        out.pick = self.pick();
         out.round_win_coins = self.win_coins;
         out.round_win_minor = self.win_minor();
         Ok(())

@@ -34,6 +34,10 @@ const NAME: &str = "dwarf-mine";
 const RULES_VERSION: &str = "1.0";
 const RULES_DATE: &str = "2019-03-14";
 
+/// An interrupted round can be replayed, or skipped to its win, for so long (DM-21). The rules don't say what becomes of
+/// one that the player left alone (decision): its free spins are played, and the win is paid.
+const INTERRUPTION_HOURS: u32 = 24;
+
 /// Places of [`PARTS`].
 const BASE_WAYS: usize = 0;
 const FREE_SPINS: usize = 1;
@@ -101,6 +105,10 @@ impl Game for DwarfMine {
 
     fn carries(&self) -> Carries {
         CARRIES
+    }
+
+    fn interruption_hours(&self) -> Option<u32> {
+        Some(INTERRUPTION_HOURS)
     }
 }
 

@@ -31,6 +31,9 @@ const NAME: &str = "mystery-elves";
 const RULES_VERSION: &str = "1.0";
 const RULES_DATE: &str = "2025-09-11";
 
+/// An incomplete game is resolved after so long, and its winnings are paid (ME-20).
+const INTERRUPTION_HOURS: u32 = 120;
+
 /// Places of [`PARTS`].
 const BASE_LINES: usize = 0;
 const HOLD_AND_WIN: usize = 1;
@@ -92,6 +95,10 @@ impl Game for MysteryElves {
 
     fn parts(&self) -> &'static [PartName] {
         &PARTS
+    }
+
+    fn interruption_hours(&self) -> Option<u32> {
+        Some(INTERRUPTION_HOURS)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::carried::Carried;
 use crate::draws::Draws;
 use crate::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Picked, Round, Terms};
-use crate::outcome::{Outcome, SpinKind};
+use crate::outcome::{Outcome, PickOffer, SpinKind};
 use crate::par::Par;
 use crate::picks::Pick;
 use crate::stake::{Stake, StakeRefused};
@@ -199,6 +199,10 @@ impl Round for NeptuneRound<'_> {
         self.awaiting
     }
 
+    fn pick(&self) -> Option<PickOffer> {
+        self.picks.front().map(Pick::offer)
+    }
+
     fn resolve(&mut self, choice: &Choice, draws: &mut Draws, out: &mut Outcome) -> Result<(), ChoiceRefused> {
         out.clear();
         self.check(choice)?;
@@ -210,7 +214,7 @@ impl Round for NeptuneRound<'_> {
         self.awaiting = self.next();
         out.awaiting = self.awaiting;
         out.free_spins_left = self.free_spins.left();
-        out.pick = self.picks.front().map(Pick::offer);
+        out.pick = self.pick();
         out.round_win_coins = self.win_coins;
         out.round_win_minor = self.bet.worth.minor(self.win_coins);
         Ok(())

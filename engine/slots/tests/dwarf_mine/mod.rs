@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use motherlode_slots::dwarf_mine::data::GameData;
 use motherlode_slots::dwarf_mine::model::Model;
-use motherlode_slots::simulate::choice_for;
+use motherlode_slots::game::choice_for;
 use motherlode_slots::{
     Carried, Choice, Draws, Game, MarkKind, Outcome, Round, Seed, Spin, SpinKind, Stake, Terms, data, game,
 };
