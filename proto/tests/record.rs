@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode_books::{
-    Award, CoinValue, CollisionShare, Commit, Contribution, Currency, Event, FxRate, Minor, Nano, PoolTerms,
+    Automatic, Award, CoinValue, CollisionShare, Commit, Contribution, Currency, Event, FxRate, Minor, Nano, PoolTerms,
     RoundStarted, StepResolved, StreamId, Switch,
 };
 use motherlode_proto::{
@@ -57,6 +57,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             choice: vec![4],
             outcome: vec![0, 255],
             win: minor,
+            automatic: None,
         }),
         Event::JackpotHit { round, pool: pool.clone() },
         Event::RoundSettled { round, win: minor },
@@ -93,7 +94,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::PoolTermsChanged { terms },
         Event::PoolSuspended { reason: text.clone(), actor: actor.clone() },
         Event::PoolResumed { actor: actor.clone() },
-        Event::PoolRetired { into: text.clone(), increments: nano, reserve: nano, actor },
+        Event::PoolRetired { into: text.clone(), increments: nano, reserve: nano, actor: actor.clone() },
         Event::PoolReceived { from: text.clone(), increments: nano, reserve: nano },
         Event::GeneratorReseeded,
         Event::SwitchSet {
@@ -114,9 +115,25 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             rate,
             contribution: None,
             session: Some([6; 16]),
-            jurisdiction: text,
+            jurisdiction: text.clone(),
         }),
+        automatic(Automatic::Skipped),
+        automatic(Automatic::TimeOver),
+        automatic(Automatic::Closed { actor, reason: text }),
     ]
+}
+
+/// A step that the game's rule chose.
+fn automatic(automatic: Automatic) -> Event {
+    Event::StepResolved(StepResolved {
+        round: 7,
+        step: 3,
+        seed: [5; 32],
+        choice: vec![4],
+        outcome: vec![0, 255],
+        win: Minor(50),
+        automatic: Some(automatic),
+    })
 }
 
 /// A commit as a message of the contract.
@@ -184,6 +201,7 @@ fn rounds() -> impl Strategy<Value = Logged> {
             session: (narrow[2] % 2 == 1).then_some([narrow[2].to_be_bytes()[0]; 16]),
             jurisdiction: if small { String::new() } else { text.clone() },
         };
+        let closed = Automatic::Closed { actor: text.clone(), reason: "why".to_owned() };
         let step = StepResolved {
             round: wide[3],
             step: narrow[1],
@@ -191,6 +209,7 @@ fn rounds() -> impl Strategy<Value = Logged> {
             choice,
             outcome,
             win: Minor(signed[1]),
+            automatic: [None, Some(Automatic::Skipped), Some(Automatic::TimeOver), Some(closed)][balances].clone(),
         };
         let mut events = vec![Event::RoundStarted(started), Event::StepResolved(step)];
         events.push(Event::RoundSettled { round: wide[4], win: Minor(signed[2]) });

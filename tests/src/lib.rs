@@ -23,6 +23,8 @@ pub const EUR: &str = "EUR";
 pub fn config(data: &Path) -> Config {
     let mut config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.to_owned(), ..Config::default() };
     config.limits.segment_bytes = 1 << 20;
+    // Once at the start, and then when a test asks for it.
+    config.interruption.sweep_ms = 3_600_000;
     config
 }
 

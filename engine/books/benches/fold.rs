@@ -65,6 +65,7 @@ fn spin(round: u64) -> Vec<Event> {
             choice: vec![0],
             outcome: vec![0; 40],
             win: Minor(50),
+            automatic: None,
         }),
         Event::RoundSettled { round, win: Minor(50) },
     ]

@@ -5,12 +5,12 @@
 //!
 //! To change the books see [`Stage`](crate::Stage); a replay uses [`Books::apply`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::account::{Account, OperatorTotals, PerCurrency, add};
 use crate::money::{Currency, Minor, Nano};
-use crate::player::PlayerState;
+use crate::player::{OpenRound, PlayerState};
 use crate::pool::{Decision, Hit, Pending, PoolState, UnpaidAward};
 use crate::rate::FxRate;
 use crate::stream::StreamId;
@@ -66,6 +66,28 @@ pub(crate) struct System {
 pub(crate) struct Operator {
     pub totals: OperatorTotals,
     pub players: BTreeMap<String, PlayerState>,
+    /// The players' open rounds: position of the bet, player, number.
+    pub open: BTreeSet<(u64, String, u64)>,
+}
+
+impl Operator {
+    /// Takes a player's new state.
+    pub fn put(&mut self, name: &str, player: PlayerState) {
+        let after = player.open.clone();
+        let before = match self.players.get_mut(name) {
+            Some(slot) => std::mem::replace(slot, player).open,
+            None => {
+                self.players.insert(name.to_owned(), player);
+                vec![]
+            }
+        };
+        // Most rounds settle in the commit of their bet: there's nothing before and nothing after.
+        let key = |round: &Arc<OpenRound>| (round.opened_at, name.to_owned(), round.started.round);
+        for round in &before {
+            self.open.remove(&key(round));
+        }
+        self.open.extend(after.iter().map(key));
+    }
 }
 
 /// Names an award to be paid: partition and position of its hit.
@@ -124,6 +146,15 @@ impl Books {
         self.operators.iter().flat_map(|(name, operator)| {
             let players = operator.players.iter();
             players.map(move |(player, state)| (name.as_str(), player.as_str(), state))
+        })
+    }
+
+    /// An operator's open rounds whose bet is past a position, the oldest first, with their players' names (PL-20).
+    pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
+        self.operators.get(operator).into_iter().flat_map(move |operator| {
+            let listed = operator.open.range((after.saturating_add(1), String::new(), 0)..);
+            listed
+                .filter_map(|(_, name, number)| Some((name.as_str(), operator.players.get(name)?.open_round(*number)?)))
         })
     }
 

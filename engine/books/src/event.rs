@@ -229,12 +229,30 @@ pub struct StepResolved {
     pub step: u32,
     /// What the step was drawn from (PL-06).
     pub seed: [u8; 32],
-    /// The player's choice as the game wrote it; opaque here.
+    /// The choice as the game wrote it; opaque here.
     pub choice: Vec<u8>,
     /// The outcome as the game wrote it; opaque here.
     pub outcome: Vec<u8>,
     /// The round's win as of this step, jackpot excluded; it can fall (a lost double).
     pub win: Minor,
+    /// On whose word the game's rule chose; none where the player chose.
+    pub automatic: Option<Automatic>,
+}
+
+/// Why a step was chosen by the rule of its game instead of by the player (PL-03).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Automatic {
+    /// The player skipped to the round's result (DM-21).
+    Skipped,
+    /// The game's time was over (ME-20).
+    TimeOver,
+    /// The operator closed the round (PL-20).
+    Closed {
+        /// By whom.
+        actor: String,
+        /// Why.
+        reason: String,
+    },
 }
 
 /// A pool's parameters, versioned like rules (BW-12, BW-17, BW-20).

@@ -31,7 +31,7 @@ pub use account::{Account, Posting};
 pub use autospin::{Autospin, AutospinLimits, AutospinStop, FinishedRound};
 pub use books::{Books, End, Head};
 pub use commit::Commit;
-pub use event::{Award, CollisionShare, Contribution, Event, PoolTerms, RoundStarted, StepResolved};
+pub use event::{Automatic, Award, CollisionShare, Contribution, Event, PoolTerms, RoundStarted, StepResolved};
 pub use money::{CoinValue, Currency, Minor, MoneyError, Nano, cash};
 pub use player::{Collection, OpenRound, PlayerState, SettledRound, Step};
 pub use pool::{Decision, Hit, PoolState, PoolStatus, TakeBack, UnpaidAward};

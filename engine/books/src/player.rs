@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use crate::books::Head;
 use crate::commit::Commit;
-use crate::event::{Contribution, Event, RoundStarted};
+use crate::event::{Automatic, Contribution, Event, RoundStarted};
 use crate::money::{Currency, Minor};
 use crate::session::SessionName;
 
@@ -157,14 +157,18 @@ pub struct OpenRound {
     pub started: RoundStarted,
     /// Position of the bet.
     pub opened_at: u64,
-    /// Time of the bet, Unix ms (PL-03 counts from it).
+    /// Time of the bet, Unix ms.
     pub opened_ms: i64,
+    /// Time of the round's last event, Unix ms: since then it waits (PL-03 counts from it).
+    pub last_ms: i64,
     /// Position of the round's last event.
     pub last_position: u64,
     /// The steps so far.
     pub steps: Vec<Step>,
     /// The win as of the last step.
     pub win: Minor,
+    /// As of the last step: then whoever finishes the round for its player isn't done yet.
+    pub automatic: Option<Automatic>,
 }
 
 /// What a step was resolved from: enough to resolve it again (PL-06).

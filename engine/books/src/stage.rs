@@ -103,7 +103,7 @@ impl Books {
             let operator = self.operators.entry(name).or_default();
             operator.totals.add(&staged.totals);
             for (name, player) in staged.players {
-                operator.players.insert(name, player);
+                operator.put(&name, player);
             }
         }
         for (name, pending) in over.pending {
@@ -170,12 +170,7 @@ impl Books {
             }
             if let Some(operator) = self.operators.get_mut(operator) {
                 operator.totals.add(&delta.operator);
-                match operator.players.get_mut(name) {
-                    Some(slot) => *slot = player,
-                    None => {
-                        operator.players.insert(name.clone(), player);
-                    }
-                }
+                operator.put(name, player);
             }
         }
         for change in delta.pending {

@@ -137,8 +137,8 @@ fn pl_02_a_round_waits_open_with_all_that_continues_it() {
     world.now_ms = 9_000;
     let last = world.write(alice(), vec![step(1, 2, 80)]);
     let open = state(&world).open_round(1).unwrap();
-    let times = (open.opened_at, open.opened_ms, open.last_position);
-    assert_eq!(times, (opened, 5_000, last));
+    let times = (open.opened_at, open.opened_ms, open.last_position, open.last_ms);
+    assert_eq!(times, (opened, 5_000, last, 9_000));
     assert_eq!((&open.started, open.win, open.steps.len()), (&started, Minor(80), 2));
     assert_eq!(open.steps[1], Step { seed: [9; 32], choice: vec![4] });
     assert!(matches!(world.try_write(alice(), vec![settled(1, 30)]), Err(Refused::WrongAmount { .. })));
@@ -146,6 +146,44 @@ fn pl_02_a_round_waits_open_with_all_that_continues_it() {
     assert_eq!(world.balance("alice", Currency::EUR), 100_000_000 - 100 + 80);
     assert_eq!(state(&world).open_rounds().count(), 0);
     assert_eq!(world.try_write(alice(), vec![settled(1, 80)]), Err(Refused::NoSuchRound { round: 1 }));
+}
+
+#[test]
+fn pl_03_a_round_says_whether_its_latest_step_was_automatic() {
+    let mut world = World::with_players(&["alice"]);
+    let started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
+    world.write(alice(), vec![Event::RoundStarted(started), step(1, 1, 30)]);
+    assert_eq!(state(&world).open_round(1).unwrap().automatic, None);
+    for why in [Some(Automatic::TimeOver), None] {
+        let number = 1 + u32::try_from(state(&world).open_round(1).unwrap().steps.len()).unwrap();
+        let Event::StepResolved(next) = step(1, number, 30) else { panic!("a step") };
+        world.write(alice(), vec![Event::StepResolved(StepResolved { automatic: why.clone(), ..next })]);
+        assert_eq!(state(&world).open_round(1).unwrap().automatic, why);
+    }
+}
+
+#[test]
+fn pl_20_an_operators_open_rounds_are_known_the_oldest_bet_first() {
+    let mut world = World::with_players(&["alice", "bob", "carl"]);
+    let mut opened = vec![];
+    for name in ["carl", "alice", "bob"] {
+        let started = world.start(name, POOL, Currency::EUR, 100, "0.2");
+        opened.push((world.write(player(name), vec![Event::RoundStarted(started), step(1, 1, 30)]), name));
+    }
+    let listed = |world: &World, after| {
+        let open = world.books.open_rounds("acme", after);
+        open.map(|(name, open)| (open.opened_at, name.to_owned())).collect::<Vec<_>>()
+    };
+    let expected: Vec<_> = opened.iter().map(|(at, name)| (*at, (*name).to_owned())).collect();
+    assert_eq!(listed(&world, 0), expected);
+    assert_eq!(listed(&world, expected[0].0), expected[1..]);
+    assert_eq!(world.books.open_rounds("other", 0).count(), 0);
+    // A further step leaves it where it is; a settlement and a void take it off.
+    world.write(player("carl"), vec![step(1, 2, 40)]);
+    assert_eq!(listed(&world, 0), expected);
+    world.write(player("alice"), vec![settled(1, 30)]);
+    world.void("bob", 1, 100, 0).unwrap();
+    assert_eq!(listed(&world, 0), expected[..1]);
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Rounds whose player has gone: what is chosen for them, and after how long.
 
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
 mod common;
 
 use common::seed;
@@ -59,13 +61,16 @@ fn left_alone(game: &'static dyn Game, awaited: &[Awaiting]) {
 #[test]
 fn pl_03_what_a_round_awaits_is_chosen_by_the_rules_of_its_game_and_nothing_is_risked() {
     for game in games() {
-        left_alone(*game, match game.name() {
-            "bewitched" => &[Awaiting::Pick, Awaiting::FreeSpins, Awaiting::Double],
-            "dwarf-mine" | "witch-feature" => &[Awaiting::FreeSpins],
-            "mystery-elves" => &[Awaiting::Feature, Awaiting::Double],
-            "neptune" => &[Awaiting::Pick, Awaiting::FreeSpins],
-            other => panic!("say what {other} awaits"),
-        });
+        left_alone(
+            *game,
+            match game.name() {
+                "bewitched" => &[Awaiting::Pick, Awaiting::FreeSpins, Awaiting::Double],
+                "dwarf-mine" | "witch-feature" => &[Awaiting::FreeSpins],
+                "mystery-elves" => &[Awaiting::Feature, Awaiting::Double],
+                "neptune" => &[Awaiting::Pick, Awaiting::FreeSpins],
+                other => panic!("say what {other} awaits"),
+            },
+        );
     }
 }
 

@@ -9,10 +9,10 @@ use std::sync::LazyLock;
 
 use common::{Naive, OPEN, pick, seed, stake, step};
 use motherlode_slots::data::{self, ModelError};
+use motherlode_slots::game::choice_for;
 use motherlode_slots::neptune::NeptuneRound;
 use motherlode_slots::neptune::data::GameData;
 use motherlode_slots::neptune::model::Model;
-use motherlode_slots::game::choice_for;
 use motherlode_slots::{
     Awaiting, Card, Carried, Choice, ChoiceRefused, Draws, Game, Outcome, PickOffer, Round, SpinKind, Stake,
     StakeRefused, Terms, WinKind, latest,

@@ -1,10 +1,13 @@
 //! The events of the books as messages of the log, and back.
 
 use super::Malformed;
-use crate::log::v1::{self, event::Kind};
+use crate::{
+    log::v1::{self, event::Kind},
+    round::v1::{Automatic as Automated, automatic::Cause},
+};
 use motherlode_books::{
-    Award, CoinValue, CollisionShare, Contribution, Currency, Event, FxRate, Minor, Nano, PoolTerms, RoundStarted,
-    StepResolved, Switch,
+    Automatic, Award, CoinValue, CollisionShare, Contribution, Currency, Event, FxRate, Minor, Nano, PoolTerms,
+    RoundStarted, StepResolved, Switch,
 };
 
 type Result<T> = std::result::Result<T, Malformed>;
@@ -57,6 +60,26 @@ fn parse_terms(terms: Option<v1::PoolTerms>) -> Result<PoolTerms> {
     })
 }
 
+/// Why a step was chosen by its game's rule, as a message.
+pub fn automatic_to_wire(automatic: &Automatic) -> Automated {
+    let (cause, actor, reason) = match automatic {
+        Automatic::Skipped => (Cause::Skipped, "", ""),
+        Automatic::TimeOver => (Cause::TimeOver, "", ""),
+        Automatic::Closed { actor, reason } => (Cause::Closed, actor.as_str(), reason.as_str()),
+    };
+    Automated { cause: cause.into(), actor: actor.to_owned(), reason: reason.to_owned() }
+}
+
+fn automatic_from_wire(message: Automated) -> Result<Automatic> {
+    let Automated { actor, reason, .. } = &message;
+    match message.cause() {
+        Cause::Closed => Ok(Automatic::Closed { actor: actor.clone(), reason: reason.clone() }),
+        Cause::Skipped if actor.is_empty() && reason.is_empty() => Ok(Automatic::Skipped),
+        Cause::TimeOver if actor.is_empty() && reason.is_empty() => Ok(Automatic::TimeOver),
+        _ => Err(Malformed::Field("step.automatic")),
+    }
+}
+
 /// An event as a message.
 pub fn to_log(event: &Event) -> v1::Event {
     let code = |currency: &Currency| currency.code().to_owned();
@@ -84,6 +107,7 @@ pub fn to_log(event: &Event) -> v1::Event {
             choice: step.choice.clone(),
             outcome: step.outcome.clone(),
             win: step.win.0,
+            automatic: step.automatic.as_ref().map(automatic_to_wire),
         }),
         Event::JackpotHit { round, pool } => Kind::JackpotHit(v1::JackpotHit { round: *round, pool: pool.clone() }),
         Event::RoundSettled { round, win } => Kind::RoundSettled(v1::RoundSettled { round: *round, win: win.0 }),
@@ -222,6 +246,7 @@ pub fn from_log(event: v1::Event) -> Result<Event> {
             choice: step.choice,
             outcome: step.outcome,
             win: Minor(step.win),
+            automatic: step.automatic.map(automatic_from_wire).transpose()?,
         }),
         Kind::JackpotHit(hit) => Event::JackpotHit { round: hit.round, pool: hit.pool },
         Kind::RoundSettled(settled) => Event::RoundSettled { round: settled.round, win: Minor(settled.win) },

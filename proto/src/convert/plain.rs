@@ -68,6 +68,9 @@ fn write_event(out: &mut Out, event: &Event) {
             out.bytes(4, &step.choice);
             out.bytes(5, &step.outcome);
             out.varint(6, step.win.0.cast_unsigned());
+            if let Some(automatic) = &step.automatic {
+                out.bytes(7, &event::automatic_to_wire(automatic).encode_to_vec());
+            }
         }),
         Event::RoundSettled { round, win } => out.nested(ROUND_SETTLED, |out| {
             out.varint(1, *round);
@@ -143,6 +146,8 @@ fn read_event(bytes: &[u8]) -> Option<Event> {
             choice: fields.bytes(4)?.to_owned(),
             outcome: fields.bytes(5)?.to_owned(),
             win: Minor(fields.varint(6)?.cast_signed()),
+            // An automatic step is rare: its messages decide.
+            automatic: None,
         };
         fields.end()?;
         Event::StepResolved(step)

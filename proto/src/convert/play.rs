@@ -6,7 +6,7 @@ use crate::{
     log::v1::RoundTerms,
     round::v1::{self, choice},
 };
-use motherlode_books::RoundStarted;
+use motherlode_books::{RoundStarted, StepResolved};
 use motherlode_slots as slots;
 use prost::Message;
 
@@ -94,6 +94,12 @@ pub enum Unresolvable {
     /// The choice is not one that the round waits for.
     #[error("the round refuses the choice: {0}")]
     Choice(#[from] slots::ChoiceRefused),
+    /// The choice is logged as the game's rule's, and the rule has another.
+    #[error("the step is logged as automatic, but the game's rule chooses {rule:?}")]
+    NotByRule {
+        /// What the rule chooses; none where it chooses nothing, as the bet is the player's alone.
+        rule: Option<slots::Choice>,
+    },
     /// A message is malformed.
     #[error(transparent)]
     Malformed(#[from] Malformed),
@@ -133,6 +139,24 @@ pub fn open_round(started: &RoundStarted) -> Result<(&'static dyn slots::Game, B
     let terms = RoundTerms::decode(started.stake.as_slice()).map_err(Malformed::from)?;
     let (stake, terms) = terms_from_log(&terms, game.carries(), started.coin_value, started.currency)?;
     Ok((game, game.open(&stake, &terms)?))
+}
+
+/// Resolves a step as logged, into `outcome`: one that was automatic by the very choice of its game's rule (PL-03).
+///
+/// # Errors
+/// See [`Unresolvable`].
+pub fn resolve_logged(
+    round: &mut dyn slots::Round,
+    step: &StepResolved,
+    outcome: &mut slots::Outcome,
+) -> Result<(), Unresolvable> {
+    if step.automatic.is_some() {
+        let rule = round.automatic().filter(|choice| *choice != slots::Choice::Spin);
+        if rule.is_none_or(|choice| choice_to_wire(&choice).encode_to_vec() != step.choice) {
+            return Err(Unresolvable::NotByRule { rule });
+        }
+    }
+    resolve_step(round, step.seed, &step.choice, outcome)
 }
 
 /// Resolves a step from its seed and its choice as logged, into `outcome`.

@@ -9,7 +9,7 @@ use motherlode_log::Position;
 use motherlode_proto::{
     convert::{
         collection,
-        play::{open_round, outcome_to_wire, resolve_step},
+        play::{open_round, outcome_to_wire, resolve_logged},
         record::Logged,
         terms::{gamble_max_minor, terms_from_log},
     },
@@ -213,7 +213,7 @@ impl Plays {
 
     fn resolve(&mut self, live: &mut Live, step: &StepResolved) -> Result<Due, Fault> {
         let outcome = &mut self.outcome;
-        resolve_step(&mut *live.round, step.seed, &step.choice, outcome)
+        resolve_logged(&mut *live.round, step, outcome)
             .map_err(|error| Fault::new("the step cannot be resolved", "a choice that the round waits for", error))?;
         self.bytes.clear();
         // Encoding into a vector cannot run out of room.

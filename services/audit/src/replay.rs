@@ -13,7 +13,7 @@ use motherlode_log::{Position, ScanError};
 use motherlode_proto::{
     convert::{
         Malformed, collection,
-        play::{open_round, outcome_to_wire, resolve_step},
+        play::{open_round, outcome_to_wire, resolve_logged},
         record::{self, Logged},
     },
     log::v1::RoundTerms,
@@ -203,7 +203,7 @@ impl Replaying {
     fn step(&mut self, logged: &Logged, step: &StepResolved) -> Result<(), Malformed> {
         let mut outcome = slots::Outcome::default();
         let resolved = match &mut self.round {
-            Ok(live) => resolve_step(&mut *live.round, step.seed, &step.choice, &mut outcome)
+            Ok(live) => resolve_logged(&mut *live.round, step, &mut outcome)
                 .map(|()| outcome_to_wire(live.game, &outcome))
                 .map_err(|error| error.to_string()),
             Err(error) => Err(error.clone()),

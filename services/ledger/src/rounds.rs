@@ -10,7 +10,7 @@ use crate::{
 use motherlode_books::{Currency, Event, Minor, RoundStarted, StepResolved, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::{
-    convert::{Malformed, play::hex, record::Logged},
+    convert::{Malformed, event::automatic_to_wire, play::hex, record::Logged},
     log::v1::RoundTerms,
     round::v1::{Awaiting, Choice, JackpotWin, Outcome, Round, RoundState, Stake, Step, jackpot_win},
 };
@@ -204,5 +204,6 @@ fn step_of(logged: &Logged, step: &StepResolved, currency: Currency) -> Result<S
         outcome: Some(Outcome::decode(step.outcome.as_slice())?),
         win: Some(money(step.win, currency)),
         time: Some(timestamp(logged.commit.time_ms)),
+        automatic: step.automatic.as_ref().map(automatic_to_wire),
     })
 }

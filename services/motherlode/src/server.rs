@@ -19,7 +19,7 @@ use motherlode_runtime::{
     Config, ConfigError, Profiles,
     stop::{self, Stop, Stopper},
 };
-use motherlode_spin::{Dealer, SpinApi};
+use motherlode_spin::{Dealer, SpinApi, Sweeper, UnknownGame, Waits};
 use std::{io, net::SocketAddr, path::Path, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tonic::transport::{Server as Grpc, server::TcpIncoming};
@@ -68,6 +68,9 @@ pub enum ServeError {
     /// The configuration contradicts itself.
     #[error(transparent)]
     Config(#[from] ConfigError),
+    /// The configuration names a game that there is not.
+    #[error(transparent)]
+    UnknownGame(#[from] UnknownGame),
     /// The reflection service refuses the descriptors.
     #[error("reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -83,7 +86,8 @@ pub struct Server {
     stopper: Stopper,
     serving: JoinHandle<Result<(), tonic::transport::Error>>,
     grace: Duration,
-    background: [JoinHandle<()>; 2],
+    sweeper: Sweeper,
+    background: [JoinHandle<()>; 3],
 }
 
 /// Opens the embedded log of a data folder.
@@ -123,6 +127,7 @@ impl Server {
         options: Options,
         dealer: Dealer,
     ) -> Result<Self, ServeError> {
+        let waits = Waits::new(&config.interruption.hours)?;
         let index = index_folder(&config.data);
         let answer_wait_max = Duration::from_millis(config.limits.request_ms_max);
         let options = Options { answer_wait_max: Some(answer_wait_max), ..options };
@@ -136,12 +141,17 @@ impl Server {
         let listener = TcpListener::bind(config.listen).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
         let (stopper, stop) = stop::channel();
-        let serving = tokio::spawn(serve(config, listener, &ledger, &dealer, stop)?);
-        let background = [tokio::spawn(steward.run()), tokio::spawn(dealer.reseed_periodically(ledger.clone()))];
+        let sweeper = Sweeper::new(ledger.clone(), dealer.clone(), waits.clone());
+        let serving = tokio::spawn(serve(config, listener, &ledger, &dealer, waits, stop)?);
+        let background = [
+            tokio::spawn(steward.run()),
+            tokio::spawn(dealer.reseed_periodically(ledger.clone())),
+            tokio::spawn(sweeper.clone().run(Duration::from_millis(config.interruption.sweep_ms))),
+        ];
         // No call takes longer than this; what does is a stream that nobody ends.
         let award_wait_max = Duration::from_millis(config.limits.award_wait_ms_max);
         let grace = answer_wait_max + award_wait_max + Duration::from_secs(1);
-        Ok(Self { address, ledger, stopper, serving, grace, background })
+        Ok(Self { address, ledger, stopper, serving, grace, sweeper, background })
     }
 
     /// The address that it listens on.
@@ -154,6 +164,12 @@ impl Server {
     #[must_use]
     pub fn ledger(&self) -> &Handle {
         &self.ledger
+    }
+
+    /// The sweeper, which sweeps by itself as often as configured.
+    #[must_use]
+    pub fn sweeper(&self) -> &Sweeper {
+        &self.sweeper
     }
 
     /// Stops in order.
@@ -189,6 +205,7 @@ fn serve(
     listener: TcpListener,
     ledger: &Handle,
     dealer: &Dealer,
+    waits: Waits,
     stop: Stop,
 ) -> Result<impl Future<Output = Result<(), tonic::transport::Error>> + Send + use<>, ServeError> {
     let limits = &config.limits;
@@ -200,7 +217,7 @@ fn serve(
         count_max: limits.sessions_max,
     };
     let spin = SpinApi::new(ledger.clone(), dealer.clone(), award_wait, stop.clone());
-    let spin = spin.with_sessions(sessions, Profiles::new(&config.jurisdictions)?);
+    let spin = spin.with_sessions(sessions, Profiles::new(&config.jurisdictions)?).with_waits(waits);
     let spin = SpinServiceServer::new(spin).max_decoding_message_size(bytes);
     let wallet = LedgerServiceServer::new(LedgerApi::new(ledger.clone())).max_decoding_message_size(bytes);
     let jackpot = JackpotServiceServer::new(JackpotApi::new(ledger.clone(), stop.clone()));

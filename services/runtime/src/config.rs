@@ -4,7 +4,7 @@
 
 use crate::jurisdiction::{Jurisdictions, Profiles};
 use serde::Deserialize;
-use std::{net::SocketAddr, path::PathBuf};
+use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
 
 /// What `serve` can be told.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -21,6 +21,8 @@ pub struct Config {
     pub limits: Limits,
     /// What players may do, by jurisdiction and operator.
     pub jurisdictions: Jurisdictions,
+    /// Rounds that their players left.
+    pub interruption: Interruption,
     /// Telemetry.
     pub telemetry: Telemetry,
 }
@@ -51,6 +53,16 @@ pub struct Limits {
     pub segment_bytes: u64,
 }
 
+/// What becomes of rounds that their players left (PL-03).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Interruption {
+    /// Milliseconds from one look at the open rounds to the next.
+    pub sweep_ms: u64,
+    /// Game by game, hours after which a round is resolved for its player, instead of those of the game's own rules.
+    pub hours: BTreeMap<String, u32>,
+}
+
 /// Telemetry: spans and logs to standard error, and to an OpenTelemetry collector when one is named.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -71,6 +83,7 @@ impl Default for Config {
             worker_threads: 0,
             limits: Limits::default(),
             jurisdictions: Jurisdictions::default(),
+            interruption: Interruption::default(),
             telemetry: Telemetry::default(),
         }
     }
@@ -90,6 +103,12 @@ impl Default for Limits {
             sessions_max: 100_000,
             segment_bytes: 64 * 1024 * 1024,
         }
+    }
+}
+
+impl Default for Interruption {
+    fn default() -> Self {
+        Self { sweep_ms: 60_000, hours: BTreeMap::new() }
     }
 }
 
@@ -143,9 +162,15 @@ impl Config {
             ("limits.session_hold_ms", limits.session_hold_ms, 0, 3_600_000, "0 to 3600000"),
             ("limits.sessions_max", limits.sessions_max as u64, 1, 1 << 20, "1 to 1048576"),
             ("limits.segment_bytes", limits.segment_bytes, 1 << 20, 1 << 30, "1048576 to 1073741824"),
+            ("interruption.sweep_ms", config.interruption.sweep_ms, 100, 3_600_000, "100 to 3600000"),
             ("telemetry.sample_percent", config.telemetry.sample_percent.into(), 0, 100, "0 to 100"),
         ];
-        for (key, value, low, high, range) in ranged {
+        let hours = config
+            .interruption
+            .hours
+            .values()
+            .map(|hours| ("interruption.hours", u64::from(*hours), 1, 87_600, "1 to 87600"));
+        for (key, value, low, high, range) in ranged.into_iter().chain(hours) {
             if !(low..=high).contains(&value) {
                 return Err(ConfigError::Range { key, value, range });
             }
@@ -174,5 +199,7 @@ mod tests {
     fn a_value_out_of_range_is_refused_with_its_range() {
         let error = Config::parse("[limits]\nbatch_commits_max = 0").unwrap_err().to_string();
         assert_eq!(error, "limits.batch_commits_max is 0; it must be 1 to 4096");
+        let error = Config::parse("[interruption.hours]\nneptune = 0").unwrap_err().to_string();
+        assert_eq!(error, "interruption.hours is 0; it must be 1 to 87600");
     }
 }

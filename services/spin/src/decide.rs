@@ -2,11 +2,12 @@
 
 use crate::{
     bet::{Bet, Move},
+    finisher::{Asked, next_step},
     place::Place,
 };
 use motherlode_books::{
-    Books, CoinValue, Contribution, Currency, Event, FxRate, Minor, OpenRound, PlayerState, PoolStatus, RoundStarted,
-    StepResolved, StreamId, Switch, contribution,
+    Automatic, Books, CoinValue, Contribution, Currency, Event, FxRate, Minor, OpenRound, PlayerState, PoolStatus,
+    RoundStarted, StepResolved, StreamId, Switch, contribution,
 };
 use motherlode_ledger::{Proposal, fields::round_name};
 use motherlode_proto::convert::{
@@ -70,7 +71,8 @@ pub(crate) fn spin(books: &Books, bet: &Bet, place: &Place, now_ms: i64, seed: S
     let mut outcome = Outcome::default();
     let drawn = round.resolve(&Choice::Spin, &mut Draws::from_seed(seed), &mut outcome);
     drawn.map_err(|refused| internal(&refused))?;
-    let step = step_events(player, bet.game, &started, 1, &Choice::Spin, seed, &outcome)?;
+    let step =
+        step_events(player, bet.game, &started, Step { number: 1, choice: &Choice::Spin, seed, why: None }, &outcome)?;
     let events = witch.into_iter().chain([Event::RoundStarted(started)]).chain(step).collect();
     Ok(Proposal {
         stream: stream.clone(),
@@ -113,11 +115,11 @@ pub(crate) fn choose(books: &Books, play: &Move, seed: Seed) -> Result<Proposal,
         });
     };
     let (game, mut round) = rebuild(open)?;
-    let step = u32::try_from(open.steps.len()).unwrap_or(u32::MAX).saturating_add(1);
+    let step = Step { number: next_step(open), choice: &play.choice, seed, why: None };
     let mut outcome = Outcome::default();
     let drawn = round.resolve(&play.choice, &mut Draws::from_seed(seed), &mut outcome);
     drawn.map_err(|refused| refused_choice(refused, &name))?;
-    let events = step_events(player, game, &open.started, step, &play.choice, seed, &outcome)?;
+    let events = step_events(player, game, &open.started, step, &outcome)?;
     Ok(Proposal {
         stream: stream.clone(),
         expected_version: Some(player.head.version),
@@ -125,6 +127,32 @@ pub(crate) fn choose(books: &Books, play: &Move, seed: Seed) -> Result<Proposal,
         fingerprint: play.fingerprint,
         events,
     })
+}
+
+/// Decides the next step of an open round as its game's rule chooses; `None` where the round is not open, or whoever asks
+/// has no reason to, any more.
+pub(crate) fn automatic(books: &Books, asked: &Asked, seed: Seed) -> Option<Result<Proposal, Refusal>> {
+    let stream = &asked.round.stream;
+    let player = books.player(stream)?;
+    let open = player.open_round(asked.round.number)?;
+    let why = (asked.why)(open)?;
+    let events = || {
+        let (game, mut round) = rebuild(open)?;
+        let choice =
+            round.automatic().ok_or_else(|| internal(&ChoiceRefused::NotAwaited { awaiting: round.awaiting() }))?;
+        let mut outcome = Outcome::default();
+        let drawn = round.resolve(&choice, &mut Draws::from_seed(seed), &mut outcome);
+        drawn.map_err(|refused| internal(&refused))?;
+        let step = Step { number: next_step(open), choice: &choice, seed, why: Some(why) };
+        step_events(player, game, &open.started, step, &outcome)
+    };
+    Some(events().map(|events| Proposal {
+        stream: stream.clone(),
+        expected_version: Some(player.head.version),
+        request_id: asked.request_id.clone(),
+        fingerprint: asked.fingerprint,
+        events,
+    }))
 }
 
 /// The open round as it stands, by resolving its logged steps again.
@@ -149,25 +177,32 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
     }
 }
 
+/// What a step was resolved from.
+struct Step<'a> {
+    number: u32,
+    choice: &'a Choice,
+    seed: Seed,
+    why: Option<Automatic>,
+}
+
 /// The events of a resolved step.
 fn step_events(
     player: &PlayerState,
     game: &dyn Game,
     started: &RoundStarted,
-    step: u32,
-    choice: &Choice,
-    seed: Seed,
+    step: Step,
     outcome: &Outcome,
 ) -> Result<Vec<Event>, Refusal> {
     let win = i64::try_from(outcome.round_win_minor).map(Minor).map_err(|error| internal(&error))?;
     let mut events = Vec::with_capacity(3);
     events.push(Event::StepResolved(StepResolved {
         round: started.round,
-        step,
-        seed,
-        choice: choice_to_wire(choice).encode_to_vec(),
+        step: step.number,
+        seed: step.seed,
+        choice: choice_to_wire(step.choice).encode_to_vec(),
         outcome: outcome_to_wire(game, outcome).encode_to_vec(),
         win,
+        automatic: step.why,
     }));
     if let Some(after) = &outcome.carried {
         let before = carried(player, game, started.currency, started.bet);

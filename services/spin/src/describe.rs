@@ -59,6 +59,7 @@ fn describe(game: &dyn Game) -> GetGameResponse {
         coin_values: limits.coin_values_micros.iter().map(|micros| CoinValue(*micros).to_string()).collect(),
         coins_per_line_max: limits.coins_per_line.1,
         rules_text: info.rules_text.clone(),
+        interruption_hours: game.interruption_hours().unwrap_or_default(),
         ..GetGameResponse::default()
     };
     if let Ok(par) = game.par(&stake) {

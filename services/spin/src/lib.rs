@@ -9,13 +9,17 @@ mod bet;
 mod dealer;
 mod decide;
 mod describe;
+mod finisher;
 #[cfg(feature = "forced-outcomes")]
 mod forced;
+mod interruption;
 mod place;
 mod played;
 mod service;
 mod session;
 mod stream;
+mod sweeper;
 
 pub use dealer::{Dealer, EntropyError, RESEED_EVERY};
 pub use service::SpinApi;
+pub use sweeper::{Sweeper, UnknownGame, Waits};

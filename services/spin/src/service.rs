@@ -6,9 +6,10 @@ use crate::{
     decide, describe,
     place::Place,
     session::Desk,
+    sweeper::Waits,
 };
-use motherlode_books::{Books, Refused, SessionLimits, StreamId};
-use motherlode_ledger::{AppendError, Handle, Proposal};
+use motherlode_books::{Books, Refused, SessionId, SessionLimits, StreamId};
+use motherlode_ledger::{AppendError, Handle, Proposal, fields::RoundId};
 use motherlode_proto::spin::v1::{
     self as wire, ChooseRequest, ChooseResponse, Played, SpinRequest, SpinResponse, spin_service_server::SpinService,
 };
@@ -26,6 +27,7 @@ pub struct SpinApi {
     pub(crate) award_wait_max: Duration,
     pub(crate) stop: Stop,
     pub(crate) desk: Desk,
+    pub(crate) waits: Waits,
 }
 
 /// Where a step's seed comes from: dealt at the first attempt, kept for every further one.
@@ -53,7 +55,7 @@ impl SpinApi {
     #[must_use]
     pub fn new(ledger: Handle, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
         let desk = Desk::new(ledger.clone(), SessionLimits::default(), Profiles::default());
-        Self { ledger, dealer, award_wait_max, stop, desk }
+        Self { ledger, dealer, award_wait_max, stop, desk, waits: Waits::default() }
     }
 
     /// With other limits of sessions than the default, and with what jurisdictions and operators allow.
@@ -65,6 +67,12 @@ impl SpinApi {
     /// Under what a bet is placed; in a session it's an action of it.
     pub(crate) fn place(&self, bet: &Bet) -> Result<Place, Refusal> {
         self.desk.place(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
+    }
+
+    /// With other times to wait for players than the games' own.
+    #[must_use]
+    pub fn with_waits(self, waits: Waits) -> Self {
+        Self { waits, ..self }
     }
 
     /// Bets and spins.
@@ -85,21 +93,21 @@ impl SpinApi {
     /// Goes on with a round.
     pub(crate) async fn choose(&self, request: &ChooseRequest, deal: &mut dyn Deal) -> Result<Played, Refusal> {
         let play = Move::parse(request)?;
-        let session = self.act(&play);
+        let session = self.act(play.session, &play.round);
         let decide = |books: &Books, seed| session.clone().and_then(|()| decide::choose(books, &play, seed));
         self.play(&play.round.stream, &play.request_id, play.fingerprint, deal, &decide).await
     }
 
-    /// A choice as an action in a session, where it names one.
-    fn act(&self, play: &Move) -> Result<(), Refusal> {
-        let stream = &play.round.stream;
-        let game = play.session.and_then(|_| {
+    /// What is done in a round as an action in a session, where it names one.
+    pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
+        let stream = &round.stream;
+        let game = session.and_then(|_| {
             self.ledger.books(|books| {
-                let bet = &books.player(stream)?.open_round(play.round.number)?.started;
+                let bet = &books.player(stream)?.open_round(round.number)?.started;
                 Some((bet.game.clone(), bet.currency))
             })
         });
-        self.desk.act(play.session, stream, game.as_ref().map(|(game, currency)| (game.as_str(), *currency)))
+        self.desk.act(session, stream, game.as_ref().map(|(game, currency)| (game.as_str(), *currency)))
     }
 
     /// Decide, append, answer; on a conflict decide again with the same seed. The caller's deadline bounds the tries.
@@ -225,6 +233,29 @@ impl SpinService for SpinApi {
     ) -> Result<Response<wire::CloseSessionResponse>, Status> {
         self.close_session(request.get_ref())?;
         Ok(Response::new(wire::CloseSessionResponse {}))
+    }
+
+    #[tracing::instrument(name = "skip_round", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn skip_round(
+        &self,
+        request: Request<wire::SkipRoundRequest>,
+    ) -> Result<Response<wire::SkipRoundResponse>, Status> {
+        Ok(Response::new(wire::SkipRoundResponse { steps: self.skip_round(request.get_ref()).await? }))
+    }
+
+    #[tracing::instrument(name = "close_round", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn close_round(
+        &self,
+        request: Request<wire::CloseRoundRequest>,
+    ) -> Result<Response<wire::CloseRoundResponse>, Status> {
+        Ok(Response::new(wire::CloseRoundResponse { steps: self.close_round(request.get_ref()).await? }))
+    }
+
+    async fn list_open_rounds(
+        &self,
+        request: Request<wire::ListOpenRoundsRequest>,
+    ) -> Result<Response<wire::ListOpenRoundsResponse>, Status> {
+        Ok(Response::new(self.list_open_rounds(request.get_ref())?))
     }
 
     async fn list_games(

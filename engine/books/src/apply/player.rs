@@ -144,9 +144,11 @@ impl<'s> Change<'s> {
             started: started.clone(),
             opened_at: commit.position,
             opened_ms: commit.time_ms,
+            last_ms: commit.time_ms,
             last_position: commit.position,
             steps: Vec::new(),
             win: Minor::ZERO,
+            automatic: None,
         }));
         self.charge_player(account, house, currency, started.bet)?;
         match &started.contribution {
@@ -194,7 +196,7 @@ impl<'s> Change<'s> {
     }
 
     fn resolve_step(&mut self, step: &StepResolved) -> Result<(), Refused> {
-        let position = self.commit.position;
+        let commit = self.commit;
         let round = self.player()?.open_round_mut(step.round);
         let round = round.ok_or(Refused::NoSuchRound { round: step.round })?;
         let taken = u32::try_from(round.steps.len()).unwrap_or(u32::MAX);
@@ -207,7 +209,8 @@ impl<'s> Change<'s> {
         }
         round.steps.push(Step { seed: step.seed, choice: step.choice.clone() });
         round.win = step.win;
-        round.last_position = position;
+        round.automatic.clone_from(&step.automatic);
+        (round.last_position, round.last_ms) = (commit.position, commit.time_ms);
         self.stepped = Some(step.round);
         Ok(())
     }

@@ -197,6 +197,7 @@ pub fn step(round: u64, step: u32, win: i64) -> Event {
         choice: vec![4],
         outcome: vec![5, 6],
         win: Minor(win),
+        automatic: None,
     })
 }
 
@@ -239,6 +240,18 @@ pub fn check(books: &Books) {
         }
         let totals: i128 = books.operators().map(|name| books.players_total(name, currency).0).sum();
         assert_eq!(sum, totals, "the players' total is the sum of the players");
+    }
+    for operator in books.operators() {
+        let listed: Vec<_> = books.open_rounds(operator, 0).map(|(name, open)| (name, open.started.round)).collect();
+        let players = books.players().filter(|(of, ..)| *of == operator);
+        let mut open: Vec<_> = players
+            .flat_map(|(_, name, player)| {
+                player.open_rounds().map(move |open| (open.opened_at, name, open.started.round))
+            })
+            .collect();
+        open.sort_unstable();
+        let open: Vec<_> = open.into_iter().map(|(_, name, round)| (name, round)).collect();
+        assert_eq!(listed, open, "PL-20: every open round is listed, the oldest bet first");
     }
 }
 

@@ -1,9 +1,9 @@
 //! The data file read without the crate's parser, the rules written slowly, and how tests play.
 
+use motherlode_slots::game::choice_for;
 use motherlode_slots::mystery_elves::MysteryElvesRound;
 use motherlode_slots::mystery_elves::data::GameData;
 use motherlode_slots::mystery_elves::model::Model;
-use motherlode_slots::game::choice_for;
 use motherlode_slots::{Carried, Choice, Draws, Game, MarkKind, Outcome, Round, Seed, Spin, Stake, Terms, data, game};
 
 pub const FILE: &str = include_str!("../../games/mystery-elves.toml");

@@ -192,7 +192,8 @@ impl Tale {
         let step = u32::try_from(before.len()).expect("few steps") + 1;
         let bytes = outcome_to_wire(game, &outcome).encode_to_vec();
         let round = started.round;
-        let mut events = vec![Event::StepResolved(StepResolved { round, step, seed, choice, outcome: bytes, win })];
+        let step = StepResolved { round, step, seed, choice, outcome: bytes, win, automatic: None };
+        let mut events = vec![Event::StepResolved(step)];
         if let Some(after) = &outcome.carried {
             let scope = collection::scope(game, started.currency, started.bet);
             let before = self.books.player(stream).and_then(|player| player.collection(game.name(), &scope));

@@ -1,0 +1,137 @@
+//! Rounds that wait for their player: listed (PL-20), skipped to their result (DM-21), closed by the operator (PL-20).
+
+use crate::{
+    finisher::{Asked, Finisher},
+    service::SpinApi,
+    session,
+};
+use motherlode_books::{Automatic, OpenRound, StreamId};
+use motherlode_ledger::{
+    fields::{self, RoundId, timestamp},
+    fingerprint, rounds, unknown_account, unknown_round,
+};
+use motherlode_proto::spin::v1::{
+    self as wire, CloseRoundRequest, ListOpenRoundsRequest, ListOpenRoundsResponse, Played, SkipRoundRequest,
+};
+use motherlode_runtime::Refusal;
+
+/// Rounds a page, unless the caller says otherwise.
+const PAGE_SIZE: usize = 10;
+/// Most rounds a page.
+const PAGE_SIZE_MAX: usize = 100;
+
+impl SpinApi {
+    /// Plays a round to its end as its game's rule chooses, since the player doesn't want to (DM-21).
+    pub(crate) async fn skip_round(&self, request: &SkipRoundRequest) -> Result<Vec<Played>, Refusal> {
+        let request_id = fields::id("request_id", &request.request_id)?;
+        let round = fields::round_id(&request.round_id)?;
+        let session = session::optional(&request.session_id)?;
+        let content = SkipRoundRequest { session_id: String::new(), ..request.clone() };
+        let acts = self.act(session, &round);
+        self.finish(&round, request_id, fingerprint("skip_round", &content), &Automatic::Skipped, acts).await
+    }
+
+    /// Plays a round to its end as its game's rule chooses, on the operator's word (PL-20).
+    pub(crate) async fn close_round(&self, request: &CloseRoundRequest) -> Result<Vec<Played>, Refusal> {
+        let request_id = fields::id("request_id", &request.request_id)?;
+        let round = fields::round_id(&request.round_id)?;
+        let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+        let actor = fields::text("actor", &request.actor, 64)?.to_owned();
+        let closed = Automatic::Closed { actor, reason };
+        self.finish(&round, request_id, fingerprint("close_round", request), &closed, Ok(())).await
+    }
+
+    /// Finishes a round; what each step did that this request, or nobody in particular after it, resolved.
+    async fn finish(
+        &self,
+        round: &RoundId,
+        request_id: &str,
+        fingerprint: [u8; 16],
+        why: &Automatic,
+        allowed: Result<(), Refusal>,
+    ) -> Result<Vec<Played>, Refusal> {
+        let finisher = Finisher { ledger: self.ledger.clone(), dealer: self.dealer.clone() };
+        let asked =
+            Asked { round, request_id: request_id.to_owned(), fingerprint, why: &|_: &OpenRound| Some(why.clone()) };
+        // What was done once is answered as ever, whatever is true now.
+        let first = match self.ledger.find(&round.stream, request_id, fingerprint)? {
+            Some(logged) => logged,
+            None => {
+                allowed?;
+                finisher.step(&asked).await?.ok_or_else(|| self.not_open(round))?
+            }
+        };
+        let mut played = vec![];
+        for logged in finisher.finish(round, first).await? {
+            played.push(self.played(&logged).await?);
+        }
+        Ok(played)
+    }
+
+    /// The refusal of a round that is not open.
+    fn not_open(&self, round: &RoundId) -> Refusal {
+        let name = fields::round_name(&round.stream, round.number);
+        let started = self.ledger.books(|books| books.player(&round.stream).map(|player| player.rounds_started));
+        match started.is_some_and(|started| round.number <= started) {
+            true => Refusal::precondition("ALREADY_SETTLED", "the round is not open").with("round_id", name),
+            false => unknown_round(&name),
+        }
+    }
+
+    /// Open rounds of an operator or of one of its players, the oldest first (PL-20).
+    pub(crate) fn list_open_rounds(&self, request: &ListOpenRoundsRequest) -> Result<ListOpenRoundsResponse, Refusal> {
+        let operator = fields::id("operator_id", &request.operator_id)?;
+        let player = match request.player_id.as_str() {
+            "" => None,
+            player => Some(StreamId::player(operator, fields::id("player_id", player)?)),
+        };
+        let size = match usize::try_from(request.page_size) {
+            Ok(0) => PAGE_SIZE,
+            Ok(size) => size.min(PAGE_SIZE_MAX),
+            Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
+        };
+        let malformed = |_| Refusal::field("page_token", "is not one that was handed out");
+        let after = match request.page_token.as_str() {
+            "" => 0,
+            token => token.parse().map_err(malformed)?,
+        };
+        let found = self.ledger.books(|books| {
+            let listed = |stream: StreamId, open: &OpenRound| Listed {
+                number: open.started.round,
+                opened_at: open.opened_at,
+                resolve_ms: self.waits.resolve_ms(open),
+                stream,
+            };
+            Ok::<Vec<_>, Refusal>(match player {
+                Some(stream) => {
+                    let player = books.player(&stream).ok_or_else(unknown_account)?;
+                    let open = player.open_rounds().filter(|open| open.opened_at > after);
+                    open.take(size + 1).map(|open| listed(stream.clone(), open)).collect()
+                }
+                None => {
+                    let open = books.open_rounds(operator, after).take(size + 1);
+                    open.map(|(player, open)| listed(StreamId::player(operator, player), open)).collect()
+                }
+            })
+        })?;
+        let mut page = ListOpenRoundsResponse::default();
+        if found.len() > size
+            && let Some(last) = found.get(size - 1)
+        {
+            page.next_page_token = last.opened_at.to_string();
+        }
+        for Listed { stream, number, resolve_ms, .. } in found.into_iter().take(size) {
+            let round = rounds::read(&self.ledger, &stream, number)?;
+            page.rounds.push(wire::OpenRound { round, resolve_time: resolve_ms.map(timestamp) });
+        }
+        Ok(page)
+    }
+}
+
+/// An open round that is listed.
+struct Listed {
+    stream: StreamId,
+    number: u64,
+    opened_at: u64,
+    resolve_ms: Option<i64>,
+}

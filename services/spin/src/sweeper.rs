@@ -1,0 +1,151 @@
+//! The sweeper: resolves rounds that their players left, once their games have waited long enough (PL-03, ME-20), and
+//! finishes those that somebody began to finish.
+//!
+//! It has no state: what is due is read from the books and the ledger's clock at each sweep, an operator after the other
+//! and the oldest bet first, so a restart forgets nothing. Two sweepers at the same time do the same as one. Cost: a look
+//! at every open round a sweep.
+
+use crate::{
+    dealer::Dealer,
+    finisher::{Asked, Finisher, NOBODYS, next_step, step_request_id},
+};
+use motherlode_books::{Automatic, OpenRound, StreamId};
+use motherlode_ledger::{
+    Handle,
+    fields::{RoundId, round_name},
+};
+use motherlode_runtime::Refusal;
+use motherlode_slots::{game, latest};
+use std::{collections::BTreeMap, time::Duration};
+use tonic::Code;
+
+/// How long rounds wait for their players: as the rules of their games say, or as the configuration says instead.
+#[derive(Debug, Clone, Default)]
+pub struct Waits(BTreeMap<String, u32>);
+
+/// There is no game of this name.
+#[derive(Debug, thiserror::Error)]
+#[error("interruption.hours names the game {0}, which there is not")]
+pub struct UnknownGame(String);
+
+impl Waits {
+    /// With other hours than their rules' for some games.
+    ///
+    /// # Errors
+    /// The first game that there is not.
+    pub fn new(hours: &BTreeMap<String, u32>) -> Result<Self, UnknownGame> {
+        match hours.keys().find(|name| latest(name).is_none()) {
+            Some(unknown) => Err(UnknownGame(unknown.clone())),
+            None => Ok(Self(hours.clone())),
+        }
+    }
+
+    /// How long a round of a game waits after its latest step; `None` where it waits for as long as it takes.
+    #[must_use]
+    pub fn resolve_after(&self, name: &str, rules_version: &str) -> Option<Duration> {
+        let by_rules = || game(name, rules_version)?.interruption_hours();
+        let hours = self.0.get(name).copied().or_else(by_rules)?;
+        Some(Duration::from_secs(u64::from(hours) * 3600))
+    }
+
+    /// When an open round is resolved, Unix milliseconds; `None` where it waits for as long as it takes.
+    pub(crate) fn resolve_ms(&self, open: &OpenRound) -> Option<i64> {
+        let after = self.resolve_after(&open.started.game, &open.started.rules_version)?;
+        Some(open.last_ms.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)))
+    }
+}
+
+/// The sweeper (see the [module](self)).
+#[derive(Clone)]
+pub struct Sweeper {
+    finisher: Finisher,
+    waits: Waits,
+}
+
+impl Sweeper {
+    /// Resolves on a ledger, with seeds of a dealer.
+    #[must_use]
+    pub fn new(ledger: Handle, dealer: Dealer, waits: Waits) -> Self {
+        Self { finisher: Finisher { ledger, dealer }, waits }
+    }
+
+    /// Sweeps at once and then again and again, for as long as it's polled.
+    pub async fn run(self, every: Duration) {
+        let mut wake = tokio::time::interval(every);
+        wake.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            wake.tick().await;
+            self.sweep().await;
+        }
+    }
+
+    /// Resolves what is due by the ledger's clock. What cannot be resolved now is left to the next sweep.
+    pub async fn sweep(&self) {
+        for round in self.due() {
+            match self.resolve(&round).await {
+                Ok(()) => {}
+                // The log takes nothing at the moment.
+                Err(refusal) if matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted) => {
+                    tracing::warn!(reason = refusal.reason(), "a sweep was broken off");
+                    return;
+                }
+                Err(refusal) => {
+                    let name = round_name(&round.stream, round.number);
+                    tracing::error!(round = name, reason = refusal.reason(), "a round was not resolved");
+                }
+            }
+        }
+    }
+
+    /// The rounds that are due.
+    fn due(&self) -> Vec<RoundId> {
+        let now_ms = self.finisher.ledger.now_ms();
+        self.finisher.ledger.books(|books| {
+            let all = books.operators().flat_map(|operator| {
+                books.open_rounds(operator, 0).map(move |(player, open)| (operator, player, open))
+            });
+            let due = all.filter(|(_, _, open)| self.why(open, now_ms).is_some());
+            let round = |(operator, player, open): (&str, &str, &OpenRound)| RoundId {
+                stream: StreamId::player(operator, player),
+                number: open.started.round,
+            };
+            due.map(round).collect()
+        })
+    }
+
+    /// Why a round is to be resolved now; `None` when it's not.
+    fn why(&self, open: &OpenRound, now_ms: i64) -> Option<Automatic> {
+        let over = || self.waits.resolve_ms(open).is_some_and(|resolve_ms| resolve_ms <= now_ms);
+        open.automatic.clone().or_else(|| over().then_some(Automatic::TimeOver))
+    }
+
+    async fn resolve(&self, round: &RoundId) -> Result<(), Refusal> {
+        let ledger = &self.finisher.ledger;
+        let step = ledger.books(|books| Some(next_step(books.player(&round.stream)?.open_round(round.number)?)));
+        // The player, or another sweeper, came first.
+        let Some(step) = step else { return Ok(()) };
+        let request_id = step_request_id(round.number, step);
+        let why = |open: &OpenRound| self.why(open, ledger.now_ms()).filter(|_| next_step(open) == step);
+        let asked = Asked { round, request_id, fingerprint: NOBODYS, why: &why };
+        if let Some(first) = self.finisher.step(&asked).await? {
+            self.finisher.finish(round, first).await?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_03_the_configuration_names_other_hours_than_the_rules_game_by_game() {
+        let hours = BTreeMap::from([("neptune".to_owned(), 48), ("mystery-elves".to_owned(), 1)]);
+        let waits = Waits::new(&hours).unwrap();
+        let hours = |name| waits.resolve_after(name, "1.0").map(|after| after.as_secs() / 3600);
+        assert_eq!(["neptune", "mystery-elves", "dwarf-mine"].map(hours), [Some(48), Some(1), Some(24)]);
+        assert_eq!(hours("witch-feature"), None);
+        let unknown = Waits::new(&BTreeMap::from([("poker".to_owned(), 1)]));
+        assert_eq!(unknown.unwrap_err().to_string(), "interruption.hours names the game poker, which there is not");
+    }
+}
