@@ -121,7 +121,7 @@ impl Timed {
     /// What a player sees who loads the game again.
     async fn load(&mut self, request_id: &str, account: &Account, game: &str) -> Option<Round> {
         let (account, game) = (Some(account.clone()), game.to_owned());
-        let request = OpenSessionRequest { request_id: request_id.to_owned(), account, game };
+        let request = OpenSessionRequest { request_id: request_id.to_owned(), account, game, ..Default::default() };
         self.client.spin.open_session(request).await.unwrap().into_inner().open_round
     }
 
