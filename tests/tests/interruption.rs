@@ -6,7 +6,7 @@ use motherlode::server::{Server, open_store};
 use motherlode_audit::{Options as AuditOptions, audit};
 use motherlode_ledger::Options;
 use motherlode_proto::{
-    ledger::v1::{GetRoundRequest, VoidRoundRequest},
+    ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},
     round::v1::{Account, Automatic, Awaiting, Choice, Round, RoundState, Stake, Witch, automatic::Cause, choice},
     spin::v1::{
         ChooseRequest, CloseRoundRequest, ListOpenRoundsRequest, OpenRound, OpenSessionRequest, Played,
@@ -17,6 +17,7 @@ use motherlode_runtime::Config;
 use motherlode_slots::latest;
 use motherlode_tests::{Client, EUR, config, next_choice, reason, start_with};
 use std::{
+    collections::BTreeMap,
     path::Path,
     sync::{
         Arc,
@@ -283,8 +284,10 @@ async fn pl_02_pl_03_other_games_wait_for_their_player_unless_the_configuration_
     assert_eq!(games, waits.map(|(game, _)| game), "the oldest first (PL-20)");
     assert!(open.iter().all(|open| open.resolve_time.is_none()));
 
-    // PL-03: a time by configuration. One day has passed 416 times; one more hour for those who got none is no matter.
-    timed.config.interruption.hours = waits.map(|(game, _)| (game.to_owned(), 48)).into();
+    // PL-03: a time by configuration, for all or by jurisdiction.
+    timed.config.interruption.hours = waits[1..].iter().map(|(game, _)| ((*game).to_owned(), 48)).collect();
+    let here = BTreeMap::from([("bewitched".to_owned(), 48)]);
+    timed.config.interruption.jurisdictions = BTreeMap::from([("default".to_owned(), here)]);
     let mut timed = timed.restart().await;
     timed.sweep().await;
     for open in open {
@@ -376,6 +379,34 @@ async fn pl_03_pl_04_a_voided_round_is_not_resolved() {
     assert_eq!((round.state(), causes(&round)), (RoundState::Voided, vec![None]));
     assert_eq!(timed.client.balance(&alice).await, before + open.bet.unwrap().amount_minor);
     expect(timed.skip("s", &open.round_id).await, Code::FailedPrecondition, "ALREADY_SETTLED");
+    timed.audited().await;
+}
+
+/// A connection that drops while a spin is asked for: whether or not the request reached the server, what is shown on
+/// return is the truth of the log, and asking again with the same id plays it at most once.
+#[tokio::test(flavor = "multi_thread")]
+async fn wf_20_after_a_disconnection_the_last_round_that_reached_the_server_is_shown() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path()).await;
+    let alice = timed.client.fund("alice", EUR, 100_000_000).await;
+    let reached = timed.client.play_out(bet("witch-feature", "first", &alice)).await.unwrap();
+    let last = reached.last().unwrap();
+    // This one never reaches the server.
+    let lost = bet("witch-feature", "second", &alice);
+    let mut timed = timed.restart().await;
+    let list = ListRoundsRequest { account: Some(alice.clone()), game: "witch-feature".into(), ..Default::default() };
+    let shown = timed.client.ledger.list_rounds(list.clone()).await.unwrap().into_inner().rounds;
+    assert_eq!(shown.len(), 1);
+    assert_eq!((&shown[0].round_id, shown[0].state()), (&last.round_id, RoundState::Settled));
+    assert_eq!(shown[0].steps.last().unwrap().outcome, last.outcome);
+    assert_eq!(timed.client.balance(&alice).await, last.balance.as_ref().unwrap().amount_minor);
+    // Its answer was lost: the next that is shown is it, and asked again it's not played again.
+    let answer = timed.client.spin(lost.clone(), None).await.unwrap();
+    let mut timed = timed.restart().await;
+    let shown = timed.client.ledger.list_rounds(list).await.unwrap().into_inner().rounds;
+    assert_eq!((shown.len(), &shown[0].round_id), (2, &answer.round_id));
+    assert_eq!(shown[0].steps[0].outcome, answer.outcome);
+    assert_eq!(timed.client.spin(lost, None).await.unwrap(), answer);
     timed.audited().await;
 }
 

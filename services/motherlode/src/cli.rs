@@ -1,6 +1,6 @@
 //! The command line: what can be asked for, and which command does it.
 
-use crate::commands::{Failure, audit, loadtest, par, play, replay, rng, serve, simulate, watch};
+use crate::commands::{Failure, audit, loadtest, par, play, replay, rng, rounds, serve, simulate, watch};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -20,6 +20,8 @@ enum Command {
     Play(play::Args),
     /// Watch a running service live.
     Watch(watch::Args),
+    /// List rounds that wait for their players, or close one.
+    Rounds(rounds::Args),
     /// Print a game's exact mathematics: return by part, spread, paytable, features.
     Par(par::Args),
     /// Play many rounds without a service and hold them against the exact mathematics.
@@ -41,6 +43,7 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Watch(args) => watch::run(&args),
+        Command::Rounds(args) => rounds::run(&args),
         Command::Par(args) => par::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Loadtest(args) => loadtest::run(&args),

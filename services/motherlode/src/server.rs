@@ -19,7 +19,7 @@ use motherlode_runtime::{
     Config, ConfigError, Profiles,
     stop::{self, Stop, Stopper},
 };
-use motherlode_spin::{Dealer, SpinApi, Sweeper, UnknownGame, Waits};
+use motherlode_spin::{Dealer, SpinApi, Sweeper, UnknownName, Waits};
 use std::{io, net::SocketAddr, path::Path, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tonic::transport::{Server as Grpc, server::TcpIncoming};
@@ -68,9 +68,9 @@ pub enum ServeError {
     /// The configuration contradicts itself.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The configuration names a game that there is not.
+    /// The configuration names a game or a jurisdiction that there is not.
     #[error(transparent)]
-    UnknownGame(#[from] UnknownGame),
+    UnknownName(#[from] UnknownName),
     /// The reflection service refuses the descriptors.
     #[error("reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -127,7 +127,7 @@ impl Server {
         options: Options,
         dealer: Dealer,
     ) -> Result<Self, ServeError> {
-        let waits = Waits::new(&config.interruption.hours)?;
+        let waits = Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
         let index = index_folder(&config.data);
         let answer_wait_max = Duration::from_millis(config.limits.request_ms_max);
         let options = Options { answer_wait_max: Some(answer_wait_max), ..options };

@@ -61,6 +61,8 @@ pub struct Interruption {
     pub sweep_ms: u64,
     /// Game by game, hours after which a round is resolved for its player, instead of those of the game's own rules.
     pub hours: BTreeMap<String, u32>,
+    /// The same by jurisdiction; these come before the others.
+    pub jurisdictions: BTreeMap<String, BTreeMap<String, u32>>,
 }
 
 /// Telemetry: spans and logs to standard error, and to an OpenTelemetry collector when one is named.
@@ -108,7 +110,7 @@ impl Default for Limits {
 
 impl Default for Interruption {
     fn default() -> Self {
-        Self { sweep_ms: 60_000, hours: BTreeMap::new() }
+        Self { sweep_ms: 60_000, hours: BTreeMap::new(), jurisdictions: BTreeMap::new() }
     }
 }
 
@@ -165,12 +167,13 @@ impl Config {
             ("interruption.sweep_ms", config.interruption.sweep_ms, 100, 3_600_000, "100 to 3600000"),
             ("telemetry.sample_percent", config.telemetry.sample_percent.into(), 0, 100, "0 to 100"),
         ];
-        let hours = config
-            .interruption
-            .hours
-            .values()
-            .map(|hours| ("interruption.hours", u64::from(*hours), 1, 87_600, "1 to 87600"));
-        for (key, value, low, high, range) in ranged.into_iter().chain(hours) {
+        let hours = |key, hours: &u32| (key, u64::from(*hours), 1, 87_600, "1 to 87600");
+        let interruption = &config.interruption;
+        let by_game = interruption.hours.values().map(|game| hours("interruption.hours", game));
+        let by_jurisdiction = interruption.jurisdictions.values().flat_map(BTreeMap::values);
+        let by_jurisdiction = by_jurisdiction.map(|game| hours("interruption.jurisdictions", game));
+        let ranged = ranged.into_iter().chain(by_game).chain(by_jurisdiction);
+        for (key, value, low, high, range) in ranged {
             if !(low..=high).contains(&value) {
                 return Err(ConfigError::Range { key, value, range });
             }
@@ -201,5 +204,7 @@ mod tests {
         assert_eq!(error, "limits.batch_commits_max is 0; it must be 1 to 4096");
         let error = Config::parse("[interruption.hours]\nneptune = 0").unwrap_err().to_string();
         assert_eq!(error, "interruption.hours is 0; it must be 1 to 87600");
+        let error = Config::parse("[interruption.jurisdictions.uk]\nneptune = 87601").unwrap_err().to_string();
+        assert_eq!(error, "interruption.jurisdictions is 87601; it must be 1 to 87600");
     }
 }

@@ -6,7 +6,7 @@ pub mod refusal;
 pub mod stop;
 pub mod telemetry;
 
-pub use config::{Config, ConfigError};
+pub use config::{Config, ConfigError, Interruption};
 pub use jurisdiction::{Profiles, UNRESTRICTED};
 pub use refusal::Refusal;
 pub use stop::Stop;

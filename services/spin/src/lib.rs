@@ -22,4 +22,4 @@ mod sweeper;
 
 pub use dealer::{Dealer, EntropyError, RESEED_EVERY};
 pub use service::SpinApi;
-pub use sweeper::{Sweeper, UnknownGame, Waits};
+pub use sweeper::{Sweeper, UnknownName, Waits};

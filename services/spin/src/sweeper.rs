@@ -9,48 +9,57 @@ use crate::{
     dealer::Dealer,
     finisher::{Asked, Finisher, NOBODYS, next_step, step_request_id},
 };
-use motherlode_books::{Automatic, OpenRound, StreamId};
+use motherlode_books::{Automatic, OpenRound, RoundStarted, StreamId};
 use motherlode_ledger::{
     Handle,
     fields::{RoundId, round_name},
 };
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Interruption, Profiles, Refusal, UNRESTRICTED};
 use motherlode_slots::{game, latest};
 use std::{collections::BTreeMap, time::Duration};
 use tonic::Code;
 
 /// How long rounds wait for their players: as the rules of their games say, or as the configuration says instead.
 #[derive(Debug, Clone, Default)]
-pub struct Waits(BTreeMap<String, u32>);
+pub struct Waits(Interruption);
 
-/// There is no game of this name.
+/// The configuration of interruptions names something that there is not.
 #[derive(Debug, thiserror::Error)]
-#[error("interruption.hours names the game {0}, which there is not")]
-pub struct UnknownGame(String);
+#[error("interruption names the {0} {1}, which there is not")]
+pub struct UnknownName(&'static str, String);
 
 impl Waits {
-    /// With other hours than their rules' for some games.
+    /// With other hours than their rules' for some games, everywhere or by jurisdiction.
     ///
     /// # Errors
-    /// The first game that there is not.
-    pub fn new(hours: &BTreeMap<String, u32>) -> Result<Self, UnknownGame> {
-        match hours.keys().find(|name| latest(name).is_none()) {
-            Some(unknown) => Err(UnknownGame(unknown.clone())),
-            None => Ok(Self(hours.clone())),
+    /// The first game or jurisdiction that there is not.
+    pub fn new(config: &Interruption, profiles: &Profiles) -> Result<Self, UnknownName> {
+        let mut games = config.hours.keys().chain(config.jurisdictions.values().flat_map(BTreeMap::keys));
+        if let Some(game) = games.find(|name| latest(name).is_none()) {
+            return Err(UnknownName("game", game.clone()));
+        }
+        let unknown = |name: &&String| profiles.names().all(|known| known != name.as_str());
+        match config.jurisdictions.keys().find(unknown) {
+            Some(name) => Err(UnknownName("jurisdiction", name.clone())),
+            None => Ok(Self(config.clone())),
         }
     }
 
-    /// How long a round of a game waits after its latest step; `None` where it waits for as long as it takes.
+    /// How long a round waits after its latest step; `None` where it waits for as long as it takes. What the
+    /// configuration says of its jurisdiction comes first, then what it says of all, then the rules of its game.
     #[must_use]
-    pub fn resolve_after(&self, name: &str, rules_version: &str) -> Option<Duration> {
+    pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
+        let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;
+        let jurisdiction = if jurisdiction.is_empty() { UNRESTRICTED } else { jurisdiction };
+        let here = self.0.jurisdictions.get(jurisdiction).and_then(|hours| hours.get(name));
         let by_rules = || game(name, rules_version)?.interruption_hours();
-        let hours = self.0.get(name).copied().or_else(by_rules)?;
+        let hours = here.or_else(|| self.0.hours.get(name)).copied().or_else(by_rules)?;
         Some(Duration::from_secs(u64::from(hours) * 3600))
     }
 
     /// When an open round is resolved, Unix milliseconds; `None` where it waits for as long as it takes.
     pub(crate) fn resolve_ms(&self, open: &OpenRound) -> Option<i64> {
-        let after = self.resolve_after(&open.started.game, &open.started.rules_version)?;
+        let after = self.resolve_after(&open.started)?;
         Some(open.last_ms.saturating_add(i64::try_from(after.as_millis()).unwrap_or(i64::MAX)))
     }
 }
@@ -137,15 +146,57 @@ impl Sweeper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use motherlode_books::{CoinValue, Currency, FxRate, Minor};
+    use motherlode_runtime::Config;
+
+    fn hours(waits: &Waits, name: &str, jurisdiction: &str) -> Option<u64> {
+        let game = latest(name).unwrap();
+        let started = RoundStarted {
+            round: 1,
+            game: name.to_owned(),
+            rules_version: game.rules_version().to_owned(),
+            model_hash: game.model_hash(),
+            currency: Currency::EUR,
+            bet: Minor(1),
+            coin_value: CoinValue(10_000),
+            stake: vec![],
+            rate: FxRate::ONE,
+            contribution: None,
+            session: None,
+            jurisdiction: jurisdiction.to_owned(),
+        };
+        waits.resolve_after(&started).map(|after| after.as_secs() / 3600)
+    }
+
+    fn waits(text: &str) -> Result<Waits, UnknownName> {
+        let config = Config::parse(text).unwrap();
+        Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions).unwrap())
+    }
 
     #[test]
-    fn pl_03_the_configuration_names_other_hours_than_the_rules_game_by_game() {
-        let hours = BTreeMap::from([("neptune".to_owned(), 48), ("mystery-elves".to_owned(), 1)]);
-        let waits = Waits::new(&hours).unwrap();
-        let hours = |name| waits.resolve_after(name, "1.0").map(|after| after.as_secs() / 3600);
-        assert_eq!(["neptune", "mystery-elves", "dwarf-mine"].map(hours), [Some(48), Some(1), Some(24)]);
-        assert_eq!(hours("witch-feature"), None);
-        let unknown = Waits::new(&BTreeMap::from([("poker".to_owned(), 1)]));
-        assert_eq!(unknown.unwrap_err().to_string(), "interruption.hours names the game poker, which there is not");
+    fn pl_03_the_configuration_names_other_hours_than_the_rules_by_game_and_jurisdiction() {
+        let waits = waits(
+            "[interruption]\n\
+             hours = { neptune = 48, mystery-elves = 1 }\n\
+             jurisdictions = { uk = { neptune = 12, bewitched = 13 }, default = { witch-feature = 14 } }",
+        );
+        let waits = waits.unwrap();
+        let games = ["bewitched", "dwarf-mine", "mystery-elves", "neptune", "witch-feature"];
+        let everywhere = [None, Some(24), Some(1), Some(48), None];
+        assert_eq!(games.map(|game| hours(&waits, game, "se")), everywhere);
+        assert_eq!(games.map(|game| hours(&waits, game, "uk")), [Some(13), Some(24), Some(1), Some(12), None]);
+        // The jurisdiction that restricts nothing has no name in the log.
+        assert_eq!(games.map(|game| hours(&waits, game, "")), [None, Some(24), Some(1), Some(48), Some(14)]);
+    }
+
+    #[test]
+    fn pl_03_games_and_jurisdictions_that_there_are_not_are_refused_by_name() {
+        let refused = |text| waits(text).unwrap_err().to_string();
+        let unknown = refused("[interruption.hours]\npoker = 1");
+        assert_eq!(unknown, "interruption names the game poker, which there is not");
+        let unknown = refused("[interruption.jurisdictions.uk]\npoker = 1");
+        assert_eq!(unknown, "interruption names the game poker, which there is not");
+        let unknown = refused("[interruption.jurisdictions.atlantis]\nneptune = 1");
+        assert_eq!(unknown, "interruption names the jurisdiction atlantis, which there is not");
     }
 }

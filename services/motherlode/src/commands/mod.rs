@@ -6,6 +6,7 @@ pub mod par;
 pub mod play;
 pub mod replay;
 pub mod rng;
+pub mod rounds;
 pub mod serve;
 pub mod simulate;
 pub mod stake;
