@@ -3,12 +3,12 @@
 //! Cloning is cheap (what is large is shared until it changes), because staging works on a copy. The size grows with
 //! accounts, open rounds, collections and voids; settled rounds leave nothing behind.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::books::Head;
 use crate::commit::Commit;
-use crate::event::{Automatic, Contribution, Event, RoundStarted};
+use crate::event::{Automatic, Event, RoundStarted};
 use crate::money::{Currency, Minor};
 use crate::session::SessionName;
 
@@ -30,7 +30,7 @@ pub struct PlayerState {
     pub(crate) balances: [Option<Minor>; Currency::COUNT],
     pub(crate) open: Vec<Arc<OpenRound>>,
     collections: Option<Arc<Collections>>,
-    voided: Option<Arc<BTreeSet<u64>>>,
+    voided: Option<Arc<BTreeMap<u64, u64>>>,
     /// By game.
     tallies: Option<Arc<BTreeMap<String, Tally>>>,
 }
@@ -85,10 +85,10 @@ impl PlayerState {
         })
     }
 
-    /// Whether a round was voided.
+    /// Position of a round's void; none of one that was not voided.
     #[must_use]
-    pub fn is_voided(&self, round: u64) -> bool {
-        self.voided.as_ref().is_some_and(|rounds| rounds.contains(&round))
+    pub fn voided_at(&self, round: u64) -> Option<u64> {
+        self.voided.as_ref()?.get(&round).copied()
     }
 
     /// Wins minus bets of a session at a game so far, open rounds' bets included, in minor units of its currency. Jackpots
@@ -145,8 +145,8 @@ impl PlayerState {
         Some(self.open.remove(index))
     }
 
-    pub(crate) fn mark_voided(&mut self, round: u64) {
-        Arc::make_mut(self.voided.get_or_insert_default()).insert(round);
+    pub(crate) fn mark_voided(&mut self, round: u64, position: u64) {
+        Arc::make_mut(self.voided.get_or_insert_default()).insert(round, position);
     }
 }
 
@@ -181,21 +181,17 @@ pub struct Step {
 }
 
 /// What a void of a settled round needs to know of it (PL-04). The books forget settled rounds, the log does not:
-/// [`SettledRound::recall`] reads one back from the player's commits.
+/// [`SettledRound::recall`] reads one back from the player's commits. It never changes any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettledRound {
-    /// The player's round.
-    pub round: u64,
-    /// Of bet and win.
-    pub currency: Currency,
-    /// The bet.
-    pub bet: Minor,
-    /// The settled win, jackpot excluded.
-    pub win: Minor,
+    /// The bet and its terms.
+    pub started: RoundStarted,
     /// Position of the bet.
     pub opened_at: u64,
-    /// What the bet added to a pool.
-    pub contribution: Option<Contribution>,
+    /// The settled win, jackpot excluded.
+    pub win: Minor,
+    /// What its steps changed in the collection that it was played with: keys and values, in log order.
+    pub collected: Vec<(String, i64)>,
 }
 
 impl SettledRound {
@@ -204,19 +200,21 @@ impl SettledRound {
     pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
         let mut found: Option<Self> = None;
         for commit in commits {
+            let mut steps = false;
             for event in &commit.events {
-                match event {
-                    Event::RoundStarted(started) if started.round == round => {
-                        found = Some(Self {
-                            round,
-                            currency: started.currency,
-                            bet: started.bet,
-                            win: Minor::ZERO,
-                            opened_at: commit.position,
-                            contribution: started.contribution.clone(),
-                        });
+                match (event, &mut found) {
+                    (Event::RoundStarted(started), _) if started.round == round => {
+                        let (started, opened_at) = (started.clone(), commit.position);
+                        found = Some(Self { started, opened_at, win: Minor::ZERO, collected: Vec::new() });
                     }
-                    Event::RoundSettled { round: settled, win } if *settled == round => {
+                    (Event::StepResolved(step), _) => steps = step.round == round,
+                    // What belongs to no bet, like the pick of a witch, is no part of a round.
+                    (Event::CollectionChanged { game, scope, changes }, Some(facts))
+                        if steps && *game == facts.started.game && !scope.is_empty() =>
+                    {
+                        facts.collected.extend(changes.iter().cloned());
+                    }
+                    (Event::RoundSettled { round: settled, win }, _) if *settled == round => {
                         return found.map(|facts| Self { win: *win, ..facts });
                     }
                     _ => {}

@@ -221,7 +221,7 @@ fn void(world: &mut World, stream: &StreamId, state: &PlayerState, x: u64) -> Re
     let facts = match state.open_round(round) {
         Some(open) => Some((open.started.bet, Minor::ZERO, open.started.currency)),
         None => SettledRound::recall(round, world.log.iter().filter(|commit| commit.stream == *stream))
-            .map(|round| (round.bet, round.win, round.currency)),
+            .map(|round| (round.started.bet, round.win, round.started.currency)),
     };
     let (bet, win, currency) = facts.unwrap_or((Minor(1), Minor(0), Currency::EUR));
     let back = win.0.min(state.balance(currency).unwrap_or_default().0 + bet.0);

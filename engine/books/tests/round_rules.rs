@@ -246,14 +246,14 @@ fn pl_04_a_settled_round_is_voided_with_what_the_log_says_of_it() {
     let void = world.next(alice(), vec![voided(round, 100, 350)]);
     assert_eq!(world.books.clone().apply(&void), Err(Refused::RecallNeeded { round }));
     let recalled = world.recall(&void).unwrap();
-    assert_eq!((recalled.bet, recalled.win, recalled.opened_at), (Minor(100), Minor(350), opened_at));
-    let other = SettledRound { round: 2, ..recalled };
+    assert_eq!((recalled.started.bet, recalled.win, recalled.opened_at), (Minor(100), Minor(350), opened_at));
+    let other = SettledRound { started: RoundStarted { round: 2, ..recalled.started.clone() }, ..recalled };
     let refused = world.books.clone().apply_recalling(&void, Some(&other));
     assert_eq!(refused, Err(Refused::RecallNeeded { round }), "another round's facts do not do");
     world.void("alice", round, 100, 350).unwrap();
     assert_eq!(world.balance("alice", Currency::EUR), 100_000_000 - 200);
     assert_eq!(world.void("alice", round, 100, 350), Err(Refused::AlreadyVoided { round }));
-    assert!(state(&world).is_voided(round));
+    assert_eq!(state(&world).voided_at(round), Some(void.position));
 }
 
 #[test]

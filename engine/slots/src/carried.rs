@@ -10,6 +10,15 @@ pub const CARRIED_MAX: usize = 12;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Carried(pub [i64; CARRIED_MAX]);
 
+impl Carried {
+    /// Every figure less what it rose, or plus what it fell, from `before` to `after`; none below 0.
+    #[must_use]
+    pub fn without(&self, before: &Self, after: &Self) -> Self {
+        let risen = |place: usize| after.0[place].saturating_sub(before.0[place]);
+        Self(std::array::from_fn(|place| self.0[place].saturating_sub(risen(place)).max(0)))
+    }
+}
+
 /// What a game carries, and what it belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carries {

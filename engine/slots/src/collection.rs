@@ -77,6 +77,37 @@ impl Collections {
         }
     }
 
+    /// What is left of it without a round that led from `before` to `after` (PL-04): the differences undone, colour by
+    /// colour, within what can be collected of a colour that `needs` crystals complete, at coin values that ascend.
+    ///
+    /// A collection that was completed meanwhile stays so: crystals that it used up are not owed, and a colour that the
+    /// round itself had completed is put back to one short of complete at the most. The gift is made at the first play,
+    /// whichever round that is: it's taken back, to be made again, unless it was used up since.
+    #[must_use]
+    pub fn without(&self, before: &Self, after: &Self, needs: u64, coins_micros: &[u64]) -> Self {
+        let mut after = *after;
+        if after.given && !before.given && self.gifted != after.gifted {
+            after.crystals[GIFT_COLOUR] = after.crystals[GIFT_COLOUR].saturating_sub(after.gifted);
+            (after.gifted, after.given) = (0, false);
+        }
+        let undone = |now: u64, before: u64, after: u64| now.saturating_add(before).saturating_sub(after);
+        let mut left = *self;
+        left.given = self.given && (before.given || !after.given);
+        left.gifted = undone(self.gifted, before.gifted, after.gifted);
+        for colour in 0..CRYSTALS {
+            let crystals = undone(self.crystals[colour], before.crystals[colour], after.crystals[colour]);
+            left.crystals[colour] = crystals.min(needs.saturating_sub(1));
+            if colour == GIFT_COLOUR {
+                left.gifted = left.gifted.min(left.crystals[colour]);
+            }
+            let own = left.crystals[colour].saturating_sub(if colour == GIFT_COLOUR { left.gifted } else { 0 });
+            let worth = |coin: Option<&u64>| coin.map_or(0, |micros| micros.saturating_mul(own));
+            let micros = undone(self.micros[colour], before.micros[colour], after.micros[colour]);
+            left.micros[colour] = micros.max(worth(coins_micros.first())).min(worth(coins_micros.last()));
+        }
+        left
+    }
+
     /// Adds a crystal collected at a coin value. The one that makes `needs` completes the collection: it starts again
     /// from nothing, and the worth of a coin in its free spins is returned.
     pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64, minor_micros: u64) -> Option<CoinWorth> {

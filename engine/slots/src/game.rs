@@ -195,6 +195,12 @@ pub trait Game: Sync + Send {
     fn interruption_hours(&self) -> Option<u32> {
         None
     }
+    /// What the player carries once a settled round is void (PL-04) that brought them from `before` to `after`, where
+    /// later rounds have brought them to `now`, which is not `after`: what the round gave is taken back and what it took
+    /// is given back, within what the game lets a player carry. What later rounds have used up stays used up.
+    fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
+        now.without(before, after)
+    }
 }
 
 /// A part of the return.

@@ -70,19 +70,60 @@ pub fn change(game: &dyn Game, scope: &str, before: &Carried, after: &Carried) -
     })
 }
 
-/// What the void of an open round changes back (PL-04): the figures that the player carried when it opened; `None` where
-/// they are the same still. No other round of the game can have changed them meanwhile.
+/// What a round did to the collection that it was played with.
+pub struct Led {
+    /// Its game.
+    pub game: &'static dyn Game,
+    /// The collection's scope.
+    pub scope: String,
+    /// What the player carried when it opened.
+    pub before: Carried,
+    /// What the player carried after its steps.
+    pub after: Carried,
+}
+
+impl Led {
+    /// What a round did whose steps changed these figures; `None` in a game that carries nothing.
+    ///
+    /// # Errors
+    /// This binary does not have the game.
+    pub fn by(started: &RoundStarted, collected: &[(String, i64)]) -> Result<Option<Self>, Unresolvable> {
+        let terms = RoundTerms::decode(started.stake.as_slice()).map_err(Malformed::from)?;
+        if terms.carried.is_empty() {
+            return Ok(None);
+        }
+        let game = game_of(started)?;
+        let (_, opened) = terms_from_log(&terms, game.carries(), started.coin_value, started.currency)?;
+        let mut after = opened.carried;
+        for (figure, key) in after.0.iter_mut().zip(game.carries().keys) {
+            let latest = collected.iter().rev().find(|(of, _)| of == key);
+            *figure = latest.map_or(*figure, |(_, value)| *value);
+        }
+        let scope = scope(game, started.currency, started.bet);
+        Ok(Some(Self { game, scope, before: opened.carried, after }))
+    }
+
+    /// What the player carries without it, now that later rounds have led to `now` (PL-04).
+    #[must_use]
+    pub fn undone(&self, now: &Carried) -> Carried {
+        if *now == self.after { self.before } else { self.game.without(now, &self.before, &self.after) }
+    }
+}
+
+/// What a void changes back (PL-04): what the steps of a settled round `collected`; all of an open one, which nothing can
+/// have followed. `None` where there's nothing to change.
+///
+/// No other round of the game may be open: it would carry on with what it was opened with.
 ///
 /// # Errors
 /// The round changed figures of a game that this binary does not have.
-pub fn undo(player: &PlayerState, started: &RoundStarted) -> Result<Option<Event>, Unresolvable> {
-    let terms = RoundTerms::decode(started.stake.as_slice()).map_err(Malformed::from)?;
-    if terms.carried.is_empty() {
-        return Ok(None);
-    }
-    let game = game_of(started)?;
-    let (_, opened) = terms_from_log(&terms, game.carries(), started.coin_value, started.currency)?;
-    let scope = scope(game, started.currency, started.bet);
-    let now = carried(game, player.collection(game.name(), &scope));
-    Ok(change(game, &scope, &now, &opened.carried))
+pub fn undo(
+    player: &PlayerState,
+    started: &RoundStarted,
+    collected: Option<&[(String, i64)]>,
+) -> Result<Option<Event>, Unresolvable> {
+    let Some(led) = Led::by(started, collected.unwrap_or_default())? else { return Ok(None) };
+    let now = carried(led.game, player.collection(led.game.name(), &led.scope));
+    let left = collected.map_or(led.before, |_| led.undone(&now));
+    Ok(change(led.game, &led.scope, &now, &left))
 }

@@ -9,6 +9,7 @@ use crate::{
     fold::Fold,
     play::Plays,
     projected::{self, Projected},
+    recalled::Recalled,
 };
 use motherlode_ledger::Held;
 use motherlode_log::{Position, Record, Scan, ScanError, hash};
@@ -61,8 +62,9 @@ pub fn audit(options: &Options) -> Result<Report, Unusable> {
     }
     .map_or_else(|why| (Projected::default(), Some(why)), |projected| (projected, None));
     let held = projected.held;
-    let mut fold = Fold::new(options, projected.balances);
-    let mut plays = Plays::default();
+    let recalled = Recalled::new(options.log.clone());
+    let mut fold = Fold::new(options.partition, &recalled, projected.balances);
+    let mut plays = Plays::new(&recalled);
     let (read, folded, played) = scope(|threads| {
         let (to_fold, folding) = stage(threads, "fold", |batch| fold.batch(batch))?;
         let (to_play, playing) = stage(threads, "play", |batch| plays.batch(batch))?;

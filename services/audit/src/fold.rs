@@ -5,40 +5,34 @@
 //! its commits, the trial balance over the accounts' totals once a batch, and at the end each player's balance added up
 //! one by one. Cost: about a microsecond a commit.
 
-use crate::{
-    Divergence, Options, Voids,
-    divergence::{Fault, open},
-};
-use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, Refused, SettledRound, StreamId};
+use crate::{Divergence, Voids, divergence::Fault, recalled::Recalled};
+use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, Refused, StreamId};
 use motherlode_ledger::index::ProjectedBalance;
-use motherlode_proto::convert::record::{self, Logged};
-use std::{
-    collections::{BTreeMap, VecDeque},
-    path::PathBuf,
-};
+use motherlode_proto::convert::record::Logged;
+use std::collections::{BTreeMap, VecDeque};
 
-pub(crate) struct Fold {
+pub(crate) struct Fold<'a> {
     pub(crate) books: Books,
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
     pub(crate) voids: [Voids; Currency::COUNT],
     /// Balances of the index compared so far.
     pub(crate) compared: u64,
     partition: u32,
-    log: PathBuf,
+    recalled: &'a Recalled,
     /// Balances of the index that are yet to be compared, by position.
     projected: VecDeque<ProjectedBalance>,
 }
 
-impl Fold {
+impl<'a> Fold<'a> {
     /// `projected` in order of position.
-    pub(crate) fn new(options: &Options, projected: VecDeque<ProjectedBalance>) -> Self {
+    pub(crate) fn new(partition: u32, recalled: &'a Recalled, projected: VecDeque<ProjectedBalance>) -> Self {
         Self {
             books: Books::new(),
             awards: BTreeMap::new(),
             voids: Default::default(),
             compared: 0,
-            partition: options.partition,
-            log: options.log.clone(),
+            partition,
+            recalled,
             projected,
         }
     }
@@ -80,45 +74,23 @@ impl Fold {
         });
         let Some((round, refund, win_taken_back)) = void else { return Ok(self.books.apply(commit)?) };
         let open = self.books.player(&commit.stream).and_then(|player| player.open_round(round));
-        let currency = open.map(|open| open.started.currency);
-        let currency = match self.books.apply(commit) {
+        let of = open.map(|open| (open.started.currency, Minor::ZERO));
+        let of = match self.books.apply(commit) {
             Err(Refused::RecallNeeded { .. }) => {
-                let recalled = self.recall(commit, round)?;
-                self.books.apply_recalling(commit, Some(&recalled))?;
-                Some(recalled.currency)
+                let settled = self.recalled.round(&commit.stream, round)?;
+                self.books.apply_recalling(commit, Some(settled))?;
+                Some((settled.started.currency, settled.win))
             }
-            applied => applied.map(|()| currency)?,
+            applied => applied.map(|()| of)?,
         };
-        if let Some(voids) = currency.and_then(|currency| self.voids.get_mut(currency.index())) {
+        if let Some((currency, win)) = of {
+            let voids = &mut self.voids[currency.index()];
             voids.rounds += 1;
             voids.refunds += i128::from(refund.0);
             voids.wins_taken_back += i128::from(win_taken_back.0);
+            voids.wins_left += i128::from(win.0) - i128::from(win_taken_back.0);
         }
         Ok(())
-    }
-
-    /// Looks up a settled round in the log before its void. Reads all of it: voids of settled rounds are rare.
-    fn recall(&self, void: &Commit, round: u64) -> Result<SettledRound, Fault> {
-        let unreadable =
-            |error: &dyn ToString| Fault::new("a voided round cannot be looked up", "it", error.to_string());
-        let mut commits = vec![];
-        for stored in open(&self.log).map_err(|error| unreadable(&error))? {
-            let stored = stored.map_err(|error| unreadable(&error))?;
-            if stored.position >= void.position {
-                break;
-            }
-            let Logged { commit, .. } = record::decode(&stored.bytes).map_err(|error| unreadable(&error))?;
-            let concerns = commit.events.iter().any(|event| match event {
-                Event::RoundStarted(started) => started.round == round,
-                Event::RoundSettled { round: settled, .. } => *settled == round,
-                _ => false,
-            });
-            if commit.stream == void.stream && concerns {
-                commits.push(commit);
-            }
-        }
-        SettledRound::recall(round, &commits)
-            .ok_or_else(|| Fault::new("a round is voided that was never settled", "its settlement", "none"))
     }
 
     fn pool_commit(&mut self, name: &str, events: &[Event]) -> Result<(), Fault> {

@@ -16,6 +16,7 @@ mod fold;
 mod outcome;
 mod play;
 mod projected;
+mod recalled;
 mod replay;
 mod report;
 

@@ -3,12 +3,12 @@
 //! It needs no books: a round is its bet and its steps. A round that settles in the commit of its bet never leaves the
 //! stack; others are kept until they settle or are voided. Cost: about a microsecond a spin.
 
-use crate::{Divergence, Return, divergence::Fault, outcome::difference};
+use crate::{Divergence, Return, divergence::Fault, outcome::difference, recalled::Recalled};
 use motherlode_books::{Event, Minor, RoundStarted, StepResolved, StreamId, cash};
 use motherlode_log::Position;
 use motherlode_proto::{
     convert::{
-        collection,
+        collection::{self, Led},
         play::{open_round, outcome_to_wire, resolve_logged},
         record::Logged,
         terms::{gamble_max_minor, terms_from_log},
@@ -20,8 +20,8 @@ use motherlode_slots::{self as slots, Awaiting, Carried, Game, Outcome, Round};
 use prost::Message;
 use std::collections::BTreeMap;
 
-#[derive(Default)]
-pub(crate) struct Plays {
+pub(crate) struct Plays<'a> {
+    recalled: &'a Recalled,
     pub(crate) returns: Vec<Return>,
     open: BTreeMap<(StreamId, u64), Live>,
     /// Hits that wait for their award: their place in `returns`.
@@ -57,7 +57,19 @@ struct Due {
     settlement: Option<Minor>,
 }
 
-impl Plays {
+impl<'a> Plays<'a> {
+    pub(crate) fn new(recalled: &'a Recalled) -> Self {
+        Self {
+            recalled,
+            returns: vec![],
+            open: BTreeMap::new(),
+            hits: BTreeMap::new(),
+            carried: BTreeMap::new(),
+            outcome: Outcome::default(),
+            bytes: vec![],
+        }
+    }
+
     pub(crate) fn batch(&mut self, batch: &[Logged]) -> Result<(), Box<Divergence>> {
         batch.iter().try_for_each(|Logged { commit, .. }| {
             let checked = match &commit.stream {
@@ -127,9 +139,10 @@ impl Plays {
                     due.nothing()?;
                     // A settled round is not kept; whether it could be voided is the books' question.
                     let here = live.take_if(|live| live.number == *round);
-                    if let Some(voided) = here.or_else(|| self.open.remove(&(stream.clone(), *round))) {
-                        due.collection = self.carry(&voided, voided.carried);
-                    }
+                    due.collection = match here.or_else(|| self.open.remove(&(stream.clone(), *round))) {
+                        Some(voided) => self.carry(&voided, voided.carried),
+                        None => self.undo(stream, *round)?,
+                    };
                 }
                 _ => {}
             }
@@ -237,6 +250,27 @@ impl Plays {
             hit: hits && live.pool.is_some(),
             settlement: over.then_some(win),
         })
+    }
+
+    /// What the void of a settled round must change in a collection (PL-04).
+    fn undo(&mut self, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
+        let settled = self.recalled.round(stream, round)?;
+        let led = Led::by(&settled.started, &settled.collected).map_err(|error| {
+            Fault::new("the voided round cannot be resolved", "a game that this program has", error)
+        })?;
+        let Some(led) = led else { return Ok(None) };
+        let place = (stream.clone(), led.game.name(), led.scope.clone());
+        let now = self.carried.get(&place).copied().unwrap_or_default();
+        let left = led.undone(&now);
+        let of_player = self.open.range((stream.clone(), 0)..=(stream.clone(), u64::MAX));
+        if let Some((_, open)) = of_player.into_iter().find(|(_, open)| open.place.as_ref() == Some(&place))
+            && left != now
+        {
+            let what = "a void changes the collection that an open round plays with";
+            return Err(Fault::new(what, "no void of a settled round", format!("round {} is open", open.number)));
+        }
+        self.carried.insert(place, left);
+        Ok(collection::change(led.game, &led.scope, &now, &left))
     }
 
     /// Takes up what the player carries from here on; the change that the log must have.

@@ -67,6 +67,8 @@ pub struct Voids {
     pub refunds: i128,
     /// Wins taken back.
     pub wins_taken_back: i128,
+    /// Wins not taken back, because the balance did not hold them: the house's loss.
+    pub wins_left: i128,
 }
 
 /// Whether the index was held against the books.

@@ -6,7 +6,7 @@ use crate::{
     shared::Shared,
     writer::{Message, Proposed, Reply, Verdict, same},
 };
-use motherlode_books::{Books, PlayerState, StreamId};
+use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::convert::{Malformed, record::Logged};
 use motherlode_runtime::Refusal;
@@ -85,8 +85,10 @@ pub(crate) struct Trail {
     pub(crate) near: Option<Position>,
     /// The player's latest commit: everything is before it.
     pub(crate) head: Position,
-    /// The round is open, or was voided, perhaps long after: only the head will do.
-    pub(crate) late: bool,
+    /// The round is open: only the head will do.
+    pub(crate) open: bool,
+    /// Its void, perhaps long after its settlement.
+    pub(crate) void: Option<Position>,
 }
 
 /// The place of a request's commit.
@@ -114,8 +116,16 @@ impl Handle {
     /// # Errors
     /// See [`AppendError`]; nothing was applied then, but for [`AppendError::Unknown`].
     pub async fn append(&self, proposal: Proposal) -> Verdict {
+        self.append_recalling(proposal, None).await
+    }
+
+    /// Proposes a commit that voids a settled round, with what the log says of that round (PL-04).
+    ///
+    /// # Errors
+    /// As [`append`](Self::append).
+    pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
-        self.submit(proposal, Reply::One(reply))?;
+        self.submit(proposal, recalled, Reply::One(reply))?;
         let verdict = match self.shared.answer_wait_max {
             Some(wait) => tokio::time::timeout(wait, verdict).await.map_err(|_| AppendError::Late)?,
             None => verdict.await,
@@ -135,7 +145,7 @@ impl Handle {
         ticket: u64,
         verdicts: &mpsc::UnboundedSender<(u64, Verdict)>,
     ) -> Result<(), AppendError> {
-        self.submit(proposal, Reply::Many(ticket, verdicts.clone()))
+        self.submit(proposal, None, Reply::Many(ticket, verdicts.clone()))
     }
 
     /// How long a proposal waits for its verdict; `None` for as long as it takes.
@@ -143,7 +153,7 @@ impl Handle {
         self.shared.answer_wait_max
     }
 
-    fn submit(&self, proposal: Proposal, reply: Reply) -> Result<(), AppendError> {
+    fn submit(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>, reply: Reply) -> Result<(), AppendError> {
         if !self.writable() {
             return Err(AppendError::Unknown { reason: "an earlier write failed".into() });
         }
@@ -153,7 +163,8 @@ impl Handle {
             reply.send(same(logged, proposal.fingerprint));
             return Ok(());
         }
-        self.inbox.try_send(Message::Append(Proposed { proposal, name, reply })).map_err(|error| match error {
+        let proposed = Proposed { proposal, name, recalled, reply };
+        self.inbox.try_send(Message::Append(proposed)).map_err(|error| match error {
             TrySendError::Full(_) => AppendError::Busy,
             TrySendError::Closed(_) => AppendError::Closing,
         })
@@ -202,11 +213,11 @@ impl Handle {
     pub(crate) fn trail(&self, stream: &StreamId, round: u64) -> Result<Option<Trail>, FetchError> {
         let trail = self.books(|books| {
             let player = books.player(stream).filter(|player| (1..=player.rounds_started).contains(&round))?;
-            let late = player.open_round(round).is_some() || player.is_voided(round);
-            Some(Trail { near: None, head: player.head.position, late })
+            let (open, void) = (player.open_round(round).is_some(), player.voided_at(round));
+            Some(Trail { near: None, head: player.head.position, open, void })
         });
         let Some(trail) = trail else { return Ok(None) };
-        let near = if trail.late { None } else { self.shared.index.bet_after(stream, round)? };
+        let near = if trail.open { None } else { self.shared.index.bet_after(stream, round)? };
         Ok(Some(Trail { near, ..trail }))
     }
 

@@ -18,6 +18,7 @@ pub mod rounds;
 mod service;
 mod shared;
 mod switches;
+mod void;
 mod writer;
 
 pub use append::{AppendError, Proposal, fingerprint};

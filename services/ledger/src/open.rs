@@ -9,10 +9,11 @@ use crate::{
     index::{Held, Index, IndexError},
     projector::{self, Balances},
     requests::Requests,
+    rounds,
     shared::Shared,
     writer::Writer,
 };
-use motherlode_books::{Books, Refused};
+use motherlode_books::{Books, Commit, Refused, SettledRound};
 use motherlode_log::{Position, ReadError, Reader, Store, hash};
 use motherlode_proto::convert::{Malformed, record};
 use parking_lot::RwLock;
@@ -149,7 +150,14 @@ fn replay(reader: &dyn Reader, index: &Index, mark: Position) -> Result<(Books, 
             let position = stored.position;
             let logged = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             let commit = &logged.commit;
-            books.apply(commit).map_err(|source| OpenError::Refused { position, source })?;
+            match books.apply(commit) {
+                Err(Refused::RecallNeeded { round }) => {
+                    let recalled = recall(reader, commit, round)?;
+                    books.apply_recalling(commit, recalled.as_ref())
+                }
+                applied => applied,
+            }
+            .map_err(|source| OpenError::Refused { position, source })?;
             requests.insert(requests.name(&commit.stream, &commit.request_id), position);
             if position > mark {
                 let logged = Arc::new(logged);
@@ -161,4 +169,16 @@ fn replay(reader: &dyn Reader, index: &Index, mark: Position) -> Result<(Books, 
     }
     balances.put(index)?;
     Ok((books, requests))
+}
+
+/// The settled round that a commit voids, from the log before it.
+fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<Option<SettledRound>, OpenError> {
+    let fetch = |position| {
+        let stored = reader.read(position, 1, usize::MAX)?;
+        let stored = stored.first().ok_or(OpenError::Refused { position, source: Refused::RecallNeeded { round } })?;
+        let decoded = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source });
+        Ok::<_, OpenError>(Arc::new(decoded?))
+    };
+    let commits = rounds::walk_back(fetch, fetch(void.previous)?, round)?;
+    Ok(SettledRound::recall(round, commits.iter().rev().map(|logged| &logged.commit)))
 }

@@ -7,12 +7,12 @@ use crate::{
     FetchError, Handle,
     fields::{account_of, money, round_name, timestamp},
 };
-use motherlode_books::{Currency, Event, Minor, RoundStarted, StepResolved, StreamId};
+use motherlode_books::{Currency, Event, Minor, RoundStarted, SettledRound, StepResolved, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::{
     convert::{Malformed, event::automatic_to_wire, play::hex, record::Logged},
     log::v1::RoundTerms,
-    round::v1::{Awaiting, Choice, JackpotWin, Outcome, Round, RoundState, Stake, Step, jackpot_win},
+    round::v1::{Awaiting, Choice, JackpotWin, Outcome, Round, RoundState, Stake, Step, Void, jackpot_win},
 };
 use prost::Message;
 use std::sync::Arc;
@@ -42,15 +42,39 @@ fn bet_of(logged: &Logged, round: u64) -> Option<&RoundStarted> {
 }
 
 /// The player's commits from `last` back to the bet of the round, the latest first.
-fn history(handle: &Handle, last: Arc<Logged>, round: u64) -> Result<Vec<Arc<Logged>>, FetchError> {
+pub(crate) fn walk_back<E>(
+    fetch: impl Fn(Position) -> Result<Arc<Logged>, E>,
+    last: Arc<Logged>,
+    round: u64,
+) -> Result<Vec<Arc<Logged>>, E> {
     let mut commits = vec![last];
     while let Some(logged) = commits.last()
         && bet_of(logged, round).is_none()
         && logged.commit.previous > 0
     {
-        commits.push(handle.fetch(logged.commit.previous)?);
+        commits.push(fetch(logged.commit.previous)?);
     }
     Ok(commits)
+}
+
+fn history(handle: &Handle, last: Arc<Logged>, round: u64) -> Result<Vec<Arc<Logged>>, FetchError> {
+    walk_back(|position| handle.fetch(position), last, round)
+}
+
+/// A settled round as its void needs it (PL-04); `None` when the player has no such round, or it was not settled.
+///
+/// # Errors
+/// When the log or the index cannot be read.
+pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
+    let Some(trail) = handle.trail(stream, number)? else { return Ok(None) };
+    let from = |last| {
+        let commits = history(handle, handle.fetch(last)?, number)?;
+        Ok::<_, FetchError>(SettledRound::recall(number, commits.iter().rev().map(|logged| &logged.commit)))
+    };
+    match trail.near.map(from).transpose()?.flatten() {
+        Some(recalled) => Ok(Some(recalled)),
+        None => from(trail.head),
+    }
 }
 
 /// A round with its whole picture; `None` when the player has no such round.
@@ -59,16 +83,21 @@ fn history(handle: &Handle, last: Arc<Logged>, round: u64) -> Result<Vec<Arc<Log
 /// When the log or the index cannot be read.
 pub fn read(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Round>, FetchError> {
     let Some(trail) = handle.trail(stream, number)? else { return Ok(None) };
-    let mut round = walk(handle, trail.near.unwrap_or(trail.head), number)?;
-    let settled = |round: &Option<Round>| round.as_ref().is_some_and(|round| round.state() != RoundState::Open);
-    if !trail.late && trail.near.is_some() && !settled(&round) {
-        round = walk(handle, trail.head, number)?;
+    let over = |view: &View| view.round.state() != RoundState::Open;
+    let near = trail.near.map(|near| walk(handle, near, number)).transpose()?.flatten().filter(over);
+    let view = match near {
+        Some(view) => Some(view),
+        None => walk(handle, trail.void.unwrap_or(trail.head), number)?,
+    };
+    let Some(mut view) = view else { return Ok(None) };
+    if let Some(void) = trail.void.filter(|_| view.round.void.is_none()) {
+        let logged = handle.fetch(void)?;
+        add_all(&mut view, &logged, number)?;
     }
-    if let Some(round) = &mut round {
-        pay(handle, stream, round)?;
-        hide(round);
-    }
-    Ok(round)
+    let mut round = view.round;
+    pay(handle, stream, &mut round)?;
+    hide(&mut round);
+    Ok(Some(round))
 }
 
 /// Takes the seeds out of an open round: what is still hidden in it follows from them (NP-12).
@@ -79,15 +108,22 @@ fn hide(round: &mut Round) {
 }
 
 /// Folds a round from the player's commits up to `last`.
-fn walk(handle: &Handle, last: Position, number: u64) -> Result<Option<Round>, FetchError> {
-    let mut view = None;
-    for logged in history(handle, handle.fetch(last)?, number)?.iter().rev() {
-        for event in &logged.commit.events {
-            add(&mut view, logged, event, number)
-                .map_err(|source| FetchError::Malformed { position: logged.commit.position, source })?;
-        }
-    }
-    Ok(view.map(|view| view.round))
+fn walk(handle: &Handle, last: Position, number: u64) -> Result<Option<View>, FetchError> {
+    let commits = history(handle, handle.fetch(last)?, number)?;
+    let Some(bet) = commits.last().and_then(|logged| Some((logged, bet_of(logged, number)?))) else { return Ok(None) };
+    let mut view = start(bet.0, bet.1).map_err(|source| malformed(bet.0, source))?;
+    commits.iter().rev().try_for_each(|logged| add_all(&mut view, logged, number))?;
+    Ok(Some(view))
+}
+
+/// Adds what a commit says of the round.
+fn add_all(view: &mut View, logged: &Logged, number: u64) -> Result<(), FetchError> {
+    let mut events = logged.commit.events.iter();
+    events.try_for_each(|event| go_on(view, logged, event, number)).map_err(|source| malformed(logged, source))
+}
+
+fn malformed(logged: &Logged, source: Malformed) -> FetchError {
+    FetchError::Malformed { position: logged.commit.position, source }
 }
 
 /// Adds the payments of the round's jackpots, which may come at any later time.
@@ -116,18 +152,6 @@ struct View {
 fn balance(logged: &Logged, currency: Currency) -> Minor {
     let after = logged.balances_after.iter().find(|(of, _)| *of == currency);
     after.map_or(Minor(0), |(_, amount)| *amount)
-}
-
-fn add(view: &mut Option<View>, logged: &Logged, event: &Event, number: u64) -> Result<(), Malformed> {
-    match event {
-        Event::RoundStarted(bet) if bet.round == number => *view = Some(start(logged, bet)?),
-        _ => {
-            if let Some(view) = view {
-                go_on(view, logged, event, number)?;
-            }
-        }
-    }
-    Ok(())
 }
 
 fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
@@ -179,7 +203,18 @@ fn go_on(view: &mut View, logged: &Logged, event: &Event, number: u64) -> Result
             round.steps.push(step);
         }
         Event::RoundSettled { round: of, .. } if *of == number => round.state = RoundState::Settled.into(),
-        Event::RoundVoided { round: of, .. } if *of == number => {
+        Event::RoundVoided { round: of, reason, actor, refund, win_taken_back } if *of == number => {
+            let credited = if round.state() == RoundState::Settled { round.win.as_ref() } else { None };
+            let left = credited.map_or(0, |win| win.amount_minor) - win_taken_back.0;
+            round.void = Some(Void {
+                reason: reason.clone(),
+                actor: actor.clone(),
+                refund: Some(money(*refund, currency)),
+                win_taken_back: Some(money(*win_taken_back, currency)),
+                win_left: Some(money(Minor(left), currency)),
+                position: logged.commit.position,
+                time: Some(timestamp(logged.commit.time_ms)),
+            });
             round.balance_after = Some(money(balance(logged, currency), currency));
             round.state = RoundState::Voided.into();
             round.awaiting = Awaiting::Nothing.into();

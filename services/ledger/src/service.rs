@@ -1,17 +1,13 @@
 //! The ledger's gRPC service: wallet, rates, rounds.
 
 use crate::{
-    AppendError, Handle, Proposal,
+    Handle, Proposal,
     fields::{self, AccountId, account_of, money, round_name, timestamp},
-    fingerprint, rounds, switches,
+    fingerprint, rounds, switches, void,
 };
 use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
 use motherlode_proto::{
-    convert::{
-        collection,
-        play::{Unresolvable, hex},
-        record::Logged,
-    },
+    convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService, transaction::Kind},
 };
 use motherlode_runtime::Refusal;
@@ -176,67 +172,6 @@ impl LedgerApi {
         read.ok_or_else(unknown_account)
     }
 
-    async fn void_round(&self, request: wire::VoidRoundRequest) -> Result<wire::VoidRoundResponse, Refusal> {
-        let request_id = fields::id("request_id", &request.request_id)?;
-        let id = fields::round_id(&request.round_id)?;
-        let reason = fields::text("reason", &request.reason, 256)?;
-        let actor = fields::text("actor", &request.actor, 64)?;
-        let fingerprint = fingerprint("void_round", &request);
-        loop {
-            let open = self.ledger.books(|books| {
-                let player = books.player(&id.stream)?;
-                let open = player.open_round(id.number);
-                let open = open.map(|round| (round.started.bet, collection::undo(player, &round.started)));
-                Some((player.head.version, player.rounds_started, open))
-            });
-            let (version, bet, undone) = match open {
-                Some((version, _, Some((bet, undone)))) => (version, bet, undone.map_err(unresolvable)?),
-                settled => {
-                    return match self.ledger.find(&id.stream, request_id, fingerprint)? {
-                        Some(logged) => self.voided(&logged, id.number),
-                        None if settled.is_some_and(|(_, started, _)| id.number <= started) => {
-                            Err(Refusal::precondition(
-                                "ALREADY_SETTLED",
-                                "the round is not open: only an unsettled round can be voided",
-                            ))
-                        }
-                        None => Err(unknown_round(&request.round_id)),
-                    };
-                }
-            };
-            let proposal = Proposal {
-                stream: id.stream.clone(),
-                expected_version: Some(version),
-                request_id: request_id.to_owned(),
-                fingerprint,
-                events: [Event::RoundVoided {
-                    round: id.number,
-                    reason: reason.to_owned(),
-                    actor: actor.to_owned(),
-                    refund: bet,
-                    win_taken_back: Minor(0),
-                }]
-                .into_iter()
-                .chain(undone)
-                .collect(),
-            };
-            match self.ledger.append(proposal).await {
-                Err(AppendError::Conflict { .. }) => {}
-                Err(error) => return Err(error.into()),
-                Ok(logged) => return self.voided(&logged, id.number),
-            }
-        }
-    }
-
-    fn voided(&self, logged: &Arc<Logged>, round: u64) -> Result<wire::VoidRoundResponse, Refusal> {
-        let bet = rounds::started(&self.ledger, logged, round)?;
-        Ok(wire::VoidRoundResponse {
-            refund: Some(money(bet.bet, bet.currency)),
-            balance: Some(money(balance_after(logged, bet.currency), bet.currency)),
-            position: logged.commit.position,
-        })
-    }
-
     async fn set_rate(&self, request: wire::SetExchangeRateRequest) -> Result<wire::SetExchangeRateResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let currency = fields::currency("currency_code", &request.currency_code)?;
@@ -276,11 +211,6 @@ fn rate_of(currency: Currency, rate: FxRate) -> wire::ExchangeRate {
 #[must_use]
 pub fn unknown_account() -> Refusal {
     Refusal::not_found("ACCOUNT_UNKNOWN", "no such account")
-}
-
-/// PL-01: a version that was played must stay known; this binary does not have it.
-fn unresolvable(error: Unresolvable) -> Refusal {
-    Refusal::new(Code::Unimplemented, "MODEL_UNKNOWN", error.to_string())
 }
 
 /// The refusal of a round that is not there, or not the caller's.
@@ -374,7 +304,7 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::VoidRoundRequest>,
     ) -> Result<Response<wire::VoidRoundResponse>, Status> {
-        Ok(Response::new(self.void_round(request.into_inner()).await?))
+        Ok(Response::new(void::void_round(&self.ledger, request.get_ref()).await?))
     }
 
     async fn set_exchange_rate(

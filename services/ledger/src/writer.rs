@@ -13,7 +13,7 @@ use crate::{
     shared::{Projection, Shared, made},
 };
 use bytes::Bytes;
-use motherlode_books::{Books, Commit, Head, Stage, StreamId};
+use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId};
 use motherlode_log::{Hash, Position, Store};
 use motherlode_proto::convert::record::{self, Logged};
 use std::sync::{Arc, mpsc::SyncSender};
@@ -27,6 +27,8 @@ pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     /// Of its request.
     pub(crate) name: Name,
+    /// The settled round that it voids.
+    pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) reply: Reply,
 }
 
@@ -90,8 +92,8 @@ impl Writer {
         let mut replies = Vec::with_capacity(waiting.len());
         {
             let books = self.shared.books.read();
-            for Proposed { proposal, name, reply } in waiting.drain(..) {
-                replies.push((reply, group.judge(&books, &self.shared, name, proposal)));
+            for Proposed { proposal, name, recalled, reply } in waiting.drain(..) {
+                replies.push((reply, group.judge(&books, &self.shared, name, proposal, recalled.as_deref())));
             }
         }
         let failure = if group.records.is_empty() { None } else { self.append(group).err() };
@@ -150,7 +152,14 @@ impl Group {
     }
 
     /// The order of the checks is the documented one: request id, version, the books' invariants.
-    fn judge(&mut self, books: &Books, shared: &Shared, name: Name, proposal: Proposal) -> Verdict {
+    fn judge(
+        &mut self,
+        books: &Books,
+        shared: &Shared,
+        name: Name,
+        proposal: Proposal,
+        recalled: Option<&SettledRound>,
+    ) -> Verdict {
         let seen = match self.staged(name, &proposal) {
             Some(staged) => Some(staged),
             None => shared.seen(name, &proposal.stream, &proposal.request_id)?,
@@ -173,7 +182,7 @@ impl Group {
             time_ms: self.time_ms,
             events: proposal.events,
         };
-        self.stage.apply(books, &commit)?;
+        self.stage.apply_recalling(books, &commit, recalled)?;
         let balances_after = balances(&self.stage, books, &commit.stream);
         let logged = Logged { commit, balances_after };
         let bytes = record::encode(&self.head, &logged);

@@ -258,40 +258,44 @@ impl<'s> Change<'s> {
         refund: Minor,
         win_taken_back: Minor,
     ) -> Result<(), Refused> {
+        let position = self.commit.position;
         let player = self.player()?;
         if number == 0 || number > player.rounds_started {
             return Err(Refused::NoSuchRound { round: number });
         }
-        if player.is_voided(number) {
+        if player.voided_at(number).is_some() {
             return Err(Refused::AlreadyVoided { round: number });
         }
         let open = player.close_round(number);
         if let Some(open) = &open {
             player.tally(&open.started, open.started.bet.0.into());
         }
-        player.mark_voided(number);
-        let round = match (&open, self.recalled) {
+        player.mark_voided(number, position);
+        let (started, opened_at, win) = match (&open, self.recalled) {
             (Some(open), _) => {
                 if let Some(given) = &open.started.contribution {
                     self.pending(&given.pool).open_rounds -= 1;
                 }
-                open.as_settled()
+                // Nothing was won yet.
+                (&open.started, open.opened_at, Minor::ZERO)
             }
-            (None, Some(recalled)) if recalled.round == number => recalled.clone(),
+            (None, Some(SettledRound { started, opened_at, win, .. })) if started.round == number => {
+                (started, *opened_at, *win)
+            }
             (None, _) => return Err(Refused::RecallNeeded { round: number }),
         };
-        expect_amount(round.bet, refund)?;
-        self.pay_player(house, account, round.currency, refund)?;
+        expect_amount(started.bet, refund)?;
+        self.pay_player(house, account, started.currency, refund)?;
         // A win that the player has spent or withdrawn is the house's loss (PL-09: never negative).
-        let balance = self.check_account(round.currency)?;
-        expect_amount(round.win.min(balance), win_taken_back)?;
-        self.charge_player(account, house, round.currency, win_taken_back)?;
-        self.give_back(house, &round)
+        let balance = self.check_account(started.currency)?;
+        expect_amount(win.min(balance), win_taken_back)?;
+        self.charge_player(account, house, started.currency, win_taken_back)?;
+        self.give_back(house, started, opened_at)
     }
 
     /// A voided round's contribution goes back to the house at once; the pool takes it back in its turn (BW-19).
-    fn give_back(&mut self, house: Account<'s>, round: &SettledRound) -> Result<(), Refused> {
-        let Some(given) = &round.contribution else {
+    fn give_back(&mut self, house: Account<'s>, started: &RoundStarted, opened_at: u64) -> Result<(), Refused> {
+        let Some(given) = &started.contribution else {
             return Ok(());
         };
         let pool = self.view.pool(&given.pool);
@@ -300,7 +304,7 @@ impl<'s> Change<'s> {
         let take_back = TakeBack {
             partition: self.commit.partition,
             position: self.commit.position,
-            contributed_at: round.opened_at,
+            contributed_at: opened_at,
             amount: given.amount,
         };
         self.leave(&pool.name, Decision::TakeBack(take_back))
@@ -328,20 +332,6 @@ impl<'s> Change<'s> {
         self.delta.paid.push(key);
         self.transfer(Account::JackpotPayable(pool), Account::Exchange, Currency::EUR, award.paid);
         self.pay_player(Account::Exchange, account, currency, amount)
-    }
-}
-
-impl OpenRound {
-    /// An open round as its void sees it: nothing was won yet.
-    fn as_settled(&self) -> SettledRound {
-        SettledRound {
-            round: self.started.round,
-            currency: self.started.currency,
-            bet: self.started.bet,
-            win: Minor::ZERO,
-            opened_at: self.opened_at,
-            contribution: self.started.contribution.clone(),
-        }
     }
 }
 

@@ -110,6 +110,12 @@ impl Game for DwarfMine {
     fn interruption_hours(&self) -> Option<u32> {
         Some(INTERRUPTION_HOURS)
     }
+
+    fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
+        let Model { needs, limits, .. } = &self.model;
+        let [now, before, after] = [now, before, after].map(Collections::of);
+        now.without(&before, &after, (*needs).into(), &limits.coin_values_micros).carried()
+    }
 }
 
 /// A round of Dwarf Mine.

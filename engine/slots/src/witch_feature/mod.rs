@@ -120,6 +120,10 @@ impl Game for WitchFeature {
     fn carries(&self) -> Carries {
         Carries { keys: &CARRIED, scope: CarriedScope::Bet }
     }
+
+    fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
+        carried(&shelf(now).without(&shelf(before), &shelf(after)))
+    }
 }
 
 /// A round of Witch Feature.

@@ -81,6 +81,25 @@ impl Shelf {
         [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
     }
 
+    /// What is left of it without a round that led from `before` to `after` (PL-04).
+    ///
+    /// Potions that the round added are taken from where it put them, unless a later combination has used them up;
+    /// those that its own combination used up stand in front again, as many as there is room for. Features are locked
+    /// again as far as the round unlocked them.
+    #[must_use]
+    pub fn without(&self, before: &Self, after: &Self) -> Self {
+        let [now, had, left] =
+            [self, before, after].map(|shelf| shelf.potions.into_iter().flatten().collect::<Vec<_>>());
+        let later = now.strip_prefix(left.as_slice());
+        let added = left.starts_with(&had);
+        let potions = match (added, later) {
+            (true, None) => now,
+            (_, later) => [had.as_slice(), later.unwrap_or(&now)].concat(),
+        };
+        let unlocked = (self.unlocked + before.unlocked).saturating_sub(after.unlocked).clamp(1, FEATURES);
+        Self { potions: [0, 1].map(|place| potions.get(place).copied()), unlocked }
+    }
+
     /// Adds a Potion; the third completes a combination and empties the shelf.
     pub fn collect(&mut self, potion: Potion) -> Option<[Potion; 3]> {
         match self.potions {

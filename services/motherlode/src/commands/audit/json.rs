@@ -103,7 +103,7 @@ fn voids(report: &Report) -> Vec<Value> {
     let voids = Currency::ALL.into_iter().zip(&report.voids).filter(|(_, voids)| voids.rounds > 0);
     let of = |(currency, voids): (Currency, &motherlode_audit::Voids)| {
         json!({"currency": currency.code(), "rounds": voids.rounds, "refunds": cash(voids.refunds, currency),
-               "wins_taken_back": cash(voids.wins_taken_back, currency)})
+               "wins_taken_back": cash(voids.wins_taken_back, currency), "wins_left": cash(voids.wins_left, currency)})
     };
     voids.map(of).collect()
 }

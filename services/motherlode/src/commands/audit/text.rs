@@ -90,6 +90,7 @@ fn played(report: &Report) -> Vec<String> {
                 &money(voids.refunds, currency),
             ));
             lines.push(row("wins taken back from them", &money(voids.wins_taken_back, currency)));
+            lines.push(row("wins of them that were spent", &money(voids.wins_left, currency)));
         }
         lines.extend(report.returns.iter().filter(|of| of.currency == currency).flat_map(returns));
     }

@@ -1,0 +1,74 @@
+//! Settled rounds that were voided later, looked up in the log (PL-04).
+//!
+//! The books forget settled rounds, so their voids are checked against the log itself. At the first such void the log is
+//! read twice more, for all of them at once: which rounds were voided, and what was said of them. Cost: two further
+//! readings of a log with such voids, none of one without; memory grows with the voids.
+
+use crate::divergence::{Fault, open};
+use motherlode_books::{Commit, Event, SettledRound, StreamId};
+use motherlode_proto::convert::record;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::OnceLock,
+};
+
+type Key = (StreamId, u64);
+
+/// Looked up once, by whichever stage needs it first.
+pub(crate) struct Recalled {
+    log: PathBuf,
+    rounds: OnceLock<BTreeMap<Key, SettledRound>>,
+}
+
+impl Recalled {
+    pub(crate) fn new(log: PathBuf) -> Self {
+        Self { log, rounds: OnceLock::new() }
+    }
+
+    /// A settled round that is voided somewhere in the log.
+    pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Result<&SettledRound, Fault> {
+        let rounds = self.rounds.get_or_init(|| self.look_up());
+        let settled = rounds.get(&(stream.clone(), round));
+        settled.ok_or_else(|| Fault::new("a round is voided that was never settled", "its settlement", "none"))
+    }
+
+    fn look_up(&self) -> BTreeMap<Key, SettledRound> {
+        let voids: BTreeSet<Key> = self.commits().flat_map(|commit| rounds_of(&commit, is_void)).collect();
+        let mut commits = BTreeMap::<Key, Vec<Commit>>::new();
+        for commit in self.commits() {
+            for key in rounds_of(&commit, is_play).intersection(&voids) {
+                commits.entry(key.clone()).or_default().push(commit.clone());
+            }
+        }
+        let recall = |(key, commits): (Key, Vec<Commit>)| SettledRound::recall(key.1, &commits).map(|of| (key, of));
+        commits.into_iter().filter_map(recall).collect()
+    }
+
+    /// The log's commits up to the first that cannot be read, which the first stage will name.
+    fn commits(&self) -> impl Iterator<Item = Commit> {
+        let records = open(&self.log).ok().into_iter().flatten().map_while(Result::ok);
+        records.map_while(|stored| record::decode(&stored.bytes).ok()).map(|logged| logged.commit)
+    }
+}
+
+/// The rounds of which a commit has such events.
+fn rounds_of(commit: &Commit, of: fn(&Event) -> Option<u64>) -> BTreeSet<Key> {
+    commit.events.iter().filter_map(of).map(|round| (commit.stream.clone(), round)).collect()
+}
+
+fn is_void(event: &Event) -> Option<u64> {
+    match event {
+        Event::RoundVoided { round, .. } => Some(*round),
+        _ => None,
+    }
+}
+
+fn is_play(event: &Event) -> Option<u64> {
+    match event {
+        Event::RoundStarted(started) => Some(started.round),
+        Event::StepResolved(step) => Some(step.round),
+        Event::RoundSettled { round, .. } => Some(*round),
+        _ => None,
+    }
+}
