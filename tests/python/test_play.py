@@ -162,7 +162,7 @@ def test_bw_28_bw_19_an_open_round_is_voided_and_refunded(client, player):
     assert client.balance(alice) == balance + spun.bet.amount_minor
     with refused(grpc.StatusCode.ALREADY_EXISTS, "REQUEST_ID_REUSED"):
         client.ledger.VoidRound(ledger_pb2.VoidRoundRequest(**dict(fields(void), actor="bob")))
-    with refused(grpc.StatusCode.FAILED_PRECONDITION, "ALREADY_SETTLED"):
+    with refused(grpc.StatusCode.FAILED_PRECONDITION, "ALREADY_VOIDED"):
         client.ledger.VoidRound(ledger_pb2.VoidRoundRequest(**dict(fields(void), request_id="again")))
     with refused(grpc.StatusCode.FAILED_PRECONDITION, "ALREADY_SETTLED"):
         client.choose("c", spun.round_id, choice_for(round_pb2.AWAITING_PICK))

@@ -1,10 +1,12 @@
 //! What the end-to-end tests share: a service in this process or in one of its own, and a client of it.
 
 mod client;
+mod games;
 mod player;
 mod process;
 
 pub use client::{Client, Force, account, bet, next_choice, pick, reason, vials};
+pub use games::{checked, play, smallest, stake_on};
 pub use player::Player;
 pub use process::Process;
 

@@ -2,83 +2,24 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_audit::{Options, audit, replay};
+use motherlode_audit::replay;
 use motherlode_books::{CoinValue, StreamId};
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListCollectionsRequest, ListRoundsRequest, VoidRoundRequest},
-    round::v1::{Account, Awaiting, Card, MarkKind, Round, RoundState, Stake, Witch, choice},
+    round::v1::{Account, Awaiting, MarkKind, Round, RoundState},
     spin::v1::{Played, SpinRequest},
 };
-use motherlode_slots::{Game, games, latest};
-use motherlode_tests::{Client, EUR, next_choice, reason, start};
-use std::{collections::BTreeMap, path::Path};
+use motherlode_slots::{games, latest};
+use motherlode_tests::{Client, EUR, checked, next_choice, play, reason, smallest, stake_on, start};
+use std::collections::BTreeMap;
 use tonic::Code;
 
 const DEPOSIT: i64 = 1_000_000_000;
 const ROUNDS: usize = 150;
 
-/// A bet of a game: its fewest coins on all lines at a coin value, and a gamble where it has one.
-fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -> SpinRequest {
-    let info = game.info();
-    SpinRequest {
-        request_id: id.to_owned(),
-        account: Some(account.clone()),
-        game: game.name().to_owned(),
-        stake: Some(Stake {
-            coin_value: coin.to_string(),
-            lines: info.limits.lines.1,
-            coins_per_line: info.limits.coins_per_line.0,
-            buy_feature: false,
-        }),
-        witch: if game.name() == "bewitched" { Witch::White.into() } else { Witch::Unspecified.into() },
-        offer_double: info.doubles_max > 0,
-        ..SpinRequest::default()
-    }
-}
-
-fn smallest(game: &dyn Game) -> CoinValue {
-    CoinValue(game.info().limits.coin_values_micros[0])
-}
-
 fn won(played: &Played) -> i64 {
     let jackpot = played.jackpot.as_ref().and_then(|jackpot| jackpot.amount.as_ref());
     jackpot.map_or(0, |amount| amount.amount_minor)
-}
-
-/// Plays a round with each choice of the gamble in turn; all answers.
-async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, turn: usize) -> Vec<Played> {
-    let id = request.request_id.clone();
-    let mut steps = vec![client.spin(request, None).await.unwrap()];
-    loop {
-        let last = steps.last().unwrap();
-        let gamble = last.outcome.as_ref().unwrap().awaiting() == Awaiting::Double;
-        let choice = match (turn + steps.len()) % 4 {
-            0 if gamble => choice::Kind::Double(Card::RedHeart.into()),
-            1 if gamble => choice::Kind::Double(Card::BlackSpade.into()),
-            2 if gamble && game.info().halve => choice::Kind::Halve(choice::Halve {}),
-            _ => match next_choice(last) {
-                Some(choice) => choice,
-                None => return steps,
-            },
-        };
-        let (step, round) = (format!("{id}.{}", steps.len()), last.round_id.clone());
-        let chosen = client.choose(&step, &round, choice, None).await;
-        // A half of one minor unit is not offered: then it is collected.
-        let chosen = match chosen {
-            Err(status) if gamble && status.code() == Code::InvalidArgument => {
-                client.choose(&step, &round, next_choice(last).unwrap(), None).await
-            }
-            chosen => chosen,
-        };
-        steps.push(chosen.unwrap());
-    }
-}
-
-fn checked(data: &Path) {
-    let log = motherlode::server::log_folder(data);
-    let index = Some(motherlode::server::index_folder(data));
-    let report = audit(&Options { log, index, partition: 0 }).unwrap();
-    assert_eq!(report.divergence, None, "{}", report.divergence.as_ref().unwrap());
 }
 
 async fn round(client: &mut Client, round_id: &str) -> Round {

@@ -1,0 +1,82 @@
+//! Bets, choices and checks that suit every game.
+
+use crate::client::{Client, next_choice};
+use motherlode_audit::{Options, audit};
+use motherlode_books::CoinValue;
+use motherlode_proto::{
+    round::v1::{Account, Awaiting, Card, Stake, Witch, choice},
+    spin::v1::{Played, SpinRequest},
+};
+use motherlode_slots::Game;
+use std::path::Path;
+use tonic::Code;
+
+/// A bet of a game: its fewest coins on all lines at a coin value, and a gamble where it has one.
+#[must_use]
+pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -> SpinRequest {
+    let info = game.info();
+    SpinRequest {
+        request_id: id.to_owned(),
+        account: Some(account.clone()),
+        game: game.name().to_owned(),
+        stake: Some(Stake {
+            coin_value: coin.to_string(),
+            lines: info.limits.lines.1,
+            coins_per_line: info.limits.coins_per_line.0,
+            buy_feature: false,
+        }),
+        witch: if game.name() == "bewitched" { Witch::White.into() } else { Witch::Unspecified.into() },
+        offer_double: info.doubles_max > 0,
+        ..SpinRequest::default()
+    }
+}
+
+/// The smallest coin of a game.
+#[must_use]
+pub fn smallest(game: &dyn Game) -> CoinValue {
+    CoinValue(game.info().limits.coin_values_micros[0])
+}
+
+/// Plays a round with each choice of the gamble in turn; all answers.
+///
+/// # Panics
+/// When a call is refused.
+pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, turn: usize) -> Vec<Played> {
+    let id = request.request_id.clone();
+    let mut last = client.spin(request, None).await.expect("the bet is taken");
+    let mut steps = vec![];
+    loop {
+        steps.push(last.clone());
+        let awaiting = last.outcome.as_ref().map(|outcome| outcome.awaiting());
+        let gamble = awaiting == Some(Awaiting::Double);
+        let choice = match (turn + steps.len()) % 4 {
+            0 if gamble => choice::Kind::Double(Card::RedHeart.into()),
+            1 if gamble => choice::Kind::Double(Card::BlackSpade.into()),
+            2 if gamble && game.info().halve => choice::Kind::Halve(choice::Halve {}),
+            _ => match next_choice(&last) {
+                Some(choice) => choice,
+                None => return steps,
+            },
+        };
+        let (step, round) = (format!("{id}.{}", steps.len()), last.round_id.clone());
+        let chosen = match (client.choose(&step, &round, choice, None).await, next_choice(&last)) {
+            // A half of one minor unit is not offered: then it is collected.
+            (Err(status), Some(collect)) if gamble && status.code() == Code::InvalidArgument => {
+                client.choose(&step, &round, collect, None).await
+            }
+            (chosen, _) => chosen,
+        };
+        last = chosen.expect("the choice is taken");
+    }
+}
+
+/// Audits the log of a service that has stopped, and its index with it.
+///
+/// # Panics
+/// When something is not as it should be.
+pub fn checked(data: &Path) {
+    let log = motherlode::server::log_folder(data);
+    let index = Some(motherlode::server::index_folder(data));
+    let report = audit(&Options { log, index, partition: 0 }).expect("the log is there");
+    assert!(report.divergence.is_none(), "{}", report.divergence.map(|found| found.to_string()).unwrap_or_default());
+}
