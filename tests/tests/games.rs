@@ -6,7 +6,7 @@ use motherlode_audit::replay;
 use motherlode_books::{CoinValue, StreamId};
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListCollectionsRequest, ListRoundsRequest, VoidRoundRequest},
-    round::v1::{Account, Awaiting, MarkKind, Round, RoundState},
+    round::v1::{Account, Awaiting, MarkKind, Round, RoundState, Stake, Witch},
     spin::v1::{Played, SpinRequest},
 };
 use motherlode_slots::{games, latest};
