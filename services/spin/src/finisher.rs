@@ -94,7 +94,7 @@ fn follower(logged: &Logged) -> Option<u32> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::{SpinApi, Sweeper, Waits};
     use motherlode_books::{Currency, Minor, StreamId};
@@ -107,17 +107,17 @@ mod tests {
     use std::time::Duration;
 
     /// A player with a round of Mystery Elves: the feature waits, and the gamble of its win after it.
-    async fn waiting(api: &SpinApi) -> Played {
+    pub(crate) async fn waiting(api: &SpinApi, player: &str) -> Played {
         let currency = Currency::EUR;
         let proposal = Proposal {
-            stream: StreamId::player("acme", "alice"),
+            stream: StreamId::player("acme", player),
             expected_version: None,
             request_id: "fund".into(),
             fingerprint: NOBODYS,
             events: vec![Event::AccountOpened { currency }, Event::Deposited { currency, amount: Minor(100_000) }],
         };
         api.ledger.append(proposal).await.unwrap();
-        let account = Account { operator_id: "acme".into(), player_id: "alice".into(), currency_code: "EUR".into() };
+        let account = Account { operator_id: "acme".into(), player_id: player.into(), currency_code: "EUR".into() };
         let request = SpinRequest {
             request_id: "spin".into(),
             account: Some(account),
@@ -148,7 +148,7 @@ mod tests {
             let dealer = Dealer::from_master([5; 32]);
             let (_stopper, stop) = motherlode_runtime::stop::channel();
             let api = SpinApi::new(ledger.clone(), dealer.clone(), Duration::ZERO, stop);
-            let played = waiting(&api).await;
+            let played = waiting(&api, "alice").await;
             let round = motherlode_ledger::fields::round_id(&played.round_id).unwrap();
 
             let request = SkipRoundRequest {

@@ -19,6 +19,9 @@ use motherlode_slots::{game, latest};
 use std::{collections::BTreeMap, time::Duration};
 use tonic::Code;
 
+/// Open rounds looked at in one go: the writer waits meanwhile.
+const LOOKS_MAX: usize = 256;
+
 /// How long rounds wait for their players: as the rules of their games say, or as the configuration says instead.
 #[derive(Debug, Clone, Default)]
 pub struct Waits(Interruption);
@@ -90,36 +93,47 @@ impl Sweeper {
 
     /// Resolves what is due by the ledger's clock. What cannot be resolved now is left to the next sweep.
     pub async fn sweep(&self) {
-        for round in self.due() {
-            match self.resolve(&round).await {
-                Ok(()) => {}
-                // The log takes nothing at the moment.
-                Err(refusal) if matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted) => {
-                    tracing::warn!(reason = refusal.reason(), "a sweep was broken off");
-                    return;
-                }
-                Err(refusal) => {
-                    let name = round_name(&round.stream, round.number);
-                    tracing::error!(round = name, reason = refusal.reason(), "a round was not resolved");
+        let operators: Vec<_> = self.finisher.ledger.books(|books| books.operators().map(str::to_owned).collect());
+        for operator in operators {
+            let mut next = Some(0);
+            while let Some(after) = next {
+                let due;
+                (due, next) = self.due(&operator, after);
+                for round in due {
+                    if !self.resolve_or_report(&round).await {
+                        return;
+                    }
                 }
             }
         }
     }
 
-    /// The rounds that are due.
-    fn due(&self) -> Vec<RoundId> {
+    /// Those that are due of an operator's next open rounds after a position, and the position to go on from; none at
+    /// the end.
+    fn due(&self, operator: &str, after: u64) -> (Vec<RoundId>, Option<u64>) {
         let now_ms = self.finisher.ledger.now_ms();
         self.finisher.ledger.books(|books| {
-            let all = books.operators().flat_map(|operator| {
-                books.open_rounds(operator, 0).map(move |(player, open)| (operator, player, open))
-            });
-            let due = all.filter(|(_, _, open)| self.why(open, now_ms).is_some());
-            let round = |(operator, player, open): (&str, &str, &OpenRound)| RoundId {
-                stream: StreamId::player(operator, player),
-                number: open.started.round,
-            };
-            due.map(round).collect()
+            let (mut due, mut last, mut looked_at) = (vec![], after, 0);
+            for (player, open) in books.open_rounds(operator, after).take(LOOKS_MAX) {
+                if self.why(open, now_ms).is_some() {
+                    due.push(RoundId { stream: StreamId::player(operator, player), number: open.started.round });
+                }
+                (last, looked_at) = (open.opened_at, looked_at + 1);
+            }
+            (due, (looked_at == LOOKS_MAX).then_some(last))
         })
+    }
+
+    /// Resolves a round; false where the log takes nothing at the moment.
+    async fn resolve_or_report(&self, round: &RoundId) -> bool {
+        let Err(refusal) = self.resolve(round).await else { return true };
+        let (name, reason) = (round_name(&round.stream, round.number), refusal.reason());
+        let passes = matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded);
+        match passes {
+            true => tracing::warn!(round = name, reason, "a sweep was broken off"),
+            false => tracing::error!(round = name, reason, "a round was not resolved"),
+        }
+        !passes
     }
 
     /// Why a round is to be resolved now; `None` when it's not.
@@ -146,8 +160,15 @@ impl Sweeper {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::finisher::tests::waiting;
     use motherlode_books::{CoinValue, Currency, FxRate, Minor};
+    use motherlode_ledger::Options;
+    use motherlode_log::MemoryStore;
     use motherlode_runtime::Config;
+    use std::sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    };
 
     fn hours(waits: &Waits, name: &str, jurisdiction: &str) -> Option<u64> {
         let game = latest(name).unwrap();
@@ -198,5 +219,36 @@ mod tests {
         assert_eq!(unknown, "interruption names the game poker, which there is not");
         let unknown = refused("[interruption.jurisdictions.atlantis]\nneptune = 1");
         assert_eq!(unknown, "interruption names the jurisdiction atlantis, which there is not");
+    }
+
+    /// More rounds than are looked at in one go, and one that is not due.
+    #[tokio::test]
+    async fn pl_03_a_sweep_looks_at_every_open_round() {
+        const HOUR: i64 = 3_600_000;
+        let clock = Arc::new(AtomicI64::new(1_000));
+        let time = Arc::clone(&clock);
+        let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
+        let index = tempfile::tempdir().unwrap();
+        let ledger = motherlode_ledger::open(Box::new(MemoryStore::new(0)), index.path(), options).unwrap();
+        let dealer = Dealer::from_master([5; 32]);
+        let (_stopper, stop) = motherlode_runtime::stop::channel();
+        let api = crate::SpinApi::new(ledger.clone(), dealer.clone(), Duration::ZERO, stop);
+        for number in 0..LOOKS_MAX + 10 {
+            waiting(&api, &format!("player-{number}")).await;
+        }
+        clock.fetch_add(HOUR, Ordering::SeqCst);
+        let late = waiting(&api, "late").await;
+        clock.fetch_add(119 * HOUR, Ordering::SeqCst);
+        let open = || {
+            ledger.books(|books| {
+                let open = books.open_rounds("acme", 0);
+                open.map(|(player, open)| format!("acme/{player}/{}", open.started.round)).collect::<Vec<_>>()
+            })
+        };
+        assert_eq!(open().len(), LOOKS_MAX + 11);
+        Sweeper::new(ledger.clone(), dealer, Waits::default()).sweep().await;
+        assert_eq!(open(), [late.round_id]);
+        drop(api);
+        ledger.close().await;
     }
 }
