@@ -382,6 +382,35 @@ async fn pl_03_pl_04_a_voided_round_is_not_resolved() {
     timed.audited().await;
 }
 
+/// What was resolved for the player is a round like any other: its void gives the bet back and takes the win.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_03_pl_04_a_round_that_was_resolved_for_the_player_can_be_voided() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path()).await;
+    let alice = timed.client.fund("alice", EUR, 100_000_000).await;
+    // Of all that Dwarf Mine's round leaves behind, the crystals go back as well.
+    for game in ["mystery-elves", "dwarf-mine"] {
+        let awaiting = if game == "dwarf-mine" { Awaiting::FreeSpins } else { Awaiting::Feature };
+        let open = timed.wait(game, &alice, awaiting).await;
+        let before = timed.client.balance(&alice).await;
+        timed.pass(120 * HOUR);
+        timed.sweep().await;
+        let resolved = timed.round(&open.round_id).await;
+        assert_eq!(resolved.state(), RoundState::Settled);
+        let void = VoidRoundRequest {
+            request_id: format!("v-{game}"),
+            round_id: open.round_id.clone(),
+            reason: "reel 3 stuck".into(),
+            actor: "ann".into(),
+        };
+        timed.client.ledger.void_round(void).await.unwrap();
+        let round = timed.round(&open.round_id).await;
+        assert_eq!((round.state(), causes(&round)), (RoundState::Voided, causes(&resolved)));
+        assert_eq!(timed.client.balance(&alice).await, before + open.bet.unwrap().amount_minor);
+    }
+    timed.audited().await;
+}
+
 /// A connection that drops while a spin is asked for: whether or not the request reached the server, what is shown on
 /// return is the truth of the log, and asking again with the same id plays it at most once.
 #[tokio::test(flavor = "multi_thread")]
