@@ -9,7 +9,7 @@ use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},
     round::v1::{Account, Automatic, Awaiting, Choice, Round, RoundState, Stake, Witch, automatic::Cause, choice},
     spin::v1::{
-        ChooseRequest, CloseRoundRequest, ListOpenRoundsRequest, OpenRound, OpenSessionRequest, Played,
+        ChooseRequest, CloseRoundRequest, GetGameRequest, ListOpenRoundsRequest, OpenRound, OpenSessionRequest, Played,
         SkipRoundRequest, SpinRequest,
     },
 };
@@ -316,6 +316,8 @@ async fn pl_20_open_rounds_are_listed_the_oldest_first_and_closed_by_the_operato
         rounds.push(timed.wait("mystery-elves", &account, Awaiting::Feature).await);
         timed.pass(1_000);
     }
+    let game = GetGameRequest { game: "mystery-elves".into(), ..Default::default() };
+    assert_eq!(timed.client.spin.get_game(game).await.unwrap().into_inner().interruption_hours, 120);
     let listed = timed.open_rounds("").await;
     let names: Vec<_> = listed.iter().map(|open| open.round.as_ref().unwrap().round_id.clone()).collect();
     assert_eq!(names, rounds.iter().map(|round| round.round_id.clone()).collect::<Vec<_>>());
