@@ -1,0 +1,132 @@
+//! History and details of rounds (PL-05, PL-19, PL-21): pages that neither repeat nor skip, whatever happens meanwhile, and
+//! everything that a round must keep.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use motherlode::server::open_store;
+use motherlode_ledger::Options;
+use motherlode_proto::{
+    convert::play::hex,
+    ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},
+    round::v1::{Account, Awaiting, Round, RoundState},
+};
+use motherlode_slots::games;
+use motherlode_tests::{Client, EUR, config, play, smallest, stake_on, start, start_with};
+use std::sync::Arc;
+
+const DEPOSIT: i64 = 1_000_000_000;
+const NOW_MS: i64 = 1_760_000_000_123;
+
+async fn page(client: &mut Client, account: &Account, game: &str, token: &str) -> (Vec<Round>, String) {
+    let request = ListRoundsRequest {
+        account: Some(account.clone()),
+        game: game.to_owned(),
+        page_size: 7,
+        page_token: token.to_owned(),
+    };
+    let page = client.ledger.list_rounds(request).await.unwrap().into_inner();
+    (page.rounds, page.next_page_token)
+}
+
+/// PL-05: pages of one game among five, while more is played, rounds are voided and the service is started again: each
+/// round that there was at the first page is shown once, the latest first.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_played_meanwhile() {
+    let data = tempfile::tempdir().unwrap();
+    let mut server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("hana", EUR, DEPOSIT).await;
+    let mut played = vec![];
+    for number in 0..30 {
+        for game in games().iter().copied() {
+            let bet = stake_on(game, &format!("{}-{number}", game.name()), &account, smallest(game));
+            let steps = play(&mut client, game, bet, number).await;
+            if game.name() == "neptune" {
+                played.insert(0, steps[0].round_id.clone());
+            }
+        }
+    }
+    let (mut listed, mut token, mut pages) = (vec![], String::new(), 0);
+    loop {
+        let (rounds, next) = page(&mut client, &account, "neptune", &token).await;
+        let (again, same) = page(&mut client, &account, "neptune", &token).await;
+        if pages > 0 {
+            assert_eq!((&rounds, &next), (&again, &same), "a page stays what it was");
+        }
+        listed.extend(rounds.into_iter().map(|round| round.round_id));
+        pages += 1;
+        if next.is_empty() {
+            break;
+        }
+        token = next;
+        // More is played, the round listed last and one not listed yet are voided, and the service starts again.
+        for game in games().iter().copied() {
+            let bet = stake_on(game, &format!("{}-more-{pages}", game.name()), &account, smallest(game));
+            play(&mut client, game, bet, 3).await;
+        }
+        for round_id in [listed.last().unwrap().clone(), played[played.len() - pages].clone()] {
+            let (reason, actor) = ("reel 3 stuck".to_owned(), "ann".to_owned());
+            let request_id = format!("void-{}", round_id.replace('/', "-"));
+            let void = VoidRoundRequest { request_id, round_id, reason, actor };
+            client.ledger.void_round(void).await.unwrap();
+        }
+        if pages == 2 {
+            server.stop().await.unwrap();
+            server = start(data.path()).await;
+            client = Client::connect(server.address()).await;
+        }
+    }
+    assert!(pages >= 5, "{pages}");
+    assert_eq!(listed, played);
+    server.stop().await.unwrap();
+}
+
+/// PL-21, PL-19: time, game, rules version, model hash, bet, denomination, money before and after, every step with seed,
+/// choice, outcome and win, the gamble's turns, the contribution and the status, of a round of every game.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
+    let data = tempfile::tempdir().unwrap();
+    let config = config(data.path());
+    let options = Options { clock: Arc::new(|| NOW_MS), ..Options::default() };
+    let server = start_with(&config, open_store(&config).unwrap(), options).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("hana", EUR, DEPOSIT).await;
+    let mut gambles = 0;
+    for game in games().iter().copied() {
+        for number in 0..40 {
+            let before = client.balance(&account).await;
+            let bet = stake_on(game, &format!("{}-{number}", game.name()), &account, smallest(game));
+            let steps = play(&mut client, game, bet.clone(), number).await;
+            let request = GetRoundRequest { round_id: steps[0].round_id.clone() };
+            let round = client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap();
+            let (first, last) = (&steps[0], steps.last().unwrap());
+
+            let time = |of: &Option<prost_types::Timestamp>| of.as_ref().map(|at| (at.seconds, at.nanos));
+            assert_eq!(time(&round.start_time), Some((1_760_000_000, 123_000_000)));
+            assert_eq!((&round.account, round.game.as_str()), (&bet.account, game.name()));
+            assert_eq!(
+                (round.rules_version.as_str(), round.model_hash.as_str()),
+                (game.rules_version(), hex(&game.model_hash()).as_str())
+            );
+            assert_eq!((&round.stake, &round.bet), (&bet.stake, &first.bet));
+            let minor = |of: &Option<motherlode_proto::round::v1::Money>| of.as_ref().unwrap().amount_minor;
+            assert_eq!(minor(&round.balance_before), before);
+            assert_eq!(minor(&round.balance_after), client.balance(&account).await);
+            assert_eq!(minor(&round.balance_after), before - minor(&round.bet) + minor(&round.win));
+            assert_eq!((round.state(), round.awaiting(), &round.void), (RoundState::Settled, Awaiting::Nothing, &None));
+            assert_eq!(!round.contribution_eur.is_empty(), game.info().jackpot);
+            assert_eq!((round.exchange_rate.as_str(), &round.win), ("1", &last.win));
+
+            assert_eq!(round.steps.len(), steps.len());
+            for ((kept, told), number) in round.steps.iter().zip(&steps).zip(1..) {
+                assert_eq!((kept.number, kept.position, told.step), (number, told.position, number));
+                assert_eq!((kept.seed.len(), time(&kept.time)), (32, time(&round.start_time)));
+                assert_eq!((&kept.outcome, &kept.win), (&told.outcome, &told.win));
+                assert!(kept.choice.as_ref().is_some_and(|choice| choice.kind.is_some()));
+                gambles += usize::from(kept.outcome.as_ref().unwrap().card.is_some());
+            }
+        }
+    }
+    assert!(gambles > 0, "turns of the gamble among them");
+    server.stop().await.unwrap();
+}
