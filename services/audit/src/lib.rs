@@ -22,5 +22,5 @@ mod report;
 
 pub use audit::{Options, audit};
 pub use divergence::{Divergence, Unusable};
-pub use replay::{ReplayError, Replayed, ReplayedJackpot, ReplayedStep, replay};
+pub use replay::{ReplayError, Replayed, ReplayedJackpot, ReplayedStep, ReplayedVoid, replay};
 pub use report::{Comparison, Report, Return, Voids};

@@ -40,8 +40,8 @@ pub struct Replayed {
     pub steps: Vec<ReplayedStep>,
     /// The win with which it was settled; `None` while it is open, or was voided before.
     pub settled: Option<Minor>,
-    /// Why it was voided, if it was.
-    pub voided: Option<String>,
+    /// Its void, if it was voided.
+    pub voided: Option<ReplayedVoid>,
     /// Its jackpots.
     pub jackpots: Vec<ReplayedJackpot>,
 }
@@ -65,6 +65,21 @@ pub struct ReplayedStep {
     pub differs: Option<String>,
     /// Balance after its commit, in the round's currency.
     pub balance_after: Minor,
+}
+
+/// The void of a round (PL-04).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReplayedVoid {
+    /// Why.
+    pub reason: String,
+    /// By whom.
+    pub actor: String,
+    /// The bet, given back.
+    pub refund: Minor,
+    /// Of the win, as far as the balance went.
+    pub win_taken_back: Minor,
+    /// Its position.
+    pub position: Position,
 }
 
 /// A jackpot that the round hit.
@@ -150,8 +165,16 @@ fn add(replaying: &mut Option<Replaying>, logged: &Logged, event: &Event, number
         (Event::RoundSettled { round, win }, Some(Replaying { replayed, .. })) if *round == number => {
             replayed.settled = Some(*win);
         }
-        (Event::RoundVoided { round, reason, .. }, Some(Replaying { replayed, .. })) if *round == number => {
-            replayed.voided = Some(reason.clone());
+        (Event::RoundVoided { round, reason, actor, refund, win_taken_back }, Some(Replaying { replayed, .. }))
+            if *round == number =>
+        {
+            replayed.voided = Some(ReplayedVoid {
+                reason: reason.clone(),
+                actor: actor.clone(),
+                refund: *refund,
+                win_taken_back: *win_taken_back,
+                position: logged.commit.position,
+            });
         }
         (Event::JackpotHit { round, pool }, Some(Replaying { replayed, .. })) if *round == number => {
             let hit = logged.commit.position;

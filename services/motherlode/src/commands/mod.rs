@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod loadtest;
+mod markup;
 pub mod par;
 pub mod play;
 pub mod replay;

@@ -3,13 +3,18 @@
 //! Exit code 0 when every step gives the very bytes that were logged, 1 when one does not or the log is damaged, 2 when
 //! there is no such round.
 
-use super::{Failure, audit::log_of, say};
+use super::{
+    Failure,
+    audit::log_of,
+    markup::{Markup, page, plain, tag},
+    say,
+};
 use crate::{draw, figures::grouped};
 use motherlode_audit::{ReplayError, Replayed, ReplayedStep, replay};
 use motherlode_books::{Automatic, Currency, Minor, StreamId, is_id};
 use motherlode_proto::{convert::play::hex, round::v1::Choice};
 use motherlode_slots::{GameInfo, game};
-use std::{collections::BTreeMap, io::stdout, path::PathBuf, str::FromStr};
+use std::{collections::BTreeMap, fmt, io::stdout, path::PathBuf, str::FromStr};
 
 /// What `replay` can be told.
 #[derive(Debug, Clone, clap::Args)]
@@ -20,6 +25,19 @@ pub struct Args {
     /// The round: operator/player/number.
     #[arg(value_name = "ROUND")]
     round: RoundName,
+    /// How to show it.
+    #[arg(long, value_enum, default_value_t)]
+    format: Picture,
+}
+
+/// How a round is shown.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
+enum Picture {
+    /// For a terminal.
+    #[default]
+    Text,
+    /// As one self-contained page, for support (PL-19).
+    Html,
 }
 
 /// A round's name.
@@ -41,6 +59,13 @@ impl FromStr for RoundName {
     }
 }
 
+impl fmt::Display for RoundName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let stream = self.stream.to_string();
+        write!(f, "{}/{}", stream.trim_start_matches("player/"), self.number)
+    }
+}
+
 /// Replays and shows.
 ///
 /// # Errors
@@ -54,23 +79,45 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let Some(replayed) = replayed else {
         return Err(Failure::unusable(format!("the log has no round {number} of {stream}")));
     };
-    say(&text(stream, &replayed, draw::colour_wanted(&stdout())))?;
+    let name = args.round.to_string();
+    say(&match args.format {
+        Picture::Text => parts(stream, &replayed, draw::colour_wanted(&stdout())).concat(),
+        Picture::Html => html(&name, &parts(stream, &replayed, false)),
+    })?;
     if replayed.matches() { Ok(()) } else { Err(Failure::found("the replay gives other bytes than the log has")) }
 }
 
-fn text(stream: &StreamId, replayed: &Replayed, colour: bool) -> String {
+/// The bet, each step, and the end.
+fn parts(stream: &StreamId, replayed: &Replayed, colour: bool) -> Vec<String> {
     let started = &replayed.started;
     let known = game(&started.game, &started.rules_version).filter(|game| game.model_hash() == started.model_hash);
-    let mut text = head(stream, replayed);
+    let mut parts = vec![head(stream, replayed)];
     let mut carried: BTreeMap<&str, i64> = BTreeMap::new();
     if let Some(game) = known {
         carried.extend(game.carries().keys.iter().copied().zip(replayed.terms.carried.iter().copied()));
     }
     for step in &replayed.steps {
         carried.extend(step.collected.iter().map(|(key, value)| (key.as_str(), *value)));
-        text += &of_step(step, known.map(|game| game.info()), &carried, started.currency, colour);
+        parts.push(of_step(step, known.map(|game| game.info()), &carried, started.currency, colour));
     }
-    text + &end(replayed)
+    parts.push(end(replayed));
+    parts
+}
+
+/// The same as a page: what is drawn for a terminal stands on it letter by letter.
+fn html(name: &str, parts: &[String]) -> String {
+    let last = parts.len().saturating_sub(1);
+    let sections = parts.iter().enumerate().map(|(number, text)| {
+        let title = match number {
+            0 => "The bet".to_owned(),
+            number if number == last => "The end".to_owned(),
+            step => format!("Step {step}"),
+        };
+        let drawn = tag("div", &[("class", "scroll")], plain("pre", text.trim_matches('\n')));
+        plain("section", [plain("h2", title), drawn])
+    });
+    let heading = plain("h1", format!("Round {name}"));
+    page(&format!("Round {name}"), [heading].into_iter().chain(sections).collect::<Markup>())
 }
 
 fn head(stream: &StreamId, replayed: &Replayed) -> String {
@@ -159,7 +206,14 @@ fn end(replayed: &Replayed) -> String {
         text += &format!("Jackpot of the pool {}, hit at position {}: {paid}\n", jackpot.pool, jackpot.hit);
     }
     text += &match (settled, voided) {
-        (_, Some(reason)) => format!("Voided: {reason}\n"),
+        (_, Some(void)) => format!(
+            "Voided by {} at position {} ({}): the bet of {} refunded, {} of the win taken back\n",
+            void.actor,
+            void.position,
+            void.reason,
+            cash(void.refund, started.currency),
+            cash(void.win_taken_back, started.currency),
+        ),
         (Some(win), None) => format!("Settled with a win of {}\n", cash(*win, started.currency)),
         (None, None) => "Still open\n".to_owned(),
     };
@@ -197,8 +251,22 @@ mod tests {
     }
 
     #[test]
+    fn pl_19_the_page_has_every_part_and_escapes_what_was_typed() {
+        let parts = ["the bet\n", "\nStep 1: | A | K |\n", "\nVoided by <b>ann</b>\n"].map(str::to_owned);
+        let page = html("demo/alice/17", &parts);
+        assert!(
+            page.starts_with("<!DOCTYPE html>\n<html lang=\"en\">") && page.contains("<h1>Round demo/alice/17</h1>")
+        );
+        for part in ["<h2>The bet</h2>", "<pre>Step 1: | A | K |</pre>", "<h2>The end</h2>", "&lt;b&gt;ann&lt;/b&gt;"] {
+            assert!(page.contains(part), "{part} in {page}");
+        }
+        assert!(!page.contains("http") && !page.contains("<script"), "nothing is loaded");
+    }
+
+    #[test]
     fn no_folder_is_unusable() {
-        let args = Args { data: "/nonexistent".into(), round: "demo/alice/1".parse().unwrap() };
+        let round = "demo/alice/1".parse().unwrap();
+        let args = Args { data: "/nonexistent".into(), round, format: Picture::Text };
         assert_eq!(run(&args).unwrap_err().code, 2);
     }
 }

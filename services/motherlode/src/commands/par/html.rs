@@ -2,14 +2,13 @@
 //!
 //! All figures are the exact ones of [`Par`], but for one section, which is a simulation and says so.
 
-mod markup;
 mod played;
 mod plot;
 mod reels;
 
 use super::{INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
+use crate::commands::markup::{Markup, page as whole, plain, table, tag};
 use crate::figures::{chance, grouped, number, once_in, percent};
-use markup::{Markup, plain, table, tag};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
     Game, Par, Stake,
@@ -26,12 +25,6 @@ const BAND_DECADES: (u32, u32) = (2, 8);
 /// The whole page.
 pub(super) fn page(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -> String {
     let title = format!("{}: PAR sheet", game.info().title);
-    let head = [
-        tag("meta", &[("charset", "utf-8")], ""),
-        tag("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")], ""),
-        plain("title", title),
-        Markup::style(include_str!("html/page.css")),
-    ];
     let main = [
         identification(game, stake, par),
         tiles(game, par),
@@ -43,8 +36,7 @@ pub(super) fn page(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -
         reels::sets(game.info(), par),
         statements(game, par),
     ];
-    let page = tag("html", &[("lang", "en")], [plain("head", head), plain("body", plain("main", main))]);
-    format!("<!DOCTYPE html>\n{page}\n")
+    whole(&title, main)
 }
 
 fn note(text: impl Into<Markup>) -> Markup {

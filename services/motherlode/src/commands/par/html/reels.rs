@@ -2,9 +2,9 @@
 
 use super::{
     super::{pays, symbol_name, symbols},
-    markup::{Markup, plain, table, tag},
     note, plot, section,
 };
+use crate::commands::markup::{Markup, plain, table, tag};
 use crate::figures::{chance, grouped, percent};
 use motherlode_slots::{
     GameInfo, Par,

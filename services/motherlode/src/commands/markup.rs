@@ -50,6 +50,18 @@ pub fn tag(name: &'static str, attributes: &[(&'static str, &str)], inner: impl 
     Markup(of)
 }
 
+/// A whole page: it loads nothing from anywhere.
+pub fn page(title: &str, main: impl Into<Markup>) -> String {
+    let head = [
+        tag("meta", &[("charset", "utf-8")], ""),
+        tag("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")], ""),
+        plain("title", title),
+        Markup::style(include_str!("page.css")),
+    ];
+    let page = tag("html", &[("lang", "en")], [plain("head", head), plain("body", plain("main", main))]);
+    format!("<!DOCTYPE html>\n{page}\n")
+}
+
 /// An element without attributes.
 pub fn plain(name: &'static str, inner: impl Into<Markup>) -> Markup {
     tag(name, &[], inner)
