@@ -8,6 +8,7 @@ use motherlode_proto::{
         AutospinRequest, AutospinResponse, ChooseRequest, Played, SpinRequest, spin_service_client::SpinServiceClient,
     },
 };
+use motherlode_runtime::connect::Connection;
 use std::net::SocketAddr;
 use tonic::{Request, Status, Streaming, transport::Channel};
 use tonic_types::StatusExt;
@@ -49,11 +50,11 @@ impl Force {
 #[derive(Clone)]
 pub struct Client {
     /// Plays.
-    pub spin: SpinServiceClient<Channel>,
+    pub spin: SpinServiceClient<Connection>,
     /// The wallet and the rounds.
-    pub ledger: LedgerServiceClient<Channel>,
+    pub ledger: LedgerServiceClient<Connection>,
     /// The pools.
-    pub jackpot: JackpotServiceClient<Channel>,
+    pub jackpot: JackpotServiceClient<Connection>,
 }
 
 impl Client {
@@ -66,13 +67,14 @@ impl Client {
         Self::on(endpoint.connect().await.expect("the service listens"))
     }
 
-    /// A client on a channel.
+    /// A client on a connection.
     #[must_use]
-    pub fn on(channel: Channel) -> Self {
+    pub fn on(connection: impl Into<Connection>) -> Self {
+        let connection = connection.into();
         Self {
-            spin: SpinServiceClient::new(channel.clone()),
-            ledger: LedgerServiceClient::new(channel.clone()),
-            jackpot: JackpotServiceClient::new(channel),
+            spin: SpinServiceClient::new(connection.clone()),
+            ledger: LedgerServiceClient::new(connection.clone()),
+            jackpot: JackpotServiceClient::new(connection),
         }
     }
 

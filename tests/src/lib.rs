@@ -2,6 +2,7 @@
 
 mod client;
 mod games;
+pub mod operators;
 mod player;
 mod process;
 

@@ -1,10 +1,10 @@
 //! The jackpot service over gRPC.
 
 use crate::{counters::Watch, wire as message};
-use motherlode_books::{Event, PoolState, StreamId};
+use motherlode_books::{Award, Event, PoolState, StreamId};
 use motherlode_ledger::{Handle, Proposal, fields, fingerprint};
 use motherlode_proto::jackpot::v1::{self as wire, jackpot_service_server::JackpotService};
-use motherlode_runtime::{Refusal, Stop};
+use motherlode_runtime::{Caller, Refusal, Stop};
 use prost::Message;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -14,6 +14,8 @@ use tonic::{Request, Response, Status};
 const PAGE_SIZE: usize = 20;
 /// Most awards a page.
 const PAGE_SIZE_MAX: usize = 100;
+/// Awards that a page looks at, however few of them are the caller's.
+const LOOK_MAX: usize = 1000;
 
 /// The service.
 #[derive(Clone)]
@@ -117,7 +119,7 @@ impl JackpotApi {
         Ok(wire::RetirePoolResponse { pool })
     }
 
-    fn awards(&self, request: &wire::ListAwardsRequest) -> Result<wire::ListAwardsResponse, Refusal> {
+    fn awards(&self, caller: &Caller, request: &wire::ListAwardsRequest) -> Result<wire::ListAwardsResponse, Refusal> {
         self.pool(&request.pool_id, |_| ())?;
         let size = match usize::try_from(request.page_size) {
             Ok(0) => PAGE_SIZE,
@@ -130,20 +132,26 @@ impl JackpotApi {
         };
         let stream = StreamId::pool(request.pool_id.as_str());
         let mut page = wire::ListAwardsResponse::default();
-        for position in self.ledger.awards_before(&stream, before, size + 1)? {
-            if page.awards.len() == size {
-                let last = page.awards.last().map_or(0, |award| award.position);
+        let mut last = before;
+        for (looked, position) in self.ledger.awards_before(&stream, before, LOOK_MAX + 1)?.into_iter().enumerate() {
+            if page.awards.len() == size || looked == LOOK_MAX {
                 page.next_page_token = last.to_string();
                 break;
             }
             let logged = self.ledger.fetch(position)?;
             page.awards.extend(logged.commit.events.iter().filter_map(|event| match event {
-                Event::JackpotAwarded(award) => Some(message::award(&logged, award)),
+                Event::JackpotAwarded(award) if is_shown(caller, award) => Some(message::award(&logged, award)),
                 _ => None,
             }));
+            last = position;
         }
         Ok(page)
     }
+}
+
+/// Whether a caller may see an award: its own players', the platform all of them (PL-27).
+fn is_shown(caller: &Caller, award: &Award) -> bool {
+    matches!(&award.stream, StreamId::Player { operator, .. } if caller.sees(operator))
 }
 
 #[tonic::async_trait]
@@ -178,7 +186,7 @@ impl JackpotService for JackpotApi {
         &self,
         request: Request<wire::ListAwardsRequest>,
     ) -> Result<Response<wire::ListAwardsResponse>, Status> {
-        Ok(Response::new(self.awards(request.get_ref())?))
+        Ok(Response::new(self.awards(&Caller::of(&request), request.get_ref())?))
     }
 
     async fn open_pool(

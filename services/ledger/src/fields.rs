@@ -2,7 +2,7 @@
 
 use motherlode_books::{CoinValue, Currency, Minor, Nano, StreamId, is_id};
 use motherlode_proto::round::v1::{Account, Money};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Caller, Refusal};
 
 /// A player's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,30 +53,51 @@ pub fn currency(field: &str, code: &str) -> Result<Currency, Refusal> {
     code.parse().map_err(|_| Refusal::field(field, "must be EUR, USD, SEK, JPY or KWD"))
 }
 
-/// An account.
+/// An account of the caller's. Another operator's is refused as an unknown one is, before anything is looked up (PL-27).
 ///
 /// # Errors
-/// Names the field.
-pub fn account(account: Option<&Account>) -> Result<AccountId, Refusal> {
+/// Names the field; or ACCOUNT_UNKNOWN.
+pub fn account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, Refusal> {
     let account = account.ok_or_else(|| Refusal::field("account", "is required"))?;
     let operator = id("account.operator_id", &account.operator_id)?;
     let player = id("account.player_id", &account.player_id)?;
     let currency = currency("account.currency_code", &account.currency_code)?;
+    if !caller.owns(operator) {
+        return Err(unknown_account());
+    }
     Ok(AccountId { stream: StreamId::player(operator, player), currency })
 }
 
-/// A round's name, "operator/player/number".
+/// A round of the caller's, by its name, "operator/player/number". Another operator's is refused as an unknown one is,
+/// before anything is looked up (PL-27).
 ///
 /// # Errors
-/// Names the field.
-pub fn round_id(value: &str) -> Result<RoundId, Refusal> {
+/// Names the field; or ROUND_UNKNOWN.
+pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
     let mut parts = value.split('/');
     let parsed = (|| {
         let (operator, player, number) = (parts.next()?, parts.next()?, parts.next()?);
         let number = number.parse::<u64>().ok().filter(|number| *number > 0 && parts.next().is_none())?;
-        (is_id(operator) && is_id(player)).then(|| RoundId { stream: StreamId::player(operator, player), number })
+        (is_id(operator) && is_id(player)).then_some((operator, player, number))
     })();
-    parsed.ok_or_else(|| Refusal::field("round_id", "must be operator/player/number"))
+    let (operator, player, number) =
+        parsed.ok_or_else(|| Refusal::field("round_id", "must be operator/player/number"))?;
+    if !caller.owns(operator) {
+        return Err(unknown_round(value));
+    }
+    Ok(RoundId { stream: StreamId::player(operator, player), number })
+}
+
+/// The refusal of an account that is not there, or not the caller's.
+#[must_use]
+pub fn unknown_account() -> Refusal {
+    Refusal::not_found("ACCOUNT_UNKNOWN", "no such account")
+}
+
+/// The refusal of a round that is not there, or not the caller's.
+#[must_use]
+pub fn unknown_round(round_id: &str) -> Refusal {
+    Refusal::not_found("ROUND_UNKNOWN", "no such round").with("round_id", round_id)
 }
 
 /// The name of a player's round.
@@ -148,9 +169,9 @@ mod tests {
     #[test]
     fn pl_12_a_malformed_round_name_is_refused() {
         for bad in ["", "a/b", "a/b/0", "a/b/-1", "a/b/1/2", "a/b/x", "/b/1", "a//1", "a/b c/1"] {
-            assert_eq!(round_id(bad).unwrap_err().reason(), "INVALID_FIELD", "{bad}");
+            assert_eq!(round_id(&Caller::anyone(), bad).unwrap_err().reason(), "INVALID_FIELD", "{bad}");
         }
-        let good = round_id("acme/alice/17").unwrap();
+        let good = round_id(&Caller::anyone(), "acme/alice/17").unwrap();
         assert_eq!(round_name(&good.stream, good.number), "acme/alice/17");
     }
 

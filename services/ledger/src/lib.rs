@@ -22,9 +22,10 @@ mod void;
 mod writer;
 
 pub use append::{AppendError, Proposal, fingerprint};
+pub use fields::{unknown_account, unknown_round};
 pub use handle::{FetchError, Handle, Options, Seen};
 pub use index::Held;
+pub use motherlode_runtime::Clock;
 pub use open::{OpenError, open};
-pub use service::{LedgerApi, balance_after, unknown_account, unknown_round};
-pub use shared::Clock;
+pub use service::{LedgerApi, balance_after};
 pub use writer::Verdict;

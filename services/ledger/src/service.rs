@@ -2,7 +2,7 @@
 
 use crate::{
     Handle, Proposal,
-    fields::{self, AccountId, account_of, money, round_name, timestamp},
+    fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account, unknown_round},
     fingerprint, rounds, switches, void,
 };
 use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
@@ -10,7 +10,7 @@ use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService, transaction::Kind},
 };
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Caller, Refusal};
 use prost::Message;
 use std::sync::Arc;
 use tonic::{Code, Request, Response, Status};
@@ -59,15 +59,23 @@ impl LedgerApi {
         balance.ok_or_else(unknown_account)
     }
 
-    async fn open_account(&self, request: wire::OpenAccountRequest) -> Result<wire::OpenAccountResponse, Refusal> {
-        let account = fields::account(request.account.as_ref())?;
+    async fn open_account(
+        &self,
+        caller: &Caller,
+        request: wire::OpenAccountRequest,
+    ) -> Result<wire::OpenAccountResponse, Refusal> {
+        let account = fields::account(caller, request.account.as_ref())?;
         let event = Event::AccountOpened { currency: account.currency };
         let transaction = self.book("open_account", &request, &request.request_id, account, event).await?;
         Ok(wire::OpenAccountResponse { transaction: Some(transaction) })
     }
 
-    fn get_account(&self, request: &wire::GetAccountRequest) -> Result<wire::GetAccountResponse, Refusal> {
-        let account = fields::account(request.account.as_ref())?;
+    fn get_account(
+        &self,
+        caller: &Caller,
+        request: &wire::GetAccountRequest,
+    ) -> Result<wire::GetAccountResponse, Refusal> {
+        let account = fields::account(caller, request.account.as_ref())?;
         let read = self.ledger.books(|books| {
             let player = books.player(&account.stream)?;
             let open = player.open_rounds().map(|round| round_name(&account.stream, round.started.round)).collect();
@@ -77,24 +85,32 @@ impl LedgerApi {
         Ok(wire::GetAccountResponse { balance: Some(money(balance, account.currency)), position, open_round_ids })
     }
 
-    async fn deposit(&self, request: wire::DepositRequest) -> Result<wire::DepositResponse, Refusal> {
-        let account = fields::account(request.account.as_ref())?;
+    async fn deposit(&self, caller: &Caller, request: wire::DepositRequest) -> Result<wire::DepositResponse, Refusal> {
+        let account = fields::account(caller, request.account.as_ref())?;
         let amount = fields::amount("amount_minor", request.amount_minor)?;
         let event = Event::Deposited { currency: account.currency, amount };
         let transaction = self.book("deposit", &request, &request.request_id, account, event).await?;
         Ok(wire::DepositResponse { transaction: Some(transaction) })
     }
 
-    async fn withdraw(&self, request: wire::WithdrawRequest) -> Result<wire::WithdrawResponse, Refusal> {
-        let account = fields::account(request.account.as_ref())?;
+    async fn withdraw(
+        &self,
+        caller: &Caller,
+        request: wire::WithdrawRequest,
+    ) -> Result<wire::WithdrawResponse, Refusal> {
+        let account = fields::account(caller, request.account.as_ref())?;
         let amount = fields::amount("amount_minor", request.amount_minor)?;
         let event = Event::Withdrawn { currency: account.currency, amount };
         let transaction = self.book("withdraw", &request, &request.request_id, account, event).await?;
         Ok(wire::WithdrawResponse { transaction: Some(transaction) })
     }
 
-    fn get_transaction(&self, request: &wire::GetTransactionRequest) -> Result<wire::GetTransactionResponse, Refusal> {
-        let account = fields::account(request.account.as_ref())?;
+    fn get_transaction(
+        &self,
+        caller: &Caller,
+        request: &wire::GetTransactionRequest,
+    ) -> Result<wire::GetTransactionResponse, Refusal> {
+        let account = fields::account(caller, request.account.as_ref())?;
         let request_id = fields::id("request_id", &request.request_id)?;
         let logged = match self.ledger.seen(&account.stream, request_id)? {
             Some(seen) => Some(self.ledger.fetch(seen.position)?),
@@ -108,15 +124,19 @@ impl LedgerApi {
         Ok(wire::GetTransactionResponse { transaction: Some(transaction) })
     }
 
-    fn get_round(&self, request: &wire::GetRoundRequest) -> Result<wire::GetRoundResponse, Refusal> {
-        let id = fields::round_id(&request.round_id)?;
+    fn get_round(&self, caller: &Caller, request: &wire::GetRoundRequest) -> Result<wire::GetRoundResponse, Refusal> {
+        let id = fields::round_id(caller, &request.round_id)?;
         let round = rounds::read(&self.ledger, &id.stream, id.number)?;
         let round = round.ok_or_else(|| unknown_round(&request.round_id))?;
         Ok(wire::GetRoundResponse { round: Some(round) })
     }
 
-    fn list_rounds(&self, request: &wire::ListRoundsRequest) -> Result<wire::ListRoundsResponse, Refusal> {
-        let account = fields::account(request.account.as_ref())?;
+    fn list_rounds(
+        &self,
+        caller: &Caller,
+        request: &wire::ListRoundsRequest,
+    ) -> Result<wire::ListRoundsResponse, Refusal> {
+        let account = fields::account(caller, request.account.as_ref())?;
         self.account(&account)?;
         let size = match u64::try_from(request.page_size) {
             Ok(0) => PAGE_SIZE,
@@ -154,9 +174,10 @@ impl LedgerApi {
 
     fn list_collections(
         &self,
+        caller: &Caller,
         request: &wire::ListCollectionsRequest,
     ) -> Result<wire::ListCollectionsResponse, Refusal> {
-        let account = fields::account(request.account.as_ref())?;
+        let account = fields::account(caller, request.account.as_ref())?;
         self.account(&account)?;
         let figure = |(key, value): (&String, &i64)| wire::collection::Figure { key: key.clone(), value: *value };
         let read = self.ledger.books(|books| {
@@ -207,18 +228,6 @@ fn rate_of(currency: Currency, rate: FxRate) -> wire::ExchangeRate {
     wire::ExchangeRate { currency_code: currency.code().to_owned(), eur_per_unit: rate.to_string() }
 }
 
-/// The refusal of an account that is not there, or not the caller's.
-#[must_use]
-pub fn unknown_account() -> Refusal {
-    Refusal::not_found("ACCOUNT_UNKNOWN", "no such account")
-}
-
-/// The refusal of a round that is not there, or not the caller's.
-#[must_use]
-pub fn unknown_round(round_id: &str) -> Refusal {
-    Refusal::not_found("ROUND_UNKNOWN", "no such round").with("round_id", round_id)
-}
-
 /// What a commit of the wallet booked; `None` for a commit of another kind.
 fn transaction(logged: &Arc<Logged>) -> Option<wire::Transaction> {
     let commit = &logged.commit;
@@ -251,60 +260,60 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::OpenAccountRequest>,
     ) -> Result<Response<wire::OpenAccountResponse>, Status> {
-        Ok(Response::new(self.open_account(request.into_inner()).await?))
+        Ok(Response::new(self.open_account(&Caller::of(&request), request.into_inner()).await?))
     }
 
     async fn get_account(
         &self,
         request: Request<wire::GetAccountRequest>,
     ) -> Result<Response<wire::GetAccountResponse>, Status> {
-        Ok(Response::new(self.get_account(request.get_ref())?))
+        Ok(Response::new(self.get_account(&Caller::of(&request), request.get_ref())?))
     }
 
     async fn deposit(&self, request: Request<wire::DepositRequest>) -> Result<Response<wire::DepositResponse>, Status> {
-        Ok(Response::new(self.deposit(request.into_inner()).await?))
+        Ok(Response::new(self.deposit(&Caller::of(&request), request.into_inner()).await?))
     }
 
     async fn withdraw(
         &self,
         request: Request<wire::WithdrawRequest>,
     ) -> Result<Response<wire::WithdrawResponse>, Status> {
-        Ok(Response::new(self.withdraw(request.into_inner()).await?))
+        Ok(Response::new(self.withdraw(&Caller::of(&request), request.into_inner()).await?))
     }
 
     async fn get_transaction(
         &self,
         request: Request<wire::GetTransactionRequest>,
     ) -> Result<Response<wire::GetTransactionResponse>, Status> {
-        Ok(Response::new(self.get_transaction(request.get_ref())?))
+        Ok(Response::new(self.get_transaction(&Caller::of(&request), request.get_ref())?))
     }
 
     async fn get_round(
         &self,
         request: Request<wire::GetRoundRequest>,
     ) -> Result<Response<wire::GetRoundResponse>, Status> {
-        Ok(Response::new(self.get_round(request.get_ref())?))
+        Ok(Response::new(self.get_round(&Caller::of(&request), request.get_ref())?))
     }
 
     async fn list_rounds(
         &self,
         request: Request<wire::ListRoundsRequest>,
     ) -> Result<Response<wire::ListRoundsResponse>, Status> {
-        Ok(Response::new(self.list_rounds(request.get_ref())?))
+        Ok(Response::new(self.list_rounds(&Caller::of(&request), request.get_ref())?))
     }
 
     async fn list_collections(
         &self,
         request: Request<wire::ListCollectionsRequest>,
     ) -> Result<Response<wire::ListCollectionsResponse>, Status> {
-        Ok(Response::new(self.list_collections(request.get_ref())?))
+        Ok(Response::new(self.list_collections(&Caller::of(&request), request.get_ref())?))
     }
 
     async fn void_round(
         &self,
         request: Request<wire::VoidRoundRequest>,
     ) -> Result<Response<wire::VoidRoundResponse>, Status> {
-        Ok(Response::new(void::void_round(&self.ledger, request.get_ref()).await?))
+        Ok(Response::new(void::void_round(&self.ledger, &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn set_exchange_rate(
@@ -330,9 +339,9 @@ impl LedgerService for LedgerApi {
 
     async fn list_switches(
         &self,
-        _: Request<wire::ListSwitchesRequest>,
+        request: Request<wire::ListSwitchesRequest>,
     ) -> Result<Response<wire::ListSwitchesResponse>, Status> {
-        Ok(Response::new(switches::list(&self.ledger)))
+        Ok(Response::new(switches::list(&self.ledger, &Caller::of(&request))))
     }
 
     async fn get_log_status(

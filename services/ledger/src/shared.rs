@@ -8,6 +8,7 @@ use crate::{
 use motherlode_books::{Books, Stage, StreamId};
 use motherlode_log::{Position, Reader};
 use motherlode_proto::convert::record::{self, Logged};
+use motherlode_runtime::Clock;
 use parking_lot::RwLock;
 use std::{
     collections::VecDeque,
@@ -18,9 +19,6 @@ use std::{
     time::Duration,
 };
 use tokio::sync::watch;
-
-/// Gives Unix milliseconds. The only clock of the ledger; tests bring their own.
-pub type Clock = Arc<dyn Fn() -> i64 + Send + Sync>;
 
 /// Commits kept decoded for followers; older ones are read from the log.
 const RECENT_MAX: usize = 16_384;

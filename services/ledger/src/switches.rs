@@ -7,7 +7,7 @@ use crate::{
 };
 use motherlode_books::{Event, StreamId, Switch, SwitchedOff};
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Caller, Refusal};
 
 pub(crate) async fn set(ledger: &Handle, request: &wire::SetSwitchRequest) -> Result<wire::SetSwitchResponse, Refusal> {
     let request_id = fields::id("request_id", &request.request_id)?;
@@ -36,8 +36,11 @@ pub(crate) async fn set(ledger: &Handle, request: &wire::SetSwitchRequest) -> Re
     Ok(wire::SetSwitchResponse { position })
 }
 
-pub(crate) fn list(ledger: &Handle) -> wire::ListSwitchesResponse {
-    let switched_off = ledger.books(|books| books.switched_off().map(switched_off).collect());
+/// What concerns the caller's players; for the platform, all (PL-27).
+pub(crate) fn list(ledger: &Handle, caller: &Caller) -> wire::ListSwitchesResponse {
+    let concerns = |switch: &Switch| switch.operator.is_empty() || caller.sees(&switch.operator);
+    let switched_off =
+        ledger.books(|books| books.switched_off().filter(|(switch, _)| concerns(switch)).map(switched_off).collect());
     wire::ListSwitchesResponse { switched_off }
 }
 

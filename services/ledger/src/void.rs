@@ -14,16 +14,20 @@ use motherlode_proto::{
     convert::{collection, play::Unresolvable},
     ledger::v1::{VoidRoundRequest, VoidRoundResponse},
 };
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Caller, Refusal};
 use tonic::Code;
 
 /// Voids a round, open or settled.
 ///
 /// # Errors
 /// [`Refusal`] says why; nothing was changed then.
-pub(crate) async fn void_round(ledger: &Handle, request: &VoidRoundRequest) -> Result<VoidRoundResponse, Refusal> {
+pub(crate) async fn void_round(
+    ledger: &Handle,
+    caller: &Caller,
+    request: &VoidRoundRequest,
+) -> Result<VoidRoundResponse, Refusal> {
     let request_id = fields::id("request_id", &request.request_id)?;
-    let id = fields::round_id(&request.round_id)?;
+    let id = fields::round_id(caller, &request.round_id)?;
     let reason = fields::text("reason", &request.reason, 256)?;
     let actor = fields::text("actor", &request.actor, 64)?;
     let fingerprint = fingerprint("void_round", request);

@@ -1,14 +1,8 @@
 //! Connections to the service, and why a load test could not be run.
 
-use crate::retry::ANSWER_MAX;
-use std::time::Duration;
-use tonic::{
-    Status,
-    transport::{Channel, Endpoint},
-};
-
-/// How long a connection may take.
-const CONNECT_MAX: Duration = Duration::from_secs(3);
+use crate::{options::Options, retry::ANSWER_MAX};
+use motherlode_runtime::connect::{ConnectError, Connection};
+use tonic::Status;
 
 /// Why a load test could not be run.
 #[derive(Debug, thiserror::Error)]
@@ -49,59 +43,24 @@ impl Error {
     }
 }
 
+impl From<ConnectError> for Error {
+    fn from(error: ConnectError) -> Self {
+        match error {
+            ConnectError::Unusable(said) => Self::Unusable(said),
+            ConnectError::Nobody { target, reason } => Self::Connect { target, reason },
+        }
+    }
+}
+
 /// Opens so many connections.
 ///
 /// # Errors
-/// The target is no URL of plain HTTP/2, or nobody answers.
-pub(crate) async fn connect(target: &str, connections: usize) -> Result<Vec<Channel>, Error> {
-    let malformed = || Error::Unusable(format!("--target {target}: must be a URL such as http://127.0.0.1:50051"));
-    let endpoint = Endpoint::from_shared(target.to_owned()).map_err(|_| malformed())?;
-    let uri = endpoint.uri();
-    if uri.scheme_str() != Some("http") || uri.host().is_none_or(str::is_empty) {
-        return Err(malformed());
+/// The target or what is shown to it is unusable, or nobody answers.
+pub(crate) async fn connect(options: &Options) -> Result<Vec<Connection>, Error> {
+    let mut connections = Vec::with_capacity(options.connections);
+    for _ in 0..options.connections {
+        let connection = motherlode_runtime::connect::connect(&options.target, &options.credentials, Some(ANSWER_MAX));
+        connections.push(connection.await?);
     }
-    let endpoint = endpoint.connect_timeout(CONNECT_MAX).timeout(ANSWER_MAX).tcp_nodelay(true);
-    let mut channels = Vec::with_capacity(connections);
-    for _ in 0..connections {
-        let channel = endpoint.connect().await.map_err(|error| {
-            let reason = cause(&error);
-            Error::Connect { target: target.to_owned(), reason }
-        })?;
-        channels.push(channel);
-    }
-    Ok(channels)
-}
-
-/// The innermost cause: "Connection refused" says more than "transport error".
-fn cause(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
-    while let Some(source) = innermost.source() {
-        innermost = source;
-    }
-    innermost.to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_target_that_is_no_url_is_unusable_input() {
-        for bad in ["127.0.0.1:50051", "https://localhost:1", "http://", "http://a b"] {
-            let error = connect(bad, 1).await.err().unwrap();
-            assert!(error.is_unusable_input(), "{error}");
-            assert!(error.to_string().contains(bad), "{error}");
-        }
-    }
-
-    #[tokio::test]
-    async fn nobody_at_the_target_is_said_with_the_systems_reason() {
-        // A port that was free a moment ago, and is bound by nobody.
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let target = format!("http://{}", listener.local_addr().unwrap());
-        drop(listener);
-        let error = connect(&target, 1).await.err().unwrap();
-        assert!(!error.is_unusable_input());
-        assert!(error.to_string().contains("Connection refused"), "{error}");
-    }
+    Ok(connections)
 }

@@ -8,11 +8,12 @@ use motherlode_proto::spin::v1::{
     ChooseRequest, PlayStreamRequest, PlayStreamResponse, Played, SpinRequest, play_stream_request,
     play_stream_response::Answer, spin_service_client::SpinServiceClient,
 };
+use motherlode_runtime::connect::Connection;
 use prost::Message;
 use std::collections::HashMap;
 use tokio::sync::{mpsc, oneshot};
 use tokio_stream::wrappers::UnboundedReceiverStream;
-use tonic::{Code, Status, Streaming, transport::Channel};
+use tonic::{Code, Status, Streaming};
 
 /// One call of a round.
 pub(crate) enum Call {
@@ -23,7 +24,7 @@ pub(crate) enum Call {
 /// How a worker's calls reach the service. Cheap to clone.
 #[derive(Clone)]
 pub(crate) enum Lane {
-    Unary(SpinServiceClient<Channel>),
+    Unary(SpinServiceClient<Connection>),
     Stream(mpsc::UnboundedSender<Asked>),
 }
 
@@ -34,14 +35,14 @@ pub(crate) struct Asked {
 }
 
 impl Lane {
-    pub(crate) fn unary(channel: Channel) -> Self {
-        Self::Unary(SpinServiceClient::new(channel))
+    pub(crate) fn unary(connection: Connection) -> Self {
+        Self::Unary(SpinServiceClient::new(connection))
     }
 
     /// A lane over a stream of its own; clones share it. At most as many calls wait as workers hold it.
-    pub(crate) fn stream(channel: Channel) -> Self {
+    pub(crate) fn stream(connection: Connection) -> Self {
         let (asked, inbox) = mpsc::unbounded_channel();
-        tokio::spawn(pump(SpinServiceClient::new(channel), inbox));
+        tokio::spawn(pump(SpinServiceClient::new(connection), inbox));
         Self::Stream(asked)
     }
 
@@ -70,7 +71,7 @@ impl Lane {
 }
 
 /// Runs a connection's streams, one after the other, until no lane is left.
-async fn pump(mut client: SpinServiceClient<Channel>, mut inbox: mpsc::UnboundedReceiver<Asked>) {
+async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::UnboundedReceiver<Asked>) {
     while let Some(first) = inbox.recv().await {
         let (requests, outgoing) = mpsc::unbounded_channel();
         match client.play_stream(UnboundedReceiverStream::new(outgoing)).await {

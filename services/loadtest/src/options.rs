@@ -1,6 +1,7 @@
 //! What a load test is told, checked before anything is connected.
 
 use motherlode_books::{CoinValue, Currency, Minor, cash};
+use motherlode_runtime::connect::Credentials;
 use std::time::Duration;
 
 /// Most rounds of one run: with the dearest bet their deposits still fit a balance.
@@ -15,6 +16,10 @@ const PLAYERS_MAX: usize = 10_000_000;
 pub struct Options {
     /// The service, such as `http://127.0.0.1:50051`.
     pub target: String,
+    /// What is shown to it.
+    pub credentials: Credentials,
+    /// The operator whose players play.
+    pub operator: String,
     /// Rounds to play.
     pub rounds: u64,
     /// Rounds in flight at most.
@@ -60,6 +65,8 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             target: "http://127.0.0.1:50051".to_owned(),
+            credentials: Credentials::default(),
+            operator: "loadtest".to_owned(),
             rounds: 20_000,
             concurrency: 64,
             connections: 4,

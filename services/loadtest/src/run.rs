@@ -21,6 +21,7 @@ use motherlode_proto::{
     },
     round::v1::{Account, Stake, jackpot_win},
 };
+use motherlode_runtime::connect::Connection;
 use std::{
     sync::{
         Arc,
@@ -28,14 +29,12 @@ use std::{
     },
     time::{Duration, Instant},
 };
-use tonic::{Code, Status, transport::Channel};
+use tonic::{Code, Status};
 
 /// How long an award, or the pool's taking up of a bet, is waited for.
 const WAIT_MAX: Duration = Duration::from_secs(15);
 /// How often it's looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
-/// The operator whose players play.
-const OPERATOR: &str = "loadtest";
 
 /// Runs a load test. `progress` is told the rounds settled so far, some times a second.
 ///
@@ -44,11 +43,15 @@ const OPERATOR: &str = "loadtest";
 pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Error> {
     options.check().map_err(Error::Unusable)?;
     let deposit = options.deposit().map_err(Error::Unusable)?;
-    let channels = connect(&options.target, options.connections).await?;
-    let lane =
-        |channel: &Channel| if options.stream { Lane::stream(channel.clone()) } else { Lane::unary(channel.clone()) };
-    let lanes: Vec<Lane> = channels.iter().map(lane).collect();
-    let service = Service { channels, concurrency: options.concurrency, retries: AtomicU64::new(0) };
+    let connections = connect(options).await?;
+    let lane = |it: &Connection| if options.stream { Lane::stream(it.clone()) } else { Lane::unary(it.clone()) };
+    let lanes: Vec<Lane> = connections.iter().map(lane).collect();
+    let service = Service {
+        connections,
+        operator: options.operator.clone(),
+        concurrency: options.concurrency,
+        retries: AtomicU64::new(0),
+    };
 
     let mut players = service.players(options.players, deposit).await?;
     let table = Arc::new(table(options));
@@ -114,14 +117,15 @@ impl Sums {
 
 /// The service apart from play.
 struct Service {
-    channels: Vec<Channel>,
+    connections: Vec<Connection>,
+    operator: String,
     concurrency: usize,
     retries: AtomicU64,
 }
 
 impl Service {
-    fn ledger(&self, which: usize) -> LedgerServiceClient<Channel> {
-        LedgerServiceClient::new(self.channels[which % self.channels.len()].clone())
+    fn ledger(&self, which: usize) -> LedgerServiceClient<Connection> {
+        LedgerServiceClient::new(self.connections[which % self.connections.len()].clone())
     }
 
     /// Opens and funds players that nobody had before.
@@ -131,7 +135,7 @@ impl Service {
         let run = u64::from_be_bytes(run);
         let opened = (0..count).map(async |number| {
             let account = Account {
-                operator_id: OPERATOR.to_owned(),
+                operator_id: self.operator.clone(),
                 player_id: format!("{run:016x}-{number}"),
                 currency_code: Currency::EUR.to_string(),
             };
@@ -167,7 +171,7 @@ impl Service {
         let deadline = Instant::now() + WAIT_MAX;
         loop {
             let request = || {
-                let mut jackpot = JackpotServiceClient::new(self.channels[0].clone());
+                let mut jackpot = JackpotServiceClient::new(self.connections[0].clone());
                 async move { jackpot.get_pool(GetPoolRequest { pool_id: game.to_owned() }).await }
             };
             let pool = match insist(&self.retries, request).await {

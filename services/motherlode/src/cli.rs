@@ -1,6 +1,6 @@
 //! The command line: what can be asked for, and which command does it.
 
-use crate::commands::{Failure, audit, loadtest, par, play, replay, rng, rounds, serve, simulate, watch};
+use crate::commands::{Failure, audit, loadtest, par, play, replay, rng, rounds, serve, simulate, token, watch};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -28,6 +28,8 @@ enum Command {
     Simulate(simulate::Args),
     /// Play many rounds at a running service at once, time them, and check its books.
     Loadtest(loadtest::Args),
+    /// Make a token for an operator, and what the configuration stores of it.
+    Token(token::Args),
     /// Verify a log from its first byte to its last, without a service and believing nothing.
     Audit(audit::Args),
     /// Resolve one round of a log again and show it step by step.
@@ -47,6 +49,7 @@ pub fn main() -> ExitCode {
         Command::Par(args) => par::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::Loadtest(args) => loadtest::run(&args),
+        Command::Token(args) => token::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Replay(args) => replay::run(&args),
         Command::Rng(args) => rng::run(&args),

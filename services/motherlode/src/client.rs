@@ -3,22 +3,16 @@
 //! Every request carries a request id, so a lost answer is no question of luck: the same message is sent again, and the
 //! service gives the same answer with no second effect (PL-11). Tries and waits are bounded.
 
-use crate::commands::Failure;
+use crate::{commands::Failure, target::Target};
 use motherlode_proto::{
     jackpot::v1::jackpot_service_client::JackpotServiceClient, ledger::v1::ledger_service_client::LedgerServiceClient,
     spin::v1::spin_service_client::SpinServiceClient,
 };
+use motherlode_runtime::connect::Connection;
 use std::{collections::BTreeMap, error::Error, time::Duration};
-use tonic::{
-    Code, Request, Response, Status,
-    transport::{Channel, Endpoint},
-};
+use tonic::{Code, Request, Response, Status};
 use tonic_types::StatusExt;
 
-/// Where the service listens by default.
-pub const DEFAULT_TARGET: &str = "http://127.0.0.1:50051";
-/// How long a connection may take.
-const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// How long one answer may take: longer than the service's own limit by default.
 const ANSWER_MAX: Duration = Duration::from_secs(12);
 /// How often a request is sent, the first time included.
@@ -32,35 +26,24 @@ const WAIT_MAX: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone)]
 pub struct Client {
     /// Plays.
-    pub spin: SpinServiceClient<Channel>,
+    pub spin: SpinServiceClient<Connection>,
     /// The wallet and the rounds.
-    pub ledger: LedgerServiceClient<Channel>,
+    pub ledger: LedgerServiceClient<Connection>,
     /// The pools.
-    pub jackpot: JackpotServiceClient<Channel>,
+    pub jackpot: JackpotServiceClient<Connection>,
 }
 
 impl Client {
-    /// Connects to a service such as `http://127.0.0.1:50051`.
+    /// Connects.
     ///
     /// # Errors
-    /// The target is no such URL, or nobody answers there; the message says how to start a service.
-    pub async fn connect(target: &str) -> Result<Self, Failure> {
-        let malformed = || Failure::unusable(format!("--target {target}: must be a URL such as {DEFAULT_TARGET}"));
-        let address = target.strip_prefix("http://").ok_or_else(malformed)?.trim_end_matches('/');
-        let endpoint = Endpoint::from_shared(target.to_owned()).map_err(|_| malformed())?;
-        if endpoint.uri().host().is_none_or(str::is_empty) {
-            return Err(malformed());
-        }
-        let channel = endpoint.connect_timeout(CONNECT_MAX).tcp_nodelay(true).connect().await.map_err(|error| {
-            Failure::found(format!(
-                "no service answers at {target}: {}\nStart one with: motherlode serve --listen {address}",
-                cause(&error)
-            ))
-        })?;
+    /// As [`Target::connect`].
+    pub async fn connect(target: &Target) -> Result<Self, Failure> {
+        let connection = target.connect().await?;
         Ok(Self {
-            spin: SpinServiceClient::new(channel.clone()),
-            ledger: LedgerServiceClient::new(channel.clone()),
-            jackpot: JackpotServiceClient::new(channel),
+            spin: SpinServiceClient::new(connection.clone()),
+            ledger: LedgerServiceClient::new(connection.clone()),
+            jackpot: JackpotServiceClient::new(connection),
         })
     }
 }
@@ -173,27 +156,6 @@ mod tests {
     use super::*;
     use motherlode_runtime::Refusal;
     use std::cell::Cell;
-
-    #[tokio::test]
-    async fn a_target_that_is_no_url_is_unusable_input() {
-        for bad in ["127.0.0.1:50051", "https://localhost:1", "http://", "http://a b"] {
-            let failure = Client::connect(bad).await.unwrap_err();
-            assert_eq!(failure.code, 2, "{bad}");
-            assert!(failure.message.contains(bad), "{}", failure.message);
-        }
-    }
-
-    #[tokio::test]
-    async fn nobody_at_the_target_is_said_with_the_remedy() {
-        // A port that was free a moment ago, and is bound by nobody.
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        drop(listener);
-        let failure = Client::connect(&format!("http://{address}")).await.unwrap_err();
-        assert_eq!(failure.code, 1);
-        assert!(failure.message.contains("Connection refused"), "{}", failure.message);
-        assert!(failure.message.contains(&format!("motherlode serve --listen {address}")), "{}", failure.message);
-    }
 
     #[tokio::test(start_paused = true)]
     async fn pl_11_a_lost_answer_is_asked_for_again_with_the_same_message() {

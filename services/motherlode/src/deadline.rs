@@ -2,7 +2,8 @@
 //!
 //! A call may take as long as its caller says (`grpc-timeout`). The transport keeps that deadline too, but says
 //! CANCELLED, which a caller takes for its own doing; this layer is beneath it and starts to wait first, so that it
-//! answers first. Streams are bound up to their first answer only. The service's own limit is the ledger's.
+//! answers first. A call that leaves less than a millisecond, the timer's smallest step, is out of time when it arrives and
+//! is not begun. Streams are bound up to their first answer only. The service's own limit is the ledger's.
 
 use http::{HeaderMap, Request, Response};
 use motherlode_runtime::Refusal;
@@ -45,7 +46,11 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         // Made here and not when first polled: the transport's own comes later, and must not be the first to end.
-        let out_of_time = asked(request.headers()).map(tokio::time::sleep);
+        let time = asked(request.headers());
+        if time.is_some_and(|time| time < SHORTEST) {
+            return Box::pin(async { Ok(expired().into_http()) });
+        }
+        let out_of_time = time.map(tokio::time::sleep);
         let answer = self.0.call(request);
         Box::pin(async move {
             let Some(out_of_time) = out_of_time else { return answer.await };
@@ -56,6 +61,15 @@ where
             }
         })
     }
+}
+
+/// The timer's step: less is no time at all.
+const SHORTEST: Duration = Duration::from_millis(1);
+
+/// Out of time before it was begun.
+fn expired() -> Status {
+    Refusal::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", "time was up when the call arrived; it had no effect")
+        .into()
 }
 
 fn refusal() -> Status {

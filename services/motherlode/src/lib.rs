@@ -7,3 +7,4 @@ mod deadline;
 pub mod draw;
 pub mod figures;
 pub mod server;
+pub mod target;

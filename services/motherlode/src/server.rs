@@ -17,12 +17,14 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{
     Config, ConfigError, Profiles,
+    access::Access,
+    config::Tls,
     stop::{self, Stop, Stopper},
 };
 use motherlode_spin::{Dealer, SpinApi, Sweeper, UnknownName, Waits};
-use std::{io, net::SocketAddr, path::Path, time::Duration};
+use std::{fs, io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
-use tonic::transport::{Server as Grpc, server::TcpIncoming};
+use tonic::transport::{Certificate, Identity, Server as Grpc, ServerTlsConfig, server::TcpIncoming};
 use tonic_health::ServingStatus;
 
 /// Games whose bets are pooled: each has a pool of its own name.
@@ -49,6 +51,14 @@ pub enum ServeError {
     /// The log does not replay.
     #[error(transparent)]
     Ledger(#[from] OpenError),
+    /// A file of the TLS configuration cannot be read.
+    #[error("{file}: {source}")]
+    Tls {
+        /// The file.
+        file: String,
+        /// What the system said.
+        source: io::Error,
+    },
     /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Bind {
@@ -65,7 +75,7 @@ pub enum ServeError {
         /// Why.
         source: motherlode_ledger::AppendError,
     },
-    /// The configuration contradicts itself.
+    /// The configuration contradicts itself, or lets others reach the service in a way that it does not allow.
     #[error(transparent)]
     Config(#[from] ConfigError),
     /// The configuration names a game or a jurisdiction that there is not.
@@ -128,6 +138,8 @@ impl Server {
         dealer: Dealer,
     ) -> Result<Self, ServeError> {
         let waits = Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
+        config.check_exposure()?;
+        let tls = config.tls.as_ref().map(tls).transpose()?;
         let index = index_folder(&config.data);
         let answer_wait_max = Duration::from_millis(config.limits.request_ms_max);
         let options = Options { answer_wait_max: Some(answer_wait_max), ..options };
@@ -142,7 +154,7 @@ impl Server {
         let address = listener.local_addr().map_err(bind)?;
         let (stopper, stop) = stop::channel();
         let sweeper = Sweeper::new(ledger.clone(), dealer.clone(), waits.clone());
-        let serving = tokio::spawn(serve(config, listener, &ledger, &dealer, waits, stop)?);
+        let serving = tokio::spawn(serve(config, tls, listener, &ledger, &dealer, waits, stop)?);
         let background = [
             tokio::spawn(steward.run()),
             tokio::spawn(dealer.reseed_periodically(ledger.clone())),
@@ -199,9 +211,22 @@ impl Server {
     }
 }
 
+/// What TLS needs, read from its files. Clients need no certificate: a token may do, which is for the layer to say.
+fn tls(files: &Tls) -> Result<ServerTlsConfig, ServeError> {
+    let read =
+        |path: &Path| fs::read(path).map_err(|source| ServeError::Tls { file: path.display().to_string(), source });
+    let identity = Identity::from_pem(read(&files.certificate)?, read(&files.key)?);
+    let tls = ServerTlsConfig::new().identity(identity);
+    Ok(match &files.client_ca {
+        Some(roots) => tls.client_ca_root(Certificate::from_pem(read(roots)?)).client_auth_optional(true),
+        None => tls,
+    })
+}
+
 /// The server's future: runs until the stop.
 fn serve(
     config: &Config,
+    tls: Option<ServerTlsConfig>,
     listener: TcpListener,
     ledger: &Handle,
     dealer: &Dealer,
@@ -228,18 +253,27 @@ fn serve(
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
     };
     let (mut reporter, health) = tonic_health::server::health_reporter();
-    let router = Grpc::builder()
+    let mut builder = Grpc::builder();
+    if let Some(tls) = tls {
+        builder = builder.tls_config(tls)?;
+    }
+    let clock = ledger.clone();
+    let access = Access::new(&config.operators, Arc::new(move || clock.now_ms()));
+    let mut router = builder
+        // The first is the outermost: who calls is known before anything else is looked at.
+        .layer(access)
         .layer(Deadline)
         .concurrency_limit_per_connection(limits.concurrent_requests_max as usize)
         .max_concurrent_streams(limits.concurrent_requests_max)
         .http2_keepalive_interval(Some(Duration::from_secs(30)))
         .add_service(health)
-        .add_service(descriptors().build_v1()?)
-        // Clients that are still on the older version of reflection: Python's, for one.
-        .add_service(descriptors().build_v1alpha()?)
         .add_service(spin)
         .add_service(wallet)
         .add_service(jackpot);
+    if config.reflection {
+        // Clients that are still on the older version of reflection: Python's, for one.
+        router = router.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
+    }
     Ok(async move {
         for service in SERVICES {
             reporter.set_service_status(service, ServingStatus::Serving).await;

@@ -2,6 +2,10 @@
 //!
 //! Every key has a default, an unknown key is refused: a misspelt limit must not be ignored silently.
 
+mod operators;
+
+pub use operators::{Credential, Digest, Operator, PLATFORM};
+
 use crate::jurisdiction::{Jurisdictions, Profiles};
 use serde::Deserialize;
 use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
@@ -25,6 +29,36 @@ pub struct Config {
     pub interruption: Interruption,
     /// Telemetry.
     pub telemetry: Telemetry,
+    /// Whether the services' descriptions are served to whoever asks.
+    pub reflection: bool,
+    /// TLS; without it, everything is said in the clear.
+    pub tls: Option<Tls>,
+    /// Who may call (PL-27); without any, whoever reaches the service may do everything.
+    pub operators: Vec<Operator>,
+    /// What is refused beyond loopback unless it's allowed here by its name.
+    pub allow_beyond_loopback: BeyondLoopback,
+}
+
+/// TLS of the service: files in PEM, read at the start.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Tls {
+    /// The service's certificate, and those between it and its root.
+    pub certificate: PathBuf,
+    /// The private key of the certificate.
+    pub key: PathBuf,
+    /// Roots that clients' certificates are checked against; without it, no client's certificate is asked for.
+    pub client_ca: Option<PathBuf>,
+}
+
+/// What a service that others can reach must be told before it does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct BeyondLoopback {
+    /// Serves without TLS: something in between keeps tokens and money from being read.
+    pub plaintext: bool,
+    /// Serves without operators: whoever reaches the service may do everything.
+    pub anyone: bool,
 }
 
 /// Limits: nothing grows without one.
@@ -87,6 +121,10 @@ impl Default for Config {
             jurisdictions: Jurisdictions::default(),
             interruption: Interruption::default(),
             telemetry: Telemetry::default(),
+            reflection: true,
+            tls: None,
+            operators: vec![],
+            allow_beyond_loopback: BeyondLoopback::default(),
         }
     }
 }
@@ -142,6 +180,26 @@ pub enum ConfigError {
         /// Its name.
         name: String,
     },
+    /// An operator is described in a way that makes no sense.
+    #[error("operator {operator:?}: {fault}")]
+    Operator {
+        /// Its name.
+        operator: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// Others could reach the service in a way that is not allowed by name.
+    #[error(
+        "{listen} can be reached by others, {how}; to allow it, say so in the configuration: [allow_beyond_loopback] {key} = true"
+    )]
+    Exposed {
+        /// The address to listen on.
+        listen: SocketAddr,
+        /// What is not as it should be.
+        how: &'static str,
+        /// The key that allows it.
+        key: &'static str,
+    },
 }
 
 impl Config {
@@ -179,13 +237,36 @@ impl Config {
             }
         }
         Profiles::new(&config.jurisdictions)?;
+        operators::check(&config.operators, config.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some()))?;
         Ok(config)
+    }
+
+    /// Checks that the service is not open to others by mistake: beyond loopback it needs TLS and operators, or leave by
+    /// name to do without (PL-27).
+    ///
+    /// # Errors
+    /// [`ConfigError::Exposed`] names the key that allows it.
+    pub fn check_exposure(&self) -> Result<(), ConfigError> {
+        let (listen, allowed) = (self.listen, self.allow_beyond_loopback);
+        let faults = [
+            (self.tls.is_none() && !allowed.plaintext, "and without TLS all is said in the clear", "plaintext"),
+            (
+                self.operators.is_empty() && !allowed.anyone,
+                "and without operators whoever does may do everything",
+                "anyone",
+            ),
+        ];
+        match faults.into_iter().find(|(exposed, ..)| *exposed && !listen.ip().is_loopback()) {
+            Some((_, how, key)) => Err(ConfigError::Exposed { listen, how, key }),
+            None => Ok(()),
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Roles;
 
     #[test]
     fn an_empty_file_is_the_default() {
@@ -206,5 +287,65 @@ mod tests {
         assert_eq!(error, "interruption.hours is 0; it must be 1 to 87600");
         let error = Config::parse("[interruption.jurisdictions.uk]\nneptune = 87601").unwrap_err().to_string();
         assert_eq!(error, "interruption.jurisdictions is 87601; it must be 1 to 87600");
+    }
+
+    const DIGEST: &str = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+
+    fn credential(id: &str, more: &str) -> String {
+        format!("[[operators]]\nid = \"{id}\"\n[[operators.credentials]]\nname = \"one\"\n{more}\n")
+    }
+
+    #[test]
+    fn pl_27_an_operator_is_read_with_its_credentials() {
+        let token =
+            format!("token_sha256 = \"{DIGEST}\"\nroles = [\"play\", \"wallet\"]\nexpires = 2027-01-01T00:00:00Z");
+        let config = Config::parse(&credential("acme", &token)).unwrap();
+        let operator = &config.operators[0];
+        assert_eq!((operator.id.as_str(), operator.calls_per_second_max), ("acme", None));
+        let credential = &operator.credentials[0];
+        assert_eq!(credential.token_sha256.unwrap().to_string(), DIGEST);
+        assert_eq!(credential.roles, Roles::PLAY | Roles::WALLET);
+        assert_eq!(credential.expires_ms, Some(1_798_761_600_000));
+    }
+
+    #[test]
+    fn pl_27_operators_that_make_no_sense_are_refused_with_their_name() {
+        let token = format!("token_sha256 = \"{DIGEST}\"");
+        let play = "roles = [\"play\"]";
+        let good = credential("acme", &format!("{token}\n{play}"));
+        assert!(Config::parse(&good).is_ok());
+        for (text, said) in [
+            (credential("a/b", &format!("{token}\n{play}")), "id must be"),
+            (good.clone() + &good, "is there twice"),
+            (good.clone() + &credential("other", &format!("{token}\n{play}")), "a digest is there twice"),
+            (credential("acme", &format!("{token}\nroles = []")), "without roles"),
+            (credential("acme", play), "either token_sha256 or certificate_sha256"),
+            (credential("acme", &format!("certificate_sha256 = \"{DIGEST}\"\n{play}")), "needs tls.client_ca"),
+            (credential("acme", &format!("{token}\n{play}\nsecret = 1")), "unknown field `secret`"),
+            (credential("acme", &format!("{token}\nroles = [\"god\"]")), "unknown variant `god`"),
+            (credential("acme", &format!("token_sha256 = \"00\"\n{play}")), "64 hexadecimal digits"),
+            (credential("acme", &format!("{token}\n{play}\nexpires = 2027-01-01")), "with its offset"),
+            ("[[operators]]\nid = \"acme\"\ncalls_per_second_max = 0".to_owned(), "above 0"),
+            ("[[operators]]\nid = \"acme\"\ncalls_burst_max = 1".to_owned(), "means nothing without"),
+        ] {
+            let error = Config::parse(&text).unwrap_err().to_string();
+            assert!(error.contains(said), "{text}\n{error}");
+        }
+    }
+
+    #[test]
+    fn pl_27_beyond_loopback_tls_and_operators_are_needed_unless_allowed_by_name() {
+        let tls = "[tls]\ncertificate = \"a\"\nkey = \"b\"\n";
+        let operator = "[[operators]]\nid = \"acme\"\n";
+        let allow = |key: &str| format!("[allow_beyond_loopback]\n{key} = true\n");
+        let exposed = |text: &str| Config::parse(text).unwrap().check_exposure().map_err(|error| error.to_string());
+        let anywhere = |text: &str| exposed(&format!("listen = \"0.0.0.0:50051\"\n{text}"));
+        assert_eq!(exposed(""), Ok(()));
+        assert_eq!(exposed("listen = \"[::1]:50051\""), Ok(()));
+        assert_eq!(anywhere(&format!("{tls}{operator}")), Ok(()));
+        assert_eq!(anywhere(&(operator.to_owned() + &allow("plaintext"))), Ok(()));
+        assert_eq!(anywhere(&(tls.to_owned() + &allow("anyone"))), Ok(()));
+        assert!(anywhere(operator).unwrap_err().contains("plaintext = true"));
+        assert!(anywhere(tls).unwrap_err().contains("anyone = true"));
     }
 }

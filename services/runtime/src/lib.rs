@@ -1,12 +1,18 @@
-//! What every service needs and none owns: configuration, refusals as gRPC statuses, telemetry, the stop signal.
+//! What every service needs and none owns: configuration, who calls, refusals as gRPC statuses, telemetry, the stop signal.
 
+pub mod access;
 pub mod config;
+pub mod connect;
 pub mod jurisdiction;
 pub mod refusal;
 pub mod stop;
 pub mod telemetry;
 
+pub use access::Caller;
 pub use config::{Config, ConfigError, Interruption};
 pub use jurisdiction::{Profiles, UNRESTRICTED};
 pub use refusal::Refusal;
 pub use stop::Stop;
+
+/// Tells the time, in Unix milliseconds.
+pub type Clock = std::sync::Arc<dyn Fn() -> i64 + Send + Sync>;

@@ -16,7 +16,7 @@ use motherlode_proto::{
     round::v1::{Round, RoundState, jackpot_win},
     spin::v1::{AutospinRequest, AutospinResponse, AutospinStop, Played, SpinRequest},
 };
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Caller, Refusal};
 use std::time::Duration;
 use tonic::{Code, Request, Status};
 
@@ -87,7 +87,7 @@ impl Series {
     fn parse(api: SpinApi, request: &Request<AutospinRequest>) -> Result<Self, Refusal> {
         #[cfg(feature = "forced-outcomes")]
         let wanted = crate::forced::wanted(request)?;
-        let request = request.get_ref();
+        let (caller, request) = (Caller::of(request), request.get_ref());
         let request_id = fields::id("request_id", &request.request_id)?;
         if request_id.len() > REQUEST_ID_MAX {
             return Err(Refusal::field("request_id", format!("must be at most {REQUEST_ID_MAX} characters")));
@@ -98,7 +98,7 @@ impl Series {
         if request.pause_ms > PAUSE_MS_MAX {
             return Err(Refusal::field("pause_ms", format!("must be at most {PAUSE_MS_MAX}")));
         }
-        let bet = Bet::of_series(request)?;
+        let bet = Bet::of_series(&caller, request)?;
         // Where the session is over, the first spin says so.
         if let Ok(place) = api.place(&bet) {
             place.autoplay()?;
@@ -176,7 +176,7 @@ impl Series {
         if let Some(finished) = finished_at_once(&played) {
             return Ok(self.count(Some(played), finished));
         }
-        self.next = Next::Finish(round_id(&played.round_id)?);
+        self.next = Next::Finish(round_id(&Caller::anyone(), &played.round_id)?);
         Ok(self.answer(Some(played), AutospinStop::Unspecified))
     }
 
@@ -222,7 +222,7 @@ impl Series {
 impl Bet {
     /// The bet of each spin of a series, without the double (BW-23). Its fingerprint is the series', so that a series of
     /// the same name with other limits is another request.
-    fn of_series(request: &AutospinRequest) -> Result<Self, Refusal> {
+    fn of_series(caller: &Caller, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
             account: request.account.clone(),
@@ -234,7 +234,7 @@ impl Bet {
             session_id: request.session_id.clone(),
         };
         let named = AutospinRequest { session_id: String::new(), ..request.clone() };
-        Ok(Self { fingerprint: motherlode_ledger::fingerprint("autospin", &named), ..Self::parse(&spin)? })
+        Ok(Self { fingerprint: motherlode_ledger::fingerprint("autospin", &named), ..Self::parse(caller, &spin)? })
     }
 }
 

@@ -11,7 +11,7 @@ use motherlode_proto::{
     round::v1::Witch,
     spin::v1::{ChooseRequest, SpinRequest},
 };
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Caller, Refusal};
 use motherlode_slots::{self as slots, Choice, Game};
 
 /// A checked [`SpinRequest`].
@@ -39,9 +39,9 @@ pub(crate) struct Move {
 }
 
 impl Bet {
-    pub(crate) fn parse(request: &SpinRequest) -> Result<Self, Refusal> {
+    pub(crate) fn parse(caller: &Caller, request: &SpinRequest) -> Result<Self, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?.to_owned();
-        let account = fields::account(request.account.as_ref())?;
+        let account = fields::account(caller, request.account.as_ref())?;
         let stake = request.stake.as_ref().ok_or_else(|| Refusal::field("stake", "is required"))?;
         let coin_value = fields::coin_value("stake.coin_value", &stake.coin_value)?;
         let witch = match Witch::try_from(request.witch) {
@@ -85,9 +85,9 @@ impl Bet {
 }
 
 impl Move {
-    pub(crate) fn parse(request: &ChooseRequest) -> Result<Self, Refusal> {
+    pub(crate) fn parse(caller: &Caller, request: &ChooseRequest) -> Result<Self, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?.to_owned();
-        let round = fields::round_id(&request.round_id)?;
+        let round = fields::round_id(caller, &request.round_id)?;
         let choice = request.choice.as_ref().ok_or_else(|| Refusal::field("choice", "is required"))?;
         let choice = choice_from_wire(choice).map_err(|malformed| Refusal::field("choice", malformed.to_string()))?;
         let session = session::optional(&request.session_id)?;

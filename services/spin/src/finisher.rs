@@ -104,6 +104,7 @@ pub(crate) mod tests {
         round::v1::{Account, Awaiting, RoundState, Stake},
         spin::v1::{Played, SkipRoundRequest, SpinRequest},
     };
+    use motherlode_runtime::Caller;
     use std::time::Duration;
 
     /// A player with a round of Mystery Elves: the feature waits, and the gamble of its win after it.
@@ -127,7 +128,7 @@ pub(crate) mod tests {
             ..SpinRequest::default()
         };
         let mut deal = crate::service::Fair { dealer: &api.dealer, dealt: None };
-        let played = api.spin(&request, &mut deal).await.unwrap();
+        let played = api.spin(&Caller::anyone(), &request, &mut deal).await.unwrap();
         assert_eq!(played.outcome.as_ref().unwrap().awaiting(), Awaiting::Feature);
         played
     }
@@ -149,7 +150,7 @@ pub(crate) mod tests {
             let (_stopper, stop) = motherlode_runtime::stop::channel();
             let api = SpinApi::new(ledger.clone(), dealer.clone(), Duration::ZERO, stop);
             let played = waiting(&api, "alice").await;
-            let round = motherlode_ledger::fields::round_id(&played.round_id).unwrap();
+            let round = motherlode_ledger::fields::round_id(&Caller::anyone(), &played.round_id).unwrap();
 
             let request = SkipRoundRequest {
                 request_id: "skip".into(),
@@ -170,11 +171,11 @@ pub(crate) mod tests {
                 Sweeper::new(ledger.clone(), dealer, Waits::default()).sweep().await;
                 assert_eq!(causes(&ledger, &round), [0, 1, 1]);
             }
-            let steps = api.skip_round(&request).await.unwrap();
+            let steps = api.skip_round(&Caller::anyone(), &request).await.unwrap();
             assert_eq!(causes(&ledger, &round), [0, 1, 1]);
             let numbers: Vec<_> = steps.iter().map(|step| (step.step, step.state())).collect();
             assert_eq!(numbers, [(2, RoundState::Open), (3, RoundState::Settled)]);
-            assert_eq!(api.skip_round(&request).await.unwrap(), steps);
+            assert_eq!(api.skip_round(&Caller::anyone(), &request).await.unwrap(), steps);
             drop((finisher, api));
             ledger.close().await;
         }

@@ -13,7 +13,7 @@ use motherlode_ledger::{
 use motherlode_proto::spin::v1::{
     self as wire, CloseRoundRequest, ListOpenRoundsRequest, ListOpenRoundsResponse, Played, SkipRoundRequest,
 };
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Caller, Refusal};
 
 /// Rounds a page, unless the caller says otherwise.
 const PAGE_SIZE: usize = 10;
@@ -22,9 +22,9 @@ const PAGE_SIZE_MAX: usize = 100;
 
 impl SpinApi {
     /// Plays a round to its end as its game's rule chooses, since the player doesn't want to (DM-21).
-    pub(crate) async fn skip_round(&self, request: &SkipRoundRequest) -> Result<Vec<Played>, Refusal> {
+    pub(crate) async fn skip_round(&self, caller: &Caller, request: &SkipRoundRequest) -> Result<Vec<Played>, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
-        let round = fields::round_id(&request.round_id)?;
+        let round = fields::round_id(caller, &request.round_id)?;
         let session = session::optional(&request.session_id)?;
         let content = SkipRoundRequest { session_id: String::new(), ..request.clone() };
         let acts = self.act(session, &round);
@@ -32,9 +32,13 @@ impl SpinApi {
     }
 
     /// Plays a round to its end as its game's rule chooses, on the operator's word (PL-20).
-    pub(crate) async fn close_round(&self, request: &CloseRoundRequest) -> Result<Vec<Played>, Refusal> {
+    pub(crate) async fn close_round(
+        &self,
+        caller: &Caller,
+        request: &CloseRoundRequest,
+    ) -> Result<Vec<Played>, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
-        let round = fields::round_id(&request.round_id)?;
+        let round = fields::round_id(caller, &request.round_id)?;
         let reason = fields::text("reason", &request.reason, 256)?.to_owned();
         let actor = fields::text("actor", &request.actor, 64)?.to_owned();
         let closed = Automatic::Closed { actor, reason };
@@ -79,7 +83,11 @@ impl SpinApi {
     }
 
     /// Open rounds of an operator or of one of its players, the oldest first (PL-20).
-    pub(crate) fn list_open_rounds(&self, request: &ListOpenRoundsRequest) -> Result<ListOpenRoundsResponse, Refusal> {
+    pub(crate) fn list_open_rounds(
+        &self,
+        caller: &Caller,
+        request: &ListOpenRoundsRequest,
+    ) -> Result<ListOpenRoundsResponse, Refusal> {
         let operator = fields::id("operator_id", &request.operator_id)?;
         let player = match request.player_id.as_str() {
             "" => None,
@@ -95,6 +103,8 @@ impl SpinApi {
             "" => 0,
             token => token.parse().map_err(malformed)?,
         };
+        // Another operator has no rounds and no players, as an unknown one (PL-27).
+        let own = caller.owns(operator);
         let found = self.ledger.books(|books| {
             let listed = |stream: StreamId, open: &OpenRound| Listed {
                 number: open.started.round,
@@ -104,10 +114,11 @@ impl SpinApi {
             };
             Ok::<Vec<_>, Refusal>(match player {
                 Some(stream) => {
-                    let player = books.player(&stream).ok_or_else(unknown_account)?;
+                    let player = books.player(&stream).filter(|_| own).ok_or_else(unknown_account)?;
                     let open = player.open_rounds().filter(|open| open.opened_at > after);
                     open.take(size + 1).map(|open| listed(stream.clone(), open)).collect()
                 }
+                None if !own => vec![],
                 None => {
                     let open = books.open_rounds(operator, after).take(size + 1);
                     open.map(|(player, open)| listed(StreamId::player(operator, player), open)).collect()

@@ -13,7 +13,7 @@ use motherlode_ledger::{AppendError, Handle, Proposal, fields::RoundId};
 use motherlode_proto::spin::v1::{
     self as wire, ChooseRequest, ChooseResponse, Played, SpinRequest, SpinResponse, spin_service_server::SpinService,
 };
-use motherlode_runtime::{Profiles, Refusal, Stop};
+use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
 use motherlode_slots::Seed;
 use std::{pin::Pin, time::Duration};
 use tokio_stream::Stream;
@@ -76,8 +76,13 @@ impl SpinApi {
     }
 
     /// Bets and spins.
-    pub(crate) async fn spin(&self, request: &SpinRequest, deal: &mut dyn Deal) -> Result<Played, Refusal> {
-        self.bet(&Bet::parse(request)?, deal).await
+    pub(crate) async fn spin(
+        &self,
+        caller: &Caller,
+        request: &SpinRequest,
+        deal: &mut dyn Deal,
+    ) -> Result<Played, Refusal> {
+        self.bet(&Bet::parse(caller, request)?, deal).await
     }
 
     /// Bets and spins, once checked.
@@ -91,8 +96,13 @@ impl SpinApi {
     }
 
     /// Goes on with a round.
-    pub(crate) async fn choose(&self, request: &ChooseRequest, deal: &mut dyn Deal) -> Result<Played, Refusal> {
-        let play = Move::parse(request)?;
+    pub(crate) async fn choose(
+        &self,
+        caller: &Caller,
+        request: &ChooseRequest,
+        deal: &mut dyn Deal,
+    ) -> Result<Played, Refusal> {
+        let play = Move::parse(caller, request)?;
         let session = self.act(play.session, &play.round);
         let decide = |books: &Books, seed| session.clone().and_then(|()| decide::choose(books, &play, seed));
         self.play(&play.round.stream, &play.request_id, play.fingerprint, deal, &decide).await
@@ -167,7 +177,7 @@ impl SpinService for SpinApi {
         let mut deal = crate::forced::Wish::of(&request, &self.dealer)?;
         #[cfg(not(feature = "forced-outcomes"))]
         let mut deal = self.fair();
-        let played = self.spin(request.get_ref(), &mut deal).await?;
+        let played = self.spin(&Caller::of(&request), request.get_ref(), &mut deal).await?;
         Ok(Response::new(SpinResponse { played: Some(played) }))
     }
 
@@ -177,7 +187,7 @@ impl SpinService for SpinApi {
         let mut deal = crate::forced::Wish::of(&request, &self.dealer)?;
         #[cfg(not(feature = "forced-outcomes"))]
         let mut deal = self.fair();
-        let played = self.choose(request.get_ref(), &mut deal).await?;
+        let played = self.choose(&Caller::of(&request), request.get_ref(), &mut deal).await?;
         Ok(Response::new(ChooseResponse { played: Some(played) }))
     }
 
@@ -187,7 +197,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<Streaming<wire::PlayStreamRequest>>,
     ) -> Result<Response<Self::PlayStreamStream>, Status> {
-        Ok(Response::new(Box::pin(self.clone().play_all(request.into_inner()))))
+        Ok(Response::new(Box::pin(self.clone().play_all(Caller::of(&request), request.into_inner()))))
     }
 
     type AutospinStream = Pin<Box<dyn Stream<Item = Result<wire::AutospinResponse, Status>> + Send>>;
@@ -205,7 +215,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::OpenSessionRequest>,
     ) -> Result<Response<wire::OpenSessionResponse>, Status> {
-        Ok(Response::new(self.open_session(request.get_ref())?))
+        Ok(Response::new(self.open_session(&Caller::of(&request), request.get_ref())?))
     }
 
     #[tracing::instrument(name = "acknowledge_reality_check", level = "debug", skip_all, err(Debug, level = "debug"))]
@@ -213,7 +223,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::AcknowledgeRealityCheckRequest>,
     ) -> Result<Response<wire::AcknowledgeRealityCheckResponse>, Status> {
-        Ok(Response::new(self.acknowledge(request.get_ref())?))
+        Ok(Response::new(self.acknowledge(&Caller::of(&request), request.get_ref())?))
     }
 
     type KeepSessionStream = Pin<Box<dyn Stream<Item = Result<wire::KeepSessionResponse, Status>> + Send>>;
@@ -223,7 +233,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::KeepSessionRequest>,
     ) -> Result<Response<Self::KeepSessionStream>, Status> {
-        Ok(Response::new(Box::pin(self.keep_session(request.get_ref())?)))
+        Ok(Response::new(Box::pin(self.keep_session(&Caller::of(&request), request.get_ref())?)))
     }
 
     #[tracing::instrument(name = "close_session", level = "debug", skip_all, err(Debug, level = "debug"))]
@@ -231,7 +241,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::CloseSessionRequest>,
     ) -> Result<Response<wire::CloseSessionResponse>, Status> {
-        self.close_session(request.get_ref())?;
+        self.close_session(&Caller::of(&request), request.get_ref())?;
         Ok(Response::new(wire::CloseSessionResponse {}))
     }
 
@@ -240,7 +250,9 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::SkipRoundRequest>,
     ) -> Result<Response<wire::SkipRoundResponse>, Status> {
-        Ok(Response::new(wire::SkipRoundResponse { steps: self.skip_round(request.get_ref()).await? }))
+        Ok(Response::new(wire::SkipRoundResponse {
+            steps: self.skip_round(&Caller::of(&request), request.get_ref()).await?,
+        }))
     }
 
     #[tracing::instrument(name = "close_round", level = "debug", skip_all, err(Debug, level = "debug"))]
@@ -248,14 +260,16 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::CloseRoundRequest>,
     ) -> Result<Response<wire::CloseRoundResponse>, Status> {
-        Ok(Response::new(wire::CloseRoundResponse { steps: self.close_round(request.get_ref()).await? }))
+        Ok(Response::new(wire::CloseRoundResponse {
+            steps: self.close_round(&Caller::of(&request), request.get_ref()).await?,
+        }))
     }
 
     async fn list_open_rounds(
         &self,
         request: Request<wire::ListOpenRoundsRequest>,
     ) -> Result<Response<wire::ListOpenRoundsResponse>, Status> {
-        Ok(Response::new(self.list_open_rounds(request.get_ref())?))
+        Ok(Response::new(self.list_open_rounds(&Caller::of(&request), request.get_ref())?))
     }
 
     async fn list_games(

@@ -15,7 +15,7 @@ use motherlode_proto::spin::v1::{
     self as wire, AcknowledgeRealityCheckRequest, AcknowledgeRealityCheckResponse, CloseSessionRequest,
     KeepSessionRequest, KeepSessionResponse, OpenSessionRequest, OpenSessionResponse, PlayMode,
 };
-use motherlode_runtime::{Profiles, Refusal, Stop};
+use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
 use parking_lot::Mutex;
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
@@ -78,6 +78,19 @@ impl Desk {
         self.sessions.lock().act(id, stream, game, now_ms).map_err(refusal)
     }
 
+    /// Whether a session is of a player of the caller's.
+    fn is_callers(&self, caller: &Caller, id: SessionId) -> bool {
+        let mut sessions = self.sessions.lock();
+        let of = sessions.of(id, self.ledger.now_ms()).map(|of| &of.stream);
+        matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
+    }
+
+    /// A session that a request names by itself; another operator's is refused like one that is over (PL-27).
+    fn own(&self, caller: &Caller, session_id: &str) -> Result<SessionId, Refusal> {
+        let id = required(session_id)?;
+        if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
+    }
+
     /// Milliseconds that a session has left; `None` when it's over.
     fn left_ms(&self, id: SessionId) -> Option<i64> {
         let now_ms = self.ledger.now_ms();
@@ -86,9 +99,13 @@ impl Desk {
 }
 
 impl SpinApi {
-    pub(crate) fn open_session(&self, request: &OpenSessionRequest) -> Result<OpenSessionResponse, Refusal> {
+    pub(crate) fn open_session(
+        &self,
+        caller: &Caller,
+        request: &OpenSessionRequest,
+    ) -> Result<OpenSessionResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
-        let account = fields::account(request.account.as_ref())?;
+        let account = fields::account(caller, request.account.as_ref())?;
         let game = find_game(&request.game, "")?.name();
         let (stream, currency) = (account.stream, account.currency);
         match request.mode() {
@@ -127,9 +144,10 @@ impl SpinApi {
 
     pub(crate) fn acknowledge(
         &self,
+        caller: &Caller,
         request: &AcknowledgeRealityCheckRequest,
     ) -> Result<AcknowledgeRealityCheckResponse, Refusal> {
-        let id = required(&request.session_id)?;
+        let id = self.desk.own(caller, &request.session_id)?;
         let now_ms = self.ledger.now_ms();
         let (of, elapsed_ms) = {
             let mut sessions = self.desk.sessions.lock();
@@ -146,9 +164,10 @@ impl SpinApi {
 
     pub(crate) fn keep_session(
         &self,
+        caller: &Caller,
         request: &KeepSessionRequest,
     ) -> Result<impl Stream<Item = Result<KeepSessionResponse, Status>> + use<>, Refusal> {
-        let id = required(&request.session_id)?;
+        let id = self.desk.own(caller, &request.session_id)?;
         let (closed, ended) = oneshot::channel();
         let now_ms = self.ledger.now_ms();
         self.desk.sessions.lock().keep(id, closed, now_ms).map_err(refusal)?;
@@ -162,10 +181,12 @@ impl SpinApi {
         }))
     }
 
-    pub(crate) fn close_session(&self, request: &CloseSessionRequest) -> Result<(), Refusal> {
+    pub(crate) fn close_session(&self, caller: &Caller, request: &CloseSessionRequest) -> Result<(), Refusal> {
         let id = required(&request.session_id)?;
         let now_ms = self.ledger.now_ms();
-        if let Some(closed) = self.desk.sessions.lock().close(id, now_ms) {
+        if self.desk.is_callers(caller, id)
+            && let Some(closed) = self.desk.sessions.lock().close(id, now_ms)
+        {
             // A keeper that has gone this very moment needs no telling.
             let _ = closed.send(());
         }

@@ -17,7 +17,7 @@ use motherlode_ledger::{AppendError, Verdict};
 use motherlode_proto::spin::v1::{
     PlayStreamRequest, PlayStreamResponse, Played, play_stream_request::Call, play_stream_response::Answer,
 };
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Caller, Refusal};
 use motherlode_slots::Seed;
 use prost::Message;
 use std::{
@@ -39,12 +39,14 @@ const IN_FLIGHT_MAX: usize = 1024;
 impl SpinApi {
     pub(crate) fn play_all(
         self,
+        caller: Caller,
         calls: Streaming<PlayStreamRequest>,
     ) -> impl Stream<Item = Result<PlayStreamResponse, Status>> {
         let calls = calls.take_until(self.stop.clone().requested()).fuse().boxed();
         let (sender, verdicts) = mpsc::unbounded_channel();
         let mut playing = Playing {
             api: Arc::new(self),
+            caller,
             calls,
             sender,
             verdicts,
@@ -60,6 +62,8 @@ impl SpinApi {
 /// The calls of one stream.
 struct Playing {
     api: Arc<SpinApi>,
+    /// Who makes all of them: fixed at the start.
+    caller: Caller,
     calls: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
     /// As long as the calls that run at the same time.
     sender: mpsc::UnboundedSender<(u64, Verdict)>,
@@ -109,8 +113,11 @@ impl Playing {
 
     /// Begins a call; an answer if there is one at once.
     fn begin(&mut self, request: PlayStreamRequest) -> Option<PlayStreamResponse> {
+        if let Err(refusal) = self.caller.count_call(|| self.api.ledger.now_ms()) {
+            return Some(answer(request.tag, Err(refusal)));
+        }
         let Some(Call::Spin(spin)) = &request.call else { return self.other(request, None) };
-        let bet = match Bet::parse(spin) {
+        let bet = match Bet::parse(&self.caller, spin) {
             Ok(bet) => bet,
             Err(refusal) => return Some(answer(request.tag, Err(refusal))),
         };
@@ -151,8 +158,8 @@ impl Playing {
 
     /// A call that goes the way of the unary call, with the seed that it was decided with.
     fn other(&mut self, request: PlayStreamRequest, dealt: Option<Seed>) -> Option<PlayStreamResponse> {
-        let api = Arc::clone(&self.api);
-        self.others.push(async move { api.answer(&request, dealt).await }.boxed());
+        let (api, caller) = (Arc::clone(&self.api), self.caller.clone());
+        self.others.push(async move { api.answer(&caller, &request, dealt).await }.boxed());
         None
     }
 
@@ -176,11 +183,11 @@ impl Playing {
 }
 
 impl SpinApi {
-    async fn answer(&self, request: &PlayStreamRequest, dealt: Option<Seed>) -> PlayStreamResponse {
+    async fn answer(&self, caller: &Caller, request: &PlayStreamRequest, dealt: Option<Seed>) -> PlayStreamResponse {
         let mut deal = Fair { dealer: &self.dealer, dealt };
         let played = match &request.call {
-            Some(Call::Spin(spin)) => self.spin(spin, &mut deal).await,
-            Some(Call::Choose(choose)) => self.choose(choose, &mut deal).await,
+            Some(Call::Spin(spin)) => self.spin(caller, spin, &mut deal).await,
+            Some(Call::Choose(choose)) => self.choose(caller, choose, &mut deal).await,
             None => Err(Refusal::field("call", "is required")),
         };
         answer(request.tag, played)

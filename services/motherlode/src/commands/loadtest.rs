@@ -7,7 +7,7 @@ use super::{
     Failure, Format, say,
     stake::{StakeArgs, newest},
 };
-use crate::{client::DEFAULT_TARGET, figures};
+use crate::{figures, target::Target};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use motherlode_books::CoinValue;
 use motherlode_loadtest::{Options, Report, Thresholds};
@@ -16,9 +16,11 @@ use std::time::Duration;
 /// What `loadtest` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The service.
-    #[arg(long, value_name = "URL", default_value = DEFAULT_TARGET)]
-    target: String,
+    #[command(flatten)]
+    target: Target,
+    /// The operator whose players play; with a token, the token's.
+    #[arg(long, value_name = "NAME", default_value = "loadtest")]
+    operator: String,
     /// Rounds to play.
     #[arg(long, value_name = "N", default_value = "20_000", value_parser = figures::count)]
     rounds: u64,
@@ -64,7 +66,9 @@ impl Args {
         let game = newest(&self.game)?;
         let stake = self.stake.checked(game)?;
         Ok(Options {
-            target: self.target.clone(),
+            target: self.target.url.clone(),
+            credentials: self.target.credentials()?,
+            operator: self.operator.clone(),
             rounds: self.rounds,
             concurrency: self.concurrency,
             connections: self.connections,

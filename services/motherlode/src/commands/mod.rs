@@ -11,6 +11,7 @@ pub mod rounds;
 pub mod serve;
 pub mod simulate;
 pub mod stake;
+pub mod token;
 pub mod watch;
 
 use serde::Serialize;

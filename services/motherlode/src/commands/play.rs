@@ -10,10 +10,7 @@ mod session;
 pub use console::Console;
 
 use super::{Failure, stake::StakeArgs};
-use crate::{
-    client::{Client, DEFAULT_TARGET},
-    draw, figures,
-};
+use crate::{client::Client, draw, figures, target::Target};
 use motherlode_books::Currency;
 use motherlode_proto::round::v1 as round;
 use std::io;
@@ -24,9 +21,8 @@ pub struct Args {
     /// The game.
     #[arg(value_name = "GAME")]
     game: String,
-    /// The service.
-    #[arg(long, value_name = "URL", default_value = DEFAULT_TARGET)]
-    target: String,
+    #[command(flatten)]
+    target: Target,
     /// The operator whose player plays.
     #[arg(long, value_name = "NAME", default_value = "demo")]
     operator: String,

@@ -2,8 +2,9 @@
 
 use super::{Failure, say};
 use crate::{
-    client::{self, Client, DEFAULT_TARGET, insist},
+    client::{self, Client, insist},
     figures::cash,
+    target::Target,
 };
 use motherlode_proto::{
     round::v1::{Awaiting, Money, Round},
@@ -34,9 +35,8 @@ struct Open {
     /// Only this player's.
     #[arg(long, value_name = "NAME")]
     player: Option<String>,
-    /// The service.
-    #[arg(long, value_name = "URL", default_value = DEFAULT_TARGET)]
-    target: String,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Debug, Clone, clap::Args)]
@@ -50,9 +50,8 @@ struct Close {
     /// Who decides; kept in the log.
     #[arg(long, value_name = "NAME")]
     actor: String,
-    /// The service.
-    #[arg(long, value_name = "URL", default_value = DEFAULT_TARGET)]
-    target: String,
+    #[command(flatten)]
+    target: Target,
 }
 
 /// Lists or closes.

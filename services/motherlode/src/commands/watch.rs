@@ -5,8 +5,9 @@
 
 use super::Failure;
 use crate::{
-    client::{self, Client, DEFAULT_TARGET},
+    client::{self, Client},
     draw, figures,
+    target::Target,
 };
 use motherlode_books::Currency;
 use motherlode_proto::jackpot::v1::{PoolStatus, WatchCountersRequest, WatchCountersResponse};
@@ -33,9 +34,8 @@ enum What {
 /// What `watch jackpots` can be told.
 #[derive(Debug, Clone, clap::Args)]
 struct Jackpots {
-    /// The service.
-    #[arg(long, value_name = "URL", default_value = DEFAULT_TARGET)]
-    target: String,
+    #[command(flatten)]
+    target: Target,
     /// The pool.
     #[arg(long, value_name = "NAME", default_value = "bewitched")]
     pool: String,
@@ -270,7 +270,7 @@ mod tests {
         let store = Box::new(MemoryStore::new(0));
         let server = Server::start(&config, store, Options::default(), Dealer::from_master([7; 32])).await.unwrap();
         let mut args = Jackpots {
-            target: format!("http://{}", server.address()),
+            target: Target::open(format!("http://{}", server.address())),
             pool: "bewitched".to_owned(),
             currency: Currency::EUR,
             updates: Some(1),

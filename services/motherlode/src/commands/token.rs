@@ -1,0 +1,59 @@
+//! `token new`: a bearer token, shown once, and what the configuration stores of it.
+
+use super::{Failure, say};
+use crate::client::random;
+use motherlode_proto::convert::play::hex;
+use motherlode_runtime::access::digest;
+
+/// What `token` can be told.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum What {
+    /// Make a token: 256 random bits. It's shown once; the configuration stores its digest.
+    New(New),
+}
+
+#[derive(Debug, clap::Args)]
+struct New {
+    /// Write the token to this file, for its owner's eyes only, instead of showing it.
+    #[arg(long, value_name = "FILE")]
+    out: Option<std::path::PathBuf>,
+}
+
+/// Makes a token.
+///
+/// # Errors
+/// The operating system gives no random bytes, or the file cannot be written; one that exists is not replaced.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let What::New(New { out }) = &args.what;
+    let token = format!("ml_{}", hex(&random::<32>()?));
+    match out {
+        Some(path) => write(path, &token)?,
+        None => say(&format!("{token}\n"))?,
+    }
+    say(&format!(
+        "
+Keep the token; it's not shown again. In the configuration, under its operator:
+
+[[operators.credentials]]
+name = \"give it a name\"
+token_sha256 = \"{}\"
+roles = [\"play\", \"wallet\"]             # of play, wallet, support, audit, admin
+# expires = 2027-12-31T00:00:00Z
+",
+        digest(token.as_bytes())
+    ))
+}
+
+/// Nobody but the owner can read it.
+fn write(path: &std::path::Path, token: &str) -> Result<(), Failure> {
+    use std::{io::Write, os::unix::fs::OpenOptionsExt};
+    let file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path);
+    let written = file.and_then(|mut file| writeln!(file, "{token}"));
+    written.map_err(|error| Failure::found(format!("{}: {error}", path.display())))
+}

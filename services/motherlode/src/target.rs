@@ -1,0 +1,108 @@
+//! Where the service is, and what it wants to see: the words that all client commands share.
+
+use crate::commands::Failure;
+use motherlode_runtime::connect::{ConnectError, Connection, Credentials, connect};
+use std::{env, fs, path::Path, path::PathBuf};
+
+/// Where the service listens by default.
+const DEFAULT: &str = "http://127.0.0.1:50051";
+/// Names the environment variable that may hold the token.
+const TOKEN_VARIABLE: &str = "MOTHERLODE_TOKEN";
+
+/// A service, and the caller's credentials.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Target {
+    /// The service; https:// for TLS.
+    #[arg(long = "target", value_name = "URL", default_value = DEFAULT)]
+    pub url: String,
+    /// File with the operator's token; without it, the environment variable MOTHERLODE_TOKEN.
+    #[arg(long, value_name = "FILE")]
+    token_file: Option<PathBuf>,
+    /// Root of the service's certificate (PEM), for TLS.
+    #[arg(long, value_name = "FILE")]
+    ca: Option<PathBuf>,
+    /// The client's certificate (PEM), where it's known by one.
+    #[arg(long, value_name = "FILE", requires = "key")]
+    cert: Option<PathBuf>,
+    /// The private key of the client's certificate (PEM).
+    #[arg(long, value_name = "FILE", requires = "cert")]
+    key: Option<PathBuf>,
+}
+
+impl Target {
+    /// A service that asks for nothing.
+    #[must_use]
+    pub fn open(url: impl Into<String>) -> Self {
+        Self { url: url.into(), token_file: None, ca: None, cert: None, key: None }
+    }
+
+    /// What is shown to the service.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn credentials(&self) -> Result<Credentials, Failure> {
+        let read =
+            |path: &Path| fs::read(path).map_err(|error| Failure::unusable(format!("{}: {error}", path.display())));
+        let token = match &self.token_file {
+            Some(path) => Some(String::from_utf8_lossy(&read(path)?).trim().to_owned()),
+            None => env::var(TOKEN_VARIABLE).ok(),
+        };
+        let ca = self.ca.as_deref().map(read).transpose()?;
+        let identity = match (&self.cert, &self.key) {
+            (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
+            _ => None,
+        };
+        Ok(Credentials { token, ca, identity })
+    }
+
+    /// Connects.
+    ///
+    /// # Errors
+    /// The target or the credentials are unusable, or nobody answers; the message says how to start a service.
+    pub async fn connect(&self) -> Result<Connection, Failure> {
+        connect(&self.url, &self.credentials()?, None).await.map_err(|error| match error {
+            ConnectError::Unusable(_) => Failure::unusable(error),
+            ConnectError::Nobody { .. } => {
+                let authority = self.url.split("://").last().unwrap_or_default().trim_end_matches('/');
+                Failure::found(format!("{error}\nStart one with: motherlode serve --listen {authority}"))
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_target_that_is_no_url_is_unusable_input() {
+        for bad in ["127.0.0.1:50051", "https://localhost:1", "http://", "http://a b"] {
+            let failure = Target::open(bad).connect().await.unwrap_err();
+            assert_eq!(failure.code, 2, "{bad}");
+            assert!(failure.message.contains(bad), "{}", failure.message);
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_at_the_target_is_said_with_the_remedy() {
+        // A port that was free a moment ago, and is bound by nobody.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        drop(listener);
+        let failure = Target::open(format!("http://{address}")).connect().await.unwrap_err();
+        assert_eq!(failure.code, 1);
+        assert!(failure.message.contains("Connection refused"), "{}", failure.message);
+        assert!(failure.message.contains(&format!("motherlode serve --listen {address}")), "{}", failure.message);
+    }
+
+    #[test]
+    fn a_token_is_read_from_its_file_without_the_line_end_and_a_missing_file_is_unusable_input() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("token");
+        fs::write(&path, "secret\n").unwrap();
+        let target = Target { token_file: Some(path), ..Target::open(DEFAULT) };
+        assert_eq!(target.credentials().unwrap().token.as_deref(), Some("secret"));
+        let target = Target { token_file: Some(folder.path().join("none")), ..Target::open(DEFAULT) };
+        assert_eq!(target.credentials().unwrap_err().code, 2);
+    }
+}

@@ -1,0 +1,76 @@
+//! Every call and the roles that may make it. A method that is not here cannot be called where there are operators.
+
+use super::Roles;
+
+/// One method of a service.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Call {
+    /// Its path on the wire.
+    pub path: &'static str,
+    /// Who may call: one of these.
+    pub roles: Roles,
+    /// Only for the platform, whatever roles an operator has.
+    pub platform: bool,
+}
+
+const ADMIN: Roles = Roles::ADMIN;
+const ANY: Roles = Roles::ANY;
+const AUDIT: Roles = Roles::AUDIT;
+const PLAY: Roles = Roles::PLAY;
+const SUPPORT: Roles = Roles::SUPPORT;
+const WALLET: Roles = Roles::WALLET;
+/// Who looks after players and their rounds.
+const LOOK: Roles = PLAY.and(SUPPORT).and(AUDIT);
+
+/// For operators.
+const fn own(path: &'static str, roles: Roles) -> Call {
+    Call { path, roles, platform: false }
+}
+
+/// For the platform alone.
+const fn platform(path: &'static str) -> Call {
+    Call { path, roles: ADMIN, platform: true }
+}
+
+/// All of them, by service.
+pub const CALLS: &[Call] = &[
+    own("/motherlode.spin.v1.SpinService/Spin", PLAY),
+    own("/motherlode.spin.v1.SpinService/Choose", PLAY),
+    own("/motherlode.spin.v1.SpinService/PlayStream", PLAY),
+    own("/motherlode.spin.v1.SpinService/Autospin", PLAY),
+    own("/motherlode.spin.v1.SpinService/OpenSession", PLAY),
+    own("/motherlode.spin.v1.SpinService/KeepSession", PLAY),
+    own("/motherlode.spin.v1.SpinService/CloseSession", PLAY),
+    own("/motherlode.spin.v1.SpinService/AcknowledgeRealityCheck", PLAY),
+    own("/motherlode.spin.v1.SpinService/SkipRound", PLAY),
+    own("/motherlode.spin.v1.SpinService/CloseRound", SUPPORT),
+    own("/motherlode.spin.v1.SpinService/ListOpenRounds", LOOK),
+    own("/motherlode.spin.v1.SpinService/ListGames", ANY),
+    own("/motherlode.spin.v1.SpinService/GetGame", ANY),
+    own("/motherlode.ledger.v1.LedgerService/OpenAccount", WALLET),
+    own("/motherlode.ledger.v1.LedgerService/GetAccount", WALLET.and(LOOK)),
+    own("/motherlode.ledger.v1.LedgerService/Deposit", WALLET),
+    own("/motherlode.ledger.v1.LedgerService/Withdraw", WALLET),
+    own("/motherlode.ledger.v1.LedgerService/GetTransaction", WALLET.and(SUPPORT).and(AUDIT)),
+    own("/motherlode.ledger.v1.LedgerService/GetRound", LOOK),
+    own("/motherlode.ledger.v1.LedgerService/ListRounds", LOOK),
+    own("/motherlode.ledger.v1.LedgerService/ListCollections", LOOK),
+    own("/motherlode.ledger.v1.LedgerService/VoidRound", SUPPORT),
+    platform("/motherlode.ledger.v1.LedgerService/SetExchangeRate"),
+    own("/motherlode.ledger.v1.LedgerService/ListExchangeRates", ANY),
+    platform("/motherlode.ledger.v1.LedgerService/SetSwitch"),
+    own("/motherlode.ledger.v1.LedgerService/ListSwitches", ANY),
+    own("/motherlode.ledger.v1.LedgerService/GetLogStatus", AUDIT),
+    own("/motherlode.jackpot.v1.JackpotService/GetPool", ANY),
+    own("/motherlode.jackpot.v1.JackpotService/WatchCounters", ANY),
+    own("/motherlode.jackpot.v1.JackpotService/ListAwards", LOOK.and(ADMIN)),
+    platform("/motherlode.jackpot.v1.JackpotService/OpenPool"),
+    platform("/motherlode.jackpot.v1.JackpotService/ChangePoolTerms"),
+    platform("/motherlode.jackpot.v1.JackpotService/SuspendPool"),
+    platform("/motherlode.jackpot.v1.JackpotService/ResumePool"),
+    platform("/motherlode.jackpot.v1.JackpotService/RetirePool"),
+];
+
+/// What is open to everybody: how the process is, and what its services are called.
+pub(super) const OPEN: [&str; 3] =
+    ["/grpc.health.v1.Health/", "/grpc.reflection.v1.ServerReflection/", "/grpc.reflection.v1alpha.ServerReflection/"];

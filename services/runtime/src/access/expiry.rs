@@ -1,0 +1,82 @@
+//! An answer that ends when its caller's credential expires: streams can outlive a token.
+
+use super::Identity;
+use crate::Clock;
+use http::HeaderMap;
+use http_body::{Body as _, Frame, SizeHint};
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+use tokio::time::{Sleep, sleep};
+use tonic::{Status, body::Body};
+
+/// The longest wait before the clock is looked at again: it may be set.
+const LOOK_EVERY: Duration = Duration::from_secs(60);
+
+/// A response's body. The service's own is let go of at the end, which stops what makes it.
+pub(super) struct Expiring {
+    /// None after the end.
+    body: Option<Body>,
+    identity: Arc<Identity>,
+    clock: Clock,
+    /// Until when there's nothing to look at; made once the body has to be waited for.
+    wait: Option<Pin<Box<Sleep>>>,
+}
+
+impl Expiring {
+    pub(super) fn body(body: Body, identity: Arc<Identity>, clock: Clock) -> Body {
+        if body.is_end_stream() {
+            return body;
+        }
+        Body::new(Self { body: Some(body), identity, clock, wait: None })
+    }
+
+    /// The trailers of an answer whose credential has expired.
+    fn expired(&self) -> Option<HeaderMap> {
+        let refusal = self.identity.expired((self.clock)())?;
+        let mut trailers = HeaderMap::new();
+        // What the headers cannot hold is left out: code, reason and message are ASCII.
+        let _ = Status::from(refusal).add_header(&mut trailers);
+        Some(trailers)
+    }
+
+    fn left(&self) -> Duration {
+        let left_ms = self.identity.expires_ms.unwrap_or(i64::MAX).saturating_sub((self.clock)());
+        Duration::from_millis(left_ms.try_into().unwrap_or(0)).min(LOOK_EVERY)
+    }
+}
+
+impl http_body::Body for Expiring {
+    type Data = <Body as http_body::Body>::Data;
+    type Error = Status;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Status>>> {
+        loop {
+            if let Some(trailers) = self.expired() {
+                return Poll::Ready(self.body.take().map(|_| Ok(Frame::trailers(trailers))));
+            }
+            let Some(body) = &mut self.body else { return Poll::Ready(None) };
+            if let Poll::Ready(frame) = Pin::new(body).poll_frame(context) {
+                return Poll::Ready(frame);
+            }
+            let left = self.left();
+            let wait = self.wait.get_or_insert_with(|| Box::pin(sleep(left)));
+            ready!(wait.as_mut().poll(context));
+            self.wait = None;
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.as_ref().is_none_or(Body::is_end_stream)
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        SizeHint::default()
+    }
+}

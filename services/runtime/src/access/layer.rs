@@ -1,0 +1,194 @@
+//! The layer around all services that knows the caller.
+
+use super::{
+    Caller, Identity, Kind,
+    calls::{CALLS, OPEN},
+    digest,
+    expiry::Expiring,
+    identities,
+};
+use crate::{
+    Clock, Refusal,
+    config::{Operator, PLATFORM},
+};
+use http::{HeaderMap, Request, Response, header::AUTHORIZATION};
+use std::{
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll, ready},
+};
+use subtle::ConstantTimeEq;
+use tonic::{
+    Code, Status,
+    body::Body,
+    transport::server::{TcpConnectInfo, TlsConnectInfo},
+};
+use tower::{Layer, Service};
+
+/// Who may call: a layer for all services of a server.
+#[derive(Clone)]
+pub struct Access {
+    /// None: access is open.
+    identities: Option<Arc<[Arc<Identity>]>>,
+    clock: Clock,
+}
+
+impl Access {
+    /// Lets in the operators that a configuration names; everybody where it names none.
+    #[must_use]
+    pub fn new(operators: &[Operator], clock: Clock) -> Self {
+        let identities = (!operators.is_empty()).then(|| identities(operators).into());
+        Self { identities, clock }
+    }
+
+    /// Lets a call in: with its caller, or, where none needs to be known, without. In the order of the module's promise.
+    fn admit<B>(&self, request: &Request<B>) -> Result<Option<Arc<Identity>>, Refusal> {
+        let Some(identities) = &self.identities else { return Ok(None) };
+        let path = request.uri().path();
+        if OPEN.iter().any(|open| path.starts_with(open)) {
+            return Ok(None);
+        }
+        let identity = identify(identities, request)?;
+        let now_ms = (self.clock)();
+        if let Some(refusal) = identity.expired(now_ms) {
+            return Err(refusal);
+        }
+        if let Some(bucket) = &identity.operator.bucket {
+            bucket.take(now_ms)?;
+        }
+        let call = CALLS.iter().find(|call| call.path == path);
+        let call = call.ok_or_else(|| Refusal::new(Code::Unimplemented, "METHOD_UNKNOWN", "no such method"))?;
+        let of_platform = !call.platform || identity.operator.id == PLATFORM;
+        if of_platform && identity.roles.meets(call.roles) {
+            return Ok(Some(Arc::clone(identity)));
+        }
+        let refusal =
+            Refusal::new(Code::PermissionDenied, "ROLE_MISSING", "the credential lacks the role for this call");
+        let refusal = refusal.with("roles", call.roles);
+        Err(if call.platform { refusal.with("operator", PLATFORM) } else { refusal })
+    }
+}
+
+/// Whose the call's credential is. A token goes before the connection's certificate.
+fn identify<'a, B>(identities: &'a [Arc<Identity>], request: &Request<B>) -> Result<&'a Arc<Identity>, Refusal> {
+    let refuse = |reason, message: &str| Refusal::new(Code::Unauthenticated, reason, message);
+    if let Some(token) = bearer(request.headers()) {
+        let found = find(identities, Kind::Token, token);
+        return found.ok_or_else(|| refuse("TOKEN_UNKNOWN", "no operator has this token"));
+    }
+    let certificates =
+        request.extensions().get::<TlsConnectInfo<TcpConnectInfo>>().and_then(TlsConnectInfo::peer_certs);
+    match certificates.as_deref().and_then(|certificates| certificates.first()) {
+        Some(certificate) => find(identities, Kind::Certificate, certificate)
+            .ok_or_else(|| refuse("CERTIFICATE_UNKNOWN", "no operator has this certificate")),
+        None => Err(refuse("TOKEN_MISSING", "the call needs the header `authorization: Bearer <token>`")),
+    }
+}
+
+/// What stands behind "Bearer"; the scheme's case does not matter (RFC 9110, 11.1).
+fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
+    let (scheme, token) = headers.get(AUTHORIZATION)?.as_bytes().split_at_checked("Bearer ".len())?;
+    scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
+}
+
+/// The credential with a secret's digest. All are looked at, each to its end: the time it takes says nothing.
+fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Option<&'a Arc<Identity>> {
+    let given = digest(secret);
+    let mut found = None;
+    for identity in identities {
+        if bool::from(identity.digest.0.ct_eq(&given.0)) && identity.kind == kind {
+            found = Some(identity);
+        }
+    }
+    found
+}
+
+impl Identity {
+    /// The refusal of what has expired.
+    pub(super) fn expired(&self, now_ms: i64) -> Option<Refusal> {
+        let expired = self.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms);
+        let reason = match self.kind {
+            Kind::Token => "TOKEN_EXPIRED",
+            Kind::Certificate => "CERTIFICATE_EXPIRED",
+        };
+        expired.then(|| {
+            let refusal = Refusal::new(Code::Unauthenticated, reason, "the credential has expired");
+            refusal.with("operator", &self.operator.id).with("credential", &self.name)
+        })
+    }
+}
+
+/// Services that only callers with leave reach.
+#[derive(Clone)]
+pub struct Guarded<S> {
+    access: Access,
+    inner: S,
+}
+
+impl<S> Layer<S> for Access {
+    type Service = Guarded<S>;
+
+    fn layer(&self, inner: S) -> Guarded<S> {
+        Guarded { access: self.clone(), inner }
+    }
+}
+
+impl<S, B> Service<Request<B>> for Guarded<S>
+where
+    S: Service<Request<B>, Response = Response<Body>>,
+    S::Future: Unpin,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Answer<S::Future>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.inner.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<B>) -> Self::Future {
+        match self.access.admit(&request) {
+            Err(refusal) => Answer(State::Refused(Some(refusal))),
+            Ok(None) => Answer(State::Asked(self.inner.call(request), None)),
+            Ok(Some(identity)) => {
+                let expiring = identity.expires_ms.map(|_| (Arc::clone(&identity), Arc::clone(&self.access.clock)));
+                request.extensions_mut().insert(Caller(Some(identity)));
+                Answer(State::Asked(self.inner.call(request), expiring))
+            }
+        }
+    }
+}
+
+/// The answer to a call.
+pub struct Answer<F>(State<F>);
+
+enum State<F> {
+    /// Refused, without having been read.
+    Refused(Option<Refusal>),
+    /// The service's, to be ended when the credential expires.
+    Asked(F, Option<(Arc<Identity>, Clock)>),
+}
+
+impl<F, E> Future for Answer<F>
+where
+    F: Future<Output = Result<Response<Body>, E>> + Unpin,
+{
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            State::Refused(refusal) => {
+                let refusal =
+                    refusal.take().unwrap_or_else(|| Refusal::new(Code::Internal, "POLLED_AGAIN", "polled again"));
+                Poll::Ready(Ok(Status::from(refusal).into_http()))
+            }
+            State::Asked(answer, expiring) => {
+                let answer = ready!(Pin::new(answer).poll(context));
+                Poll::Ready(match expiring.take() {
+                    Some((identity, clock)) => answer.map(|it| it.map(|body| Expiring::body(body, identity, clock))),
+                    None => answer,
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Roles: what a credential may do for its operator (PL-27).
+
+use serde::{Deserialize, Deserializer};
+use std::{fmt, ops::BitOr};
+
+/// A set of roles. In a configuration it's a list of names; none includes another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Roles(u8);
+
+impl Roles {
+    /// No role.
+    pub const NONE: Self = Self(0);
+    /// Plays: bets, choices, sessions, what a player is shown.
+    pub const PLAY: Self = Self(1);
+    /// Moves money: accounts, deposits, withdrawals.
+    pub const WALLET: Self = Self(2);
+    /// Helps players: voids and closes rounds, looks into them.
+    pub const SUPPORT: Self = Self(4);
+    /// Reads all that is the operator's own.
+    pub const AUDIT: Self = Self(8);
+    /// Administers; for the platform, the pools, rates and switches.
+    pub const ADMIN: Self = Self(16);
+    /// Any role.
+    pub const ANY: Self = Self(31);
+
+    /// Whether one of the roles is among the others.
+    #[must_use]
+    pub const fn meets(self, others: Self) -> bool {
+        self.0 & others.0 != 0
+    }
+
+    /// Both sets' roles; [`BitOr`] for tables.
+    #[must_use]
+    pub const fn and(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+}
+
+impl BitOr for Roles {
+    type Output = Self;
+
+    fn bitor(self, others: Self) -> Self {
+        self.and(others)
+    }
+}
+
+/// The roles' names in the configuration, in the order of their bits.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Role {
+    Play,
+    Wallet,
+    Support,
+    Audit,
+    Admin,
+}
+
+const ALL: [(Role, Roles, &str); 5] = [
+    (Role::Play, Roles::PLAY, "play"),
+    (Role::Wallet, Roles::WALLET, "wallet"),
+    (Role::Support, Roles::SUPPORT, "support"),
+    (Role::Audit, Roles::AUDIT, "audit"),
+    (Role::Admin, Roles::ADMIN, "admin"),
+];
+
+/// Names, with blanks between them.
+impl fmt::Display for Roles {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let names: Vec<_> = ALL.iter().filter(|(_, role, _)| self.meets(*role)).map(|(.., name)| *name).collect();
+        f.write_str(&names.join(" "))
+    }
+}
+
+impl<'de> Deserialize<'de> for Roles {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let roles = Vec::<Role>::deserialize(from)?;
+        Ok(roles.into_iter().fold(Self::NONE, |roles, role| roles | ALL[role as usize].1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_27_each_role_is_one_of_its_own_and_none_includes_another() {
+        for (number, (role, roles, name)) in ALL.into_iter().enumerate() {
+            assert_eq!((role as usize, roles.to_string().as_str()), (number, name));
+            for (other, ..) in ALL.iter().filter(|(other, ..)| *other as usize != number) {
+                assert!(!roles.meets(ALL[*other as usize].1));
+            }
+            assert!(roles.meets(Roles::ANY));
+        }
+        assert_eq!((Roles::PLAY | Roles::ADMIN).to_string(), "play admin");
+    }
+}

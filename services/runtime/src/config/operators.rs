@@ -1,0 +1,121 @@
+//! Operators and their credentials in the configuration (PL-27): who may call, and in which roles.
+//!
+//! No secret is here: of a token there's the SHA-256 digest, of a client's certificate its fingerprint. Several
+//! credentials of an operator are valid at once, so that one can be replaced without a gap: add the new one, move the
+//! callers, remove the old one or let it expire.
+
+use super::ConfigError;
+use crate::access::{Roles, civil};
+use motherlode_books::is_id;
+use serde::{Deserialize, Deserializer, de};
+use std::{collections::BTreeSet, fmt};
+
+/// The operator whose `admin` has the pools, the rates and the switches. It has no players of its own.
+pub const PLATFORM: &str = "platform";
+
+/// An operator: who owns players, and calls for them.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Operator {
+    /// Its name: the first part of its players' and rounds' names.
+    pub id: String,
+    /// Calls a second that it may make on average; without it, as many as it likes. A message on PlayStream is a call.
+    pub calls_per_second_max: Option<u32>,
+    /// Calls that it may make at once after a rest; without it, what it may make in a second.
+    pub calls_burst_max: Option<u32>,
+    /// What it proves itself with.
+    #[serde(default)]
+    pub credentials: Vec<Credential>,
+}
+
+/// One thing that an operator proves itself with.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Credential {
+    /// Whose it is, for people and as the actor of what is done with it; unique within the operator.
+    pub name: String,
+    /// SHA-256 of a bearer token; either this or the certificate's.
+    pub token_sha256: Option<Digest>,
+    /// SHA-256 of a client certificate in DER; either this or the token's.
+    pub certificate_sha256: Option<Digest>,
+    /// What it may do.
+    pub roles: Roles,
+    /// From when on it's refused, Unix milliseconds; in the file, a date and time with its offset.
+    #[serde(default, rename = "expires", deserialize_with = "time_ms")]
+    pub expires_ms: Option<i64>,
+}
+
+/// A SHA-256 digest; 64 hexadecimal digits in the file.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest(pub [u8; 32]);
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{self}")
+    }
+}
+
+impl<'de> Deserialize<'de> for Digest {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(from)?;
+        let pairs = text.as_bytes().chunks_exact(2);
+        let bytes = pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());
+        let bytes: Option<Vec<u8>> = bytes.collect();
+        let digest = bytes.filter(|_| text.len() == 64 && text.bytes().all(|digit| digit.is_ascii_hexdigit()));
+        let digest = digest.and_then(|bytes| bytes.try_into().ok()).map(Self);
+        digest.ok_or_else(|| de::Error::custom("a digest has 64 hexadecimal digits"))
+    }
+}
+
+fn time_ms<'de, D: Deserializer<'de>>(from: D) -> Result<Option<i64>, D::Error> {
+    let time = toml::value::Datetime::deserialize(from)?;
+    let ms = civil::unix_ms(&time);
+    ms.map(Some).ok_or_else(|| de::Error::custom("must be a date and time with its offset: 2027-01-31T00:00:00Z"))
+}
+
+/// Checks what one operator's entry alone cannot show.
+pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result<(), ConfigError> {
+    let refuse = |operator: &Operator, fault: &str| {
+        Err(ConfigError::Operator { operator: operator.id.clone(), fault: fault.to_owned() })
+    };
+    let (mut ids, mut digests) = (BTreeSet::new(), BTreeSet::new());
+    for operator in operators {
+        if !is_id(&operator.id) {
+            return refuse(operator, "id must be 1 to 64 characters of [A-Za-z0-9._~-]");
+        }
+        if !ids.insert(&operator.id) {
+            return refuse(operator, "is there twice");
+        }
+        if operator.calls_per_second_max == Some(0) || operator.calls_burst_max == Some(0) {
+            return refuse(operator, "limits of calls must be above 0");
+        }
+        if operator.calls_burst_max.is_some() && operator.calls_per_second_max.is_none() {
+            return refuse(operator, "calls_burst_max means nothing without calls_per_second_max");
+        }
+        let mut names = BTreeSet::new();
+        for credential in &operator.credentials {
+            if !is_id(&credential.name) || !names.insert(&credential.name) {
+                return refuse(operator, "credentials need names of their own, of [A-Za-z0-9._~-]");
+            }
+            if credential.roles == Roles::NONE {
+                return refuse(operator, "a credential without roles is good for nothing");
+            }
+            let digest = match (credential.token_sha256, credential.certificate_sha256) {
+                (Some(token), None) => token,
+                (None, Some(certificate)) if client_certificates => certificate,
+                (None, Some(_)) => return refuse(operator, "certificate_sha256 needs tls.client_ca"),
+                _ => return refuse(operator, "a credential has either token_sha256 or certificate_sha256"),
+            };
+            if !digests.insert(digest) {
+                return refuse(operator, "a digest is there twice");
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,186 @@
+//! The client's side: a connection to a service, with what the service wants to see.
+//!
+//! Plain HTTP/2 or TLS by the target's scheme; a bearer token and a client certificate where the caller has them.
+
+use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
+use std::{
+    fmt,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tonic::{
+    body::Body,
+    transport::{
+        Certificate, Channel, ClientTlsConfig, Endpoint, Error as TransportError, Identity, channel::ResponseFuture,
+    },
+};
+use tower::Service;
+
+/// How long a connection may take.
+const CONNECT_MAX: Duration = Duration::from_secs(3);
+
+/// What a client shows a service, and what it believes of it.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Credentials {
+    /// Bearer token.
+    pub token: Option<String>,
+    /// Root of the service's certificate, PEM; needed with TLS.
+    pub ca: Option<Vec<u8>>,
+    /// The client's certificate and its private key, PEM.
+    pub identity: Option<(Vec<u8>, Vec<u8>)>,
+}
+
+/// Says which are there, not what they are.
+impl fmt::Debug for Credentials {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { token, ca, identity } = self;
+        write!(f, "Credentials(token: {}, ca: {}, identity: {})", token.is_some(), ca.is_some(), identity.is_some())
+    }
+}
+
+/// Why there is no connection.
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    /// The target, or what is to be shown to it, cannot be used.
+    #[error("{0}")]
+    Unusable(String),
+    /// Nobody answers at the target, or not in a way that can be believed.
+    #[error("no service answers at {target}: {reason}")]
+    Nobody {
+        /// The target.
+        target: String,
+        /// The innermost cause: "Connection refused" says more than "transport error".
+        reason: String,
+    },
+}
+
+/// A connection whose every request carries the token.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    channel: Channel,
+    authorization: Option<HeaderValue>,
+}
+
+/// Connects to a service such as `http://127.0.0.1:50051` or `https://localhost:50051`. `answer_max` bounds every call
+/// that does not bring a bound of its own.
+///
+/// # Errors
+/// [`ConnectError`] says what is unusable, or that nobody answers.
+pub async fn connect(
+    target: &str,
+    credentials: &Credentials,
+    answer_max: Option<Duration>,
+) -> Result<Connection, ConnectError> {
+    let unusable = |what: &str| ConnectError::Unusable(format!("--target {target}: {what}"));
+    let malformed = || unusable("must be a URL such as http://127.0.0.1:50051 or https://localhost:50051");
+    let mut endpoint = Endpoint::from_shared(target.to_owned()).map_err(|_| malformed())?;
+    if endpoint.uri().host().is_none_or(str::is_empty) {
+        return Err(malformed());
+    }
+    match (endpoint.uri().scheme_str(), &credentials.ca) {
+        (Some("http"), None) if credentials.identity.is_none() => {}
+        (Some("http"), _) => return Err(unusable("--ca, --cert and --key are for https")),
+        (Some("https"), Some(ca)) => {
+            let mut tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(ca));
+            if let Some((certificate, key)) = &credentials.identity {
+                tls = tls.identity(Identity::from_pem(certificate, key));
+            }
+            endpoint = endpoint.tls_config(tls).map_err(|error| unusable(&cause(&error)))?;
+        }
+        (Some("https"), None) => return Err(unusable("https needs --ca, the root of the service's certificate")),
+        _ => return Err(malformed()),
+    }
+    if let Some(answer_max) = answer_max {
+        endpoint = endpoint.timeout(answer_max);
+    }
+    let authorization = credentials.token.as_ref().map(|token| {
+        let mut value = HeaderValue::from_str(&format!("Bearer {token}"))?;
+        value.set_sensitive(true);
+        Ok::<_, http::header::InvalidHeaderValue>(value)
+    });
+    let authorization = authorization.transpose();
+    let authorization =
+        authorization.map_err(|_| ConnectError::Unusable("the token has letters that no token has".to_owned()))?;
+    let connected = endpoint.connect_timeout(CONNECT_MAX).tcp_nodelay(true).connect().await;
+    let nobody = |error| ConnectError::Nobody { target: target.to_owned(), reason: cause(&error) };
+    Ok(Connection { channel: connected.map_err(nobody)?, authorization })
+}
+
+/// The innermost cause of an error.
+fn cause(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+impl From<Channel> for Connection {
+    fn from(channel: Channel) -> Self {
+        Self { channel, authorization: None }
+    }
+}
+
+impl Service<Request<Body>> for Connection {
+    type Response = Response<Body>;
+    type Error = TransportError;
+    type Future = ResponseFuture;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), TransportError>> {
+        self.channel.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> ResponseFuture {
+        if let Some(authorization) = &self.authorization {
+            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
+        }
+        self.channel.call(request)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    async fn refused(target: &str, credentials: &Credentials) -> ConnectError {
+        connect(target, credentials, None).await.unwrap_err()
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_used_is_said_with_the_target() {
+        let plain = Credentials::default();
+        let rooted = Credentials { ca: Some(vec![]), ..plain.clone() };
+        for (target, credentials) in [
+            ("127.0.0.1:50051", &plain),
+            ("ftp://localhost:1", &plain),
+            ("http://", &plain),
+            ("http://a b", &plain),
+            ("https://localhost:1", &plain),
+            ("http://localhost:1", &rooted),
+        ] {
+            let error = refused(target, credentials).await;
+            assert!(matches!(&error, ConnectError::Unusable(said) if said.contains(target)), "{error}");
+        }
+        let odd = Credentials { token: Some("a\nb".to_owned()), ..plain };
+        assert!(matches!(refused("http://127.0.0.1:1", &odd).await, ConnectError::Unusable(_)));
+    }
+
+    #[tokio::test]
+    async fn nobody_at_the_target_is_said_with_the_systems_reason() {
+        // A port that was free a moment ago, and is bound by nobody.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let target = format!("http://{}", listener.local_addr().unwrap());
+        drop(listener);
+        let error = refused(&target, &Credentials::default()).await;
+        assert!(
+            matches!(&error, ConnectError::Nobody { reason, .. } if reason.contains("Connection refused")),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_token_is_never_shown() {
+        let credentials = Credentials { token: Some("secret".to_owned()), ..Credentials::default() };
+        assert_eq!(format!("{credentials:?}"), "Credentials(token: true, ca: false, identity: false)");
+    }
+}

@@ -1,0 +1,83 @@
+//! Operators for tests: tokens, a configuration that knows them, and certificates made on the spot.
+
+use motherlode_runtime::{access::digest, connect::Credentials};
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
+use std::{fs, path::Path};
+
+/// An operator's entry in a configuration file, with a credential for each token and its roles.
+#[must_use]
+pub fn operator(id: &str, tokens: &[(&str, &str)]) -> String {
+    let mut text = format!("[[operators]]\nid = \"{id}\"\n");
+    for (number, (token, roles)) in tokens.iter().enumerate() {
+        let digest = digest(token.as_bytes());
+        text +=
+            &format!("[[operators.credentials]]\nname = \"c{number}\"\ntoken_sha256 = \"{digest}\"\nroles = {roles}\n");
+    }
+    text
+}
+
+/// Shows a token.
+#[must_use]
+pub fn token(token: &str) -> Credentials {
+    Credentials { token: Some(token.to_owned()), ..Credentials::default() }
+}
+
+/// Certificates of a service and of one client, all from one root, as PEM files in a folder.
+pub struct Certificates {
+    /// The root's certificate, PEM.
+    pub root: String,
+    /// The client's certificate and key, PEM.
+    pub client: (String, String),
+    /// What the configuration stores of the client's certificate: SHA-256, hexadecimal.
+    pub client_sha256: String,
+    /// Another client's certificate of the same root and its key, which no configuration knows.
+    pub stranger: (String, String),
+}
+
+impl Certificates {
+    /// Makes them; the folder gets `root.pem`, `service.pem` and `service.key`.
+    ///
+    /// # Panics
+    /// When a file cannot be written.
+    #[must_use]
+    pub fn make(folder: &Path) -> Self {
+        let mut root = CertificateParams::default();
+        root.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let root = CertifiedIssuer::self_signed(root, key()).expect("a root signs itself");
+        let signed = |purpose| {
+            let mut params = CertificateParams::new(vec!["localhost".to_owned()]).expect("a name is a name");
+            params.extended_key_usages = vec![purpose];
+            let key = key();
+            let certificate = params.signed_by(&key, &root).expect("the root signs");
+            (certificate, key.serialize_pem())
+        };
+        let (service, service_key) = signed(ExtendedKeyUsagePurpose::ServerAuth);
+        let (client, client_key) = signed(ExtendedKeyUsagePurpose::ClientAuth);
+        let (stranger, stranger_key) = signed(ExtendedKeyUsagePurpose::ClientAuth);
+        for (name, text) in [("root.pem", root.pem()), ("service.pem", service.pem()), ("service.key", service_key)] {
+            fs::write(folder.join(name), text).expect("the folder can be written");
+        }
+        Self {
+            root: root.pem(),
+            client_sha256: digest(client.der()).to_string(),
+            client: (client.pem(), client_key),
+            stranger: (stranger.pem(), stranger_key),
+        }
+    }
+
+    /// The section of a configuration file that serves with them.
+    #[must_use]
+    pub fn section(folder: &Path) -> String {
+        let path = |name: &str| folder.join(name).display().to_string();
+        format!(
+            "[tls]\ncertificate = \"{}\"\nkey = \"{}\"\nclient_ca = \"{}\"\n",
+            path("service.pem"),
+            path("service.key"),
+            path("root.pem")
+        )
+    }
+}
+
+fn key() -> KeyPair {
+    KeyPair::generate().expect("the system gives random bytes")
+}
