@@ -51,5 +51,14 @@ pub mod log {
     }
 }
 
+/// What the log says to operators and regulators.
+pub mod report {
+    /// Version 1.
+    #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
+    pub mod v1 {
+        tonic::include_proto!("motherlode.report.v1");
+    }
+}
+
 /// All files' descriptors, for server reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("motherlode");

@@ -119,7 +119,8 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         }),
         automatic(Automatic::Skipped),
         automatic(Automatic::TimeOver),
-        automatic(Automatic::Closed { actor, reason: text }),
+        automatic(Automatic::Closed { actor, reason: text.clone() }),
+        Event::IntegrityFailed { check: text.clone(), finding: text },
     ]
 }
 

@@ -98,7 +98,8 @@ fn dependencies_run_one_way() {
         ("motherlode-ledger", &["motherlode-spin", "motherlode-jackpot", "motherlode"]),
         ("motherlode-spin", &["motherlode-jackpot", "motherlode"]),
         ("motherlode-jackpot", &["motherlode-spin", "motherlode"]),
-        ("motherlode-audit", &["motherlode-spin", "motherlode-jackpot", "motherlode"]),
+        ("motherlode-report", &["motherlode-spin", "motherlode-jackpot", "motherlode"]),
+        ("motherlode-audit", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode"]),
     ];
     for (package, above) in above {
         let beneath = beneath(package, "99");

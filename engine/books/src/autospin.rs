@@ -11,6 +11,8 @@ use crate::money::Minor;
 pub struct AutospinLimits {
     /// Stops when this plus all wins minus all bets is below zero. Not negative.
     pub loss: Option<Minor>,
+    /// Stops where that is zero, too (WF-19).
+    pub at_loss: bool,
     /// Stops when the win of one round, jackpot included, reaches this.
     pub win: Option<Minor>,
     /// Stops when a round wins the jackpot.
@@ -87,12 +89,13 @@ impl Autospin {
         self.spins_left = self.spins_left.saturating_sub(1);
         self.bets += i128::from(round.bet.0);
         self.wins += won;
-        let AutospinLimits { loss, win, on_jackpot, on_feature } = self.limits;
+        let AutospinLimits { loss, at_loss, win, on_jackpot, on_feature } = self.limits;
+        let least = i128::from(at_loss);
         if on_jackpot && round.jackpot.is_some() {
             Some(AutospinStop::Jackpot)
         } else if win.is_some_and(|limit| won >= i128::from(limit.0)) {
             Some(AutospinStop::WinLimit)
-        } else if loss.is_some_and(|limit| i128::from(limit.0) + self.wins - self.bets < 0) {
+        } else if loss.is_some_and(|limit| i128::from(limit.0) + self.wins - self.bets < least) {
             Some(AutospinStop::LossLimit)
         } else if on_feature && round.feature {
             Some(AutospinStop::Feature)

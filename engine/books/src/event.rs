@@ -178,6 +178,13 @@ pub enum Event {
         /// By whom.
         actor: String,
     },
+    /// System: the program, its books or a game's return are found not to be as they must be (PL-22, PL-23, PL-29).
+    IntegrityFailed {
+        /// What was checked.
+        check: String,
+        /// What was found.
+        finding: String,
+    },
 }
 
 /// A bet was accepted (see [`Event::RoundStarted`]).

@@ -40,6 +40,18 @@ fn bw_25_the_loss_limit_stops_below_zero_and_not_at_zero() {
 }
 
 #[test]
+fn wf_19_the_loss_limit_stops_at_zero_where_the_game_says_so() {
+    let limits = AutospinLimits { loss: Some(Minor(20)), at_loss: true, ..Default::default() };
+    let rounds = [round(10, 1), round(10, 0), round(10, 9), round(10, 0)];
+    assert_eq!(play(100, limits, &rounds[..2]).1, None, "20 + 1 - 20 is above zero");
+    // 20 + 10 - 30 = 0: the balance has fallen by the limit.
+    let (played, stop, _) = play(100, limits, &rounds);
+    assert_eq!((played, stop), (3, Some(AutospinStop::LossLimit)));
+    let past = AutospinLimits { at_loss: false, ..limits };
+    assert_eq!(play(100, past, &rounds).0, 4, "elsewhere it must fall by more");
+}
+
+#[test]
 fn bw_25_one_win_that_reaches_the_limit_stops_and_many_small_ones_do_not() {
     let limits = AutospinLimits { win: Some(Minor(100)), ..Default::default() };
     let (played, stop, _) = play(100, limits, &[round(10, 99), round(10, 99), round(10, 100), round(10, 0)]);
@@ -58,7 +70,13 @@ fn bw_25_the_jackpot_stops_only_where_that_is_asked_for() {
 
 #[test]
 fn bw_25_of_several_reasons_the_first_of_the_order_is_named() {
-    let all = AutospinLimits { loss: Some(Minor(0)), win: Some(Minor(1)), on_jackpot: true, on_feature: true };
+    let all = AutospinLimits {
+        loss: Some(Minor(0)),
+        win: Some(Minor(1)),
+        on_jackpot: true,
+        on_feature: true,
+        ..Default::default()
+    };
     let jackpot = FinishedRound { jackpot: Some(Minor(5)), ..round(10, 0) };
     assert_eq!(play(1, all, &[jackpot]).1, Some(AutospinStop::Jackpot));
     assert_eq!(play(1, all, &[round(10, 5)]).1, Some(AutospinStop::WinLimit));
@@ -98,8 +116,9 @@ proptest! {
         win in option::of(1..400_i64),
         on_jackpot: bool,
         on_feature: bool,
+        at_loss: bool,
     ) {
-        let limits = AutospinLimits { loss: loss.map(Minor), win: win.map(Minor), on_jackpot, on_feature };
+        let limits = AutospinLimits { loss: loss.map(Minor), at_loss, win: win.map(Minor), on_jackpot, on_feature };
         let won = |round: &FinishedRound| round.win.0 + round.jackpot.unwrap_or_default().0;
         let ends = |played: usize| {
             let prefix = &rounds[..played];
@@ -107,7 +126,7 @@ proptest! {
             let balance: i64 = prefix.iter().map(|round| won(round) - round.bet.0).sum();
             (on_jackpot && last.jackpot.is_some())
                 || win.is_some_and(|limit| won(last) >= limit)
-                || loss.is_some_and(|limit| limit + balance < 0)
+                || loss.is_some_and(|limit| limit + balance < i64::from(at_loss))
                 || (on_feature && last.feature)
                 || played == spins as usize
         };

@@ -289,6 +289,9 @@ pub struct GameInfo {
     pub doubles_max: u32,
     /// Whether half of a gambled win can be secured (ME-16).
     pub halve: bool,
+    /// Whether autoplay ends where the balance has fallen by the loss limit (WF-19), not only where it has fallen by more
+    /// (BW-25, ME-19).
+    pub autoplay_ends_at_loss: bool,
     /// What line wins are multiplied by in free spins.
     pub free_spin_multiplier: u32,
     /// What else the game description must state, such as the highest win and its chance (WF-04, ME-21).

@@ -167,6 +167,9 @@ pub fn to_log(event: &Event) -> v1::Event {
             reserve: nano(*reserve),
         }),
         Event::GeneratorReseeded => Kind::GeneratorReseeded(v1::GeneratorReseeded {}),
+        Event::IntegrityFailed { check, finding } => {
+            Kind::IntegrityFailed(v1::IntegrityFailed { check: check.clone(), finding: finding.clone() })
+        }
         Event::SwitchSet { switch, on, reason, actor } => Kind::SwitchSet(v1::SwitchSet {
             operator: switch.operator.clone(),
             game: switch.game.clone(),
@@ -298,6 +301,7 @@ pub fn from_log(event: v1::Event) -> Result<Event> {
             reserve: parse_nano(&received.reserve, "received.reserve")?,
         },
         Kind::GeneratorReseeded(_) => Event::GeneratorReseeded,
+        Kind::IntegrityFailed(failed) => Event::IntegrityFailed { check: failed.check, finding: failed.finding },
         Kind::SwitchSet(set) => Event::SwitchSet {
             switch: Switch { operator: set.operator, game: set.game, rules_version: set.rules_version },
             on: set.on,

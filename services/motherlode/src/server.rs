@@ -13,8 +13,10 @@ use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::jackpot_service_server::{self, JackpotServiceServer},
     ledger::v1::ledger_service_server::{self, LedgerServiceServer},
+    report::v1::report_service_server::{self, ReportServiceServer},
     spin::v1::spin_service_server::{self, SpinServiceServer},
 };
+use motherlode_report::{Follower, Identity as Program, ReportApi, SelfCheck};
 use motherlode_runtime::{
     Config, ConfigError, Profiles,
     access::Access,
@@ -34,8 +36,13 @@ const POOLED_GAMES: [&str; 1] = ["bewitched"];
 pub const PARTITION: u32 = 0;
 
 /// What health is told for: the process as a whole, and each service.
-const SERVICES: [&str; 4] =
-    ["", spin_service_server::SERVICE_NAME, ledger_service_server::SERVICE_NAME, jackpot_service_server::SERVICE_NAME];
+const SERVICES: [&str; 5] = [
+    "",
+    spin_service_server::SERVICE_NAME,
+    ledger_service_server::SERVICE_NAME,
+    jackpot_service_server::SERVICE_NAME,
+    report_service_server::SERVICE_NAME,
+];
 
 /// Why the service could not start, or did not stop well.
 #[derive(Debug, thiserror::Error)]
@@ -97,7 +104,8 @@ pub struct Server {
     serving: JoinHandle<Result<(), tonic::transport::Error>>,
     grace: Duration,
     sweeper: Sweeper,
-    background: [JoinHandle<()>; 3],
+    check: SelfCheck,
+    background: [JoinHandle<()>; 5],
 }
 
 /// Opens the embedded log of a data folder.
@@ -154,16 +162,22 @@ impl Server {
         let address = listener.local_addr().map_err(bind)?;
         let (stopper, stop) = stop::channel();
         let sweeper = Sweeper::new(ledger.clone(), dealer.clone(), waits.clone());
-        let serving = tokio::spawn(serve(config, tls, listener, &ledger, &dealer, waits, stop)?);
+        let follower = Follower::new(ledger.clone(), &config.report);
+        let check = SelfCheck::new(identity(config), follower.clone());
+        let spin = spin(config, &ledger, &dealer, waits, stop.clone())?;
+        let report = ReportApi::new(follower.clone(), check.clone(), stop.clone());
+        let serving = tokio::spawn(serve(config, tls, listener, &ledger, spin, report, stop)?);
         let background = [
             tokio::spawn(steward.run()),
             tokio::spawn(dealer.reseed_periodically(ledger.clone())),
             tokio::spawn(sweeper.clone().run(Duration::from_millis(config.interruption.sweep_ms))),
+            tokio::spawn(follower.run()),
+            tokio::spawn(check.clone().run()),
         ];
         // No call takes longer than this; what does is a stream that nobody ends.
         let award_wait_max = Duration::from_millis(config.limits.award_wait_ms_max);
         let grace = answer_wait_max + award_wait_max + Duration::from_secs(1);
-        Ok(Self { address, ledger, stopper, serving, grace, sweeper, background })
+        Ok(Self { address, ledger, stopper, serving, grace, sweeper, check, background })
     }
 
     /// The address that it listens on.
@@ -184,6 +198,12 @@ impl Server {
         &self.sweeper
     }
 
+    /// The self-check, which runs by itself every 24 hours.
+    #[must_use]
+    pub fn self_check(&self) -> &SelfCheck {
+        &self.check
+    }
+
     /// Stops in order.
     ///
     /// # Errors
@@ -198,7 +218,10 @@ impl Server {
         }
         for task in self.background {
             task.abort();
+            // What it was at must let go of the ledger.
+            let _ = task.await;
         }
+        drop(self.check);
         self.ledger.close().await;
         match served {
             Ok(Ok(served)) => Ok(served?),
@@ -223,30 +246,47 @@ fn tls(files: &Tls) -> Result<ServerTlsConfig, ServeError> {
     })
 }
 
-/// The server's future: runs until the stop.
-fn serve(
-    config: &Config,
-    tls: Option<ServerTlsConfig>,
-    listener: TcpListener,
-    ledger: &Handle,
-    dealer: &Dealer,
-    waits: Waits,
-    stop: Stop,
-) -> Result<impl Future<Output = Result<(), tonic::transport::Error>> + Send + use<>, ServeError> {
+/// What this program is, with the whole configuration but for where it listens and keeps its data: what decides how it
+/// plays is the same on every machine.
+fn identity(config: &Config) -> Program {
+    let here = Config::default();
+    let everywhere = Config { listen: here.listen, data: here.data, ..config.clone() };
+    let identity =
+        Program::new(env!("CARGO_PKG_VERSION"), &format!("{everywhere:?}"), cfg!(feature = "forced-outcomes"));
+    identity.announce();
+    identity
+}
+
+/// The spin service, with the limits of the configuration.
+fn spin(config: &Config, ledger: &Handle, dealer: &Dealer, waits: Waits, stop: Stop) -> Result<SpinApi, ServeError> {
     let limits = &config.limits;
-    let bytes = limits.message_bytes_max;
     let award_wait = Duration::from_millis(limits.award_wait_ms_max);
     let sessions = SessionLimits {
         idle_ms_max: i64::try_from(limits.session_idle_ms_max).unwrap_or(i64::MAX),
         hold_ms: i64::try_from(limits.session_hold_ms).unwrap_or(i64::MAX),
         count_max: limits.sessions_max,
     };
-    let spin = SpinApi::new(ledger.clone(), dealer.clone(), award_wait, stop.clone());
-    let spin = spin.with_sessions(sessions, Profiles::new(&config.jurisdictions)?).with_waits(waits);
+    let spin = SpinApi::new(ledger.clone(), dealer.clone(), award_wait, stop);
+    Ok(spin.with_sessions(sessions, Profiles::new(&config.jurisdictions)?).with_waits(waits))
+}
+
+/// The server's future: runs until the stop.
+fn serve(
+    config: &Config,
+    tls: Option<ServerTlsConfig>,
+    listener: TcpListener,
+    ledger: &Handle,
+    spin: SpinApi,
+    report: ReportApi,
+    stop: Stop,
+) -> Result<impl Future<Output = Result<(), tonic::transport::Error>> + Send + use<>, ServeError> {
+    let limits = &config.limits;
+    let bytes = limits.message_bytes_max;
     let spin = SpinServiceServer::new(spin).max_decoding_message_size(bytes);
     let wallet = LedgerServiceServer::new(LedgerApi::new(ledger.clone())).max_decoding_message_size(bytes);
     let jackpot = JackpotServiceServer::new(JackpotApi::new(ledger.clone(), stop.clone()));
     let jackpot = jackpot.max_decoding_message_size(bytes);
+    let report = ReportServiceServer::new(report).max_decoding_message_size(bytes);
     let descriptors = || {
         tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
@@ -269,7 +309,8 @@ fn serve(
         .add_service(health)
         .add_service(spin)
         .add_service(wallet)
-        .add_service(jackpot);
+        .add_service(jackpot)
+        .add_service(report);
     if config.reflection {
         // Clients that are still on the older version of reflection: Python's, for one.
         router = router.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);

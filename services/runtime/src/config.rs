@@ -27,6 +27,8 @@ pub struct Config {
     pub jurisdictions: Jurisdictions,
     /// Rounds that their players left.
     pub interruption: Interruption,
+    /// Reports.
+    pub report: Report,
     /// Telemetry.
     pub telemetry: Telemetry,
     /// Whether the services' descriptions are served to whoever asks.
@@ -59,6 +61,22 @@ pub struct BeyondLoopback {
     pub plaintext: bool,
     /// Serves without operators: whoever reaches the service may do everything.
     pub anyone: bool,
+}
+
+/// Reports: from when on a win is a significant event (PL-22). No rule names a figure.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Report {
+    /// EUR that a win must reach.
+    pub large_win_eur: u32,
+    /// The same for single operators.
+    pub operators: BTreeMap<String, u32>,
+}
+
+impl Default for Report {
+    fn default() -> Self {
+        Self { large_win_eur: 1_000, operators: BTreeMap::new() }
+    }
 }
 
 /// Limits: nothing grows without one.
@@ -120,6 +138,7 @@ impl Default for Config {
             limits: Limits::default(),
             jurisdictions: Jurisdictions::default(),
             interruption: Interruption::default(),
+            report: Report::default(),
             telemetry: Telemetry::default(),
             reflection: true,
             tls: None,

@@ -105,6 +105,7 @@ impl Series {
         }
         let limits = AutospinLimits {
             loss: limit("loss_limit_minor", request.loss_limit_minor, 0)?,
+            at_loss: bet.game.info().autoplay_ends_at_loss,
             win: limit("win_limit_minor", request.win_limit_minor, 1)?,
             on_jackpot: request.stop_on_jackpot,
             on_feature: request.stop_on_feature,

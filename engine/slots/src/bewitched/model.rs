@@ -126,6 +126,7 @@ impl Model {
             jackpot: true,
             doubles_max: u32::from(DOUBLES_MAX),
             halve: false,
+            autoplay_ends_at_loss: false,
             free_spin_multiplier: self.multiplier,
             facts: Vec::new(),
         }

@@ -124,6 +124,7 @@ impl Model {
             jackpot: false,
             doubles_max: 0,
             halve: false,
+            autoplay_ends_at_loss: false,
             free_spin_multiplier: 1,
             facts: vec![
                 fact("free_spins", "free spins that three Bonus symbols award", self.free_spins),

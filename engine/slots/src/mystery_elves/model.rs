@@ -104,6 +104,7 @@ impl Model {
             jackpot: false,
             doubles_max: u32::from(GAMBLES_MAX),
             halve: true,
+            autoplay_ends_at_loss: false,
             free_spin_multiplier: 1,
             facts: self.facts(data),
         }

@@ -103,6 +103,7 @@ impl Model {
             jackpot: false,
             doubles_max: 0,
             halve: false,
+            autoplay_ends_at_loss: false,
             free_spin_multiplier: self.multiplier,
             facts: vec![Fact {
                 key: "treasure_max_coins",

@@ -220,6 +220,7 @@ impl Model {
             jackpot: false,
             doubles_max: 0,
             halve: false,
+            autoplay_ends_at_loss: true,
             free_spin_multiplier: 1,
             facts,
         }

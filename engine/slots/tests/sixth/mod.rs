@@ -72,6 +72,7 @@ impl Lantern {
             jackpot: false,
             doubles_max: u32::from(DOUBLES_MAX),
             halve: false,
+            autoplay_ends_at_loss: false,
             free_spin_multiplier: 1,
             facts: Vec::new(),
         };

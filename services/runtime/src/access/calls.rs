@@ -69,6 +69,12 @@ pub const CALLS: &[Call] = &[
     platform("/motherlode.jackpot.v1.JackpotService/SuspendPool"),
     platform("/motherlode.jackpot.v1.JackpotService/ResumePool"),
     platform("/motherlode.jackpot.v1.JackpotService/RetirePool"),
+    own("/motherlode.report.v1.ReportService/ListSignificantEvents", AUDIT),
+    own("/motherlode.report.v1.ReportService/WatchSignificantEvents", AUDIT),
+    platform("/motherlode.report.v1.ReportService/ListReturns"),
+    platform("/motherlode.report.v1.ReportService/GetPoolStatement"),
+    own("/motherlode.report.v1.ReportService/GetIdentity", ANY),
+    platform("/motherlode.report.v1.ReportService/RunSelfCheck"),
 ];
 
 /// What is open to everybody: how the process is, and what its services are called.

@@ -1,0 +1,180 @@
+//! The follower: reads the log once from its start, then as it grows, and folds what the reports are made of.
+
+use crate::{pools::Pools, returns::Returns, significant::Significant};
+use motherlode_books::{Event, RoundStarted, StreamId};
+use motherlode_ledger::{FetchError, Handle};
+use motherlode_proto::{
+    convert::record::Logged,
+    report::v1::Return,
+    round::v1::{Choice, choice::Kind},
+};
+use motherlode_runtime::{Refusal, config::Report};
+use parking_lot::RwLock;
+use prost::Message;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::sync::watch;
+use tonic::Code;
+
+/// Commits read at once.
+const BATCH: usize = 512;
+/// Waits after a read that failed.
+const PAUSE: Duration = Duration::from_secs(1);
+/// How long a call waits for the follower to be where the log is.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// Follows a ledger's log; clones share what was folded.
+#[derive(Clone)]
+pub struct Follower {
+    ledger: Handle,
+    figures: Arc<RwLock<Figures>>,
+    position: Arc<watch::Sender<u64>>,
+}
+
+/// What the log has come to.
+pub(crate) struct Figures {
+    pub(crate) significant: Significant,
+    pub(crate) returns: Returns,
+    pub(crate) pools: Pools,
+    open: BTreeMap<(StreamId, u64), Open>,
+}
+
+/// A round that is under way, as far as the reports need it.
+pub(crate) struct Open {
+    pub(crate) started: RoundStarted,
+    /// The win before any gamble.
+    pub(crate) win: i64,
+}
+
+impl Follower {
+    /// A follower that has read nothing yet.
+    #[must_use]
+    pub fn new(ledger: Handle, config: &Report) -> Self {
+        let figures = Figures {
+            significant: Significant::new(config),
+            returns: Returns::default(),
+            pools: Pools::default(),
+            open: BTreeMap::new(),
+        };
+        Self { ledger, figures: Arc::new(RwLock::new(figures)), position: Arc::new(watch::Sender::new(0)) }
+    }
+
+    /// Follows for as long as it's polled.
+    pub async fn run(self) {
+        let mut head = self.ledger.head();
+        loop {
+            match self.catch_up().await {
+                Ok(()) => {
+                    if head.changed().await.is_err() {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the reports are behind the log");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Folds up to the end of the log.
+    async fn catch_up(&self) -> Result<(), FetchError> {
+        loop {
+            let from = *self.position.borrow() + 1;
+            let commits = self.ledger.read(from, BATCH)?;
+            let Some(last) = commits.last() else { return Ok(()) };
+            let position = last.commit.position;
+            {
+                let mut figures = self.figures.write();
+                for logged in &commits {
+                    figures.take(logged);
+                }
+            }
+            self.position.send_replace(position);
+            // A long log is read in the background: others come first.
+            tokio::task::yield_now().await;
+        }
+    }
+
+    pub(crate) fn ledger(&self) -> &Handle {
+        &self.ledger
+    }
+
+    /// The position that has been folded, and a way to wait for more.
+    pub(crate) fn position(&self) -> watch::Receiver<u64> {
+        self.position.subscribe()
+    }
+
+    /// Reads what is folded, with the position that it holds for: no earlier than the log's end when it was asked.
+    ///
+    /// # Errors
+    /// REPORT_BEHIND where that takes too long.
+    pub(crate) async fn read<T>(&self, read: impl FnOnce(&Figures) -> T) -> Result<(T, u64), Refusal> {
+        let wanted = self.ledger.durable();
+        let mut position = self.position();
+        let behind = || {
+            Refusal::new(Code::Unavailable, "REPORT_BEHIND", "the log is still being read")
+                .retry_after(Duration::from_secs(1))
+        };
+        let waited = tokio::time::timeout(WAIT_MAX, position.wait_for(|position| *position >= wanted)).await;
+        waited.map_err(|_| behind())?.map_err(|_| behind())?;
+        let figures = self.figures.read();
+        // Under the lock, so that both are of one moment: the position is set after the figures.
+        let position = *self.position.borrow();
+        Ok((read(&figures), position))
+    }
+}
+
+impl Follower {
+    /// The returns of a game, or of all with an empty name.
+    pub(crate) async fn returns(&self, game: String, out_of_band_only: bool) -> Result<(Vec<Return>, u64), Refusal> {
+        let (returns, position) = self.read(|figures| figures.returns.clone()).await?;
+        let report = tokio::task::spawn_blocking(move || returns.report(&game, out_of_band_only));
+        let report = report.await.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?;
+        Ok((report, position))
+    }
+
+    /// Reads what is folded by now.
+    pub(crate) fn now<T>(&self, read: impl FnOnce(&Figures) -> T) -> T {
+        read(&self.figures.read())
+    }
+}
+
+impl Figures {
+    fn take(&mut self, logged: &Logged) {
+        let commit = &logged.commit;
+        for (number, event) in (1..).zip(&commit.events) {
+            let key = |round: u64| (commit.stream.clone(), round);
+            let round = match event {
+                Event::RoundStarted(started) => {
+                    self.open.insert(key(started.round), Open { started: started.clone(), win: 0 });
+                    None
+                }
+                Event::StepResolved(step) => {
+                    if let Some(open) = self.open.get_mut(&key(step.round))
+                        && !is_gamble(&step.choice)
+                    {
+                        open.win = step.win.0;
+                    }
+                    None
+                }
+                Event::RoundSettled { round, .. } => {
+                    let open = self.open.remove(&key(*round));
+                    if let Some(open) = &open {
+                        self.returns.settled(open);
+                    }
+                    open
+                }
+                Event::RoundVoided { round, .. } => self.open.remove(&key(*round)),
+                _ => None,
+            };
+            self.pools.take(logged, event);
+            self.significant.take(logged, number, event, round.as_ref());
+        }
+    }
+}
+
+/// Whether a step is a turn of the gamble, which returns exactly what it takes, or its end.
+fn is_gamble(choice: &[u8]) -> bool {
+    let kind = Choice::decode(choice).ok().and_then(|choice| choice.kind);
+    matches!(kind, Some(Kind::Double(_) | Kind::Halve(_) | Kind::Collect(_)))
+}

@@ -1,0 +1,184 @@
+//! What the program is, and whether it still is (PL-29; NJ 13:69O-1.5(c)).
+
+use crate::Follower;
+use motherlode_books::{Event, Nano, PoolState, StreamId};
+use motherlode_ledger::{AppendError, Handle, Proposal};
+use motherlode_proto::{convert::play::hex, report::v1 as wire};
+use motherlode_slots::games;
+use sha2::{Digest, Sha256};
+use std::{fs, sync::Arc, time::Duration};
+
+/// Milliseconds from one check to the next.
+const EVERY_MS: i64 = 24 * 3_600_000;
+/// How often is looked whether that has passed.
+const LOOK: Duration = Duration::from_secs(10);
+
+/// What the program is, as of its start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    version: &'static str,
+    /// SHA-256 of the executable; none where it cannot be read.
+    executable: Option<[u8; 32]>,
+    configuration: [u8; 32],
+    test_build: bool,
+}
+
+impl Identity {
+    /// Reads the executable. `configuration` is the whole of it, in any form that is the same for the same.
+    #[must_use]
+    pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
+        let configuration = Sha256::digest(configuration).into();
+        Self { version, executable: executable(), configuration, test_build }
+    }
+
+    pub(crate) fn to_wire(&self) -> wire::GetIdentityResponse {
+        let model = |game: &&'static dyn motherlode_slots::Game| wire::Model {
+            game: game.name().to_owned(),
+            rules_version: game.rules_version().to_owned(),
+            model_sha256: hex(&game.model_hash()),
+        };
+        wire::GetIdentityResponse {
+            version: self.version.to_owned(),
+            executable_sha256: self.executable.map(|digest| hex(&digest)).unwrap_or_default(),
+            configuration_sha256: hex(&self.configuration),
+            test_build: self.test_build,
+            models: games().iter().map(model).collect(),
+        }
+    }
+
+    /// Writes it to the log of the program's own doings.
+    pub fn announce(&self) {
+        let wire::GetIdentityResponse { version, executable_sha256, configuration_sha256, test_build, models } =
+            self.to_wire();
+        tracing::info!(version, executable_sha256, configuration_sha256, test_build, "this is");
+        for wire::Model { game, rules_version, model_sha256 } in models {
+            tracing::info!(game, rules_version, model_sha256, "plays");
+        }
+    }
+}
+
+/// SHA-256 of the file that is running.
+fn executable() -> Option<[u8; 32]> {
+    let bytes = std::env::current_exe().and_then(fs::read).ok()?;
+    Some(Sha256::digest(bytes).into())
+}
+
+/// The check, on demand and every 24 hours of the ledger's clock.
+#[derive(Clone)]
+pub struct SelfCheck {
+    pub(crate) identity: Arc<Identity>,
+    follower: Follower,
+}
+
+impl SelfCheck {
+    /// A check of a program and the books of a follower's ledger.
+    #[must_use]
+    pub fn new(identity: Identity, follower: Follower) -> Self {
+        Self { identity: Arc::new(identity), follower }
+    }
+
+    /// Checks every 24 hours for as long as it's polled, the first time at once.
+    pub async fn run(self) {
+        let mut last_ms = None;
+        loop {
+            last_ms = self.if_due(last_ms).await;
+            self.alert().await;
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    /// Logs every return that is out of its band (PL-23), once an hour while it is.
+    pub async fn alert(&self) {
+        let Ok((returns, _)) = self.follower.returns(String::new(), true).await else { return };
+        for of in returns {
+            let bet = of.bet.map(|bet| format!("{} {}", bet.amount_minor, bet.currency_code)).unwrap_or_default();
+            let finding = format!(
+                "{} {} at a bet of {bet} minor units returns more or less than it must",
+                of.game, of.rules_version
+            );
+            tracing::warn!(finding, rounds = of.rounds, rtp = of.rtp, band = of.band, "out of band");
+            if let Err(error) = log(self.follower.ledger(), "return", &finding).await {
+                tracing::error!(%error, "an alert was not logged");
+            }
+        }
+    }
+
+    /// Checks if 24 hours have passed since the last time; the time of the last check then.
+    pub async fn if_due(&self, last_ms: Option<i64>) -> Option<i64> {
+        let now_ms = self.follower.ledger().now_ms();
+        if last_ms.is_some_and(|last| now_ms < last + EVERY_MS) {
+            return last_ms;
+        }
+        let failures = self.check().await;
+        tracing::info!(failures = failures.len(), "checked itself");
+        Some(now_ms)
+    }
+
+    /// What is not as it must be; it's logged as significant events.
+    pub async fn check(&self) -> Vec<String> {
+        let mut failures = vec![];
+        if self.identity.executable.is_some() && executable() != self.identity.executable {
+            failures.push("the executable is not the one that was started".to_owned());
+        }
+        let ledger = self.follower.ledger();
+        if !ledger.writable() {
+            failures.push("the log takes no appends".to_owned());
+        }
+        failures.extend(books(ledger));
+        // The books may be a moment ahead: what can't be compared now can be in a moment.
+        for _ in 0..100 {
+            match self.disagreements().await {
+                None => tokio::task::yield_now().await,
+                Some(found) => {
+                    failures.extend(found);
+                    break;
+                }
+            }
+        }
+        for failure in &failures {
+            tracing::error!(failure, "the self-check failed");
+            if let Err(error) = log(ledger, "self-check", failure).await {
+                tracing::error!(%error, "a failure of the self-check was not logged");
+            }
+        }
+        failures
+    }
+
+    /// Pools whose meters are not those of the statements; none while the two are of different moments.
+    async fn disagreements(&self) -> Option<Vec<String>> {
+        let ledger = self.follower.ledger();
+        let compare = |figures: &crate::follower::Figures| {
+            ledger.books(|books| {
+                let of = |pool: &PoolState| Some((pool.name.to_string(), figures.pools.agrees(pool)?));
+                books.pools().map(of).collect::<Option<Vec<_>>>()
+            })
+        };
+        let (compared, _) = self.follower.read(compare).await.ok()?;
+        let wrong = compared?.into_iter().filter(|(_, agrees)| !agrees);
+        Some(wrong.map(|(pool, _)| format!("the meters of pool {pool} are not those of its statements")).collect())
+    }
+}
+
+/// What the books must be at any moment (PL-09, BW-18).
+fn books(ledger: &Handle) -> Vec<String> {
+    ledger.books(|books| {
+        let balanced = books.trial_balance().iter().all(|sum| *sum == Nano::ZERO);
+        let trial = (!balanced).then(|| "the trial balance is not zero".to_owned());
+        let pools = books.pools().filter(|pool| !pool.is_balanced());
+        trial.into_iter().chain(pools.map(|pool| format!("pool {} is not balanced", pool.name))).collect()
+    })
+}
+
+/// Logs that something is not as it must be: once an hour at most for the same finding.
+pub(crate) async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<(), AppendError> {
+    let hour = ledger.now_ms().div_euclid(3_600_000);
+    let digest: [u8; 32] = Sha256::digest(finding).into();
+    let proposal = Proposal {
+        stream: StreamId::System,
+        expected_version: None,
+        request_id: format!("{check}/{hour}/{}", hex(&digest[..8])),
+        fingerprint: [0; 16],
+        events: vec![Event::IntegrityFailed { check: check.to_owned(), finding: finding.to_owned() }],
+    };
+    ledger.append(proposal).await.map(|_| ())
+}

@@ -1,0 +1,173 @@
+//! Significant events: which events of the log they are, with before, after, actor and reason (PL-22; GLI-19 2.8.8).
+
+use crate::follower::Open;
+use motherlode_books::{Currency, Event, FxRate, Minor, Nano, PoolTerms, StreamId, contribution};
+use motherlode_ledger::fields::{round_name, timestamp};
+use motherlode_proto::{
+    convert::record::Logged,
+    report::v1::{SignificantEvent, SignificantKind as Kind},
+};
+use motherlode_runtime::config::Report;
+use std::{collections::BTreeMap, sync::Arc};
+
+/// EUR in billionths.
+const EUR: i128 = 1_000_000_000;
+
+/// All significant events so far, and what is needed to say what was before the next.
+pub(crate) struct Significant {
+    events: Vec<Arc<SignificantEvent>>,
+    thresholds: Report,
+    terms: BTreeMap<String, PoolTerms>,
+    rates: BTreeMap<Currency, FxRate>,
+}
+
+/// What a significant event says, apart from where and when.
+struct Said {
+    kind: Kind,
+    subject: String,
+    before: String,
+    after: String,
+    actor: String,
+    reason: String,
+}
+
+impl Said {
+    fn new(kind: Kind, subject: impl Into<String>, before: impl Into<String>, after: impl Into<String>) -> Self {
+        let (subject, before, after) = (subject.into(), before.into(), after.into());
+        Self { kind, subject, before, after, actor: String::new(), reason: String::new() }
+    }
+
+    fn by(self, actor: &str, reason: &str) -> Self {
+        Self { actor: actor.to_owned(), reason: reason.to_owned(), ..self }
+    }
+}
+
+impl Significant {
+    pub(crate) fn new(config: &Report) -> Self {
+        Self { events: vec![], thresholds: config.clone(), terms: BTreeMap::new(), rates: BTreeMap::new() }
+    }
+
+    /// All so far, in log order.
+    pub(crate) fn events(&self) -> &[Arc<SignificantEvent>] {
+        &self.events
+    }
+
+    /// Takes up an event of the log; `round` is the one that it ends, where it was open.
+    pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&Open>) {
+        let commit = &logged.commit;
+        let operator = match &commit.stream {
+            StreamId::Player { operator, .. } => operator.as_str(),
+            _ => "",
+        };
+        let said = match &commit.stream {
+            StreamId::Player { .. } => self.of_player(operator, &commit.stream, event, round),
+            StreamId::Pool(pool) => self.of_pool(pool, event),
+            StreamId::Rates | StreamId::System => self.of_service(event),
+        };
+        let Some(Said { kind, subject, before, after, actor, reason }) = said else { return };
+        let operator_id = match event {
+            Event::SwitchSet { switch, .. } => switch.operator.clone(),
+            _ => operator.to_owned(),
+        };
+        self.events.push(Arc::new(SignificantEvent {
+            position: commit.position,
+            number,
+            time: Some(timestamp(commit.time_ms)),
+            kind: kind.into(),
+            operator_id,
+            subject,
+            before,
+            after,
+            actor,
+            reason,
+        }));
+    }
+
+    fn of_player(&self, operator: &str, stream: &StreamId, event: &Event, round: Option<&Open>) -> Option<Said> {
+        match event {
+            Event::RoundSettled { round: number, win } => {
+                let started = &round?.started;
+                let large = self.is_large(operator, *win, started.currency, started.rate);
+                let bet = format!("bet {}", cash(started.bet, started.currency));
+                let after = format!("won {}", cash(*win, started.currency));
+                large.then(|| Said::new(Kind::LargeWin, round_name(stream, *number), bet, after))
+            }
+            Event::JackpotPaid { round: number, pool, amount, currency, .. } => {
+                let rate = self.rates.get(currency).copied().unwrap_or(FxRate::ONE);
+                let after = format!("jackpot of pool {pool}: {}", cash(*amount, *currency));
+                let large = self.is_large(operator, *amount, *currency, rate);
+                large.then(|| Said::new(Kind::LargeWin, round_name(stream, *number), "", after))
+            }
+            Event::RoundVoided { round: number, reason, actor, refund, win_taken_back } => {
+                let before = if round.is_some() { "open" } else { "settled" };
+                let after = format!("void: {refund} minor units refunded, {win_taken_back} taken back");
+                Some(Said::new(Kind::Void, round_name(stream, *number), before, after).by(actor, reason))
+            }
+            _ => None,
+        }
+    }
+
+    fn of_pool(&mut self, pool: &str, event: &Event) -> Option<Said> {
+        let subject = format!("pool {pool}");
+        match event {
+            Event::PoolOpened { terms, .. } => {
+                self.terms.insert(pool.to_owned(), terms.clone());
+                Some(Said::new(Kind::ParameterChanged, subject, "", of_terms(terms)))
+            }
+            Event::PoolTermsChanged { terms } => {
+                let before = self.terms.insert(pool.to_owned(), terms.clone());
+                let before = before.as_ref().map(of_terms).unwrap_or_default();
+                Some(Said::new(Kind::ParameterChanged, subject, before, of_terms(terms)))
+            }
+            Event::PoolSuspended { reason, actor } => {
+                Some(Said::new(Kind::Switched, subject, "active", "suspended").by(actor, reason))
+            }
+            Event::PoolResumed { actor } => {
+                Some(Said::new(Kind::Switched, subject, "suspended", "active").by(actor, ""))
+            }
+            Event::PoolRetired { into, increments, reserve, actor } => {
+                let before = format!("increments {increments} EUR, reserve {reserve} EUR");
+                let after = format!("retired into pool {into}");
+                Some(Said::new(Kind::ParameterChanged, subject, before, after).by(actor, ""))
+            }
+            _ => None,
+        }
+    }
+
+    fn of_service(&mut self, event: &Event) -> Option<Said> {
+        match event {
+            Event::RateSet { currency, rate, source } => {
+                let before = self.rates.insert(*currency, *rate);
+                let before = before.map(|rate| rate.to_string()).unwrap_or_default();
+                let said = Said::new(Kind::ParameterChanged, format!("rate {currency}"), before, rate.to_string());
+                Some(said.by("", source))
+            }
+            Event::SwitchSet { switch, on, reason, actor } => {
+                let (before, after) = if *on { ("off", "on") } else { ("on", "off") };
+                Some(Said::new(Kind::Switched, switch.to_string(), before, after).by(actor, reason))
+            }
+            Event::IntegrityFailed { check, finding } => Some(Said::new(Kind::IntegrityFailed, check, "", finding)),
+            _ => None,
+        }
+    }
+
+    /// Whether an amount reaches the operator's threshold, at a rate.
+    fn is_large(&self, operator: &str, amount: Minor, currency: Currency, rate: FxRate) -> bool {
+        let Report { large_win_eur, operators, .. } = &self.thresholds;
+        let threshold = operators.get(operator).copied().unwrap_or(*large_win_eur);
+        // The whole of an amount is a contribution of a million parts of a million.
+        contribution(amount, currency, rate, 1_000_000).is_ok_and(|eur| eur >= Nano(i128::from(threshold) * EUR))
+    }
+}
+
+fn cash(amount: Minor, currency: Currency) -> String {
+    format!("{} {currency}", amount.to_decimal(currency))
+}
+
+fn of_terms(terms: &PoolTerms) -> String {
+    let PoolTerms { version, contribution_ppm, seed, base_coin, refresh_ms, collision_share } = terms;
+    format!(
+        "terms {version}: {contribution_ppm} ppm, seed {seed} EUR, base coin {base_coin}, refresh {refresh_ms} ms, \
+         collisions {collision_share:?}"
+    )
+}
