@@ -3,6 +3,7 @@
 use motherlode_proto::{
     jackpot::v1::jackpot_service_client::JackpotServiceClient,
     ledger::v1::{DepositRequest, GetAccountRequest, OpenAccountRequest, ledger_service_client::LedgerServiceClient},
+    report::v1::report_service_client::ReportServiceClient,
     round::v1::{Account, Awaiting, Choice, Stake, Witch, choice},
     spin::v1::{
         AutospinRequest, AutospinResponse, ChooseRequest, Played, SpinRequest, spin_service_client::SpinServiceClient,
@@ -55,6 +56,8 @@ pub struct Client {
     pub ledger: LedgerServiceClient<Connection>,
     /// The pools.
     pub jackpot: JackpotServiceClient<Connection>,
+    /// The reports.
+    pub report: ReportServiceClient<Connection>,
 }
 
 impl Client {
@@ -74,7 +77,8 @@ impl Client {
         Self {
             spin: SpinServiceClient::new(connection.clone()),
             ledger: LedgerServiceClient::new(connection.clone()),
-            jackpot: JackpotServiceClient::new(connection),
+            jackpot: JackpotServiceClient::new(connection.clone()),
+            report: ReportServiceClient::new(connection),
         }
     }
 

@@ -15,8 +15,12 @@ use motherlode_proto::{
     },
     round::v1::RoundState,
 };
-use motherlode_runtime::Config;
-use motherlode_tests::{Client, EUR, bet, config, reason, start, start_with};
+use motherlode_runtime::{Config, connect::connect};
+use motherlode_tests::{
+    Client, EUR, bet, config,
+    operators::{operator, token},
+    reason, start, start_with,
+};
 use std::{
     collections::BTreeMap,
     path::Path,
@@ -375,4 +379,34 @@ async fn pl_29_another_configuration_has_another_digest() {
         server.stop().await.unwrap();
     }
     assert!(digests[0] == digests[1] && digests[1] != digests[2], "{digests:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_22_pl_27_an_operator_sees_its_own_significant_events_and_those_that_concern_all() {
+    let roles = r#"["play", "wallet", "audit"]"#;
+    let text = operator("acme", &[("a", roles)]) + &operator("other", &[("b", roles)]);
+    let Config { operators, report, .. } = Config::parse(&format!("report.large_win_eur = 0\n{text}")).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let config = Config { operators, report, ..config(data.path()) };
+    let server = start_with(&config, Box::new(MemoryStore::new(0)), Options::default()).await;
+    let target = format!("http://{}", server.address());
+    let on = async |secret: &str| Client::on(connect(&target, &token(secret), None).await.unwrap());
+    let (mut acme, mut other) = (on("a").await, on("b").await);
+    let alice = acme.fund("alice", EUR, 10_000).await;
+    // From 0 EUR on every win is large.
+    acme.play_out(bet("one", &alice, "0.01")).await.unwrap();
+    for (client, of_acme) in [(&mut acme, true), (&mut other, false)] {
+        let request = ListSignificantEventsRequest::default();
+        let listed = client.report.list_significant_events(request).await.unwrap().into_inner().events;
+        assert_eq!(listed.iter().any(|event| event.operator_id == "acme"), of_acme);
+        assert!(listed.iter().any(|event| event.subject == "pool bewitched"), "it concerns all");
+        let watch = WatchSignificantEventsRequest { after_position: 0 };
+        let mut watched = client.report.watch_significant_events(watch).await.unwrap().into_inner();
+        for event in listed.iter().rev() {
+            assert_eq!(watched.message().await.unwrap().unwrap().event.as_ref(), Some(event));
+        }
+        let refused = client.report.list_returns(ListReturnsRequest::default()).await.unwrap_err();
+        assert_eq!(refused.code(), Code::PermissionDenied, "figures over all operators are the platform's");
+    }
+    server.stop().await.unwrap();
 }
