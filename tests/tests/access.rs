@@ -9,7 +9,8 @@ use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::WatchCountersRequest,
     ledger::v1::{
-        GetAccountRequest, GetLogStatusRequest, ListExchangeRatesRequest, OpenAccountRequest, SetExchangeRateRequest,
+        GetAccountRequest, GetLogStatusRequest, ListExchangeRatesRequest, ListSwitchesRequest, OpenAccountRequest,
+        SetExchangeRateRequest, SetSwitchRequest, Switch, set_switch_request,
     },
     round::v1::Account,
     spin::v1::{
@@ -312,6 +313,30 @@ async fn pl_27_streams_show_and_play_nothing_of_another_operators() {
     assert_eq!(refusal(&status), (Code::NotFound, "ACCOUNT_UNKNOWN".into()));
     assert_eq!(service.server.ledger().durable(), before);
     assert_eq!(client.play_out(neptune("same", &alice)).await.unwrap(), played);
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_what_is_switched_off_is_shown_to_whom_it_concerns() {
+    let any = r#"["admin", "audit"]"#;
+    let text =
+        operator("acme", &[("a", any)]) + &operator("other", &[("b", any)]) + &operator("platform", &[("p", any)]);
+    let service = Service::start(&text).await;
+    let off = |request_id: &str, operator_id: &str, game: &str| SetSwitchRequest {
+        request_id: request_id.to_owned(),
+        switch: Some(Switch { operator_id: operator_id.to_owned(), game: game.to_owned(), ..Switch::default() }),
+        state: set_switch_request::State::Off.into(),
+        reason: "test".into(),
+        actor: "ann".into(),
+    };
+    let mut platform = service.client("p").await;
+    platform.ledger.set_switch(off("1", "acme", "")).await.unwrap();
+    platform.ledger.set_switch(off("2", "", "neptune")).await.unwrap();
+    for (caller, seen) in [("a", 2), ("b", 1), ("p", 2)] {
+        let mut client = service.client(caller).await;
+        let listed = client.ledger.list_switches(ListSwitchesRequest {}).await.unwrap().into_inner().switched_off;
+        assert_eq!(listed.len(), seen, "{caller}");
+    }
     service.server.stop().await.unwrap();
 }
 

@@ -303,3 +303,38 @@ async fn bw_11_contributions_of_concurrent_bets_are_pooled_exactly() {
     assert_eq!(model.contributed, (320 * 75 + 16 * 3_000) * 50_000);
     server.stop().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_an_award_is_shown_to_its_own_operator_and_to_the_platform() {
+    use motherlode_proto::jackpot::v1::ListAwardsRequest;
+    use motherlode_runtime::{Config, connect::connect};
+    use motherlode_tests::operators::{operator, token};
+
+    let all = r#"["play", "wallet", "audit"]"#;
+    let ids = ["acme", "other", "platform"];
+    let text = ids.map(|id| operator(id, &[(id, all)])).concat();
+    let data = tempfile::tempdir().unwrap();
+    let config = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
+    let server = start_on(&config, Box::new(MemoryStore::new(0))).await;
+    let target = format!("http://{}", server.address());
+    let client = async |id: &str| Client::on(connect(&target, &token(id), None).await.unwrap());
+    hit(&mut client("acme").await, "alice", "0.10").await;
+    let awards = async |id: &str| {
+        let request = ListAwardsRequest { pool_id: "bewitched".into(), ..ListAwardsRequest::default() };
+        client(id).await.jackpot.list_awards(request).await.unwrap().into_inner().awards
+    };
+    // The list is read from the index, which follows the log.
+    let own = async {
+        loop {
+            let own = awards("acme").await;
+            if !own.is_empty() {
+                break own;
+            }
+        }
+    };
+    let own = tokio::time::timeout(Duration::from_secs(20), own).await.expect("the award is listed");
+    assert_eq!(own[0].round_id, "acme/alice/1");
+    assert_eq!(awards("platform").await, own);
+    assert_eq!(awards("other").await, []);
+    server.stop().await.unwrap();
+}

@@ -1,5 +1,6 @@
 //! What goes into the ledger and what comes out: proposals and their verdicts.
 
+use crate::unknown_account;
 use motherlode_books::{Event, Refused, StreamId};
 use motherlode_runtime::Refusal;
 use prost::Message;
@@ -94,7 +95,8 @@ impl From<AppendError> for Refusal {
 fn refused_by_books(refused: &Refused) -> Refusal {
     let message = refused.to_string();
     match refused {
-        Refused::UnknownAccount { .. } | Refused::UnknownPlayer => Refusal::not_found("ACCOUNT_UNKNOWN", message),
+        // In the same words as everywhere: they must not tell whose it is that is not there.
+        Refused::UnknownAccount { .. } | Refused::UnknownPlayer => unknown_account(),
         Refused::UnknownPool { .. } => Refusal::not_found("POOL_UNKNOWN", message),
         Refused::AccountExists { .. } => Refusal::new(Code::AlreadyExists, "ACCOUNT_EXISTS", message),
         Refused::PoolExists => Refusal::new(Code::AlreadyExists, "POOL_EXISTS", message),

@@ -112,6 +112,7 @@ impl LedgerApi {
     ) -> Result<wire::GetTransactionResponse, Refusal> {
         let account = fields::account(caller, request.account.as_ref())?;
         let request_id = fields::id("request_id", &request.request_id)?;
+        self.account(&account)?;
         let logged = match self.ledger.seen(&account.stream, request_id)? {
             Some(seen) => Some(self.ledger.fetch(seen.position)?),
             None => None,

@@ -1,0 +1,286 @@
+//! One row a call: a good request, and what unknown things get. All else that a call must refuse follows by itself.
+
+use motherlode_proto::{
+    jackpot::v1 as jackpot,
+    ledger::v1 as ledger,
+    report::v1 as report,
+    round::v1::{Account, Choice, Stake, choice},
+    spin::v1 as spin,
+};
+use prost::Message;
+use tonic::Code::{self, FailedPrecondition, NotFound, Ok as Fine};
+
+/// The names in a request. Rows take theirs from here, so that the same request can be about things that are there, that
+/// are not, that are another operator's, and that no thing can be called.
+#[derive(Debug, Clone)]
+pub struct Names {
+    pub operator: String,
+    pub player: String,
+    /// An open round of the player at mystery-elves, which waits for the feature's start.
+    pub round: String,
+    /// A live session of the player at neptune.
+    pub session: String,
+    /// The request's own.
+    pub request: String,
+    /// The deposit that funded the account.
+    pub deposit: String,
+    /// A pool, or a game.
+    pub pool: String,
+    pub game: String,
+    pub currency: &'static str,
+    /// Another content under the same request id.
+    pub other: bool,
+}
+
+/// What a call is held to.
+pub struct Row {
+    pub path: &'static str,
+    pub request: fn(&Names) -> Vec<u8>,
+    /// What things that are not there get; none where it asks for nothing by name, or makes what is not there.
+    pub unknown: Option<(Code, &'static str)>,
+    /// Whether there's a field that can be malformed.
+    pub fields: bool,
+}
+
+const fn row(path: &'static str, unknown: Option<(Code, &'static str)>, request: fn(&Names) -> Vec<u8>) -> Row {
+    Row { path, request, unknown, fields: true }
+}
+
+/// A call without a field that can be malformed; without any, its message is empty.
+const fn plain(path: &'static str, unknown: Option<(Code, &'static str)>, request: fn(&Names) -> Vec<u8>) -> Row {
+    Row { path, request, unknown, fields: false }
+}
+
+const NO_ACCOUNT: Option<(Code, &str)> = Some((NotFound, "ACCOUNT_UNKNOWN"));
+const NO_ROUND: Option<(Code, &str)> = Some((NotFound, "ROUND_UNKNOWN"));
+const NO_SESSION: Option<(Code, &str)> = Some((FailedPrecondition, "SESSION_EXPIRED"));
+const NO_POOL: Option<(Code, &str)> = Some((NotFound, "POOL_UNKNOWN"));
+const NO_GAME: Option<(Code, &str)> = Some((NotFound, "GAME_UNKNOWN"));
+
+/// All calls. The order matters where a call needs what one before it did: a pool is opened before it's retired.
+pub const ROWS: &[Row] = &[
+    row("/motherlode.spin.v1.SpinService/Spin", NO_ACCOUNT, |it| bet(it).encode_to_vec()),
+    row("/motherlode.spin.v1.SpinService/Choose", NO_ROUND, |it| choose(it).encode_to_vec()),
+    row("/motherlode.spin.v1.SpinService/PlayStream", NO_ACCOUNT, |it| {
+        spin::PlayStreamRequest { tag: 1, call: Some(spin::play_stream_request::Call::Spin(bet(it))) }.encode_to_vec()
+    }),
+    row("/motherlode.spin.v1.SpinService/Autospin", NO_ACCOUNT, |it| series(it).encode_to_vec()),
+    row("/motherlode.spin.v1.SpinService/OpenSession", NO_ACCOUNT, |it| {
+        spin::OpenSessionRequest {
+            request_id: it.request.clone(),
+            account: account(it),
+            game: "dwarf-mine".into(),
+            ..Default::default()
+        }
+        .encode_to_vec()
+    }),
+    row("/motherlode.spin.v1.SpinService/AcknowledgeRealityCheck", NO_SESSION, |it| {
+        spin::AcknowledgeRealityCheckRequest { session_id: it.session.clone() }.encode_to_vec()
+    }),
+    row("/motherlode.spin.v1.SpinService/KeepSession", NO_SESSION, |it| {
+        spin::KeepSessionRequest { session_id: it.session.clone() }.encode_to_vec()
+    }),
+    row("/motherlode.spin.v1.SpinService/CloseSession", Some((Fine, "")), |it| {
+        spin::CloseSessionRequest { session_id: it.session.clone() }.encode_to_vec()
+    }),
+    row("/motherlode.spin.v1.SpinService/SkipRound", NO_ROUND, |it| {
+        spin::SkipRoundRequest { request_id: it.request.clone(), round_id: round(it), ..Default::default() }
+            .encode_to_vec()
+    }),
+    row("/motherlode.spin.v1.SpinService/CloseRound", NO_ROUND, |it| {
+        spin::CloseRoundRequest {
+            request_id: it.request.clone(),
+            round_id: it.round.clone(),
+            reason: content(it),
+            actor: "ann".into(),
+        }
+        .encode_to_vec()
+    }),
+    row("/motherlode.spin.v1.SpinService/ListOpenRounds", NO_ACCOUNT, |it| {
+        spin::ListOpenRoundsRequest {
+            operator_id: it.operator.clone(),
+            player_id: it.player.clone(),
+            ..Default::default()
+        }
+        .encode_to_vec()
+    }),
+    plain("/motherlode.spin.v1.SpinService/ListGames", None, |_| vec![]),
+    plain("/motherlode.spin.v1.SpinService/GetGame", NO_GAME, |it| {
+        spin::GetGameRequest { game: it.game.clone(), ..Default::default() }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/OpenAccount", None, |it| {
+        ledger::OpenAccountRequest { request_id: it.request.clone(), account: fresh(it) }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/GetAccount", NO_ACCOUNT, |it| {
+        ledger::GetAccountRequest { account: account(it) }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/Deposit", NO_ACCOUNT, |it| {
+        ledger::DepositRequest { request_id: it.request.clone(), account: account(it), amount_minor: amount(it) }
+            .encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/Withdraw", NO_ACCOUNT, |it| {
+        ledger::WithdrawRequest { request_id: it.request.clone(), account: account(it), amount_minor: amount(it) }
+            .encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/GetTransaction", NO_ACCOUNT, |it| {
+        ledger::GetTransactionRequest { account: account(it), request_id: it.deposit.clone() }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/GetRound", NO_ROUND, |it| {
+        ledger::GetRoundRequest { round_id: it.round.clone() }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/ListRounds", NO_ACCOUNT, |it| {
+        ledger::ListRoundsRequest { account: account(it), ..Default::default() }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/ListCollections", NO_ACCOUNT, |it| {
+        ledger::ListCollectionsRequest { account: account(it), ..Default::default() }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/VoidRound", NO_ROUND, |it| {
+        ledger::VoidRoundRequest {
+            request_id: it.request.clone(),
+            round_id: it.round.clone(),
+            reason: content(it),
+            actor: "ann".into(),
+        }
+        .encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/SetExchangeRate", None, |it| {
+        ledger::SetExchangeRateRequest {
+            request_id: it.request.clone(),
+            currency_code: it.currency.into(),
+            eur_per_unit: if it.other { "0.08" } else { "0.09" }.into(),
+            source: "test".into(),
+        }
+        .encode_to_vec()
+    }),
+    plain("/motherlode.ledger.v1.LedgerService/ListExchangeRates", None, |_| vec![]),
+    row("/motherlode.ledger.v1.LedgerService/SetSwitch", NO_GAME, |it| switch(it).encode_to_vec()),
+    plain("/motherlode.ledger.v1.LedgerService/ListSwitches", None, |_| vec![]),
+    plain("/motherlode.ledger.v1.LedgerService/GetLogStatus", None, |_| vec![]),
+    row("/motherlode.jackpot.v1.JackpotService/GetPool", NO_POOL, |it| {
+        jackpot::GetPoolRequest { pool_id: it.pool.clone() }.encode_to_vec()
+    }),
+    row("/motherlode.jackpot.v1.JackpotService/WatchCounters", NO_POOL, |it| {
+        jackpot::WatchCountersRequest { pool_id: it.pool.clone(), ..Default::default() }.encode_to_vec()
+    }),
+    row("/motherlode.jackpot.v1.JackpotService/ListAwards", NO_POOL, |it| {
+        jackpot::ListAwardsRequest { pool_id: it.pool.clone(), ..Default::default() }.encode_to_vec()
+    }),
+    row("/motherlode.jackpot.v1.JackpotService/OpenPool", None, |it| {
+        jackpot::OpenPoolRequest { request_id: it.request.clone(), pool_id: it.pool.clone(), terms: terms(it) }
+            .encode_to_vec()
+    }),
+    row("/motherlode.jackpot.v1.JackpotService/ChangePoolTerms", NO_POOL, |it| {
+        jackpot::ChangePoolTermsRequest { request_id: it.request.clone(), pool_id: it.pool.clone(), terms: terms(it) }
+            .encode_to_vec()
+    }),
+    row("/motherlode.jackpot.v1.JackpotService/SuspendPool", NO_POOL, |it| {
+        jackpot::SuspendPoolRequest {
+            request_id: it.request.clone(),
+            pool_id: it.pool.clone(),
+            reason: content(it),
+            actor: "ann".into(),
+        }
+        .encode_to_vec()
+    }),
+    row("/motherlode.jackpot.v1.JackpotService/ResumePool", NO_POOL, |it| {
+        jackpot::ResumePoolRequest { request_id: it.request.clone(), pool_id: it.pool.clone(), actor: content(it) }
+            .encode_to_vec()
+    }),
+    row("/motherlode.jackpot.v1.JackpotService/RetirePool", NO_POOL, |it| {
+        jackpot::RetirePoolRequest {
+            request_id: it.request.clone(),
+            pool_id: it.pool.clone(),
+            into_pool_id: "bewitched".into(),
+            actor: content(it),
+        }
+        .encode_to_vec()
+    }),
+    row("/motherlode.report.v1.ReportService/ListSignificantEvents", None, |it| {
+        report::ListSignificantEventsRequest { page_token: token(it), ..Default::default() }.encode_to_vec()
+    }),
+    plain("/motherlode.report.v1.ReportService/WatchSignificantEvents", None, |_| vec![]),
+    plain("/motherlode.report.v1.ReportService/ListReturns", None, |_| vec![]),
+    row("/motherlode.report.v1.ReportService/GetPoolStatement", NO_POOL, |it| {
+        report::GetPoolStatementRequest { pool_id: it.pool.clone(), ..Default::default() }.encode_to_vec()
+    }),
+    plain("/motherlode.report.v1.ReportService/GetIdentity", None, |_| vec![]),
+    plain("/motherlode.report.v1.ReportService/RunSelfCheck", None, |_| vec![]),
+];
+
+/// What differs between a request and another under the same id.
+fn content(it: &Names) -> String {
+    if it.other { "other" } else { "one" }.to_owned()
+}
+
+fn amount(it: &Names) -> i64 {
+    if it.other { 8 } else { 7 }
+}
+
+/// Well formed where the names are.
+fn token(it: &Names) -> String {
+    if it.request.contains(' ') { it.request.clone() } else { String::new() }
+}
+
+fn account(it: &Names) -> Option<Account> {
+    let (operator_id, player_id) = (it.operator.clone(), it.player.clone());
+    let currency_code = if it.other { "SEK" } else { it.currency };
+    Some(Account { operator_id, player_id, currency_code: currency_code.to_owned() })
+}
+
+/// An account that the player doesn't have yet.
+fn fresh(it: &Names) -> Option<Account> {
+    let currency_code = if it.other { "KWD" } else { "JPY" }.to_owned();
+    account(it).map(|account| Account { currency_code, ..account })
+}
+
+/// The round; under the same request id another one.
+fn round(it: &Names) -> String {
+    if it.other { format!("{}7", it.round) } else { it.round.clone() }
+}
+
+fn stake() -> Stake {
+    Stake { coin_value: "0.01".to_owned(), lines: 15, coins_per_line: 1, buy_feature: false }
+}
+
+fn bet(it: &Names) -> spin::SpinRequest {
+    let (request_id, game) = (it.request.clone(), "neptune".to_owned());
+    spin::SpinRequest { request_id, account: account(it), game, stake: Some(stake()), ..Default::default() }
+}
+
+fn series(it: &Names) -> spin::AutospinRequest {
+    let (request_id, game) = (it.request.clone(), "neptune".to_owned());
+    spin::AutospinRequest {
+        request_id,
+        account: account(it),
+        game,
+        stake: Some(stake()),
+        spins: 1,
+        ..Default::default()
+    }
+}
+
+fn choose(it: &Names) -> spin::ChooseRequest {
+    let kind = match it.other {
+        false => choice::Kind::StartFeature(choice::StartFeature {}),
+        true => choice::Kind::Collect(choice::Collect {}),
+    };
+    let choice = Some(Choice { kind: Some(kind) });
+    spin::ChooseRequest { request_id: it.request.clone(), round_id: it.round.clone(), choice, ..Default::default() }
+}
+
+fn switch(it: &Names) -> ledger::SetSwitchRequest {
+    let switch = ledger::Switch { operator_id: "acme".to_owned(), game: it.game.clone(), ..Default::default() };
+    let state = ledger::set_switch_request::State::Off.into();
+    let (reason, actor) = (content(it), "ann".to_owned());
+    ledger::SetSwitchRequest { request_id: it.request.clone(), switch: Some(switch), state, reason, actor }
+}
+
+fn terms(it: &Names) -> Option<jackpot::PoolTerms> {
+    Some(jackpot::PoolTerms {
+        contribution_ppm: if it.other { 6_000 } else { 5_000 },
+        seed_eur: "20000".to_owned(),
+        base_coin: "10".to_owned(),
+        refresh_ms: 3_000,
+        ..Default::default()
+    })
+}
