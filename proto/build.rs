@@ -21,6 +21,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     tonic_prost_build::configure()
         // tonic-types has these messages; generating them again would split the type in two.
         .extern_path(".google.rpc", "::tonic_types::pb")
+        // By far its largest answer, and moved through many hands.
+        .boxed(".motherlode.spin.v1.PlayStreamResponse.answer.played")
         .compile_fds(descriptors)?;
     Ok(())
 }

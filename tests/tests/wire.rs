@@ -150,7 +150,8 @@ impl Store for Gate {
 async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    config.limits.request_ms_max = 100;
+    // Long enough for a busy machine to answer in when the disk goes on.
+    config.limits.request_ms_max = 500;
     let latch = Latch::default();
     let server = start_on(&config, Box::new(Gate(MemoryStore::new(0), Arc::clone(&latch)))).await;
     let mut client = Client::connect(server.address()).await;
@@ -193,7 +194,7 @@ impl Play {
     async fn next(&mut self) -> Option<(u64, Result<Played, pb::Status>)> {
         let answer = self.answers.message().await.expect("the stream ends without an error")?;
         let result = match answer.answer.unwrap() {
-            Answer::Played(played) => Ok(played),
+            Answer::Played(played) => Ok(*played),
             Answer::Error(status) => Err(status),
         };
         Some((answer.tag, result))
@@ -277,7 +278,8 @@ async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
 async fn pl_11_a_streams_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    config.limits.request_ms_max = 100;
+    // Long enough for a busy machine to answer in when the disk goes on.
+    config.limits.request_ms_max = 500;
     let latch = Latch::default();
     let server = start_on(&config, Box::new(Gate(MemoryStore::new(0), Arc::clone(&latch)))).await;
     let mut client = Client::connect(server.address()).await;

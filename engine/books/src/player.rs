@@ -15,8 +15,19 @@ use crate::session::SessionName;
 /// Keys and values of one collection: of a game and a bet level.
 pub type Collection = BTreeMap<String, i64>;
 
-/// Game, then scope, then collection.
-type Collections = BTreeMap<String, BTreeMap<String, Collection>>;
+/// One collection that a player has.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Kept {
+    game: String,
+    scope: String,
+    collection: Collection,
+}
+
+impl Kept {
+    fn name(&self) -> (&str, &str) {
+        (&self.game, &self.scope)
+    }
+}
 
 /// What the log says about one player.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -29,7 +40,8 @@ pub struct PlayerState {
     pub last_bet_ms: Option<i64>,
     pub(crate) balances: [Option<Minor>; Currency::COUNT],
     pub(crate) open: Vec<Arc<OpenRound>>,
-    collections: Option<Arc<Collections>>,
+    /// None of them empty, by game and scope; few, so that one look at the memory finds one.
+    collections: Option<Arc<Vec<Kept>>>,
     voided: Option<Arc<BTreeMap<u64, u64>>>,
     /// By game.
     tallies: Option<Arc<BTreeMap<String, Tally>>>,
@@ -75,14 +87,15 @@ impl PlayerState {
     /// A collection; none when it is empty.
     #[must_use]
     pub fn collection(&self, game: &str, scope: &str) -> Option<&Collection> {
-        self.collections.as_deref()?.get(game)?.get(scope)
+        let kept = self.collections.as_deref()?;
+        let index = kept.binary_search_by(|kept| kept.name().cmp(&(game, scope))).ok()?;
+        kept.get(index).map(|kept| &kept.collection)
     }
 
     /// Every collection that is not empty: game, scope, contents.
     pub fn collections(&self) -> impl Iterator<Item = (&str, &str, &Collection)> {
-        self.collections.iter().flat_map(|games| games.iter()).flat_map(|(game, scopes)| {
-            scopes.iter().map(move |(scope, collection)| (game.as_str(), scope.as_str(), collection))
-        })
+        let kept = self.collections.iter().flat_map(|kept| kept.iter());
+        kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
     /// Position of a round's void; none of one that was not voided.
@@ -114,9 +127,13 @@ impl PlayerState {
     }
 
     pub(crate) fn change_collection(&mut self, game: &str, scope: &str, changes: &[(String, i64)]) {
-        let games = Arc::make_mut(self.collections.get_or_insert_default());
-        let scopes = games.entry(game.to_owned()).or_default();
-        let collection = scopes.entry(scope.to_owned()).or_default();
+        let all = Arc::make_mut(self.collections.get_or_insert_default());
+        let index = all.binary_search_by(|kept| kept.name().cmp(&(game, scope))).unwrap_or_else(|index| {
+            let collection = Collection::new();
+            all.insert(index, Kept { game: game.to_owned(), scope: scope.to_owned(), collection });
+            index
+        });
+        let collection = &mut all[index].collection;
         for (key, value) in changes {
             if *value == 0 {
                 collection.remove(key);
@@ -124,14 +141,11 @@ impl PlayerState {
                 collection.insert(key.clone(), *value);
             }
         }
-        // Empty levels go, so that equal contents are equal states.
+        // What is empty goes, so that equal contents are equal states.
         if collection.is_empty() {
-            scopes.remove(scope);
+            all.remove(index);
         }
-        if scopes.is_empty() {
-            games.remove(game);
-        }
-        if games.is_empty() {
+        if all.is_empty() {
             self.collections = None;
         }
     }

@@ -81,6 +81,12 @@ impl Stage {
         View { books, stage: Some(self) }.end(partition)
     }
 
+    /// Whether the batch leaves hits or voids for pools to decide on.
+    #[must_use]
+    pub fn leaves_decisions(&self) -> bool {
+        self.over.pending.values().any(|pending| pending.decisions.values().any(|waiting| !waiting.is_empty()))
+    }
+
     /// A player after the batch.
     #[must_use]
     pub fn player<'a>(&'a self, books: &'a Books, stream: &StreamId) -> Option<&'a PlayerState> {

@@ -1,42 +1,125 @@
-//! Outcomes as messages. All of an outcome is in the message, but for what the engine tells simulations alone
+//! Outcomes as messages, written without the messages in between: one is written for every step that is played, and for
+//! every step that is audited. All of an outcome is in its message, but for what the engine tells simulations alone
 //! (`part_coins`) and for what the player carries on, which the log has as an event of its own (see
-//! [`super::collection`]).
+//! [`super::collection`]). Reading is the generated code's.
 
-use super::play::card;
-use crate::round::v1::{self, prize};
+use super::{plain::Out, play::card};
+use crate::round::v1;
 use motherlode_slots::{self as slots, Game, MarkKind, SpinKind, WinKind};
 
-/// An outcome of a game as a message.
-#[must_use]
-pub fn outcome_to_wire(game: &dyn Game, outcome: &slots::Outcome) -> v1::Outcome {
+/// Writes an outcome of a game as a [`v1::Outcome`], after what `bytes` hold.
+pub fn write_outcome(game: &dyn Game, outcome: &slots::Outcome, bytes: &mut Vec<u8>) {
     let ways = game.info().ways;
-    v1::Outcome {
-        spins: outcome.spins.iter().map(|spin| spin_result(outcome, spin, ways)).collect(),
-        prize: outcome.prize.map(|prize| match prize {
-            slots::Prize::Coins { multiple, coins } => v1::Prize { kind: Some(prize::Kind::Multiple(multiple)), coins },
-            slots::Prize::FreeSpins(spins) => v1::Prize { kind: Some(prize::Kind::FreeSpins(spins)), coins: 0 },
-            slots::Prize::Jackpot => v1::Prize { kind: Some(prize::Kind::Jackpot(true)), coins: 0 },
-        }),
-        card: outcome.card.map(|turn| v1::CardTurn {
-            guess: card(turn.guess).into(),
-            drawn: card(turn.card).into(),
-            won: turn.won,
-            risked_minor: turn.risked_minor,
-            won_minor: turn.minor,
-        }),
-        jackpot: outcome.jackpot,
-        awaiting: awaiting(outcome.awaiting).into(),
-        free_spins_left: outcome.free_spins_left,
-        double_strip: outcome.double_strip.iter().map(|drawn| card(drawn).into()).collect(),
-        round_win_coins: outcome.round_win_coins,
-        round_win_minor: outcome.round_win_minor,
-        pick: outcome.pick.map(|offer| v1::PickOffer { needs: offer.needs.into(), of: offer.of.into() }),
-        // Objects are counted from 1 on the wire and from 0 in the engine.
-        reveals: outcome
-            .reveals
-            .iter()
-            .map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins })
-            .collect(),
+    let mut out = Out(bytes);
+    for spin in &outcome.spins {
+        out.nested(1, |out| write_spin(out, outcome, spin, ways));
+    }
+    if let Some(prize) = &outcome.prize {
+        out.nested(2, |out| match *prize {
+            slots::Prize::Coins { multiple, coins } => {
+                out.one_of(1, multiple.into());
+                out.varint(4, coins);
+            }
+            slots::Prize::FreeSpins(spins) => out.one_of(2, spins.into()),
+            slots::Prize::Jackpot => out.one_of(3, true.into()),
+        });
+    }
+    if let Some(turn) = &outcome.card {
+        out.nested(3, |out| {
+            out.kind(1, card(turn.guess));
+            out.kind(2, card(turn.card));
+            out.varint(3, turn.won.into());
+            out.varint(4, turn.risked_minor);
+            out.varint(5, turn.minor);
+        });
+    }
+    out.varint(4, outcome.jackpot.into());
+    out.kind(5, awaiting(outcome.awaiting));
+    out.varint(6, outcome.free_spins_left.into());
+    let mut strip = outcome.double_strip.iter().peekable();
+    if strip.peek().is_some() {
+        out.nested(7, |out| strip.for_each(|drawn| out.packed(number(card(drawn)))));
+    }
+    out.varint(8, outcome.round_win_coins);
+    out.varint(9, outcome.round_win_minor);
+    if let Some(offer) = &outcome.pick {
+        out.nested(10, |out| {
+            out.varint(1, offer.needs.into());
+            out.varint(2, offer.of.into());
+        });
+    }
+    for reveal in &outcome.reveals {
+        out.nested(11, |out| {
+            // Objects are counted from 1 on the wire and from 0 in the engine.
+            out.varint(1, u64::from(reveal.object) + 1);
+            out.varint(2, reveal.coins);
+        });
+    }
+}
+
+fn write_spin(out: &mut Out, outcome: &slots::Outcome, spin: &slots::Spin, ways: bool) {
+    let (kind, collection_symbol) = spin_kind(spin.kind);
+    let cells = usize::from(spin.reels) * usize::from(spin.rows);
+    out.kind(1, kind);
+    let stops = spin.stops.as_slice();
+    if !stops.is_empty() {
+        out.nested(2, |out| stops.iter().for_each(|stop| out.packed(u64::from(*stop))));
+    }
+    out.varint(3, spin.rows.into());
+    out.bytes(4, spin.cells.get(..cells).unwrap_or_default());
+    out.varint(5, spin.multiplier.into());
+    for win in outcome.wins_of(spin) {
+        out.nested(6, |out| write_win(out, win));
+    }
+    out.varint(7, spin.win_coins);
+    out.varint(8, spin.free_spins_won.into());
+    out.varint(9, spin.bonus.into());
+    for mark in outcome.marks_of(spin) {
+        out.nested(10, |out| write_mark(out, mark));
+    }
+    out.varint(11, spin.win_minor);
+    // DM-01: as many rows on each reel, so rows to the power of the reels.
+    out.varint(12, if ways { u64::from(spin.rows).pow(spin.reels.into()) } else { 0 });
+    out.varint(13, collection_symbol.into());
+}
+
+fn write_win(out: &mut Out, win: &slots::Win) {
+    let (line, ways) = match win.kind {
+        // Lines are counted from 1 on the wire and from 0 in the engine.
+        WinKind::Line(line) => (u32::from(line) + 1, 0),
+        WinKind::Ways(ways) => (0, ways),
+        WinKind::Scatter => (0, 0),
+    };
+    out.varint(1, line.into());
+    out.varint(2, win.symbol.into());
+    out.varint(3, win.count.into());
+    out.varint(4, win.coins);
+    out.varint(5, ways.into());
+}
+
+fn write_mark(out: &mut Out, mark: &slots::Mark) {
+    let kind = match mark.kind {
+        MarkKind::Crystal => v1::MarkKind::Crystal,
+        MarkKind::Bonus => v1::MarkKind::Bonus,
+        MarkKind::Mystery => v1::MarkKind::Mystery,
+        MarkKind::Multiplier => v1::MarkKind::Multiplier,
+        MarkKind::Potion => v1::MarkKind::Potion,
+        MarkKind::PlacedWild => v1::MarkKind::PlacedWild,
+        MarkKind::Question => v1::MarkKind::Question,
+    };
+    out.varint(1, mark.cell.into());
+    out.kind(2, kind);
+    out.varint(3, mark.value.into());
+}
+
+/// The number of an enum's value.
+fn number(kind: impl Into<i32>) -> u64 {
+    i64::from(kind.into()).cast_unsigned()
+}
+
+impl Out<'_> {
+    fn kind(&mut self, field: u8, kind: impl Into<i32>) {
+        self.varint(field, number(kind));
     }
 }
 
@@ -48,27 +131,6 @@ fn awaiting(awaiting: slots::Awaiting) -> v1::Awaiting {
         slots::Awaiting::FreeSpins => v1::Awaiting::FreeSpins,
         slots::Awaiting::Feature => v1::Awaiting::Feature,
         slots::Awaiting::Double => v1::Awaiting::Double,
-    }
-}
-
-fn spin_result(outcome: &slots::Outcome, spin: &slots::Spin, ways: bool) -> v1::SpinResult {
-    let (kind, collection_symbol) = spin_kind(spin.kind);
-    let cells = usize::from(spin.reels) * usize::from(spin.rows);
-    v1::SpinResult {
-        kind: kind.into(),
-        stops: spin.stops.as_slice().iter().map(|stop| u32::from(*stop)).collect(),
-        rows: spin.rows.into(),
-        cells: spin.cells.get(..cells).unwrap_or_default().to_vec(),
-        multiplier: spin.multiplier,
-        wins: outcome.wins_of(spin).iter().map(win).collect(),
-        win_coins: spin.win_coins,
-        free_spins_won: spin.free_spins_won,
-        bonus: spin.bonus,
-        marks: outcome.marks_of(spin).iter().map(mark).collect(),
-        win_minor: spin.win_minor,
-        // DM-01: as many rows on each reel, so rows to the power of the reels.
-        ways: if ways { u64::from(spin.rows).pow(spin.reels.into()) } else { 0 },
-        collection_symbol,
     }
 }
 
@@ -86,27 +148,4 @@ fn spin_kind(kind: SpinKind) -> (v1::SpinKind, u32) {
         SpinKind::Explosion => v1::SpinKind::Explosion,
     };
     (plain, 0)
-}
-
-fn win(win: &slots::Win) -> v1::Win {
-    let (line, ways) = match win.kind {
-        // Lines are counted from 1 on the wire and from 0 in the engine.
-        WinKind::Line(line) => (u32::from(line) + 1, 0),
-        WinKind::Ways(ways) => (0, ways),
-        WinKind::Scatter => (0, 0),
-    };
-    v1::Win { line, symbol: win.symbol.into(), count: win.count.into(), coins: win.coins, ways }
-}
-
-fn mark(mark: &slots::Mark) -> v1::Mark {
-    let kind = match mark.kind {
-        MarkKind::Crystal => v1::MarkKind::Crystal,
-        MarkKind::Bonus => v1::MarkKind::Bonus,
-        MarkKind::Mystery => v1::MarkKind::Mystery,
-        MarkKind::Multiplier => v1::MarkKind::Multiplier,
-        MarkKind::Potion => v1::MarkKind::Potion,
-        MarkKind::PlacedWild => v1::MarkKind::PlacedWild,
-        MarkKind::Question => v1::MarkKind::Question,
-    };
-    v1::Mark { cell: mark.cell.into(), kind: kind.into(), value: mark.value }
 }

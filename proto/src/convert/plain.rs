@@ -25,11 +25,12 @@ const ROUND_SETTLED: u8 = 8;
 /// Writes a `log.v1.Commit`.
 pub(super) fn write(previous: &[u8; 32], logged: &Logged) -> Vec<u8> {
     let Logged { commit, balances_after } = logged;
-    let mut out = Out(Vec::with_capacity(1024));
+    let mut bytes = Vec::with_capacity(512);
+    let mut out = Out(&mut bytes);
     out.bytes(1, previous);
     out.varint(2, commit.position);
     out.varint(3, commit.partition.into());
-    out.nested(4, |out| stream(&mut out.0, &commit.stream));
+    out.nested(4, |out| stream(out.0, &commit.stream));
     out.varint(5, commit.version);
     out.varint(6, commit.previous);
     out.bytes(7, commit.request_id.as_bytes());
@@ -44,7 +45,7 @@ pub(super) fn write(previous: &[u8; 32], logged: &Logged) -> Vec<u8> {
             out.varint(2, amount.0.cast_unsigned());
         });
     }
-    out.0
+    bytes
 }
 
 fn stream(out: &mut Vec<u8>, stream: &StreamId) {
@@ -207,26 +208,36 @@ fn read_contribution(mut fields: In) -> Option<Contribution> {
 }
 
 /// A message in the making. Field numbers are below 16: their keys are one byte.
-struct Out(Vec<u8>);
+pub(super) struct Out<'a>(pub(super) &'a mut Vec<u8>);
 
-impl Out {
-    fn varint(&mut self, number: u8, value: u64) {
+impl Out<'_> {
+    pub(super) fn varint(&mut self, number: u8, value: u64) {
         if value != 0 {
-            self.0.push((number << 3) | VARINT);
-            prost::encoding::encode_varint(value, &mut self.0);
+            self.one_of(number, value);
         }
     }
 
-    fn bytes(&mut self, number: u8, value: &[u8]) {
+    /// A varint of a oneof: there even when it's 0.
+    pub(super) fn one_of(&mut self, number: u8, value: u64) {
+        self.0.push((number << 3) | VARINT);
+        self.packed(value);
+    }
+
+    /// A varint within a packed field.
+    pub(super) fn packed(&mut self, value: u64) {
+        prost::encoding::encode_varint(value, self.0);
+    }
+
+    pub(super) fn bytes(&mut self, number: u8, value: &[u8]) {
         if !value.is_empty() {
             self.0.push((number << 3) | LENGTH);
-            prost::encoding::encode_varint(value.len() as u64, &mut self.0);
+            self.packed(value.len() as u64);
             self.0.extend_from_slice(value);
         }
     }
 
     /// A message, there even when it's empty. Its length is known when it's written: room is made for it then.
-    fn nested(&mut self, number: u8, write: impl FnOnce(&mut Self)) {
+    pub(super) fn nested(&mut self, number: u8, write: impl FnOnce(&mut Out)) {
         self.0.push((number << 3) | LENGTH);
         let start = self.0.len();
         self.0.push(0);

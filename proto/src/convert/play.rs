@@ -10,7 +10,7 @@ use motherlode_books::{RoundStarted, StepResolved};
 use motherlode_slots as slots;
 use prost::Message;
 
-pub use super::outcome::outcome_to_wire;
+pub use super::outcome::write_outcome;
 
 /// A choice as a message.
 #[must_use]

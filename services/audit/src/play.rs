@@ -9,7 +9,7 @@ use motherlode_log::Position;
 use motherlode_proto::{
     convert::{
         collection::{self, Led},
-        play::{open_round, outcome_to_wire, resolve_logged},
+        play::{open_round, resolve_logged, write_outcome},
         record::Logged,
         terms::{gamble_max_minor, terms_from_log},
     },
@@ -229,8 +229,7 @@ impl<'a> Plays<'a> {
         resolve_logged(&mut *live.round, step, outcome)
             .map_err(|error| Fault::new("the step cannot be resolved", "a choice that the round waits for", error))?;
         self.bytes.clear();
-        // Encoding into a vector cannot run out of room.
-        let _ = outcome_to_wire(live.game, outcome).encode(&mut self.bytes);
+        write_outcome(live.game, outcome, &mut self.bytes);
         if self.bytes != step.outcome {
             let (field, expected, found) = difference(&self.bytes, &step.outcome);
             let what = format!("PL-06: the seed and choice of step {} do not give its outcome: {field}", step.step);

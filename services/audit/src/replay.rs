@@ -13,7 +13,7 @@ use motherlode_log::{Position, ScanError};
 use motherlode_proto::{
     convert::{
         Malformed, collection,
-        play::{open_round, outcome_to_wire, resolve_logged},
+        play::{open_round, resolve_logged, write_outcome},
         record::{self, Logged},
     },
     log::v1::RoundTerms,
@@ -227,18 +227,19 @@ impl Replaying {
         let mut outcome = slots::Outcome::default();
         let resolved = match &mut self.round {
             Ok(live) => resolve_logged(&mut *live.round, step, &mut outcome)
-                .map(|()| outcome_to_wire(live.game, &outcome))
+                .map(|()| {
+                    let mut bytes = vec![];
+                    write_outcome(live.game, &outcome, &mut bytes);
+                    bytes
+                })
                 .map_err(|error| error.to_string()),
             Err(error) => Err(error.clone()),
         };
         let differs = match &resolved {
-            Ok(outcome) => {
-                let bytes = outcome.encode_to_vec();
-                (bytes != step.outcome).then(|| {
-                    let (field, expected, found) = difference(&bytes, &step.outcome);
-                    format!("{field}: the replay gives {expected}, the log has {found}")
-                })
-            }
+            Ok(bytes) => (*bytes != step.outcome).then(|| {
+                let (field, expected, found) = difference(bytes, &step.outcome);
+                format!("{field}: the replay gives {expected}, the log has {found}")
+            }),
             Err(error) => Some(error.clone()),
         };
         let game = &self.replayed.started.game;
@@ -265,7 +266,7 @@ impl Replaying {
             time_ms: logged.commit.time_ms,
             logged: step.clone(),
             choice: Choice::decode(step.choice.as_slice())?,
-            outcome: resolved.or_else(|_| Outcome::decode(step.outcome.as_slice()))?,
+            outcome: Outcome::decode(resolved.as_ref().unwrap_or(&step.outcome).as_slice())?,
             collected,
             differs,
             balance_after: balance(logged, self.replayed.started.currency),

@@ -53,10 +53,10 @@ impl Steward {
 
     /// Runs for as long as it's polled.
     pub async fn run(self) {
-        let mut head = self.ledger.head();
+        let mut decisions = self.ledger.decisions();
         let mut next_pooling = Instant::now();
         loop {
-            head.mark_unchanged();
+            decisions.mark_unchanged();
             let due = Instant::now() >= next_pooling;
             let kept_up = self.keep_up(due).await;
             if due {
@@ -67,9 +67,9 @@ impl Steward {
                     tracing::warn!(%error, "the pools are behind the log");
                     tokio::time::sleep(PAUSE).await;
                 }
-                // Either a commit comes, which may be a hit, or it's time to pool what has come so far.
+                // Either something comes to decide on, or it's time to pool what has come so far.
                 Ok(()) => {
-                    if let Ok(Err(_)) = timeout_at(next_pooling, head.changed()).await {
+                    if let Ok(Err(_)) = timeout_at(next_pooling, decisions.changed()).await {
                         return;
                     }
                 }

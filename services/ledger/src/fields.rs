@@ -104,7 +104,8 @@ pub fn unknown_round(round_id: &str) -> Refusal {
 #[must_use]
 pub fn round_name(stream: &StreamId, number: u64) -> String {
     match stream {
-        StreamId::Player { operator, player } => format!("{operator}/{player}/{number}"),
+        // Once a round: put together, not formatted.
+        StreamId::Player { operator, player } => [operator, "/", player, "/", &number.to_string()].concat(),
         other => format!("{other}/{number}"),
     }
 }

@@ -4,7 +4,7 @@ use crate::{
     AppendError, Clock, Held, Proposal,
     index::IndexError,
     shared::Shared,
-    writer::{Message, Proposed, Reply, Verdict, same},
+    writer::{Message, Proposed, Reply, Verdict, Verdicts, same},
 };
 use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
 use motherlode_log::{Position, ReadError};
@@ -125,7 +125,9 @@ impl Handle {
     /// As [`append`](Self::append).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
-        self.submit(proposal, recalled, Reply::One(reply))?;
+        if let Some(known) = self.submit(proposal, recalled, Reply::One(reply)) {
+            return known;
+        }
         let verdict = match self.shared.answer_wait_max {
             Some(wait) => tokio::time::timeout(wait, verdict).await.map_err(|_| AppendError::Late)?,
             None => verdict.await,
@@ -133,19 +135,23 @@ impl Handle {
         verdict.map_err(|_| AppendError::Closing)?
     }
 
-    /// Proposes a commit for one who waits for many: the verdict comes through `verdicts` with this ticket, as
-    /// [`append`](Self::append) would give it, but it's never late. How long to wait says
-    /// [`answer_wait_max`](Self::answer_wait_max).
-    ///
-    /// # Errors
-    /// See [`AppendError`]; no verdict comes then.
+    /// Proposes commits for one who waits for many, in this order: each gets one verdict, as [`append`](Self::append)
+    /// would give it, through `verdicts` with its ticket; but it's never late. How long to wait says
+    /// [`answer_wait_max`](Self::answer_wait_max). Proposals handed in together need fewer syncs and wakes.
     pub fn propose(
         &self,
-        proposal: Proposal,
-        ticket: u64,
-        verdicts: &mpsc::UnboundedSender<(u64, Verdict)>,
-    ) -> Result<(), AppendError> {
-        self.submit(proposal, None, Reply::Many(ticket, verdicts.clone()))
+        proposals: impl IntoIterator<Item = (u64, Proposal)>,
+        verdicts: &mpsc::UnboundedSender<Verdicts>,
+    ) {
+        let submit = |(ticket, proposal)| {
+            let known = self.submit(proposal, None, Reply::Many(ticket, verdicts.clone()))?;
+            Some((ticket, known))
+        };
+        let known: Vec<_> = proposals.into_iter().filter_map(submit).collect();
+        if !known.is_empty() {
+            // Whoever has gone away asks again with the same request id.
+            let _ = verdicts.send(known);
+        }
     }
 
     /// How long a proposal waits for its verdict; `None` for as long as it takes.
@@ -153,20 +159,24 @@ impl Handle {
         self.shared.answer_wait_max
     }
 
-    fn submit(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>, reply: Reply) -> Result<(), AppendError> {
+    /// Hands a proposal to the writer, who will reply; or gives the verdict that needs no writer, and nobody will reply.
+    fn submit(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>, reply: Reply) -> Option<Verdict> {
         if !self.writable() {
-            return Err(AppendError::Unknown { reason: "an earlier write failed".into() });
+            return Some(Err(AppendError::Unknown { reason: "an earlier write failed".into() }));
         }
         let name = self.shared.requests.read().name(&proposal.stream, &proposal.request_id);
+        // Read before the look: what is durable up to here is in the table.
+        let looked = self.durable();
         // A repetition of something old costs the log a read: the caller's time, not the writer's.
-        if let Some(logged) = self.shared.seen(name, &proposal.stream, &proposal.request_id)? {
-            reply.send(same(logged, proposal.fingerprint));
-            return Ok(());
+        match self.shared.seen(name, &proposal.stream, &proposal.request_id) {
+            Ok(None) => {}
+            Ok(Some(logged)) => return Some(same(logged, proposal.fingerprint)),
+            Err(error) => return Some(Err(error)),
         }
-        let proposed = Proposed { proposal, name, recalled, reply };
-        self.inbox.try_send(Message::Append(proposed)).map_err(|error| match error {
-            TrySendError::Full(_) => AppendError::Busy,
-            TrySendError::Closed(_) => AppendError::Closing,
+        let sent = self.inbox.try_send(Message::Append(Proposed { proposal, name, looked, recalled, reply }));
+        sent.err().map(|error| match error {
+            TrySendError::Full(_) => Err(AppendError::Busy),
+            TrySendError::Closed(_) => Err(AppendError::Closing),
         })
     }
 
@@ -258,6 +268,11 @@ impl Handle {
     /// The last durable record, and a way to wait for the next.
     pub fn head(&self) -> watch::Receiver<Held> {
         self.shared.head.subscribe()
+    }
+
+    /// A way to wait for hits and voids that pools are to decide on.
+    pub fn decisions(&self) -> watch::Receiver<()> {
+        self.shared.decisions.subscribe()
     }
 
     /// Position of the last durable commit.

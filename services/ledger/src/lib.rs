@@ -28,4 +28,4 @@ pub use index::Held;
 pub use motherlode_runtime::Clock;
 pub use open::{OpenError, open};
 pub use service::{LedgerApi, balance_after};
-pub use writer::Verdict;
+pub use writer::{Verdict, Verdicts};

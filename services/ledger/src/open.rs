@@ -88,6 +88,7 @@ pub fn open(store: Box<dyn Store>, index_folder: &Path, options: Options) -> Res
         requests: RwLock::new(requests),
         recent: RwLock::default(),
         head: watch::Sender::new(end),
+        decisions: watch::Sender::new(()),
         writable: AtomicBool::new(true),
         clock: options.clock,
         answer_wait_max: options.answer_wait_max,
@@ -160,7 +161,6 @@ fn replay(reader: &dyn Reader, index: &Index, mark: Position) -> Result<(Books, 
             .map_err(|source| OpenError::Refused { position, source })?;
             requests.insert(requests.name(&commit.stream, &commit.request_id), position);
             if position > mark {
-                let logged = Arc::new(logged);
                 balances.note(&logged);
                 unmarked.push(logged);
             }

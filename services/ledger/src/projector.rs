@@ -8,49 +8,52 @@ use crate::{
     shared::{Projection, Shared},
 };
 use motherlode_books::{Currency, Minor, StreamId};
+use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::{
     collections::HashMap,
     sync::{Arc, mpsc::Receiver},
-    time::{Duration, Instant},
+    thread,
+    time::Duration,
 };
 
 /// Commits between two marks: what a restart has to put again at the most.
 const MARK_EVERY: usize = 250_000;
 
-/// Commits put together: fewer, larger batches wake this thread less often.
-const GATHER_MAX: usize = 512;
-
-/// How long the first commit of a batch waits for others.
+/// How long the first group of a batch waits for others: this thread is woken once for all of them.
 const GATHER_FOR: Duration = Duration::from_millis(20);
 
-/// The last commit of each player since balances were put.
+/// Each player's balances, and the commit that they hold for, where they changed since balances were put.
 #[derive(Default)]
-pub(crate) struct Balances(HashMap<StreamId, Arc<Logged>>);
+pub(crate) struct Balances(HashMap<StreamId, (Position, Vec<(Currency, Minor)>)>);
 
 impl Balances {
     /// Notes a commit's balances: they stand for all before them.
-    pub(crate) fn note(&mut self, logged: &Arc<Logged>) {
-        if logged.balances_after.is_empty() {
+    pub(crate) fn note(&mut self, logged: &Logged) {
+        let Logged { commit, balances_after } = logged;
+        if balances_after.is_empty() {
             return;
         }
-        match self.0.get_mut(&logged.commit.stream) {
-            Some(last) => *last = Arc::clone(logged),
-            None => drop(self.0.insert(logged.commit.stream.clone(), Arc::clone(logged))),
+        // A copy: the commit itself is let go of while its memory is at hand.
+        match self.0.get_mut(&commit.stream) {
+            Some((position, balances)) => {
+                *position = commit.position;
+                balances.clone_from(balances_after);
+            }
+            None => drop(self.0.insert(commit.stream.clone(), (commit.position, balances_after.clone()))),
         }
     }
 
     /// Puts what was noted.
     pub(crate) fn put(&mut self, index: &Index) -> Result<(), IndexError> {
         let noted = std::mem::take(&mut self.0).into_iter();
-        let each = noted.flat_map(|(stream, last)| {
-            let balance = |(currency, amount): &(Currency, Minor)| ProjectedBalance {
+        let each = noted.flat_map(|(stream, (position, balances))| {
+            balances.into_iter().map(move |(currency, amount)| ProjectedBalance {
                 stream: stream.to_string(),
                 currency: currency.code().to_owned(),
-                position: last.commit.position,
+                position,
                 amount: amount.0,
-            };
-            last.balances_after.iter().map(balance).collect::<Vec<_>>()
+            })
         });
         index.put_balances(&each.collect::<Vec<_>>())
     }
@@ -61,10 +64,8 @@ pub(crate) fn run(shared: &Arc<Shared>, projections: &Receiver<Projection>) {
     let mut balances = Balances::default();
     let (mut unmarked, mut held) = (0, None);
     while let Ok(mut projection) = projections.recv() {
-        let gathered = Instant::now() + GATHER_FOR;
-        while projection.logged.len() < GATHER_MAX
-            && let Ok(more) = projections.recv_timeout(gathered.saturating_duration_since(Instant::now()))
-        {
+        thread::sleep(GATHER_FOR);
+        for more in projections.try_iter() {
             projection.logged.extend(more.logged);
             projection.held = more.held;
         }

@@ -20,8 +20,9 @@ use std::{
 };
 use tokio::sync::watch;
 
-/// Commits kept decoded for followers; older ones are read from the log.
-const RECENT_MAX: usize = 16_384;
+/// Commits kept decoded for followers; older ones are read from the log. More of them leave the processors' caches before
+/// their memory is used again.
+const RECENT_MAX: usize = 2_048;
 
 /// What the writer hands to the projector.
 pub(crate) struct Projection {
@@ -41,6 +42,8 @@ pub(crate) struct Shared {
     pub(crate) recent: RwLock<VecDeque<Arc<Logged>>>,
     /// The last durable record.
     pub(crate) head: watch::Sender<Held>,
+    /// Sent when hits or voids have become durable.
+    pub(crate) decisions: watch::Sender<()>,
     pub(crate) writable: AtomicBool,
     pub(crate) clock: Clock,
     pub(crate) answer_wait_max: Option<Duration>,
@@ -62,8 +65,12 @@ impl Shared {
                 requests.insert(*name, logged.commit.position);
             }
         }
+        let leaves_decisions = stage.leaves_decisions();
         self.books.write().absorb(stage);
         self.head.send_replace(held);
+        if leaves_decisions {
+            self.decisions.send_replace(());
+        }
     }
 
     /// The commit that a request made, if it made one.

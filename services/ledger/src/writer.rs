@@ -22,11 +22,16 @@ use tokio::sync::{mpsc, oneshot};
 /// What a proposal came to: the commit that it made, now or at the first time of asking.
 pub type Verdict = Result<Arc<Logged>, AppendError>;
 
+/// Verdicts that come together to one who waits for many, each with the ticket of its proposal.
+pub type Verdicts = Vec<(u64, Verdict)>;
+
 /// A proposal, and who waits for its verdict.
 pub(crate) struct Proposed {
     pub(crate) proposal: Proposal,
     /// Of its request.
     pub(crate) name: Name,
+    /// No commit up to here is of its request.
+    pub(crate) looked: Position,
     /// The settled round that it voids.
     pub(crate) recalled: Option<Box<SettledRound>>,
     pub(crate) reply: Reply,
@@ -37,15 +42,27 @@ pub(crate) enum Reply {
     /// One who waits for this alone.
     One(oneshot::Sender<Verdict>),
     /// One who waits for many, and tells them apart by tickets.
-    Many(u64, mpsc::UnboundedSender<(u64, Verdict)>),
+    Many(u64, mpsc::UnboundedSender<Verdicts>),
 }
 
-impl Reply {
-    pub(crate) fn send(self, verdict: Verdict) {
-        match self {
-            Self::One(reply) => drop(reply.send(verdict)),
-            Self::Many(ticket, replies) => drop(replies.send((ticket, verdict))),
+/// Answers a group. Verdicts for the same waiter that follow each other go together: it's woken once.
+fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
+    let mut together: Option<(mpsc::UnboundedSender<Verdicts>, Verdicts)> = None;
+    for (reply, verdict) in replies {
+        match (reply, &mut together) {
+            (Reply::One(waiter), _) => drop(waiter.send(verdict)),
+            (Reply::Many(ticket, waiter), Some((same, verdicts))) if same.same_channel(&waiter) => {
+                verdicts.push((ticket, verdict));
+            }
+            (Reply::Many(ticket, waiter), _) => {
+                if let Some((other, verdicts)) = together.replace((waiter, vec![(ticket, verdict)])) {
+                    let _ = other.send(verdicts);
+                }
+            }
         }
+    }
+    if let Some((last, verdicts)) = together {
+        let _ = last.send(verdicts);
     }
 }
 
@@ -66,40 +83,35 @@ pub(crate) struct Writer {
 impl Writer {
     /// Runs until it is told to close, or nobody can tell it anything any more.
     pub(crate) fn run(mut self) {
-        let mut waiting = Vec::with_capacity(self.batch_commits_max);
+        let mut messages = Vec::with_capacity(self.batch_commits_max);
         let mut closing = false;
-        while !closing {
-            let Some(first) = self.inbox.blocking_recv() else { break };
-            let mut next = Some(first);
-            while let Some(message) = next.take() {
-                match message {
-                    Message::Append(proposed) => waiting.push(proposed),
-                    Message::Close => closing = true,
+        while !closing && self.inbox.blocking_recv_many(&mut messages, self.batch_commits_max) > 0 {
+            let proposals = messages.drain(..).map_while(|message| match message {
+                Message::Append(proposed) => Some(proposed),
+                Message::Close => {
+                    closing = true;
+                    None
                 }
-                if !closing && waiting.len() < self.batch_commits_max {
-                    next = self.inbox.try_recv().ok();
-                }
-            }
-            self.commit(&mut waiting);
+            });
+            self.commit(proposals);
         }
         tracing::info!(position = self.store.end(), "the log is closed");
     }
 
     /// One group commit.
-    fn commit(&mut self, waiting: &mut Vec<Proposed>) {
+    fn commit(&mut self, proposals: impl Iterator<Item = Proposed>) {
         self.time_ms = self.time_ms.max((self.shared.clock)());
         let mut group = Group::new(&*self.store, self.time_ms);
-        let mut replies = Vec::with_capacity(waiting.len());
+        let mut replies = Vec::with_capacity(proposals.size_hint().1.unwrap_or_default());
         {
             let books = self.shared.books.read();
-            for Proposed { proposal, name, recalled, reply } in waiting.drain(..) {
-                replies.push((reply, group.judge(&books, &self.shared, name, proposal, recalled.as_deref())));
+            for Proposed { proposal, name, looked, recalled, reply } in proposals {
+                let verdict = group.judge(&books, &self.shared, name, looked, proposal, recalled.as_deref());
+                replies.push((reply, verdict));
             }
         }
         let failure = if group.records.is_empty() { None } else { self.append(group).err() };
-        for (reply, verdict) in replies {
-            reply.send(failure.clone().map_or(verdict, Err));
-        }
+        answer(replies.into_iter().map(|(reply, verdict)| (reply, failure.clone().map_or(verdict, Err))));
     }
 
     fn append(&mut self, group: Group) -> Result<(), AppendError> {
@@ -157,17 +169,21 @@ impl Group {
         books: &Books,
         shared: &Shared,
         name: Name,
+        looked: Position,
         proposal: Proposal,
         recalled: Option<&SettledRound>,
     ) -> Verdict {
-        let seen = match self.staged(name, &proposal) {
-            Some(staged) => Some(staged),
-            None => shared.seen(name, &proposal.stream, &proposal.request_id)?,
-        };
-        if let Some(logged) = seen {
-            return same(logged, proposal.fingerprint);
-        }
         let Head { version, position: previous, .. } = self.stage.head(books, &proposal.stream);
+        // What the request made is on this stream: where that has not moved on, there is nothing to find.
+        if previous > looked {
+            let seen = match self.staged(name, &proposal) {
+                Some(staged) => Some(staged),
+                None => shared.seen(name, &proposal.stream, &proposal.request_id)?,
+            };
+            if let Some(logged) = seen {
+                return same(logged, proposal.fingerprint);
+            }
+        }
         if proposal.expected_version.is_some_and(|expected| expected != version) {
             return Err(AppendError::Conflict { version });
         }

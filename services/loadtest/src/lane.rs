@@ -1,7 +1,8 @@
 //! A lane: how one worker's calls reach the service, one unary call each or over a shared PlayStream.
 //!
-//! A stream is owned by one task, which sends the calls of all its lanes and hands each answer to who asked. When the
-//! stream breaks, whoever waits gets UNAVAILABLE and asks again, and the next call opens a new stream.
+//! A stream is owned by one task, which sends the calls of all its lanes, hands each answer to who asked, and looks after
+//! all their patience with one timer. When the stream breaks, whoever waits gets UNAVAILABLE and asks again, and the next
+//! call opens a new stream.
 
 use crate::retry::ANSWER_MAX;
 use motherlode_proto::spin::v1::{
@@ -10,8 +11,11 @@ use motherlode_proto::spin::v1::{
 };
 use motherlode_runtime::connect::Connection;
 use prost::Message;
-use std::collections::HashMap;
-use tokio::sync::{mpsc, oneshot};
+use std::{collections::BTreeMap, time::Duration};
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::{Instant, interval},
+};
 use tokio_stream::wrappers::UnboundedReceiverStream;
 use tonic::{Code, Status, Streaming};
 
@@ -31,8 +35,14 @@ pub(crate) enum Lane {
 /// A call, and who waits for its answer.
 pub(crate) struct Asked {
     call: Call,
-    reply: oneshot::Sender<Result<Played, Status>>,
+    reply: Reply,
 }
+
+/// Who waits for an answer. In a box: it goes through many hands.
+type Reply = oneshot::Sender<Result<Box<Played>, Status>>;
+
+/// How often a stream looks for calls that have waited too long.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 
 impl Lane {
     pub(crate) fn unary(connection: Connection) -> Self {
@@ -47,24 +57,19 @@ impl Lane {
     }
 
     /// Sends a call and waits for its answer.
-    pub(crate) async fn ask(self, call: Call) -> Result<Played, Status> {
-        let no_answer = || Status::internal("an answer without content");
+    pub(crate) async fn ask(self, call: Call) -> Result<Box<Played>, Status> {
+        let content =
+            |played: Option<Played>| played.map(Box::new).ok_or_else(|| Status::internal("an answer without content"));
         match (self, call) {
-            (Self::Unary(mut client), Call::Spin(request)) => {
-                client.spin(request).await?.into_inner().played.ok_or_else(no_answer)
-            }
+            (Self::Unary(mut client), Call::Spin(request)) => content(client.spin(request).await?.into_inner().played),
             (Self::Unary(mut client), Call::Choose(request)) => {
-                client.choose(request).await?.into_inner().played.ok_or_else(no_answer)
+                content(client.choose(request).await?.into_inner().played)
             }
             (Self::Stream(asked), call) => {
                 let (reply, answer) = oneshot::channel();
                 // A pump that is gone drops the reply, which is the answer then.
                 let _ = asked.send(Asked { call, reply });
-                match tokio::time::timeout(ANSWER_MAX, answer).await {
-                    Ok(Ok(answer)) => answer,
-                    Ok(Err(_)) => Err(Status::unavailable("the stream broke")),
-                    Err(_) => Err(Status::deadline_exceeded("no answer on the stream")),
-                }
+                answer.await.unwrap_or_else(|_| Err(Status::unavailable("the stream broke")))
             }
         }
     }
@@ -89,7 +94,8 @@ async fn relay(
     requests: &mpsc::UnboundedSender<PlayStreamRequest>,
     mut answers: Streaming<PlayStreamResponse>,
 ) {
-    let mut waiting = HashMap::new();
+    let mut waiting: BTreeMap<u64, (Instant, Reply)> = BTreeMap::new();
+    let mut look = interval(LOOK_EVERY);
     let mut next = Some(first);
     let mut tag = 0;
     loop {
@@ -99,7 +105,7 @@ async fn relay(
                 Call::Spin(request) => play_stream_request::Call::Spin(request),
                 Call::Choose(request) => play_stream_request::Call::Choose(request),
             };
-            waiting.insert(tag, reply);
+            waiting.insert(tag, (Instant::now(), reply));
             if requests.send(PlayStreamRequest { tag, call: Some(call) }).is_err() {
                 return;
             }
@@ -111,18 +117,26 @@ async fn relay(
             },
             answer = answers.message() => match answer {
                 Ok(Some(PlayStreamResponse { tag, answer })) => {
-                    if let Some(reply) = waiting.remove(&tag) {
+                    if let Some((_, reply)) = waiting.remove(&tag) {
                         // A caller that lost its patience has gone.
                         let _ = reply.send(unpack(answer));
                     }
                 }
                 Ok(None) | Err(_) => return,
             },
+            now = look.tick() => {
+                // The oldest come first.
+                while let Some(oldest) = waiting.first_entry()
+                    && oldest.get().0 + ANSWER_MAX <= now
+                {
+                    let _ = oldest.remove().1.send(Err(Status::deadline_exceeded("no answer on the stream")));
+                }
+            }
         }
     }
 }
 
-fn unpack(answer: Option<Answer>) -> Result<Played, Status> {
+fn unpack(answer: Option<Answer>) -> Result<Box<Played>, Status> {
     match answer {
         Some(Answer::Played(played)) => Ok(played),
         Some(Answer::Error(error)) => {

@@ -12,7 +12,7 @@ use motherlode_books::{
 use motherlode_ledger::{Proposal, fields::round_name};
 use motherlode_proto::convert::{
     collection,
-    play::{Unresolvable, choice_to_wire, open_round, outcome_to_wire, resolve_step},
+    play::{Unresolvable, choice_to_wire, open_round, resolve_step, write_outcome},
     terms::{gamble_max_minor, minor_micros, terms_to_log},
 };
 use motherlode_runtime::Refusal;
@@ -194,13 +194,15 @@ fn step_events(
     outcome: &Outcome,
 ) -> Result<Vec<Event>, Refusal> {
     let win = i64::try_from(outcome.round_win_minor).map(Minor).map_err(|error| internal(&error))?;
+    let mut bytes = Vec::with_capacity(128);
+    write_outcome(game, outcome, &mut bytes);
     let mut events = Vec::with_capacity(3);
     events.push(Event::StepResolved(StepResolved {
         round: started.round,
         step: step.number,
         seed: step.seed,
         choice: choice_to_wire(step.choice).encode_to_vec(),
-        outcome: outcome_to_wire(game, outcome).encode_to_vec(),
+        outcome: bytes,
         win,
         automatic: step.why,
     }));

@@ -1,7 +1,7 @@
 //! Answers: what a commit did, said the same way each time it is asked for (PL-11).
 
 use crate::service::SpinApi;
-use motherlode_books::{Event, RoundStarted, StepResolved};
+use motherlode_books::{Currency, Event, Minor, RoundStarted, StepResolved};
 use motherlode_ledger::{
     Handle,
     fields::{money, round_name},
@@ -26,16 +26,17 @@ impl SpinApi {
         let Some(Event::StepResolved(step)) = find(|event| matches!(event, Event::StepResolved(_))) else {
             return Err(Refusal::request_id_reused(&commit.request_id));
         };
+        let bet = |bet: &RoundStarted| (bet.bet, bet.currency);
         let bet = match find(|event| matches!(event, Event::RoundStarted(_))) {
-            Some(Event::RoundStarted(bet)) => bet.clone(),
-            _ => rounds::started(&self.ledger, logged, step.round)?,
+            Some(Event::RoundStarted(started)) => bet(started),
+            _ => bet(&rounds::started(&self.ledger, logged, step.round)?),
         };
         let settled = find(|event| matches!(event, Event::RoundSettled { .. })).is_some();
         let jackpot = match find(|event| matches!(event, Event::JackpotHit { .. })) {
             Some(Event::JackpotHit { pool, .. }) => Some(self.award(logged, pool).await?),
             _ => None,
         };
-        answer(logged, step, &bet, settled, jackpot)
+        answer(logged, step, bet, settled, jackpot)
     }
 
     async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {
@@ -70,7 +71,7 @@ fn paid_amount(ledger: &Handle, position: u64) -> Result<Option<motherlode_proto
 fn answer(
     logged: &Logged,
     step: &StepResolved,
-    bet: &RoundStarted,
+    (bet, currency): (Minor, Currency),
     settled: bool,
     jackpot: Option<JackpotWin>,
 ) -> Result<Played, Refusal> {
@@ -83,9 +84,9 @@ fn answer(
         round_id: round_name(&commit.stream, step.round),
         step: step.step,
         outcome: Some(outcome),
-        bet: Some(money(bet.bet, bet.currency)),
-        win: Some(money(step.win, bet.currency)),
-        balance: Some(money(motherlode_ledger::balance_after(logged, bet.currency), bet.currency)),
+        bet: Some(money(bet, currency)),
+        win: Some(money(step.win, currency)),
+        balance: Some(money(motherlode_ledger::balance_after(logged, currency), currency)),
         state: state.into(),
         position: commit.position,
         jackpot,

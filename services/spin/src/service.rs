@@ -137,8 +137,7 @@ impl SpinApi {
             let logged = match decided {
                 Ok(proposal) => match self.ledger.append(proposal).await {
                     Ok(logged) => logged,
-                    Err(AppendError::Conflict { .. }) => continue,
-                    Err(AppendError::Refused(refused)) if is_stale(&refused) => continue,
+                    Err(error) if is_stale(&error) => continue,
                     Err(error) => return Err(error.into()),
                 },
                 // What was played once may be refused now: a repetition gets its answer all the same.
@@ -157,15 +156,19 @@ impl SpinApi {
     }
 }
 
-/// A rate, a pool or a switch changed between the decision and its place in the log: decide again on what is true there.
-pub(crate) fn is_stale(refused: &Refused) -> bool {
+/// The player's state, a rate, a pool or a switch changed between the decision and its place in the log: decide again on
+/// what is true there.
+pub(crate) fn is_stale(error: &AppendError) -> bool {
     matches!(
-        refused,
-        Refused::WrongRate { .. }
-            | Refused::WrongTerms { .. }
-            | Refused::PoolStatus { .. }
-            | Refused::ContributionMissing { .. }
-            | Refused::SwitchedOff { .. }
+        error,
+        AppendError::Conflict { .. }
+            | AppendError::Refused(
+                Refused::WrongRate { .. }
+                    | Refused::WrongTerms { .. }
+                    | Refused::PoolStatus { .. }
+                    | Refused::ContributionMissing { .. }
+                    | Refused::SwitchedOff { .. }
+            )
     )
 }
 

@@ -3,9 +3,9 @@
 //! Calls of one stream run at the same time, up to [`IN_FLIGHT_MAX`]; past that the stream is not read, which HTTP/2's
 //! flow control passes on to the caller. Answers come as they are ready, each with its request's tag.
 //!
-//! A bet needs no task, no timer and no channel of its own: it's decided when it's read, and one channel a stream brings
-//! the verdicts of the writer. What is not plain (a choice, a refusal, a conflict, a jackpot) goes the way of the unary
-//! call, with the seed that it has.
+//! A bet needs no task, no timer and no channel of its own: it's decided when it's read, those that came together are
+//! handed to the writer together, and one channel a stream brings its verdicts, those of a group commit at once. What is
+//! not plain (a choice, a refusal, a conflict, a jackpot) goes the way of the unary call, with the seed that it has.
 
 use crate::{
     bet::Bet,
@@ -13,7 +13,7 @@ use crate::{
     service::{Fair, SpinApi, is_stale},
 };
 use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
-use motherlode_ledger::{AppendError, Verdict};
+use motherlode_ledger::{AppendError, Proposal, Verdict, Verdicts};
 use motherlode_proto::spin::v1::{
     PlayStreamRequest, PlayStreamResponse, Played, play_stream_request::Call, play_stream_response::Answer,
 };
@@ -22,9 +22,11 @@ use motherlode_slots::Seed;
 use prost::Message;
 use std::{
     collections::BTreeMap,
+    future::ready,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    vec,
 };
 use tokio::{
     sync::mpsc,
@@ -35,6 +37,9 @@ use tonic_types::pb;
 
 /// Calls of one stream that run at the same time.
 const IN_FLIGHT_MAX: usize = 1024;
+
+/// Bets handed to the writer together at the most: it has work while the next are decided.
+const TOGETHER_MAX: usize = 64;
 
 impl SpinApi {
     pub(crate) fn play_all(
@@ -48,8 +53,10 @@ impl SpinApi {
             api: Arc::new(self),
             caller,
             calls,
+            decided: Vec::with_capacity(TOGETHER_MAX),
             sender,
             verdicts,
+            came: Verdicts::new().into_iter(),
             bets: BTreeMap::new(),
             tickets: 0,
             patience: None,
@@ -65,14 +72,19 @@ struct Playing {
     /// Who makes all of them: fixed at the start.
     caller: Caller,
     calls: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
+    /// Bets to be handed to the writer, by ticket.
+    decided: Vec<(u64, Proposal)>,
     /// As long as the calls that run at the same time.
-    sender: mpsc::UnboundedSender<(u64, Verdict)>,
-    verdicts: mpsc::UnboundedReceiver<(u64, Verdict)>,
-    /// Bets that wait for the writer, by ticket: the oldest first.
+    sender: mpsc::UnboundedSender<Verdicts>,
+    verdicts: mpsc::UnboundedReceiver<Verdicts>,
+    /// Verdicts that are to be answered with next.
+    came: vec::IntoIter<(u64, Verdict)>,
+    /// Bets that wait for a verdict, by ticket: the oldest first.
     bets: BTreeMap<u64, Box<Waiting>>,
     tickets: u64,
     /// Set while bets wait, for the oldest of when it was set or earlier.
     patience: Option<Pin<Box<Sleep>>>,
+    /// Answers that come another way.
     others: stream::FuturesUnordered<BoxFuture<'static, PlayStreamResponse>>,
 }
 
@@ -86,55 +98,77 @@ struct Waiting {
 impl Playing {
     fn poll(&mut self, context: &mut Context<'_>) -> Poll<Option<Result<PlayStreamResponse, Status>>> {
         loop {
-            if let Poll::Ready(Some((ticket, verdict))) = self.verdicts.poll_recv(context) {
+            while let Some((ticket, verdict)) = self.came.next() {
                 // A verdict that came too late was answered for.
-                match self.bets.remove(&ticket).and_then(|bet| self.conclude(*bet, verdict)) {
-                    Some(answer) => return Poll::Ready(Some(Ok(answer))),
-                    None => continue,
+                let bet = self.bets.remove(&ticket);
+                if let Some(answer) = bet.and_then(|bet| self.conclude(*bet, verdict)) {
+                    return Poll::Ready(Some(Ok(answer)));
                 }
             }
+            if let Poll::Ready(Some(verdicts)) = self.verdicts.poll_recv(context) {
+                self.came = verdicts.into_iter();
+                continue;
+            }
+            let ended = match self.read(context) {
+                Poll::Ready(Err(status)) => return Poll::Ready(Some(Err(status))),
+                read => read.is_ready(),
+            };
             if let Poll::Ready(Some(answer)) = self.others.poll_next_unpin(context) {
                 return Poll::Ready(Some(Ok(answer)));
             }
-            if self.bets.len() + self.others.len() < IN_FLIGHT_MAX {
-                match self.calls.poll_next_unpin(context) {
-                    Poll::Ready(Some(Ok(request))) => match self.begin(request) {
-                        Some(answer) => return Poll::Ready(Some(Ok(answer))),
-                        None => continue,
-                    },
-                    Poll::Ready(Some(Err(status))) => return Poll::Ready(Some(Err(status))),
-                    Poll::Ready(None) if self.bets.is_empty() && self.others.is_empty() => return Poll::Ready(None),
-                    Poll::Ready(None) | Poll::Pending => {}
-                }
+            if ended && self.bets.is_empty() && self.others.is_empty() {
+                return Poll::Ready(None);
             }
             return self.late(context).map_or(Poll::Pending, |answer| Poll::Ready(Some(Ok(answer))));
         }
     }
 
-    /// Begins a call; an answer if there is one at once.
-    fn begin(&mut self, request: PlayStreamRequest) -> Option<PlayStreamResponse> {
+    /// Begins the calls that have come, as many as may run; ready when no more will come, or with the reason.
+    fn read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        let mut read = Poll::Pending;
+        while read.is_pending() && self.bets.len() + self.others.len() < IN_FLIGHT_MAX {
+            match self.calls.poll_next_unpin(context) {
+                Poll::Ready(Some(Ok(request))) => self.begin(request),
+                Poll::Ready(Some(Err(status))) => read = Poll::Ready(Err(status)),
+                Poll::Ready(None) => read = Poll::Ready(Ok(())),
+                Poll::Pending => break,
+            }
+        }
+        self.hand_in();
+        read
+    }
+
+    /// Begins a call. Nothing is answered here, so that what was decided before is not kept waiting.
+    fn begin(&mut self, request: PlayStreamRequest) {
         if let Err(refusal) = self.caller.count_call(|| self.api.ledger.now_ms()) {
-            return Some(answer(request.tag, Err(refusal)));
+            return self.refuse(request.tag, refusal);
         }
         let Some(Call::Spin(spin)) = &request.call else { return self.other(request, None) };
         let bet = match Bet::parse(&self.caller, spin) {
             Ok(bet) => bet,
-            Err(refusal) => return Some(answer(request.tag, Err(refusal))),
+            Err(refusal) => return self.refuse(request.tag, refusal),
         };
         let seed = self.api.dealer.deal();
         let Ok(proposal) = self.decide(&bet, seed) else { return self.other(request, Some(seed)) };
         self.tickets += 1;
-        match self.api.ledger.propose(proposal, self.tickets, &self.sender) {
-            Ok(()) => {
-                let waiting = Waiting { request, seed, since: Instant::now() };
-                self.bets.insert(self.tickets, Box::new(waiting));
-                None
-            }
-            Err(error) => Some(answer(request.tag, Err(error.into()))),
+        self.decided.push((self.tickets, proposal));
+        self.bets.insert(self.tickets, Box::new(Waiting { request, seed, since: Instant::now() }));
+        if self.decided.len() == TOGETHER_MAX {
+            self.hand_in();
         }
     }
 
-    fn decide(&self, bet: &Bet, seed: Seed) -> Result<motherlode_ledger::Proposal, Refusal> {
+    fn refuse(&mut self, tag: u64, refusal: Refusal) {
+        self.others.push(ready(answer(tag, Err(refusal))).boxed());
+    }
+
+    fn hand_in(&mut self) {
+        if !self.decided.is_empty() {
+            self.api.ledger.propose(self.decided.drain(..), &self.sender);
+        }
+    }
+
+    fn decide(&self, bet: &Bet, seed: Seed) -> Result<Proposal, Refusal> {
         let place = self.api.place(bet)?;
         self.api.ledger.books(|books| decide::spin(books, bet, &place, self.api.ledger.now_ms(), seed))
     }
@@ -142,25 +176,27 @@ impl Playing {
     /// What a verdict means for a bet; nothing yet where the bet goes on the way of the unary call.
     fn conclude(&mut self, bet: Waiting, verdict: Verdict) -> Option<PlayStreamResponse> {
         let tag = bet.request.tag;
-        let logged = match verdict {
-            Ok(logged) => logged,
-            Err(AppendError::Conflict { .. }) => return self.other(bet.request, Some(bet.seed)),
-            Err(AppendError::Refused(refused)) if is_stale(&refused) => return self.other(bet.request, Some(bet.seed)),
-            Err(error) => return Some(answer(tag, Err(error.into()))),
-        };
-        if let Some(played) = self.api.played(&logged).now_or_never() {
-            return Some(answer(tag, played));
+        match verdict {
+            Ok(logged) => {
+                if let Some(played) = self.api.played(&logged).now_or_never() {
+                    return Some(answer(tag, played));
+                }
+                let api = Arc::clone(&self.api);
+                self.others.push(async move { answer(tag, api.played(&logged).await) }.boxed());
+                None
+            }
+            Err(error) if is_stale(&error) => {
+                self.other(bet.request, Some(bet.seed));
+                None
+            }
+            Err(error) => Some(answer(tag, Err(error.into()))),
         }
-        let api = Arc::clone(&self.api);
-        self.others.push(async move { answer(tag, api.played(&logged).await) }.boxed());
-        None
     }
 
     /// A call that goes the way of the unary call, with the seed that it was decided with.
-    fn other(&mut self, request: PlayStreamRequest, dealt: Option<Seed>) -> Option<PlayStreamResponse> {
+    fn other(&mut self, request: PlayStreamRequest, dealt: Option<Seed>) {
         let (api, caller) = (Arc::clone(&self.api), self.caller.clone());
         self.others.push(async move { api.answer(&caller, &request, dealt).await }.boxed());
-        None
     }
 
     /// The answer to the oldest bet, if it has waited for the writer too long.
@@ -196,7 +232,7 @@ impl SpinApi {
 
 fn answer(tag: u64, played: Result<Played, Refusal>) -> PlayStreamResponse {
     let answer = match played {
-        Ok(played) => Answer::Played(played),
+        Ok(played) => Answer::Played(Box::new(played)),
         Err(refusal) => Answer::Error(status_message(&refusal.into())),
     };
     PlayStreamResponse { tag, answer: Some(answer) }

@@ -9,7 +9,7 @@ use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash
 use motherlode_proto::{
     convert::{
         collection,
-        play::{choice_to_wire, open_round, outcome_to_wire, resolve_step},
+        play::{choice_to_wire, open_round, resolve_step, write_outcome},
         record::{self, Logged},
         terms::{gamble_max_minor, terms_to_log},
     },
@@ -190,7 +190,8 @@ impl Tale {
         };
         let win = Minor(i64::try_from(outcome.round_win_minor).expect("cash"));
         let step = u32::try_from(before.len()).expect("few steps") + 1;
-        let bytes = outcome_to_wire(game, &outcome).encode_to_vec();
+        let mut bytes = vec![];
+        write_outcome(game, &outcome, &mut bytes);
         let round = started.round;
         let step = StepResolved { round, step, seed, choice, outcome: bytes, win, automatic: None };
         let mut events = vec![Event::StepResolved(step)];
