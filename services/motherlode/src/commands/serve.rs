@@ -75,14 +75,23 @@ fn announce(server: &Server, config: &Config) {
     if cfg!(feature = "forced-outcomes") {
         let _ = writeln!(out, "TEST BUILD: outcomes can be forced. Not for play.");
     }
+    let (scheme, ca) = match config.tls {
+        Some(_) => ("https", " --ca ROOT.pem"),
+        None => ("http", ""),
+    };
+    let (token, open) = match config.operators.is_empty() {
+        true => ("", "\nNo operators are configured: whoever reaches this address may do everything.\n"),
+        false => (" --token-file FILE", ""),
+    };
+    let target = format!("--target {scheme}://{address}{ca}{token}");
     let _ = writeln!(
         out,
         "motherlode listens on {address}, log in {data}, position {}
-
+{open}
 Try, in another terminal:
-  motherlode play bewitched --target http://{address} --auto --rounds 20
-  motherlode watch jackpots --target http://{address}
-  motherlode loadtest --target http://{address} --rounds 20000
+  motherlode play bewitched {target} --auto --rounds 20
+  motherlode watch jackpots {target}
+  motherlode loadtest {target} --rounds 20000
   motherlode audit {data}
 (from a checkout: cargo run --release -- play bewitched --auto --rounds 20)",
         server.ledger().durable()
