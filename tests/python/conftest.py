@@ -63,6 +63,8 @@ class Service:
     def held(self):
         """Holds the process as it is: it answers nothing until the block ends."""
         self.process.send_signal(signal.SIGSTOP)
+        # The signal is only sent: the process is told of as stopped when the last of its threads has stopped.
+        os.waitid(os.P_PID, self.process.pid, os.WSTOPPED)
         try:
             yield
         finally:
