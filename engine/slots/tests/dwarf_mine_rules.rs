@@ -38,7 +38,7 @@ fn dm_01_the_window_has_4_to_7_rows_and_its_ways_are_the_power_of_them() {
 
 /// Every window of 20,000 rounds: the wins are those of an evaluator that walks each way cell by cell.
 #[test]
-fn dm_02_dm_03_dm_04_wins_are_those_of_every_way_walked() {
+fn dm_02_dm_03_wins_are_those_of_every_way_walked() {
     let naive = Naive::read(FILE);
     let (mut from_two, mut many) = (0, 0);
     for out in rounds(20_000, 2).iter().flat_map(|(_, steps)| steps) {
@@ -60,6 +60,26 @@ fn dm_02_dm_03_dm_04_wins_are_those_of_every_way_walked() {
         assert_eq!(out.part_coins.iter().sum::<u64>(), coins);
     }
     assert!(from_two > 30 && many > 30, "{from_two} {many}");
+}
+
+/// At every coin value of whole cents: the paid spin wins the sum of what its symbols win, and that many coins in cash.
+#[test]
+fn dm_04_all_symbols_wins_are_added_and_worth_the_coin_value() {
+    let naive = Naive::read(FILE);
+    let mut draws = Draws::from_seed(seed(4));
+    let coin_values = dwarf_mine().info().limits.coin_values_micros.iter();
+    for &coin_value in coin_values.filter(|micros| micros.is_multiple_of(10_000)) {
+        let mut of_several = 0;
+        for _ in 0..2_000 {
+            let mut round = open(coin_value, carried([0; 4], [0; 4], 0));
+            let out = step(round.as_mut(), Choice::Spin, &mut draws);
+            let wins = naive.wins(&naive.window(&out.spins[0]));
+            let coins: u64 = wins.values().map(|(_, _, coins)| coins).sum();
+            assert_eq!((out.round_win_coins, out.round_win_minor), (coins, coins * (coin_value / 10_000)));
+            of_several += u32::from(wins.len() > 1);
+        }
+        assert!(of_several > 20, "{of_several} at {coin_value}");
+    }
 }
 
 /// The example of the rules: 2, 3 and 2 of a symbol are 12 ways.

@@ -29,9 +29,9 @@ fn me_01_five_reels_three_rows_and_ten_fixed_lines() {
     assert_eq!(elves().check_stake(&stake(20)), Ok(200));
 }
 
-/// Each line's highest win from the left, all added, wilds for everything but Bonus: against the rules read naively.
+/// Each line's highest win from the left, all added: against the rules read naively.
 #[test]
-fn me_02_me_03_me_09_line_wins_are_those_of_the_rules() {
+fn me_02_me_09_line_wins_are_those_of_the_rules() {
     let naive = Naive::read();
     let model = Model::compile(FILE).unwrap();
     let (mut won, mut wilds_won, mut beside_bonus) = (0, 0, 0);
@@ -61,6 +61,32 @@ fn me_02_me_03_me_09_line_wins_are_those_of_the_rules() {
         beside_bonus += u32::from(sum > 0 && window.contains(&naive.bonus));
     }
     assert!(won > 1_000 && wilds_won > 200 && beside_bonus > 200, "{won} {wilds_won} {beside_bonus}");
+}
+
+/// A wild between two of a symbol makes them three of it; between two Bonus symbols, on the same line, it makes nothing.
+#[test]
+fn me_03_a_wild_stands_for_every_symbol_but_bonus() {
+    let (naive, model) = (Naive::read(), Model::compile(FILE).unwrap());
+    let code = |index: usize| u8::try_from(index).unwrap();
+    let wild = naive.roles.iter().position(|role| role == "wild").unwrap();
+    let best = |line: usize, cells: [usize; 5]| {
+        // What is off the line is Bonus, which is on no line.
+        let mut window = [[code(naive.bonus); motherlode_slots::reels::ROWS_MAX]; 5];
+        for (reel, cell) in cells.into_iter().enumerate() {
+            window[reel][naive.lines[line][reel]] = code(cell);
+        }
+        model.windows.lines.best(line, &window)
+    };
+    let bonus = naive.bonus;
+    for line in 0..naive.lines.len() {
+        for symbol in (0..naive.codes.len()).filter(|&symbol| symbol != wild && symbol != bonus) {
+            let win = best(line, [symbol, wild, symbol, bonus, symbol]);
+            let three = naive.pays[symbol][2];
+            assert!(three > 0, "the paytable pays three of each symbol");
+            assert_eq!((usize::from(win.symbol), win.count, win.pays), (symbol, 3, three));
+        }
+        assert_eq!(best(line, [bonus, wild, bonus, wild, bonus]).pays, 0);
+    }
 }
 
 #[test]
