@@ -60,6 +60,8 @@ impl Shared {
             recent.drain(..excess);
         }
         {
+            // Before the head moves: whoever reads the head, then looks here and finds nothing, may rely on it that no
+            // commit up to that head is of its request. The writer does, and looks again only past it.
             let mut requests = self.requests.write();
             for (logged, name) in logged.iter().zip(names) {
                 requests.insert(*name, logged.commit.position);
