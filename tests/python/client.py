@@ -87,10 +87,13 @@ def choice_for(awaiting, guess=None):
 
 
 class Client:
-    """A connection to the service."""
+    """A connection to the service; in the clear where there are no credentials."""
 
-    def __init__(self, address):
-        self.channel = grpc.insecure_channel(address)
+    def __init__(self, address, credentials=None):
+        if credentials:
+            self.channel = grpc.secure_channel(address, credentials)
+        else:
+            self.channel = grpc.insecure_channel(address)
         self.spins = spin_pb2_grpc.SpinServiceStub(self.channel)
         self.ledger = ledger_pb2_grpc.LedgerServiceStub(self.channel)
         self.jackpot = jackpot_pb2_grpc.JackpotServiceStub(self.channel)

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import grpc
 import pytest
-from client import DEPOSIT, bet
+from client import DEPOSIT, bet, refused
 from conftest import BINARY
 from google.protobuf.descriptor_pool import DescriptorPool
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -52,6 +52,36 @@ def test_pl_13_games_describe_themselves(client):
         assert game.coins_per_line_max == 10 and Decimal(game.rtp) == Decimal("0.946")
         assert game.symbols and game.rules_text
         assert all(0 <= row < 3 for line in game.lines for row in line.rows)
+
+
+def test_pl_13_descriptions_say_what_can_be_staked_gambled_and_bought(client):
+    listed = client.spins.ListGames(spin_pb2.ListGamesRequest()).games
+    games = {game.game: client.spins.GetGame(spin_pb2.GetGameRequest(game=game.game)) for game in listed}
+    said = {
+        name: ((game.lines_min, game.lines_max), (game.coins_per_line_min, game.coins_per_line_max), game.gambles_max)
+        for name, game in games.items()
+    }
+    # BW-01, BW-22; "bet is always 25 coins"; ME-01, ME-15; NP-01; WF-01: each as its rules say.
+    assert said == {
+        "bewitched": ((1, 15), (1, 10), 5),
+        "dwarf-mine": ((1, 1), (25, 25), 0),
+        "mystery-elves": ((10, 10), (1, 20), 10),
+        "neptune": ((1, 15), (1, 5), 0),
+        "witch-feature": ((50, 50), (1, 10), 0),
+    }
+    assert [name for name, game in games.items() if game.jackpot] == ["bewitched"]
+    # ME-16, ME-18: and what the bought feature returns is stated on its own.
+    assert [(name, game.buy_feature_bets) for name, game in games.items() if game.halve] == [("mystery-elves", 70)]
+    assert not [name for name, game in games.items() if game.buy_feature_bets and not game.halve]
+    facts = {name: {fact.key: Decimal(fact.value) for fact in game.facts} for name, game in games.items()}
+    assert abs(facts["mystery-elves"]["buy_feature_rtp"] - Decimal("0.9501")) <= Decimal("0.005")
+    alice = client.fund("stakes")
+    for name, game in games.items():
+        over = round_pb2.Stake(coin_value=game.coin_values[0], lines=game.lines_max + 1, coins_per_line=1)
+        request = spin_pb2.SpinRequest(request_id=f"over-{name}", account=alice, game=name, stake=over)
+        with refused(grpc.StatusCode.INVALID_ARGUMENT, "INVALID_STAKE") as refusal:
+            client.spin(request)
+        assert refusal.metadata["lines_max"] == str(game.lines_max), "description and refusal agree"
 
 
 def test_pl_30_sigterm_ends_it_in_order_and_a_restart_goes_on_where_it_was(start, tmp_path):

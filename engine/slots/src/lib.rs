@@ -44,7 +44,9 @@ pub mod worth;
 
 pub use carried::{Carried, CarriedScope, Carries};
 pub use draws::{Draws, Seed};
-pub use game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Picked, Round, Terms, game, games, latest};
+pub use game::{
+    Awaiting, Choice, ChoiceRefused, Fact, Game, GameInfo, PartName, Picked, Round, Terms, game, games, latest,
+};
 pub use outcome::{
     Card, CardTurn, Mark, MarkKind, Outcome, PickOffer, Prize, Reveal, Spin, SpinKind, Stops, Strip, Win, WinKind,
 };

@@ -4,10 +4,10 @@ use crate::bet::find_game;
 use motherlode_books::CoinValue;
 use motherlode_proto::{
     convert::play::hex,
-    spin::v1::{GameSummary, GetGameRequest, GetGameResponse, Line, ListGamesResponse, Symbol},
+    spin::v1::{Fact, GameSummary, GetGameRequest, GetGameResponse, Line, ListGamesResponse, Symbol},
 };
 use motherlode_runtime::Refusal;
-use motherlode_slots::{Game, Stake, games, par::decimal};
+use motherlode_slots::{self as slots, Game, Stake, games, par::decimal};
 use std::{collections::HashMap, sync::LazyLock};
 
 type Key = (&'static str, &'static str);
@@ -60,6 +60,14 @@ fn describe(game: &dyn Game) -> GetGameResponse {
         coins_per_line_max: limits.coins_per_line.1,
         rules_text: info.rules_text.clone(),
         interruption_hours: game.interruption_hours().unwrap_or_default(),
+        lines_min: limits.lines.0,
+        lines_max: limits.lines.1,
+        coins_per_line_min: limits.coins_per_line.0,
+        gambles_max: info.doubles_max,
+        halve: info.halve,
+        buy_feature_bets: info.buy_feature_bets.unwrap_or_default(),
+        jackpot: info.jackpot,
+        facts: info.facts.iter().map(fact).collect(),
         ..GetGameResponse::default()
     };
     if let Ok(par) = game.par(&stake) {
@@ -68,6 +76,10 @@ fn describe(game: &dyn Game) -> GetGameResponse {
         response.max_win_probability = decimal(&par.max_win_probability, 12);
     }
     response
+}
+
+fn fact(fact: &slots::Fact) -> Fact {
+    Fact { key: fact.key.to_owned(), title: fact.title.to_owned(), value: fact.value.clone() }
 }
 
 /// What a symbol pays by count, from one on.

@@ -1,0 +1,91 @@
+"""Autoplay: a series that loses its connection and goes on, and one that is stopped (PL-07)."""
+
+import grpc
+from motherlode.spin.v1 import spin_pb2
+from service import waits
+
+# Milliseconds between two spins of the series that is stopped: time to stop it in.
+PAUSE_MS = 300
+
+
+class Series:
+    """A series of rounds that the service plays by itself. It can be followed over several connections."""
+
+    def __init__(self, player, session, stake, spins, pause_ms=0, **more):
+        self.player, self.session = player, session
+        self.request = spin_pb2.AutospinRequest(
+            request_id=player.request_id("series"),
+            account=player.account,
+            game=session.game,
+            stake=stake,
+            spins=spins,
+            pause_ms=pause_ms,
+            session_id=session.id,
+            **more,
+        )
+        # The answers so far.
+        self.told = []
+
+    def follow(self, service):
+        """Gives the answers that are new. When the connection is lost, the same request gives those of before again, as
+        they were, and goes on."""
+        for wait_s in waits():
+            before, number = len(self.told), 0
+            answers = service.spins.Autospin(self.request, timeout=10 * service.answer_s, wait_for_ready=True)
+            try:
+                for number, answer in enumerate(answers, 1):
+                    if number <= before:
+                        assert same(answer, self.told[number - 1]), "an answer has changed"
+                        continue
+                    self.told.append(answer)
+                    self.take(answer)
+                    yield answer
+                return
+            except grpc.RpcError as error:
+                service.pause(error, wait_s)
+            finally:
+                # Whoever stops reading stops the series.
+                answers.cancel()
+        raise TimeoutError("the series is lost again and again")
+
+    def take(self, answer):
+        """Takes an answer down; a round that waits for the player is played on, or the series would wait as well."""
+        if not answer.HasField("played"):
+            return
+        self.player.books.told(answer.played)
+        self.player.finish(answer.played.round_id, answer.played.outcome, self.session.id)
+
+
+def same(one, other):
+    """Whether two answers tell the same; a jackpot that was pending may have been paid meanwhile."""
+    one, other = spin_pb2.AutospinResponse.FromString(one.SerializeToString()), other
+    other = spin_pb2.AutospinResponse.FromString(other.SerializeToString())
+    for answer in one, other:
+        answer.played.ClearField("jackpot")
+    return one == other
+
+
+def resumed(player, session, stake, connect, spins=30, **more):
+    """Plays a series to its end over two connections: the first is dropped in the middle."""
+    series = Series(player, session, stake, spins, **more)
+    first = connect()
+    for _ in series.follow(first):
+        if len(series.told) == spins // 3:
+            break
+    first.close()
+    for _ in series.follow(player.service):
+        pass
+    last = series.told[-1]
+    assert (last.stop, last.spins_left) == (spin_pb2.AUTOSPIN_STOP_COMPLETE, 0), last
+    return spins
+
+
+def stopped(player, session, stake, spins=1000, **more):
+    """Stops a series after some answers. What was bet until the service heard of it is in the history."""
+    series = Series(player, session, stake, spins, PAUSE_MS, **more)
+    answers = series.follow(player.service)
+    for _ in range(5):
+        last = next(answers)
+    answers.close()
+    assert last.spins_left > 0
+    return spins - last.spins_left

@@ -1,0 +1,105 @@
+"""The aggregator's own books of a player: what it was told, to be held against the ledger to the cent."""
+
+from dataclasses import dataclass, field
+
+from motherlode.ledger.v1 import ledger_pb2
+from motherlode.round.v1 import round_pb2
+
+PAGE_SIZE = 100
+
+
+@dataclass
+class Round:
+    """A round as the answers to its calls told it; money in minor units."""
+
+    bet: int
+    win: int
+    jackpot: int
+    open: bool
+
+    @staticmethod
+    def of(round, jackpots):
+        """From a Played or a Round of the service, which call these things the same."""
+        is_open = round.state == round_pb2.ROUND_STATE_OPEN
+        return Round(round.bet.amount_minor, round.win.amount_minor, jackpots, is_open)
+
+    def net(self):
+        """What it has changed in the balance: the win comes when the round is settled."""
+        return (0 if self.open else self.win) + self.jackpot - self.bet
+
+
+@dataclass
+class Books:
+    """One player's money."""
+
+    deposits: dict = field(default_factory=dict)
+    withdrawals: dict = field(default_factory=dict)
+    rounds: dict = field(default_factory=dict)
+    # Rounds that hit a jackpot whose award was still pending when they were told: the ledger knows it by now.
+    pending: set = field(default_factory=set)
+
+    def told(self, played):
+        """Takes a step's answer down. Told twice, it's the same."""
+        before = self.rounds.get(played.round_id)
+        jackpot = before.jackpot if before else 0
+        if played.HasField("jackpot"):
+            jackpot = played.jackpot.amount.amount_minor
+            if not played.jackpot.HasField("amount"):
+                self.pending.add(played.round_id)
+        self.rounds[played.round_id] = Round.of(played, jackpot)
+
+    def read(self, round):
+        """Takes a round down as the history has it."""
+        self.rounds[round.round_id] = Round.of(round, jackpots(round))
+        self.pending.discard(round.round_id)
+
+    def balance(self):
+        """What the player must have."""
+        moved = sum(self.deposits.values()) - sum(self.withdrawals.values())
+        return moved + sum(round.net() for round in self.rounds.values())
+
+
+def jackpots(round):
+    """What a round of the service won from pools."""
+    return sum(won.amount.amount_minor for won in round.jackpots)
+
+
+def history(service, account):
+    """All of a player's rounds as the ledger has them, the latest first, page by page."""
+    token = ""
+    while True:
+        request = ledger_pb2.ListRoundsRequest(account=account, page_size=PAGE_SIZE, page_token=token)
+        page = service.ask(service.ledger.ListRounds, request)
+        yield from page.rounds
+        token = page.next_page_token
+        if not token:
+            return
+
+
+def differences(service, account, books):
+    """Where ledger and books differ: in words, none where they agree."""
+    found = []
+
+    def compare(what, told, ledger):
+        if told != ledger:
+            found.append(f"{account.player_id}: {what}: told {told}, the ledger has {ledger}")
+
+    for round_id in books.pending.copy():
+        request = ledger_pb2.GetRoundRequest(round_id=round_id)
+        books.read(service.ask(service.ledger.GetRound, request).round)
+    for kind, transfers in [
+        (ledger_pb2.Transaction.KIND_DEPOSIT, books.deposits),
+        (ledger_pb2.Transaction.KIND_WITHDRAWAL, books.withdrawals),
+    ]:
+        for request_id, amount in transfers.items():
+            request = ledger_pb2.GetTransactionRequest(account=account, request_id=request_id)
+            booked = service.ask(service.ledger.GetTransaction, request).transaction
+            compare(f"transfer {request_id}", (kind, amount), (booked.kind, booked.amount.amount_minor))
+    rounds = {round.round_id: Round.of(round, jackpots(round)) for round in history(service, account)}
+    for round_id in sorted(rounds.keys() | books.rounds.keys()):
+        compare(round_id, books.rounds.get(round_id), rounds.get(round_id))
+    request = ledger_pb2.GetAccountRequest(account=account)
+    shown = service.ask(service.ledger.GetAccount, request)
+    compare("balance", books.balance(), shown.balance.amount_minor)
+    compare("open rounds", [], list(shown.open_round_ids))
+    return found

@@ -1,0 +1,142 @@
+"""A player at the aggregator: the account, the session, rounds with every choice that a game asks for."""
+
+import uuid
+from collections import Counter
+from itertools import count
+
+from books import Books, differences, history
+from motherlode.ledger.v1 import ledger_pb2
+from motherlode.round.v1 import round_pb2
+from motherlode.spin.v1 import spin_pb2
+from service import Refused
+
+# Minor units of one deposit.
+DEPOSIT = 50_00
+
+GUESSES = [round_pb2.CARD_RED_HEART, round_pb2.CARD_BLACK_SPADE]
+
+
+class Player:
+    """One player and one account, with the aggregator's books of them."""
+
+    def __init__(self, service, operator, game, currency="EUR"):
+        # A name that no run before has used; a real aggregator has its own.
+        name = f"{game.summary.game}-{uuid.uuid4().hex[:12]}"
+        self.service, self.game = service, game
+        self.account = round_pb2.Account(operator_id=operator, player_id=name, currency_code=currency)
+        self.books = Books()
+        # The choices made so far, by kind.
+        self.choices = Counter()
+        self.numbers = count(1)
+        open_account = ledger_pb2.OpenAccountRequest(request_id="open", account=self.account)
+        service.ask(service.ledger.OpenAccount, open_account)
+
+    def request_id(self, word):
+        """A name that no other request of this player has."""
+        return f"{word}-{next(self.numbers)}"
+
+    def deposit(self, amount=DEPOSIT):
+        request_id = self.request_id("deposit")
+        request = ledger_pb2.DepositRequest(request_id=request_id, account=self.account, amount_minor=amount)
+        self.service.ask(self.service.ledger.Deposit, request)
+        self.books.deposits[request_id] = amount
+
+    def withdraw(self, amount):
+        request_id = self.request_id("withdraw")
+        request = ledger_pb2.WithdrawRequest(request_id=request_id, account=self.account, amount_minor=amount)
+        self.service.ask(self.service.ledger.Withdraw, request)
+        self.books.withdrawals[request_id] = amount
+
+    def bet(self, session, stake, **more):
+        """A round to its end. A bet above the balance is refused, has no effect, and is made again after a deposit."""
+        request = spin_pb2.SpinRequest(
+            request_id=self.request_id("bet"),
+            account=self.account,
+            game=session.game,
+            stake=stake,
+            session_id=session.id,
+            **more,
+        )
+        try:
+            played = self.service.ask(self.service.spins.Spin, request).played
+        except Refused as refused:
+            if refused.reason != "INSUFFICIENT_FUNDS":
+                raise
+            self.deposit(max(DEPOSIT, int(refused.metadata["bet_minor"])))
+            played = self.service.ask(self.service.spins.Spin, request).played
+        self.books.told(played)
+        self.finish(played.round_id, played.outcome, session.id)
+
+    def finish(self, round_id, outcome, session_id=""):
+        """Makes a round's choices from an outcome on, until it is settled."""
+        before = None
+        while choice := self.choice(outcome, before):
+            request = spin_pb2.ChooseRequest(
+                request_id=self.request_id("choose"), round_id=round_id, choice=choice, session_id=session_id
+            )
+            played = self.service.ask(self.service.spins.Choose, request).played
+            self.books.told(played)
+            outcome, before = played.outcome, choice.WhichOneof("kind")
+            self.choices[before] += 1
+
+    def choice(self, outcome, before):
+        """What the player does where the round waits, and after what; none where it's settled."""
+        made = round_pb2.Choice
+        match outcome.awaiting:
+            case round_pb2.AWAITING_NOTHING:
+                return None
+            case round_pb2.AWAITING_PICK:
+                return made(pick=made.Pick(numbers=range(1, outcome.pick.needs + 1)))
+            case round_pb2.AWAITING_FREE_SPINS:
+                return made(start_free_spins=made.StartFreeSpins())
+            case round_pb2.AWAITING_FEATURE:
+                return made(start_feature=made.StartFeature())
+            case round_pb2.AWAITING_DOUBLE:
+                return self.gamble(before)
+            case awaiting:
+                raise NotImplementedError(f"a round waits for {round_pb2.Awaiting.Name(awaiting)}")
+
+    def gamble(self, before):
+        """A guess; after a right one half of it is secured, where the game lets one; then the rest is taken."""
+        made = round_pb2.Choice
+        if before == "double" and self.game.halve:
+            return made(halve=made.Halve())
+        if before in ("double", "halve"):
+            return made(collect=made.Collect())
+        return made(double=GUESSES[self.choices["double"] % 2])
+
+    def catch_up(self):
+        """Takes down rounds that nobody told of, and finishes one that is open: what a stopped series has left."""
+        for round in history(self.service, self.account):
+            if round.round_id in self.books.rounds:
+                continue
+            self.books.read(round)
+            if round.state == round_pb2.ROUND_STATE_OPEN:
+                self.finish(round.round_id, round.steps[-1].outcome)
+
+    def leave(self):
+        """Takes all the money out, and gives what is wrong with the books."""
+        self.catch_up()
+        if self.books.balance() > 0:
+            self.withdraw(self.books.balance())
+        return differences(self.service, self.account, self.books)
+
+
+class Session:
+    """A launched game: binds the player, the account and the game (PL-16), and names itself in each call."""
+
+    def __init__(self, player, game, keeper):
+        request = spin_pb2.OpenSessionRequest(
+            request_id=player.request_id("launch"), account=player.account, game=game, mode=spin_pb2.PLAY_MODE_REAL
+        )
+        self.service, self.game = player.service, game
+        self.id = self.service.ask(self.service.spins.OpenSession, request).session_id
+        # Lives as long as the player's connection does. Where it breaks before the session is closed, the session is
+        # over, and none can be opened for some seconds (BW-27).
+        self.kept = keeper.spins.KeepSession(spin_pb2.KeepSessionRequest(session_id=self.id), wait_for_ready=True)
+        next(self.kept)
+
+    def close(self):
+        self.service.ask(self.service.spins.CloseSession, spin_pb2.CloseSessionRequest(session_id=self.id))
+        # The service ends the stream with OK.
+        assert next(self.kept, None) is None

@@ -1,0 +1,78 @@
+"""What the example plays: every game until each choice that it asks for was made, then two series of autoplay."""
+
+from dataclasses import dataclass
+
+import autoplay
+from books import Books
+from motherlode.round.v1 import round_pb2
+from motherlode.spin.v1 import spin_pb2
+from player import Player, Session
+
+# The choices that each game asks a player for.
+GAMES = {
+    "bewitched": {"pick", "start_free_spins", "double", "collect"},
+    "dwarf-mine": {"start_free_spins"},
+    "mystery-elves": {"start_feature", "double", "halve", "collect"},
+    "neptune": {"pick", "start_free_spins"},
+    "witch-feature": {"start_free_spins"},
+}
+
+# Each choice comes about once in two hundred rounds, so that so many rounds without one are a fault.
+ROUNDS_MAX = 20_000
+
+
+@dataclass
+class Report:
+    """How it went at one game."""
+
+    game: str
+    books: Books
+    autoplayed: list
+    choices: dict
+    differences: list
+
+    def cells(self):
+        books = self.books
+        rounds = books.rounds.values()
+        sums = [
+            sum(books.deposits.values()),
+            sum(books.withdrawals.values()),
+            sum(round.bet for round in rounds),
+            sum(round.win for round in rounds),
+            sum(round.jackpot for round in rounds),
+        ]
+        made = ", ".join(f"{count} {kind}" for kind, count in sorted(self.choices.items()))
+        money = [f"{minor / 100:.2f}" for minor in sums]
+        return [self.game, str(len(rounds)), *money, "+".join(map(str, self.autoplayed)), made]
+
+
+def tour(service, keeper, connect, operator, game, rounds):
+    """Plays one game with a player of its own, and reconciles."""
+    request = spin_pb2.GetGameRequest(game=game)
+    described = service.ask(service.spins.GetGame, request)
+    stake = round_pb2.Stake(
+        coin_value=described.coin_values[0], lines=described.lines_max, coins_per_line=described.coins_per_line_min
+    )
+    # Bewitched asks for a witch before the first spin (BW-05); she is remembered.
+    more = {"witch": round_pb2.WITCH_WHITE} if game == "bewitched" else {}
+    player = Player(service, operator, described)
+    player.deposit()
+    session = Session(player, game, keeper)
+    if described.buy_feature_bets:
+        bought = round_pb2.Stake(buy_feature=True)
+        bought.MergeFrom(stake)
+        player.bet(session, bought, offer_double=True)
+    for number in range(ROUNDS_MAX):
+        if number >= rounds and GAMES[game] <= player.choices.keys():
+            break
+        player.bet(session, stake, offer_double=described.gambles_max > 0, **more)
+    else:
+        raise AssertionError(f"{game}: {ROUNDS_MAX} rounds and only {sorted(player.choices)}")
+    # A series ends where the balance doesn't hold the next bet.
+    player.deposit()
+    autoplayed = [
+        autoplay.resumed(player, session, stake, connect, **more),
+        autoplay.stopped(player, session, stake, **more),
+    ]
+    session.close()
+    return Report(game, player.books, autoplayed, player.choices, player.leave())
