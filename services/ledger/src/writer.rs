@@ -122,7 +122,7 @@ impl Writer {
             let reason = error.to_string();
             match error {
                 Log::Full(_) | Log::TooLarge { .. } => AppendError::Full { reason },
-                Log::Conflict { .. } | Log::Chain { .. } | Log::Failed { .. } => {
+                Log::Conflict { .. } | Log::Chain { .. } | Log::Failed { .. } | Log::Fenced { .. } => {
                     self.shared.fail();
                     AppendError::Unknown { reason }
                 }

@@ -21,6 +21,20 @@ pub struct Damage {
     pub reason: String,
 }
 
+/// The same of a log that is kept as messages: of a stream of them instead of a file's bytes.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the log is damaged: message {sequence} of stream {stream}, where position {position} is expected: {reason}")]
+pub struct DamagedMessage {
+    /// The stream.
+    pub stream: String,
+    /// The message's number in the stream.
+    pub sequence: u64,
+    /// The position that should stand there.
+    pub position: Position,
+    /// How the damage shows.
+    pub reason: String,
+}
+
 /// Why a scan of a log stops.
 #[derive(Debug, thiserror::Error)]
 pub enum ScanError {

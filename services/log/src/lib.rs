@@ -15,6 +15,7 @@
 //! Promises: what an append acknowledged is there after any crash, byte for byte; what is damaged is
 //! reported with its file and byte, never skipped and never repaired by guessing.
 
+pub mod block;
 mod chain;
 pub mod conformance;
 mod damage;
@@ -24,8 +25,8 @@ mod segment;
 mod store;
 
 pub use chain::{Hash, follow, genesis, hash, previous_hash};
-pub use damage::{Damage, OpenError, ScanError};
+pub use damage::{Damage, DamagedMessage, OpenError, ScanError};
 pub use disk::{Access, Disk, File, LockGuard, OsDisk, sim};
 pub use memory::MemoryStore;
 pub use segment::{Options, Scan, SegmentStore, Tail, scan, scan_on};
-pub use store::{AppendError, Position, ReadError, Reader, Record, Store};
+pub use store::{AppendError, Limit, Position, ReadError, Reader, Record, Store};

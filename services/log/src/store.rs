@@ -108,6 +108,13 @@ pub enum AppendError {
         /// What failed, and how.
         reason: String,
     },
+    /// Another writer has taken the log over. Nothing was written, and by this store nothing will be. Reads go on, up
+    /// to where this writer came.
+    #[error("another writer has taken the log over: {reason}")]
+    Fenced {
+        /// How it showed.
+        reason: String,
+    },
 }
 
 /// Why a read was not answered.
@@ -119,23 +126,29 @@ pub enum ReadError {
     /// The stored bytes are not what was appended.
     #[error(transparent)]
     Damaged(#[from] crate::Damage),
+    /// A stored message is not what was appended.
+    #[error(transparent)]
+    DamagedMessage(#[from] crate::DamagedMessage),
 }
 
-/// Counts what a read may still answer.
-pub(crate) struct Limit {
+/// Counts what a read may still answer: for those who implement [`Reader`].
+#[derive(Debug)]
+pub struct Limit {
     records: usize,
     bytes: usize,
     first: bool,
 }
 
 impl Limit {
-    pub(crate) fn new(records: usize, bytes: usize) -> Self {
+    /// For a read of at most so many records and bytes.
+    #[must_use]
+    pub fn new(records: usize, bytes: usize) -> Self {
         Self { records, bytes, first: true }
     }
 
     /// Whether a further record of `bytes` may be answered; the first one may whatever its length, so that
     /// every reader gets on.
-    pub(crate) fn admits(&mut self, bytes: usize) -> bool {
+    pub fn admits(&mut self, bytes: usize) -> bool {
         let admitted = self.records > 0 && (self.first || bytes <= self.bytes);
         if admitted {
             self.records -= 1;

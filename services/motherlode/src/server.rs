@@ -246,11 +246,11 @@ fn tls(files: &Tls) -> Result<ServerTlsConfig, ServeError> {
     })
 }
 
-/// What this program is, with the whole configuration but for where it listens and keeps its data: what decides how it
+/// What this program is, with the whole configuration but for where it listens and keeps its data and its log: what decides how it
 /// plays is the same on every machine.
 fn identity(config: &Config) -> Program {
     let here = Config::default();
-    let everywhere = Config { listen: here.listen, data: here.data, ..config.clone() };
+    let everywhere = Config { listen: here.listen, data: here.data, store: here.store, ..config.clone() };
     let identity =
         Program::new(env!("CARGO_PKG_VERSION"), &format!("{everywhere:?}"), cfg!(feature = "forced-outcomes"));
     identity.announce();

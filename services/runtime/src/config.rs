@@ -3,8 +3,10 @@
 //! Every key has a default, an unknown key is refused: a misspelt limit must not be ignored silently.
 
 mod operators;
+mod store;
 
 pub use operators::{Credential, Digest, Operator, PLATFORM};
+pub use store::{AllowUnsafe, Store, StoreTls};
 
 use crate::jurisdiction::{Jurisdictions, Profiles};
 use serde::Deserialize;
@@ -18,6 +20,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Directory of the log and its index.
     pub data: PathBuf,
+    /// Where the log is kept, if not in that directory.
+    pub store: Store,
     /// Threads that answer requests; 0 for half of the processors, one at least. The log's writer, its disk and the
     /// index need the others.
     pub worker_threads: usize,
@@ -134,6 +138,7 @@ impl Default for Config {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 50051)),
             data: PathBuf::from("data"),
+            store: Store::default(),
             worker_threads: 0,
             limits: Limits::default(),
             jurisdictions: Jurisdictions::default(),
@@ -193,6 +198,12 @@ pub enum ConfigError {
         /// What is allowed.
         range: &'static str,
     },
+    /// The log's place is described in a way that makes no sense.
+    #[error("store: {fault}")]
+    Store {
+        /// What is wrong.
+        fault: String,
+    },
     /// A profile is named that there is none of.
     #[error("jurisdictions: there is no profile {name}")]
     UnknownProfile {
@@ -242,6 +253,7 @@ impl Config {
             ("limits.sessions_max", limits.sessions_max as u64, 1, 1 << 20, "1 to 1048576"),
             ("limits.segment_bytes", limits.segment_bytes, 1 << 20, 1 << 30, "1048576 to 1073741824"),
             ("interruption.sweep_ms", config.interruption.sweep_ms, 100, 3_600_000, "100 to 3600000"),
+            ("store.append_ms_max", config.store.append_ms_max, 1_000, 600_000, "1000 to 600000"),
             ("telemetry.sample_percent", config.telemetry.sample_percent.into(), 0, 100, "0 to 100"),
         ];
         let hours = |key, hours: &u32| (key, u64::from(*hours), 1, 87_600, "1 to 87600");
@@ -256,6 +268,7 @@ impl Config {
             }
         }
         Profiles::new(&config.jurisdictions)?;
+        config.store.check()?;
         operators::check(&config.operators, config.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some()))?;
         Ok(config)
     }

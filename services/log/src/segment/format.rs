@@ -30,7 +30,7 @@ pub(super) const SEGMENT_HEADER: usize = 64;
 /// Length of a block's header, bytes.
 pub(super) const BLOCK_HEADER: usize = 32;
 /// The largest block, bytes.
-pub(super) const MAX_BLOCK: u64 = 16 << 20;
+pub(crate) const MAX_BLOCK: u64 = 16 << 20;
 
 const SEGMENT_MAGIC: [u8; 8] = *b"MLODESEG";
 const VERSION: u32 = 1;
@@ -122,7 +122,7 @@ impl BlockHeader {
 
 /// A block as it was read.
 #[derive(Debug)]
-pub(super) struct Block {
+pub(crate) struct Block {
     pub first: Position,
     pub records: Vec<Bytes>,
     /// Its length in the file.
@@ -137,12 +137,12 @@ impl Block {
 }
 
 /// Length of the body that frames `records`, bytes.
-pub(super) fn body_bytes(records: &[Bytes]) -> u64 {
+pub(crate) fn body_bytes(records: &[Bytes]) -> u64 {
     records.iter().map(|record| 4 + record.len() as u64).sum()
 }
 
 /// Length of a block with a body of `body` bytes.
-pub(super) fn block_bytes(body: u64) -> u64 {
+pub(crate) fn block_bytes(body: u64) -> u64 {
     (BLOCK_HEADER as u64 + body + END_MARKER.len() as u64).next_multiple_of(ALIGN as u64)
 }
 
@@ -152,7 +152,7 @@ fn padded(body: usize) -> usize {
 
 /// Encodes `records` into `buffer` as the block for position `first` at byte `offset` of its file. The caller
 /// has seen to it that the block is within [`MAX_BLOCK`].
-pub(super) fn encode_block(buffer: &mut Vec<u8>, offset: u64, first: Position, records: &[Bytes]) {
+pub(crate) fn encode_block(buffer: &mut Vec<u8>, offset: u64, first: Position, records: &[Bytes]) {
     buffer.clear();
     buffer.resize(BLOCK_HEADER, 0);
     for record in records {
@@ -181,7 +181,7 @@ fn length(bytes: usize) -> u32 {
 
 /// Reads the block for position `expected` at the beginning of `data`. The error says what is wrong with it.
 /// The records share `data`'s memory.
-pub(super) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
+pub(crate) fn decode_block(data: &Bytes, expected: Position) -> Result<Block, &'static str> {
     let header = BlockHeader::decode(data).ok_or("no sound block header")?;
     if header.first != expected {
         return Err("the block is for another position");

@@ -1,7 +1,7 @@
 //! The store in segment files: see [`format`] for the bytes, [`SegmentStore`] for the writing, [`Scan`] for the
 //! auditor's reading.
 
-mod format;
+pub(crate) mod format;
 mod index;
 mod reader;
 mod scan;

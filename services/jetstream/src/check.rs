@@ -1,0 +1,235 @@
+//! Whether servers and stream are what acknowledged rounds can rest on.
+//!
+//! A client sees a server's version, the largest message that it takes, and a stream's configuration. It cannot see how a
+//! server syncs: JetStream's account information has nothing of it, and what the system account could ask, the account
+//! of a store must not. The servers' monitoring pages (`/varz`) say it, so their addresses are asked for.
+
+use crate::link::{Failure, Link};
+use motherlode_runtime::config::{AllowUnsafe, Store as Config};
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{collections::BTreeMap, time::Duration};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+/// Faults that lose messages were mended up to this version.
+const VERSION_MIN: [u64; 3] = [2, 15, 1];
+/// Bytes of the largest message that a server should take: what NATS advises at the most. A group commit is a message.
+pub(crate) const MAX_PAYLOAD_MIN: u64 = 8 << 20;
+/// Fewer copies than this do not survive a lost disk while another server is down.
+const REPLICAS_MIN: u64 = 3;
+/// How long a monitoring page may take.
+const PAGE_WAIT: Duration = Duration::from_secs(5);
+/// The longest monitoring page that is read, bytes.
+const PAGE_MAX: u64 = 1 << 20;
+
+/// Something that costs acknowledged rounds when the wrong machine fails, and isn't allowed by its name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unsafe: {what}; to allow it, say so in the configuration: [store.allow_unsafe] {key} = true")]
+pub struct Unsafe {
+    /// What is unsafe.
+    pub what: String,
+    /// The key that allows it.
+    pub key: &'static str,
+}
+
+/// Refuses what is unsafe unless its key allows it.
+fn refuse(allowed: bool, key: &'static str, what: impl FnOnce() -> String) -> Result<(), Unsafe> {
+    if allowed {
+        return Ok(());
+    }
+    Err(Unsafe { what: what(), key })
+}
+
+/// The configuration that a store gives its stream and asks of it.
+pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
+    json!({
+        "name": stream,
+        "subjects": [format!("{stream}.>")],
+        "storage": "file",
+        "num_replicas": config.replicas,
+        "retention": "limits",
+        "discard": "new",
+        "max_msgs": -1,
+        "max_bytes": -1,
+        "max_age": 0,
+        "max_msgs_per_subject": -1,
+        "max_msg_size": -1,
+        "deny_delete": true,
+        "deny_purge": true,
+        "allow_direct": true,
+    })
+}
+
+/// Holds a stream's configuration against the wanted one; the error says what is otherwise.
+pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
+    let otherwise = |key: &str| Err(format!("{key} is {}, not {}", found[key], wanted[key]));
+    // Replicas and storage have names of their own by which less can be allowed.
+    let must = wanted
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter(|(key, _)| !["num_replicas", "storage"].contains(&key.as_str()));
+    for (key, value) in must {
+        if found[key] != *value {
+            return otherwise(key);
+        }
+    }
+    let absent = ["mirror", "sources", "republish", "subject_transform", "subject_delete_marker_ttl"];
+    if let Some(key) = absent.into_iter().find(|key| !found[*key].is_null()) {
+        return otherwise(key);
+    }
+    let off = ["sealed", "no_ack", "allow_rollup_hdrs", "allow_msg_ttl", "allow_msg_schedules", "allow_msg_counter"];
+    if let Some(key) = off.into_iter().find(|key| found[*key].as_bool() == Some(true)) {
+        return otherwise(key);
+    }
+    // Acknowledges before anything is on a disk.
+    if found["persist_mode"].as_str().is_some_and(|mode| mode == "async") {
+        return otherwise("persist_mode");
+    }
+    Ok(())
+}
+
+/// Checks what can be seen without a stream: the server that the link is connected to, and the wanted replicas.
+pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
+    let info = link.server();
+    let allow = config.allow_unsafe;
+    version(&info.server_name, &info.version, allow)?;
+    let bytes = info.max_payload as u64;
+    refuse(allow.max_payload || bytes >= MAX_PAYLOAD_MIN, "max_payload", || {
+        format!("server {} takes messages of {bytes} bytes at most, not {MAX_PAYLOAD_MIN}", info.server_name)
+    })?;
+    replicas(config.replicas.into(), allow)
+}
+
+/// Checks a stream that is there: its copies, where they are kept, and how the servers that keep them sync.
+pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Unsafe> {
+    let allow = config.allow_unsafe;
+    let of = &info["config"];
+    let (name, copies) = (of["name"].as_str().unwrap_or_default(), of["num_replicas"].as_u64().unwrap_or_default());
+    replicas(copies, allow)?;
+    refuse(allow.replicas || copies >= config.replicas.into(), "replicas", || {
+        format!("stream {name} has {copies} replicas, not the {} of the configuration", config.replicas)
+    })?;
+    refuse(allow.storage || of["storage"] == "file", "storage", || {
+        format!("stream {name} is kept in {}", of["storage"])
+    })?;
+    if allow.sync_interval {
+        return Ok(());
+    }
+    let unsafe_sync = |what| Unsafe { what, key: "sync_interval" };
+    let pages = pages(link, config).map_err(unsafe_sync)?;
+    let cluster = &info["cluster"];
+    let others = cluster["replicas"].as_array().into_iter().flatten().map(|replica| &replica["name"]);
+    for server in std::iter::once(&cluster["leader"]).chain(others).filter_map(Value::as_str) {
+        match pages.get(server) {
+            None => {
+                let hint = "name the monitoring addresses of all servers in [store] monitor";
+                return Err(unsafe_sync(format!("how server {server} syncs cannot be seen: {hint}")));
+            }
+            Some(page) => {
+                version(server, &page.version, allow)?;
+                if !page.sync_always {
+                    return Err(unsafe_sync(format!("server {server} does not sync always (jetstream.sync_interval)")));
+                }
+            }
+        }
+    }
+    Ok(())
+}
+
+fn version(server: &str, found: &str, allow: AllowUnsafe) -> Result<(), Unsafe> {
+    let core = found.split(['-', '+']).next().unwrap_or_default();
+    let parts: Option<Vec<u64>> = core.split('.').map(|part| part.parse().ok()).collect();
+    let new = parts.is_some_and(|parts| parts.as_slice() >= VERSION_MIN.as_slice());
+    refuse(allow.version || new, "version", || format!("server {server} is of version {found}, before 2.15.1"))
+}
+
+fn replicas(copies: u64, allow: AllowUnsafe) -> Result<(), Unsafe> {
+    refuse(allow.replicas || copies >= REPLICAS_MIN, "replicas", || format!("{copies} replicas instead of 3"))
+}
+
+/// What a server's monitoring page says.
+struct Page {
+    version: String,
+    sync_always: bool,
+}
+
+/// The servers' pages by the servers' names; the error names a page that cannot be read.
+fn pages(link: &Link, config: &Config) -> Result<BTreeMap<String, Page>, String> {
+    #[derive(Deserialize)]
+    struct Varz {
+        server_name: String,
+        version: String,
+        #[serde(default)]
+        jetstream: Value,
+    }
+    let mut pages = BTreeMap::new();
+    for address in &config.monitor {
+        let host = address.trim_start_matches("http://").trim_end_matches('/').to_owned();
+        let read = link.wait(async move { tokio::time::timeout(PAGE_WAIT, page(&host)).await });
+        let body = match read {
+            Ok(Ok(Ok(body))) => body,
+            Ok(Ok(Err(error))) => return Err(format!("{address}/varz: {error}")),
+            Ok(Err(_)) => return Err(format!("{address}/varz: no answer")),
+            Err(Failure::Refused { description: why, .. } | Failure::Unknown(why)) => return Err(why),
+        };
+        let varz: Varz = serde_json::from_slice(&body).map_err(|error| format!("{address}/varz: {error}"))?;
+        let sync_always = varz.jetstream["config"]["sync_always"] == true;
+        pages.insert(varz.server_name, Page { version: varz.version, sync_always });
+    }
+    Ok(pages)
+}
+
+/// The body of a server's monitoring page. HTTP 1.0, in which it comes in one piece and ends with the connection.
+async fn page(host: &str) -> std::io::Result<Vec<u8>> {
+    let mut stream = TcpStream::connect(host).await?;
+    stream.write_all(format!("GET /varz HTTP/1.0\r\nHost: {host}\r\n\r\n").as_bytes()).await?;
+    let mut answer = vec![];
+    stream.take(PAGE_MAX).read_to_end(&mut answer).await?;
+    let blank = answer.windows(4).position(|bytes| bytes == b"\r\n\r\n");
+    let body = blank.filter(|_| answer.starts_with(b"HTTP/1.0 200") || answer.starts_with(b"HTTP/1.1 200"));
+    let body = body.ok_or_else(|| std::io::Error::other("not answered with a page"))?;
+    Ok(answer.split_off(body + 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_compared_part_by_part() {
+        let ok = |found| version("s", found, AllowUnsafe::default()).is_ok();
+        assert!(ok("2.15.1") && ok("2.16.0") && ok("3.0.0") && ok("2.15.10-RC.1"));
+        assert!(!ok("2.15.0") && !ok("2.9.99") && !ok("1.99.99") && !ok("") && !ok("2.x.1"));
+        assert!(version("s", "2.0.0", AllowUnsafe { version: true, ..AllowUnsafe::default() }).is_ok());
+        let refused = version("s", "2.0.0", AllowUnsafe::default()).unwrap_err();
+        assert!(refused.to_string().ends_with("[store.allow_unsafe] version = true"), "{refused}");
+    }
+
+    #[test]
+    fn a_stream_that_could_lose_messages_is_told_by_its_setting() {
+        let wanted = wanted("S_0", &Config::default());
+        assert_eq!(stream(&wanted, &wanted), Ok(()));
+        for (key, value) in [
+            ("max_age", json!(1)),
+            ("max_msgs", json!(1000)),
+            ("max_bytes", json!(1 << 30)),
+            ("discard", json!("old")),
+            ("retention", json!("workqueue")),
+            ("deny_delete", json!(false)),
+            ("deny_purge", Value::Null),
+            ("sealed", json!(true)),
+            ("mirror", json!({ "name": "other" })),
+            ("persist_mode", json!("async")),
+            ("subjects", json!(["S_0.>", "others"])),
+        ] {
+            let mut found = wanted.clone();
+            found[key] = value;
+            let said = stream(&found, &wanted).unwrap_err();
+            assert!(said.starts_with(key), "{said}");
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! Where things stand: which message to begin to read at, for a position.
+//!
+//! A mark is 48 bytes; there is one for each 32 messages or 32 KiB. It is built by the walk of each opening.
+
+use crate::message::Walk;
+use motherlode_log::{Hash, Position};
+
+/// Messages for one mark.
+const MESSAGES: u64 = 32;
+/// Bytes of messages for one mark.
+const BYTES: usize = 32 << 10;
+
+/// The durable part of a stream.
+#[derive(Debug, Default)]
+pub(crate) struct Index {
+    /// The last durable position.
+    pub end: Position,
+    /// The number of the last message that counts.
+    pub last: u64,
+    marks: Vec<Mark>,
+    /// Bytes since the last mark.
+    bytes: usize,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Mark {
+    next: Position,
+    sequence: u64,
+    head: Hash,
+}
+
+impl Index {
+    /// Notes a message of `bytes` that lies between two states of a walk.
+    pub(crate) fn add(&mut self, before: &Walk, after: &Walk, bytes: usize) {
+        let due = |mark: &Mark| before.sequence - mark.sequence >= MESSAGES || self.bytes >= BYTES;
+        if self.marks.last().is_none_or(due) {
+            self.marks.push(Mark { next: before.next, sequence: before.sequence, head: before.head });
+            self.bytes = 0;
+        }
+        self.bytes += bytes;
+        (self.end, self.last) = (after.next - 1, after.sequence - 1);
+    }
+
+    /// Where to begin to walk for `position`, and how many messages there are from there to the one with the record at
+    /// `upto`, a few more included; `None` if the position isn't in the log.
+    pub(crate) fn find(&self, position: Position, upto: Position) -> Option<(Walk, u64)> {
+        if position == 0 || position > self.end {
+            return None;
+        }
+        // The last mark at or before it: one whose next record it is may stand before messages that begin epochs.
+        let from = self.marks.partition_point(|mark| mark.next <= position).checked_sub(1)?;
+        let Mark { next, sequence, head } = *self.marks.get(from)?;
+        let beyond = self.marks.partition_point(|mark| mark.next <= upto);
+        let end = self.marks.get(beyond).map_or(self.last + 1, |mark| mark.sequence);
+        Some((Walk { sequence, next, head, epoch: None }, end - sequence))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Messages 1 to 1000; every tenth begins an epoch, the others have two records each.
+    #[test]
+    fn a_position_is_found_between_marks_that_are_near() {
+        let (mut index, mut walk) = (Index::default(), Walk::new(0));
+        let mut of = vec![];
+        for sequence in 1..=1000 {
+            let before = walk.clone();
+            walk.sequence += 1;
+            if sequence % 10 != 0 {
+                walk.next += 2;
+                of.extend([sequence, sequence]);
+            }
+            index.add(&before, &walk, 100);
+        }
+        assert_eq!((index.end, index.last), (1800, 1000));
+        for position in 1..=index.end {
+            let (walk, messages) = index.find(position, position).unwrap();
+            let sequence = of[usize::try_from(position).unwrap() - 1];
+            assert!((walk.sequence..walk.sequence + messages).contains(&sequence), "{position}");
+            assert!(walk.next <= position && messages <= MESSAGES);
+        }
+        let (walk, messages) = index.find(1, Position::MAX).unwrap();
+        assert_eq!((walk.sequence, messages), (1, 1000));
+        assert!(index.find(0, 0).is_none() && index.find(1801, 1801).is_none());
+    }
+
+    #[test]
+    fn long_messages_have_marks_of_their_own() {
+        let (mut index, mut walk) = (Index::default(), Walk::new(0));
+        for _ in 0..10 {
+            let before = walk.clone();
+            (walk.sequence, walk.next) = (walk.sequence + 1, walk.next + 1);
+            index.add(&before, &walk, BYTES);
+        }
+        assert!((1..=10).all(|position| index.find(position, position).unwrap().1 == 1));
+    }
+}

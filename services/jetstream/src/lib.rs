@@ -1,0 +1,35 @@
+//! The log on NATS JetStream: a partition is a stream, an append is a message, and a lost node loses nothing.
+//!
+//! * [`JetStreamStore`] is the [`Store`](motherlode_log::Store); it keeps the same contract as the files do.
+//! * [`scan`] reads a stream from its first message without trusting or changing anything.
+//! * [`testing`] starts servers of one's own.
+//!
+//! The messages of a stream are of two kinds, by subject: `<stream>.block` holds one append, in the bytes of a segment's
+//! [block](motherlode_log::block), and names the *epoch* of its writer; `<stream>.epoch` begins one. Nothing is ever
+//! deleted, so messages are numbered densely from 1 and what stands at a number is decided for good. Everything rests
+//! on that: each message is published with the number it expects to follow, so exactly one can take the next place.
+//!
+//! * **One writer.** Opening verifies the whole stream and then takes the next place with an epoch message. Whoever wrote
+//!   before expects another number from then on: its next append is refused, and it stays so.
+//! * **Unknown outcomes are found out.** When no answer comes, or one that may be false, the message at the expected place
+//!   is read: it's this very append, or another writer's, or there is none yet, and then the same append is published
+//!   again. None of it depends on a window of time, and none is a guess.
+//!
+//! Costs: an append is one request to the stream's leader; a read is one request for the messages between two marks of the
+//! index in memory (48 bytes for each 32 messages or 32 KiB), each verified down the hash chain from the mark; opening
+//! reads and verifies everything. All of it runs on a thread of its own, and callers wait without a runtime.
+
+mod check;
+mod index;
+mod link;
+mod message;
+mod open;
+mod reader;
+mod scan;
+mod store;
+pub mod testing;
+
+pub use check::Unsafe;
+pub use open::OpenError;
+pub use scan::{Scan, scan};
+pub use store::JetStreamStore;

@@ -1,0 +1,233 @@
+//! The connection: a client on a thread of its own, and the few requests that the store makes of JetStream.
+//!
+//! JetStream's interface is JSON over NATS requests; what is used of it is here. Callers are plain threads, or tasks of
+//! whatever runtime: they wait for an answer, and a runtime with several threads is told so.
+
+use crate::message::Message;
+use async_nats::{Client, ConnectOptions, HeaderMap, Request, StatusCode};
+use bytes::Bytes;
+use futures_util::StreamExt;
+use motherlode_runtime::config::Store as Config;
+use serde::Deserialize;
+use serde_json::{Value, json};
+use std::{
+    io,
+    sync::mpsc,
+    time::{Duration, Instant},
+};
+use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
+
+/// How long one request may take; a leader that doesn't answer for so long is asked again.
+const REQUEST_WAIT: Duration = Duration::from_secs(2);
+/// Between two tries of something that did not work.
+pub(crate) const PAUSE: Duration = Duration::from_millis(50);
+/// A link that says nothing for about two of these is dead.
+const PING_EVERY: Duration = Duration::from_secs(2);
+/// Between two tries to connect.
+const RECONNECT_AFTER: Duration = Duration::from_millis(100);
+/// Messages asked for at once. The client holds 65,536 at the most.
+const MESSAGES_MAX: u64 = 1024;
+/// Bytes of messages asked for at once.
+const BYTES_MAX: u64 = 8 << 20;
+
+/// JetStream's errors that say that there is no room for a message, before anything was done with it: the account's, the
+/// server's and the storage's limits (`JSAccountResourcesExceededErr`, `JSInsufficientResourcesErr`,
+/// `JSStorageResourcesExceededErr`). A store that failed to write is not among them: other replicas may have written.
+pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
+/// The status of an answer by which the cluster says that it cannot do anything just now.
+const UNAVAILABLE: u64 = 503;
+
+/// Why a request got no good answer.
+#[derive(Debug, Clone, thiserror::Error)]
+pub(crate) enum Failure {
+    /// JetStream says no. Nothing was done.
+    #[error("{description} (JetStream error {code})")]
+    Refused {
+        /// The `err_code` of the answer.
+        code: u64,
+        /// What it says.
+        description: String,
+    },
+    /// No answer, or none that means anything: whether something was done is unknown.
+    #[error("no answer: {0}")]
+    Unknown(String),
+}
+
+impl From<Failure> for io::Error {
+    fn from(failure: Failure) -> Self {
+        Self::other(failure)
+    }
+}
+
+/// A connection to the servers.
+#[derive(Debug)]
+pub(crate) struct Link {
+    client: Client,
+    /// There until the link is dropped.
+    runtime: Option<Runtime>,
+}
+
+impl Link {
+    /// Connects to the first server that answers.
+    pub(crate) fn connect(config: &Config) -> io::Result<Self> {
+        let runtime =
+            runtime::Builder::new_multi_thread().worker_threads(1).thread_name("jetstream").enable_all().build()?;
+        let (config, servers) = (config.clone(), config.servers());
+        let connecting = async move { options(&config).await?.connect(servers).await.map_err(io::Error::other) };
+        let client = wait(runtime.handle(), connecting)??;
+        Ok(Self { client, runtime: Some(runtime) })
+    }
+
+    /// What the server says of itself that the client is connected to.
+    pub(crate) fn server(&self) -> async_nats::ServerInfo {
+        self.client.server_info()
+    }
+
+    /// A request of JetStream's interface, such as `STREAM.INFO.<stream>`, and its answer.
+    pub(crate) fn api(&self, call: &str, body: &Value) -> Result<Value, Failure> {
+        let request = Request::new().payload(body.to_string().into()).timeout(Some(REQUEST_WAIT));
+        self.request(format!("$JS.API.{call}"), request)
+    }
+
+    /// Publishes a message that is to follow the message `after`; answers its number.
+    pub(crate) fn publish(
+        &self,
+        subject: &str,
+        epoch: Option<u64>,
+        payload: &Bytes,
+        after: u64,
+    ) -> Result<u64, Failure> {
+        #[derive(Deserialize)]
+        struct Published {
+            seq: u64,
+        }
+        let mut headers = HeaderMap::new();
+        headers.insert("Nats-Expected-Last-Sequence", after.to_string());
+        if let Some(epoch) = epoch {
+            headers.insert(Message::EPOCH, epoch.to_string());
+        }
+        let request = Request::new().payload(payload.clone()).headers(headers).timeout(Some(REQUEST_WAIT));
+        let answer = self.request(subject.to_owned(), request)?;
+        let published = Published::deserialize(answer).map_err(|error| Failure::Unknown(error.to_string()))?;
+        Ok(published.seq)
+    }
+
+    /// Messages of a stream from `sequence` on, in order and dense: at most so many, in about so many bytes, and fewer or
+    /// none where the server that answers has no more of them yet.
+    pub(crate) fn fetch(
+        &self,
+        stream: &str,
+        sequence: u64,
+        messages: u64,
+        bytes: u64,
+    ) -> Result<Vec<Message>, Failure> {
+        let subject = format!("$JS.API.DIRECT.GET.{stream}");
+        let batch = messages.clamp(1, MESSAGES_MAX);
+        let body = json!({ "seq": sequence, "batch": batch, "max_bytes": bytes.clamp(1, BYTES_MAX) }).to_string();
+        let client = self.client.clone();
+        self.wait(async move {
+            let unknown = |error: &dyn std::fmt::Display| Failure::Unknown(error.to_string());
+            let inbox = client.new_inbox();
+            let mut answers = client.subscribe(inbox.clone()).await.map_err(|error| unknown(&error))?;
+            client.publish_with_reply(subject, inbox, body.into()).await.map_err(|error| unknown(&error))?;
+            let mut fetched = vec![];
+            loop {
+                let answer = tokio::time::timeout(REQUEST_WAIT, answers.next()).await;
+                let answer = answer.map_err(|_| Failure::Unknown("the time is over".into()))?;
+                let answer = answer.ok_or_else(|| Failure::Unknown("the connection has ended".into()))?;
+                match answer.status.map(|status| status.as_u16()) {
+                    None | Some(200) => fetched.push(Message::new(answer)?),
+                    Some(204 | 404) => return Ok(fetched),
+                    Some(status) => return Err(Failure::Unknown(format!("status {status}"))),
+                }
+            }
+        })?
+    }
+
+    /// Runs a future on the link's own runtime and waits for its result.
+    pub(crate) fn wait<T: Send + 'static>(
+        &self,
+        future: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, Failure> {
+        let runtime = self.runtime.as_ref().ok_or_else(|| Failure::Unknown("the link is closed".into()))?;
+        wait(runtime.handle(), future).map_err(|error| Failure::Unknown(error.to_string()))
+    }
+
+    fn request(&self, subject: String, request: Request) -> Result<Value, Failure> {
+        #[derive(Deserialize)]
+        struct Refusal {
+            code: u64,
+            err_code: u64,
+            description: String,
+        }
+        let client = self.client.clone();
+        let answer = self.wait(async move { client.send_request(subject, request).await })?;
+        let answer = answer.map_err(|error| Failure::Unknown(error.to_string()))?;
+        if let Some(status) = answer.status.filter(|status| *status != StatusCode::OK) {
+            return Err(Failure::Unknown(format!("status {}", status.as_u16())));
+        }
+        let mut answer: Value =
+            serde_json::from_slice(&answer.payload).map_err(|error| Failure::Unknown(error.to_string()))?;
+        match answer.get_mut("error").map(Value::take).map(Refusal::deserialize) {
+            None => Ok(answer),
+            Some(Ok(Refusal { code: UNAVAILABLE, err_code, description })) if !NO_ROOM.contains(&err_code) => {
+                Err(Failure::Unknown(description))
+            }
+            Some(Ok(Refusal { err_code, description, .. })) => Err(Failure::Refused { code: err_code, description }),
+            Some(Err(error)) => Err(Failure::Unknown(error.to_string())),
+        }
+    }
+}
+
+impl Drop for Link {
+    /// The runtime may be dropped within another one, where nothing may wait for its end.
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Tries until it gets an answer that is more than [`Failure::Unknown`], or the time is over.
+pub(crate) fn insist<T>(until: Instant, mut attempt: impl FnMut() -> Result<T, Failure>) -> Result<T, Failure> {
+    loop {
+        match attempt() {
+            Err(Failure::Unknown(_)) if Instant::now() < until => std::thread::sleep(PAUSE),
+            decided => return decided,
+        }
+    }
+}
+
+/// Waits on this thread for a future on another runtime. Where this thread is one of several of a runtime, that one is
+/// told, so that its other tasks go on.
+fn wait<T: Send + 'static>(runtime: &Handle, future: impl Future<Output = T> + Send + 'static) -> io::Result<T> {
+    let (answer, answered) = mpsc::sync_channel(1);
+    // Whoever waits for the answer does so to the end.
+    runtime.spawn(async move { drop(answer.send(future.await)) });
+    let receive = || answered.recv().map_err(|_| io::Error::other("the link has ended"));
+    match Handle::try_current().map(|here| here.runtime_flavor()) {
+        Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
+        _ => receive(),
+    }
+}
+
+async fn options(config: &Config) -> io::Result<ConnectOptions> {
+    let mut options = ConnectOptions::new()
+        .name("motherlode")
+        .ping_interval(PING_EVERY)
+        .connection_timeout(REQUEST_WAIT)
+        .reconnect_delay_callback(|_| RECONNECT_AFTER);
+    if let Some(file) = &config.credentials {
+        options = options.credentials_file(file).await?;
+    }
+    if let Some(tls) = &config.tls {
+        options = options.require_tls(true);
+        if let Some(ca) = &tls.ca {
+            options = options.add_root_certificates(ca.clone());
+        }
+        if let (Some(certificate), Some(key)) = (&tls.certificate, &tls.key) {
+            options = options.add_client_certificate(certificate.clone(), key.clone());
+        }
+    }
+    Ok(options)
+}

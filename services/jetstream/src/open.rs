@@ -1,0 +1,124 @@
+//! Connecting to a partition's stream: made or found, and held against what a log can rest on.
+
+use crate::{
+    check::{self, Unsafe},
+    link::{Failure, Link, insist},
+};
+use motherlode_log::{DamagedMessage, ReadError};
+use motherlode_runtime::config::Store as Config;
+use serde_json::{Value, json};
+use std::{
+    io,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// How long an opening and a read wait for servers that don't answer: a change of leaders takes some seconds.
+pub(crate) const ANSWER_WAIT: Duration = Duration::from_secs(30);
+
+/// JetStream's error for a stream that there is not.
+const STREAM_NOT_FOUND: u64 = 10_059;
+
+/// Why a log on JetStream cannot be opened. Nothing was changed, except that the stream may have been made.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// No server can be reached, or none lets us in.
+    #[error("cannot connect to {servers}: {source}")]
+    Connect {
+        /// The servers.
+        servers: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A setting could lose acknowledged rounds.
+    #[error(transparent)]
+    Unsafe(#[from] Unsafe),
+    /// The stream is not as a store makes it.
+    #[error("stream {stream}: {fault}")]
+    Stream {
+        /// Its name.
+        stream: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// JetStream did not do what it was asked for.
+    #[error("stream {stream}: {source}")]
+    Api {
+        /// The stream.
+        stream: String,
+        /// What it said.
+        source: io::Error,
+    },
+    /// The stream cannot be read, or it isn't what was appended.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Others append so fast that no epoch could be begun.
+    #[error("stream {stream}: other writers keep appending")]
+    Contended {
+        /// Its name.
+        stream: String,
+    },
+}
+
+impl From<DamagedMessage> for OpenError {
+    fn from(damage: DamagedMessage) -> Self {
+        Self::Read(damage.into())
+    }
+}
+
+/// A stream that is there.
+#[derive(Debug, Clone)]
+pub(crate) struct Stream {
+    pub link: Arc<Link>,
+    pub name: String,
+}
+
+impl Stream {
+    /// Connects to the stream of a partition; makes it if it's missing and `make` says so.
+    pub(crate) fn open(config: &Config, partition: u32, make: bool) -> Result<Self, OpenError> {
+        let servers = config.servers();
+        let connected = Link::connect(config);
+        let link = connected.map_err(|source| OpenError::Connect { servers: servers.join(", "), source })?;
+        let name = format!("{}_{partition}", config.stream);
+        let stream = Self { link: Arc::new(link), name };
+        check::server(&stream.link, config)?;
+        let wanted = check::wanted(&stream.name, config);
+        let info = match stream.info() {
+            Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) if make => stream.make(&wanted),
+            info => info,
+        };
+        let info = info.map_err(|failure| stream.api_error(failure))?;
+        let fault = |fault| OpenError::Stream { stream: stream.name.clone(), fault };
+        check::stream(&info["config"], &wanted).map_err(fault)?;
+        check::kept(&stream.link, config, &info)?;
+        let state = &info["state"];
+        let count = |key: &str| state[key].as_u64().unwrap_or_default();
+        // Numbers are dense and begin with 1, or something was removed.
+        if count("messages") != count("last_seq") || count("first_seq") > 1 {
+            return Err(fault(format!("messages are missing: {state}")));
+        }
+        Ok(stream)
+    }
+
+    /// The number of the last message, as the leader knows it.
+    pub(crate) fn last(&self) -> Result<u64, Failure> {
+        let info = self.info()?;
+        info["state"]["last_seq"].as_u64().ok_or_else(|| Failure::Unknown("no last number".into()))
+    }
+
+    pub(crate) fn api_error(&self, failure: Failure) -> OpenError {
+        OpenError::Api { stream: self.name.clone(), source: failure.into() }
+    }
+
+    /// What the stream's leader says of it.
+    fn info(&self) -> Result<Value, Failure> {
+        insist(Instant::now() + ANSWER_WAIT, || self.link.api(&format!("STREAM.INFO.{}", self.name), &json!({})))
+    }
+
+    fn make(&self, wanted: &Value) -> Result<Value, Failure> {
+        let until = Instant::now() + ANSWER_WAIT;
+        // Making what is there already, just as it is, does nothing: it can be asked again.
+        insist(until, || self.link.api(&format!("STREAM.CREATE.{}", self.name), wanted))?;
+        self.info()
+    }
+}

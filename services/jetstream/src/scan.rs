@@ -1,0 +1,120 @@
+//! Reads a partition's stream from the first message to the last and believes nothing.
+//!
+//! It changes nothing and takes no epoch, so that a stream may be scanned while it's written. What is read was committed
+//! by a majority of the servers. At the end, a further `next` looks for more.
+
+use crate::{
+    link::{Failure, insist},
+    message::{Message, Walk},
+    open::{ANSWER_WAIT, OpenError, Stream},
+};
+use bytes::Bytes;
+use motherlode_log::{Hash, Position, ReadError, Record};
+use motherlode_runtime::config::Store as Config;
+use std::{collections::VecDeque, time::Instant, vec};
+
+/// Messages and bytes that are read at once.
+const MESSAGES: u64 = 1024;
+const BYTES: u64 = 4 << 20;
+
+/// Scans the stream of a partition.
+///
+/// # Errors
+/// It cannot be reached, isn't there, or isn't as a store makes it.
+pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
+    Ok(Scan {
+        steps: Steps::new(Stream::open(config, partition, false)?, partition),
+        first: 1,
+        records: vec![].into_iter(),
+    })
+}
+
+/// The verified records of a partition, in order.
+#[derive(Debug)]
+pub struct Scan {
+    steps: Steps,
+    first: Position,
+    records: vec::IntoIter<Bytes>,
+}
+
+impl Scan {
+    /// The last position that was verified, and its record's hash.
+    #[must_use]
+    pub fn verified(&self) -> (Position, Hash) {
+        (self.steps.walk.next - 1, self.steps.walk.head)
+    }
+}
+
+impl Iterator for Scan {
+    type Item = Result<Record, ReadError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while self.records.len() == 0 {
+            match self.steps.step() {
+                Ok(step) => {
+                    let Step { before, records, .. } = step?;
+                    (self.first, self.records) = (before.next, records.into_iter());
+                }
+                Err(error) => return Some(Err(error)),
+            }
+        }
+        let bytes = self.records.next()?;
+        let position = self.first;
+        self.first += 1;
+        Some(Ok(Record { position, bytes }))
+    }
+}
+
+/// One message, verified.
+#[derive(Debug)]
+pub(crate) struct Step {
+    /// The walk before it.
+    pub before: Walk,
+    pub records: Vec<Bytes>,
+    /// Length of the message.
+    pub bytes: usize,
+}
+
+/// Goes along a stream.
+#[derive(Debug)]
+pub(crate) struct Steps {
+    pub stream: Stream,
+    pub walk: Walk,
+    /// The last message that is known to be there.
+    last: u64,
+    fetched: VecDeque<Message>,
+}
+
+impl Steps {
+    pub(crate) fn new(stream: Stream, partition: u32) -> Self {
+        Self { stream, walk: Walk::new(partition), last: 0, fetched: VecDeque::new() }
+    }
+
+    /// The next message; `None` at the end, as of now.
+    pub(crate) fn step(&mut self) -> Result<Option<Step>, ReadError> {
+        let sequence = self.walk.sequence;
+        if self.fetched.is_empty() {
+            if sequence > self.last {
+                self.last = self.stream.last().map_err(std::io::Error::from)?;
+            }
+            if sequence > self.last {
+                return Ok(None);
+            }
+            self.fetched = fetch(&self.stream, sequence, (self.last + 1 - sequence).min(MESSAGES), BYTES)?.into();
+        }
+        let before = self.walk.clone();
+        let message = self.fetched.pop_front();
+        let message = message.ok_or_else(|| std::io::Error::other("no message was fetched"))?;
+        let records = self.walk.step(&self.stream.name, &message)?;
+        Ok(Some(Step { before, records, bytes: message.payload.len() }))
+    }
+}
+
+/// Messages from `sequence` on, which is known to be there: one at least. A server that hasn't got it yet is asked again.
+pub(crate) fn fetch(stream: &Stream, sequence: u64, messages: u64, bytes: u64) -> Result<Vec<Message>, ReadError> {
+    let attempt = || match stream.link.fetch(&stream.name, sequence, messages, bytes)? {
+        fetched if fetched.is_empty() => Err(Failure::Unknown(format!("message {sequence} is not there"))),
+        fetched => Ok(fetched),
+    };
+    Ok(insist(Instant::now() + ANSWER_WAIT, attempt).map_err(std::io::Error::from)?)
+}

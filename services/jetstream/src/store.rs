@@ -1,0 +1,227 @@
+//! The writer: one message, published to follow the last one that is known.
+
+use crate::{
+    check::MAX_PAYLOAD_MIN,
+    index::Index,
+    link::{Failure, NO_ROOM, PAUSE},
+    message::{Message, Walk, block_subject, epoch_subject},
+    open::{ANSWER_WAIT, OpenError, Stream},
+    reader::Shared,
+    scan::{Step, Steps},
+};
+use bytes::Bytes;
+use motherlode_log::{AppendError, Hash, Position, Reader, Store, block, follow};
+use motherlode_runtime::config::Store as Config;
+use parking_lot::RwLock;
+use std::{
+    io,
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// What a message needs besides its block, bytes: headers.
+const HEADERS: u64 = 1024;
+
+/// A partition on JetStream: its writer.
+#[derive(Debug)]
+pub struct JetStreamStore {
+    partition: u32,
+    shared: Arc<Shared>,
+    /// Up to the last durable message.
+    walk: Walk,
+    /// The number of the message by which this writer took the stream.
+    epoch: u64,
+    append_wait: Duration,
+    /// The largest block that a message holds, bytes.
+    block_limit: u64,
+    /// Why no more appends are taken.
+    failed: Option<Failed>,
+}
+
+/// Why a store takes no more appends.
+#[derive(Debug, Clone)]
+enum Failed {
+    /// Whether the last append is durable could not be found out.
+    Unknown(String),
+    /// Another writer took the stream.
+    Fenced(String),
+}
+
+impl From<Failed> for AppendError {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Unknown(reason) => Self::Failed { reason },
+            Failed::Fenced(reason) => Self::Fenced { reason },
+        }
+    }
+}
+
+/// What became of a message.
+#[derive(Debug)]
+enum Published {
+    /// It stands at its place.
+    Stands,
+    /// Another one does.
+    Other(Message),
+    /// There is no room, and nothing stands there.
+    NoRoom(io::Error),
+    /// It could not be found out in time: it may yet come to stand there.
+    Unknown(String),
+}
+
+impl JetStreamStore {
+    /// Opens `partition`: makes its stream if it is missing, verifies everything in it, and takes it over. Whoever wrote
+    /// before appends nothing any more.
+    ///
+    /// # Errors
+    /// See [`OpenError`].
+    pub fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
+        let stream = Stream::open(config, partition, true)?;
+        let mut steps = Steps::new(stream.clone(), partition);
+        let mut index = Index::default();
+        let nonce = nonce(&stream)?;
+        let until = Instant::now() + ANSWER_WAIT;
+        loop {
+            while let Some(Step { before, bytes, .. }) = steps.step()? {
+                index.add(&before, &steps.walk, bytes);
+            }
+            let sequence = steps.walk.sequence;
+            let epoch = Publish { stream: &stream, subject: epoch_subject(&stream.name), epoch: None, payload: &nonce };
+            match epoch.at(sequence, Instant::now() + ANSWER_WAIT) {
+                Published::Stands => break,
+                Published::Other(_) if Instant::now() < until => {}
+                Published::Other(_) => return Err(OpenError::Contended { stream: stream.name }),
+                Published::NoRoom(source) => return Err(OpenError::Api { stream: stream.name, source }),
+                Published::Unknown(why) => return Err(stream.api_error(Failure::Unknown(why))),
+            }
+        }
+        let mut walk = steps.walk;
+        let (before, epoch) = (walk.clone(), walk.sequence);
+        (walk.sequence, walk.epoch) = (epoch + 1, Some(epoch));
+        index.add(&before, &walk, nonce.len());
+        tracing::info!(stream = stream.name, epoch, position = index.end, "the log is open");
+        let payload = (stream.link.server().max_payload as u64).min(MAX_PAYLOAD_MIN);
+        Ok(Self {
+            partition,
+            shared: Arc::new(Shared { stream, index: RwLock::new(index) }),
+            walk,
+            epoch,
+            append_wait: Duration::from_millis(config.append_ms_max),
+            block_limit: payload.saturating_sub(HEADERS).min(block::MAX),
+            failed: None,
+        })
+    }
+
+    fn fail(&mut self, failed: Failed) -> AppendError {
+        self.failed = Some(failed.clone());
+        failed.into()
+    }
+}
+
+impl Store for JetStreamStore {
+    fn partition(&self) -> u32 {
+        self.partition
+    }
+
+    fn end(&self) -> Position {
+        self.walk.next - 1
+    }
+
+    fn head(&self) -> Hash {
+        self.walk.head
+    }
+
+    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
+        if let Some(failed) = &self.failed {
+            return Err(failed.clone().into());
+        }
+        let end = self.end();
+        if after != end {
+            return Err(AppendError::Conflict { end });
+        }
+        let head = follow(self.walk.head, after, records)?;
+        if records.is_empty() {
+            return Ok(());
+        }
+        let (bytes, limit) = (block::bytes(records), self.block_limit);
+        if bytes > limit {
+            return Err(AppendError::TooLarge { bytes, limit });
+        }
+        let payload = block::encode(after + 1, records);
+        let stream = &self.shared.stream;
+        let subject = block_subject(&stream.name);
+        let append = Publish { stream, subject, epoch: Some(self.epoch), payload: &payload };
+        match append.at(self.walk.sequence, Instant::now() + self.append_wait) {
+            Published::Stands => {
+                let before = self.walk.clone();
+                let next = before.next + records.len() as Position;
+                self.walk = Walk { sequence: before.sequence + 1, next, head, epoch: before.epoch };
+                self.shared.index.write().add(&before, &self.walk, payload.len());
+                Ok(())
+            }
+            Published::Other(other) => {
+                let sequence = other.sequence;
+                Err(self.fail(Failed::Fenced(format!("message {sequence} of the stream is of another writer"))))
+            }
+            Published::NoRoom(error) => Err(AppendError::Full(error)),
+            Published::Unknown(why) => Err(self.fail(Failed::Unknown(why))),
+        }
+    }
+
+    fn reader(&self) -> Arc<dyn Reader> {
+        Arc::clone(&self.shared) as Arc<dyn Reader>
+    }
+}
+
+/// A message that is to stand at a certain place.
+struct Publish<'a> {
+    stream: &'a Stream,
+    subject: String,
+    epoch: Option<u64>,
+    payload: &'a Bytes,
+}
+
+impl Publish<'_> {
+    /// Publishes the message to stand at `sequence`, until it's certain what does.
+    ///
+    /// An answer that says so is one way to be certain; the other is what stands there, since it never changes. A refusal
+    /// for a wrong last number may be false (10164), or the answer to a try of which the first one was stored: so it
+    /// leads to a look, and with nothing there, to another try. All tries are of one message for one place, and only one
+    /// of them can be stored.
+    fn at(&self, sequence: u64, until: Instant) -> Published {
+        let mut unanswered = false;
+        loop {
+            let failure = match self.stream.link.publish(&self.subject, self.epoch, self.payload, sequence - 1) {
+                Ok(stored) if stored == sequence => return Published::Stands,
+                Ok(stored) => return Published::Unknown(format!("stored as message {stored} instead of {sequence}")),
+                Err(Failure::Refused { code, description }) if NO_ROOM.contains(&code) && !unanswered => {
+                    return Published::NoRoom(io::Error::new(io::ErrorKind::StorageFull, description));
+                }
+                Err(failure) => failure,
+            };
+            unanswered |= matches!(failure, Failure::Unknown(_));
+            tracing::warn!(%failure, sequence, "a message was not acknowledged: looking what stands in its place");
+            // A server that cannot be asked, or has nothing there yet, decides nothing.
+            let there = self.stream.link.fetch(&self.stream.name, sequence, 1, 1).unwrap_or_default();
+            match there.into_iter().next() {
+                Some(message) if self.is(&message) => return Published::Stands,
+                Some(message) => return Published::Other(message),
+                None if Instant::now() < until => thread::sleep(PAUSE),
+                None => return Published::Unknown(failure.to_string()),
+            }
+        }
+    }
+
+    /// Whether a message is this one: a block is its writer's by its epoch, an epoch by its nonce.
+    fn is(&self, message: &Message) -> bool {
+        message.begins_epoch == self.epoch.is_none() && message.epoch == self.epoch && message.payload == *self.payload
+    }
+}
+
+/// What tells one epoch's message from every other.
+fn nonce(stream: &Stream) -> Result<Bytes, OpenError> {
+    let mut nonce = [0; 16];
+    getrandom::fill(&mut nonce).map_err(|error| stream.api_error(Failure::Unknown(error.to_string())))?;
+    Ok(nonce.iter().map(|byte| format!("{byte:02x}")).collect::<String>().into())
+}

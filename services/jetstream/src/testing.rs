@@ -1,0 +1,226 @@
+//! Servers of one's own, for tests: real `nats-server` processes on loopback, at ports that the system chooses.
+//!
+//! Functions panic, saying what is missing, where a test cannot go on.
+
+use motherlode_runtime::config::{AllowUnsafe, Store as Config};
+use std::{
+    env, fs,
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+/// Times that a cluster is started anew because somebody else has taken a port meanwhile.
+const STARTS_MAX: usize = 5;
+/// Times that a server is started again at its ports, and how long between them.
+const RESTARTS_MAX: usize = 50;
+const RESTART_PAUSE: Duration = Duration::from_millis(200);
+
+/// The `nats-server` to start: named by MOTHERLODE_NATS_SERVER, or where `tests/run` installs it.
+///
+/// # Panics
+/// There is none.
+#[must_use]
+pub fn binary() -> PathBuf {
+    if let Some(named) = env::var_os("MOTHERLODE_NATS_SERVER") {
+        let named = PathBuf::from(named);
+        assert!(named.is_file(), "MOTHERLODE_NATS_SERVER names {}, which is no file", named.display());
+        return named;
+    }
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(2).expect("the crate is in the repository");
+    let installed = root.join("tests/.nats/bin/nats-server");
+    assert!(
+        installed.is_file(),
+        "no nats-server: install it with `tests/run nats`, or name one (2.15.1 or newer) in MOTHERLODE_NATS_SERVER"
+    );
+    installed
+}
+
+/// One server process; killed when dropped.
+#[derive(Debug)]
+pub struct Node {
+    folder: PathBuf,
+    settings: String,
+    process: Child,
+    url: String,
+    monitor: String,
+}
+
+impl Node {
+    /// Starts a server by itself, with its data in a folder; `more` is added to its configuration.
+    ///
+    /// # Panics
+    /// It doesn't start.
+    #[must_use]
+    pub fn start(folder: &Path, more: &str) -> Self {
+        Self::start_as("alone", folder, "sync_interval: always", more).expect("nats-server starts")
+    }
+
+    /// The same, with the sync interval that servers have unless they're told otherwise.
+    ///
+    /// # Panics
+    /// It doesn't start.
+    #[must_use]
+    pub fn start_lazy(folder: &Path) -> Self {
+        Self::start_as("lazy", folder, "", "").expect("nats-server starts")
+    }
+
+    fn start_as(name: &str, folder: &Path, jetstream: &str, more: &str) -> Result<Self, String> {
+        fs::create_dir_all(folder).expect("the test's folder can be written");
+        let data = folder.join("data");
+        let settings = format!(
+            "server_name: {name}\nlisten: \"127.0.0.1:-1\"\nhttp: \"127.0.0.1:-1\"\nmax_payload: 8MB\n\
+             jetstream {{ store_dir: {data:?}\n{jetstream}\n}}\n{more}\n"
+        );
+        let (process, url, monitor) = spawn(folder, &settings)?;
+        // It keeps its ports from here on, as clients expect of a server.
+        let at = |settings: String, key: &str, url: &str| {
+            let address = url.split_once("://").unwrap_or_default().1;
+            settings.replacen(&format!("{key}: \"127.0.0.1:-1\""), &format!("{key}: \"{address}\""), 1)
+        };
+        let settings = at(at(settings, "listen", &url), "http", &monitor);
+        Ok(Self { folder: folder.to_owned(), settings, process, url, monitor })
+    }
+
+    /// Its address for clients, `nats://127.0.0.1:port`.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Its address for monitoring, `http://127.0.0.1:port`.
+    #[must_use]
+    pub fn monitor(&self) -> &str {
+        &self.monitor
+    }
+
+    /// Kills it as a crash would, at once.
+    ///
+    /// # Panics
+    /// It cannot be killed.
+    pub fn kill(&mut self) {
+        self.process.kill().and_then(|()| self.process.wait()).expect("a child can be killed");
+    }
+
+    /// Kills it and starts it again on the same data, at the same ports.
+    ///
+    /// # Panics
+    /// It doesn't start.
+    pub fn restart(&mut self) {
+        self.kill();
+        let mut why = String::new();
+        for _ in 0..RESTARTS_MAX {
+            match spawn(&self.folder, &self.settings) {
+                Ok((process, ..)) => {
+                    self.process = process;
+                    return;
+                }
+                // Somebody may have been given one of its ports meanwhile, for a connection of theirs.
+                Err(error) => why = error,
+            }
+            thread::sleep(RESTART_PAUSE);
+        }
+        panic!("nats-server does not start again: {why}");
+    }
+
+    /// A configuration for a log on this server alone, with the override that this needs.
+    #[must_use]
+    pub fn config(&self, stream: &str) -> Config {
+        let allow_unsafe = AllowUnsafe { replicas: true, ..AllowUnsafe::default() };
+        let (url, monitor) = (Some(self.url.clone()), vec![self.monitor.clone()]);
+        Config { url, stream: stream.to_owned(), replicas: 1, monitor, allow_unsafe, ..Config::default() }
+    }
+}
+
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Three servers that keep each stream three times.
+#[derive(Debug)]
+pub struct Cluster {
+    /// The servers.
+    pub nodes: Vec<Node>,
+}
+
+impl Cluster {
+    /// Starts three servers with their data in a folder.
+    ///
+    /// # Panics
+    /// They don't start.
+    #[must_use]
+    pub fn start(folder: &Path) -> Self {
+        // A route's port must be known before its server starts, so another may take it meanwhile: rarely, and not
+        // each time.
+        let mut why = String::new();
+        for attempt in 0..STARTS_MAX {
+            match Self::start_once(&folder.join(attempt.to_string())) {
+                Ok(cluster) => return cluster,
+                Err(error) => why = error,
+            }
+        }
+        panic!("nats-server does not start as a cluster: {why}");
+    }
+
+    fn start_once(folder: &Path) -> Result<Self, String> {
+        let free = || TcpListener::bind("127.0.0.1:0").expect("a port is free");
+        let ports: Vec<_> =
+            [free(), free(), free()].iter().map(|port| port.local_addr().expect("bound").port()).collect();
+        let routes: Vec<_> = ports.iter().map(|port| format!("\"nats://127.0.0.1:{port}\"")).collect();
+        let node = |(number, port): (usize, &u16)| {
+            let routes = routes.join(", ");
+            let cluster = format!("cluster {{ name: test, listen: \"127.0.0.1:{port}\", routes: [{routes}] }}");
+            let name = format!("node{}", number + 1);
+            Node::start_as(&name, &folder.join(&name), "sync_interval: always", &cluster)
+        };
+        Ok(Self { nodes: ports.iter().enumerate().map(node).collect::<Result<_, _>>()? })
+    }
+
+    /// A configuration for a log that every server keeps, with no override.
+    #[must_use]
+    pub fn config(&self, stream: &str) -> Config {
+        let servers: Vec<_> = self.nodes.iter().map(|node| node.url.trim_start_matches("nats://")).collect();
+        let monitor = self.nodes.iter().map(|node| node.monitor.clone()).collect();
+        let url = Some(format!("nats://{}", servers.join(",")));
+        Config { url, stream: stream.to_owned(), monitor, ..Config::default() }
+    }
+}
+
+/// Starts a server and waits until it says that it's ready; answers its addresses.
+fn spawn(folder: &Path, settings: &str) -> Result<(Child, String, String), String> {
+    let file = folder.join("server.conf");
+    fs::write(&file, settings).expect("the test's folder can be written");
+    let mut server = Command::new(binary());
+    let server = server.arg("-c").arg(&file).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+    let mut process = server.spawn().map_err(|error| error.to_string())?;
+    let mut output = BufReader::new(process.stderr.take().ok_or("no standard error")?);
+    let (mut url, mut monitor, mut said) = (None, None, String::new());
+    let address = |line: &str, before: &str| Some(line.split_once(before)?.1.trim().to_owned());
+    loop {
+        let mut line = String::new();
+        if output.read_line(&mut line).map_err(|error| error.to_string())? == 0 {
+            let _ = process.wait();
+            return Err(said);
+        }
+        url = url.or_else(|| address(&line, "Listening for client connections on "));
+        monitor = monitor.or_else(|| address(&line, "Starting http monitor on "));
+        said += &line;
+        if line.contains("Server is ready") {
+            break;
+        }
+    }
+    // What nobody reads would stop it in the end.
+    let mut log = fs::OpenOptions::new().create(true).append(true).open(folder.join("server.log"));
+    let log = log.as_mut().map_err(|error| error.to_string())?.try_clone().map_err(|error| error.to_string())?;
+    thread::spawn(move || std::io::copy(&mut output, &mut { log }));
+    match (url, monitor) {
+        (Some(url), Some(monitor)) => Ok((process, format!("nats://{url}"), format!("http://{monitor}"))),
+        _ => Err(said),
+    }
+}

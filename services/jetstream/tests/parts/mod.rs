@@ -1,0 +1,39 @@
+//! What the tests share: logs with records that say who appended them.
+
+#![allow(dead_code, reason = "not every test uses everything")]
+
+use bytes::Bytes;
+use motherlode_jetstream::JetStreamStore;
+use motherlode_log::{AppendError, Position, Store, conformance::records};
+use motherlode_runtime::config::Store as Config;
+use std::collections::BTreeMap;
+
+/// Appends that were acknowledged: each record by its position.
+pub type Acknowledged = BTreeMap<Position, Bytes>;
+
+/// Appends records with these payloads, and notes them once they are acknowledged.
+pub fn append(
+    store: &mut JetStreamStore,
+    payloads: &[Vec<u8>],
+    acknowledged: &mut Acknowledged,
+) -> Result<(), AppendError> {
+    let (end, records) = (store.end(), records(store.head(), payloads));
+    store.append(end, &records)?;
+    acknowledged.extend((end + 1..).zip(records));
+    Ok(())
+}
+
+/// Reads the whole stream and finds everything that was acknowledged in it; answers its length.
+pub fn holds(config: &Config, acknowledged: &Acknowledged) -> Position {
+    let scan = motherlode_jetstream::scan(config, 0).expect("the stream is there");
+    let all: BTreeMap<_, _> = scan.map(|record| record.expect("sound")).map(|r| (r.position, r.bytes)).collect();
+    for (position, bytes) in acknowledged {
+        assert_eq!(all.get(position), Some(bytes), "position {position} was acknowledged with other bytes");
+    }
+    all.len() as Position
+}
+
+/// Payloads of an append that is like no other.
+pub fn payloads(writer: &str, append: usize) -> Vec<Vec<u8>> {
+    (0..append % 4 + 1).map(|record| format!("{writer} {append} {record}").into_bytes()).collect()
+}

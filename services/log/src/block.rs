@@ -1,0 +1,58 @@
+//! One append as one piece of bytes: the block of a segment, for stores that are no files.
+//!
+//! First position, number of records, framing and CRC-32C are those of a segment's block at the beginning of a file,
+//! so that there is one format to verify, whatever the bytes lie in.
+
+use bytes::Bytes;
+
+use crate::{
+    Position,
+    segment::format::{self, decode_block, encode_block},
+};
+
+/// The largest block, bytes.
+pub const MAX: u64 = format::MAX_BLOCK;
+
+/// Length of the block of `records`, bytes.
+#[must_use]
+pub fn bytes(records: &[Bytes]) -> u64 {
+    format::block_bytes(format::body_bytes(records))
+}
+
+/// The block of `records` at position `first` and on; the caller has seen to it that it is within [`MAX`].
+#[must_use]
+pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
+    let mut block = Vec::with_capacity(usize::try_from(bytes(records)).unwrap_or_default());
+    encode_block(&mut block, 0, first, records);
+    block.into()
+}
+
+/// The records of a block that is for position `first` and nothing else. They share its memory.
+///
+/// # Errors
+/// What is wrong with it.
+pub fn decode(block: &Bytes, first: Position) -> Result<Vec<Bytes>, &'static str> {
+    let decoded = decode_block(block, first)?;
+    if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("something follows the block") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_read_back_only_whole_and_at_its_place() {
+        let records = [Bytes::from_static(b"one"), Bytes::from(vec![0; 2000]), Bytes::new()];
+        let block = encode(7, &records);
+        assert_eq!(block.len() as u64, bytes(&records));
+        assert_eq!(decode(&block, 7).unwrap(), records);
+        assert!(decode(&block, 8).is_err());
+        assert!(decode(&block.slice(..block.len() - 1), 7).is_err());
+        assert!(decode(&[&block[..], &[0; 32]].concat().into(), 7).is_err());
+        for at in 0..block.len() {
+            let mut changed = block.to_vec();
+            changed[at] ^= 1;
+            assert!(decode(&changed.into(), 7).is_err(), "byte {at}");
+        }
+    }
+}
