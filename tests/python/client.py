@@ -12,6 +12,7 @@ from grpc_status import rpc_status
 
 from motherlode.jackpot.v1 import jackpot_pb2_grpc
 from motherlode.ledger.v1 import ledger_pb2, ledger_pb2_grpc
+from motherlode.report.v1 import report_pb2_grpc
 from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2, spin_pb2_grpc
 
@@ -97,6 +98,7 @@ class Client:
         self.spins = spin_pb2_grpc.SpinServiceStub(self.channel)
         self.ledger = ledger_pb2_grpc.LedgerServiceStub(self.channel)
         self.jackpot = jackpot_pb2_grpc.JackpotServiceStub(self.channel)
+        self.reports = report_pb2_grpc.ReportServiceStub(self.channel)
 
     def close(self):
         self.channel.close()

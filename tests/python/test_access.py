@@ -6,7 +6,7 @@ from client import OPERATOR, account, bet, refused
 from protected import Protected
 
 from motherlode.ledger.v1 import ledger_pb2
-from motherlode.report.v1 import report_pb2, report_pb2_grpc
+from motherlode.report.v1 import report_pb2
 from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2
 
@@ -116,5 +116,4 @@ def test_pl_27_without_tls_nothing_is_answered_and_a_strange_certificate_is_not_
 
 def test_pl_29_who_may_call_at_all_may_ask_what_the_program_is(connect):
     for name in OPERATORS:
-        reports = report_pb2_grpc.ReportServiceStub(connect(name).channel)
-        assert len(reports.GetIdentity(report_pb2.GetIdentityRequest()).models) == 5
+        assert len(connect(name).reports.GetIdentity(report_pb2.GetIdentityRequest()).models) == 5

@@ -88,6 +88,16 @@ impl Client {
     /// When it is refused.
     pub async fn fund(&mut self, player: &str, currency: &str, minor: i64) -> Account {
         let account = account(player, currency);
+        self.fund_account(&account, minor).await;
+        account
+    }
+
+    /// Opens an account, of whatever operator, and puts money in it.
+    ///
+    /// # Panics
+    /// When one of the two is refused.
+    pub async fn fund_account(&mut self, account: &Account, minor: i64) {
+        let currency = &account.currency_code;
         let open = OpenAccountRequest { request_id: format!("open-{currency}"), account: Some(account.clone()) };
         self.ledger.open_account(open).await.expect("the account opens");
         let deposit = DepositRequest {
@@ -96,7 +106,6 @@ impl Client {
             amount_minor: minor,
         };
         self.ledger.deposit(deposit).await.expect("the deposit is booked");
-        account
     }
 
     /// A balance in minor units.

@@ -13,7 +13,7 @@ use motherlode_proto::{
         ListSignificantEventsRequest, Return, RunSelfCheckRequest, SignificantEvent, SignificantKind as Kind,
         WatchSignificantEventsRequest, report_service_client::ReportServiceClient,
     },
-    round::v1::RoundState,
+    round::v1::{Account, RoundState},
 };
 use motherlode_runtime::{Config, connect::connect};
 use motherlode_tests::{
@@ -183,7 +183,7 @@ async fn pl_22_a_win_is_large_from_its_operators_threshold_on() {
 }
 
 async fn returns(reports: &mut Reports, game: &str) -> Vec<Return> {
-    let request = ListReturnsRequest { game: game.to_owned(), out_of_band_only: false };
+    let request = ListReturnsRequest { game: game.to_owned(), ..ListReturnsRequest::default() };
     reports.list_returns(request).await.unwrap().into_inner().returns
 }
 
@@ -405,8 +405,52 @@ async fn pl_22_pl_27_an_operator_sees_its_own_significant_events_and_those_that_
         for event in listed.iter().rev() {
             assert_eq!(watched.message().await.unwrap().unwrap().event.as_ref(), Some(event));
         }
-        let refused = client.report.list_returns(ListReturnsRequest::default()).await.unwrap_err();
-        assert_eq!(refused.code(), Code::PermissionDenied, "figures over all operators are the platform's");
+    }
+    server.stop().await.unwrap();
+}
+
+/// PL-23, PL-27: two operators play the same bet, one more of it than the other.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_23_an_operator_sees_its_own_returns_and_the_platform_those_of_all_and_of_each() {
+    let roles = r#"["play", "wallet", "audit"]"#;
+    let text = ["acme", "other", "platform"].map(|id| operator(id, &[(id, roles)])).concat();
+    let Config { operators, .. } = Config::parse(&text).unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let config = Config { operators, ..config(data.path()) };
+    let server = start_with(&config, Box::new(MemoryStore::new(0)), Options::default()).await;
+    let target = format!("http://{}", server.address());
+    let on = async |secret: &str| Client::on(connect(&target, &token(secret), None).await.unwrap());
+    let mut clients = BTreeMap::new();
+    for id in ["acme", "other", "platform"] {
+        clients.insert(id, on(id).await);
+    }
+    let mut wins = BTreeMap::new();
+    for (id, rounds) in [("acme", 5), ("other", 3)] {
+        let client = clients.get_mut(id).unwrap();
+        let account = Account { operator_id: id.into(), player_id: "alice".into(), currency_code: "EUR".into() };
+        client.fund_account(&account, 10_000).await;
+        for number in 0..rounds {
+            let played = client.play_out(bet(&format!("r{number}"), &account, "0.01")).await.unwrap();
+            *wins.entry(id).or_insert(0) += played.last().unwrap().win.as_ref().unwrap().amount_minor;
+        }
+    }
+    let all = wins["acme"] + wins["other"];
+    for (caller, operator_id, wanted) in [
+        ("acme", "", Some((5, wins["acme"]))),
+        ("acme", "acme", Some((5, wins["acme"]))),
+        ("acme", "other", None),
+        ("acme", "nobody", None),
+        ("other", "", Some((3, wins["other"]))),
+        ("platform", "", Some((8, all))),
+        ("platform", "acme", Some((5, wins["acme"]))),
+        ("platform", "other", Some((3, wins["other"]))),
+        ("platform", "nobody", None),
+    ] {
+        let request = ListReturnsRequest { operator_id: operator_id.into(), ..ListReturnsRequest::default() };
+        let client = clients.get_mut(caller).unwrap();
+        let listed = client.report.list_returns(request).await.unwrap().into_inner().returns;
+        let found: Vec<_> = listed.iter().map(|level| (level.rounds, level.wins_minor.parse().unwrap())).collect();
+        assert_eq!(found, Vec::from_iter(wanted), "{caller} asks for {operator_id:?}");
     }
     server.stop().await.unwrap();
 }

@@ -98,6 +98,7 @@ fn dependencies_run_one_way() {
         ("motherlode-ledger", &["motherlode-spin", "motherlode-jackpot", "motherlode"]),
         ("motherlode-spin", &["motherlode-jackpot", "motherlode"]),
         ("motherlode-jackpot", &["motherlode-spin", "motherlode"]),
+        ("motherlode-picture", &["motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
         ("motherlode-report", &["motherlode-spin", "motherlode-jackpot", "motherlode"]),
         ("motherlode-audit", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode"]),
     ];

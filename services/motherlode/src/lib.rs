@@ -4,7 +4,7 @@ pub mod cli;
 pub mod client;
 pub mod commands;
 mod deadline;
-pub mod draw;
-pub mod figures;
 pub mod server;
 pub mod target;
+
+use motherlode_picture::{draw, figures, markup};

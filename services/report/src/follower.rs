@@ -1,6 +1,10 @@
 //! The follower: reads the log once from its start, then as it grows, and folds what the reports are made of.
 
-use crate::{pools::Pools, returns::Returns, significant::Significant};
+use crate::{
+    pools::Pools,
+    returns::{Returns, Wanted},
+    significant::Significant,
+};
 use motherlode_books::{Event, RoundStarted, StreamId};
 use motherlode_ledger::{FetchError, Handle};
 use motherlode_proto::{
@@ -125,10 +129,10 @@ impl Follower {
 }
 
 impl Follower {
-    /// The returns of a game, or of all with an empty name.
-    pub(crate) async fn returns(&self, game: String, out_of_band_only: bool) -> Result<(Vec<Return>, u64), Refusal> {
+    /// The returns that are wanted.
+    pub(crate) async fn returns(&self, wanted: Wanted) -> Result<(Vec<Return>, u64), Refusal> {
         let (returns, position) = self.read(|figures| figures.returns.clone()).await?;
-        let report = tokio::task::spawn_blocking(move || returns.report(&game, out_of_band_only));
+        let report = tokio::task::spawn_blocking(move || returns.report(&wanted));
         let report = report.await.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?;
         Ok((report, position))
     }
@@ -159,8 +163,8 @@ impl Figures {
                 }
                 Event::RoundSettled { round, .. } => {
                     let open = self.open.remove(&key(*round));
-                    if let Some(open) = &open {
-                        self.returns.settled(open);
+                    if let (Some(open), StreamId::Player { operator, .. }) = (&open, &commit.stream) {
+                        self.returns.settled(operator, open);
                     }
                     open
                 }

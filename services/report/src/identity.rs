@@ -1,6 +1,6 @@
 //! What the program is, and whether it still is (PL-29; NJ 13:69O-1.5(c)).
 
-use crate::Follower;
+use crate::{Follower, returns::Wanted};
 use motherlode_books::{Event, Nano, PoolState, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_proto::{convert::play::hex, report::v1 as wire};
@@ -89,7 +89,8 @@ impl SelfCheck {
 
     /// Logs every return that is out of its band (PL-23), once an hour while it is.
     pub async fn alert(&self) {
-        let Ok((returns, _)) = self.follower.returns(String::new(), true).await else { return };
+        let wanted = Wanted { game: String::new(), operator: None, out_of_band_only: true };
+        let Ok((returns, _)) = self.follower.returns(wanted).await else { return };
         for of in returns {
             let bet = of.bet.map(|bet| format!("{} {}", bet.amount_minor, bet.currency_code)).unwrap_or_default();
             let finding = format!(

@@ -1,6 +1,6 @@
 //! What games return, held against their mathematics (PL-23).
 //!
-//! A level is a version of a game at one stake in one currency: all its rounds have the same distribution, whose mean and
+//! A level is a version of a game at one stake in one currency, counted operator by operator: all its rounds have the same distribution, whose mean and
 //! standard deviation the game's own mathematics give. The band is Bernstein's bound for sums of bounded independent
 //! figures: outside of `z s / sqrt(N) + z^2 M / 3N` lies at most `2 exp(-z^2 / 2)` of the chance at any number of rounds,
 //! so that a sound game with few rounds, and one great win among them, raises nothing.
@@ -22,9 +22,19 @@ use std::{
 /// Standard deviations on either side: a sound game leaves the band in 7.5 of a million looks.
 const Z: f64 = 5.0;
 
-/// Returns by level.
+/// Returns by level and operator.
 #[derive(Clone, Default)]
-pub(crate) struct Returns(BTreeMap<Level, Tally>);
+pub(crate) struct Returns(BTreeMap<Level, BTreeMap<String, Tally>>);
+
+/// Which returns are asked for.
+pub(crate) struct Wanted {
+    /// Of a game; empty for all.
+    pub(crate) game: String,
+    /// Of an operator; none for all of them together.
+    pub(crate) operator: Option<String>,
+    /// Only those out of their band.
+    pub(crate) out_of_band_only: bool,
+}
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Level {
@@ -56,8 +66,8 @@ struct Theory {
 }
 
 impl Returns {
-    /// Counts a settled round.
-    pub(crate) fn settled(&mut self, open: &Open) {
+    /// Counts a settled round of an operator's player.
+    pub(crate) fn settled(&mut self, operator: &str, open: &Open) {
         let started = &open.started;
         let Ok(terms) = RoundTerms::decode(started.stake.as_slice()) else { return };
         let level = Level {
@@ -69,19 +79,26 @@ impl Returns {
             coins_per_line: terms.coins_per_line,
             buy_feature: terms.buy_feature,
         };
-        let tally = self.0.entry(level).or_default();
-        tally.bet = started.bet.0;
-        tally.rounds += 1;
-        tally.wins += i128::from(open.win);
-        tally.win_max = tally.win_max.max(open.win);
+        let round = Tally { bet: started.bet.0, rounds: 1, wins: open.win.into(), win_max: open.win };
+        let tallies = self.0.entry(level).or_default();
+        match tallies.get_mut(operator) {
+            Some(tally) => *tally = tally.and(round),
+            None => {
+                tallies.insert(operator.to_owned(), round);
+            }
+        }
     }
 
-    /// All levels, or those of a game, or only those out of their band. The mathematics of a level cost tens of
-    /// milliseconds at its first time: not for a lock, nor for a thread that answers calls.
-    pub(crate) fn report(&self, game: &str, out_of_band_only: bool) -> Vec<wire::Return> {
-        let wanted = self.0.iter().filter(|(level, _)| game.is_empty() || level.game == game);
-        let shown = wanted.map(|(level, tally)| level.report(tally));
-        shown.filter(|shown| shown.out_of_band || !out_of_band_only).collect()
+    /// The levels that are wanted. The mathematics of a level cost tens of milliseconds at its first time: not for a lock,
+    /// nor for a thread that answers calls.
+    pub(crate) fn report(&self, wanted: &Wanted) -> Vec<wire::Return> {
+        let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
+        let shown = levels.filter_map(|(level, tallies)| {
+            let of = |(operator, _): &(&String, &Tally)| wanted.operator.as_ref().is_none_or(|one| one == *operator);
+            let tally = tallies.iter().filter(of).map(|(_, tally)| *tally).reduce(Tally::and)?;
+            Some(level.report(&tally))
+        });
+        shown.filter(|shown| shown.out_of_band || !wanted.out_of_band_only).collect()
     }
 }
 
@@ -156,6 +173,16 @@ impl Theory {
 }
 
 impl Tally {
+    /// Both together: rounds of the same bet.
+    fn and(self, other: Self) -> Self {
+        Self {
+            bet: other.bet,
+            rounds: self.rounds + other.rounds,
+            wins: self.wins + other.wins,
+            win_max: self.win_max.max(other.win_max),
+        }
+    }
+
     #[allow(clippy::cast_precision_loss, reason = "a return of statistics")]
     fn rtp(&self) -> f64 {
         self.wins as f64 / (self.bet as f64 * self.rounds as f64)

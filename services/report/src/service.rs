@@ -1,8 +1,12 @@
 //! The report service over gRPC.
 
-use crate::{Follower, SelfCheck, follower::Figures, pools};
+use crate::{Follower, SelfCheck, follower::Figures, pools, returns::Wanted};
 use futures_util::{Stream, stream};
-use motherlode_ledger::fields::{self, timestamp};
+use motherlode_ledger::{
+    fields::{self, timestamp},
+    rounds, unknown_round,
+};
+use motherlode_picture::round as picture;
 use motherlode_proto::report::v1::{self as wire, SignificantEvent, report_service_server::ReportService};
 use motherlode_runtime::{Caller, Refusal, Stop};
 use std::{pin::Pin, sync::Arc};
@@ -88,6 +92,20 @@ impl ReportApi {
     }
 }
 
+impl ReportApi {
+    fn round_page(
+        &self,
+        caller: &Caller,
+        request: &wire::GetRoundPageRequest,
+    ) -> Result<wire::GetRoundPageResponse, Refusal> {
+        let id = fields::round_id(caller, &request.round_id)?;
+        let round = rounds::read(self.follower.ledger(), &id.stream, id.number)?;
+        let round = round.ok_or_else(|| unknown_round(&request.round_id))?;
+        let content = picture::page(&round).into_bytes();
+        Ok(wire::GetRoundPageResponse { media_type: picture::MEDIA_TYPE.to_owned(), content })
+    }
+}
+
 /// Whether an event is the caller's to see: its own, and what concerns all.
 fn is_for(caller: &Caller, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || caller.sees(&event.operator_id)
@@ -168,8 +186,17 @@ impl ReportService for ReportApi {
         &self,
         request: Request<wire::ListReturnsRequest>,
     ) -> Result<Response<wire::ListReturnsResponse>, Status> {
-        let wire::ListReturnsRequest { game, out_of_band_only } = request.into_inner();
-        let (returns, position) = self.follower.returns(game, out_of_band_only).await?;
+        let caller = Caller::of(&request);
+        let wire::ListReturnsRequest { game, out_of_band_only, operator_id } = request.into_inner();
+        let operator = match operator_id.as_str() {
+            "" => caller.own().map(str::to_owned),
+            id => Some(fields::id("operator_id", id)?.to_owned()),
+        };
+        if operator.as_ref().is_some_and(|operator| !caller.sees(operator)) {
+            let ((), position) = self.follower.read(|_| ()).await?;
+            return Ok(Response::new(wire::ListReturnsResponse { returns: vec![], position }));
+        }
+        let (returns, position) = self.follower.returns(Wanted { game, operator, out_of_band_only }).await?;
         Ok(Response::new(wire::ListReturnsResponse { returns, position }))
     }
 
@@ -178,6 +205,13 @@ impl ReportService for ReportApi {
         request: Request<wire::GetPoolStatementRequest>,
     ) -> Result<Response<wire::GetPoolStatementResponse>, Status> {
         Ok(Response::new(self.statement(request.get_ref()).await?))
+    }
+
+    async fn get_round_page(
+        &self,
+        request: Request<wire::GetRoundPageRequest>,
+    ) -> Result<Response<wire::GetRoundPageResponse>, Status> {
+        Ok(Response::new(self.round_page(&Caller::of(&request), request.get_ref())?))
     }
 
     async fn get_identity(

@@ -193,6 +193,19 @@ fn pl_12_pl_27_every_call_has_its_row() {
     assert_eq!(rows, served().into_keys().collect());
 }
 
+#[test]
+fn every_call_is_in_the_table_of_rules() {
+    let architecture = include_str!("../../../ARCHITECTURE.md");
+    let table =
+        architecture.split("## Calls and their rules").nth(1).and_then(|rest| rest.split("\n## ").next()).unwrap();
+    let rows: Vec<_> = table.lines().filter(|line| line.starts_with("| `")).collect();
+    for path in served().into_keys() {
+        let call = format!("`{}`", path.rsplit('/').next().unwrap());
+        let named = rows.iter().filter(|row| row.split(" | ").next().is_some_and(|calls| calls.contains(&call)));
+        assert_eq!(named.count(), 1, "{call} is in one row");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_12_pl_27_every_call_refuses_what_it_must_and_the_log_does_not_grow() {
     let service = Service::start().await;

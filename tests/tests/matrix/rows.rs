@@ -199,9 +199,14 @@ pub const ROWS: &[Row] = &[
         report::ListSignificantEventsRequest { page_token: token(it), ..Default::default() }.encode_to_vec()
     }),
     plain("/motherlode.report.v1.ReportService/WatchSignificantEvents", None, |_| vec![]),
-    plain("/motherlode.report.v1.ReportService/ListReturns", None, |_| vec![]),
+    row("/motherlode.report.v1.ReportService/ListReturns", Some((Fine, "")), |it| {
+        report::ListReturnsRequest { operator_id: it.operator.clone(), ..Default::default() }.encode_to_vec()
+    }),
     row("/motherlode.report.v1.ReportService/GetPoolStatement", NO_POOL, |it| {
         report::GetPoolStatementRequest { pool_id: it.pool.clone(), ..Default::default() }.encode_to_vec()
+    }),
+    row("/motherlode.report.v1.ReportService/GetRoundPage", NO_ROUND, |it| {
+        report::GetRoundPageRequest { round_id: it.round.clone() }.encode_to_vec()
     }),
     plain("/motherlode.report.v1.ReportService/GetIdentity", None, |_| vec![]),
     plain("/motherlode.report.v1.ReportService/RunSelfCheck", None, |_| vec![]),

@@ -2,7 +2,6 @@
 
 pub mod audit;
 pub mod loadtest;
-mod markup;
 pub mod par;
 pub mod play;
 pub mod replay;

@@ -3,16 +3,12 @@
 //! Exit code 0 when every step gives the very bytes that were logged, 1 when one does not or the log is damaged, 2 when
 //! there is no such round.
 
-use super::{
-    Failure,
-    audit::log_of,
-    markup::{Markup, page, plain, tag},
-    say,
-};
+use super::{Failure, audit::log_of, say};
 use crate::{draw, figures::grouped};
 use motherlode_audit::{ReplayError, Replayed, ReplayedStep, replay};
-use motherlode_books::{Automatic, Currency, Minor, StreamId, is_id};
-use motherlode_proto::{convert::play::hex, round::v1::Choice};
+use motherlode_books::{Currency, Minor, StreamId, is_id};
+use motherlode_picture::round::{chosen, drawing, section, sheet};
+use motherlode_proto::convert::{event::automatic_to_wire, play::hex};
 use motherlode_slots::{GameInfo, game};
 use std::{collections::BTreeMap, fmt, io::stdout, path::PathBuf, str::FromStr};
 
@@ -113,11 +109,9 @@ fn html(name: &str, parts: &[String]) -> String {
             number if number == last => "The end".to_owned(),
             step => format!("Step {step}"),
         };
-        let drawn = tag("div", &[("class", "scroll")], plain("pre", text.trim_matches('\n')));
-        plain("section", [plain("h2", title), drawn])
+        section(&title, drawing(text))
     });
-    let heading = plain("h1", format!("Round {name}"));
-    page(&format!("Round {name}"), [heading].into_iter().chain(sections).collect::<Markup>())
+    sheet(name, sections)
 }
 
 fn head(stream: &StreamId, replayed: &Replayed) -> String {
@@ -178,22 +172,11 @@ fn of_step(
         "\nStep {} at position {position}: {}\n  seed {}\n{drawn}{collected}  \
            win so far {}, balance after {}\n  {verdict}\n",
         logged.step,
-        chosen(choice, logged.automatic.as_ref()),
+        chosen(choice, logged.automatic.as_ref().map(automatic_to_wire).as_ref()),
         hex(&logged.seed),
         cash(logged.win, currency),
         cash(*balance_after, currency),
     )
-}
-
-/// Who chose what.
-fn chosen(choice: &Choice, automatic: Option<&Automatic>) -> String {
-    let choice = draw::choice(choice);
-    match automatic {
-        None => format!("the player {choice}"),
-        Some(Automatic::Skipped) => format!("the player skips, the game's rule {choice}"),
-        Some(Automatic::TimeOver) => format!("the player's time is over, the game's rule {choice}"),
-        Some(Automatic::Closed { actor, reason }) => format!("{actor} closes ({reason}), the game's rule {choice}"),
-    }
 }
 
 fn end(replayed: &Replayed) -> String {
@@ -227,7 +210,6 @@ fn cash(amount: Minor, currency: Currency) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_proto::round::v1::choice;
 
     #[test]
     fn a_round_is_named_by_operator_player_and_number() {
@@ -236,18 +218,6 @@ mod tests {
         for bad in ["", "demo/alice", "demo/alice/0", "demo/alice/x", "demo/alice/1/2", "demo//1", "de mo/alice/1"] {
             assert!(bad.parse::<RoundName>().is_err(), "{bad}");
         }
-    }
-
-    #[test]
-    fn pl_03_a_step_says_who_chose_it() {
-        let collect = choice::Kind::Collect(choice::Collect {});
-        let collect = Choice { kind: Some(collect) };
-        let closed = Automatic::Closed { actor: "ann".into(), reason: "asked to".into() };
-        let told = |automatic| chosen(&collect, automatic);
-        assert_eq!(told(None), "the player collects");
-        assert_eq!(told(Some(&Automatic::Skipped)), "the player skips, the game's rule collects");
-        assert_eq!(told(Some(&Automatic::TimeOver)), "the player's time is over, the game's rule collects");
-        assert_eq!(told(Some(&closed)), "ann closes (asked to), the game's rule collects");
     }
 
     #[test]

@@ -71,8 +71,9 @@ pub const CALLS: &[Call] = &[
     platform("/motherlode.jackpot.v1.JackpotService/RetirePool"),
     own("/motherlode.report.v1.ReportService/ListSignificantEvents", AUDIT),
     own("/motherlode.report.v1.ReportService/WatchSignificantEvents", AUDIT),
-    platform("/motherlode.report.v1.ReportService/ListReturns"),
+    own("/motherlode.report.v1.ReportService/ListReturns", AUDIT),
     platform("/motherlode.report.v1.ReportService/GetPoolStatement"),
+    own("/motherlode.report.v1.ReportService/GetRoundPage", LOOK),
     own("/motherlode.report.v1.ReportService/GetIdentity", ANY),
     platform("/motherlode.report.v1.ReportService/RunSelfCheck"),
 ];

@@ -89,6 +89,13 @@ impl Caller {
         self.owns(operator) || self.owns(PLATFORM)
     }
 
+    /// The operator whose things alone are the caller's; none where everybody's are: the platform, and anyone.
+    #[must_use]
+    pub fn own(&self) -> Option<&str> {
+        let operator = self.0.as_ref().map(|identity| identity.operator.id.as_str());
+        operator.filter(|operator| *operator != PLATFORM)
+    }
+
     /// Counts a call against the operator's rate.
     ///
     /// # Errors

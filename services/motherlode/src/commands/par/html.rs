@@ -7,8 +7,8 @@ mod plot;
 mod reels;
 
 use super::{INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
-use crate::commands::markup::{Markup, page as whole, plain, table, tag};
 use crate::figures::{chance, grouped, number, once_in, percent};
+use crate::markup::{Markup, page as whole, plain, table, tag};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
     Game, Par, Stake,

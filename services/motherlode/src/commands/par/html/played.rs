@@ -1,8 +1,8 @@
 //! The one part of the page that is not exact: rounds played through the code that serves players.
 
 use super::{note, plot, section};
-use crate::commands::markup::{Markup, plain, table};
 use crate::figures::{grouped, number, percent};
+use crate::markup::{Markup, plain, table};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Par, Seed, Tally, simulate::WIN_BOUNDS_TENTHS};
 

@@ -1,6 +1,6 @@
 //! The page's plots, as SVG: drawn in a plane of [`WIDTH`] units, coloured by the page's style sheet.
 
-use crate::commands::markup::{Markup, plain, tag};
+use crate::markup::{Markup, plain, tag};
 
 /// Width of every plot.
 const WIDTH: f64 = 720.0;

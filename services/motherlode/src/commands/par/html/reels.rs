@@ -4,8 +4,8 @@ use super::{
     super::{pays, symbol_name, symbols},
     note, plot, section,
 };
-use crate::commands::markup::{Markup, plain, table, tag};
 use crate::figures::{chance, grouped, percent};
+use crate::markup::{Markup, plain, table, tag};
 use motherlode_slots::{
     GameInfo, Par,
     game::{PayRow, SymbolRole},
