@@ -6,7 +6,7 @@ use motherlode_books::{Event, StreamId};
 use motherlode_ledger::Options;
 use motherlode_log::MemoryStore;
 use motherlode_proto::{
-    ledger::v1::GetRoundRequest,
+    ledger::v1::{GetRoundRequest, SetExchangeRateRequest},
     round::v1::{Account, RoundState, Stake},
     spin::v1::{
         AcknowledgeRealityCheckRequest, AutospinRequest, AutospinStop, OpenSessionRequest, OpenSessionResponse,
@@ -102,24 +102,132 @@ async fn pl_26_rounds_are_the_seconds_of_the_jurisdiction_apart() {
     for (jurisdiction, ms) in [("uk", 2_500_i64), ("se", 3_000), ("de", 5_000)] {
         let data = tempfile::tempdir().unwrap();
         let mut timed = Timed::start(data.path(), &format!("default = '{jurisdiction}'")).await;
-        timed.round("a", "").await.unwrap();
-        let refused = expect(timed.spin("b", "").await, Code::FailedPrecondition, "ROUND_TOO_SOON");
+        let (a, b) = (neptune("a", &timed.alice, "0.01", 15), neptune("b", &timed.alice, "0.01", 15));
+        timed.client.play_out(a.clone()).await.unwrap();
+        let too_soon = timed.client.spin(b.clone(), None).await;
+        let refused = expect(too_soon, Code::FailedPrecondition, "ROUND_TOO_SOON");
         assert_eq!(left(&refused), Duration::from_millis(ms.unsigned_abs()));
         assert_eq!(refused.get_error_details().error_info().unwrap().metadata["jurisdiction"], jurisdiction);
         timed.pass(ms - 1);
-        let refused = expect(timed.spin("b", "").await, Code::FailedPrecondition, "ROUND_TOO_SOON");
+        let too_soon = timed.client.spin(b.clone(), None).await;
+        let refused = expect(too_soon, Code::FailedPrecondition, "ROUND_TOO_SOON");
         assert_eq!(left(&refused), Duration::from_millis(1));
-        let neptune = SpinRequest { game: "neptune".into(), witch: 0, ..bet("n", &timed.alice, "0.01") };
-        let other = timed.client.spin(neptune, None).await;
+        let witch = SpinRequest { game: "witch-feature".into(), ..neptune("w", &timed.alice, "0.01", 50) };
+        let other = timed.client.spin(witch, None).await;
         expect(other, Code::FailedPrecondition, "ROUND_TOO_SOON");
         assert_eq!(timed.rounds_started(), 1, "what is refused changes nothing");
-        timed.spin("a", "").await.expect("PL-11: what was played is answered at any time");
+        timed.client.spin(a, None).await.expect("PL-11: what was played is answered at any time");
         timed.pass(1);
-        let played = timed.spin("b", "").await.unwrap();
+        let played = timed.client.spin(b, None).await.unwrap();
         let shown = timed.client.ledger.get_round(GetRoundRequest { round_id: played.round_id }).await.unwrap();
         assert_eq!(shown.into_inner().round.unwrap().jurisdiction, jurisdiction);
         timed.server.stop().await.unwrap();
     }
+}
+
+/// A bet of so many lines, in a game without a jackpot.
+fn neptune(request_id: &str, account: &Account, coin: &str, lines: u32) -> SpinRequest {
+    let stake = Some(Stake { coin_value: coin.into(), lines, coins_per_line: 1, buy_feature: false });
+    SpinRequest { game: "neptune".into(), stake, witch: 0, ..bet(request_id, account, coin) }
+}
+
+/// PL-26, BW-21: the promised return includes the jackpot, so the game isn't played without it.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_26_where_jackpots_are_forbidden_a_game_with_one_is_refused_and_the_others_are_played() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path(), "default = 'de'").await;
+    let before = timed.server.ledger().durable();
+    let refused = expect(timed.spin("b", "").await, Code::FailedPrecondition, "JACKPOT_FORBIDDEN");
+    assert_eq!(refused.get_error_details().error_info().unwrap().metadata["jurisdiction"], "de");
+    let launched = timed.open("o", OpenSessionRequest::default()).await;
+    expect(launched, Code::FailedPrecondition, "JACKPOT_FORBIDDEN");
+    assert_eq!(timed.server.ledger().durable(), before, "nothing of it is logged");
+    let uk = OpenSessionRequest { jurisdiction: "uk".into(), ..Default::default() };
+    let elsewhere = timed.open("o", uk).await.unwrap();
+    assert!(elsewhere.profile.unwrap().jackpot);
+    timed.spin("b", &elsewhere.session_id).await.expect("the jurisdiction is the session's");
+    timed.pass(5_000);
+    let other = neptune("n", &timed.alice, "0.01", 15);
+    timed.client.spin(other, None).await.expect("a game without a jackpot is played");
+    timed.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator_and_session_allows() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed =
+        Timed::start(data.path(), "default = 'de'\noperators.acme = { limits = { bet_eur_max = 4 } }").await;
+    let kronor = timed.client.fund("alice", "SEK", 1_000_000).await;
+    let (currency_code, eur_per_unit) = ("SEK".to_owned(), "0.08".to_owned());
+    let rate = SetExchangeRateRequest { request_id: "rate".into(), currency_code, eur_per_unit, source: "test".into() };
+    timed.client.ledger.set_exchange_rate(rate).await.unwrap();
+    let alice = timed.alice.clone();
+    let session = async |timed: &mut Timed, name: &str, own: i64| {
+        let limits = Some(SessionLimits { bet_max_minor: Some(own), ..SessionLimits::default() });
+        let (request_id, account) = (name.to_owned(), Some(alice.clone()));
+        let (game, jurisdiction) = ("neptune".to_owned(), "uk".to_owned());
+        let open = OpenSessionRequest { request_id, account, game, jurisdiction, limits, ..Default::default() };
+        let opened = timed.client.spin.open_session(open).await.unwrap().into_inner();
+        let profile = opened.profile.unwrap();
+        assert_eq!((profile.bet_eur_max, profile.limits.unwrap().bet_max_minor), (Some(4), Some(own)));
+        opened.session_id
+    };
+    let young = session(&mut timed, "young", 200).await;
+    // Lines and coin, whose account, in which session; the limit where the bet is above it.
+    for (number, (lines, coin, account, session, limit)) in [
+        // 1 EUR in Germany, on the spot and to the cent.
+        (10, "0.1", &timed.alice.clone(), "", None),
+        (11, "0.1", &timed.alice.clone(), "", Some(100)),
+        // 12.50 SEK at 0.08 EUR.
+        (12, "1", &kronor, "", None),
+        (13, "1", &kronor, "", Some(1_250)),
+        // 2 EUR for this player, though the United Kingdom has 5 and the operator 4.
+        (10, "0.2", &timed.alice.clone(), &young, None),
+        (11, "0.2", &timed.alice.clone(), &young, Some(200)),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let spin = neptune(&format!("n{number}"), account, coin, lines);
+        let played = timed.client.play_out(SpinRequest { session_id: session.to_owned(), ..spin }).await;
+        timed.pass(5_000);
+        let Some(limit) = limit else {
+            played.expect("a bet within the limit is taken");
+            continue;
+        };
+        let refused = expect(played, Code::FailedPrecondition, "BET_LIMIT");
+        let details = refused.get_error_details();
+        assert_eq!(details.error_info().unwrap().metadata["limit_minor"], limit.to_string());
+    }
+    let elves = Stake { coin_value: "0.01".into(), lines: 10, coins_per_line: 1, buy_feature: true };
+    let bought =
+        SpinRequest { game: "mystery-elves".into(), stake: Some(elves), ..neptune("e", &timed.alice, "0.01", 10) };
+    let refused = expect(timed.client.spin(bought, None).await, Code::FailedPrecondition, "BET_LIMIT");
+    assert_eq!(refused.get_error_details().error_info().unwrap().metadata["bet_minor"], "700", "the feature's price");
+    assert_eq!(timed.rounds_started(), 3, "what is refused changes nothing");
+    timed.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_26_where_limits_are_the_players_to_set_none_plays_without() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path(), "default = 'es'").await;
+    expect(timed.spin("b", "").await, Code::FailedPrecondition, "SESSION_REQUIRED");
+    let (time, loss) = (Some(600_000), Some(1_000));
+    for (session_ms_max, loss_max_minor, missing) in [
+        (None, None, "limits.session_ms_max"),
+        (None, loss, "limits.session_ms_max"),
+        (time, None, "limits.loss_max_minor"),
+    ] {
+        let limits = Some(SessionLimits { session_ms_max, loss_max_minor, ..SessionLimits::default() });
+        let opened = timed.open("o", OpenSessionRequest { limits, ..OpenSessionRequest::default() }).await;
+        let refused = expect(opened, Code::InvalidArgument, "INVALID_FIELD");
+        assert_eq!(refused.get_error_details().bad_request().unwrap().field_violations[0].field, missing);
+    }
+    let limits = SessionLimits { session_ms_max: time, loss_max_minor: loss, ..SessionLimits::default() };
+    let session = timed.limited(limits).await;
+    timed.spin("b", &session).await.unwrap();
+    timed.server.stop().await.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -20,6 +20,11 @@ pub struct Profile {
     /// The client may show rounds faster than usual (WF's turbo mode, stopping the reels). The service has no reels to
     /// speed up: it passes this on to the client, and keeps the time between rounds itself.
     pub turbo: bool,
+    /// A game with a progressive jackpot may be played. Where it may not, such a game is refused whole: the return that
+    /// its rules promise includes the jackpot (BW-21), so without it it would be another game.
+    pub jackpot: bool,
+    /// What a round may cost, the price of a bought feature included, in whole EUR, converted at the rate of the bet.
+    pub bet_eur_max: Option<NonZeroU32>,
     /// Time from the bet of a player's round to the bet of the next, whatever the games.
     pub round_ms_min: u32,
     /// Time without an action after which a session expires (BW-26).
@@ -30,6 +35,8 @@ pub struct Profile {
     pub session_ms_max: Option<NonZeroU32>,
     /// What may be lost in a session, in whole EUR, converted at the rate of the bet.
     pub loss_eur_max: Option<NonZeroU32>,
+    /// The player sets the time of each session and what may be lost in it before it begins.
+    pub limits_by_player: bool,
 }
 
 impl Default for Profile {
@@ -39,11 +46,14 @@ impl Default for Profile {
             buy_feature: true,
             gamble: true,
             turbo: true,
+            jackpot: true,
+            bet_eur_max: None,
             round_ms_min: 0,
             idle_ms_max: None,
             reality_check_ms: None,
             session_ms_max: None,
             loss_eur_max: None,
+            limits_by_player: false,
         }
     }
 }
@@ -58,17 +68,23 @@ impl Profile {
             buy_feature: self.buy_feature && other.buy_feature,
             gamble: self.gamble && other.gamble,
             turbo: self.turbo && other.turbo,
+            jackpot: self.jackpot && other.jackpot,
+            bet_eur_max: least(self.bet_eur_max, other.bet_eur_max),
             round_ms_min: self.round_ms_min.max(other.round_ms_min),
             idle_ms_max: least(self.idle_ms_max, other.idle_ms_max),
             reality_check_ms: least(self.reality_check_ms, other.reality_check_ms),
             session_ms_max: least(self.session_ms_max, other.session_ms_max),
             loss_eur_max: least(self.loss_eur_max, other.loss_eur_max),
+            limits_by_player: self.limits_by_player || other.limits_by_player,
         }
     }
 
     /// Whether it has limits that hold in a session only, so that a bet needs one.
     #[must_use]
     pub fn needs_session(&self) -> bool {
-        self.reality_check_ms.is_some() || self.session_ms_max.is_some() || self.loss_eur_max.is_some()
+        self.reality_check_ms.is_some()
+            || self.session_ms_max.is_some()
+            || self.loss_eur_max.is_some()
+            || self.limits_by_player
     }
 }

@@ -53,6 +53,8 @@ pub struct SessionOf {
     pub profile: Profile,
     /// What the player may lose in it, in minor units of the currency, where the player has said so.
     pub loss_max: Option<Minor>,
+    /// What a round of it may cost, in minor units of the currency, where the player or the operator has said so.
+    pub bet_max: Option<Minor>,
 }
 
 /// Why a session is not given or not accepted.

@@ -20,6 +20,7 @@ fn of(player: &str, game: &str) -> SessionOf {
         jurisdiction: "uk".to_owned(),
         profile: Profile::default(),
         loss_max: None,
+        bet_max: None,
     }
 }
 
@@ -326,6 +327,7 @@ fn pl_16_jurisdiction_and_limits_are_bound_like_the_game() {
         SessionOf { jurisdiction: "se".to_owned(), ..of("alice", "bewitched") },
         SessionOf { profile: Profile { gamble: false, ..Profile::default() }, ..of("alice", "bewitched") },
         SessionOf { loss_max: Some(Minor(5)), ..of("alice", "bewitched") },
+        SessionOf { bet_max: Some(Minor(5)), ..of("alice", "bewitched") },
     ] {
         assert_eq!(sessions.open(other, "o1", 2, 0), Err(SessionRefused::RequestIdReused));
     }
@@ -344,9 +346,12 @@ fn pl_26_the_strictest_wins_field_by_field() {
         reality_check_ms: core::num::NonZeroU32::new(bits >> 8 & 3),
         session_ms_max: core::num::NonZeroU32::new(bits >> 10 & 3),
         loss_eur_max: core::num::NonZeroU32::new(bits >> 12 & 3),
+        jackpot: bits >> 14 & 1 > 0,
+        limits_by_player: bits >> 15 & 1 > 0,
+        bet_eur_max: core::num::NonZeroU32::new(bits >> 16 & 3),
     };
     let number = |limit: Option<core::num::NonZeroU32>| limit.map_or(u32::MAX, core::num::NonZeroU32::get);
-    for (a, b) in (0..16_384_u32).map(|bits| (profile(bits), profile(bits.wrapping_mul(40_503) >> 7 & 0x3FFF))) {
+    for (a, b) in (0..1_u32 << 18).map(|bits| (profile(bits), profile(bits.wrapping_mul(2_654_435_761) >> 14))) {
         let both = a.strictest(b);
         assert_eq!(both, b.strictest(a));
         assert_eq!(both.strictest(a), both, "nothing is loosened");
@@ -354,12 +359,15 @@ fn pl_26_the_strictest_wins_field_by_field() {
             [both.autoplay, both.buy_feature, both.gamble, both.turbo],
             [a.autoplay & b.autoplay, a.buy_feature & b.buy_feature, a.gamble & b.gamble, a.turbo & b.turbo]
         );
+        assert_eq!(both.jackpot, a.jackpot & b.jackpot);
+        assert_eq!(both.limits_by_player, a.limits_by_player | b.limits_by_player);
         assert_eq!(both.round_ms_min, a.round_ms_min.max(b.round_ms_min));
         for limit in [
             |profile: Profile| profile.idle_ms_max,
             |profile: Profile| profile.reality_check_ms,
             |profile: Profile| profile.session_ms_max,
             |profile: Profile| profile.loss_eur_max,
+            |profile: Profile| profile.bet_eur_max,
         ] {
             assert_eq!(number(limit(both)), number(limit(a)).min(number(limit(b))));
         }

@@ -120,6 +120,7 @@ impl Profiles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::num::NonZeroU32;
 
     fn profiles(text: &str) -> Result<Profiles, ConfigError> {
         Profiles::new(&toml::from_str(text).unwrap())
@@ -144,6 +145,17 @@ mod tests {
     }
 
     #[test]
+    fn pl_26_the_compiled_profiles_have_what_a_round_may_cost_and_where_jackpots_are_forbidden() {
+        let profiles = profiles("").unwrap();
+        let of = |name| {
+            let (_, profile) = profiles.of("acme", name).unwrap();
+            (profile.bet_eur_max.map(NonZeroU32::get), profile.jackpot, profile.limits_by_player)
+        };
+        assert_eq!((of("de"), of("uk")), ((Some(1), false, false), (Some(5), true, false)));
+        assert_eq!((of("es"), of("se"), of("on")), ((None, true, true), (None, true, false), (None, true, false)));
+    }
+
+    #[test]
     fn pl_26_an_operator_has_its_own_profile_and_its_own_limits_everywhere() {
         let text = "default = 'uk'\noperators.acme = { profile = 'se', limits = { gamble = false, round_ms_min = 2_750 } }\n\
                     operators.plain = {}";
@@ -160,9 +172,14 @@ mod tests {
 
     #[test]
     fn pl_26_the_configuration_restricts_compiled_profiles_and_never_loosens_them() {
-        let profiles = profiles("profiles.uk = { autoplay = true, round_ms_min = 100, gamble = false }").unwrap();
-        let (_, uk) = profiles.of("acme", "uk").unwrap();
+        let text = "profiles.uk = { autoplay = true, round_ms_min = 100, gamble = false, bet_eur_max = 2 }\n\
+                    profiles.de = { jackpot = true, bet_eur_max = 3 }\nprofiles.es = { limits_by_player = false }";
+        let profiles = profiles(text).unwrap();
+        let of = |name| profiles.of("acme", name).unwrap().1;
+        let (uk, de) = (of("uk"), of("de"));
         assert_eq!((uk.autoplay, uk.round_ms_min, uk.gamble), (false, 2_500, false));
+        assert_eq!((uk.bet_eur_max, de.bet_eur_max), (NonZeroU32::new(2), NonZeroU32::new(1)));
+        assert!(!de.jackpot && of("es").limits_by_player);
     }
 
     #[test]

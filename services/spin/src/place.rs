@@ -4,9 +4,10 @@
 //! decided on. What a round was begun with goes on: nothing here touches an open round.
 
 use crate::bet::Bet;
-use motherlode_books::{FxRate, Minor, PlayerState, Profile, SessionName, SessionOf};
+use motherlode_books::{Currency, FxRate, Minor, Nano, PlayerState, Profile, SessionName, SessionOf};
 use motherlode_runtime::{Refusal, UNRESTRICTED};
-use std::time::Duration;
+use motherlode_slots::Game;
+use std::{num::NonZeroU32, time::Duration};
 
 /// Billionths of a EUR.
 const EUR: i128 = 1_000_000_000;
@@ -19,6 +20,8 @@ pub(crate) struct Place {
     session: Option<SessionName>,
     /// What the player may lose in the session, where the player has said so.
     loss_max: Option<Minor>,
+    /// What a round of the session may cost, where somebody has said so.
+    bet_max: Option<Minor>,
 }
 
 impl Place {
@@ -28,12 +31,17 @@ impl Place {
             return Err(Refusal::precondition("SESSION_REQUIRED", "bets need a session here: its limits hold in one")
                 .with("jurisdiction", jurisdiction));
         }
-        Ok(Self { jurisdiction: jurisdiction.to_owned(), profile, session: None, loss_max: None })
+        Ok(Self { jurisdiction: jurisdiction.to_owned(), profile, session: None, loss_max: None, bet_max: None })
     }
 
     pub(crate) fn in_session(name: SessionName, of: &SessionOf) -> Self {
-        let SessionOf { jurisdiction, profile, loss_max, .. } = of;
-        Self { jurisdiction: jurisdiction.clone(), profile: *profile, session: Some(name), loss_max: *loss_max }
+        Self {
+            jurisdiction: of.jurisdiction.clone(),
+            profile: of.profile,
+            session: Some(name),
+            loss_max: of.loss_max,
+            bet_max: of.bet_max,
+        }
     }
 
     pub(crate) fn session(&self) -> Option<SessionName> {
@@ -64,6 +72,8 @@ impl Place {
     ) -> Result<(), Refusal> {
         self.allowed(self.profile.buy_feature || !bet.stake.buy_feature, "BUY_FEATURE_FORBIDDEN", "buying a feature")?;
         self.allowed(self.profile.gamble || !bet.double, "GAMBLE_FORBIDDEN", "gambling a win")?;
+        jackpot_allowed(&self.jurisdiction, &self.profile, bet.game)?;
+        self.within_bet(bet.account.currency, amount, rate)?;
         if let Some(left) = self.too_soon_by(player.last_bet_ms, now_ms) {
             let message = format!("the player's rounds are at least {} ms apart here", self.profile.round_ms_min);
             return Err(self.refusal("ROUND_TOO_SOON", message).retry_after(left));
@@ -78,14 +88,24 @@ impl Place {
         Some(Duration::from_millis(left))
     }
 
+    /// A bet above what a round may cost is not taken.
+    fn within_bet(&self, currency: Currency, amount: Minor, rate: FxRate) -> Result<(), Refusal> {
+        let of_profile = minor(self.profile.bet_eur_max, currency, rate);
+        match self.bet_max.into_iter().chain(of_profile).min() {
+            Some(limit) if amount > limit => Err(self
+                .refusal("BET_LIMIT", "the bet is above what a round may cost here")
+                .with("limit_minor", limit)
+                .with("bet_minor", amount)
+                .with("currency_code", currency)),
+            _ => Ok(()),
+        }
+    }
+
     /// A bet that would take the session's loss past its limit, were it lost, is not taken.
     fn within_loss(&self, player: &PlayerState, bet: &Bet, amount: Minor, rate: FxRate) -> Result<(), Refusal> {
         let Some(session) = self.session else { return Ok(()) };
         let currency = bet.account.currency;
-        let of_profile = match self.profile.loss_eur_max {
-            Some(eur) => rate.minor_within(motherlode_books::Nano(i128::from(eur.get()) * EUR), currency).ok(),
-            None => None,
-        };
+        let of_profile = minor(self.profile.loss_eur_max, currency, rate);
         let Some(limit) = self.loss_max.into_iter().chain(of_profile).min() else { return Ok(()) };
         let net = player.session_net(bet.game.name(), session).unwrap_or_default();
         if i128::from(limit.0) + net < i128::from(amount.0) {
@@ -105,4 +125,18 @@ impl Place {
     fn refusal(&self, reason: &'static str, message: impl Into<String>) -> Refusal {
         Refusal::precondition(reason, message).with("jurisdiction", &self.jurisdiction)
     }
+}
+
+/// Whether a game may be played at all where jackpots may be forbidden.
+pub(crate) fn jackpot_allowed(jurisdiction: &str, profile: &Profile, game: &dyn Game) -> Result<(), Refusal> {
+    if profile.jackpot || !game.info().jackpot {
+        return Ok(());
+    }
+    let message = "a game with a progressive jackpot is not allowed here";
+    Err(Refusal::precondition("JACKPOT_FORBIDDEN", message).with("jurisdiction", jurisdiction))
+}
+
+/// A limit in whole EUR as minor units of a currency, rounded down; none where there is no limit.
+fn minor(eur: Option<NonZeroU32>, currency: Currency, rate: FxRate) -> Option<Minor> {
+    rate.minor_within(Nano(i128::from(eur?.get()) * EUR), currency).ok()
 }

@@ -4,7 +4,11 @@
 //! session is tied to its stream: when the stream is let go of before the session is over, the connection has dropped.
 //! Cost: one lock and a few tree operations a call with a session; a call without one takes no lock.
 
-use crate::{bet::find_game, place::Place, service::SpinApi};
+use crate::{
+    bet::find_game,
+    place::{Place, jackpot_allowed},
+    service::SpinApi,
+};
 use futures_util::{Stream, stream};
 use motherlode_books::{
     Currency, Minor, Profile, SessionId, SessionLimits, SessionName, SessionOf, SessionRefused, Sessions, StreamId,
@@ -106,7 +110,7 @@ impl SpinApi {
     ) -> Result<OpenSessionResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let account = fields::account(caller, request.account.as_ref())?;
-        let game = find_game(&request.game, "")?.name();
+        let game = find_game(&request.game, "")?;
         let (stream, currency) = (account.stream, account.currency);
         match request.mode() {
             PlayMode::Unspecified | PlayMode::Real => {}
@@ -114,12 +118,25 @@ impl SpinApi {
         }
         let (jurisdiction, profile) = self.desk.profile(&stream, &request.jurisdiction)?;
         let limits = request.limits.unwrap_or_default();
+        if profile.limits_by_player {
+            set_by_player(&limits)?;
+        }
         let profile = profile.strictest(own_limits(&limits)?);
         let loss_max = crate::autospin::limit("limits.loss_max_minor", limits.loss_max_minor, 1)?;
-        let jurisdiction = jurisdiction.to_owned();
+        let bet_max = crate::autospin::limit("limits.bet_max_minor", limits.bet_max_minor, 1)?;
+        jackpot_allowed(jurisdiction, &profile, game)?;
+        let (jurisdiction, game) = (jurisdiction.to_owned(), game.name());
         let known = |books: &motherlode_books::Books| books.player(&stream)?.balance(currency);
         self.ledger.books(known).ok_or_else(unknown_account)?;
-        let of = SessionOf { stream: stream.clone(), currency, game: game.to_owned(), jurisdiction, profile, loss_max };
+        let of = SessionOf {
+            stream: stream.clone(),
+            currency,
+            game: game.to_owned(),
+            jurisdiction,
+            profile,
+            loss_max,
+            bet_max,
+        };
         let (fresh, now_ms) = (self.fresh_session_id(), self.ledger.now_ms());
         let mut response = OpenSessionResponse {
             jurisdiction: of.jurisdiction.clone(),
@@ -257,8 +274,18 @@ fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
     })
 }
 
+/// What a player must have set where the session's limits are the player's to set.
+fn set_by_player(limits: &wire::SessionLimits) -> Result<(), Refusal> {
+    let missing = |field: &str| Err(Refusal::field(field, "must be set by the player here"));
+    match (limits.session_ms_max, limits.loss_max_minor) {
+        (None, _) => missing("limits.session_ms_max"),
+        (_, None) => missing("limits.loss_max_minor"),
+        _ => Ok(()),
+    }
+}
+
 fn profile_to_wire(of: &SessionOf) -> wire::SessionProfile {
-    let SessionOf { profile, loss_max, .. } = of;
+    let SessionOf { profile, loss_max, bet_max, .. } = of;
     wire::SessionProfile {
         autoplay: profile.autoplay,
         buy_feature: profile.buy_feature,
@@ -269,8 +296,12 @@ fn profile_to_wire(of: &SessionOf) -> wire::SessionProfile {
             reality_check_ms: profile.reality_check_ms.map(NonZeroU32::get),
             session_ms_max: profile.session_ms_max.map(NonZeroU32::get),
             loss_max_minor: loss_max.map(|limit| limit.0),
+            bet_max_minor: bet_max.map(|limit| limit.0),
         }),
         loss_eur_max: profile.loss_eur_max.map(NonZeroU32::get),
+        jackpot: profile.jackpot,
+        bet_eur_max: profile.bet_eur_max.map(NonZeroU32::get),
+        limits_by_player: profile.limits_by_player,
     }
 }
 
