@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode_books::{
-    Automatic, Award, CoinValue, CollisionShare, Commit, Contribution, Currency, Event, FxRate, Minor, Nano, PoolTerms,
-    RoundStarted, StepResolved, StreamId, Switch,
+    Automatic, Award, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, Event, FxRate, Minor,
+    Nano, PoolTerms, RoundStarted, StepResolved, StreamId, Switch,
 };
 use motherlode_proto::{
     convert::{
@@ -120,7 +120,15 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         automatic(Automatic::Skipped),
         automatic(Automatic::TimeOver),
         automatic(Automatic::Closed { actor, reason: text.clone() }),
-        Event::IntegrityFailed { check: text.clone(), finding: text },
+        Event::IntegrityFailed { check: text.clone(), finding: text.clone() },
+        Event::ChangeProposed(ChangeProposed {
+            stream: StreamId::pool("bewitched"),
+            change: Box::new(Event::PoolSuspended { reason: text.clone(), actor: text.clone() }),
+            actor: text.clone(),
+            lapses_ms: 1_760_086_400_123,
+        }),
+        Event::ChangeApproved { change: 99, proposed_by: text.clone(), actor: text.clone() },
+        Event::ChangeRejected { change: 99, actor: text.clone(), reason: text },
     ]
 }
 

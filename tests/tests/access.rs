@@ -9,8 +9,8 @@ use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::WatchCountersRequest,
     ledger::v1::{
-        GetAccountRequest, GetLogStatusRequest, ListExchangeRatesRequest, ListSwitchesRequest, OpenAccountRequest,
-        SetExchangeRateRequest, SetSwitchRequest, Switch, set_switch_request,
+        ApproveChangeRequest, GetAccountRequest, GetLogStatusRequest, ListExchangeRatesRequest, ListSwitchesRequest,
+        OpenAccountRequest, SetExchangeRateRequest, SetSwitchRequest, Switch, set_switch_request,
     },
     round::v1::Account,
     spin::v1::{
@@ -319,8 +319,8 @@ async fn pl_27_streams_show_and_play_nothing_of_another_operators() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_27_what_is_switched_off_is_shown_to_whom_it_concerns() {
     let any = r#"["admin", "audit"]"#;
-    let text =
-        operator("acme", &[("a", any)]) + &operator("other", &[("b", any)]) + &operator("platform", &[("p", any)]);
+    let two = [("p", any), ("q", any)];
+    let text = operator("acme", &[("a", any)]) + &operator("other", &[("b", any)]) + &operator("platform", &two);
     let service = Service::start(&text).await;
     let off = |request_id: &str, operator_id: &str, game: &str| SetSwitchRequest {
         request_id: request_id.to_owned(),
@@ -330,8 +330,12 @@ async fn pl_27_what_is_switched_off_is_shown_to_whom_it_concerns() {
         actor: "ann".into(),
     };
     let mut platform = service.client("p").await;
-    platform.ledger.set_switch(off("1", "acme", "")).await.unwrap();
-    platform.ledger.set_switch(off("2", "", "neptune")).await.unwrap();
+    let mut second = service.client("q").await;
+    for switch in [off("1", "acme", ""), off("2", "", "neptune")] {
+        let change_id = platform.ledger.set_switch(switch).await.unwrap().into_inner().change_id;
+        let approve = ApproveChangeRequest { request_id: format!("approve-{change_id}"), change_id };
+        second.ledger.approve_change(approve).await.unwrap();
+    }
     for (caller, seen) in [("a", 2), ("b", 1), ("p", 2)] {
         let mut client = service.client(caller).await;
         let listed = client.ledger.list_switches(ListSwitchesRequest {}).await.unwrap().into_inner().switched_off;

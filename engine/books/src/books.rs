@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use crate::account::{Account, OperatorTotals, PerCurrency, add};
+use crate::change::{Changes, PendingChange};
 use crate::money::{Currency, Minor, Nano};
 use crate::player::{OpenRound, PlayerState};
 use crate::pool::{Decision, Hit, Pending, PoolState, UnpaidAward};
@@ -54,11 +55,12 @@ impl Rates {
     }
 }
 
-/// The service itself: where its stream stands, and what is switched off.
+/// The service itself: where its stream stands, what is switched off, and what changes wait for a second actor.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct System {
     pub head: Head,
     pub switches: Switches,
+    pub changes: Changes,
 }
 
 /// One tenant: its players, and the totals of its accounts.
@@ -184,6 +186,12 @@ impl Books {
     #[must_use]
     pub fn switched_off_for(&self, operator: &str, game: &str, rules_version: &str) -> Option<(&Switch, &SwitchedOff)> {
         self.system.switches.against(operator, game, rules_version)
+    }
+
+    /// Changes that wait for a second actor, by the positions of their proposals (PL-27). Ones that have lapsed may be
+    /// among them.
+    pub fn pending_changes(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
+        self.system.changes.pending()
     }
 
     /// What a pool's stream must decide, in log order of each partition.

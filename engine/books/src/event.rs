@@ -2,6 +2,7 @@
 //!
 //! Events of old logs are read for ever, so a variant or field, once released, keeps its meaning; what is new gets a new one.
 
+use crate::change::ChangeProposed;
 use crate::money::{CoinValue, Currency, Minor, Nano};
 use crate::rate::FxRate;
 use crate::session::SessionName;
@@ -184,6 +185,26 @@ pub enum Event {
         check: String,
         /// What was found.
         finding: String,
+    },
+    /// System: an actor asks for a change that needs a second one (PL-27). Its position names it.
+    ChangeProposed(ChangeProposed),
+    /// Pool or system: a second actor approves a proposed change, which is the next event of this commit (PL-27).
+    ChangeApproved {
+        /// Position of the proposal.
+        change: u64,
+        /// Who proposed it.
+        proposed_by: String,
+        /// Who approves it: somebody else.
+        actor: String,
+    },
+    /// System: a proposed change will not be made: another actor rejects it, or the one who proposed it takes it back (PL-27).
+    ChangeRejected {
+        /// Position of the proposal.
+        change: u64,
+        /// By whom.
+        actor: String,
+        /// Why.
+        reason: String,
     },
 }
 

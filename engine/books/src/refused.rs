@@ -64,6 +64,25 @@ pub enum Refused {
     #[error("{switch} is switched so already")]
     SwitchUnchanged { switch: Switch },
 
+    /// A proposal of what is no change of that stream, by nobody, or of one that has lapsed already.
+    #[error("not a change that can be proposed")]
+    BadChange,
+    /// So many changes wait that there's no room for another.
+    #[error("{most} changes wait already")]
+    TooManyChanges { most: usize },
+    /// No proposed change of this name waits: unknown, made or rejected.
+    #[error("no change {change} waits")]
+    NoSuchChange { change: u64 },
+    /// The change was not approved in time.
+    #[error("change {change} has lapsed")]
+    ChangeLapsed { change: u64 },
+    /// A change must be approved by another actor than the one who proposed it (PL-27).
+    #[error("{actor} proposed change {change}: another actor must approve it")]
+    SameActor { change: u64, actor: String },
+    /// What follows an approval is not the change that was proposed.
+    #[error("not the change that was proposed")]
+    NotAsProposed,
+
     /// The game's last round of this player is still open (PL-20).
     #[error("round {round} of the game is open")]
     RoundOpen { round: u64 },

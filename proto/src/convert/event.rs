@@ -6,8 +6,8 @@ use crate::{
     round::v1::{Automatic as Automated, automatic::Cause},
 };
 use motherlode_books::{
-    Automatic, Award, CoinValue, CollisionShare, Contribution, Currency, Event, FxRate, Minor, Nano, PoolTerms,
-    RoundStarted, StepResolved, Switch,
+    Automatic, Award, ChangeProposed, CoinValue, CollisionShare, Contribution, Currency, Event, FxRate, Minor, Nano,
+    PoolTerms, RoundStarted, StepResolved, Switch,
 };
 
 type Result<T> = std::result::Result<T, Malformed>;
@@ -170,6 +170,22 @@ pub fn to_log(event: &Event) -> v1::Event {
         Event::IntegrityFailed { check, finding } => {
             Kind::IntegrityFailed(v1::IntegrityFailed { check: check.clone(), finding: finding.clone() })
         }
+        Event::ChangeProposed(ChangeProposed { stream, change, actor, lapses_ms }) => {
+            Kind::ChangeProposed(Box::new(v1::ChangeProposed {
+                stream: stream.to_string(),
+                change: Some(Box::new(to_log(change))),
+                actor: actor.clone(),
+                lapses_unix_ms: *lapses_ms,
+            }))
+        }
+        Event::ChangeApproved { change, proposed_by, actor } => Kind::ChangeApproved(v1::ChangeApproved {
+            change: *change,
+            proposed_by: proposed_by.clone(),
+            actor: actor.clone(),
+        }),
+        Event::ChangeRejected { change, actor, reason } => {
+            Kind::ChangeRejected(v1::ChangeRejected { change: *change, actor: actor.clone(), reason: reason.clone() })
+        }
         Event::SwitchSet { switch, on, reason, actor } => Kind::SwitchSet(v1::SwitchSet {
             operator: switch.operator.clone(),
             game: switch.game.clone(),
@@ -302,6 +318,21 @@ pub fn from_log(event: v1::Event) -> Result<Event> {
         },
         Kind::GeneratorReseeded(_) => Event::GeneratorReseeded,
         Kind::IntegrityFailed(failed) => Event::IntegrityFailed { check: failed.check, finding: failed.finding },
+        Kind::ChangeProposed(proposed) => {
+            let change = proposed.change.ok_or(Malformed::Field("proposed.change"))?;
+            Event::ChangeProposed(ChangeProposed {
+                stream: proposed.stream.parse().map_err(|_| Malformed::Field("proposed.stream"))?,
+                change: Box::new(from_log(*change)?),
+                actor: proposed.actor,
+                lapses_ms: proposed.lapses_unix_ms,
+            })
+        }
+        Kind::ChangeApproved(approved) => {
+            Event::ChangeApproved { change: approved.change, proposed_by: approved.proposed_by, actor: approved.actor }
+        }
+        Kind::ChangeRejected(rejected) => {
+            Event::ChangeRejected { change: rejected.change, actor: rejected.actor, reason: rejected.reason }
+        }
         Kind::SwitchSet(set) => Event::SwitchSet {
             switch: Switch { operator: set.operator, game: set.game, rules_version: set.rules_version },
             on: set.on,

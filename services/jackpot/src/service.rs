@@ -2,7 +2,11 @@
 
 use crate::{counters::Watch, wire as message};
 use motherlode_books::{Award, Event, PoolState, StreamId};
-use motherlode_ledger::{Handle, Proposal, fields, fingerprint};
+use motherlode_ledger::{
+    Handle,
+    changes::{self, Ask},
+    fields, fingerprint,
+};
 use motherlode_proto::jackpot::v1::{self as wire, jackpot_service_server::JackpotService};
 use motherlode_runtime::{Caller, Refusal, Stop};
 use prost::Message;
@@ -37,86 +41,87 @@ impl JackpotApi {
         found.ok_or_else(|| Refusal::not_found("POOL_UNKNOWN", "no such pool").with("pool_id", pool))
     }
 
-    /// Appends one decision about a pool and answers with the pool as it is then.
-    async fn decide(
+    /// Makes or proposes one change of a pool; the pool as it is then, and the name of the change that waits.
+    async fn change(
         &self,
-        method: &str,
-        request: &impl Message,
+        caller: &Caller,
+        (method, request): (&str, &impl Message),
         request_id: &str,
         pool_id: &str,
-        event: Event,
-    ) -> Result<Option<wire::Pool>, Refusal> {
-        let proposal = Proposal {
-            stream: StreamId::pool(fields::id("pool_id", pool_id)?),
-            expected_version: None,
-            request_id: fields::id("request_id", request_id)?.to_owned(),
-            fingerprint: fingerprint(method, request),
-            events: vec![event],
-        };
-        self.ledger.append(proposal).await?;
-        self.pool(pool_id, message::pool).map(Some)
+        change: Event,
+    ) -> Result<(Option<wire::Pool>, u64), Refusal> {
+        let stream = StreamId::pool(fields::id("pool_id", pool_id)?);
+        let ask = Ask { stream, request_id, fingerprint: fingerprint(method, request), change };
+        let change_id = changes::ask(&self.ledger, caller, ask).await?.change_id();
+        Ok((self.ledger.books(|books| books.pool(pool_id).map(message::pool)), change_id))
     }
 
-    async fn open(&self, request: wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
+    async fn open(&self, caller: &Caller, request: &wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
         let terms = message::parse_terms(request.terms.as_ref(), 1)?;
         // A bet adds to the pool of its game's name: with one, a game without a jackpot could not be played (BW-11).
         if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
             return Err(Refusal::field("pool_id", "must not name a game without a jackpot"));
         }
-        let event = Event::PoolOpened { pool: request.pool_id.clone(), terms };
-        let pool = self.decide("open_pool", &request, &request.request_id, &request.pool_id, event).await?;
-        Ok(wire::OpenPoolResponse { pool })
+        let change = Event::PoolOpened { pool: request.pool_id.clone(), terms };
+        let (asked, id) = (("open_pool", request), &request.request_id);
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, change).await?;
+        Ok(wire::OpenPoolResponse { pool, change_id })
     }
 
     async fn change_terms(
         &self,
-        request: wire::ChangePoolTermsRequest,
+        caller: &Caller,
+        request: &wire::ChangePoolTermsRequest,
     ) -> Result<wire::ChangePoolTermsResponse, Refusal> {
         let id = fields::id("request_id", &request.request_id)?;
         let version = self.pool(&request.pool_id, PoolState::next_terms_version)?;
-        let terms = message::parse_terms(request.terms.as_ref(), version)?;
-        let event = Event::PoolTermsChanged { terms };
-        let pool = self.decide("change_pool_terms", &request, id, &request.pool_id, event).await?;
-        Ok(wire::ChangePoolTermsResponse { pool })
+        let change = Event::PoolTermsChanged { terms: message::parse_terms(request.terms.as_ref(), version)? };
+        let asked = ("change_pool_terms", request);
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, change).await?;
+        Ok(wire::ChangePoolTermsResponse { pool, change_id })
     }
 
-    async fn suspend(&self, request: wire::SuspendPoolRequest) -> Result<wire::SuspendPoolResponse, Refusal> {
-        let event = Event::PoolSuspended {
+    async fn suspend(
+        &self,
+        caller: &Caller,
+        request: &wire::SuspendPoolRequest,
+    ) -> Result<wire::SuspendPoolResponse, Refusal> {
+        let change = Event::PoolSuspended {
             reason: fields::text("reason", &request.reason, 256)?.to_owned(),
             actor: fields::text("actor", &request.actor, 64)?.to_owned(),
         };
         self.pool(&request.pool_id, |_| ())?;
-        let pool = self.decide("suspend_pool", &request, &request.request_id, &request.pool_id, event).await?;
-        Ok(wire::SuspendPoolResponse { pool })
+        let (asked, id) = (("suspend_pool", request), &request.request_id);
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, change).await?;
+        Ok(wire::SuspendPoolResponse { pool, change_id })
     }
 
-    async fn resume(&self, request: wire::ResumePoolRequest) -> Result<wire::ResumePoolResponse, Refusal> {
-        let event = Event::PoolResumed { actor: fields::text("actor", &request.actor, 64)?.to_owned() };
+    async fn resume(
+        &self,
+        caller: &Caller,
+        request: &wire::ResumePoolRequest,
+    ) -> Result<wire::ResumePoolResponse, Refusal> {
+        let change = Event::PoolResumed { actor: fields::text("actor", &request.actor, 64)?.to_owned() };
         self.pool(&request.pool_id, |_| ())?;
-        let pool = self.decide("resume_pool", &request, &request.request_id, &request.pool_id, event).await?;
-        Ok(wire::ResumePoolResponse { pool })
+        let (asked, id) = (("resume_pool", request), &request.request_id);
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, change).await?;
+        Ok(wire::ResumePoolResponse { pool, change_id })
     }
 
-    async fn retire(&self, request: wire::RetirePoolRequest) -> Result<wire::RetirePoolResponse, Refusal> {
+    async fn retire(
+        &self,
+        caller: &Caller,
+        request: &wire::RetirePoolRequest,
+    ) -> Result<wire::RetirePoolResponse, Refusal> {
         let into = fields::id("into_pool_id", &request.into_pool_id)?;
         let actor = fields::text("actor", &request.actor, 64)?;
         self.pool(into, |_| ())?;
-        let proposal = |increments, reserve| Event::PoolRetired {
-            into: into.to_owned(),
-            increments,
-            reserve,
-            actor: actor.to_owned(),
-        };
-        let pool = loop {
-            let (increments, reserve) = self.pool(&request.pool_id, |pool| (pool.increments, pool.reserve))?;
-            let event = proposal(increments, reserve);
-            match self.decide("retire_pool", &request, &request.request_id, &request.pool_id, event).await {
-                // A contribution was pooled between the reading and the writing: what there is now is moved.
-                Err(refusal) if refusal.reason() == "POOL_FIGURE_STALE" => {}
-                decided => break decided?,
-            }
-        };
-        Ok(wire::RetirePoolResponse { pool })
+        let (increments, reserve) = self.pool(&request.pool_id, |pool| (pool.increments, pool.reserve))?;
+        let (into, actor) = (into.to_owned(), actor.to_owned());
+        let change = Event::PoolRetired { into, increments, reserve, actor };
+        let (asked, id) = (("retire_pool", request), &request.request_id);
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, change).await?;
+        Ok(wire::RetirePoolResponse { pool, change_id })
     }
 
     fn awards(&self, caller: &Caller, request: &wire::ListAwardsRequest) -> Result<wire::ListAwardsResponse, Refusal> {
@@ -193,34 +198,34 @@ impl JackpotService for JackpotApi {
         &self,
         request: Request<wire::OpenPoolRequest>,
     ) -> Result<Response<wire::OpenPoolResponse>, Status> {
-        Ok(Response::new(self.open(request.into_inner()).await?))
+        Ok(Response::new(self.open(&Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn change_pool_terms(
         &self,
         request: Request<wire::ChangePoolTermsRequest>,
     ) -> Result<Response<wire::ChangePoolTermsResponse>, Status> {
-        Ok(Response::new(self.change_terms(request.into_inner()).await?))
+        Ok(Response::new(self.change_terms(&Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn suspend_pool(
         &self,
         request: Request<wire::SuspendPoolRequest>,
     ) -> Result<Response<wire::SuspendPoolResponse>, Status> {
-        Ok(Response::new(self.suspend(request.into_inner()).await?))
+        Ok(Response::new(self.suspend(&Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn resume_pool(
         &self,
         request: Request<wire::ResumePoolRequest>,
     ) -> Result<Response<wire::ResumePoolResponse>, Status> {
-        Ok(Response::new(self.resume(request.into_inner()).await?))
+        Ok(Response::new(self.resume(&Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn retire_pool(
         &self,
         request: Request<wire::RetirePoolRequest>,
     ) -> Result<Response<wire::RetirePoolResponse>, Status> {
-        Ok(Response::new(self.retire(request.into_inner()).await?))
+        Ok(Response::new(self.retire(&Caller::of(&request), request.get_ref()).await?))
     }
 }

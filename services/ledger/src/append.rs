@@ -1,6 +1,6 @@
 //! What goes into the ledger and what comes out: proposals and their verdicts.
 
-use crate::unknown_account;
+use crate::{changes, unknown_account};
 use motherlode_books::{Event, Refused, StreamId};
 use motherlode_runtime::Refusal;
 use prost::Message;
@@ -112,7 +112,7 @@ fn refused_by_books(refused: &Refused) -> Refusal {
         Refused::SwitchUnchanged { .. } => Refusal::precondition("SWITCH_UNCHANGED", message),
         Refused::BadTerms { .. } => Refusal::new(Code::InvalidArgument, "INVALID_TERMS", message),
         Refused::Money(_) => Refusal::new(Code::OutOfRange, "AMOUNT_OUT_OF_RANGE", message),
-        _ => Refusal::precondition("REFUSED", message),
+        _ => changes::refused(refused).unwrap_or_else(|| Refusal::precondition("REFUSED", message)),
     }
 }
 

@@ -31,6 +31,8 @@ pub struct Options {
     pub batch_commits_max: usize,
     /// How long a proposal waits for its answer; `None` for as long as it takes.
     pub answer_wait_max: Option<Duration>,
+    /// How long a change waits for its second actor (PL-27), milliseconds.
+    pub change_lapse_ms: i64,
     /// The clock that commits are stamped with.
     pub clock: Clock,
 }
@@ -45,6 +47,7 @@ impl Default for Options {
             queue_length_max: 8192,
             batch_commits_max: 512,
             answer_wait_max: Some(Duration::from_secs(10)),
+            change_lapse_ms: 86_400_000,
             clock: Arc::new(clock),
         }
     }
@@ -157,6 +160,11 @@ impl Handle {
     /// How long a proposal waits for its verdict; `None` for as long as it takes.
     pub fn answer_wait_max(&self) -> Option<Duration> {
         self.shared.answer_wait_max
+    }
+
+    /// How long a change waits for its second actor, milliseconds (PL-27).
+    pub fn change_lapse_ms(&self) -> i64 {
+        self.shared.change_lapse_ms
     }
 
     /// Hands a proposal to the writer, who will reply; or gives the verdict that needs no writer, and nobody will reply.

@@ -8,6 +8,7 @@
 //! writer, durable appends), and the replay of the whole log at the start, which knows every request id.
 
 mod append;
+pub mod changes;
 pub mod fields;
 mod handle;
 pub mod index;

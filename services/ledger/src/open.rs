@@ -92,6 +92,7 @@ pub fn open(store: Box<dyn Store>, index_folder: &Path, options: Options) -> Res
         writable: AtomicBool::new(true),
         clock: options.clock,
         answer_wait_max: options.answer_wait_max,
+        change_lapse_ms: options.change_lapse_ms,
     });
     let (sender, inbox) = mpsc::channel(options.queue_length_max);
     let (projector, projections) = sync_channel(PROJECTIONS_MAX);

@@ -1,7 +1,7 @@
 //! The ledger's gRPC service: wallet, rates, rounds.
 
 use crate::{
-    Handle, Proposal,
+    Handle, Proposal, changes,
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account, unknown_round},
     fingerprint, rounds, switches, void,
 };
@@ -335,7 +335,7 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::SetSwitchRequest>,
     ) -> Result<Response<wire::SetSwitchResponse>, Status> {
-        Ok(Response::new(switches::set(&self.ledger, &request.into_inner()).await?))
+        Ok(Response::new(switches::set(&self.ledger, &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn list_switches(
@@ -343,6 +343,27 @@ impl LedgerService for LedgerApi {
         request: Request<wire::ListSwitchesRequest>,
     ) -> Result<Response<wire::ListSwitchesResponse>, Status> {
         Ok(Response::new(switches::list(&self.ledger, &Caller::of(&request))))
+    }
+
+    async fn list_changes(
+        &self,
+        _: Request<wire::ListChangesRequest>,
+    ) -> Result<Response<wire::ListChangesResponse>, Status> {
+        Ok(Response::new(changes::list(&self.ledger)))
+    }
+
+    async fn approve_change(
+        &self,
+        request: Request<wire::ApproveChangeRequest>,
+    ) -> Result<Response<wire::ApproveChangeResponse>, Status> {
+        Ok(Response::new(changes::approve(&self.ledger, &Caller::of(&request), request.get_ref()).await?))
+    }
+
+    async fn reject_change(
+        &self,
+        request: Request<wire::RejectChangeRequest>,
+    ) -> Result<Response<wire::RejectChangeResponse>, Status> {
+        Ok(Response::new(changes::reject(&self.ledger, &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn get_log_status(

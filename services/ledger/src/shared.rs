@@ -47,6 +47,7 @@ pub(crate) struct Shared {
     pub(crate) writable: AtomicBool,
     pub(crate) clock: Clock,
     pub(crate) answer_wait_max: Option<Duration>,
+    pub(crate) change_lapse_ms: i64,
 }
 
 impl Shared {

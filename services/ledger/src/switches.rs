@@ -1,7 +1,8 @@
 //! Switches over gRPC (PL-25): new rounds of a part of the service, off and on.
 
 use crate::{
-    Handle, Proposal,
+    Handle,
+    changes::{self, Ask, Asked},
     fields::{self, timestamp},
     fingerprint,
 };
@@ -9,7 +10,11 @@ use motherlode_books::{Event, StreamId, Switch, SwitchedOff};
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
 use motherlode_runtime::{Caller, Refusal};
 
-pub(crate) async fn set(ledger: &Handle, request: &wire::SetSwitchRequest) -> Result<wire::SetSwitchResponse, Refusal> {
+pub(crate) async fn set(
+    ledger: &Handle,
+    caller: &Caller,
+    request: &wire::SetSwitchRequest,
+) -> Result<wire::SetSwitchResponse, Refusal> {
     let request_id = fields::id("request_id", &request.request_id)?;
     let switch = parse(request.switch.as_ref())?;
     let on = match request.state() {
@@ -25,15 +30,12 @@ pub(crate) async fn set(ledger: &Handle, request: &wire::SetSwitchRequest) -> Re
     }
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
     let actor = fields::text("actor", &request.actor, 64)?.to_owned();
-    let proposal = Proposal {
-        stream: StreamId::System,
-        expected_version: None,
-        request_id: request_id.to_owned(),
-        fingerprint: fingerprint("set_switch", request),
-        events: vec![Event::SwitchSet { switch, on, reason, actor }],
-    };
-    let position = ledger.append(proposal).await?.commit.position;
-    Ok(wire::SetSwitchResponse { position })
+    let change = Event::SwitchSet { switch, on, reason, actor };
+    let ask = Ask { stream: StreamId::System, request_id, fingerprint: fingerprint("set_switch", request), change };
+    Ok(match changes::ask(ledger, caller, ask).await? {
+        Asked::Made(position) => wire::SetSwitchResponse { position, change_id: 0 },
+        Asked::Waits(change_id) => wire::SetSwitchResponse { position: 0, change_id },
+    })
 }
 
 /// What concerns the caller's players; for the platform, all (PL-27).

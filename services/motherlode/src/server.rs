@@ -150,7 +150,8 @@ impl Server {
         let tls = config.tls.as_ref().map(tls).transpose()?;
         let index = index_folder(&config.data);
         let answer_wait_max = Duration::from_millis(config.limits.request_ms_max);
-        let options = Options { answer_wait_max: Some(answer_wait_max), ..options };
+        let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
+        let options = Options { answer_wait_max: Some(answer_wait_max), change_lapse_ms, ..options };
         let ledger = motherlode_ledger::open(store, &index, options)?;
         let steward = Steward::new(ledger.clone());
         for pool in POOLED_GAMES {

@@ -1,13 +1,13 @@
 //! Significant events: which events of the log they are, with before, after, actor and reason (PL-22; GLI-19 2.8.8).
 
 use crate::follower::Open;
-use motherlode_books::{Currency, Event, FxRate, Minor, Nano, PoolTerms, StreamId, contribution};
+use motherlode_books::{ChangeProposed, Currency, Event, FxRate, Minor, Nano, PoolTerms, StreamId, contribution};
 use motherlode_ledger::fields::{round_name, timestamp};
 use motherlode_proto::{
     convert::record::Logged,
     report::v1::{SignificantEvent, SignificantKind as Kind},
 };
-use motherlode_runtime::config::Report;
+use motherlode_runtime::config::{PLATFORM, Report};
 use std::{collections::BTreeMap, sync::Arc};
 
 /// EUR in billionths.
@@ -67,7 +67,12 @@ impl Significant {
         let Some(Said { kind, subject, before, after, actor, reason }) = said else { return };
         let operator_id = match event {
             Event::SwitchSet { switch, .. } => switch.operator.clone(),
+            Event::ChangeProposed(_) | Event::ChangeRejected { .. } => PLATFORM.to_owned(),
             _ => operator.to_owned(),
+        };
+        let (actor, approver) = match approval(logged, number) {
+            Some((proposed_by, approver)) => (in_the_name(&actor, proposed_by), approver.to_owned()),
+            None => (actor, String::new()),
         };
         self.events.push(Arc::new(SignificantEvent {
             position: commit.position,
@@ -80,6 +85,7 @@ impl Significant {
             after,
             actor,
             reason,
+            approver,
         }));
     }
 
@@ -146,8 +152,25 @@ impl Significant {
                 let (before, after) = if *on { ("off", "on") } else { ("on", "off") };
                 Some(Said::new(Kind::Switched, switch.to_string(), before, after).by(actor, reason))
             }
+            Event::ChangeProposed(ChangeProposed { stream, change, actor, .. }) => {
+                let change = Significant::of_change(stream, change)?;
+                let Said { subject, before, after, reason, .. } = change;
+                Some(Said { actor: actor.clone(), reason, ..Said::new(Kind::ChangeProposed, subject, before, after) })
+            }
+            Event::ChangeRejected { change, actor, reason } => Some(
+                Said::new(Kind::ChangeRejected, format!("change {change}"), "proposed", "rejected").by(actor, reason),
+            ),
             Event::IntegrityFailed { check, finding } => Some(Said::new(Kind::IntegrityFailed, check, "", finding)),
             _ => None,
+        }
+    }
+
+    /// What a change would come to, as far as it can be said before it's made.
+    fn of_change(stream: &StreamId, change: &Event) -> Option<Said> {
+        let mut none = Self::new(&Report::default());
+        match stream {
+            StreamId::Pool(pool) => none.of_pool(pool, change),
+            _ => none.of_service(change),
         }
     }
 
@@ -158,6 +181,20 @@ impl Significant {
         // The whole of an amount is a contribution of a million parts of a million.
         contribution(amount, currency, rate, 1_000_000).is_ok_and(|eur| eur >= Nano(i128::from(threshold) * EUR))
     }
+}
+
+/// Who proposed and who approved the event of this number, where that took two (PL-27).
+fn approval(logged: &Logged, number: u32) -> Option<(&str, &str)> {
+    let before = usize::try_from(number).ok()?.checked_sub(2)?;
+    match logged.commit.events.get(before)? {
+        Event::ChangeApproved { proposed_by, actor, .. } => Some((proposed_by, actor)),
+        _ => None,
+    }
+}
+
+/// A credential, and in whose name it asked, where that was said and is another.
+fn in_the_name(actor: &str, credential: &str) -> String {
+    if actor.is_empty() || actor == credential { credential.to_owned() } else { format!("{credential} for {actor}") }
 }
 
 fn cash(amount: Minor, currency: Currency) -> String {

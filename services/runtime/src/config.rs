@@ -99,6 +99,8 @@ pub struct Limits {
     pub request_ms_max: u64,
     /// Milliseconds that the answer to a hit waits for its award; after that it says "pending".
     pub award_wait_ms_max: u64,
+    /// Milliseconds after which a change of a pool or a switch that no second actor has approved lapses (PL-27).
+    pub change_lapse_ms: u64,
     /// Milliseconds without an action after which a session expires.
     pub session_idle_ms_max: u64,
     /// Milliseconds after a dropped connection in which no session of its player and game is opened.
@@ -162,6 +164,7 @@ impl Default for Limits {
             concurrent_requests_max: 1024,
             request_ms_max: 10_000,
             award_wait_ms_max: 2_000,
+            change_lapse_ms: 86_400_000,
             session_idle_ms_max: 30 * 60_000,
             session_hold_ms: 30_000,
             sessions_max: 100_000,
@@ -248,6 +251,7 @@ impl Config {
             ("limits.concurrent_requests_max", limits.concurrent_requests_max.into(), 1, 65_536, "1 to 65536"),
             ("limits.request_ms_max", limits.request_ms_max, 100, 600_000, "100 to 600000"),
             ("limits.award_wait_ms_max", limits.award_wait_ms_max, 0, 60_000, "0 to 60000"),
+            ("limits.change_lapse_ms", limits.change_lapse_ms, 60_000, 2_592_000_000, "60000 to 2592000000"),
             ("limits.session_idle_ms_max", limits.session_idle_ms_max, 1_000, 86_400_000, "1000 to 86400000"),
             ("limits.session_hold_ms", limits.session_hold_ms, 0, 3_600_000, "0 to 3600000"),
             ("limits.sessions_max", limits.sessions_max as u64, 1, 1 << 20, "1 to 1048576"),

@@ -12,6 +12,7 @@ use motherlode_log::{MemoryStore, Position};
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::SuspendPoolRequest,
+    ledger::v1::{ApproveChangeRequest, ListChangesRequest, SetSwitchRequest, Switch, set_switch_request::State},
     round::v1::{Account, Stake},
     spin::v1::{OpenSessionRequest, SpinRequest},
 };
@@ -50,11 +51,11 @@ impl Service {
         acme.extend(ROLES.into_iter().zip(single.iter().map(String::as_str)));
         let text = operator("acme", &acme)
             + &operator("other", &[("other", &all)])
-            + &operator("platform", &[("platform", &all)]);
+            + &operator("platform", &[("platform", &all), ("second", &all)]);
         let config = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
         let server = start_on(&config, Box::new(MemoryStore::new(0))).await;
         let mut connections = BTreeMap::new();
-        for token in ["", "acme", "other", "platform"].into_iter().chain(ROLES) {
+        for token in ["", "acme", "other", "platform", "second"].into_iter().chain(ROLES) {
             let token_shown = Some(token.to_owned()).filter(|token| !token.is_empty());
             let credentials = Credentials { token: token_shown, ..Credentials::default() };
             let target = format!("http://{}", server.address());
@@ -82,6 +83,27 @@ impl Service {
             let stewards = matches!(commit.stream, StreamId::Pool(_)) && !commit.request_id.starts_with(REQUEST);
             assert!(stewards, "{path}: {commit:?} was logged");
         }
+    }
+
+    /// Proposes a change that waits for the platform's first actor.
+    async fn propose(&self, request_id: &str) -> u64 {
+        let switch = Switch { operator_id: request_id.into(), ..Switch::default() };
+        let request = SetSwitchRequest {
+            request_id: request_id.into(),
+            switch: Some(switch),
+            state: State::Off.into(),
+            reason: "test".into(),
+            actor: "bob".into(),
+        };
+        let mut second = Client::on(self.connections["second"].clone());
+        second.ledger.set_switch(request).await.unwrap().into_inner().change_id
+    }
+
+    /// Has the platform's second actor approve a change of the first.
+    async fn approve(&self, change_id: u64) {
+        let mut second = Client::on(self.connections["second"].clone());
+        let request = ApproveChangeRequest { request_id: format!("approve-{change_id}"), change_id };
+        second.ledger.approve_change(request).await.unwrap();
     }
 
     /// A player of acme's with money, a round that waits and a session; all that a row's good request can be about.
@@ -113,7 +135,14 @@ impl Service {
             // Only a suspended pool is retired, and the row before resumed it.
             let (request_id, pool_id, why) = ("again".to_owned(), "extra".to_owned(), "test".to_owned());
             let suspend = SuspendPoolRequest { request_id, pool_id, reason: why.clone(), actor: why };
-            Client::on(self.connections["platform"].clone()).jackpot.suspend_pool(suspend).await.unwrap();
+            let mut platform = Client::on(self.connections["platform"].clone());
+            self.approve(platform.jackpot.suspend_pool(suspend).await.unwrap().into_inner().change_id).await;
+        }
+        let mut changes = [0; 2];
+        if row.path.ends_with("Change") {
+            for (number, change) in changes.iter_mut().enumerate() {
+                *change = self.propose(&format!("{}-{number}", row.path.replace('/', "."))).await;
+            }
         }
         let pool = match row.path.rsplit('/').next() {
             Some("OpenPool" | "ChangePoolTerms" | "SuspendPool" | "ResumePool" | "RetirePool") => "extra",
@@ -128,6 +157,7 @@ impl Service {
             deposit: "deposit-EUR".into(),
             pool: pool.into(),
             game: "witch-feature".into(),
+            changes,
             currency: if row.path.ends_with("SetExchangeRate") { "SEK" } else { "EUR" },
             other: false,
         }
@@ -143,6 +173,7 @@ fn nobody(operator: &str, names: &Names) -> Names {
         session: "0".repeat(32),
         pool: "none".into(),
         game: "none".into(),
+        changes: [u64::MAX; 2],
         ..names.clone()
     }
 }
@@ -175,6 +206,13 @@ fn served() -> BTreeMap<String, bool> {
         }
     }
     served
+}
+
+/// Changes that the platform's first actor proposed.
+async fn waiting(service: &Service) -> Vec<u64> {
+    let mut platform = Client::on(service.connections["platform"].clone());
+    let listed = platform.ledger.list_changes(ListChangesRequest {}).await.unwrap().into_inner().changes;
+    listed.into_iter().filter(|change| change.actor == "c0").map(|change| change.change_id).collect()
 }
 
 fn listed(row: &Row) -> &'static Call {
@@ -249,6 +287,10 @@ async fn pl_12_pl_27_every_call_refuses_what_it_must_and_the_log_does_not_grow()
 
         let answered = service.call(owner, row, good.clone()).await;
         assert!(answered.is_ok(), "{path}: {answered:?}");
+        // What a pool's row changes is there for the next one's.
+        for change in waiting(&service).await {
+            service.approve(change).await;
+        }
         if served[path] {
             let again = service.refused(owner, row, good).await;
             assert_eq!(refusal(&again), (Code::Ok, String::new()), "{path}");

@@ -27,6 +27,8 @@ pub struct Names {
     /// A pool, or a game.
     pub pool: String,
     pub game: String,
+    /// Two changes that wait for the caller's approval.
+    pub changes: [u64; 2],
     pub currency: &'static str,
     /// Another content under the same request id.
     pub other: bool,
@@ -54,6 +56,7 @@ const fn plain(path: &'static str, unknown: Option<(Code, &'static str)>, reques
 const NO_ACCOUNT: Option<(Code, &str)> = Some((NotFound, "ACCOUNT_UNKNOWN"));
 const NO_ROUND: Option<(Code, &str)> = Some((NotFound, "ROUND_UNKNOWN"));
 const NO_SESSION: Option<(Code, &str)> = Some((FailedPrecondition, "SESSION_EXPIRED"));
+const NO_CHANGE: Option<(Code, &str)> = Some((NotFound, "CHANGE_UNKNOWN"));
 const NO_POOL: Option<(Code, &str)> = Some((NotFound, "POOL_UNKNOWN"));
 const NO_GAME: Option<(Code, &str)> = Some((NotFound, "GAME_UNKNOWN"));
 
@@ -155,6 +158,14 @@ pub const ROWS: &[Row] = &[
     plain("/motherlode.ledger.v1.LedgerService/ListExchangeRates", None, |_| vec![]),
     row("/motherlode.ledger.v1.LedgerService/SetSwitch", NO_GAME, |it| switch(it).encode_to_vec()),
     plain("/motherlode.ledger.v1.LedgerService/ListSwitches", None, |_| vec![]),
+    plain("/motherlode.ledger.v1.LedgerService/ListChanges", None, |_| vec![]),
+    row("/motherlode.ledger.v1.LedgerService/ApproveChange", NO_CHANGE, |it| {
+        ledger::ApproveChangeRequest { request_id: it.request.clone(), change_id: change(it) }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/RejectChange", NO_CHANGE, |it| {
+        let (request_id, reason) = (it.request.clone(), "test".to_owned());
+        ledger::RejectChangeRequest { request_id, change_id: change(it), reason }.encode_to_vec()
+    }),
     plain("/motherlode.ledger.v1.LedgerService/GetLogStatus", None, |_| vec![]),
     row("/motherlode.jackpot.v1.JackpotService/GetPool", NO_POOL, |it| {
         jackpot::GetPoolRequest { pool_id: it.pool.clone() }.encode_to_vec()
@@ -236,6 +247,11 @@ fn account(it: &Names) -> Option<Account> {
 fn fresh(it: &Names) -> Option<Account> {
     let currency_code = if it.other { "KWD" } else { "JPY" }.to_owned();
     account(it).map(|account| Account { currency_code, ..account })
+}
+
+/// The change; under the same request id another one.
+fn change(it: &Names) -> u64 {
+    it.changes[usize::from(it.other)]
 }
 
 /// The round; under the same request id another one.

@@ -55,6 +55,8 @@ pub(crate) struct Change<'s> {
     stepped: Option<u64>,
     /// Whether the commit holds its one hit or void already.
     decided: bool,
+    /// A change that was approved by the event before: the next one must be it (PL-27).
+    approved: Option<Box<Event>>,
 }
 
 impl<'s> Change<'s> {
@@ -67,6 +69,9 @@ impl<'s> Change<'s> {
         let mut change = Self::place(view, commit, recalled)?;
         for event in &commit.events {
             change.event(event)?;
+        }
+        if change.approved.is_some() {
+            return Err(Refused::NotAsProposed);
         }
         change.sum_to_zero()?;
         Ok((change.delta, change.postings))
@@ -99,6 +104,7 @@ impl<'s> Change<'s> {
             postings: Vec::with_capacity(8),
             stepped: None,
             decided: false,
+            approved: None,
         };
         let head = change.move_stream_on();
         if commit.version != head.version + 1 {
@@ -148,6 +154,12 @@ impl<'s> Change<'s> {
     }
 
     fn event(&mut self, event: &'s Event) -> Result<(), Refused> {
+        if self.approved.take().is_some_and(|approved| *approved != event.as_proposed()) {
+            return Err(Refused::NotAsProposed);
+        }
+        if let Event::ChangeApproved { change, proposed_by, actor } = event {
+            return self.approve(*change, proposed_by, actor);
+        }
         match &self.commit.stream {
             StreamId::Player { operator, player } => {
                 self.player_event(Account::Player { operator, player }, operator, event)
@@ -177,8 +189,32 @@ impl<'s> Change<'s> {
                 let off = || SwitchedOff { reason: reason.clone(), actor: actor.clone(), position, time_ms };
                 system.switches.set(switch, (!on).then(off))
             }
+            (Event::ChangeProposed(proposed), Some(system)) => {
+                system.changes.propose(self.commit.position, self.commit.time_ms, proposed)
+            }
+            (Event::ChangeRejected { change, .. }, Some(system)) => {
+                system.changes.take(*change, self.commit.time_ms).map(|_| ())
+            }
             _ => Err(Refused::WrongStream),
         }
+    }
+
+    /// PL-27: a proposed change is approved, on the stream that it changes and by another actor.
+    fn approve(&mut self, change: u64, proposed_by: &str, actor: &str) -> Result<(), Refused> {
+        let view = self.view;
+        let system = self.delta.system.get_or_insert_with(|| view.system().clone());
+        let proposed = system.changes.take(change, self.commit.time_ms)?;
+        if proposed.stream != self.commit.stream {
+            return Err(Refused::WrongStream);
+        }
+        if proposed.actor != proposed_by || actor.is_empty() {
+            return Err(Refused::NotAsProposed);
+        }
+        if proposed.actor == actor {
+            return Err(Refused::SameActor { change, actor: actor.to_owned() });
+        }
+        self.approved = Some(proposed.change);
+        Ok(())
     }
 
     /// Moves money from one account to another. Balances of players and figures of pools are their handlers' matter.

@@ -96,6 +96,13 @@ impl Caller {
         operator.filter(|operator| *operator != PLATFORM)
     }
 
+    /// Which actor of its operator this is (PL-27): the name of the credential. None where there are no operators, and so no
+    /// actors to tell apart.
+    #[must_use]
+    pub fn actor(&self) -> Option<&str> {
+        self.0.as_ref().map(|identity| identity.name.as_str())
+    }
+
     /// Counts a call against the operator's rate.
     ///
     /// # Errors

@@ -1,0 +1,212 @@
+//! Changes of pools and switches (PL-27): asked for by one actor, approved by another. The one mechanism for both services.
+//!
+//! An actor is a credential of the platform's: its name. Where there are no operators nobody can be told apart, and a
+//! change is made at once. What a change may be refused for it's refused for when it's proposed, and again when it's
+//! approved, since the log has gone on; it then still waits.
+
+use crate::{
+    AppendError, Handle, Proposal,
+    fields::{self, timestamp},
+    fingerprint,
+};
+use motherlode_books::{Books, ChangeProposed, Commit, Event, PendingChange, Refused, StreamId};
+use motherlode_proto::{convert::event::to_log, ledger::v1 as wire};
+use motherlode_runtime::{Caller, Refusal};
+use tonic::Code;
+
+/// What became of a change that was asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// It was made, at this log position.
+    Made(u64),
+    /// It waits for another actor, under this name.
+    Waits(u64),
+}
+
+impl Asked {
+    /// The name of the change that waits; 0 where it was made at once.
+    #[must_use]
+    pub fn change_id(self) -> u64 {
+        match self {
+            Self::Made(_) => 0,
+            Self::Waits(change_id) => change_id,
+        }
+    }
+}
+
+/// A request to change a stream.
+pub struct Ask<'a> {
+    /// The stream.
+    pub stream: StreamId,
+    /// Names the request.
+    pub request_id: &'a str,
+    /// What the request said.
+    pub fingerprint: [u8; 16],
+    /// What is to be logged; what only its place decides is filled in.
+    pub change: Event,
+}
+
+/// Makes a change, or proposes it where it takes two.
+///
+/// # Errors
+/// What the request or the change itself is refused for.
+pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked, Refusal> {
+    let Ask { stream, request_id, fingerprint, change } = ask;
+    let request_id = fields::id("request_id", request_id)?;
+    let change = change.as_proposed();
+    // The same request may have been answered when there were operators, or when there were none.
+    for of in [&StreamId::System, &stream] {
+        if let Some(logged) = ledger.find(of, request_id, fingerprint)? {
+            let position = logged.commit.position;
+            let proposed = matches!(logged.commit.events.first(), Some(Event::ChangeProposed(_)));
+            return Ok(if proposed { Asked::Waits(position) } else { Asked::Made(position) });
+        }
+    }
+    let Some(actor) = caller.actor() else {
+        let made = make(ledger, &stream, request_id, fingerprint, None, &change).await?;
+        return Ok(Asked::Made(made));
+    };
+    ledger.books(|books| would_be_taken(books, ledger.partition(), &stream, &change))?;
+    let lapses_ms = ledger.now_ms().saturating_add(ledger.change_lapse_ms());
+    let proposed = ChangeProposed { stream, change: Box::new(change), actor: actor.to_owned(), lapses_ms };
+    let events = vec![Event::ChangeProposed(proposed)];
+    Ok(Asked::Waits(append(ledger, &StreamId::System, request_id, fingerprint, events).await?))
+}
+
+/// Logs a change as it's due now, after its approval where it needs one. Where it will stand.
+async fn make(
+    ledger: &Handle,
+    stream: &StreamId,
+    request_id: &str,
+    fingerprint: [u8; 16],
+    approval: Option<Event>,
+    change: &Event,
+) -> Result<u64, AppendError> {
+    loop {
+        let due = ledger.books(|books| change.as_due(stream, books))?;
+        let events = approval.iter().cloned().chain([due]).collect();
+        match append(ledger, stream, request_id, fingerprint, events).await {
+            // Something was pooled, or other terms came, between the reading and the writing: what there is now is taken.
+            Err(AppendError::Refused(Refused::WrongFigure { .. } | Refused::WrongTerms { .. })) => {}
+            decided => return decided,
+        }
+    }
+}
+
+async fn append(
+    ledger: &Handle,
+    stream: &StreamId,
+    request_id: &str,
+    fingerprint: [u8; 16],
+    events: Vec<Event>,
+) -> Result<u64, AppendError> {
+    let (stream, request_id) = (stream.clone(), request_id.to_owned());
+    let proposal = Proposal { stream, expected_version: None, request_id, fingerprint, events };
+    Ok(ledger.append(proposal).await?.commit.position)
+}
+
+/// Whether the books would take a change if it were made now.
+fn would_be_taken(books: &Books, partition: u32, stream: &StreamId, change: &Event) -> Result<(), AppendError> {
+    let (head, end) = (books.head(stream), books.end(partition));
+    let commit = Commit {
+        partition,
+        position: end.position + 1,
+        stream: stream.clone(),
+        version: head.version + 1,
+        previous: head.position,
+        request_id: String::new(),
+        fingerprint: [0; 16],
+        time_ms: end.time_ms,
+        events: vec![change.as_due(stream, books)?],
+    };
+    books.postings(&commit, None)?;
+    Ok(())
+}
+
+pub(crate) fn list(ledger: &Handle) -> wire::ListChangesResponse {
+    let now_ms = ledger.now_ms();
+    let changes = ledger.books(|books| {
+        let waiting = books.pending_changes().filter(|(_, change)| now_ms < change.proposed.lapses_ms);
+        waiting.map(to_wire).collect()
+    });
+    wire::ListChangesResponse { changes }
+}
+
+fn to_wire((change_id, pending): (u64, &PendingChange)) -> wire::Change {
+    let ChangeProposed { stream, change, actor, lapses_ms } = &pending.proposed;
+    wire::Change {
+        change_id,
+        stream: stream.to_string(),
+        event: Some(to_log(change)),
+        actor: actor.clone(),
+        propose_time: Some(timestamp(pending.time_ms)),
+        lapse_time: Some(timestamp(*lapses_ms)),
+    }
+}
+
+pub(crate) async fn approve(
+    ledger: &Handle,
+    caller: &Caller,
+    request: &wire::ApproveChangeRequest,
+) -> Result<wire::ApproveChangeResponse, Refusal> {
+    let request_id = fields::id("request_id", &request.request_id)?;
+    let ChangeProposed { stream, change, actor: proposed_by, .. } = proposal(ledger, request.change_id)?;
+    let fingerprint = fingerprint("approve_change", request);
+    if let Some(made) = ledger.find(&stream, request_id, fingerprint)? {
+        return Ok(wire::ApproveChangeResponse { position: made.commit.position });
+    }
+    let (change_id, actor) = (request.change_id, actor(caller)?);
+    let approval = Event::ChangeApproved { change: change_id, proposed_by, actor };
+    let position = make(ledger, &stream, request_id, fingerprint, Some(approval), &change).await?;
+    Ok(wire::ApproveChangeResponse { position })
+}
+
+pub(crate) async fn reject(
+    ledger: &Handle,
+    caller: &Caller,
+    request: &wire::RejectChangeRequest,
+) -> Result<wire::RejectChangeResponse, Refusal> {
+    let request_id = fields::id("request_id", &request.request_id)?;
+    let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+    proposal(ledger, request.change_id)?;
+    let event = Event::ChangeRejected { change: request.change_id, actor: actor(caller)?, reason };
+    let fingerprint = fingerprint("reject_change", request);
+    let position = append(ledger, &StreamId::System, request_id, fingerprint, vec![event]).await?;
+    Ok(wire::RejectChangeResponse { position })
+}
+
+/// Who decides about another's change.
+fn actor(caller: &Caller) -> Result<String, Refusal> {
+    let actor = caller.actor().map(str::to_owned);
+    actor.ok_or_else(|| Refusal::precondition("NO_ACTORS", "without operators there are no actors to tell apart"))
+}
+
+/// A change that was once proposed, waiting or not: a repeated request is about one that no longer does.
+fn proposal(ledger: &Handle, change_id: u64) -> Result<ChangeProposed, Refusal> {
+    let unknown = || Refusal::not_found("CHANGE_UNKNOWN", "no such change waits").with("change_id", change_id);
+    if !(1..=ledger.durable()).contains(&change_id) {
+        return Err(unknown());
+    }
+    match ledger.fetch(change_id)?.commit.events.first() {
+        Some(Event::ChangeProposed(proposed)) => Ok(proposed.clone()),
+        _ => Err(unknown()),
+    }
+}
+
+/// The status of what the books refuse about a change.
+pub(crate) fn refused(refused: &Refused) -> Option<Refusal> {
+    let message = refused.to_string();
+    Some(match refused {
+        Refused::NoSuchChange { change } => {
+            Refusal::not_found("CHANGE_UNKNOWN", "no such change waits").with("change_id", change)
+        }
+        Refused::ChangeLapsed { change } => Refusal::precondition("CHANGE_LAPSED", message).with("change_id", change),
+        Refused::SameActor { change, actor } => {
+            Refusal::new(Code::PermissionDenied, "SAME_ACTOR", message).with("change_id", change).with("actor", actor)
+        }
+        Refused::TooManyChanges { most } => {
+            Refusal::new(Code::ResourceExhausted, "TOO_MANY_CHANGES", message).with("changes_max", most)
+        }
+        _ => return None,
+    })
+}
