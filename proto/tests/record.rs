@@ -3,8 +3,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode_books::{
-    Automatic, Award, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, Event, FxRate, Minor,
-    Nano, PoolTerms, RoundStarted, StepResolved, StreamId, Switch,
+    Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, Event,
+    FxRate, Minor, Nano, PoolTerms, RoundStarted, StepResolved, StreamId, Switch,
 };
 use motherlode_proto::{
     convert::{
@@ -49,6 +49,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             contribution: Some(Contribution { pool: text.clone(), terms_version: 3, amount: nano }),
             session: None,
             jurisdiction: String::new(),
+            campaign: None,
         }),
         Event::StepResolved(StepResolved {
             round,
@@ -116,6 +117,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             contribution: None,
             session: Some([6; 16]),
             jurisdiction: text.clone(),
+            campaign: None,
         }),
         automatic(Automatic::Skipped),
         automatic(Automatic::TimeOver),
@@ -128,7 +130,34 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             lapses_ms: 1_760_086_400_123,
         }),
         Event::ChangeApproved { change: 99, proposed_by: text.clone(), actor: text.clone() },
-        Event::ChangeRejected { change: 99, actor: text.clone(), reason: text },
+        Event::ChangeRejected { change: 99, actor: text.clone(), reason: text.clone() },
+        Event::CampaignGranted(Campaign {
+            id: text.clone(),
+            game: text.clone(),
+            currency,
+            bet: minor,
+            coin_value: CoinValue(200_000),
+            lines: 15,
+            coins_per_line: 2,
+            rounds: 10,
+            expires_ms: amount,
+        }),
+        Event::CampaignCancelled { campaign: text.clone(), reason: text.clone(), actor: text.clone() },
+        Event::RoundStarted(RoundStarted {
+            round,
+            game: text.clone(),
+            rules_version: text.clone(),
+            model_hash: [9; 32],
+            currency,
+            bet: minor,
+            coin_value: CoinValue(200_000),
+            stake: vec![1, 2, 3],
+            rate,
+            contribution: None,
+            session: None,
+            jurisdiction: String::new(),
+            campaign: Some("spring".to_owned()),
+        }),
     ]
 }
 
@@ -209,6 +238,7 @@ fn rounds() -> impl Strategy<Value = Logged> {
             contribution,
             session: (narrow[2] % 2 == 1).then_some([narrow[2].to_be_bytes()[0]; 16]),
             jurisdiction: if small { String::new() } else { text.clone() },
+            campaign: (narrow[2] % 3 == 1 && !text.is_empty()).then(|| text.clone()),
         };
         let closed = Automatic::Closed { actor: text.clone(), reason: "why".to_owned() };
         let step = StepResolved {

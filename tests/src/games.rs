@@ -5,7 +5,7 @@ use motherlode_audit::{Options, audit};
 use motherlode_books::CoinValue;
 use motherlode_proto::{
     round::v1::{Account, Awaiting, Card, Stake, Witch, choice},
-    spin::v1::{Played, SpinRequest},
+    spin::v1::{GrantCampaignRequest, Played, SpinRequest},
 };
 use motherlode_slots::Game;
 use std::path::Path;
@@ -29,6 +29,27 @@ pub fn stake_on(game: &dyn Game, id: &str, account: &Account, coin: CoinValue) -
         offer_double: info.doubles_max > 0,
         ..SpinRequest::default()
     }
+}
+
+/// Free rounds of a game with its smallest stake, up to the year 2100.
+#[must_use]
+pub fn campaign(game: &dyn Game, id: &str, account: &Account, rounds: u32) -> GrantCampaignRequest {
+    GrantCampaignRequest {
+        request_id: format!("grant-{id}"),
+        account: Some(account.clone()),
+        campaign_id: id.to_owned(),
+        game: game.name().to_owned(),
+        stake: stake_on(game, "", account, smallest(game)).stake,
+        rounds,
+        expire_time: Some(prost_types::Timestamp { seconds: 4_102_444_800, nanos: 0 }),
+    }
+}
+
+/// A free round of a campaign, with a gamble where the game has one.
+#[must_use]
+pub fn free_round(game: &dyn Game, id: &str, account: &Account, campaign_id: &str) -> SpinRequest {
+    let campaign_id = campaign_id.to_owned();
+    SpinRequest { stake: None, campaign_id, ..stake_on(game, id, account, smallest(game)) }
 }
 
 /// The smallest coin of a game.

@@ -7,7 +7,7 @@ mod player;
 mod process;
 
 pub use client::{Client, Force, account, bet, next_choice, pick, reason, vials};
-pub use games::{checked, play, smallest, stake_on};
+pub use games::{campaign, checked, free_round, play, smallest, stake_on};
 pub use player::Player;
 pub use process::Process;
 

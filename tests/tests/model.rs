@@ -1,5 +1,5 @@
-//! Everything at random, against a model that is told only what the player sees (PL-09, BW-11, DM-16, WF-12, PL-04): after
-//! every operation, every balance, the pool and every collection of the service are those of the model.
+//! Everything at random, against a model that is told only what the player sees (PL-09, BW-11, DM-16, WF-12, PL-04, PL-18): after
+//! every operation, every balance, the pool, every collection and what is left of campaigns are those of the model.
 //!
 //! The model knows the rules and none of the code: it keeps crystals and potions one by one, and money in whole units.
 //! Cases are fixed, the service deals from a fixed seed: what fails, fails again.
@@ -11,11 +11,11 @@ use motherlode_books::{Account as Books, CoinValue, Currency, StreamId};
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{DepositRequest, OpenAccountRequest, SetExchangeRateRequest, VoidRoundRequest, WithdrawRequest},
-    round::v1::{Awaiting, Card, MarkKind, RoundState, choice},
+    round::v1::{Awaiting, Card, MarkKind, RoundState, Stake, choice},
     spin::v1::{Played, SpinRequest},
 };
 use motherlode_slots::{Game, games};
-use motherlode_tests::{Client, account, checked, next_choice, reason, stake_on, start};
+use motherlode_tests::{Client, account, campaign, checked, free_round, next_choice, reason, stake_on, start};
 use proptest::{
     collection::vec,
     test_runner::{Config, RngSeed, TestRunner},
@@ -54,13 +54,23 @@ struct Model {
     /// And the features unlocked.
     potions: BTreeMap<Shelf, (Vec<Piece>, i64)>,
     answers: Vec<(SpinRequest, Played)>,
+    campaigns: BTreeMap<(Place, String), Campaign>,
+}
+
+/// What a player was granted and has not played.
+struct Campaign {
+    game: &'static dyn Game,
+    stake: Stake,
+    left: u32,
 }
 
 /// A round that was begun and is not void.
 #[derive(Clone)]
 struct Round {
     place: Place,
+    /// What the player paid for it.
     bet: i64,
+    campaign: String,
     /// The settled win; none while it is open.
     win: Option<i64>,
     contributed: i128,
@@ -78,9 +88,9 @@ impl Model {
         let bet = i64::try_from(coins * i128::from(micros) / 10_000).unwrap();
         // 0.5 % of the bet: cents and oere are 10^7 nano, the krona's rate counts 10^-4.
         let rate = if place.1 == "EUR" { 10_000 } else { self.krona };
-        let pays = game.name() == POOL && !self.suspended;
+        let free = !request.campaign_id.is_empty();
+        let pays = game.name() == POOL && !self.suspended && !free;
         let contributed = if pays { i128::from(bet) * rate * 5 } else { 0 };
-        *self.balances.get_mut(&place).unwrap() -= bet;
         self.pool += contributed;
         let shelf = match game.name() {
             "dwarf-mine" => Some((place.0, game.name(), place.1.to_owned())),
@@ -88,8 +98,17 @@ impl Model {
             _ => None,
         };
         let before = shelf.as_ref().map(|shelf| self.figures(shelf)).unwrap_or_default();
-        let round =
-            Round { place, bet, win: None, contributed, shelf: shelf.clone(), figures: [before.clone(), before] };
+        let paid = if free { 0 } else { bet };
+        *self.balances.get_mut(&place).unwrap() -= paid;
+        let round = Round {
+            place,
+            bet: paid,
+            campaign: request.campaign_id.clone(),
+            win: None,
+            contributed,
+            shelf: shelf.clone(),
+            figures: [before.clone(), before],
+        };
         self.rounds.insert(played.round_id.clone(), round);
         if let Some(shelf) = shelf {
             self.collect(game, &shelf, &played.round_id, micros, played);
@@ -180,6 +199,9 @@ impl Model {
         let balance = self.balances.get_mut(&round.place).unwrap();
         *balance += round.bet;
         *balance -= round.win.unwrap_or(0).min(*balance);
+        if let Some(campaign) = self.campaigns.get_mut(&(round.place, round.campaign.clone())) {
+            campaign.left += 1;
+        }
         self.pool -= round.contributed;
         let Some(shelf) = round.shelf else { return };
         let exact = self.figures(&shelf) == round.figures[1];
@@ -306,6 +328,40 @@ impl World {
         }
     }
 
+    async fn grant(&mut self, place: Place, id: &str, x: u64) {
+        let x = usize::try_from(x).unwrap();
+        let game = games()[x % games().len()];
+        let coin = CoinValue(game.info().limits.coin_values_micros[x / 5 % 3]);
+        let rounds = u32::try_from(x % 7).unwrap() + 1;
+        let mut request = campaign(game, id, &account(place.0, place.1), rounds);
+        request.stake = stake_on(game, "", &account(place.0, place.1), coin).stake;
+        let stake = request.stake.clone().unwrap();
+        self.client.spin.grant_campaign(request).await.unwrap();
+        self.model.campaigns.insert((place, id.to_owned()), Campaign { game, stake, left: rounds });
+    }
+
+    /// A free round of a campaign of the account, perhaps of one that is used up.
+    async fn free_spin(&mut self, place: Place, id: &str, x: u64) {
+        let mine = self.model.campaigns.iter().filter(|((of, _), _)| *of == place);
+        let count = mine.clone().count().max(1);
+        let Some(((_, campaign_id), granted)) = mine.clone().nth(usize::try_from(x).unwrap() % count) else { return };
+        let (key, game, left) = ((place, campaign_id.clone()), granted.game, granted.left);
+        let bet = free_round(game, id, &account(place.0, place.1), campaign_id);
+        let staked = SpinRequest { stake: Some(granted.stake.clone()), ..bet.clone() };
+        match self.client.spin(bet.clone(), None).await {
+            Ok(played) => {
+                self.model.campaigns.get_mut(&key).unwrap().left -= 1;
+                self.model.bet(place, game, &staked, &played);
+                self.model.answers.push((bet, played));
+            }
+            Err(status) if reason(&status) == "CAMPAIGN_USED_UP" => assert_eq!(left, 0),
+            Err(status) => {
+                let open = self.model.open.contains_key(&(place.0, game.name()));
+                assert!(open && reason(&status) == "ROUND_IN_PROGRESS", "{status:?}");
+            }
+        }
+    }
+
     async fn choose(&mut self, name: &'static str, game: &'static dyn Game, id: &str, x: usize) {
         let Some(open) = self.model.open.get(&(name, game.name())).cloned() else { return };
         let gamble = open.outcome.as_ref().unwrap().awaiting() == Awaiting::Double;
@@ -395,6 +451,12 @@ impl World {
             (balances, pool.iter().sum::<i128>())
         });
         assert_eq!(balances, model.balances, "{after}");
+        for (((name, _), id), campaign) in &model.campaigns {
+            let stream = StreamId::player("acme", *name);
+            let left =
+                self.server.ledger().books(|books| books.player(&stream)?.campaign(id).map(|state| state.left()));
+            assert_eq!(left, Some(u64::from(campaign.left)), "{after}: {id}");
+        }
         assert_eq!(pool, model.pool, "{after}");
         for shelf in model.crystals.keys().chain(model.potions.keys()) {
             assert_eq!(self.figures(shelf), model.figures(shelf), "{after}: {shelf:?}");
@@ -428,6 +490,12 @@ async fn history(ops: &[Op]) {
             16 => world.ask_again(x).await,
             17 => world.set_rate(&id, 800 + i128::from(x % 200)).await,
             18 => world.switch_pool(&id).await,
+            19 => world.grant(place, &id, x).await,
+            20..=22 => {
+                for round in 0..3 {
+                    world.free_spin(place, &format!("{id}.{round}"), x).await;
+                }
+            }
             _ if x.is_multiple_of(3) => world = world.restart().await,
             _ => {}
         }
@@ -440,7 +508,7 @@ async fn history(ops: &[Op]) {
 }
 
 #[test]
-fn pl_09_dm_16_wf_12_pl_04_a_simple_model_agrees_at_every_step_of_any_history() {
+fn pl_09_pl_18_a_simple_model_agrees_at_every_step_of_any_history() {
     let config = Config {
         cases: 6,
         rng_seed: RngSeed::Fixed(21),
@@ -450,7 +518,7 @@ fn pl_09_dm_16_wf_12_pl_04_a_simple_model_agrees_at_every_step_of_any_history() 
         ..Config::default()
     };
     let runtime = tokio::runtime::Runtime::new().unwrap();
-    let ops = vec((0..20_u8, 0..PLAYERS.len(), 0..10_000_u64), 100..200);
+    let ops = vec((0..24_u8, 0..PLAYERS.len(), 0..10_000_u64), 100..200);
     let run = TestRunner::new(config).run(&ops, |ops| {
         runtime.block_on(history(&ops));
         Ok(())

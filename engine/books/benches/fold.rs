@@ -57,6 +57,7 @@ fn spin(round: u64) -> Vec<Event> {
             contribution: Some(contribution),
             session: None,
             jurisdiction: String::new(),
+            campaign: None,
         }),
         Event::StepResolved(StepResolved {
             round,

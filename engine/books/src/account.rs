@@ -1,8 +1,9 @@
 //! Accounts and postings: the double-entry view of every event (PL-09, BW-18).
 //!
 //! An account holds nano-units per currency; what one account gives another takes, so the sum over all accounts is zero
-//! per currency at every position. Money enters and leaves only through [`Account::External`] and, for the seeds of
-//! pools, [`Account::SeedFunding`]: both go negative by what they paid in.
+//! per currency at every position. Money enters and leaves only through [`Account::External`], for the seeds of
+//! pools through [`Account::SeedFunding`] and for free rounds through [`Account::Promotion`]: they go negative by what they
+//! paid in.
 
 use core::fmt;
 
@@ -22,6 +23,8 @@ pub enum Account<'a> {
     External(&'a str),
     /// An operator's house: bets come in, wins and contributions go out. Goes negative in the currency it owes.
     House(&'a str),
+    /// Minus the bets of free rounds, which an operator's promotion pays to its house (PL-18).
+    Promotion(&'a str),
     /// A pool's contributions that are bet but not pooled yet, less those voided but not taken back yet; EUR.
     ContributionsDue(&'a str),
     /// K, the increments of a pool's running cycle; EUR.
@@ -44,6 +47,7 @@ impl fmt::Display for Account<'_> {
             Self::Player { operator, player } => write!(f, "player/{operator}/{player}"),
             Self::External(operator) => write!(f, "external/{operator}"),
             Self::House(operator) => write!(f, "house/{operator}"),
+            Self::Promotion(operator) => write!(f, "promotion/{operator}"),
             Self::ContributionsDue(pool) => write!(f, "contributions-due/{pool}"),
             Self::Increments(pool) => write!(f, "increments/{pool}"),
             Self::Reserve(pool) => write!(f, "reserve/{pool}"),
@@ -69,12 +73,13 @@ pub struct Posting<'a> {
 /// One figure a currency.
 pub(crate) type PerCurrency = [Nano; Currency::COUNT];
 
-/// An operator's three totals. Players are summed, so that a trial balance costs operators, not players.
+/// An operator's totals. Players are summed, so that a trial balance costs operators, not players.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct OperatorTotals {
     pub players: PerCurrency,
     pub external: PerCurrency,
     pub house: PerCurrency,
+    pub promotion: PerCurrency,
 }
 
 impl OperatorTotals {
@@ -82,6 +87,7 @@ impl OperatorTotals {
         add(&mut self.players, &other.players);
         add(&mut self.external, &other.external);
         add(&mut self.house, &other.house);
+        add(&mut self.promotion, &other.promotion);
     }
 }
 

@@ -237,6 +237,7 @@ impl Books {
             }
             Account::External(name) => operator(name).external[at],
             Account::House(name) => operator(name).house[at],
+            Account::Promotion(name) => operator(name).promotion[at],
             Account::ContributionsDue(name) => eur(waiting(name).map(|totals| totals.due)),
             Account::JackpotPayable(name) => eur(waiting(name).map(|totals| totals.payable)),
             Account::Increments(name) => eur(self.pool(name).map(|pool| pool.increments)),
@@ -268,6 +269,7 @@ impl Books {
             add(&mut sums, &totals.players);
             add(&mut sums, &totals.external);
             add(&mut sums, &totals.house);
+            add(&mut sums, &totals.promotion);
         }
         let eur = &mut sums[Currency::EUR.index()].0;
         *eur += self.transfer.0;

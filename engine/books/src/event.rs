@@ -2,6 +2,7 @@
 //!
 //! Events of old logs are read for ever, so a variant or field, once released, keeps its meaning; what is new gets a new one.
 
+use crate::campaign::Campaign;
 use crate::change::ChangeProposed;
 use crate::money::{CoinValue, Currency, Minor, Nano};
 use crate::rate::FxRate;
@@ -67,7 +68,7 @@ pub enum Event {
         reason: String,
         /// By whom.
         actor: String,
-        /// The bet, given back.
+        /// The bet, given back; 0 for a free round, which goes back to its campaign (PL-18).
         refund: Minor,
         /// The win, as far as the balance with the refund gives it back (PL-09: never negative); 0 for an open round.
         win_taken_back: Minor,
@@ -84,6 +85,17 @@ pub enum Event {
         amount: Minor,
         /// The award's currency.
         currency: Currency,
+    },
+    /// Player: the operator grants free rounds (PL-18).
+    CampaignGranted(Campaign),
+    /// Player: the operator takes a campaign back of which no round was begun (PL-18).
+    CampaignCancelled {
+        /// Its name.
+        campaign: String,
+        /// Why.
+        reason: String,
+        /// By whom.
+        actor: String,
     },
     /// Rates: the rate of a currency from here on.
     RateSet {
@@ -219,9 +231,9 @@ pub struct RoundStarted {
     pub rules_version: String,
     /// SHA-256 of the game's model.
     pub model_hash: [u8; 32],
-    /// Of the account that pays.
+    /// Of the account that pays, and that the win goes to.
     pub currency: Currency,
-    /// Above 0.
+    /// What is staked, above 0; of a free round by the operator.
     pub bet: Minor,
     /// The worth of a coin, for the jackpot's price.
     pub coin_value: CoinValue,
@@ -229,12 +241,22 @@ pub struct RoundStarted {
     pub stake: Vec<u8>,
     /// The rate of the currency at this place in the log.
     pub rate: FxRate,
-    /// What the bet adds to a pool; none while it is suspended, and none in games without one.
+    /// What the bet adds to a pool; none while it is suspended, in games without one, and for free rounds (PL-18).
     pub contribution: Option<Contribution>,
     /// The session that it was bet in, if any (PL-16, PL-21).
     pub session: Option<SessionName>,
     /// The jurisdiction that it was bet under; empty for the one that restricts nothing (PL-26).
     pub jurisdiction: String,
+    /// The campaign that it's a free round of, if any (PL-18).
+    pub campaign: Option<String>,
+}
+
+impl RoundStarted {
+    /// What the player pays for the round: the bet, or nothing for a free round.
+    #[must_use]
+    pub fn charged(&self) -> Minor {
+        if self.campaign.is_some() { Minor::ZERO } else { self.bet }
+    }
 }
 
 /// What a bet adds to a pool (BW-11).

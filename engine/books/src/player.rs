@@ -1,12 +1,13 @@
 //! A player's state: accounts, open rounds, collections.
 //!
 //! Cloning is cheap (what is large is shared until it changes), because staging works on a copy. The size grows with
-//! accounts, open rounds, collections and voids; settled rounds leave nothing behind.
+//! accounts, open rounds, collections, campaigns and voids; settled rounds leave nothing behind.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::books::Head;
+use crate::campaign::{Campaign, CampaignState};
 use crate::commit::Commit;
 use crate::event::{Automatic, Event, RoundStarted};
 use crate::money::{Currency, Minor};
@@ -42,6 +43,8 @@ pub struct PlayerState {
     pub(crate) open: Vec<Arc<OpenRound>>,
     /// None of them empty, by game and scope; few, so that one look at the memory finds one.
     collections: Option<Arc<Vec<Kept>>>,
+    /// In the order of their grants; few, so that one look at the memory finds one.
+    campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<BTreeMap<u64, u64>>>,
     /// By game.
     tallies: Option<Arc<BTreeMap<String, Tally>>>,
@@ -98,6 +101,17 @@ impl PlayerState {
         kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
     }
 
+    /// Every campaign that was ever granted, in the order of the grants (PL-18).
+    pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
+        self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
+    }
+
+    /// The campaign of a name.
+    #[must_use]
+    pub fn campaign(&self, id: &str) -> Option<&CampaignState> {
+        self.campaigns().find(|state| state.campaign.id == id)
+    }
+
     /// Position of a round's void; none of one that was not voided.
     #[must_use]
     pub fn voided_at(&self, round: u64) -> Option<u64> {
@@ -105,25 +119,48 @@ impl PlayerState {
     }
 
     /// Wins minus bets of a session at a game so far, open rounds' bets included, in minor units of its currency. Jackpots
-    /// do not count, nor do later voids of settled rounds. None before its first bet, and once another session has bet.
+    /// do not count, nor do bets of free rounds and later voids of settled rounds. None before its first bet, and once another session has bet.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
         let tally = self.tallies.as_deref()?.get(game)?;
         (tally.session == session).then_some(tally.net)
     }
 
-    /// Counts a bet (below zero), a win or a refund of a round for its session, if it was bet in one.
-    pub(crate) fn tally(&mut self, started: &RoundStarted, amount: i128) {
+    /// Counts what a round cost, if it was bet in a session: it begins the session's tally.
+    pub(crate) fn tally_bet(&mut self, started: &RoundStarted) {
         let Some(session) = started.session else { return };
+        let cost = i128::from(started.charged().0);
         let tallies = Arc::make_mut(self.tallies.get_or_insert_default());
         match tallies.get_mut(&started.game) {
-            Some(tally) if tally.session == session => tally.net += amount,
-            // A bet begins the tally of its session; what comes late for an earlier one has none.
-            _ if amount < 0 => {
-                tallies.insert(started.game.clone(), Tally { session, net: amount });
-            }
-            _ => {}
+            Some(tally) if tally.session == session => tally.net -= cost,
+            _ => _ = tallies.insert(started.game.clone(), Tally { session, net: -cost }),
         }
+    }
+
+    /// Counts a win or a refund of a round for its session; what comes late for an earlier one has no tally.
+    pub(crate) fn tally(&mut self, started: &RoundStarted, amount: Minor) {
+        let Some(session) = started.session else { return };
+        let tallies = Arc::make_mut(self.tallies.get_or_insert_default());
+        if let Some(tally) = tallies.get_mut(&started.game).filter(|tally| tally.session == session) {
+            tally.net += i128::from(amount.0);
+        }
+    }
+
+    pub(crate) fn grant(&mut self, campaign: &Campaign, commit: &Commit) {
+        let state = CampaignState {
+            campaign: campaign.clone(),
+            granted_at: commit.position,
+            granted_ms: commit.time_ms,
+            begun: 0,
+            given_back: 0,
+            cancelled: false,
+        };
+        Arc::make_mut(self.campaigns.get_or_insert_default()).push(Arc::new(state));
+    }
+
+    pub(crate) fn campaign_mut(&mut self, id: &str) -> Option<&mut CampaignState> {
+        let campaigns = Arc::make_mut(self.campaigns.as_mut()?);
+        campaigns.iter_mut().find(|state| state.campaign.id == id).map(Arc::make_mut)
     }
 
     pub(crate) fn change_collection(&mut self, game: &str, scope: &str, changes: &[(String, i64)]) {

@@ -2,8 +2,9 @@
 //!
 //! A commit with several faults is refused for the first of them: its place in the log and in its stream (in the order of
 //! the first variants), then its events in order. A bet is checked for the switches, for its account and amount, for an
-//! open round and the round's number, for the rate, for the money, for the contribution.
+//! open round and the round's number, for the rate, for the campaign or the money, for the contribution.
 
+use crate::campaign::CampaignOver;
 use crate::event::Award;
 use crate::money::{Currency, Minor, MoneyError, Nano};
 use crate::pool::PoolStatus;
@@ -113,6 +114,28 @@ pub enum Refused {
     /// Not the rate at this place in the log.
     #[error("rate of {currency} is not the current one")]
     WrongRate { currency: Currency },
+
+    /// A campaign that none can be.
+    #[error("campaign not allowed: {reason}")]
+    BadCampaign { reason: &'static str },
+    /// The player has or had a campaign of this name.
+    #[error("campaign {campaign} exists")]
+    CampaignExists { campaign: String },
+    /// The player has no campaign of this name.
+    #[error("no campaign {campaign}")]
+    UnknownCampaign { campaign: String },
+    /// The campaign has no round to play.
+    #[error("campaign {campaign} is {over}")]
+    CampaignOver { campaign: String, over: CampaignOver },
+    /// A round of the campaign was begun: it can't be taken back any more.
+    #[error("campaign {campaign} is begun")]
+    CampaignBegun { campaign: String },
+    /// A free round of another game, currency, bet or coin than its campaign's.
+    #[error("the round is not as campaign {campaign} grants it")]
+    NotOfCampaign { campaign: String },
+    /// A free round adds to no pool.
+    #[error("free round {round} adds to a pool")]
+    FreeRoundPooled { round: u64 },
 
     /// No such pool.
     #[error("unknown pool {pool}")]

@@ -123,7 +123,7 @@ const GAMES: [&str; 2] = [POOL, "neptune"];
 type Op = (u8, usize, u64);
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
-    prop::collection::vec((0u8..17, 0..PLAYERS.len(), 0u64..10_000), 1..80)
+    prop::collection::vec((0u8..20, 0..PLAYERS.len(), 0u64..10_000), 1..80)
 }
 
 fn begin() -> World {
@@ -179,6 +179,14 @@ fn attempt(world: &mut World, (kind, who, x): Op) {
             let (switch, reason, actor) = (Switch { game, ..Switch::default() }, "test".into(), "ops".into());
             world.try_write(StreamId::System, vec![Event::SwitchSet { switch, on: x % 3 > 0, reason, actor }])
         }
+        16 => world.try_write(stream, vec![Event::CampaignGranted(campaign(world.now_ms, currency, x))]),
+        17 => free(world, name, currency, x),
+        18 if x % 5 == 0 => {
+            let (reason, actor) = ("test".into(), "ops".into());
+            let cancelled = Event::CampaignCancelled { campaign: format!("c{}", x % 3), reason, actor };
+            world.try_write(stream, vec![cancelled])
+        }
+        18 => free(world, name, currency, x),
         _ => {
             let rate = FxRate::new(1 + x % 4_000, -3).unwrap();
             world.try_write(StreamId::Rates, vec![Event::RateSet { currency, rate, source: "test".into() }])
@@ -203,6 +211,36 @@ fn play(world: &mut World, name: &str, currency: Currency, x: u64) -> Result<(),
     world.try_write(player(name), events)
 }
 
+/// One of three campaigns, of one to four rounds, that may soon be over.
+fn campaign(now_ms: i64, currency: Currency, x: u64) -> Campaign {
+    Campaign {
+        id: format!("c{}", x % 3),
+        game: GAMES[usize::from(x.is_multiple_of(5))].into(),
+        currency,
+        bet: Minor(i64::try_from(x).unwrap()),
+        coin_value: coin(COINS[usize::try_from(x / 7 % 5).unwrap()]),
+        lines: 15,
+        coins_per_line: 1,
+        rounds: u32::try_from(x / 3 % 4).unwrap() + 1,
+        expires_ms: now_ms + i64::try_from(x).unwrap() * 4,
+    }
+}
+
+/// A free round of a campaign, if the player has it.
+fn free(world: &mut World, name: &str, currency: Currency, x: u64) -> Result<(), Refused> {
+    let id = format!("c{}", x % 3);
+    let state = world.books.player(&player(name)).and_then(|state| state.campaign(&id));
+    let Some(Campaign { game, bet, coin_value, .. }) = state.map(|state| state.campaign.clone()) else { return Ok(()) };
+    let paid = world.start(name, &game, currency, bet.0, &coin_value.to_string());
+    let started = RoundStarted { contribution: None, campaign: Some(id), ..paid };
+    let (round, win) = (started.round, i64::try_from(x % 11 * 20).unwrap());
+    let mut events = vec![Event::RoundStarted(started), step(round, 1, win)];
+    if !x.is_multiple_of(4) {
+        events.push(settled(round, win));
+    }
+    world.try_write(player(name), events)
+}
+
 /// Another step of an open round, perhaps a hit, perhaps its end.
 fn go_on(world: &mut World, stream: StreamId, open: &OpenRound, x: u64) -> Result<(), Refused> {
     let (round, win) = (open.started.round, i64::try_from(x).unwrap());
@@ -219,9 +257,9 @@ fn go_on(world: &mut World, stream: StreamId, open: &OpenRound, x: u64) -> Resul
 fn void(world: &mut World, stream: &StreamId, state: &PlayerState, x: u64) -> Result<(), Refused> {
     let round = 1 + x % (state.rounds_started + 1);
     let facts = match state.open_round(round) {
-        Some(open) => Some((open.started.bet, Minor::ZERO, open.started.currency)),
+        Some(open) => Some((open.started.charged(), Minor::ZERO, open.started.currency)),
         None => SettledRound::recall(round, world.log.iter().filter(|commit| commit.stream == *stream))
-            .map(|round| (round.started.bet, round.win, round.started.currency)),
+            .map(|round| (round.started.charged(), round.win, round.started.currency)),
     };
     let (bet, win, currency) = facts.unwrap_or((Minor(1), Minor(0), Currency::EUR));
     let back = win.0.min(state.balance(currency).unwrap_or_default().0 + bet.0);
@@ -279,6 +317,21 @@ proptest! {
             _ => None,
         }).collect();
         prop_assert_eq!(awards, model.awards);
+
+        // PL-18: as many rounds as were granted and given back, and the promotion has paid those that stand.
+        let mut promoted = [0; Currency::COUNT];
+        for (name, currency) in PLAYERS {
+            for state in world.books.player(&player(name)).unwrap().campaigns() {
+                let free = |event: &Event| matches!(event, Event::RoundStarted(round) if round.campaign.as_ref() == Some(&state.campaign.id));
+                let commits = world.log.iter().filter(|commit| commit.stream == player(name));
+                let begun = commits.flat_map(|commit| &commit.events).filter(|event| free(event)).count() as u64;
+                let standing = begun - state.given_back;
+                prop_assert!(begun == state.begun && standing + state.left() == u64::from(state.campaign.rounds));
+                promoted[currency.index()] -= state.campaign.bet.to_nano(currency).0 * i128::from(standing);
+            }
+        }
+        let paid = Currency::ALL.map(|currency| world.books.holding(Account::Promotion("acme"), currency).0);
+        prop_assert_eq!(paid, promoted);
     }
 
     #[test]

@@ -6,8 +6,8 @@ use crate::{
     round::v1::{Automatic as Automated, automatic::Cause},
 };
 use motherlode_books::{
-    Automatic, Award, ChangeProposed, CoinValue, CollisionShare, Contribution, Currency, Event, FxRate, Minor, Nano,
-    PoolTerms, RoundStarted, StepResolved, Switch,
+    Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Contribution, Currency, Event, FxRate,
+    Minor, Nano, PoolTerms, RoundStarted, StepResolved, Switch,
 };
 
 type Result<T> = std::result::Result<T, Malformed>;
@@ -125,6 +125,12 @@ pub fn to_log(event: &Event) -> v1::Event {
             amount: amount.0,
             currency: code(currency),
         }),
+        Event::CampaignGranted(campaign) => Kind::CampaignGranted(campaign_granted(campaign)),
+        Event::CampaignCancelled { campaign, reason, actor } => Kind::CampaignCancelled(v1::CampaignCancelled {
+            campaign: campaign.clone(),
+            reason: reason.clone(),
+            actor: actor.clone(),
+        }),
         Event::RateSet { currency, rate: set, source } => {
             Kind::RateSet(v1::RateSet { currency: code(currency), rate: rate(*set), source: source.clone() })
         }
@@ -216,6 +222,21 @@ fn round_started(started: &RoundStarted) -> v1::RoundStarted {
         }),
         session: started.session.map_or_else(Vec::new, |session| session.to_vec()),
         jurisdiction: started.jurisdiction.clone(),
+        campaign: started.campaign.clone().unwrap_or_default(),
+    }
+}
+
+fn campaign_granted(campaign: &Campaign) -> v1::CampaignGranted {
+    v1::CampaignGranted {
+        campaign: campaign.id.clone(),
+        game: campaign.game.clone(),
+        currency: campaign.currency.code().to_owned(),
+        bet: campaign.bet.0,
+        coin_value: campaign.coin_value.0,
+        lines: campaign.lines,
+        coins_per_line: campaign.coins_per_line,
+        rounds: campaign.rounds,
+        expires_unix_ms: campaign.expires_ms,
     }
 }
 
@@ -283,6 +304,20 @@ pub fn from_log(event: v1::Event) -> Result<Event> {
             amount: Minor(paid.amount),
             currency: currency(&paid.currency)?,
         },
+        Kind::CampaignGranted(granted) => Event::CampaignGranted(Campaign {
+            currency: currency(&granted.currency)?,
+            id: granted.campaign,
+            game: granted.game,
+            bet: Minor(granted.bet),
+            coin_value: CoinValue(granted.coin_value),
+            lines: granted.lines,
+            coins_per_line: granted.coins_per_line,
+            rounds: granted.rounds,
+            expires_ms: granted.expires_unix_ms,
+        }),
+        Kind::CampaignCancelled(cancelled) => {
+            Event::CampaignCancelled { campaign: cancelled.campaign, reason: cancelled.reason, actor: cancelled.actor }
+        }
         Kind::RateSet(set) => {
             Event::RateSet { currency: currency(&set.currency)?, rate: parse_rate(set.rate)?, source: set.source }
         }
@@ -368,6 +403,7 @@ fn parse_round_started(started: v1::RoundStarted) -> Result<RoundStarted> {
             session => Some(session.try_into().map_err(|_| Malformed::Field("started.session"))?),
         },
         jurisdiction: started.jurisdiction,
+        campaign: Some(started.campaign).filter(|campaign| !campaign.is_empty()),
     })
 }
 

@@ -104,6 +104,7 @@ fn write_started(out: &mut Out, started: &RoundStarted) {
     }
     out.bytes(11, started.session.as_ref().map_or(&[], |session| session.as_slice()));
     out.bytes(12, started.jurisdiction.as_bytes());
+    out.bytes(13, started.campaign.as_deref().unwrap_or_default().as_bytes());
 }
 
 /// Reads a `log.v1.Commit` in the plain form; `None` for anything else.
@@ -184,6 +185,7 @@ fn read_started(mut fields: In) -> Option<RoundStarted> {
             session => Some(session.try_into().ok()?),
         },
         jurisdiction: fields.text(12)?.to_owned(),
+        campaign: Some(fields.text(13)?).filter(|campaign| !campaign.is_empty()).map(str::to_owned),
     };
     fields.end()?;
     Some(started)

@@ -5,7 +5,7 @@
 //! its commits, the trial balance over the accounts' totals once a batch, and at the end each player's balance added up
 //! one by one. Cost: about a microsecond a commit.
 
-use crate::{Divergence, Voids, divergence::Fault, recalled::Recalled};
+use crate::{Divergence, Voids, campaigns::Campaigns, divergence::Fault, recalled::Recalled};
 use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, Refused, StreamId};
 use motherlode_ledger::index::ProjectedBalance;
 use motherlode_proto::convert::record::Logged;
@@ -18,6 +18,7 @@ pub(crate) struct Fold<'a> {
     /// Balances of the index compared so far.
     pub(crate) compared: u64,
     partition: u32,
+    campaigns: Campaigns,
     recalled: &'a Recalled,
     /// Balances of the index that are yet to be compared, by position.
     projected: VecDeque<ProjectedBalance>,
@@ -32,6 +33,7 @@ impl<'a> Fold<'a> {
             voids: Default::default(),
             compared: 0,
             partition,
+            campaigns: Campaigns::default(),
             recalled,
             projected,
         }
@@ -72,19 +74,23 @@ impl<'a> Fold<'a> {
             Event::RoundVoided { round, refund, win_taken_back, .. } => Some((*round, *refund, *win_taken_back)),
             _ => None,
         });
-        let Some((round, refund, win_taken_back)) = void else { return Ok(self.books.apply(commit)?) };
+        let Some((round, refund, win_taken_back)) = void else {
+            self.books.apply(commit)?;
+            return self.campaigns.take(commit, None);
+        };
         let open = self.books.player(&commit.stream).and_then(|player| player.open_round(round));
-        let of = open.map(|open| (open.started.currency, Minor::ZERO));
+        let of = open.map(|open| (open.started.clone(), Minor::ZERO));
         let of = match self.books.apply(commit) {
             Err(Refused::RecallNeeded { .. }) => {
                 let settled = self.recalled.round(&commit.stream, round)?;
                 self.books.apply_recalling(commit, Some(settled))?;
-                Some((settled.started.currency, settled.win))
+                Some((settled.started.clone(), settled.win))
             }
             applied => applied.map(|()| of)?,
         };
-        if let Some((currency, win)) = of {
-            let voids = &mut self.voids[currency.index()];
+        self.campaigns.take(commit, of.as_ref().map(|(started, _)| started))?;
+        if let Some((started, win)) = of {
+            let voids = &mut self.voids[started.currency.index()];
             voids.rounds += 1;
             voids.refunds += i128::from(refund.0);
             voids.wins_taken_back += i128::from(win_taken_back.0);
@@ -149,6 +155,7 @@ impl<'a> Fold<'a> {
     /// What can be said only of the whole log.
     pub(crate) fn end(&self) -> Result<(), Fault> {
         self.trial_balance()?;
+        self.campaigns.agree(&self.books)?;
         for operator in self.books.operators() {
             let mut sums = [0_i128; Currency::COUNT];
             for (_, _, player) in self.books.players().filter(|(of, _, _)| *of == operator) {

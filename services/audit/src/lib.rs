@@ -11,6 +11,7 @@
 //! with players, open rounds and awards, not with the length of the log.
 
 mod audit;
+mod campaigns;
 mod divergence;
 mod fold;
 mod outcome;

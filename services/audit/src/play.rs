@@ -204,6 +204,10 @@ impl<'a> Plays<'a> {
         figures.rounds += 1;
         figures.contributing += u64::from(started.contribution.is_some());
         figures.bets += i128::from(started.bet.0);
+        if started.campaign.is_some() {
+            figures.free += 1;
+            figures.free_bets += i128::from(started.bet.0);
+        }
         Ok(Live {
             number: started.round,
             of,

@@ -44,12 +44,16 @@ pub struct Return {
     pub rounds: u64,
     /// Rounds among them whose bet contributed to a pool.
     pub contributing: u64,
+    /// Free rounds of campaigns among them (PL-18).
+    pub free: u64,
     /// Steps resolved.
     pub steps: u64,
     /// Windows shown, free spins included.
     pub spins: u64,
-    /// Bets.
+    /// Bets, those of free rounds included, which promotions paid.
     pub bets: i128,
+    /// Bets of free rounds.
+    pub free_bets: i128,
     /// Wins of settled rounds, without the jackpot.
     pub wins: i128,
     /// Jackpots hit.
@@ -96,9 +100,11 @@ impl Return {
             currency,
             rounds: 0,
             contributing: 0,
+            free: 0,
             steps: 0,
             spins: 0,
             bets: 0,
+            free_bets: 0,
             wins: 0,
             hits: 0,
             awarded: 0,

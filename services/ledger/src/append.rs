@@ -1,6 +1,6 @@
 //! What goes into the ledger and what comes out: proposals and their verdicts.
 
-use crate::{changes, unknown_account};
+use crate::{campaign_over, changes, unknown_account, unknown_campaign};
 use motherlode_books::{Event, Refused, StreamId};
 use motherlode_runtime::Refusal;
 use prost::Message;
@@ -109,6 +109,11 @@ fn refused_by_books(refused: &Refused) -> Refusal {
         Refused::PoolStatus { .. } => Refusal::precondition("POOL_STATUS", message),
         Refused::WrongFigure { .. } => Refusal::new(Code::Aborted, "POOL_FIGURE_STALE", message),
         Refused::PoolOutstanding => Refusal::precondition("POOL_OUTSTANDING", message),
+        Refused::UnknownCampaign { campaign } => unknown_campaign(campaign),
+        Refused::CampaignOver { campaign, over } => campaign_over(campaign, *over),
+        Refused::CampaignExists { .. } => Refusal::new(Code::AlreadyExists, "CAMPAIGN_EXISTS", message),
+        Refused::CampaignBegun { .. } => Refusal::precondition("CAMPAIGN_BEGUN", message),
+        Refused::BadCampaign { .. } => Refusal::new(Code::InvalidArgument, "INVALID_CAMPAIGN", message),
         Refused::SwitchUnchanged { .. } => Refusal::precondition("SWITCH_UNCHANGED", message),
         Refused::BadTerms { .. } => Refusal::new(Code::InvalidArgument, "INVALID_TERMS", message),
         Refused::Money(_) => Refusal::new(Code::OutOfRange, "AMOUNT_OUT_OF_RANGE", message),

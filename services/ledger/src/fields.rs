@@ -1,6 +1,6 @@
 //! Request fields, checked: what the wire says as what the books understand, or a refusal that names the field (PL-12).
 
-use motherlode_books::{CoinValue, Currency, Minor, Nano, StreamId, is_id};
+use motherlode_books::{CampaignOver, CoinValue, Currency, Minor, Nano, StreamId, is_id};
 use motherlode_proto::round::v1::{Account, Money};
 use motherlode_runtime::{Caller, Refusal};
 
@@ -98,6 +98,23 @@ pub fn unknown_account() -> Refusal {
 #[must_use]
 pub fn unknown_round(round_id: &str) -> Refusal {
     Refusal::not_found("ROUND_UNKNOWN", "no such round").with("round_id", round_id)
+}
+
+/// The refusal of a campaign that the player doesn't have.
+#[must_use]
+pub fn unknown_campaign(id: &str) -> Refusal {
+    Refusal::not_found("CAMPAIGN_UNKNOWN", "the player has no such campaign").with("campaign_id", id)
+}
+
+/// The refusal of a round of a campaign that has none to play (PL-18).
+#[must_use]
+pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
+    let reason = match over {
+        CampaignOver::Cancelled => "CAMPAIGN_CANCELLED",
+        CampaignOver::UsedUp => "CAMPAIGN_USED_UP",
+        CampaignOver::Expired => "CAMPAIGN_EXPIRED",
+    };
+    Refusal::precondition(reason, format!("the campaign is {over}")).with("campaign_id", id)
 }
 
 /// The name of a player's round.

@@ -23,7 +23,7 @@ mod void;
 mod writer;
 
 pub use append::{AppendError, Proposal, fingerprint};
-pub use fields::{unknown_account, unknown_round};
+pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
 pub use handle::{FetchError, Handle, Options, Seen};
 pub use index::Held;
 pub use motherlode_runtime::Clock;

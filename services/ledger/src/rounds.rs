@@ -163,7 +163,7 @@ fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
         Event::RoundSettled { win, .. } => Some(win.0),
         _ => None,
     });
-    let before = Minor(balance(logged, currency).0 + bet.bet.0 - credited.unwrap_or(0));
+    let before = Minor(balance(logged, currency).0 + bet.charged().0 - credited.unwrap_or(0));
     let round = Round {
         round_id: round_name(stream, bet.round),
         account: Some(account_of(stream, currency)),
@@ -186,6 +186,7 @@ fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
         balance_before: Some(money(before, currency)),
         session_name: bet.session.map_or_else(String::new, |session| hex(&session)),
         jurisdiction: bet.jurisdiction.clone(),
+        campaign_id: bet.campaign.clone().unwrap_or_default(),
         ..Round::default()
     };
     Ok(View { round, currency })

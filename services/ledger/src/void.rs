@@ -1,6 +1,6 @@
 //! Voids (PL-04): a round that was played on a malfunction counts as not played.
 //!
-//! The bet is refunded; of a settled round the win is taken back as far as the balance goes, the rest is the house's loss
+//! The bet is refunded, a free round given back to its campaign (PL-18); of a settled round the win is taken back as far as the balance goes, the rest is the house's loss
 //! (PL-09: a balance is never negative). The contribution is taken back by the pool in its turn (BW-19), a jackpot
 //! stands. What the round changed in a collection is changed back in the same commit.
 
@@ -89,12 +89,12 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, act
         return Err(Refusal::precondition("ROUND_IN_PROGRESS", message).with("round_id", other));
     }
     let balance = player.balance(started.currency).unwrap_or_default();
-    let held = Minor(balance.0.saturating_add(started.bet.0));
+    let held = Minor(balance.0.saturating_add(started.charged().0));
     let voided = Event::RoundVoided {
         round: id.number,
         reason: reason.to_owned(),
         actor: actor.to_owned(),
-        refund: started.bet,
+        refund: started.charged(),
         win_taken_back: win.min(held),
     };
     let events = [voided].into_iter().chain(undone).collect();

@@ -94,7 +94,11 @@ impl Significant {
             Event::RoundSettled { round: number, win } => {
                 let started = &round?.started;
                 let large = self.is_large(operator, *win, started.currency, started.rate);
-                let bet = format!("bet {}", cash(started.bet, started.currency));
+                let bet = cash(started.bet, started.currency);
+                let bet = match &started.campaign {
+                    None => format!("bet {bet}"),
+                    Some(campaign) => format!("free round of campaign {campaign}, stake {bet}"),
+                };
                 let after = format!("won {}", cash(*win, started.currency));
                 large.then(|| Said::new(Kind::LargeWin, round_name(stream, *number), bet, after))
             }

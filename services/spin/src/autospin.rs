@@ -9,6 +9,7 @@ use crate::{bet::Bet, service::SpinApi};
 use futures_util::{Stream, stream};
 use motherlode_books::{Autospin, AutospinLimits, FinishedRound, Minor};
 use motherlode_ledger::{
+    Handle,
     fields::{self, RoundId, money, round_id},
     rounds,
 };
@@ -98,7 +99,7 @@ impl Series {
         if request.pause_ms > PAUSE_MS_MAX {
             return Err(Refusal::field("pause_ms", format!("must be at most {PAUSE_MS_MAX}")));
         }
-        let bet = Bet::of_series(&caller, request)?;
+        let bet = Bet::of_series(&caller, &api.ledger, request)?;
         // Where the session is over, the first spin says so.
         if let Ok(place) = api.place(&bet) {
             place.autoplay()?;
@@ -223,7 +224,7 @@ impl Series {
 impl Bet {
     /// The bet of each spin of a series, without the double (BW-23). Its fingerprint is the series', so that a series of
     /// the same name with other limits is another request.
-    fn of_series(caller: &Caller, request: &AutospinRequest) -> Result<Self, Refusal> {
+    fn of_series(caller: &Caller, ledger: &Handle, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
             account: request.account.clone(),
@@ -233,9 +234,13 @@ impl Bet {
             witch: request.witch,
             offer_double: false,
             session_id: request.session_id.clone(),
+            campaign_id: request.campaign_id.clone(),
         };
         let named = AutospinRequest { session_id: String::new(), ..request.clone() };
-        Ok(Self { fingerprint: motherlode_ledger::fingerprint("autospin", &named), ..Self::parse(caller, &spin)? })
+        Ok(Self {
+            fingerprint: motherlode_ledger::fingerprint("autospin", &named),
+            ..Self::parse(caller, ledger, &spin)?
+        })
     }
 }
 
@@ -258,7 +263,9 @@ fn finished_at_once(played: &Played) -> Option<FinishedRound> {
         None => None,
     };
     let feature = played.outcome.as_ref().is_some_and(|outcome| outcome.spins.len() > 1);
-    Some(FinishedRound { bet: amount(&played.bet)?, win: amount(&played.win)?, jackpot, feature })
+    // A free round costs nothing (PL-18).
+    let bet = if played.campaign_id.is_empty() { amount(&played.bet)? } else { Minor::ZERO };
+    Some(FinishedRound { bet, win: amount(&played.win)?, jackpot, feature })
 }
 
 /// How a round ended; none while a jackpot of it is not paid. Of a voided round only the jackpot counts (BW-19).
@@ -275,5 +282,6 @@ fn ended(round: &Round) -> Option<FinishedRound> {
     // A series offers no gamble, so whatever follows the paid spin is a feature.
     let windows = round.steps.iter().filter_map(|step| step.outcome.as_ref()).map(|outcome| outcome.spins.len());
     let feature = round.steps.len() > 1 || windows.sum::<usize>() > 1;
-    Some(FinishedRound { bet: of(&round.bet), win: of(&round.win), jackpot, feature })
+    let bet = if round.campaign_id.is_empty() { of(&round.bet) } else { Minor::ZERO };
+    Some(FinishedRound { bet, win: of(&round.win), jackpot, feature })
 }

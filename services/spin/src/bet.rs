@@ -1,18 +1,20 @@
-//! Requests to play, checked at the edge: what can be refused without looking at any state.
+//! Requests to play, checked at the edge: what can be refused without looking at any state that changes.
 
-use crate::session;
-use motherlode_books::{CoinValue, SessionId};
+use crate::{campaign, session};
+use motherlode_books::{CoinValue, Currency, Minor, SessionId};
 use motherlode_ledger::{
+    Handle,
     fields::{self, AccountId, RoundId},
     fingerprint,
 };
 use motherlode_proto::{
-    convert::{collection::has_witches, play::choice_from_wire},
-    round::v1::Witch,
+    convert::{collection::has_witches, play::choice_from_wire, terms::minor_micros},
+    round::v1::{Stake, Witch},
     spin::v1::{ChooseRequest, SpinRequest},
 };
 use motherlode_runtime::{Caller, Refusal};
 use motherlode_slots::{self as slots, Choice, Game};
+use tonic::Code;
 
 /// A checked [`SpinRequest`].
 pub(crate) struct Bet {
@@ -27,6 +29,16 @@ pub(crate) struct Bet {
     pub(crate) witch: Option<i64>,
     pub(crate) double: bool,
     pub(crate) session: Option<SessionId>,
+    /// The campaign that it's a free round of.
+    pub(crate) campaign: Option<String>,
+}
+
+/// Whose stake a request plays.
+enum Staked<'a> {
+    /// The player's.
+    Own(CoinValue, &'a Stake),
+    /// A campaign's.
+    Granted(String),
 }
 
 /// A checked [`ChooseRequest`].
@@ -39,11 +51,20 @@ pub(crate) struct Move {
 }
 
 impl Bet {
-    pub(crate) fn parse(caller: &Caller, request: &SpinRequest) -> Result<Self, Refusal> {
+    /// A bet that can be taken, as far as it's said in the request; a campaign's stake comes from the ledger.
+    pub(crate) fn parse(caller: &Caller, ledger: &Handle, request: &SpinRequest) -> Result<Self, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?.to_owned();
         let account = fields::account(caller, request.account.as_ref())?;
-        let stake = request.stake.as_ref().ok_or_else(|| Refusal::field("stake", "is required"))?;
-        let coin_value = fields::coin_value("stake.coin_value", &stake.coin_value)?;
+        let campaign = match request.campaign_id.as_str() {
+            "" => None,
+            id => Some(fields::id("campaign_id", id)?.to_owned()),
+        };
+        let staked = match (&request.stake, campaign) {
+            (Some(_), Some(_)) => return Err(Refusal::field("stake", "is the campaign's: don't set it")),
+            (None, None) => return Err(Refusal::field("stake", "is required")),
+            (None, Some(campaign)) => Staked::Granted(campaign),
+            (Some(stake), None) => Staked::Own(fields::coin_value("stake.coin_value", &stake.coin_value)?, stake),
+        };
         let witch = match Witch::try_from(request.witch) {
             Ok(Witch::Unspecified) => None,
             Ok(witch) => Some(i64::from(i32::from(witch))),
@@ -57,11 +78,12 @@ impl Bet {
         if request.offer_double && game.info().doubles_max == 0 {
             return Err(Refusal::field("offer_double", "the game has no gamble"));
         }
-        let stake = slots::Stake {
-            coin_value_micros: coin_value.0,
-            lines: stake.lines,
-            coins_per_line: stake.coins_per_line,
-            buy_feature: stake.buy_feature,
+        let (coin_value, stake, campaign) = match staked {
+            Staked::Own(coin_value, stake) => (coin_value, stake_of(coin_value, stake), None),
+            Staked::Granted(id) => {
+                let (coin_value, stake) = ledger.books(|books| campaign::stake_of(books, &id, &account, game))?;
+                (coin_value, stake, Some(id))
+            }
         };
         let coins = game.check_stake(&stake).map_err(|refused| invalid_stake(game, &refused))?;
         // The same bet may be asked for again in another session.
@@ -80,6 +102,7 @@ impl Bet {
             witch,
             double: request.offer_double,
             session,
+            campaign,
         })
     }
 }
@@ -99,6 +122,15 @@ impl Move {
     }
 }
 
+fn stake_of(coin_value: CoinValue, stake: &Stake) -> slots::Stake {
+    slots::Stake {
+        coin_value_micros: coin_value.0,
+        lines: stake.lines,
+        coins_per_line: stake.coins_per_line,
+        buy_feature: stake.buy_feature,
+    }
+}
+
 /// The game of a name and a version; the newest version where none is named.
 pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn Game, Refusal> {
     let found = if rules_version.is_empty() { slots::latest(name) } else { slots::game(name, rules_version) };
@@ -110,13 +142,42 @@ pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn 
 }
 
 /// A stake that the game does not offer, with what it does offer.
-fn invalid_stake(game: &dyn Game, refused: &slots::StakeRefused) -> Refusal {
+pub(crate) fn invalid_stake(game: &dyn Game, refused: &slots::StakeRefused) -> Refusal {
     let limits = &game.info().limits;
     let coin_values: Vec<_> = limits.coin_values_micros.iter().map(|micros| CoinValue(*micros).to_string()).collect();
-    Refusal::new(tonic::Code::InvalidArgument, "INVALID_STAKE", refused.to_string())
+    Refusal::new(Code::InvalidArgument, "INVALID_STAKE", refused.to_string())
         .with("coin_values", coin_values.join(" "))
         .with("lines_min", limits.lines.0)
         .with("lines_max", limits.lines.1)
         .with("coins_per_line_min", limits.coins_per_line.0)
         .with("coins_per_line_max", limits.coins_per_line.1)
+}
+
+/// The bet in cash; it must be whole minor units, since no bet is rounded.
+pub(crate) fn whole_bet(game: &dyn Game, currency: Currency, coin: CoinValue, coins: u32) -> Result<Minor, Refusal> {
+    bet_in(game, currency, coin, coins).ok_or_else(|| {
+        let what = match offers_parts_of_a_cent(game) {
+            true => format!("a bet of {coins} coins of {coin}"),
+            false => format!("a coin of {coin}"),
+        };
+        let message = format!("{what} is no whole number of minor units of {currency}");
+        Refusal::new(Code::InvalidArgument, "INVALID_STAKE", message).with("currency_code", currency)
+    })
+}
+
+/// So many coins in cash, where they are whole minor units (DM-19). The single coin must be whole as well, or wins of a
+/// few coins would have to be rounded; but for games that round them by their rules (DM-17).
+pub(crate) fn bet_in(game: &dyn Game, currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
+    let micros_per_minor = minor_micros(currency);
+    if !coin.0.is_multiple_of(micros_per_minor) && !offers_parts_of_a_cent(game) {
+        return None;
+    }
+    let micros = coin.0.checked_mul(coins.into())?;
+    let whole = micros.is_multiple_of(micros_per_minor).then_some(micros / micros_per_minor)?;
+    i64::try_from(whole).ok().map(Minor)
+}
+
+/// Whether a game has coins below a cent, and so rules for rounding what they win (DM-17).
+fn offers_parts_of_a_cent(game: &dyn Game) -> bool {
+    game.info().limits.coin_values_micros.iter().any(|micros| !micros.is_multiple_of(minor_micros(Currency::EUR)))
 }

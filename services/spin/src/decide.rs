@@ -1,7 +1,8 @@
 //! Decisions: from a player's durable state and a request to the events of one commit. Pure but for reading the books.
 
 use crate::{
-    bet::{Bet, Move},
+    bet::{Bet, Move, bet_in, whole_bet},
+    campaign::check_open,
     finisher::{Asked, next_step},
     place::Place,
 };
@@ -27,15 +28,17 @@ pub(crate) fn spin(books: &Books, bet: &Bet, place: &Place, now_ms: i64, seed: S
     let player = books.player(stream).ok_or_else(motherlode_ledger::unknown_account)?;
     let currency = bet.account.currency;
     let balance = player.balance(currency).ok_or_else(motherlode_ledger::unknown_account)?;
-    let amount = whole_bet(bet)?;
+    let amount = whole_bet(bet.game, currency, bet.coin_value, bet.coins)?;
     let game = bet.game.name();
     if let Some(open) = player.open_round_of(game) {
         return Err(Refusal::precondition("ROUND_IN_PROGRESS", "the player has an open round of this game")
             .with("round_id", round_name(stream, open.started.round)));
     }
     let witch = pick_witch(player, bet)?;
-    if balance < amount {
-        return Err(insufficient(bet, balance, amount));
+    match &bet.campaign {
+        Some(campaign) => check_open(player.campaign(campaign), campaign, now_ms)?,
+        None if balance < amount => return Err(insufficient(bet, balance, amount)),
+        None => {}
     }
     let rate = books.rate(currency).ok_or_else(|| {
         Refusal::precondition("RATE_UNKNOWN", "no exchange rate to EUR is set for this currency")
@@ -67,6 +70,7 @@ pub(crate) fn spin(books: &Books, bet: &Bet, place: &Place, now_ms: i64, seed: S
         contribution,
         session: place.session(),
         jurisdiction: place.logged_jurisdiction(),
+        campaign: bet.campaign.clone(),
     };
     let mut outcome = Outcome::default();
     let drawn = round.resolve(&Choice::Spin, &mut Draws::from_seed(seed), &mut outcome);
@@ -220,36 +224,6 @@ fn step_events(
     Ok(events)
 }
 
-/// The bet in cash; it must be whole minor units, since no bet is rounded.
-fn whole_bet(bet: &Bet) -> Result<Minor, Refusal> {
-    let currency = bet.account.currency;
-    bet_in(bet.game, currency, bet.coin_value, bet.coins).ok_or_else(|| {
-        let what = match offers_parts_of_a_cent(bet.game) {
-            true => format!("a bet of {} coins of {}", bet.coins, bet.coin_value),
-            false => format!("a coin of {}", bet.coin_value),
-        };
-        let message = format!("{what} is no whole number of minor units of {currency}");
-        Refusal::new(Code::InvalidArgument, "INVALID_STAKE", message).with("currency_code", currency)
-    })
-}
-
-/// So many coins in cash, where they are whole minor units (DM-19). The single coin must be whole as well, or wins of a
-/// few coins would have to be rounded; but for games that round them by their rules (DM-17).
-fn bet_in(game: &dyn Game, currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
-    let micros_per_minor = minor_micros(currency);
-    if !coin.0.is_multiple_of(micros_per_minor) && !offers_parts_of_a_cent(game) {
-        return None;
-    }
-    let micros = coin.0.checked_mul(coins.into())?;
-    let whole = micros.is_multiple_of(micros_per_minor).then_some(micros / micros_per_minor)?;
-    i64::try_from(whole).ok().map(Minor)
-}
-
-/// Whether a game has coins below a cent, and so rules for rounding what they win (DM-17).
-fn offers_parts_of_a_cent(game: &dyn Game) -> bool {
-    game.info().limits.coin_values_micros.iter().any(|micros| !micros.is_multiple_of(minor_micros(Currency::EUR)))
-}
-
 /// BW-05: the pick is needed before the first spin, remembered, and has no effect on the return.
 fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<Option<Event>, Refusal> {
     if !collection::has_witches(bet.game) {
@@ -282,9 +256,10 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", currency)
 }
 
-/// What the bet adds to the game's pool; nothing where the game has no jackpot or no pool, or while it's suspended (BW-20).
+/// What the bet adds to the game's pool; nothing where the game has no jackpot or no pool, while it's suspended (BW-20), and
+/// of a free round (PL-18).
 fn pooled(books: &Books, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
-    if !bet.game.info().jackpot {
+    if !bet.game.info().jackpot || bet.campaign.is_some() {
         return Ok(None);
     }
     let Some(pool) = books.pool(bet.game.name()).filter(|pool| matches!(pool.status, PoolStatus::Active)) else {

@@ -6,6 +6,7 @@
 
 mod autospin;
 mod bet;
+mod campaign;
 mod dealer;
 mod decide;
 mod describe;

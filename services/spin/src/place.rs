@@ -101,9 +101,9 @@ impl Place {
         }
     }
 
-    /// A bet that would take the session's loss past its limit, were it lost, is not taken.
+    /// A bet that would take the session's loss past its limit, were it lost, is not taken. A free round loses nothing.
     fn within_loss(&self, player: &PlayerState, bet: &Bet, amount: Minor, rate: FxRate) -> Result<(), Refusal> {
-        let Some(session) = self.session else { return Ok(()) };
+        let Some(session) = self.session.filter(|_| bet.campaign.is_none()) else { return Ok(()) };
         let currency = bet.account.currency;
         let of_profile = minor(self.profile.loss_eur_max, currency, rate);
         let Some(limit) = self.loss_max.into_iter().chain(of_profile).min() else { return Ok(()) };

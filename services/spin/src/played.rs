@@ -1,7 +1,7 @@
 //! Answers: what a commit did, said the same way each time it is asked for (PL-11).
 
 use crate::service::SpinApi;
-use motherlode_books::{Currency, Event, Minor, RoundStarted, StepResolved};
+use motherlode_books::{Event, RoundStarted, StepResolved};
 use motherlode_ledger::{
     Handle,
     fields::{money, round_name},
@@ -26,17 +26,20 @@ impl SpinApi {
         let Some(Event::StepResolved(step)) = find(|event| matches!(event, Event::StepResolved(_))) else {
             return Err(Refusal::request_id_reused(&commit.request_id));
         };
-        let bet = |bet: &RoundStarted| (bet.bet, bet.currency);
-        let bet = match find(|event| matches!(event, Event::RoundStarted(_))) {
-            Some(Event::RoundStarted(started)) => bet(started),
-            _ => bet(&rounds::started(&self.ledger, logged, step.round)?),
+        let earlier;
+        let started = match find(|event| matches!(event, Event::RoundStarted(_))) {
+            Some(Event::RoundStarted(started)) => started,
+            _ => {
+                earlier = rounds::started(&self.ledger, logged, step.round)?;
+                &earlier
+            }
         };
         let settled = find(|event| matches!(event, Event::RoundSettled { .. })).is_some();
         let jackpot = match find(|event| matches!(event, Event::JackpotHit { .. })) {
             Some(Event::JackpotHit { pool, .. }) => Some(self.award(logged, pool).await?),
             _ => None,
         };
-        answer(logged, step, bet, settled, jackpot)
+        answer(logged, step, started, settled, jackpot)
     }
 
     async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {
@@ -71,11 +74,11 @@ fn paid_amount(ledger: &Handle, position: u64) -> Result<Option<motherlode_proto
 fn answer(
     logged: &Logged,
     step: &StepResolved,
-    (bet, currency): (Minor, Currency),
+    started: &RoundStarted,
     settled: bool,
     jackpot: Option<JackpotWin>,
 ) -> Result<Played, Refusal> {
-    let commit = &logged.commit;
+    let (commit, currency) = (&logged.commit, started.currency);
     let outcome = Outcome::decode(step.outcome.as_slice()).map_err(|error| {
         Refusal::new(Code::DataLoss, "LOG_UNREADABLE", format!("position {}: {error}", commit.position))
     })?;
@@ -84,11 +87,12 @@ fn answer(
         round_id: round_name(&commit.stream, step.round),
         step: step.step,
         outcome: Some(outcome),
-        bet: Some(money(bet, currency)),
+        bet: Some(money(started.bet, currency)),
         win: Some(money(step.win, currency)),
         balance: Some(money(motherlode_ledger::balance_after(logged, currency), currency)),
         state: state.into(),
         position: commit.position,
         jackpot,
+        campaign_id: started.campaign.clone().unwrap_or_default(),
     })
 }

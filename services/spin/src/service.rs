@@ -82,7 +82,7 @@ impl SpinApi {
         request: &SpinRequest,
         deal: &mut dyn Deal,
     ) -> Result<Played, Refusal> {
-        self.bet(&Bet::parse(caller, request)?, deal).await
+        self.bet(&Bet::parse(caller, &self.ledger, request)?, deal).await
     }
 
     /// Bets and spins, once checked.
@@ -273,6 +273,29 @@ impl SpinService for SpinApi {
         request: Request<wire::ListOpenRoundsRequest>,
     ) -> Result<Response<wire::ListOpenRoundsResponse>, Status> {
         Ok(Response::new(self.list_open_rounds(&Caller::of(&request), request.get_ref())?))
+    }
+
+    #[tracing::instrument(name = "grant_campaign", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn grant_campaign(
+        &self,
+        request: Request<wire::GrantCampaignRequest>,
+    ) -> Result<Response<wire::GrantCampaignResponse>, Status> {
+        Ok(Response::new(self.grant_campaign(&Caller::of(&request), request.get_ref()).await?))
+    }
+
+    async fn list_campaigns(
+        &self,
+        request: Request<wire::ListCampaignsRequest>,
+    ) -> Result<Response<wire::ListCampaignsResponse>, Status> {
+        Ok(Response::new(self.list_campaigns(&Caller::of(&request), request.get_ref())?))
+    }
+
+    #[tracing::instrument(name = "cancel_campaign", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn cancel_campaign(
+        &self,
+        request: Request<wire::CancelCampaignRequest>,
+    ) -> Result<Response<wire::CancelCampaignResponse>, Status> {
+        Ok(Response::new(self.cancel_campaign(&Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn list_games(

@@ -185,6 +185,7 @@ mod tests {
             contribution: None,
             session: None,
             jurisdiction: jurisdiction.to_owned(),
+            campaign: None,
         };
         waits.resolve_after(&started).map(|after| after.as_secs() / 3600)
     }

@@ -21,7 +21,7 @@ use motherlode_runtime::{
     access::{CALLS, Call},
     connect::{Connection, Credentials, connect},
 };
-use motherlode_tests::{Client, config, operators::operator, start_on};
+use motherlode_tests::{Client, campaign, config, operators::operator, start_on};
 use prost::Message;
 use raw::{Answered, call, expired, refusal, seen};
 use rows::{Names, ROWS, Row};
@@ -131,6 +131,9 @@ impl Service {
             ..OpenSessionRequest::default()
         };
         let session = client.spin.open_session(open).await.unwrap().into_inner().session_id;
+        let neptune = motherlode_slots::latest("neptune").unwrap();
+        let account = Account { operator_id: "acme".into(), player_id: player.clone(), currency_code: "EUR".into() };
+        client.spin.grant_campaign(campaign(neptune, "spring", &account, 3)).await.unwrap();
         if row.path.ends_with("RetirePool") {
             // Only a suspended pool is retired, and the row before resumed it.
             let (request_id, pool_id, why) = ("again".to_owned(), "extra".to_owned(), "test".to_owned());

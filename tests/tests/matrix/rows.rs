@@ -18,7 +18,7 @@ pub struct Names {
     pub player: String,
     /// An open round of the player at mystery-elves, which waits for the feature's start.
     pub round: String,
-    /// A live session of the player at neptune.
+    /// A live session of the player at neptune; and "spring" is a campaign of the player's for that game.
     pub session: String,
     /// The request's own.
     pub request: String,
@@ -104,6 +104,31 @@ pub const ROWS: &[Row] = &[
             operator_id: it.operator.clone(),
             player_id: it.player.clone(),
             ..Default::default()
+        }
+        .encode_to_vec()
+    }),
+    row("/motherlode.spin.v1.SpinService/GrantCampaign", NO_ACCOUNT, |it| {
+        spin::GrantCampaignRequest {
+            request_id: it.request.clone(),
+            account: account(it),
+            campaign_id: "autumn".into(),
+            game: "neptune".into(),
+            stake: Some(stake()),
+            rounds: 10,
+            expire_time: Some(prost_types::Timestamp { seconds: 4_102_444_800, nanos: 0 }),
+        }
+        .encode_to_vec()
+    }),
+    row("/motherlode.spin.v1.SpinService/ListCampaigns", NO_ACCOUNT, |it| {
+        spin::ListCampaignsRequest { account: account(it), ..Default::default() }.encode_to_vec()
+    }),
+    row("/motherlode.spin.v1.SpinService/CancelCampaign", NO_ACCOUNT, |it| {
+        spin::CancelCampaignRequest {
+            request_id: it.request.clone(),
+            account: account(&Names { other: false, ..it.clone() }),
+            campaign_id: "spring".into(),
+            reason: content(it),
+            actor: "ann".into(),
         }
         .encode_to_vec()
     }),

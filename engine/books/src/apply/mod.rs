@@ -232,6 +232,7 @@ impl<'s> Change<'s> {
             Account::Player { .. } => self.delta.operator.players[at].0 += amount.0,
             Account::External(_) => self.delta.operator.external[at].0 += amount.0,
             Account::House(_) => self.delta.operator.house[at].0 += amount.0,
+            Account::Promotion(_) => self.delta.operator.promotion[at].0 += amount.0,
             Account::ContributionsDue(pool) => self.pending(pool).due.0 += amount.0,
             Account::JackpotPayable(pool) => self.pending(pool).payable.0 += amount.0,
             Account::Exchange => self.delta.exchange[at].0 += amount.0,

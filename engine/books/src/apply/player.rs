@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::{Change, add_cash, expect_amount};
 use crate::account::Account;
+use crate::campaign::{Campaign, CampaignState};
 use crate::event::{Contribution, Event, RoundStarted, StepResolved};
 use crate::money::{Currency, Minor};
 use crate::player::{OpenRound, PlayerState, SettledRound, Step};
@@ -37,13 +38,18 @@ impl<'s> Change<'s> {
             }
             Event::RoundStarted(started) => {
                 self.check_switches(operator, started)?;
-                self.start_round(account, house, started)
+                self.start_round(account, operator, started)
             }
             Event::StepResolved(step) => self.resolve_step(step),
             Event::JackpotHit { round, pool } => self.hit(*round, pool),
             Event::RoundSettled { round, win } => self.settle(account, house, *round, *win),
             Event::RoundVoided { round, refund, win_taken_back, .. } => {
-                self.void(account, house, *round, *refund, *win_taken_back)
+                self.void(account, operator, *round, *refund, *win_taken_back)
+            }
+            Event::CampaignGranted(campaign) => self.grant(campaign),
+            Event::CampaignCancelled { campaign, .. } => {
+                let now_ms = self.commit.time_ms;
+                self.campaign(campaign)?.cancel(now_ms)
             }
             Event::JackpotPaid { round, pool, hit, amount, currency } => {
                 self.pay_jackpot(account, *round, pool, *hit, *amount, *currency)
@@ -118,10 +124,10 @@ impl<'s> Change<'s> {
     fn start_round(
         &mut self,
         account: Account<'s>,
-        house: Account<'s>,
+        operator: &'s str,
         started: &'s RoundStarted,
     ) -> Result<(), Refused> {
-        let currency = started.currency;
+        let (house, currency) = (Account::House(operator), started.currency);
         self.check_account(currency)?;
         check_positive(started.bet)?;
         let (view, commit) = (self.view, self.commit);
@@ -139,7 +145,7 @@ impl<'s> Change<'s> {
         }
         player.rounds_started = expected;
         player.last_bet_ms = Some(commit.time_ms);
-        player.tally(started, -i128::from(started.bet.0));
+        player.tally_bet(started);
         player.open.push(Arc::new(OpenRound {
             started: started.clone(),
             opened_at: commit.position,
@@ -150,8 +156,16 @@ impl<'s> Change<'s> {
             win: Minor::ZERO,
             automatic: None,
         }));
-        self.charge_player(account, house, currency, started.bet)?;
+        match &started.campaign {
+            None => self.charge_player(account, house, currency, started.bet)?,
+            Some(campaign) => {
+                self.campaign(campaign)?.begin(started, commit.time_ms)?;
+                self.transfer(Account::Promotion(operator), house, currency, started.bet.to_nano(currency));
+            }
+        }
         match &started.contribution {
+            Some(_) if started.campaign.is_some() => Err(Refused::FreeRoundPooled { round: started.round }),
+            None if started.campaign.is_some() => Ok(()),
             Some(contribution) => self.contribute(house, started, contribution),
             // A pool takes the bets of the game of its name: none passes it by while it's active.
             None => match self.view.pool(&started.game) {
@@ -243,7 +257,7 @@ impl<'s> Change<'s> {
             return Err(Refused::NothingResolved { round: number });
         }
         expect_amount(round.win, win)?;
-        self.player()?.tally(&round.started, win.0.into());
+        self.player()?.tally(&round.started, win);
         if let Some(given) = &round.started.contribution {
             self.pending(&given.pool).open_rounds -= 1;
         }
@@ -253,12 +267,12 @@ impl<'s> Change<'s> {
     fn void(
         &mut self,
         account: Account<'s>,
-        house: Account<'s>,
+        operator: &'s str,
         number: u64,
         refund: Minor,
         win_taken_back: Minor,
     ) -> Result<(), Refused> {
-        let position = self.commit.position;
+        let (house, position) = (Account::House(operator), self.commit.position);
         let player = self.player()?;
         if number == 0 || number > player.rounds_started {
             return Err(Refused::NoSuchRound { round: number });
@@ -268,7 +282,7 @@ impl<'s> Change<'s> {
         }
         let open = player.close_round(number);
         if let Some(open) = &open {
-            player.tally(&open.started, open.started.bet.0.into());
+            player.tally(&open.started, open.started.charged());
         }
         player.mark_voided(number, position);
         let (started, opened_at, win) = match (&open, self.recalled) {
@@ -284,13 +298,36 @@ impl<'s> Change<'s> {
             }
             (None, _) => return Err(Refused::RecallNeeded { round: number }),
         };
-        expect_amount(started.bet, refund)?;
+        expect_amount(started.charged(), refund)?;
         self.pay_player(house, account, started.currency, refund)?;
+        if let Some(campaign) = &started.campaign {
+            self.campaign(campaign)?.given_back += 1;
+            let bet = started.bet.to_nano(started.currency);
+            self.transfer(house, Account::Promotion(operator), started.currency, bet);
+        }
         // A win that the player has spent or withdrawn is the house's loss (PL-09: never negative).
         let balance = self.check_account(started.currency)?;
         expect_amount(win.min(balance), win_taken_back)?;
         self.charge_player(account, house, started.currency, win_taken_back)?;
         self.give_back(house, started, opened_at)
+    }
+
+    fn grant(&mut self, campaign: &Campaign) -> Result<(), Refused> {
+        let commit = self.commit;
+        self.check_account(campaign.currency)?;
+        campaign.check(commit.time_ms)?;
+        let player = self.player()?;
+        if player.campaign(&campaign.id).is_some() {
+            return Err(Refused::CampaignExists { campaign: campaign.id.clone() });
+        }
+        player.grant(campaign, commit);
+        Ok(())
+    }
+
+    /// The player's campaign of a name.
+    fn campaign(&mut self, id: &str) -> Result<&mut CampaignState, Refused> {
+        let state = self.player()?.campaign_mut(id);
+        state.ok_or_else(|| Refused::UnknownCampaign { campaign: id.to_owned() })
     }
 
     /// A voided round's contribution goes back to the house at once; the pool takes it back in its turn (BW-19).

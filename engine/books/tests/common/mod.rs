@@ -130,6 +130,7 @@ impl World {
             }),
             session: None,
             jurisdiction: String::new(),
+            campaign: None,
         }
     }
 

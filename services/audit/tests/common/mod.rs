@@ -48,6 +48,8 @@ pub struct Tale {
     pub log: Vec<Logged>,
     pub now_ms: i64,
     pub double: bool,
+    /// Bets are free rounds of this campaign.
+    pub campaign: Option<String>,
     seeds: u64,
 }
 
@@ -127,8 +129,9 @@ impl Tale {
         let number = player.rounds_started + 1;
         let game = slots::latest(game).expect("the game");
         let coin_value = CoinValue(stake.coin_value_micros);
-        let contributes =
-            game.info().jackpot && self.books.pool(POOL).is_some_and(|pool| pool.status == PoolStatus::Active);
+        let contributes = self.campaign.is_none()
+            && game.info().jackpot
+            && self.books.pool(POOL).is_some_and(|pool| pool.status == PoolStatus::Active);
         let currency = Currency::EUR;
         let gamble_max_minor = match self.double {
             true => gamble_max_minor(currency, FxRate::ONE).expect("a limit"),
@@ -152,6 +155,7 @@ impl Tale {
             contribution: contributes.then(|| Contribution { pool: POOL.into(), terms_version: 1, amount }),
             session: None,
             jurisdiction: String::new(),
+            campaign: self.campaign.clone(),
         };
         let mut events = vec![Event::RoundStarted(started.clone())];
         events.extend(self.resolve(&stream, &started, &[], Choice::Spin, wish));

@@ -37,6 +37,9 @@ pub struct Args {
     rounds: u64,
     #[command(flatten)]
     stake: StakeArgs,
+    /// Play free rounds of this campaign, with its stake.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["lines", "coins", "coin_value", "buy_feature"])]
+    campaign: Option<String>,
     /// The witch who comes along; asked for before the first spin, and remembered.
     #[arg(long)]
     witch: Option<Witch>,

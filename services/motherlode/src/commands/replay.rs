@@ -5,7 +5,7 @@
 
 use super::{Failure, audit::log_of, say};
 use crate::{draw, figures::grouped};
-use motherlode_audit::{ReplayError, Replayed, ReplayedStep, replay};
+use motherlode_audit::{ReplayError, Replayed, ReplayedStep, ReplayedVoid, replay};
 use motherlode_books::{Currency, Minor, StreamId, is_id};
 use motherlode_picture::round::{chosen, drawing, section, sheet};
 use motherlode_proto::convert::{event::automatic_to_wire, play::hex};
@@ -121,10 +121,11 @@ fn head(stream: &StreamId, replayed: &Replayed) -> String {
         .contribution
         .as_ref()
         .map_or("no jackpot".to_owned(), |given| format!("{} EUR to the pool {}", given.amount, given.pool));
+    let free = started.campaign.as_ref().map_or(String::new(), |campaign| format!(", free by campaign {campaign}"));
     format!(
         "Round {} of {stream}: {} {}, model {}\n  \
            position {position}, {time_ms} ms since 1970, 1 {currency} = {} EUR\n  \
-           {} lines x {} of {} {currency}, bet {}; {pooled}\n  \
+           {} lines x {} of {} {currency}, bet {}{free}; {pooled}\n  \
            balance before: {}\n",
         started.round,
         started.game,
@@ -189,14 +190,15 @@ fn end(replayed: &Replayed) -> String {
         text += &format!("Jackpot of the pool {}, hit at position {}: {paid}\n", jackpot.pool, jackpot.hit);
     }
     text += &match (settled, voided) {
-        (_, Some(void)) => format!(
-            "Voided by {} at position {} ({}): the bet of {} refunded, {} of the win taken back\n",
-            void.actor,
-            void.position,
-            void.reason,
-            cash(void.refund, started.currency),
-            cash(void.win_taken_back, started.currency),
-        ),
+        (_, Some(void)) => {
+            let back = match &started.campaign {
+                None => format!("the bet of {} refunded", cash(void.refund, started.currency)),
+                Some(campaign) => format!("the round given back to campaign {campaign}"),
+            };
+            let ReplayedVoid { actor, position, reason, win_taken_back, .. } = void;
+            let taken = cash(*win_taken_back, started.currency);
+            format!("Voided by {actor} at position {position} ({reason}): {back}, {taken} of the win taken back\n")
+        }
         (Some(win), None) => format!("Settled with a win of {}\n", cash(*win, started.currency)),
         (None, None) => "Still open\n".to_owned(),
     };

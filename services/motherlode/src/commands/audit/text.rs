@@ -83,6 +83,11 @@ fn played(report: &Report) -> Vec<String> {
         lines.extend(section(&format!("Played in {currency}")));
         lines.extend([row("bets", &money(bets, currency)), row("wins", &money(wins, currency))]);
         lines.push(row("jackpots awarded", &money(awarded, currency)));
+        let of = report.returns.iter().filter(|of| of.currency == currency);
+        let (free, promoted) = of.fold((0, 0), |(rounds, bets), of| (rounds + of.free, bets + of.free_bets));
+        if free > 0 {
+            lines.push(row(&format!("bets of {} free rounds among them", count(free)), &money(promoted, currency)));
+        }
         let voids = report.voids[currency.index()];
         if voids.rounds > 0 {
             lines.push(row(

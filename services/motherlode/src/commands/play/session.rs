@@ -88,8 +88,8 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     pub(super) async fn play(mut self) -> Result<(), Failure> {
         for _ in 0..self.args.rounds {
             let Some(played) = self.spin().await? else { break };
-            let bet = played.bet.as_ref().map_or(0, |bet| bet.amount_minor);
-            self.heading(&played.round_id, played.bet.as_ref())?;
+            let bet = played.bet.as_ref().filter(|_| played.campaign_id.is_empty()).map_or(0, |bet| bet.amount_minor);
+            self.heading(&played.round_id, played.bet.as_ref(), &played.campaign_id)?;
             let Some(Won { win, jackpots }) = self.play_on(self.game, played).await? else { break };
             self.sum.rounds += 1;
             self.sum.bet += bet;
@@ -110,12 +110,13 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
                 account: Some(self.account.clone()),
                 game: self.args.game.clone(),
                 rules_version: self.game.rules_version().to_owned(),
-                stake: Some(round::Stake {
+                stake: self.args.campaign.is_none().then(|| round::Stake {
                     coin_value: CoinValue(stake.coin_value_micros).to_string(),
                     lines: stake.lines,
                     coins_per_line: stake.coins_per_line,
                     buy_feature: stake.buy_feature,
                 }),
+                campaign_id: self.args.campaign.clone().unwrap_or_default(),
                 witch: self.witch.into(),
                 offer_double: self.args.double,
                 ..SpinRequest::default()
@@ -189,7 +190,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         let game = known(&round.game, &round.rules_version, &round.model_hash)?;
         let Some(step) = round.steps.last() else { return Err(no_answer()) };
         self.console.say("\nThis round was left open; it goes on where it was.\n")?;
-        self.heading(round_id, round.bet.as_ref())?;
+        self.heading(round_id, round.bet.as_ref(), &round.campaign_id)?;
         let played = Played {
             round_id: round_id.to_owned(),
             step: step.number,
@@ -200,6 +201,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
             state: round.state,
             position: step.position,
             jackpot: None,
+            campaign_id: round.campaign_id.clone(),
         };
         Ok(self.play_on(game, played).await?.is_some())
     }
@@ -312,8 +314,9 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(Some(amount.amount_minor))
     }
 
-    fn heading(&mut self, round_id: &str, bet: Option<&round::Money>) -> Result<(), Failure> {
+    fn heading(&mut self, round_id: &str, bet: Option<&round::Money>, campaign: &str) -> Result<(), Failure> {
         let bet = bet.map(cash).unwrap_or_default();
+        let bet = if campaign.is_empty() { bet } else { format!("{bet} of {campaign}") };
         let rule = 80_usize.saturating_sub(round_id.chars().count() + bet.chars().count() + 18);
         self.console.say(&format!("\n── round {round_id} {} bet {bet} ──\n", "─".repeat(rule)))
     }

@@ -1,0 +1,122 @@
+//! Campaigns, counted a second time from the events alone (PL-18), and held against the books at the end.
+
+use crate::divergence::Fault;
+use motherlode_books::{Account, Books, Campaign, Commit, Currency, Event, RoundStarted, StreamId};
+use motherlode_proto::log::v1::RoundTerms;
+use prost::Message;
+use std::collections::BTreeMap;
+
+/// All that was granted, and what became of it.
+#[derive(Default)]
+pub(crate) struct Campaigns {
+    granted: BTreeMap<(StreamId, String), Counted>,
+    /// What promotions paid, less what voids gave back, in minor units by operator and currency.
+    paid: BTreeMap<(String, Currency), i128>,
+}
+
+struct Counted {
+    terms: Campaign,
+    begun: u64,
+    given_back: u64,
+    cancelled: bool,
+}
+
+impl Campaigns {
+    /// Takes a commit up; `voided` is the round that it voids.
+    pub(crate) fn take(&mut self, commit: &Commit, voided: Option<&RoundStarted>) -> Result<(), Fault> {
+        for event in &commit.events {
+            match event {
+                Event::CampaignGranted(terms) => {
+                    let counted = Counted { terms: terms.clone(), begun: 0, given_back: 0, cancelled: false };
+                    if self.granted.insert((commit.stream.clone(), terms.id.clone()), counted).is_some() {
+                        return Err(Fault::new("PL-18: a campaign is granted twice", "once", &terms.id));
+                    }
+                }
+                Event::CampaignCancelled { campaign, .. } => {
+                    let counted = self.of(commit, campaign)?;
+                    counted.cancelled = true;
+                    if counted.begun > 0 {
+                        return Err(Fault::new("PL-18: a campaign is taken back", "while not begun", campaign));
+                    }
+                }
+                Event::RoundStarted(started) => self.begin(commit, started)?,
+                _ => {}
+            }
+        }
+        match voided {
+            Some(voided) => self.give_back(commit, voided),
+            None => Ok(()),
+        }
+    }
+
+    fn of(&mut self, commit: &Commit, campaign: &str) -> Result<&mut Counted, Fault> {
+        let counted = self.granted.get_mut(&(commit.stream.clone(), campaign.to_owned()));
+        counted.ok_or_else(|| Fault::new("PL-18: a campaign was never granted", "its grant", campaign))
+    }
+
+    fn begin(&mut self, commit: &Commit, started: &RoundStarted) -> Result<(), Fault> {
+        let Some(campaign) = &started.campaign else { return Ok(()) };
+        let counted = self.of(commit, campaign)?;
+        counted.begun += 1;
+        let terms = &counted.terms;
+        let left = u64::from(terms.rounds) + counted.given_back;
+        if counted.begun > left || counted.cancelled || commit.time_ms >= terms.expires_ms {
+            let expected = format!("at most {left} rounds before {} ms, none once cancelled", terms.expires_ms);
+            let found = format!("round {} of the campaign at {} ms", counted.begun, commit.time_ms);
+            return Err(Fault::new(format!("PL-18: a free round too many of campaign {campaign}"), expected, found));
+        }
+        let played = RoundTerms::decode(started.stake.as_slice()).unwrap_or_default();
+        let granted = (&terms.game, terms.bet, terms.coin_value, terms.lines, terms.coins_per_line, false, false);
+        let found = (
+            &started.game,
+            started.bet,
+            started.coin_value,
+            played.lines,
+            played.coins_per_line,
+            played.buy_feature,
+            played.jackpot || started.contribution.is_some(),
+        );
+        if granted != found {
+            let what = "PL-18: a free round with another stake than its campaign's, or for the jackpot";
+            return Err(Fault::new(what, format!("{granted:?}"), format!("{found:?}")));
+        }
+        self.pay(commit, started, started.bet.0.into());
+        Ok(())
+    }
+
+    fn give_back(&mut self, commit: &Commit, voided: &RoundStarted) -> Result<(), Fault> {
+        let Some(campaign) = &voided.campaign else { return Ok(()) };
+        self.of(commit, campaign)?.given_back += 1;
+        self.pay(commit, voided, -i128::from(voided.bet.0));
+        Ok(())
+    }
+
+    fn pay(&mut self, commit: &Commit, started: &RoundStarted, amount: i128) {
+        if let StreamId::Player { operator, .. } = &commit.stream {
+            *self.paid.entry((operator.clone(), started.currency)).or_default() += amount;
+        }
+    }
+
+    /// Whether the books have come to the same.
+    pub(crate) fn agree(&self, books: &Books) -> Result<(), Fault> {
+        for ((stream, id), counted) in &self.granted {
+            let state = books.player(stream).and_then(|player| player.campaign(id));
+            let booked = state.map(|state| (state.begun, state.given_back, state.cancelled));
+            let counted = (counted.begun, counted.given_back, counted.cancelled);
+            if booked != Some(counted) {
+                let what = format!("PL-18: campaign {id} of {stream} is not what was begun, given back and cancelled");
+                return Err(Fault::new(what, format!("{counted:?}"), format!("{booked:?}")));
+            }
+        }
+        for ((operator, currency), paid) in &self.paid {
+            let booked = books.holding(Account::Promotion(operator), *currency).0;
+            let paid = -paid * currency.nanos_per_minor();
+            if booked != paid {
+                let what =
+                    format!("PL-18: the promotion of {operator} did not pay its free rounds' bets in {currency}");
+                return Err(Fault::new(what, paid, booked));
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,216 @@
+//! Campaigns over gRPC (PL-18): free rounds granted, listed, taken back, and what a bet takes from one.
+//!
+//! The fold keeps the count and the time; what a campaign is never changes, so a bet's stake is read from it before
+//! anything is decided.
+
+use crate::{
+    bet::{find_game, invalid_stake, whole_bet},
+    service::SpinApi,
+};
+use motherlode_books::{Books, Campaign, CampaignOver, CampaignState, CoinValue, Event, Minor};
+use motherlode_ledger::{
+    Proposal, campaign_over,
+    fields::{self, AccountId, account_of, money, timestamp},
+    fingerprint, unknown_account, unknown_campaign,
+};
+use motherlode_proto::{round::v1 as round, spin::v1 as wire};
+use motherlode_runtime::{Caller, Refusal};
+use motherlode_slots::{self as slots, Game};
+use tonic::Code;
+
+/// Campaigns a page, unless the caller says otherwise.
+const PAGE_SIZE: usize = 10;
+/// Most campaigns a page.
+const PAGE_SIZE_MAX: usize = 100;
+
+/// The last second that a timestamp can name: of the year 9999.
+const SECONDS_MAX: i64 = 253_402_300_799;
+
+impl SpinApi {
+    pub(crate) async fn grant_campaign(
+        &self,
+        caller: &Caller,
+        request: &wire::GrantCampaignRequest,
+    ) -> Result<wire::GrantCampaignResponse, Refusal> {
+        let request_id = fields::id("request_id", &request.request_id)?;
+        let account = fields::account(caller, request.account.as_ref())?;
+        let event = Event::CampaignGranted(parse(&account, request)?);
+        let commit = &self.record(account, request_id, fingerprint("grant_campaign", request), event).await?.commit;
+        let Some(Event::CampaignGranted(campaign)) = commit.events.first() else {
+            return Err(Refusal::request_id_reused(request_id));
+        };
+        let state = CampaignState {
+            campaign: campaign.clone(),
+            granted_at: commit.position,
+            granted_ms: commit.time_ms,
+            begun: 0,
+            given_back: 0,
+            cancelled: false,
+        };
+        Ok(wire::GrantCampaignResponse { campaign: Some(to_wire(&commit.stream, &state, commit.time_ms)) })
+    }
+
+    pub(crate) async fn cancel_campaign(
+        &self,
+        caller: &Caller,
+        request: &wire::CancelCampaignRequest,
+    ) -> Result<wire::CancelCampaignResponse, Refusal> {
+        let request_id = fields::id("request_id", &request.request_id)?;
+        let account = fields::account(caller, request.account.as_ref())?;
+        let campaign = fields::id("campaign_id", &request.campaign_id)?.to_owned();
+        let reason = fields::text("reason", &request.reason, 256)?.to_owned();
+        let actor = fields::text("actor", &request.actor, 64)?.to_owned();
+        let other = self.ledger.books(|books| {
+            let granted = books.player(&account.stream).and_then(|player| player.campaign(&campaign));
+            granted.is_some_and(|state| state.campaign.currency != account.currency)
+        });
+        if other {
+            return Err(unknown_campaign(&campaign));
+        }
+        let (fingerprint, event) =
+            (fingerprint("cancel_campaign", request), Event::CampaignCancelled { campaign, reason, actor });
+        let position = self.record(account, request_id, fingerprint, event).await?.commit.position;
+        Ok(wire::CancelCampaignResponse { position })
+    }
+
+    /// One event about a campaign on a player's stream; the fold decides on it.
+    async fn record(
+        &self,
+        account: AccountId,
+        request_id: &str,
+        fingerprint: [u8; 16],
+        event: Event,
+    ) -> motherlode_ledger::Verdict {
+        let (stream, request_id) = (account.stream, request_id.to_owned());
+        let proposal = Proposal { stream, expected_version: None, request_id, fingerprint, events: vec![event] };
+        self.ledger.append(proposal).await
+    }
+
+    pub(crate) fn list_campaigns(
+        &self,
+        caller: &Caller,
+        request: &wire::ListCampaignsRequest,
+    ) -> Result<wire::ListCampaignsResponse, Refusal> {
+        let AccountId { stream, currency } = fields::account(caller, request.account.as_ref())?;
+        let size = match usize::try_from(request.page_size) {
+            Ok(0) => PAGE_SIZE,
+            Ok(size) => size.min(PAGE_SIZE_MAX),
+            Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
+        };
+        let after: u64 = match request.page_token.as_str() {
+            "" => 0,
+            token => token.parse().map_err(|_| Refusal::field("page_token", "is not one that was handed out"))?,
+        };
+        let now_ms = self.ledger.now_ms();
+        self.ledger.books(|books| {
+            let player = books.player(&stream).filter(|player| player.balance(currency).is_some());
+            let granted = player.ok_or_else(unknown_account)?.campaigns();
+            let mut later = granted.filter(|state| state.campaign.currency == currency && state.granted_at > after);
+            let mut page = wire::ListCampaignsResponse::default();
+            page.campaigns.extend(later.by_ref().take(size).map(|state| to_wire(&stream, state, now_ms)));
+            if later.next().is_some()
+                && let Some(last) = page.campaigns.last()
+            {
+                page.next_page_token = last.position.to_string();
+            }
+            Ok(page)
+        })
+    }
+}
+
+/// The stake that a campaign grants in a game.
+pub(crate) fn stake_of(
+    books: &Books,
+    id: &str,
+    account: &AccountId,
+    game: &dyn Game,
+) -> Result<(CoinValue, slots::Stake), Refusal> {
+    let player = books.player(&account.stream).ok_or_else(unknown_account)?;
+    let campaign = &player.campaign(id).ok_or_else(|| unknown_campaign(id))?.campaign;
+    if (campaign.game.as_str(), campaign.currency) != (game.name(), account.currency) {
+        let message = "the campaign is for another game or currency";
+        return Err(Refusal::new(Code::InvalidArgument, "CAMPAIGN_MISMATCH", message)
+            .with("campaign_id", id)
+            .with("game", &campaign.game)
+            .with("currency_code", campaign.currency));
+    }
+    Ok((campaign.coin_value, stake(campaign)))
+}
+
+/// Whether a round of a campaign can begin now.
+pub(crate) fn check_open(state: Option<&CampaignState>, id: &str, now_ms: i64) -> Result<(), Refusal> {
+    match state.ok_or_else(|| unknown_campaign(id))?.over(now_ms) {
+        None => Ok(()),
+        Some(over) => Err(campaign_over(id, over)),
+    }
+}
+
+fn stake(campaign: &Campaign) -> slots::Stake {
+    slots::Stake {
+        coin_value_micros: campaign.coin_value.0,
+        lines: campaign.lines,
+        coins_per_line: campaign.coins_per_line,
+        buy_feature: false,
+    }
+}
+
+fn parse(account: &AccountId, request: &wire::GrantCampaignRequest) -> Result<Campaign, Refusal> {
+    let id = fields::id("campaign_id", &request.campaign_id)?.to_owned();
+    if !(1..=Campaign::ROUNDS_MAX).contains(&request.rounds) {
+        return Err(Refusal::field("rounds", format!("must be 1 to {}", Campaign::ROUNDS_MAX)));
+    }
+    let expires = request.expire_time.ok_or_else(|| Refusal::field("expire_time", "is required"))?;
+    let valid = (0..=SECONDS_MAX).contains(&expires.seconds) && (0..1_000_000_000).contains(&expires.nanos);
+    if !valid {
+        return Err(Refusal::field("expire_time", "is no time from 1970 to 9999"));
+    }
+    let wanted = request.stake.as_ref().ok_or_else(|| Refusal::field("stake", "is required"))?;
+    let coin_value = fields::coin_value("stake.coin_value", &wanted.coin_value)?;
+    let game = find_game(&request.game, "")?;
+    if wanted.buy_feature {
+        let message = "a free round buys no feature";
+        return Err(Refusal::new(Code::InvalidArgument, "INVALID_STAKE", message));
+    }
+    let mut campaign = Campaign {
+        id,
+        game: game.name().to_owned(),
+        currency: account.currency,
+        bet: Minor::ZERO,
+        coin_value,
+        lines: wanted.lines,
+        coins_per_line: wanted.coins_per_line,
+        rounds: request.rounds,
+        expires_ms: expires.seconds * 1000 + i64::from(expires.nanos / 1_000_000),
+    };
+    let coins = game.check_stake(&stake(&campaign)).map_err(|refused| invalid_stake(game, &refused))?;
+    campaign.bet = whole_bet(game, account.currency, coin_value, coins)?;
+    Ok(campaign)
+}
+
+fn to_wire(stream: &motherlode_books::StreamId, state: &CampaignState, now_ms: i64) -> wire::Campaign {
+    let Campaign { id, game, currency, bet, coin_value, lines, coins_per_line, rounds, expires_ms } = &state.campaign;
+    let standing = match state.over(now_ms) {
+        None => wire::CampaignState::Active,
+        Some(CampaignOver::UsedUp) => wire::CampaignState::UsedUp,
+        Some(CampaignOver::Expired) => wire::CampaignState::Expired,
+        Some(CampaignOver::Cancelled) => wire::CampaignState::Cancelled,
+    };
+    wire::Campaign {
+        campaign_id: id.clone(),
+        account: Some(account_of(stream, *currency)),
+        game: game.clone(),
+        stake: Some(round::Stake {
+            coin_value: coin_value.to_string(),
+            lines: *lines,
+            coins_per_line: *coins_per_line,
+            buy_feature: false,
+        }),
+        bet: Some(money(*bet, *currency)),
+        rounds: *rounds,
+        rounds_left: u32::try_from(state.left()).unwrap_or(*rounds),
+        expire_time: Some(timestamp(*expires_ms)),
+        state: standing.into(),
+        position: state.granted_at,
+        grant_time: Some(timestamp(state.granted_ms)),
+    }
+}
