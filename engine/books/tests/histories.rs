@@ -123,7 +123,7 @@ const GAMES: [&str; 2] = [POOL, "neptune"];
 type Op = (u8, usize, u64);
 
 fn ops() -> impl Strategy<Value = Vec<Op>> {
-    prop::collection::vec((0u8..20, 0..PLAYERS.len(), 0u64..10_000), 1..80)
+    prop::collection::vec((0u8..24, 0..PLAYERS.len(), 0u64..10_000), 1..80)
 }
 
 fn begin() -> World {
@@ -180,13 +180,13 @@ fn attempt(world: &mut World, (kind, who, x): Op) {
             world.try_write(StreamId::System, vec![Event::SwitchSet { switch, on: x % 3 > 0, reason, actor }])
         }
         16 => world.try_write(stream, vec![Event::CampaignGranted(campaign(world.now_ms, currency, x))]),
-        17 => free(world, name, currency, x),
-        18 if x % 5 == 0 => {
+        17..=21 => free(world, name, currency, x),
+        22 if x % 5 == 0 => {
             let (reason, actor) = ("test".into(), "ops".into());
             let cancelled = Event::CampaignCancelled { campaign: format!("c{}", x % 3), reason, actor };
             world.try_write(stream, vec![cancelled])
         }
-        18 => free(world, name, currency, x),
+        22 => void(world, &stream, &state, x),
         _ => {
             let rate = FxRate::new(1 + x % 4_000, -3).unwrap();
             world.try_write(StreamId::Rates, vec![Event::RateSet { currency, rate, source: "test".into() }])
