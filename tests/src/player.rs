@@ -49,6 +49,21 @@ impl Player {
         }
     }
 
+    /// Plays so many rounds; after an error, those that are left begin with the one that was under way.
+    ///
+    /// # Errors
+    /// The first status that is not OK.
+    ///
+    /// # Panics
+    /// When an answer is not what it was the first time.
+    pub async fn play_rounds(&mut self, client: &mut Client, rounds: usize) -> Result<(), Status> {
+        for _ in 0..rounds {
+            self.play_round(client, &Arc::default()).await?;
+            self.round += 1;
+        }
+        Ok(())
+    }
+
     /// Plays one round, from its start: what was answered before is answered again.
     ///
     /// # Errors

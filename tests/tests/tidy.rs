@@ -95,7 +95,8 @@ fn dependencies_run_one_way() {
     let above: &[(&str, &[&str])] = &[
         ("motherlode-log", &["motherlode-books", "motherlode-proto", "motherlode-runtime", "motherlode-ledger"]),
         ("motherlode-proto", &["motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
-        ("motherlode-ledger", &["motherlode-spin", "motherlode-jackpot", "motherlode"]),
+        ("motherlode-jetstream", &["motherlode-ledger", "motherlode"]),
+        ("motherlode-ledger", &["motherlode-jetstream", "motherlode-spin", "motherlode-jackpot", "motherlode"]),
         ("motherlode-spin", &["motherlode-jackpot", "motherlode"]),
         ("motherlode-jackpot", &["motherlode-spin", "motherlode"]),
         ("motherlode-picture", &["motherlode-log", "motherlode-runtime", "motherlode-ledger"]),

@@ -30,6 +30,12 @@ pub enum OpenError {
         /// Why.
         source: io::Error,
     },
+    /// There is no such stream.
+    #[error("there is no stream {stream}")]
+    Missing {
+        /// Its name.
+        stream: String,
+    },
     /// A setting could lose acknowledged rounds.
     #[error(transparent)]
     Unsafe(#[from] Unsafe),
@@ -74,30 +80,46 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    /// Connects to the stream of a partition; makes it if it's missing and `make` says so.
-    pub(crate) fn open(config: &Config, partition: u32, make: bool) -> Result<Self, OpenError> {
-        let servers = config.servers();
-        let connected = Link::connect(config);
-        let link = connected.map_err(|source| OpenError::Connect { servers: servers.join(", "), source })?;
-        let name = format!("{}_{partition}", config.stream);
-        let stream = Self { link: Arc::new(link), name };
+    /// Connects to the stream of a partition, to read it.
+    pub(crate) fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
+        let stream = Self::connect(config, partition)?;
+        match stream.info() {
+            Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) => Err(OpenError::Missing { stream: stream.name }),
+            info => stream.is_whole(&info.map_err(|failure| stream.api_error(failure))?).map(|()| stream),
+        }
+    }
+
+    /// Connects to the stream of a partition, to write it, which takes settings that are safe; makes it if it's missing.
+    pub(crate) fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
+        let stream = Self::connect(config, partition)?;
         check::server(&stream.link, config)?;
         let wanted = check::wanted(&stream.name, config);
         let info = match stream.info() {
-            Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) if make => stream.make(&wanted),
+            Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) => stream.make(&wanted),
             info => info,
         };
         let info = info.map_err(|failure| stream.api_error(failure))?;
         let fault = |fault| OpenError::Stream { stream: stream.name.clone(), fault };
         check::stream(&info["config"], &wanted).map_err(fault)?;
         check::kept(&stream.link, config, &info)?;
+        stream.is_whole(&info)?;
+        Ok(stream)
+    }
+
+    fn connect(config: &Config, partition: u32) -> Result<Self, OpenError> {
+        let servers = config.servers().join(", ");
+        let link = Link::connect(config).map_err(|source| OpenError::Connect { servers, source })?;
+        Ok(Self { link: Arc::new(link), name: format!("{}_{partition}", config.stream) })
+    }
+
+    /// Numbers are dense and begin with 1, or something was removed.
+    fn is_whole(&self, info: &Value) -> Result<(), OpenError> {
         let state = &info["state"];
         let count = |key: &str| state[key].as_u64().unwrap_or_default();
-        // Numbers are dense and begin with 1, or something was removed.
-        if count("messages") != count("last_seq") || count("first_seq") > 1 {
-            return Err(fault(format!("messages are missing: {state}")));
+        if count("messages") == count("last_seq") && count("first_seq") <= 1 {
+            return Ok(());
         }
-        Ok(stream)
+        Err(OpenError::Stream { stream: self.name.clone(), fault: format!("messages are missing: {state}") })
     }
 
     /// The number of the last message, as the leader knows it.

@@ -22,11 +22,7 @@ const BYTES: u64 = 4 << 20;
 /// # Errors
 /// It cannot be reached, isn't there, or isn't as a store makes it.
 pub fn scan(config: &Config, partition: u32) -> Result<Scan, OpenError> {
-    Ok(Scan {
-        steps: Steps::new(Stream::open(config, partition, false)?, partition),
-        first: 1,
-        records: vec![].into_iter(),
-    })
+    Ok(Scan { steps: Steps::new(Stream::find(config, partition)?, partition), first: 1, records: vec![].into_iter() })
 }
 
 /// The verified records of a partition, in order.

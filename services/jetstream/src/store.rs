@@ -10,7 +10,7 @@ use crate::{
     scan::{Step, Steps},
 };
 use bytes::Bytes;
-use motherlode_log::{AppendError, Hash, Position, Reader, Store, block, follow};
+use motherlode_log::{AppendError, Hash, LockGuard, Position, Reader, Store, block, follow};
 use motherlode_runtime::config::Store as Config;
 use parking_lot::RwLock;
 use std::{
@@ -37,6 +37,8 @@ pub struct JetStreamStore {
     block_limit: u64,
     /// Why no more appends are taken.
     failed: Option<Failed>,
+    /// Let go of with the store.
+    _lock: Option<LockGuard>,
 }
 
 /// Why a store takes no more appends.
@@ -77,7 +79,7 @@ impl JetStreamStore {
     /// # Errors
     /// See [`OpenError`].
     pub fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
-        let stream = Stream::open(config, partition, true)?;
+        let stream = Stream::open(config, partition)?;
         let mut steps = Steps::new(stream.clone(), partition);
         let mut index = Index::default();
         let nonce = nonce(&stream)?;
@@ -110,7 +112,14 @@ impl JetStreamStore {
             append_wait: Duration::from_millis(config.append_ms_max),
             block_limit: payload.saturating_sub(HEADERS).min(block::MAX),
             failed: None,
+            _lock: None,
         })
+    }
+
+    /// Keeps a lock for as long as the store is open: of a folder that goes with it, say.
+    #[must_use]
+    pub fn with_lock(self, lock: LockGuard) -> Self {
+        Self { _lock: Some(lock), ..self }
     }
 
     fn fail(&mut self, failed: Failed) -> AppendError {

@@ -135,7 +135,7 @@ fn writers_that_race_never_both_append() {
 fn a_scan_follows_a_stream_that_is_written() {
     let (_folder, node) = server("");
     let config = node.config("S");
-    assert!(matches!(scan(&config, 0), Err(OpenError::Api { .. })), "a scan makes no stream");
+    assert!(matches!(scan(&config, 0), Err(OpenError::Missing { .. })), "a scan makes no stream");
     let (mut store, mut all) = (open(&config), Acknowledged::new());
     let mut following = scan(&config, 0).unwrap();
     for n in 0..5 {

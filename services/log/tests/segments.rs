@@ -184,3 +184,30 @@ fn any_position_can_be_read_in_any_size() {
         assert_eq!(read_all(&**reader, 1), all);
     }
 }
+
+#[test]
+fn a_scan_that_is_resumed_goes_on_through_segments_that_are_being_written() {
+    const APPENDS: u64 = 200;
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = open(&dir);
+    append(&mut store, &[b"one"]);
+    let mut following = scan(dir.path()).unwrap();
+    std::thread::scope(|threads| {
+        let writing = threads.spawn(|| {
+            for n in 0..APPENDS {
+                append(&mut store, &[&n.to_le_bytes(), &[7; 300]]);
+            }
+        });
+        let mut read = vec![];
+        while read.len() < 1 + 2 * usize::try_from(APPENDS).unwrap() {
+            let more = following.by_ref().map(|record| record.unwrap());
+            read.extend(more.map(|record| record.position));
+            following.resume().unwrap();
+        }
+        writing.join().unwrap();
+        assert!(read.into_iter().eq(1..=1 + 2 * APPENDS));
+    });
+    assert!(segments(&dir).len() > 5);
+    assert!(following.next().is_none());
+    assert_eq!(following.verified(), (store.end(), store.head()));
+}

@@ -1,6 +1,8 @@
 //! The command line: what can be asked for, and which command does it.
 
-use crate::commands::{Failure, audit, loadtest, par, play, replay, rng, rounds, serve, simulate, token, watch};
+use crate::commands::{
+    Failure, audit, copy, loadtest, log, par, play, replay, rng, rounds, serve, simulate, token, watch,
+};
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
 
@@ -14,7 +16,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    /// Serve spin, ledger and jackpot from one process, with an embedded log.
+    /// Serve spin, ledger and jackpot from one process, with an embedded log or one on JetStream.
     Serve(serve::Args),
     /// Play rounds at a running service, drawn on the terminal.
     Play(play::Args),
@@ -34,6 +36,10 @@ enum Command {
     Audit(audit::Args),
     /// Resolve one round of a log again and show it step by step.
     Replay(replay::Args),
+    /// Copy a log to another place, byte for byte, or follow a running service's.
+    Copy(copy::Args),
+    /// Look into a log: its last records, one of them, or whether the chain is sound.
+    Log(log::Args),
     /// Write what the service's random generator gives, raw or scaled, for statistical tests.
     Rng(rng::Args),
 }
@@ -52,6 +58,8 @@ pub fn main() -> ExitCode {
         Command::Token(args) => token::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Copy(args) => copy::run(&args),
+        Command::Log(args) => log::run(&args),
         Command::Rng(args) => rng::run(&args),
     };
     match done {

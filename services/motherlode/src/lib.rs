@@ -4,6 +4,7 @@ pub mod cli;
 pub mod client;
 pub mod commands;
 mod deadline;
+pub mod place;
 pub mod server;
 pub mod target;
 

@@ -4,11 +4,14 @@
 //! Stopping: no new calls, streams end, calls under way are answered, the ledger closes behind them. What was
 //! acknowledged is durable whether or not there is time for all that.
 
-use crate::deadline::Deadline;
+use crate::{
+    deadline::Deadline,
+    place::{Place, PlaceError},
+};
 use motherlode_books::{SessionLimits, StreamId};
 use motherlode_jackpot::{JackpotApi, Steward};
 use motherlode_ledger::{Handle, LedgerApi, OpenError, Options};
-use motherlode_log::{self as log, SegmentStore, Store};
+use motherlode_log::Store;
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::jackpot_service_server::{self, JackpotServiceServer},
@@ -47,14 +50,9 @@ const SERVICES: [&str; 5] = [
 /// Why the service could not start, or did not stop well.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
-    /// The log does not open: it is damaged, in use, or cannot be read.
-    #[error("the log in {folder}: {source}")]
-    Log {
-        /// The folder.
-        folder: String,
-        /// What is wrong, with file and offset.
-        source: motherlode_log::OpenError,
-    },
+    /// The log does not open: it is damaged, in use, cannot be read, or its servers' settings are unsafe.
+    #[error(transparent)]
+    Log(#[from] PlaceError),
     /// The log does not replay.
     #[error(transparent)]
     Ledger(#[from] OpenError),
@@ -108,17 +106,12 @@ pub struct Server {
     background: [JoinHandle<()>; 5],
 }
 
-/// Opens the embedded log of a data folder.
+/// Opens the log that a configuration names: in its data folder, or on JetStream.
 ///
 /// # Errors
 /// See [`ServeError::Log`].
 pub fn open_store(config: &Config) -> Result<Box<dyn Store>, ServeError> {
-    let folder = log_folder(&config.data);
-    let options = log::Options { segment_bytes: config.limits.segment_bytes, ..log::Options::default() };
-    match SegmentStore::open(&folder, PARTITION, options) {
-        Ok(store) => Ok(Box::new(store)),
-        Err(source) => Err(ServeError::Log { folder: folder.display().to_string(), source }),
-    }
+    Ok(Place::of(config).open_with(&config.data)?)
 }
 
 /// Where a data folder has the log of the partition.

@@ -84,6 +84,14 @@ impl Scan {
         (self.walk.next - 1, self.walk.head)
     }
 
+    /// Looks for what has been appended since the iteration ended, which then goes on.
+    ///
+    /// # Errors
+    /// If the directory cannot be listed.
+    pub fn resume(&mut self) -> Result<(), ScanError> {
+        self.walk.resume()
+    }
+
     /// What lies after the last record; known once the iteration has ended.
     #[must_use]
     pub fn tail(&self) -> &Tail {
@@ -130,6 +138,8 @@ pub(super) struct Step {
 #[derive(Debug)]
 pub(super) struct Walk {
     disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    /// Segments that are yet to be read.
     files: VecDeque<(Position, PathBuf)>,
     current: Option<Current>,
     /// The partition's number, as the caller or the first segment says.
@@ -152,13 +162,12 @@ struct Current {
 
 impl Walk {
     pub fn new(disk: Arc<dyn Disk>, dir: &Path, partition: Option<u32>) -> Result<Self, ScanError> {
-        let names = disk.list(dir).map_err(ScanError::at(dir))?;
-        let mut files: Vec<_> = names.iter().filter_map(|name| Some((first_of(name)?, dir.join(name)))).collect();
-        files.sort();
+        let files = segments(&*disk, dir)?.into();
         let head = partition.map_or([0; 32], genesis);
         Ok(Self {
             disk,
-            files: files.into(),
+            dir: dir.to_owned(),
+            files,
             current: None,
             partition,
             next: 1,
@@ -171,15 +180,26 @@ impl Walk {
     /// The next block; `None` after the last.
     pub fn step(&mut self) -> Result<Option<Step>, ScanError> {
         loop {
-            if let Some(mut current) = self.current.take()
-                && let Some(step) = self.read_block(&mut current)?
-            {
-                self.current = Some(current);
-                return Ok(Some(step));
+            if let Some(mut current) = self.current.take() {
+                let step = self.read_block(&mut current)?;
+                if step.is_some() || self.files.is_empty() {
+                    self.current = Some(current);
+                    return Ok(step);
+                }
             }
             let Some((first, path)) = self.files.pop_front() else { return Ok(None) };
             self.current = Some(self.open(first, path)?);
         }
+    }
+
+    /// Looks for further segments; the end of the present one is then read again. In this order: once a segment is
+    /// there, nothing more is written to the one before.
+    fn resume(&mut self) -> Result<(), ScanError> {
+        let mut files = segments(&*self.disk, &self.dir)?;
+        files.retain(|(first, _)| self.last_segment.is_none_or(|last| *first > last));
+        self.files = files.into();
+        self.tail = Tail::Clean;
+        Ok(())
     }
 
     fn open(&mut self, first: Position, path: PathBuf) -> Result<Current, ScanError> {
@@ -266,6 +286,14 @@ impl Walk {
     fn damage(&self, file: &Path, offset: u64, reason: &str) -> ScanError {
         Damage { file: file.to_owned(), offset, position: self.next, reason: reason.to_owned() }.into()
     }
+}
+
+/// The segments in a directory, in order.
+fn segments(disk: &dyn Disk, dir: &Path) -> Result<Vec<(Position, PathBuf)>, ScanError> {
+    let names = disk.list(dir).map_err(ScanError::at(dir))?;
+    let mut files: Vec<_> = names.iter().filter_map(|name| Some((first_of(name)?, dir.join(name)))).collect();
+    files.sort();
+    Ok(files)
 }
 
 /// The name of the segment that begins with position `first`.

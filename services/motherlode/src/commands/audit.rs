@@ -7,21 +7,24 @@ mod json;
 mod text;
 
 use super::{Failure, Format, say};
-use crate::server::{PARTITION, index_folder, log_folder};
+use crate::{
+    place::Local,
+    server::{PARTITION, index_folder},
+};
 use motherlode_audit::{Options, Report, audit};
 use motherlode_books::{Currency, Minor, Nano};
 use motherlode_slots::par::Exact;
-use std::{
-    path::{Path, PathBuf},
-    time::Instant,
-};
+use std::{path::PathBuf, time::Instant};
 
 /// What `audit` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The data folder of `serve`.
-    #[arg(value_name = "DIR")]
+    /// The data folder of `serve`, or nats://host:port,... (which is copied to a temporary folder first).
+    #[arg(value_name = "PLACE")]
     data: PathBuf,
+    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -32,7 +35,8 @@ pub struct Args {
 /// # Errors
 /// There is no log, or it is not what it should be.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let options = Options { log: log_of(&args.data)?, index: Some(index_folder(&args.data)), partition: PARTITION };
+    let local = Local::of(&args.data, args.config.as_deref())?;
+    let options = Options { log: local.log(), index: Some(index_folder(local.data())), partition: PARTITION };
     let started = Instant::now();
     let report = audit(&options).map_err(Failure::unusable)?;
     let rounds: u64 = report.returns.iter().map(|of| of.rounds).sum();
@@ -46,18 +50,6 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     eprintln!("{seconds:.2} s, {rate:.0} rounds/s");
     // What was found has been said.
     if report.divergence.is_some() { Err(Failure::found("")) } else { Ok(()) }
-}
-
-/// The log's folder in a data folder, which must be there.
-pub(super) fn log_of(data: &Path) -> Result<PathBuf, Failure> {
-    if !data.is_dir() {
-        return Err(Failure::unusable(format!("{}: no such folder", data.display())));
-    }
-    let log = log_folder(data);
-    if !log.is_dir() {
-        return Err(Failure::unusable(format!("{}: no log there ({} is missing)", data.display(), log.display())));
-    }
-    Ok(log)
 }
 
 /// A sum of cash with its currency: `1234.50 EUR`.
@@ -87,10 +79,10 @@ fn totals(report: &Report) -> impl Iterator<Item = (Currency, u64, i128, i128, i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::{Server, open_store};
+    use crate::server::{Server, log_folder, open_store};
     use motherlode_runtime::Config;
     use motherlode_spin::Dealer;
-    use std::fs;
+    use std::{fs, path::Path};
 
     /// The data folder of a service that ran and was stopped: its log opens the pool.
     async fn data() -> tempfile::TempDir {
@@ -106,7 +98,7 @@ mod tests {
     }
 
     fn code(data: &Path, format: Format) -> u8 {
-        run(&Args { data: data.to_owned(), format }).map_or_else(|failure| failure.code, |()| 0)
+        run(&Args { data: data.to_owned(), config: None, format }).map_or_else(|failure| failure.code, |()| 0)
     }
 
     #[tokio::test]

@@ -1,7 +1,9 @@
 //! One file a command.
 
 pub mod audit;
+pub mod copy;
 pub mod loadtest;
+pub mod log;
 pub mod par;
 pub mod play;
 pub mod replay;

@@ -3,8 +3,8 @@
 //! Exit code 0 when every step gives the very bytes that were logged, 1 when one does not or the log is damaged, 2 when
 //! there is no such round.
 
-use super::{Failure, audit::log_of, say};
-use crate::{draw, figures::grouped};
+use super::{Failure, say};
+use crate::{draw, figures::grouped, place::Local};
 use motherlode_audit::{ReplayError, Replayed, ReplayedStep, ReplayedVoid, replay};
 use motherlode_books::{Currency, Minor, StreamId, is_id};
 use motherlode_picture::round::{chosen, drawing, section, sheet};
@@ -15,9 +15,12 @@ use std::{collections::BTreeMap, fmt, io::stdout, path::PathBuf, str::FromStr};
 /// What `replay` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The data folder of `serve`.
-    #[arg(value_name = "DIR")]
+    /// The data folder of `serve`, or nats://host:port,... (which is copied to a temporary folder first).
+    #[arg(value_name = "PLACE")]
     data: PathBuf,
+    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// The round: operator/player/number.
     #[arg(value_name = "ROUND")]
     round: RoundName,
@@ -68,7 +71,8 @@ impl fmt::Display for RoundName {
 /// There is no such round, the log is damaged, or a step gives other bytes than the logged.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let RoundName { stream, number } = &args.round;
-    let replayed = replay(&log_of(&args.data)?, stream, *number).map_err(|error| match error {
+    let local = Local::of(&args.data, args.config.as_deref())?;
+    let replayed = replay(&local.log(), stream, *number).map_err(|error| match error {
         ReplayError::Unusable(_) => Failure::unusable(error),
         ReplayError::Damaged(_) => Failure::found(error),
     })?;
@@ -238,7 +242,7 @@ mod tests {
     #[test]
     fn no_folder_is_unusable() {
         let round = "demo/alice/1".parse().unwrap();
-        let args = Args { data: "/nonexistent".into(), round, format: Picture::Text };
+        let args = Args { data: "/nonexistent".into(), config: None, round, format: Picture::Text };
         assert_eq!(run(&args).unwrap_err().code, 2);
     }
 }

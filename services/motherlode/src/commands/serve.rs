@@ -1,11 +1,14 @@
 //! `serve`: all services in one process.
 
 use super::Failure;
-use crate::server::{Server, open_store};
+use crate::{
+    place::{Place, read_config},
+    server::{Server, open_store},
+};
 use motherlode_ledger::Options;
 use motherlode_runtime::{Config, stop, telemetry};
 use motherlode_spin::Dealer;
-use std::{fs, io::Write, net::SocketAddr, path::PathBuf};
+use std::{io::Write, net::SocketAddr, path::PathBuf};
 
 /// What `serve` can be told; the command line wins over the file.
 #[derive(Debug, clap::Args)]
@@ -16,6 +19,9 @@ pub struct Args {
     /// Folder of the log and its index. Default ./data.
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
+    /// Keep the log on JetStream: nats://host:port,host:port,... The index stays in the folder.
+    #[arg(long, value_name = "URL")]
+    store: Option<String>,
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -23,14 +29,10 @@ pub struct Args {
 
 impl Args {
     fn config(&self) -> Result<Config, Failure> {
-        let mut config = match &self.config {
-            None => Config::default(),
-            Some(path) => {
-                let text = fs::read_to_string(path);
-                let text = text.map_err(|error| Failure::unusable(format!("{}: {error}", path.display())))?;
-                Config::parse(&text).map_err(|error| Failure::unusable(format!("{}: {error}", path.display())))?
-            }
-        };
+        let mut config = read_config(self.config.as_deref())?;
+        if let Some(url) = &self.store {
+            config.store = config.store.at(url).map_err(Failure::unusable)?;
+        }
         config.listen = self.listen.unwrap_or(config.listen);
         config.data = self.data.clone().unwrap_or(config.data);
         Ok(config)
@@ -69,7 +71,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 /// Says where it listens, and what to try next.
 fn announce(server: &Server, config: &Config) {
-    let (address, data) = (server.address(), config.data.display());
+    let (address, log) = (server.address(), Place::of(config));
     let mut out = std::io::stdout().lock();
     // Nobody may be listening on standard output any more: no reason not to serve.
     if cfg!(feature = "forced-outcomes") {
@@ -83,16 +85,17 @@ fn announce(server: &Server, config: &Config) {
         true => ("", "\nNo operators are configured: whoever reaches this address may do everything.\n"),
         false => (" --token-file FILE", ""),
     };
+    let audited = config.store.url.clone().unwrap_or_else(|| config.data.display().to_string());
     let target = format!("--target {scheme}://{address}{ca}{token}");
     let _ = writeln!(
         out,
-        "motherlode listens on {address}, log in {data}, position {}
+        "motherlode listens on {address}, log in {log}, position {}
 {open}
 Try, in another terminal:
   motherlode play bewitched {target} --auto --rounds 20
   motherlode watch jackpots {target}
   motherlode loadtest {target} --rounds 20000
-  motherlode audit {data}
+  motherlode audit {audited}
 (from a checkout: cargo run --release -- play bewitched --auto --rounds 20)",
         server.ledger().durable()
     );

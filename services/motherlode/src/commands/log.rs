@@ -1,0 +1,152 @@
+//! `log`: a log looked into, record by record. Whatever is shown, the chain is verified from the first record up to it.
+//!
+//! Exit code 0 when the log is sound as far as it was read, 1 when it's damaged, 2 when there is none or no such record.
+
+use super::{Failure, say};
+use crate::place::Place;
+use motherlode_log::{Position, Record, hash, previous_hash};
+use motherlode_proto::convert::{
+    play::hex,
+    record::{self, Logged},
+};
+use std::{collections::VecDeque, fmt::Write, path::PathBuf};
+
+/// What `log` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+enum What {
+    /// Show the last records, a line each.
+    Tail {
+        #[command(flatten)]
+        at: At,
+        /// How many.
+        #[arg(long, value_name = "N", default_value_t = 10)]
+        records: usize,
+    },
+    /// Show one record with all that it says.
+    Show {
+        #[command(flatten)]
+        at: At,
+        /// Its position.
+        #[arg(value_name = "POSITION")]
+        position: Position,
+    },
+    /// Verify checksums and the hash chain from the first record to the last; `audit` verifies what they say, too.
+    Verify {
+        #[command(flatten)]
+        at: At,
+    },
+}
+
+/// Which log.
+#[derive(Debug, Clone, clap::Args)]
+struct At {
+    /// A data folder, or nats://host:port,...
+    #[arg(value_name = "PLACE")]
+    place: String,
+    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// Looks and shows.
+///
+/// # Errors
+/// There is no log, no such record, or it's damaged.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    match &args.what {
+        What::Tail { at, records } => tail(&at.place()?, *records),
+        What::Show { at, position } => show(&at.place()?, *position),
+        What::Verify { at } => verify(&at.place()?),
+    }
+}
+
+impl At {
+    fn place(&self) -> Result<Place, Failure> {
+        Place::named(&self.place, self.config.as_deref())
+    }
+}
+
+fn tail(place: &Place, count: usize) -> Result<(), Failure> {
+    let mut last = VecDeque::new();
+    for record in place.existing()? {
+        last.push_back(record?);
+        if last.len() > count {
+            last.pop_front();
+        }
+    }
+    let mut text = String::new();
+    for record in &last {
+        let line = line(&logged(record)?);
+        let _ = writeln!(text, "{line}");
+    }
+    say(&text)
+}
+
+fn show(place: &Place, position: Position) -> Result<(), Failure> {
+    for record in place.existing()? {
+        let record = record?;
+        if record.position == position {
+            return say(&whole(&record)?);
+        }
+    }
+    Err(Failure::unusable(format!("{place}: no position {position}")))
+}
+
+fn verify(place: &Place) -> Result<(), Failure> {
+    let mut records = place.existing()?;
+    let mut bytes = 0_u64;
+    for record in records.by_ref() {
+        bytes += record?.bytes.len() as u64;
+    }
+    let (position, head) = records.verified();
+    say(&format!("{place}: sound up to position {position}, {bytes} bytes of records\n  head {}\n", hex(&head)))
+}
+
+fn logged(record: &Record) -> Result<Logged, Failure> {
+    let position = record.position;
+    record::decode(&record.bytes).map_err(|malformed| Failure::found(format!("position {position}: {malformed}")))
+}
+
+/// Position, time, stream, version, request id and kinds of events.
+fn line(logged: &Logged) -> String {
+    let commit = &logged.commit;
+    let kind = |event: &motherlode_books::Event| {
+        let shown = format!("{event:?}");
+        let end = shown.find(|letter: char| !letter.is_alphanumeric());
+        shown[..end.unwrap_or(shown.len())].to_owned()
+    };
+    let kinds: Vec<_> = commit.events.iter().map(kind).collect();
+    format!(
+        "{:>8}  {}  {} v{}  {}  {}",
+        commit.position,
+        commit.time_ms,
+        commit.stream,
+        commit.version,
+        commit.request_id,
+        kinds.join(" ")
+    )
+}
+
+fn whole(record: &Record) -> Result<String, Failure> {
+    let logged = logged(record)?;
+    let mut text = format!(
+        "{}\n  {} bytes, hash {}\n  previous {}\n",
+        line(&logged),
+        record.bytes.len(),
+        hex(&hash(&record.bytes)),
+        hex(&previous_hash(&record.bytes).unwrap_or_default())
+    );
+    for event in &logged.commit.events {
+        let _ = writeln!(text, "{event:#?}");
+    }
+    for (currency, balance) in &logged.balances_after {
+        let _ = writeln!(text, "balance after: {} {currency}", balance.to_decimal(*currency));
+    }
+    Ok(text)
+}

@@ -1,0 +1,266 @@
+//! Where a log is kept: segment files of a data folder, or a stream on JetStream. Whatever opens or reads one begins here.
+
+use crate::{
+    commands::{Failure, copy},
+    server::{PARTITION, log_folder},
+};
+use motherlode_jetstream::{self as jetstream, JetStreamStore};
+use motherlode_log::{self as log, Disk, Hash, OsDisk, Position, Record, ScanError, SegmentStore, Store, genesis};
+use motherlode_runtime::{Config, config};
+use std::{
+    fmt, fs, io,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
+use tempfile::TempDir;
+
+/// Bytes of records that are handed on at once.
+const BATCH_BYTES: usize = 256 << 10;
+/// Records that are handed on at once.
+const BATCH_RECORDS: usize = 4096;
+
+/// A log's place.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// Segment files in a data folder.
+    Folder {
+        /// The data folder.
+        data: PathBuf,
+        /// Bytes of one segment file.
+        segment_bytes: u64,
+    },
+    /// A stream.
+    Stream(config::Store),
+}
+
+/// Why a log could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum PlaceError {
+    /// Segment files.
+    #[error("the log in {folder}: {source}")]
+    Folder {
+        /// The folder.
+        folder: String,
+        /// What is wrong, with file and offset.
+        source: log::OpenError,
+    },
+    /// A stream.
+    #[error(transparent)]
+    Stream(#[from] jetstream::OpenError),
+    /// The folder of the index is in use, or cannot be.
+    #[error("{}: {source}", folder.display())]
+    Index {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl Place {
+    /// Where a service has its log.
+    #[must_use]
+    pub fn of(config: &Config) -> Self {
+        match &config.store.url {
+            None => Self::Folder { data: config.data.clone(), segment_bytes: config.limits.segment_bytes },
+            Some(_) => Self::Stream(config.store.clone()),
+        }
+    }
+
+    /// The place that a command names: a data folder or `nats://host:port,...`, with the rest as a service's configuration
+    /// has it.
+    ///
+    /// # Errors
+    /// The configuration cannot be read, or the address is none.
+    pub fn named(name: &str, config: Option<&Path>) -> Result<Self, Failure> {
+        let config = read_config(config)?;
+        match name.starts_with("nats://") {
+            true => Ok(Self::Stream(config.store.at(name).map_err(Failure::unusable)?)),
+            false => Ok(Self::Folder { data: name.into(), segment_bytes: config.limits.segment_bytes }),
+        }
+    }
+
+    /// Opens it for writing; no other can then.
+    ///
+    /// # Errors
+    /// See [`PlaceError`].
+    pub fn open(&self) -> Result<Box<dyn Store>, PlaceError> {
+        match self {
+            Self::Folder { data, segment_bytes } => {
+                let folder = log_folder(data);
+                let options = log::Options { segment_bytes: *segment_bytes, ..log::Options::default() };
+                let store = SegmentStore::open(&folder, PARTITION, options);
+                let named = |source| PlaceError::Folder { folder: folder.display().to_string(), source };
+                Ok(Box::new(store.map_err(named)?))
+            }
+            Self::Stream(config) => Ok(Box::new(JetStreamStore::open(config, PARTITION)?)),
+        }
+    }
+
+    /// Opens it for a service with a data folder. Where the log isn't in that folder, and its lock keeps no second
+    /// service out, another lock does: they would share the index.
+    ///
+    /// # Errors
+    /// See [`PlaceError`].
+    pub fn open_with(&self, data: &Path) -> Result<Box<dyn Store>, PlaceError> {
+        let Self::Stream(config) = self else { return self.open() };
+        let failed = |source| PlaceError::Index { folder: data.to_owned(), source };
+        OsDisk.create_dir(data).map_err(failed)?;
+        let lock = OsDisk.lock(&data.join("lock")).map_err(failed)?;
+        let lock = lock.ok_or_else(|| failed(io::Error::other("in use by another process")))?;
+        Ok(Box::new(JetStreamStore::open(config, PARTITION)?.with_lock(lock)))
+    }
+
+    /// Its records, verified; nothing is changed or locked. `None` where there is no log yet.
+    ///
+    /// # Errors
+    /// It cannot be reached or listed.
+    pub fn records(&self) -> Result<Option<Records>, Failure> {
+        match self {
+            Self::Folder { data, .. } if !log_folder(data).is_dir() => Ok(None),
+            Self::Folder { data, .. } => {
+                Ok(Some(Records::Folder(log::scan(&log_folder(data)).map_err(Failure::found)?)))
+            }
+            Self::Stream(config) => match jetstream::scan(config, PARTITION) {
+                Ok(scan) => Ok(Some(Records::Stream(scan))),
+                Err(jetstream::OpenError::Missing { .. }) => Ok(None),
+                Err(error) => Err(Failure::found(error)),
+            },
+        }
+    }
+
+    /// Its records, which must be there.
+    ///
+    /// # Errors
+    /// They are not, or cannot be read.
+    pub fn existing(&self) -> Result<Records, Failure> {
+        self.records()?.ok_or_else(|| Failure::unusable(format!("{self}: no log there")))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Folder { data, .. } => write!(f, "{}", data.display()),
+            Self::Stream(config) => {
+                write!(f, "{} stream {}_{PARTITION}", config.url.as_deref().unwrap_or_default(), config.stream)
+            }
+        }
+    }
+}
+
+/// A log in a folder of this machine, for tools that read it several times: where it's on JetStream, a copy that is
+/// removed with this.
+#[derive(Debug)]
+pub struct Local {
+    data: PathBuf,
+    _copy: Option<TempDir>,
+}
+
+impl Local {
+    /// The log that a command names, as [`Place::named`].
+    ///
+    /// # Errors
+    /// There is none, or it cannot be copied.
+    pub fn of(name: &Path, config: Option<&Path>) -> Result<Self, Failure> {
+        let place = Place::named(&name.to_string_lossy(), config)?;
+        let Place::Stream(_) = place else {
+            let (data, log) = (name.to_owned(), log_folder(name));
+            return match (data.is_dir(), log.is_dir()) {
+                (true, true) => Ok(Self { data, _copy: None }),
+                (true, false) => {
+                    let missing = format!("{}: no log there ({} is missing)", data.display(), log.display());
+                    Err(Failure::unusable(missing))
+                }
+                (false, _) => Err(Failure::unusable(format!("{}: no such folder", data.display()))),
+            };
+        };
+        let copy = tempfile::tempdir().map_err(Failure::found)?;
+        let data = copy.path().to_owned();
+        let local = Place::Folder { data: data.clone(), segment_bytes: log::Options::default().segment_bytes };
+        copy::copy(&place, &local, false, &AtomicBool::new(false))?;
+        Ok(Self { data, _copy: Some(copy) })
+    }
+
+    /// The data folder.
+    #[must_use]
+    pub fn data(&self) -> &Path {
+        &self.data
+    }
+
+    /// The folder of the log in it.
+    #[must_use]
+    pub fn log(&self) -> PathBuf {
+        log_folder(&self.data)
+    }
+}
+
+/// The verified records of a log, in order, up to the end as it is when that is reached.
+#[derive(Debug)]
+pub enum Records {
+    /// Of segment files.
+    Folder(log::Scan),
+    /// Of a stream.
+    Stream(jetstream::Scan),
+}
+
+impl Records {
+    /// The last position that was verified, and its record's hash.
+    #[must_use]
+    pub fn verified(&self) -> (Position, Hash) {
+        match self {
+            Self::Folder(scan) => match scan.verified() {
+                (0, _) => (0, genesis(PARTITION)),
+                verified => verified,
+            },
+            Self::Stream(scan) => scan.verified(),
+        }
+    }
+
+    /// Goes on after the end.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn resume(&mut self) -> Result<(), ScanError> {
+        match self {
+            Self::Folder(scan) => scan.resume(),
+            Self::Stream(_) => Ok(()),
+        }
+    }
+
+    /// Some records, as many as an append should have at the most; none at the end.
+    ///
+    /// # Errors
+    /// The log is damaged or cannot be read.
+    pub fn batch(&mut self) -> Result<Vec<Record>, Failure> {
+        let (mut batch, mut bytes) = (vec![], 0);
+        while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {
+            let Some(record) = self.next().transpose()? else { break };
+            bytes += record.bytes.len();
+            batch.push(record);
+        }
+        Ok(batch)
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Record, Failure>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Folder(scan) => scan.next().map(|record| record.map_err(Failure::found)),
+            Self::Stream(scan) => scan.next().map(|record| record.map_err(Failure::found)),
+        }
+    }
+}
+
+/// The configuration in a file; the default one without.
+///
+/// # Errors
+/// It cannot be read, or makes no sense.
+pub fn read_config(file: Option<&Path>) -> Result<Config, Failure> {
+    let Some(file) = file else { return Ok(Config::default()) };
+    let unusable = |error: &dyn fmt::Display| Failure::unusable(format!("{}: {error}", file.display()));
+    let text = fs::read_to_string(file).map_err(|error| unusable(&error))?;
+    Config::parse(&text).map_err(|error| unusable(&error))
+}
