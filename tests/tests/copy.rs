@@ -49,8 +49,10 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     let mut client = Client::connect(server.address()).await;
     let mut player = Player::join(&mut client, "p", "0.05").await;
     player.play_rounds(&mut client, 20).await.unwrap();
+    // Whatever was answered is there; the service itself may append more at any time.
+    let answered = server.ledger().durable();
     let first = copied(&folder(&old), &stream(&store)).unwrap();
-    assert_eq!((first.before, first.end), (0, server.ledger().durable()));
+    assert!(first.before == 0 && first.end >= answered, "{first:?}, {answered} answered");
 
     // Followed: what is played meanwhile is there once the service has stopped and the copy is told to.
     let stopped = Arc::new(AtomicBool::new(false));
@@ -59,8 +61,8 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
         std::thread::spawn(move || copy(&from, &to, true, &stopped))
     };
     player.play_rounds(&mut client, 20).await.unwrap();
-    let end = server.ledger().durable();
     server.stop().await.unwrap();
+    let end = records(&folder(&old)).len() as u64;
     stopped.store(true, std::sync::atomic::Ordering::Release);
     let second = following.join().unwrap().unwrap();
     assert_eq!((second.before, second.end), (first.end, end));

@@ -1,0 +1,77 @@
+//! Durable appends a second: segment files, JetStream on one server, JetStream on three, in turns on one machine.
+//!
+//! `cargo run --release -p motherlode-jetstream --example appends [-- turns]`. All servers sync always and share the disk and
+//! the processors with everything else, so three replicas pay three times here what they would pay once on three machines.
+//! Printed are medians over the turns, and each as a share of the segment files' of the same turn.
+
+use motherlode_jetstream::{
+    JetStreamStore,
+    testing::{Cluster, Node},
+};
+use motherlode_log::{Options, SegmentStore, Store, conformance::records};
+use std::{
+    env,
+    error::Error,
+    path::Path,
+    time::{Duration, Instant},
+};
+
+/// Records of one append.
+const BATCHES: [usize; 3] = [1, 64, 512];
+/// 250 bytes in all.
+const PAYLOAD: [u8; 213] = [0xA5; 213];
+/// How long each store appends in each turn.
+const TURN: Duration = Duration::from_millis(500);
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let turns = env::args().nth(1).map_or(Ok(9), |turns| turns.parse())?;
+    // On a disk: a folder of the system's temporary ones may be memory.
+    let folder = tempfile::tempdir_in(".")?;
+    let at = |name: &str| folder.path().join(name);
+    let node = Node::start(&at("one"), "");
+    let cluster = Cluster::start(&at("three"));
+    let mut stores: [(&str, Box<dyn Store>); 3] = [
+        ("segment files", Box::new(open_segments(&at("segments"))?)),
+        ("JetStream, 1 replica", Box::new(JetStreamStore::open(&node.config("BENCH"), 0)?)),
+        ("JetStream, 3 replicas", Box::new(JetStreamStore::open(&cluster.config("BENCH"), 0)?)),
+    ];
+    println!("{turns} turns of {} ms each; records a second, share of the segment files'", TURN.as_millis());
+    for batch in BATCHES {
+        let mut rates: [Vec<f64>; 3] = Default::default();
+        for _ in 0..turns {
+            for ((_, store), rates) in stores.iter_mut().zip(&mut rates) {
+                rates.push(rate(&mut **store, batch)?);
+            }
+        }
+        let shares: Vec<Vec<f64>> =
+            rates.iter().map(|of| of.iter().zip(&rates[0]).map(|(a, b)| a / b).collect()).collect();
+        for (((name, _), rates), shares) in stores.iter().zip(rates).zip(shares) {
+            let (low, share, high) = spread(shares);
+            let rate = spread(rates).1;
+            println!("batch {batch:>3}  {name:<22} {rate:>9.0}  {share:.3} ({low:.3} to {high:.3})");
+        }
+    }
+    Ok(())
+}
+
+fn open_segments(folder: &Path) -> Result<SegmentStore, Box<dyn Error>> {
+    Ok(SegmentStore::open(folder, 0, Options::default())?)
+}
+
+/// Records a second over one turn.
+fn rate(store: &mut dyn Store, batch: usize) -> Result<f64, Box<dyn Error>> {
+    let (started, before) = (Instant::now(), store.end());
+    while started.elapsed() < TURN {
+        let next = records(store.head(), vec![PAYLOAD; batch]);
+        store.append(store.end(), &next)?;
+    }
+    let appended = u32::try_from(store.end() - before)?;
+    Ok(f64::from(appended) / started.elapsed().as_secs_f64())
+}
+
+/// The lowest, the median, the highest.
+fn spread(mut figures: Vec<f64>) -> (f64, f64, f64) {
+    figures.sort_by(f64::total_cmp);
+    let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);
+    (at(0), at(figures.len() / 2), at(figures.len().saturating_sub(1)))
+}
