@@ -70,9 +70,8 @@ def tour(service, keeper, connect, operator, game, rounds):
         raise AssertionError(f"{game}: {ROUNDS_MAX} rounds and only {sorted(player.choices)}")
     # A series ends where the balance doesn't hold the next bet.
     player.deposit()
-    autoplayed = [
-        autoplay.resumed(player, session, stake, connect, **more),
-        autoplay.stopped(player, session, stake, **more),
-    ]
+    stopped = autoplay.stopped(player, session, stake, **more)
+    player.catch_up()
+    resumed = autoplay.resumed(player, session, stake, connect, **more)
     session.close()
-    return Report(game, player.books, autoplayed, player.choices, player.leave())
+    return Report(game, player.books, [stopped, resumed], player.choices, player.leave())

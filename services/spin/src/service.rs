@@ -309,6 +309,9 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::GetGameRequest>,
     ) -> Result<Response<wire::GetGameResponse>, Status> {
-        Ok(Response::new(describe::one(request.get_ref())?))
+        let request = request.into_inner();
+        // The first question has the mathematics of all games computed: not by a thread that answers calls.
+        let described = tokio::task::spawn_blocking(move || describe::one(&request)).await;
+        Ok(Response::new(described.map_err(|error| Status::internal(error.to_string()))??))
     }
 }
