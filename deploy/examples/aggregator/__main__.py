@@ -58,7 +58,7 @@ def run(args):
 
 def show(reports):
     """One line a game, money in whole units."""
-    titles = ["game", "rounds", "in", "out", "bet", "won", "jackpots", "autoplay", "choices"]
+    titles = ["game", "rounds", "free", "autoplay", "in", "out", "bet", "won", "jackpots", "choices"]
     rows = [titles, *(report.cells() for report in reports)]
     widths = [max(len(row[place]) for row in rows) for place in range(len(titles))]
     for row in rows:

@@ -16,16 +16,22 @@ class Round:
     win: int
     jackpot: int
     open: bool
+    # The campaign that it's a free round of: then the bet was the operator's (PL-18).
+    campaign: str
 
     @staticmethod
     def of(round, jackpots):
         """From a Played or a Round of the service, which call these things the same."""
         is_open = round.state == round_pb2.ROUND_STATE_OPEN
-        return Round(round.bet.amount_minor, round.win.amount_minor, jackpots, is_open)
+        return Round(round.bet.amount_minor, round.win.amount_minor, jackpots, is_open, round.campaign_id)
+
+    def paid(self):
+        """What the player paid for it."""
+        return 0 if self.campaign else self.bet
 
     def net(self):
         """What it has changed in the balance: the win comes when the round is settled."""
-        return (0 if self.open else self.win) + self.jackpot - self.bet
+        return (0 if self.open else self.win) + self.jackpot - self.paid()
 
 
 @dataclass

@@ -48,7 +48,8 @@ class Player:
         self.books.withdrawals[request_id] = amount
 
     def bet(self, session, stake, **more):
-        """A round to its end. A bet above the balance is refused, has no effect, and is made again after a deposit."""
+        """A round to its end; without a stake, of a campaign. A bet above the balance is refused, has no effect, and is
+        made again after a deposit."""
         request = spin_pb2.SpinRequest(
             request_id=self.request_id("bet"),
             account=self.account,

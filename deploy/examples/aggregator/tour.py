@@ -1,8 +1,9 @@
-"""What the example plays: every game until each choice that it asks for was made, then two series of autoplay."""
+"""What the example plays: every game until each choice that it asks for was made, then autoplay and free rounds."""
 
 from dataclasses import dataclass
 
 import autoplay
+import campaigns
 from books import Books
 from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2
@@ -27,6 +28,7 @@ class Report:
 
     game: str
     books: Books
+    free: int
     autoplayed: list
     choices: dict
     differences: list
@@ -37,13 +39,13 @@ class Report:
         sums = [
             sum(books.deposits.values()),
             sum(books.withdrawals.values()),
-            sum(round.bet for round in rounds),
+            sum(round.paid() for round in rounds),
             sum(round.win for round in rounds),
             sum(round.jackpot for round in rounds),
         ]
         made = ", ".join(f"{count} {kind}" for kind, count in sorted(self.choices.items()))
         money = [f"{minor / 100:.2f}" for minor in sums]
-        return [self.game, str(len(rounds)), *money, "+".join(map(str, self.autoplayed)), made]
+        return [self.game, str(len(rounds)), str(self.free), "+".join(map(str, self.autoplayed)), *money, made]
 
 
 def tour(service, keeper, connect, operator, game, rounds):
@@ -72,6 +74,7 @@ def tour(service, keeper, connect, operator, game, rounds):
     player.deposit()
     stopped = autoplay.stopped(player, session, stake, **more)
     player.catch_up()
+    free = campaigns.free_rounds(player, session, stake, offer_double=described.gambles_max > 0, **more)
     resumed = autoplay.resumed(player, session, stake, connect, **more)
     session.close()
-    return Report(game, player.books, [stopped, resumed], player.choices, player.leave())
+    return Report(game, player.books, free, [stopped, resumed], player.choices, player.leave())

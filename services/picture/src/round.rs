@@ -89,6 +89,7 @@ fn bet(round: &Round) -> Markup {
             format!("{} lines x {} of {} {currency}{bought}", stake.lines, stake.coins_per_line, stake.coin_value),
         ),
         ("Bet", money(round.bet.as_ref())),
+        ("Free, by campaign", round.campaign_id.clone()),
         ("Free round of campaign", round.campaign_id.clone()),
         ("Added to the jackpot", contribution),
         ("EUR for 1 of the currency", round.exchange_rate.clone()),
