@@ -163,7 +163,7 @@ async fn bw_16_a_hit_without_its_award_at_a_crash_is_awarded_once_after_it() {
         motherlode_jackpot::Steward::new(ledger.clone()).ensure_pool("bewitched").await.unwrap();
         let (_stopper, stop) = motherlode_runtime::stop::channel();
         let dealer = motherlode_spin::Dealer::new().unwrap();
-        let api = motherlode_spin::SpinApi::new(ledger.clone(), dealer, Duration::ZERO, stop);
+        let api = motherlode_spin::SpinApi::new(ledger.clone(), dealer, Duration::ZERO, stop.clone());
         let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         use motherlode_proto::{
@@ -172,7 +172,7 @@ async fn bw_16_a_hit_without_its_award_at_a_crash_is_awarded_once_after_it() {
         let serving = tokio::spawn(
             tonic::transport::Server::builder()
                 .add_service(SpinServiceServer::new(api))
-                .add_service(LedgerServiceServer::new(motherlode_ledger::LedgerApi::new(ledger.clone())))
+                .add_service(LedgerServiceServer::new(motherlode_ledger::LedgerApi::new(ledger.clone(), stop)))
                 .serve_with_incoming(tonic::transport::server::TcpIncoming::from(listener)),
         );
         let mut client = Client::connect(address).await;

@@ -2,6 +2,7 @@
 
 use crate::event::Event;
 use crate::stream::StreamId;
+use crate::switch::Switch;
 
 /// One record of a partition's log. Applied whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,4 +25,21 @@ pub struct Commit {
     pub time_ms: i64,
     /// What happened, in order; at least one.
     pub events: Vec<Event>,
+}
+
+impl Commit {
+    /// Whether it's an operator's to see (PL-27, PL-30): of its own players, a rate, or a switch that covers it. Nothing
+    /// that tells of others: pools' awards name their winners, and what is only proposed is nobody's yet.
+    #[must_use]
+    pub fn concerns(&self, operator: &str) -> bool {
+        let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;
+        match &self.stream {
+            StreamId::Player { operator: of, .. } => of == operator,
+            StreamId::Rates => true,
+            StreamId::System => {
+                self.events.iter().any(|event| matches!(event, Event::SwitchSet { switch, .. } if covers(switch)))
+            }
+            StreamId::Pool(_) => false,
+        }
+    }
 }

@@ -5,9 +5,11 @@
 //! * [`play`] — choices of rounds, and rounds of the log in the engine.
 //! * [`outcome`] — what a step showed and won.
 //! * [`terms`] — what a round is played with.
+//! * [`copied`] — such a record in an operator's copy of the log.
 //! * [`collection`] — what a player carries from round to round.
 
 pub mod collection;
+pub mod copied;
 pub mod event;
 pub mod outcome;
 mod plain;

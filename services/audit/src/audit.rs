@@ -62,7 +62,7 @@ pub fn audit(options: &Options) -> Result<Report, Unusable> {
     }
     .map_or_else(|why| (Projected::default(), Some(why)), |projected| (projected, None));
     let held = projected.held;
-    let recalled = Recalled::new(options.log.clone());
+    let recalled = Recalled::new(options.log.clone(), |bytes| Some(record::decode(bytes).ok()?.commit));
     let mut fold = Fold::new(options.partition, &recalled, projected.balances);
     let mut plays = Plays::new(&recalled);
     let (read, folded, played) = scope(|threads| {

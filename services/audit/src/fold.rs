@@ -48,7 +48,7 @@ impl<'a> Fold<'a> {
         self.trial_balance().map_err(|fault| fault.at(self.partition, position))
     }
 
-    fn commit(&mut self, logged: &Logged) -> Result<(), Fault> {
+    pub(crate) fn commit(&mut self, logged: &Logged) -> Result<(), Fault> {
         let Logged { commit, balances_after } = logged;
         self.apply(commit)?;
         let player = self.books.player(&commit.stream);

@@ -12,6 +12,7 @@
 
 mod audit;
 mod campaigns;
+mod copy;
 mod divergence;
 mod fold;
 mod outcome;
@@ -22,6 +23,7 @@ mod replay;
 mod report;
 
 pub use audit::{Options, audit};
+pub use copy::{CopyReport, Digest, NOT_CHECKED, audit_copy, digest};
 pub use divergence::{Divergence, Unusable};
 pub use replay::{ReplayError, Replayed, ReplayedJackpot, ReplayedStep, ReplayedVoid, replay};
 pub use report::{Comparison, Report, Return, Voids};

@@ -6,7 +6,6 @@
 
 use crate::divergence::{Fault, open};
 use motherlode_books::{Commit, Event, SettledRound, StreamId};
-use motherlode_proto::convert::record;
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -18,12 +17,14 @@ type Key = (StreamId, u64);
 /// Looked up once, by whichever stage needs it first.
 pub(crate) struct Recalled {
     log: PathBuf,
+    /// What a stored record says as a commit.
+    read: fn(&[u8]) -> Option<Commit>,
     rounds: OnceLock<BTreeMap<Key, SettledRound>>,
 }
 
 impl Recalled {
-    pub(crate) fn new(log: PathBuf) -> Self {
-        Self { log, rounds: OnceLock::new() }
+    pub(crate) fn new(log: PathBuf, read: fn(&[u8]) -> Option<Commit>) -> Self {
+        Self { log, read, rounds: OnceLock::new() }
     }
 
     /// A settled round that is voided somewhere in the log.
@@ -48,7 +49,7 @@ impl Recalled {
     /// The log's commits up to the first that cannot be read, which the first stage will name.
     fn commits(&self) -> impl Iterator<Item = Commit> {
         let records = open(&self.log).ok().into_iter().flatten().map_while(Result::ok);
-        records.map_while(|stored| record::decode(&stored.bytes).ok()).map(|logged| logged.commit)
+        records.map_while(|stored| (self.read)(&stored.bytes))
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     writer::{Message, Proposed, Reply, Verdict, Verdicts, same},
 };
 use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
-use motherlode_log::{Position, ReadError};
+use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::convert::{Malformed, record::Logged};
 use motherlode_runtime::Refusal;
 use parking_lot::Mutex;
@@ -271,6 +271,15 @@ impl Handle {
     /// See [`FetchError`].
     pub fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         self.shared.read(from, max)
+    }
+
+    /// Records as they are stored from a position on, in order: at most `max` and so many bytes of them, but for one longer
+    /// record; empty at the end.
+    ///
+    /// # Errors
+    /// When the log cannot be read.
+    pub(crate) fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
+        self.shared.reader.read(from, max, bytes_max)
     }
 
     /// The last durable record, and a way to wait for the next.

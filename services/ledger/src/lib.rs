@@ -10,6 +10,7 @@
 mod append;
 pub mod changes;
 pub mod fields;
+mod follow;
 mod handle;
 pub mod index;
 mod open;

@@ -3,16 +3,17 @@
 use crate::{
     Handle, Proposal, changes,
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account, unknown_round},
-    fingerprint, rounds, switches, void,
+    fingerprint, follow, rounds, switches, void,
 };
+use futures_util::Stream;
 use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
 use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService, transaction::Kind},
 };
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Refusal, Stop};
 use prost::Message;
-use std::sync::Arc;
+use std::{pin::Pin, sync::Arc};
 use tonic::{Code, Request, Response, Status};
 
 /// Rounds a page, unless the caller says otherwise (DM-20: the last ten).
@@ -24,13 +25,14 @@ const PAGE_SIZE_MAX: u64 = 100;
 #[derive(Clone)]
 pub struct LedgerApi {
     ledger: Handle,
+    stop: Stop,
 }
 
 impl LedgerApi {
-    /// Serves a ledger.
+    /// Serves a ledger; at the stop the streams end.
     #[must_use]
-    pub fn new(ledger: Handle) -> Self {
-        Self { ledger }
+    pub fn new(ledger: Handle, stop: Stop) -> Self {
+        Self { ledger, stop }
     }
 
     /// One event of the wallet on a player's stream.
@@ -376,6 +378,16 @@ impl LedgerService for LedgerApi {
             head_hash: hex(&head.hash),
             writable: self.ledger.writable(),
         }))
+    }
+
+    type FollowLogStream = Pin<Box<dyn Stream<Item = Result<wire::FollowLogResponse, Status>> + Send>>;
+
+    async fn follow_log(
+        &self,
+        request: Request<wire::FollowLogRequest>,
+    ) -> Result<Response<Self::FollowLogStream>, Status> {
+        let followed = follow::follow(&self.ledger, &self.stop, &Caller::of(&request), request.get_ref())?;
+        Ok(Response::new(Box::pin(followed)))
     }
 }
 

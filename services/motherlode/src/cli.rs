@@ -1,7 +1,7 @@
 //! The command line: what can be asked for, and which command does it.
 
 use crate::commands::{
-    Failure, audit, copy, loadtest, log, par, play, replay, rng, rounds, serve, simulate, token, watch,
+    Failure, audit, copy, follow, loadtest, log, par, play, replay, rng, rounds, serve, simulate, token, watch,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -22,6 +22,8 @@ enum Command {
     Play(play::Args),
     /// Watch a running service live.
     Watch(watch::Args),
+    /// Keep an independent copy of a running service's log current.
+    Follow(follow::Args),
     /// List rounds that wait for their players, or close one.
     Rounds(rounds::Args),
     /// Print a game's exact mathematics: return by part, spread, paytable, features.
@@ -32,7 +34,7 @@ enum Command {
     Loadtest(loadtest::Args),
     /// Make a token for an operator, and what the configuration stores of it.
     Token(token::Args),
-    /// Verify a log from its first byte to its last, without a service and believing nothing.
+    /// Verify a log, or an operator's copy of one, from its first byte to its last, without a service and believing nothing.
     Audit(audit::Args),
     /// Resolve one round of a log again and show it step by step.
     Replay(replay::Args),
@@ -51,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Watch(args) => watch::run(&args),
+        Command::Follow(args) => follow::run(&args),
         Command::Rounds(args) => rounds::run(&args),
         Command::Par(args) => par::run(&args),
         Command::Simulate(args) => simulate::run(&args),

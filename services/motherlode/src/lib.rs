@@ -4,6 +4,7 @@ pub mod cli;
 pub mod client;
 pub mod commands;
 mod deadline;
+mod followed;
 pub mod place;
 pub mod server;
 pub mod target;

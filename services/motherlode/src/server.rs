@@ -120,6 +120,12 @@ pub fn log_folder(data: &Path) -> std::path::PathBuf {
     data.join("log").join(PARTITION.to_string())
 }
 
+/// Where a folder has an operator's copy of the partition's log, as `follow` keeps it.
+#[must_use]
+pub fn copy_folder(data: &Path) -> std::path::PathBuf {
+    data.join("copy").join(PARTITION.to_string())
+}
+
 /// Where a data folder has the index of the partition.
 #[must_use]
 pub fn index_folder(data: &Path) -> std::path::PathBuf {
@@ -277,7 +283,8 @@ fn serve(
     let limits = &config.limits;
     let bytes = limits.message_bytes_max;
     let spin = SpinServiceServer::new(spin).max_decoding_message_size(bytes);
-    let wallet = LedgerServiceServer::new(LedgerApi::new(ledger.clone())).max_decoding_message_size(bytes);
+    let wallet =
+        LedgerServiceServer::new(LedgerApi::new(ledger.clone(), stop.clone())).max_decoding_message_size(bytes);
     let jackpot = JackpotServiceServer::new(JackpotApi::new(ledger.clone(), stop.clone()));
     let jackpot = jackpot.max_decoding_message_size(bytes);
     let report = ReportServiceServer::new(report).max_decoding_message_size(bytes);

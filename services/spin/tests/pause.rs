@@ -23,7 +23,7 @@ use tonic::Request;
 async fn fund(ledger: &Handle) -> Account {
     let account =
         Account { operator_id: "acme".to_owned(), player_id: "alice".to_owned(), currency_code: "EUR".to_owned() };
-    let wallet = LedgerApi::new(ledger.clone());
+    let wallet = LedgerApi::new(ledger.clone(), motherlode_runtime::stop::channel().1);
     let open = OpenAccountRequest { request_id: "open".to_owned(), account: Some(account.clone()) };
     wallet.open_account(Request::new(open)).await.unwrap();
     let deposit =

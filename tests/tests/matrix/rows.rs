@@ -192,6 +192,7 @@ pub const ROWS: &[Row] = &[
         ledger::RejectChangeRequest { request_id, change_id: change(it), reason }.encode_to_vec()
     }),
     plain("/motherlode.ledger.v1.LedgerService/GetLogStatus", None, |_| vec![]),
+    plain("/motherlode.ledger.v1.LedgerService/FollowLog", None, |_| vec![]),
     row("/motherlode.jackpot.v1.JackpotService/GetPool", NO_POOL, |it| {
         jackpot::GetPoolRequest { pool_id: it.pool.clone() }.encode_to_vec()
     }),

@@ -1,17 +1,19 @@
-//! `audit`: a log verified from its first byte to its last, without a service and believing nothing.
+//! `audit`: a log, or an operator's copy of one, verified from its first byte to its last, without a service and believing
+//! nothing.
 //!
 //! Exit code 0 when all holds, 1 at the first divergence, 2 when there is no log. The report goes to standard output and
 //! depends on the data alone; how long it took goes to standard error.
 
 mod json;
+mod own;
 mod text;
 
 use super::{Failure, Format, say};
 use crate::{
     place::Local,
-    server::{PARTITION, index_folder},
+    server::{PARTITION, copy_folder, index_folder, log_folder},
 };
-use motherlode_audit::{Options, Report, audit};
+use motherlode_audit::{Options, Report, audit, digest};
 use motherlode_books::{Currency, Minor, Nano};
 use motherlode_slots::par::Exact;
 use std::{path::PathBuf, time::Instant};
@@ -19,12 +21,19 @@ use std::{path::PathBuf, time::Instant};
 /// What `audit` can be told.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
-    /// The data folder of `serve`, or nats://host:port,... (which is copied to a temporary folder first).
+    /// The data folder of `serve`, the folder of a copy that `follow` keeps, or nats://host:port,... (which is copied to a
+    /// temporary folder first).
     #[arg(value_name = "PLACE")]
     data: PathBuf,
     /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Print the digest of this operator's records too, to be held against the one of its copy.
+    #[arg(long, value_name = "NAME")]
+    operator: Option<String>,
+    /// The digest's last log position: the copy's; without it, the log's end.
+    #[arg(long, value_name = "POSITION", requires = "operator")]
+    to: Option<u64>,
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -35,14 +44,30 @@ pub struct Args {
 /// # Errors
 /// There is no log, or it is not what it should be.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    if copy_folder(&args.data).is_dir() && !log_folder(&args.data).is_dir() {
+        return own::run(args);
+    }
     let local = Local::of(&args.data, args.config.as_deref())?;
     let options = Options { log: local.log(), index: Some(index_folder(local.data())), partition: PARTITION };
     let started = Instant::now();
     let report = audit(&options).map_err(Failure::unusable)?;
+    let digest = match &args.operator {
+        Some(operator) if report.divergence.is_none() => {
+            let to = args.to.unwrap_or(report.position);
+            Some(digest(&options.log, operator, to).map_err(Failure::unusable)?)
+        }
+        _ => None,
+    };
     let rounds: u64 = report.returns.iter().map(|of| of.rounds).sum();
     say(&match args.format {
-        Format::Text => text::text(&report),
-        Format::Json => super::json(&json::report(&report))?,
+        Format::Text => text::text(&report) + &digest.as_ref().map(own::digest_text).unwrap_or_default(),
+        Format::Json => {
+            let mut found = json::report(&report);
+            if let Some(digest) = &digest {
+                found["operator"] = own::digest_json(digest);
+            }
+            super::json(&found)?
+        }
     })?;
     let seconds = started.elapsed().as_secs_f64();
     #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
@@ -98,7 +123,8 @@ mod tests {
     }
 
     fn code(data: &Path, format: Format) -> u8 {
-        run(&Args { data: data.to_owned(), config: None, format }).map_or_else(|failure| failure.code, |()| 0)
+        run(&Args { data: data.to_owned(), config: None, operator: None, to: None, format })
+            .map_or_else(|failure| failure.code, |()| 0)
     }
 
     #[tokio::test]

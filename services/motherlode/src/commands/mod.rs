@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod copy;
+pub mod follow;
 pub mod loadtest;
 pub mod log;
 pub mod par;

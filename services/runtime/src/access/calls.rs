@@ -67,6 +67,7 @@ pub const CALLS: &[Call] = &[
     platform("/motherlode.ledger.v1.LedgerService/ApproveChange"),
     platform("/motherlode.ledger.v1.LedgerService/RejectChange"),
     own("/motherlode.ledger.v1.LedgerService/GetLogStatus", AUDIT),
+    own("/motherlode.ledger.v1.LedgerService/FollowLog", AUDIT),
     own("/motherlode.jackpot.v1.JackpotService/GetPool", ANY),
     own("/motherlode.jackpot.v1.JackpotService/WatchCounters", ANY),
     own("/motherlode.jackpot.v1.JackpotService/ListAwards", LOOK.and(ADMIN)),

@@ -69,7 +69,7 @@ pub(super) fn report(report: &Report) -> Value {
     })
 }
 
-fn of_divergence(divergence: &Divergence) -> Value {
+pub(super) fn of_divergence(divergence: &Divergence) -> Value {
     let Divergence { partition, position, file, offset, what, expected, found } = divergence;
     let mut value = json!({"partition": partition, "position": position, "what": what, "expected": expected,
                            "found": found});

@@ -1,0 +1,132 @@
+//! Following the log over gRPC (PL-30): every record of the caller's, as it's stored, so that an independent copy can be
+//! kept current.
+//!
+//! An operator gets the commits that concern it ([`Commit::concerns`](motherlode_books::Commit::concerns)) and nothing of
+//! anybody else; the platform, and everybody where there are no operators, gets the log whole. What is sent is durable.
+//!
+//! Nothing is read before the transport asks for it: a slow reader holds back its own stream and costs one message of
+//! memory. Cost: the records of others are read and passed over.
+
+use crate::{FetchError, Handle, index::Held};
+use futures_util::{Stream, stream};
+use motherlode_log::{Position, ReadError, Record};
+use motherlode_proto::{convert::record, ledger::v1 as wire};
+use motherlode_runtime::{Caller, Refusal, Stop};
+use std::{io, time::Duration};
+use tokio::sync::watch;
+use tonic::{Code, Status};
+
+/// Records, and bytes of them, read at once: one message holds no more, but for a single longer record.
+const RECORDS_MAX: usize = 512;
+const BYTES_MAX: usize = 256 << 10;
+/// From a message without records to the next one, at least.
+const QUIET: Duration = Duration::from_millis(100);
+
+/// A reader of the log.
+struct Follow {
+    ledger: Handle,
+    stop: Stop,
+    head: watch::Receiver<Held>,
+    /// Whose records are sent; all where it's none.
+    operator: Option<String>,
+    sent: Position,
+    /// What the last message said of it; none before the first.
+    said: Option<Position>,
+    /// The last message had no records.
+    quiet: bool,
+}
+
+/// Begins to follow.
+///
+/// # Errors
+/// POSITION_AHEAD where the log does not reach as far as the caller's copy.
+pub(crate) fn follow(
+    ledger: &Handle,
+    stop: &Stop,
+    caller: &Caller,
+    request: &wire::FollowLogRequest,
+) -> Result<impl Stream<Item = Result<wire::FollowLogResponse, Status>> + Send + use<>, Refusal> {
+    let (sent, durable) = (request.after_position, ledger.durable());
+    if sent > durable {
+        let message = "the log does not reach as far: a copy holds more than there is";
+        return Err(Refusal::new(Code::OutOfRange, "POSITION_AHEAD", message).with("position", durable));
+    }
+    let follow = Follow {
+        ledger: ledger.clone(),
+        stop: stop.clone(),
+        head: ledger.head(),
+        operator: caller.own().map(str::to_owned),
+        sent,
+        said: None,
+        quiet: false,
+    };
+    Ok(stream::unfold(Some(follow), |follow| async {
+        let mut follow = follow?;
+        match follow.next().await {
+            Ok(message) => Some((Ok(message?), Some(follow))),
+            Err(error) => Some((Err(Refusal::from(error).into()), None)),
+        }
+    }))
+}
+
+impl Follow {
+    /// The next message; none when the service stops.
+    async fn next(&mut self) -> Result<Option<wire::FollowLogResponse>, FetchError> {
+        if self.quiet && tokio::time::timeout(QUIET, self.stop.clone().requested()).await.is_ok() {
+            return Ok(None);
+        }
+        loop {
+            let end = self.head.borrow_and_update().position;
+            while self.sent < end {
+                let records = self.read(end).await?;
+                if !records.is_empty() {
+                    return Ok(Some(self.say(records)));
+                }
+            }
+            if self.said != Some(self.sent) {
+                return Ok(Some(self.say(vec![])));
+            }
+            tokio::select! {
+                biased;
+                () = self.stop.clone().requested() => return Ok(None),
+                changed = self.head.changed() => if changed.is_err() { return Ok(None) },
+            }
+        }
+    }
+
+    fn say(&mut self, records: Vec<wire::LogRecord>) -> wire::FollowLogResponse {
+        (self.said, self.quiet) = (Some(self.sent), records.is_empty());
+        let operator_id = self.operator.clone().unwrap_or_default();
+        wire::FollowLogResponse { records, sent_position: self.sent, operator_id }
+    }
+
+    /// What is the caller's of the next stretch of the log, up to a durable position. A file's reading is no task for the
+    /// threads that answer.
+    async fn read(&mut self, end: Position) -> Result<Vec<wire::LogRecord>, FetchError> {
+        let (ledger, operator, from) = (self.ledger.clone(), self.operator.clone(), self.sent + 1);
+        let read = move || {
+            let mut stored = ledger.records(from, RECORDS_MAX, BYTES_MAX)?;
+            stored.retain(|record| record.position <= end);
+            let last = stored.last().map(|record| record.position).ok_or(FetchError::Missing(from))?;
+            let partition = ledger.partition();
+            let own = stored.into_iter().filter_map(|stored| of(operator.as_deref(), partition, stored).transpose());
+            Ok::<_, FetchError>((own.collect::<Result<Vec<_>, FetchError>>()?, last))
+        };
+        let read = tokio::task::spawn_blocking(read).await;
+        let (records, last) = read.map_err(|error| ReadError::Io(io::Error::other(error)))??;
+        self.sent = last;
+        Ok(records)
+    }
+}
+
+/// A record for the caller; none where it's not to see it.
+fn of(operator: Option<&str>, partition: u32, stored: Record) -> Result<Option<wire::LogRecord>, FetchError> {
+    let Record { position, bytes } = stored;
+    if let Some(operator) = operator {
+        let logged = record::decode(&bytes).map_err(|source| FetchError::Malformed { position, source })?;
+        if !logged.commit.concerns(operator) {
+            return Ok(None);
+        }
+    }
+    Ok(Some(wire::LogRecord { position, partition, record: bytes.to_vec() }))
+}

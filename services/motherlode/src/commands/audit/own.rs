@@ -1,0 +1,98 @@
+//! `audit` on an operator's copy of a log (PL-30): what holds within it, and what no copy can show.
+
+use super::{Args, cash, json::of_divergence};
+use crate::{
+    commands::{Failure, Format, json, say},
+    server::copy_folder,
+};
+use motherlode_audit::{CopyReport, Digest, NOT_CHECKED, Return, audit_copy};
+use motherlode_books::Currency;
+use motherlode_proto::convert::play::hex;
+use serde_json::{Value, json};
+
+/// Audits the copy and reports.
+///
+/// # Errors
+/// There is none, or it's not what it should be.
+pub(super) fn run(args: &Args) -> Result<(), Failure> {
+    if args.operator.is_some() {
+        return Err(Failure::unusable("--operator is for a whole log: this is an operator's copy"));
+    }
+    let report = audit_copy(&copy_folder(&args.data)).map_err(Failure::unusable)?;
+    say(&match args.format {
+        Format::Text => text(&report),
+        Format::Json => json(&value(&report))?,
+    })?;
+    // What was found has been said.
+    if report.divergence.is_some() { Err(Failure::found("")) } else { Ok(()) }
+}
+
+/// The digest of an operator's records, for people.
+pub(super) fn digest_text(digest: &Digest) -> String {
+    let Digest { operator, records, position, digest } = digest;
+    format!("Records of {operator}: {records} up to log position {position}\n  digest  {}\n", hex(digest))
+}
+
+/// The same for programs.
+pub(super) fn digest_json(digest: &Digest) -> Value {
+    let Digest { operator, records, position, digest } = digest;
+    json!({"operator": operator, "records": records, "last_position": position, "digest": hex(digest)})
+}
+
+fn text(report: &CopyReport) -> String {
+    if let Some(divergence) = &report.divergence {
+        return format!("DIVERGENCE at {divergence}\n");
+    }
+    let sum = |figure: fn(&Return) -> u64| report.returns.iter().map(figure).sum::<u64>();
+    let mut text = format!(
+        "Copy of partition {}\n{}  head    {} (of the copy)\n\n",
+        report.partition,
+        digest_text(&report.digest),
+        hex(&report.head)
+    );
+    text += &format!(
+        "{} players, {} rounds, {} steps, each resolved again to the same bytes.\n",
+        report.books.players().count(),
+        sum(|of| of.rounds),
+        sum(|of| of.steps)
+    );
+    for of in &report.returns {
+        let (bets, wins) = (cash(of.bets, of.currency), cash(of.wins, of.currency));
+        text += &format!("  {} {}: {} rounds, bets {bets}, wins {wins}\n", of.game, of.rules_version, of.rounds);
+    }
+    for (currency, sum) in jackpots(report) {
+        text += &format!("  jackpots that reached players: {}\n", cash(sum, currency));
+    }
+    text += "\nNot to be seen from a copy:\n";
+    for unchecked in NOT_CHECKED {
+        text += &format!("  {unchecked}\n");
+    }
+    text + "\nAll else holds.\n"
+}
+
+fn value(report: &CopyReport) -> Value {
+    if let Some(divergence) = &report.divergence {
+        return json!({"ok": false, "divergence": of_divergence(divergence)});
+    }
+    let sum = |figure: fn(&Return) -> u64| report.returns.iter().map(figure).sum::<u64>();
+    let games = report.returns.iter().map(|of| {
+        json!({"game": of.game, "rules_version": of.rules_version, "currency": of.currency.code(), "rounds": of.rounds,
+               "bets": cash(of.bets, of.currency), "wins": cash(of.wins, of.currency)})
+    });
+    json!({
+        "ok": true,
+        "partition": report.partition,
+        "copy": digest_json(&report.digest),
+        "head_hash": hex(&report.head),
+        "players": report.books.players().count(),
+        "rounds": sum(|of| of.rounds),
+        "steps": sum(|of| of.steps),
+        "games": games.collect::<Vec<_>>(),
+        "jackpots": jackpots(report).map(|(currency, sum)| cash(sum, currency)).collect::<Vec<_>>(),
+        "not_checked": NOT_CHECKED,
+    })
+}
+
+fn jackpots(report: &CopyReport) -> impl Iterator<Item = (Currency, i128)> {
+    Currency::ALL.into_iter().zip(report.jackpots).filter(|(_, sum)| *sum > 0)
+}

@@ -1,0 +1,145 @@
+//! A copy of a service's log on this machine, as `follow` keeps it (PL-30).
+//!
+//! Of the whole log it's a log like any other, where `serve` would have it: the same records, the same hashes. Of one
+//! operator's records it's a chain of its own, each record wrapped with its place in the log. Both are kept by the log's
+//! own store: what is held is synced, a torn append is cut at the next opening, damage is found.
+
+use crate::{
+    commands::Failure,
+    server::{PARTITION, copy_folder, log_folder},
+};
+use bytes::Bytes;
+use motherlode_log::{AppendError, Options, Position, SegmentStore, Store, hash};
+use motherlode_proto::{
+    convert::copied::{self, Copied},
+    ledger::v1::{FollowLogResponse, LogRecord},
+};
+use std::path::{Path, PathBuf};
+
+/// A copy, open for more.
+pub struct Followed {
+    data: PathBuf,
+    kept: Option<Kept>,
+    /// Place in the log of the last record held.
+    held: Position,
+}
+
+/// What a copy is of, and where.
+struct Kept {
+    /// Whose records they are; empty for the whole log.
+    operator: String,
+    store: SegmentStore,
+}
+
+impl Followed {
+    /// Opens what a folder has of a copy, verifying all of it; it may be nothing yet.
+    ///
+    /// # Errors
+    /// It's damaged, in use, or cannot be read.
+    pub fn open(data: &Path) -> Result<Self, Failure> {
+        let (whole, own) = (log_folder(data).is_dir(), copy_folder(data).is_dir());
+        let mut copy = Self { data: data.to_owned(), kept: None, held: 0 };
+        match (whole, own) {
+            (false, false) => {}
+            (true, true) => {
+                let message = format!("{}: both a log and an operator's copy are there", data.display());
+                return Err(Failure::unusable(message));
+            }
+            (true, false) => {
+                let store = open(&log_folder(data))?;
+                copy.held = store.end();
+                copy.kept = Some(Kept { operator: String::new(), store });
+            }
+            (false, true) => {
+                let store = open(&copy_folder(data))?;
+                // A store that got no record yet says nothing of its operator.
+                if store.end() > 0 {
+                    let last = store.reader().read(store.end(), 1, 0).map_err(Failure::found)?;
+                    let last = last.first().ok_or_else(|| Failure::found("the copy's last record is missing"))?;
+                    let Copied { operator, position, .. } = copied::decode(&last.bytes).map_err(Failure::found)?;
+                    copy.held = position;
+                    copy.kept = Some(Kept { operator, store });
+                }
+            }
+        }
+        Ok(copy)
+    }
+
+    /// Place in the log of the last record that is held durably; 0 for none.
+    #[must_use]
+    pub fn held(&self) -> Position {
+        self.held
+    }
+
+    /// How many records are held.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.kept.as_ref().map_or(0, |kept| kept.store.end())
+    }
+
+    /// Takes a message's records up, durably.
+    ///
+    /// # Errors
+    /// They are no continuation of the copy, or cannot be written.
+    pub fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
+        let FollowLogResponse { records, operator_id, .. } = message;
+        if let Some(Kept { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {
+            let of =
+                |operator: &str| if operator.is_empty() { "the whole log".into() } else { format!("{operator}'s") };
+            let (held, sent) = (of(operator), of(&operator_id));
+            return Err(Failure::found(format!("the copy is {held}, what the service sends is {sent}")));
+        }
+        let Some(last) = records.last().map(|record| record.position) else { return Ok(()) };
+        self.check(&records, operator_id.is_empty())?;
+        let kept = match &mut self.kept {
+            Some(kept) => kept,
+            none => {
+                let folder = if operator_id.is_empty() { log_folder(&self.data) } else { copy_folder(&self.data) };
+                none.insert(Kept { operator: operator_id, store: open(&folder)? })
+            }
+        };
+        kept.append(records)?;
+        self.held = last;
+        Ok(())
+    }
+
+    /// Whether records come next: of the whole log without a gap.
+    fn check(&self, records: &[LogRecord], dense: bool) -> Result<(), Failure> {
+        let mut last = self.held;
+        for LogRecord { position, partition, .. } in records {
+            if *partition != PARTITION || *position <= last || (dense && *position != last + 1) {
+                let message = format!("position {position} of partition {partition} was sent after {last}");
+                return Err(Failure::found(message));
+            }
+            last = *position;
+        }
+        Ok(())
+    }
+}
+
+impl Kept {
+    fn append(&mut self, records: Vec<LogRecord>) -> Result<(), Failure> {
+        let mut head = self.store.head();
+        let bytes = records.into_iter().map(|LogRecord { position, partition, record }| {
+            if self.operator.is_empty() {
+                return Bytes::from(record);
+            }
+            let copied = Copied { operator: self.operator.clone(), partition, position, record: record.into() };
+            let bytes = copied::encode(&head, &copied);
+            head = hash(&bytes);
+            bytes
+        });
+        let bytes: Vec<_> = bytes.collect();
+        self.store.append(self.store.end(), &bytes).map_err(|error| match error {
+            AppendError::Chain { .. } => {
+                Failure::found(format!("what the service sends is not the log that this copy was made from: {error}"))
+            }
+            error => Failure::found(error),
+        })
+    }
+}
+
+fn open(folder: &Path) -> Result<SegmentStore, Failure> {
+    let opened = SegmentStore::open(folder, PARTITION, Options::default());
+    opened.map_err(|error| Failure::found(format!("{}: {error}", folder.display())))
+}
