@@ -77,7 +77,7 @@ impl Digesting {
 /// The digest of an operator's records of a whole log, up to a position: what a copy that holds all of them has.
 ///
 /// # Errors
-/// [`Unusable`] when the log cannot be read; a damaged one is for [`audit`](crate::audit) to find.
+/// [`Unusable`] when the log cannot be read; a damaged one is for [`audit`](crate::audit()) to find.
 pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusable> {
     let mut digesting = Digesting::new();
     for record in open(log)? {
