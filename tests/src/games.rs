@@ -96,7 +96,7 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
 /// # Panics
 /// When something is not as it should be.
 pub fn checked(data: &Path) {
-    let log = motherlode::server::log_folder(data);
+    let log = crate::log_folder(data);
     let index = Some(motherlode::server::index_folder(data));
     let report = audit(&Options { log, index, partition: 0 }).expect("the log is there");
     assert!(report.divergence.is_none(), "{}", report.divergence.map(|found| found.to_string()).unwrap_or_default());

@@ -11,12 +11,19 @@ pub use games::{campaign, checked, free_round, play, smallest, stake_on};
 pub use player::Player;
 pub use process::Process;
 
-use motherlode::server::Server;
+use motherlode::{commands::copy::copy, place::Place, server::Server};
 use motherlode_ledger::Options;
 use motherlode_log::{Store, sim::SimDisk};
-use motherlode_runtime::Config;
+use motherlode_runtime::{
+    Config,
+    config::{self, AllowUnsafe},
+};
 use motherlode_spin::Dealer;
-use std::{path::Path, sync::Arc};
+use std::{
+    env,
+    path::{Path, PathBuf},
+    sync::{Arc, atomic::AtomicBool},
+};
 
 /// The currency that tests use where none matters.
 pub const EUR: &str = "EUR";
@@ -25,13 +32,38 @@ pub const EUR: &str = "EUR";
 #[must_use]
 pub fn config(data: &Path) -> Config {
     let mut config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.to_owned(), ..Config::default() };
+    config.store = store(data);
     config.limits.segment_bytes = 1 << 20;
     // Once at the start, and then when a test asks for it.
     config.interruption.sweep_ms = 3_600_000;
     config
 }
 
-/// Starts a service in this process on the embedded log of a folder.
+/// Where a service with this data folder keeps its log: there, or on the server that MOTHERLODE_TESTS_STORE names
+/// (`tests/run jetstream`), in a stream of its own. So the same tests run on either.
+fn store(data: &Path) -> config::Store {
+    let Ok(url) = env::var("MOTHERLODE_TESTS_STORE") else { return config::Store::default() };
+    let name = data.to_string_lossy().replace(|letter: char| !letter.is_ascii_alphanumeric(), "_");
+    // One server by itself: what is tested here is the service.
+    let allow_unsafe = AllowUnsafe { replicas: true, sync_interval: true, ..AllowUnsafe::default() };
+    config::Store { url: Some(url), stream: name, replicas: 1, allow_unsafe, ..config::Store::default() }
+}
+
+/// The folder with the log of a service that has this data folder; a log that's kept elsewhere is copied there.
+///
+/// # Panics
+/// When it cannot be.
+#[must_use]
+pub fn log_folder(data: &Path) -> PathBuf {
+    let from = Place::of(&config(data));
+    if let Place::Stream(_) = from {
+        let to = Place::Folder { data: data.to_owned(), segment_bytes: 1 << 20 };
+        copy(&from, &to, false, &AtomicBool::new(false)).map_err(|failure| failure.message).expect("the log is copied");
+    }
+    motherlode::server::log_folder(data)
+}
+
+/// Starts a service in this process on the log of a folder.
 ///
 /// # Panics
 /// When it does not start.

@@ -148,7 +148,7 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     }
     server.stop().await.unwrap();
     checked(data.path());
-    let log = motherlode::server::log_folder(data.path());
+    let log = motherlode_tests::log_folder(data.path());
     let replayed = replay(&log, &StreamId::player("acme", "fred"), 1).unwrap().unwrap();
     assert!(replayed.matches() && replayed.started.campaign.is_some());
     assert_eq!(replayed.balance_before.0, 0);

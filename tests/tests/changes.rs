@@ -134,7 +134,7 @@ async fn pl_27_a_switch_takes_two_actors_over_restarts_and_the_audit_knows_both(
     assert_eq!(service.server.ledger().durable(), position);
     service.server.stop().await.unwrap();
 
-    let log = motherlode::server::log_folder(data.path());
+    let log = motherlode_tests::log_folder(data.path());
     let report = motherlode_audit::audit(&motherlode_audit::Options { log, index: None, partition: 0 }).unwrap();
     assert!(report.divergence.is_none() && report.books.switched_off().count() == 1);
 }
@@ -240,7 +240,7 @@ async fn pl_27_every_change_of_a_pool_takes_two_actors_and_is_checked_at_both_ti
     let commit = service.server.ledger().fetch(position).unwrap();
     assert_eq!(commit.commit.events.len(), 2, "the approval and the change are one commit");
     service.server.stop().await.unwrap();
-    let log = motherlode::server::log_folder(data.path());
+    let log = motherlode_tests::log_folder(data.path());
     let report = motherlode_audit::audit(&motherlode_audit::Options { log, index: None, partition: 0 }).unwrap();
     assert_eq!(report.divergence, None);
 }

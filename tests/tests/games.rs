@@ -67,7 +67,7 @@ async fn pl_02_pl_06_pl_09_pl_30_every_game_plays_with_all_choices_over_a_restar
     }
     for game in games() {
         for number in [1, ROUNDS as u64, 2 * ROUNDS as u64] {
-            let log = motherlode::server::log_folder(data.path());
+            let log = motherlode_tests::log_folder(data.path());
             let replayed = replay(&log, &StreamId::player("acme", game.name()), number).unwrap().unwrap();
             assert!(replayed.matches(), "{} {number}: {:?}", game.name(), replayed.steps);
         }

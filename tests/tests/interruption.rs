@@ -129,7 +129,7 @@ impl Timed {
     /// Stops, and resolves everything again.
     async fn audited(self) {
         self.server.stop().await.unwrap();
-        let log = motherlode::server::log_folder(&self.config.data);
+        let log = motherlode_tests::log_folder(&self.config.data);
         let index = Some(motherlode::server::index_folder(&self.config.data));
         let report = audit(&AuditOptions { log, index, partition: 0 }).unwrap();
         assert_eq!(report.divergence, None, "{}", report.divergence.as_ref().unwrap());

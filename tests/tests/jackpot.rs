@@ -144,7 +144,7 @@ async fn bw_16_bw_17_bw_18_sixty_four_concurrent_hits_are_paid_in_log_order() {
     assert_eq!(told.into_iter().collect::<Vec<_>>(), model.expected, "what players were told is what was paid");
     server.stop().await.unwrap();
     let report = motherlode_audit::audit(&motherlode_audit::Options {
-        log: motherlode::server::log_folder(data.path()),
+        log: motherlode_tests::log_folder(data.path()),
         index: Some(motherlode::server::index_folder(data.path())),
         partition: motherlode::server::PARTITION,
     });

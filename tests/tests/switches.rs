@@ -104,7 +104,7 @@ async fn pl_25_a_game_is_off_at_once_for_new_rounds_and_its_open_round_concludes
     assert_eq!(off(&mut client).await, []);
     server.stop().await.unwrap();
 
-    let log = motherlode::server::log_folder(data.path());
+    let log = motherlode_tests::log_folder(data.path());
     let report = motherlode_audit::audit(&motherlode_audit::Options { log, index: None, partition: 0 }).unwrap();
     assert!(report.divergence.is_none() && report.books.switched_off().count() == 0);
 }

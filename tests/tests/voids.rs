@@ -259,7 +259,7 @@ async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_
     server.stop().await.unwrap();
     checked(data.path());
     let number = won.round_id.rsplit('/').next().unwrap().parse().unwrap();
-    let log = motherlode::server::log_folder(data.path());
+    let log = motherlode_tests::log_folder(data.path());
     let replayed = replay(&log, &StreamId::player("acme", "vera"), number).unwrap().unwrap();
     assert!(replayed.matches() && replayed.voided.is_some());
 }
