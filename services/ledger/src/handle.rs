@@ -297,6 +297,11 @@ impl Handle {
         self.shared.durable()
     }
 
+    /// Proposals that wait for the writer.
+    pub fn waiting(&self) -> usize {
+        self.inbox.max_capacity() - self.inbox.capacity()
+    }
+
     /// Whether appends are taken. False after a failed write, until a restart.
     pub fn writable(&self) -> bool {
         self.shared.writable.load(Ordering::Acquire)

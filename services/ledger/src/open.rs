@@ -107,6 +107,7 @@ pub fn open(store: Box<dyn Store>, index_folder: &Path, options: Options) -> Res
         inbox,
         projector,
         batch_commits_max: options.batch_commits_max,
+        appends: motherlode_runtime::Appends::new(),
         time_ms,
     };
     let writing = spawn("writer".into(), Box::new(move || writer.run()))?;

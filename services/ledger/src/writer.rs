@@ -16,7 +16,10 @@ use bytes::Bytes;
 use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId};
 use motherlode_log::{Hash, Position, Store};
 use motherlode_proto::convert::record::{self, Logged};
-use std::sync::{Arc, mpsc::SyncSender};
+use std::{
+    sync::{Arc, mpsc::SyncSender},
+    time::Instant,
+};
 use tokio::sync::{mpsc, oneshot};
 
 /// What a proposal came to: the commit that it made, now or at the first time of asking.
@@ -77,6 +80,7 @@ pub(crate) struct Writer {
     pub(crate) inbox: mpsc::Receiver<Message>,
     pub(crate) projector: SyncSender<Projection>,
     pub(crate) batch_commits_max: usize,
+    pub(crate) appends: motherlode_runtime::Appends,
     pub(crate) time_ms: i64,
 }
 
@@ -117,7 +121,10 @@ impl Writer {
     fn append(&mut self, group: Group) -> Result<(), AppendError> {
         use motherlode_log::AppendError as Log;
         let Group { after, head, records, logged, stage, names, .. } = group;
-        self.store.append(after, &records).map_err(|error| {
+        let begun = Instant::now();
+        let appended = self.store.append(after, &records);
+        self.appends.record(records.len(), begun.elapsed());
+        appended.map_err(|error| {
             tracing::error!(%error, after, records = records.len(), "an append failed");
             let reason = error.to_string();
             match error {

@@ -5,6 +5,8 @@ pub mod client;
 pub mod commands;
 mod deadline;
 mod followed;
+mod measured;
+mod metrics;
 pub mod place;
 pub mod server;
 pub mod target;

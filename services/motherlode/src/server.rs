@@ -6,6 +6,8 @@
 
 use crate::{
     deadline::Deadline,
+    measured::Measured,
+    metrics,
     place::{Place, PlaceError},
 };
 use motherlode_books::{SessionLimits, StreamId};
@@ -31,6 +33,7 @@ use std::{fs, io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tonic::transport::{Certificate, Identity, Server as Grpc, ServerTlsConfig, server::TcpIncoming};
 use tonic_health::ServingStatus;
+use tower::util::option_layer;
 
 /// Games whose bets are pooled: each has a pool of its own name.
 const POOLED_GAMES: [&str; 1] = ["bewitched"];
@@ -163,6 +166,9 @@ impl Server {
         let (stopper, stop) = stop::channel();
         let sweeper = Sweeper::new(ledger.clone(), dealer.clone(), waits.clone());
         let follower = Follower::new(ledger.clone(), &config.report);
+        if config.telemetry.otlp_endpoint.is_some() {
+            metrics::observe(&ledger, &follower);
+        }
         let check = SelfCheck::new(identity(config), follower.clone());
         let spin = spin(config, &ledger, &dealer, waits, stop.clone())?;
         let report = ReportApi::new(follower.clone(), check.clone(), stop.clone());
@@ -301,7 +307,8 @@ fn serve(
     let clock = ledger.clone();
     let access = Access::new(&config.operators, Arc::new(move || clock.now_ms()));
     let mut router = builder
-        // The first is the outermost: who calls is known before anything else is looked at.
+        // The first is the outermost. Who calls is known before anything else is looked at.
+        .layer(option_layer(config.telemetry.otlp_endpoint.as_ref().map(|_| Measured::new())))
         .layer(access)
         .layer(Deadline)
         .concurrency_limit_per_connection(limits.concurrent_requests_max as usize)

@@ -128,7 +128,32 @@ impl Follower {
     }
 }
 
+/// How much there is, by now.
+#[derive(Debug, Clone)]
+pub struct Counts {
+    /// The position that it holds for.
+    pub position: u64,
+    /// Rounds that wait for their players.
+    pub open: u64,
+    /// Rounds settled, by game.
+    pub rounds: Vec<(String, u64)>,
+    /// Significant events, by kind.
+    pub significant: Vec<(String, u64)>,
+}
+
 impl Follower {
+    /// How much there is, as far as the log has been read.
+    #[must_use]
+    pub fn counts(&self) -> Counts {
+        let figures = self.figures.read();
+        Counts {
+            position: *self.position.borrow(),
+            open: figures.open.len() as u64,
+            rounds: figures.returns.rounds(),
+            significant: figures.significant.counts(),
+        }
+    }
+
     /// The returns that are wanted.
     pub(crate) async fn returns(&self, wanted: Wanted) -> Result<(Vec<Return>, u64), Refusal> {
         let (returns, position) = self.read(|figures| figures.returns.clone()).await?;

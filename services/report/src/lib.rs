@@ -14,6 +14,6 @@ mod returns;
 mod service;
 mod significant;
 
-pub use follower::Follower;
+pub use follower::{Counts, Follower};
 pub use identity::{Identity, SelfCheck};
 pub use service::ReportApi;

@@ -89,6 +89,15 @@ impl Returns {
         }
     }
 
+    /// Rounds counted, by game.
+    pub(crate) fn rounds(&self) -> Vec<(String, u64)> {
+        let mut rounds = BTreeMap::new();
+        for (level, tallies) in &self.0 {
+            *rounds.entry(level.game.clone()).or_default() += tallies.values().map(|tally| tally.rounds).sum::<u64>();
+        }
+        rounds.into_iter().collect()
+    }
+
     /// The levels that are wanted. The mathematics of a level cost tens of milliseconds at its first time: not for a lock,
     /// nor for a thread that answers calls.
     pub(crate) fn report(&self, wanted: &Wanted) -> Vec<wire::Return> {

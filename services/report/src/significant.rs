@@ -52,6 +52,17 @@ impl Significant {
         &self.events
     }
 
+    /// How many so far, by kind.
+    pub(crate) fn counts(&self) -> Vec<(String, u64)> {
+        let mut counts = BTreeMap::new();
+        for event in &self.events {
+            *counts
+                .entry(event.kind().as_str_name().trim_start_matches("SIGNIFICANT_KIND_").to_lowercase())
+                .or_default() += 1;
+        }
+        counts.into_iter().collect()
+    }
+
     /// Takes up an event of the log; `round` is the one that it ends, where it was open.
     pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&Open>) {
         let commit = &logged.commit;

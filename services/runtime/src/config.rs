@@ -133,6 +133,8 @@ pub struct Telemetry {
     pub otlp_endpoint: Option<String>,
     /// Share of requests that are traced to the collector, in percent.
     pub sample_percent: u8,
+    /// Seconds between two exports of the metrics.
+    pub metrics_seconds: u16,
 }
 
 impl Default for Config {
@@ -181,7 +183,7 @@ impl Default for Interruption {
 
 impl Default for Telemetry {
     fn default() -> Self {
-        Self { filter: "info".to_owned(), otlp_endpoint: None, sample_percent: 100 }
+        Self { filter: "info".to_owned(), otlp_endpoint: None, sample_percent: 100, metrics_seconds: 10 }
     }
 }
 
@@ -258,6 +260,7 @@ impl Config {
             ("limits.segment_bytes", limits.segment_bytes, 1 << 20, 1 << 30, "1048576 to 1073741824"),
             ("interruption.sweep_ms", config.interruption.sweep_ms, 100, 3_600_000, "100 to 3600000"),
             ("store.append_ms_max", config.store.append_ms_max, 1_000, 600_000, "1000 to 600000"),
+            ("telemetry.metrics_seconds", config.telemetry.metrics_seconds.into(), 1, 3600, "1 to 3600"),
             ("telemetry.sample_percent", config.telemetry.sample_percent.into(), 0, 100, "0 to 100"),
         ];
         let hours = |key, hours: &u32| (key, u64::from(*hours), 1, 87_600, "1 to 87600");

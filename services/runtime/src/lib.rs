@@ -1,6 +1,7 @@
 //! What every service needs and none owns: configuration, who calls, refusals as gRPC statuses, telemetry, the stop signal.
 
 pub mod access;
+mod appends;
 pub mod config;
 pub mod connect;
 pub mod jurisdiction;
@@ -9,6 +10,7 @@ pub mod stop;
 pub mod telemetry;
 
 pub use access::Caller;
+pub use appends::Appends;
 pub use config::{Config, ConfigError, Interruption};
 pub use jurisdiction::{Profiles, UNRESTRICTED};
 pub use refusal::Refusal;

@@ -1,28 +1,31 @@
-//! Tracing to standard error, and spans to an OpenTelemetry collector when one is configured.
+//! Tracing to standard error, and spans and metrics to an OpenTelemetry collector when one is configured.
 //!
 //! Without an endpoint nothing of OpenTelemetry runs. Exporting never blocks a request: spans are batched on their own
-//! thread and dropped when the collector cannot keep up.
+//! thread and dropped when the collector cannot keep up; metrics are added up here and sent now and then.
 
 use crate::config::Telemetry;
 use opentelemetry::trace::TracerProvider as _;
-use opentelemetry_otlp::{SpanExporter, WithExportConfig};
+use opentelemetry_otlp::{ExporterBuildError, MetricExporter, SpanExporter, WithExportConfig};
 use opentelemetry_sdk::{
     Resource,
+    metrics::{PeriodicReader, SdkMeterProvider},
     trace::{Sampler, SdkTracerProvider},
 };
+use std::time::Duration;
 use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
 
-/// Keeps the exporter alive; flushes it when dropped.
+/// Keeps the exporters alive; flushes them when dropped.
 #[derive(Debug, Default)]
-#[must_use = "spans are flushed when this is dropped"]
-pub struct Guard(Option<SdkTracerProvider>);
+#[must_use = "what is left is exported when this is dropped"]
+pub struct Guard(Option<(SdkTracerProvider, SdkMeterProvider)>);
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        if let Some(provider) = self.0.take()
-            && let Err(error) = provider.shutdown()
-        {
-            eprintln!("telemetry: the last spans were not exported: {error}");
+        let Some((spans, metrics)) = self.0.take() else { return };
+        for (what, done) in [("spans", spans.shutdown()), ("metrics", metrics.shutdown())] {
+            if let Err(error) = done {
+                eprintln!("telemetry: the last {what} were not exported: {error}");
+            }
         }
     }
 }
@@ -35,7 +38,7 @@ pub enum TelemetryError {
     Filter(#[from] tracing_subscriber::filter::ParseError),
     /// The exporter could not be built.
     #[error("telemetry.otlp_endpoint: {0}")]
-    Exporter(#[from] opentelemetry_otlp::ExporterBuildError),
+    Exporter(#[from] ExporterBuildError),
     /// Another subscriber is installed.
     #[error("telemetry is already running: {0}")]
     Running(#[from] tracing_subscriber::util::TryInitError),
@@ -50,22 +53,36 @@ pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, Telem
         Ok(filter) if !filter.is_empty() => EnvFilter::try_new(filter)?,
         _ => EnvFilter::try_new(&settings.filter)?,
     };
-    let provider =
-        settings.otlp_endpoint.as_deref().map(|endpoint| exporter(service, endpoint, settings)).transpose()?;
-    let spans = provider.as_ref().map(|provider| tracing_opentelemetry::layer().with_tracer(provider.tracer(service)));
+    let exported = |endpoint| {
+        Ok::<_, ExporterBuildError>((spans(service, endpoint, settings)?, metrics(service, endpoint, settings)?))
+    };
+    let exported = settings.otlp_endpoint.as_deref().map(exported).transpose()?;
+    let layer = exported.as_ref().map(|(spans, _)| tracing_opentelemetry::layer().with_tracer(spans.tracer(service)));
     tracing_subscriber::registry()
         .with(filter)
-        .with(spans)
+        .with(layer)
         .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
         .try_init()?;
-    Ok(Guard(provider))
+    if let Some((_, metrics)) = &exported {
+        opentelemetry::global::set_meter_provider(metrics.clone());
+    }
+    Ok(Guard(exported))
 }
 
-fn exporter(
+fn metrics(
     service: &'static str,
     endpoint: &str,
     settings: &Telemetry,
-) -> Result<SdkTracerProvider, opentelemetry_otlp::ExporterBuildError> {
+) -> Result<SdkMeterProvider, ExporterBuildError> {
+    let exporter = MetricExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
+    let interval = Duration::from_secs(settings.metrics_seconds.into());
+    Ok(SdkMeterProvider::builder()
+        .with_reader(PeriodicReader::builder(exporter).with_interval(interval).build())
+        .with_resource(Resource::builder().with_service_name(service).build())
+        .build())
+}
+
+fn spans(service: &'static str, endpoint: &str, settings: &Telemetry) -> Result<SdkTracerProvider, ExporterBuildError> {
     let exporter = SpanExporter::builder().with_tonic().with_endpoint(endpoint).build()?;
     let share = f64::from(settings.sample_percent) / 100.0;
     Ok(SdkTracerProvider::builder()
