@@ -12,6 +12,7 @@ use crate::account::{Account, OperatorTotals, PerCurrency, add};
 use crate::change::{Changes, PendingChange};
 use crate::money::{Currency, Minor, Nano};
 use crate::player::{OpenRound, PlayerState};
+use crate::players::Players;
 use crate::pool::{Decision, Hit, Pending, PoolState, UnpaidAward};
 use crate::rate::FxRate;
 use crate::stream::StreamId;
@@ -67,7 +68,7 @@ pub(crate) struct System {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Operator {
     pub totals: OperatorTotals,
-    pub players: BTreeMap<String, PlayerState>,
+    pub players: Players,
     /// The players' open rounds: position of the bet, player, number.
     pub open: BTreeSet<(u64, String, u64)>,
 }
@@ -76,13 +77,7 @@ impl Operator {
     /// Takes a player's new state.
     pub fn put(&mut self, name: &str, player: PlayerState) {
         let after = player.open.clone();
-        let before = match self.players.get_mut(name) {
-            Some(slot) => std::mem::replace(slot, player).open,
-            None => {
-                self.players.insert(name.to_owned(), player);
-                vec![]
-            }
-        };
+        let before = self.players.replace(name, player).map_or(vec![], |player| player.open);
         // Most rounds settle in the commit of their bet: there's nothing before and nothing after.
         let key = |round: &Arc<OpenRound>| (round.opened_at, name.to_owned(), round.started.round);
         for round in &before {
@@ -146,8 +141,7 @@ impl Books {
     /// Every player, in order of operator and player: both names and the state.
     pub fn players(&self) -> impl Iterator<Item = (&str, &str, &PlayerState)> {
         self.operators.iter().flat_map(|(name, operator)| {
-            let players = operator.players.iter();
-            players.map(move |(player, state)| (name.as_str(), player.as_str(), state))
+            operator.players.by_name().map(move |(player, state)| (name.as_str(), player, state))
         })
     }
 

@@ -18,6 +18,7 @@ mod decimal;
 mod event;
 mod money;
 mod player;
+mod players;
 mod pool;
 mod price;
 mod profile;

@@ -44,6 +44,9 @@ type Reply = oneshot::Sender<Result<Box<Played>, Status>>;
 /// How often a stream looks for calls that have waited too long.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// Calls taken from their lanes at once.
+const TOGETHER_MAX: usize = 64;
+
 impl Lane {
     pub(crate) fn unary(connection: Connection) -> Self {
         Self::Unary(SpinServiceClient::new(connection))
@@ -58,14 +61,10 @@ impl Lane {
 
     /// Sends a call and waits for its answer.
     pub(crate) async fn ask(self, call: Call) -> Result<Box<Played>, Status> {
-        let content =
-            |played: Option<Played>| played.map(Box::new).ok_or_else(|| Status::internal("an answer without content"));
-        match (self, call) {
-            (Self::Unary(mut client), Call::Spin(request)) => content(client.spin(request).await?.into_inner().played),
-            (Self::Unary(mut client), Call::Choose(request)) => {
-                content(client.choose(request).await?.into_inner().played)
-            }
-            (Self::Stream(asked), call) => {
+        match self {
+            // In a box: a unary call's future is large, and is moved about with what waits for it.
+            Self::Unary(client) => Box::pin(ask_alone(client, call)).await,
+            Self::Stream(asked) => {
                 let (reply, answer) = oneshot::channel();
                 // A pump that is gone drops the reply, which is the answer then.
                 let _ = asked.send(Asked { call, reply });
@@ -73,6 +72,14 @@ impl Lane {
             }
         }
     }
+}
+
+async fn ask_alone(mut client: SpinServiceClient<Connection>, call: Call) -> Result<Box<Played>, Status> {
+    let played = match call {
+        Call::Spin(request) => client.spin(request).await?.into_inner().played,
+        Call::Choose(request) => client.choose(request).await?.into_inner().played,
+    };
+    played.map(Box::new).ok_or_else(|| Status::internal("an answer without content"))
 }
 
 /// Runs a connection's streams, one after the other, until no lane is left.
@@ -96,10 +103,11 @@ async fn relay(
 ) {
     let mut waiting: BTreeMap<u64, (Instant, Reply)> = BTreeMap::new();
     let mut look = interval(LOOK_EVERY);
-    let mut next = Some(first);
+    let mut asked = Vec::with_capacity(TOGETHER_MAX);
+    asked.push(first);
     let mut tag = 0;
     loop {
-        if let Some(Asked { call, reply }) = next.take() {
+        for Asked { call, reply } in asked.drain(..) {
             tag += 1;
             let call = match call {
                 Call::Spin(request) => play_stream_request::Call::Spin(request),
@@ -111,10 +119,8 @@ async fn relay(
             }
         }
         tokio::select! {
-            asked = inbox.recv() => match asked {
-                Some(asked) => next = Some(asked),
-                None => return,
-            },
+            // Answers first: there are never more than calls, so that nothing is kept from its turn.
+            biased;
             answer = answers.message() => match answer {
                 Ok(Some(PlayStreamResponse { tag, answer })) => {
                     if let Some((_, reply)) = waiting.remove(&tag) {
@@ -123,6 +129,9 @@ async fn relay(
                     }
                 }
                 Ok(None) | Err(_) => return,
+            },
+            count = inbox.recv_many(&mut asked, TOGETHER_MAX) => if count == 0 {
+                return;
             },
             now = look.tick() => {
                 // The oldest come first.

@@ -15,7 +15,7 @@ use motherlode_proto::{
 use motherlode_runtime::{Refusal, config::Report};
 use parking_lot::RwLock;
 use prost::Message;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Code;
 
@@ -39,12 +39,13 @@ pub(crate) struct Figures {
     pub(crate) significant: Significant,
     pub(crate) returns: Returns,
     pub(crate) pools: Pools,
-    open: BTreeMap<(StreamId, u64), Open>,
+    /// Rounds that stayed open past the commit of their bet.
+    open: BTreeMap<(StreamId, u64), Open<'static>>,
 }
 
 /// A round that is under way, as far as the reports need it.
-pub(crate) struct Open {
-    pub(crate) started: RoundStarted,
+pub(crate) struct Open<'a> {
+    pub(crate) started: Cow<'a, RoundStarted>,
     /// The win before any gamble.
     pub(crate) win: i64,
 }
@@ -171,23 +172,25 @@ impl Follower {
 impl Figures {
     fn take(&mut self, logged: &Logged) {
         let commit = &logged.commit;
+        let key = |round: u64| (commit.stream.clone(), round);
+        // Most rounds settle in the commit of their bet, and are never kept.
+        let mut begun: Option<Open<'_>> = None;
         for (number, event) in (1..).zip(&commit.events) {
-            let key = |round: u64| (commit.stream.clone(), round);
-            let round = match event {
+            let ended = match event {
                 Event::RoundStarted(started) => {
-                    self.open.insert(key(started.round), Open { started: started.clone(), win: 0 });
+                    begun = Some(Open { started: Cow::Borrowed(started), win: 0 });
                     None
                 }
+                Event::StepResolved(step) if is_gamble(&step.choice) => None,
                 Event::StepResolved(step) => {
-                    if let Some(open) = self.open.get_mut(&key(step.round))
-                        && !is_gamble(&step.choice)
-                    {
-                        open.win = step.win.0;
+                    match &mut begun {
+                        Some(open) => open.win = step.win.0,
+                        None => drop(self.open.get_mut(&key(step.round)).map(|open| open.win = step.win.0)),
                     }
                     None
                 }
                 Event::RoundSettled { round, .. } => {
-                    let open = self.open.remove(&key(*round));
+                    let open = begun.take().or_else(|| self.open.remove(&key(*round)));
                     if let (Some(open), StreamId::Player { operator, .. }) = (&open, &commit.stream) {
                         self.returns.settled(operator, open);
                     }
@@ -197,7 +200,10 @@ impl Figures {
                 _ => None,
             };
             self.pools.take(logged, event);
-            self.significant.take(logged, number, event, round.as_ref());
+            self.significant.take(logged, number, event, ended.as_ref());
+        }
+        if let Some(Open { started, win }) = begun {
+            self.open.insert(key(started.round), Open { started: Cow::Owned(started.into_owned()), win });
         }
     }
 }

@@ -67,7 +67,7 @@ struct Theory {
 
 impl Returns {
     /// Counts a settled round of an operator's player.
-    pub(crate) fn settled(&mut self, operator: &str, open: &Open) {
+    pub(crate) fn settled(&mut self, operator: &str, open: &Open<'_>) {
         let started = &open.started;
         let Ok(terms) = RoundTerms::decode(started.stake.as_slice()) else { return };
         let level = Level {

@@ -64,7 +64,7 @@ impl Significant {
     }
 
     /// Takes up an event of the log; `round` is the one that it ends, where it was open.
-    pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&Open>) {
+    pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&Open<'_>>) {
         let commit = &logged.commit;
         let operator = match &commit.stream {
             StreamId::Player { operator, .. } => operator.as_str(),
@@ -100,18 +100,20 @@ impl Significant {
         }));
     }
 
-    fn of_player(&self, operator: &str, stream: &StreamId, event: &Event, round: Option<&Open>) -> Option<Said> {
+    fn of_player(&self, operator: &str, stream: &StreamId, event: &Event, round: Option<&Open<'_>>) -> Option<Said> {
         match event {
             Event::RoundSettled { round: number, win } => {
                 let started = &round?.started;
                 let large = self.is_large(operator, *win, started.currency, started.rate);
-                let bet = cash(started.bet, started.currency);
-                let bet = match &started.campaign {
-                    None => format!("bet {bet}"),
-                    Some(campaign) => format!("free round of campaign {campaign}, stake {bet}"),
-                };
-                let after = format!("won {}", cash(*win, started.currency));
-                large.then(|| Said::new(Kind::LargeWin, round_name(stream, *number), bet, after))
+                large.then(|| {
+                    let bet = cash(started.bet, started.currency);
+                    let bet = match &started.campaign {
+                        None => format!("bet {bet}"),
+                        Some(campaign) => format!("free round of campaign {campaign}, stake {bet}"),
+                    };
+                    let after = format!("won {}", cash(*win, started.currency));
+                    Said::new(Kind::LargeWin, round_name(stream, *number), bet, after)
+                })
             }
             Event::JackpotPaid { round: number, pool, amount, currency, .. } => {
                 let rate = self.rates.get(currency).copied().unwrap_or(FxRate::ONE);
