@@ -158,6 +158,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             jurisdiction: String::new(),
             campaign: Some("spring".to_owned()),
         }),
+        Event::PlayMoneyGiven { amount: minor },
     ]
 }
 

@@ -1,4 +1,4 @@
-//! Everything at random, against a model that is told only what the player sees (PL-09, BW-11, DM-16, WF-12, PL-04, PL-18): after
+//! Everything at random, against a model that is told only what the player sees (PL-09, BW-11, DM-16, WF-12, PL-04, PL-17, PL-18): after
 //! every operation, every balance, the pool, every collection and what is left of campaigns are those of the model.
 //!
 //! The model knows the rules and none of the code: it keeps crystals and potions one by one, and money in whole units.
@@ -12,7 +12,7 @@ use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{DepositRequest, OpenAccountRequest, SetExchangeRateRequest, VoidRoundRequest, WithdrawRequest},
     round::v1::{Awaiting, Card, MarkKind, RoundState, Stake, choice},
-    spin::v1::{Played, SpinRequest},
+    spin::v1::{OpenSessionRequest, PlayMode, Played, SpinRequest},
 };
 use motherlode_slots::{Game, games};
 use motherlode_tests::{Client, account, campaign, checked, free_round, next_choice, reason, stake_on, start};
@@ -26,12 +26,23 @@ use tonic::Status;
 const POOL: &str = "bewitched";
 const PLAYERS: [&str; 2] = ["ann", "ben"];
 const CURRENCIES: [&str; 2] = ["EUR", "SEK"];
+/// Play money.
+const PLAY: &str = "XTS";
 
 /// One thing to try; what `x` means depends on the kind.
 type Op = (u8, usize, u64);
 
 /// A player's account.
 type Place = (&'static str, &'static str);
+
+/// Whose open rounds keep whose out: a player has one of a game for money, and one for play money.
+fn purse((name, currency): Place) -> &'static str {
+    match (name, currency) {
+        ("ann", PLAY) => "ann in demo",
+        (_, PLAY) => "ben in demo",
+        _ => name,
+    }
+}
 
 /// A crystal or a potion: the round that it came in, which it is (a crystal's coin value, 0 for a gift; a potion's number).
 type Piece = (String, i64);
@@ -87,9 +98,9 @@ impl Model {
         let micros = i64::try_from(stake.coin_value.parse::<CoinValue>().unwrap().0).unwrap();
         let bet = i64::try_from(coins * i128::from(micros) / 10_000).unwrap();
         // 0.5 % of the bet: cents and oere are 10^7 nano, the krona's rate counts 10^-4.
-        let rate = if place.1 == "EUR" { 10_000 } else { self.krona };
+        let rate = if place.1 == "SEK" { self.krona } else { 10_000 };
         let free = !request.campaign_id.is_empty();
-        let pays = game.name() == POOL && !self.suspended && !free;
+        let pays = game.name() == POOL && !self.suspended && !free && place.1 != PLAY;
         let contributed = if pays { i128::from(bet) * rate * 5 } else { 0 };
         self.pool += contributed;
         let shelf = match game.name() {
@@ -186,9 +197,9 @@ impl Model {
                 let win = i64::try_from(played.outcome.as_ref().unwrap().round_win_minor).unwrap();
                 self.rounds.get_mut(&played.round_id).unwrap().win = Some(win);
                 *self.balances.get_mut(&place).unwrap() += win;
-                self.open.remove(&(place.0, game.name()));
+                self.open.remove(&(purse(place), game.name()));
             }
-            _ => _ = self.open.insert((place.0, game.name()), played.clone()),
+            _ => _ = self.open.insert((purse(place), game.name()), played.clone()),
         }
     }
 
@@ -271,6 +282,17 @@ impl World {
             world.model.balances.insert(place, 0);
             world.deposit(place, &format!("first-{}", place.1), 200_000).await;
         }
+        for name in PLAYERS {
+            let request = OpenSessionRequest {
+                request_id: "demo".into(),
+                account: Some(account(name, PLAY)),
+                game: POOL.into(),
+                mode: PlayMode::Demo.into(),
+                ..OpenSessionRequest::default()
+            };
+            world.client.spin.open_session(request).await.unwrap();
+            world.model.balances.insert((name, PLAY), 100_000);
+        }
         world
     }
 
@@ -311,8 +333,8 @@ impl World {
     async fn spin(&mut self, place: Place, id: &str, x: u64) {
         let x = usize::try_from(x).unwrap();
         let game = games()[x % games().len()];
-        if self.model.open.contains_key(&(place.0, game.name())) {
-            return self.choose(place.0, game, id, x).await;
+        if self.model.open.contains_key(&(purse(place), game.name())) {
+            return self.choose(purse(place), game, id, x).await;
         }
         let coins = &game.info().limits.coin_values_micros;
         let coin = CoinValue(coins[x / 5 % 3]);
@@ -356,14 +378,14 @@ impl World {
             }
             Err(status) if reason(&status) == "CAMPAIGN_USED_UP" => assert_eq!(left, 0),
             Err(status) => {
-                let open = self.model.open.contains_key(&(place.0, game.name()));
+                let open = self.model.open.contains_key(&(purse(place), game.name()));
                 assert!(open && reason(&status) == "ROUND_IN_PROGRESS", "{status:?}");
             }
         }
     }
 
-    async fn choose(&mut self, name: &'static str, game: &'static dyn Game, id: &str, x: usize) {
-        let Some(open) = self.model.open.get(&(name, game.name())).cloned() else { return };
+    async fn choose(&mut self, whose: &'static str, game: &'static dyn Game, id: &str, x: usize) {
+        let Some(open) = self.model.open.get(&(whose, game.name())).cloned() else { return };
         let gamble = open.outcome.as_ref().unwrap().awaiting() == Awaiting::Double;
         let choice = match x % 4 {
             0 if gamble => choice::Kind::Double(Card::RedHeart.into()),
@@ -396,7 +418,8 @@ impl World {
                 self.model.void(&round_id, &now);
             }
             Err(status) => {
-                let (name, game, _) = shelf.expect("only a game with a collection refuses");
+                let (name, game, scope) = shelf.expect("only a game with a collection refuses");
+                let name = purse((name, if scope.starts_with(PLAY) { PLAY } else { "" }));
                 let in_progress = reason(&status) == "ROUND_IN_PROGRESS";
                 assert!(in_progress && self.model.open.contains_key(&(name, game)), "{status:?}");
             }
@@ -469,19 +492,22 @@ async fn history(ops: &[Op]) {
     for (number, (kind, who, x)) in ops.iter().copied().enumerate() {
         let (id, name) = (format!("op-{number}"), PLAYERS[who]);
         let place = (name, CURRENCIES[usize::from(x / 15 % 3 == 2)]);
+        // A quarter of what is bet is play money.
+        let bets_in = if x / 45 % 4 == 3 { (name, PLAY) } else { place };
         match kind {
             0..=9 => {
                 // Collections take many rounds to fill.
                 let game = games()[usize::try_from(x).unwrap() % games().len()];
                 let rounds = if game.carries().keys.is_empty() { 1 } else { 25 };
                 for round in 0..rounds {
-                    world.spin(place, &format!("{id}.{round}"), x).await;
+                    world.spin(bets_in, &format!("{id}.{round}"), x).await;
                 }
             }
             10 | 11 => {
-                let open = world.model.open.keys().find(|(of, _)| *of == name).copied();
+                let whose = purse(bets_in);
+                let open = world.model.open.keys().find(|(of, _)| *of == whose).copied();
                 if let Some(game) = open.and_then(|(_, game)| games().iter().find(|of| of.name() == game)) {
-                    world.choose(name, *game, &id, usize::try_from(x).unwrap()).await;
+                    world.choose(whose, *game, &id, usize::try_from(x).unwrap()).await;
                 }
             }
             12 | 13 => world.void(name, &id, x).await,
@@ -508,7 +534,7 @@ async fn history(ops: &[Op]) {
 }
 
 #[test]
-fn pl_09_pl_18_a_simple_model_agrees_at_every_step_of_any_history() {
+fn pl_17_pl_18_a_simple_model_agrees_at_every_step_of_any_history() {
     let config = Config {
         cases: 6,
         rng_seed: RngSeed::Fixed(21),

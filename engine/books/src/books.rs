@@ -50,9 +50,12 @@ pub(crate) struct Rates {
 }
 
 impl Rates {
-    /// EUR for one unit of a currency; of EUR always 1.
+    /// EUR for one unit of a currency; of EUR always 1, and of play money, whose units the limits in EUR count.
     pub fn of(&self, currency: Currency) -> Option<FxRate> {
-        if currency == Currency::EUR { Some(FxRate::ONE) } else { self.current[currency.index()] }
+        match currency {
+            Currency::EUR | Currency::PLAY => Some(FxRate::ONE),
+            _ => self.current[currency.index()],
+        }
     }
 }
 
@@ -165,7 +168,7 @@ impl Books {
         self.pools.values()
     }
 
-    /// EUR for one unit of a currency at the end of the log; of EUR always 1.
+    /// EUR for one unit of a currency at the end of the log; of EUR and of play money always 1.
     #[must_use]
     pub fn rate(&self, currency: Currency) -> Option<FxRate> {
         self.rates.of(currency)

@@ -32,6 +32,11 @@ pub enum Event {
         /// Above 0, at most the balance.
         amount: Minor,
     },
+    /// Player: the account of play money was filled by so much, for demo play (PL-17).
+    PlayMoneyGiven {
+        /// Above 0, in [`Currency::PLAY`].
+        amount: Minor,
+    },
     /// Player: what the player has gathered, unlocked or picked in a game: crystals, potions, the witch (BW-05).
     CollectionChanged {
         /// The game's name.
@@ -99,7 +104,7 @@ pub enum Event {
     },
     /// Rates: the rate of a currency from here on.
     RateSet {
-        /// Any but EUR, whose rate is 1.
+        /// Any but EUR, whose rate is 1, and play money, which has none.
         currency: Currency,
         /// EUR for one major unit.
         rate: FxRate,
@@ -239,9 +244,10 @@ pub struct RoundStarted {
     pub coin_value: CoinValue,
     /// The stake as the game wrote it; opaque here.
     pub stake: Vec<u8>,
-    /// The rate of the currency at this place in the log.
+    /// The rate of the currency at this place in the log; 1 for play money, so that limits in EUR count its units.
     pub rate: FxRate,
-    /// What the bet adds to a pool; none while it is suspended, in games without one, and for free rounds (PL-18).
+    /// What the bet adds to a pool; none while it is suspended, in games without one, for free rounds (PL-18) and play money
+    /// (PL-17).
     pub contribution: Option<Contribution>,
     /// The session that it was bet in, if any (PL-16, PL-21).
     pub session: Option<SessionName>,

@@ -28,11 +28,12 @@ pub enum MoneyError {
 pub struct Currency(u8);
 
 /// Code and decimal digits of the minor unit (ISO 4217), by index.
-const CURRENCIES: [(&str, u32); Currency::COUNT] = [("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3)];
+const CURRENCIES: [(&str, u32); Currency::COUNT] =
+    [("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3), ("XTS", 2)];
 
 impl Currency {
     /// How many currencies there are; [`Currency::index`] is below it.
-    pub const COUNT: usize = 5;
+    pub const COUNT: usize = 6;
     /// Euro: the currency of every pool (BW-12).
     pub const EUR: Self = Self(0);
     /// US dollar.
@@ -43,8 +44,11 @@ impl Currency {
     pub const JPY: Self = Self(3);
     /// Kuwaiti dinar: three digits.
     pub const KWD: Self = Self(4);
+    /// The play money of demo play, under the code that ISO 4217 reserves for tests (PL-17). The fold keeps it apart: nothing
+    /// turns it into money or money into it.
+    pub const PLAY: Self = Self(5);
     /// Every currency, in index order.
-    pub const ALL: [Self; Self::COUNT] = [Self::EUR, Self::USD, Self::SEK, Self::JPY, Self::KWD];
+    pub const ALL: [Self; Self::COUNT] = [Self::EUR, Self::USD, Self::SEK, Self::JPY, Self::KWD, Self::PLAY];
 
     /// The three letters of ISO 4217.
     #[must_use]
@@ -62,6 +66,12 @@ impl Currency {
     #[must_use]
     pub fn index(self) -> usize {
         usize::from(self.0)
+    }
+
+    /// Whether it's money, and not play money.
+    #[must_use]
+    pub fn is_real(self) -> bool {
+        self != Self::PLAY
     }
 
     /// Nanos in one minor unit: 10^(9 - digits).

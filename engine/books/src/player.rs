@@ -37,8 +37,8 @@ pub struct PlayerState {
     pub head: Head,
     /// Rounds begun so far, all games together; the next round has the number after it.
     pub rounds_started: u64,
-    /// Time of the latest bet, Unix ms; none before the first.
-    pub last_bet_ms: Option<i64>,
+    /// Of play money and of real money.
+    last_bets_ms: [Option<i64>; 2],
     pub(crate) balances: [Option<Minor>; Currency::COUNT],
     pub(crate) open: Vec<Arc<OpenRound>>,
     /// None of them empty, by game and scope; few, so that one look at the memory finds one.
@@ -46,8 +46,8 @@ pub struct PlayerState {
     /// In the order of their grants; few, so that one look at the memory finds one.
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<BTreeMap<u64, u64>>>,
-    /// By game.
-    tallies: Option<Arc<BTreeMap<String, Tally>>>,
+    /// By game, of play money and of real money.
+    tallies: [Option<Arc<BTreeMap<String, Tally>>>; 2],
 }
 
 /// What a session has come to: the latest that bet at a game.
@@ -81,10 +81,18 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.round == number)
     }
 
-    /// The open round of a game; there is at most one (PL-20).
+    /// The open round of a game that a bet in a currency would meet; there is at most one of real money, whatever the
+    /// currency (PL-20), and one of play money (PL-17).
     #[must_use]
-    pub fn open_round_of(&self, game: &str) -> Option<&OpenRound> {
-        self.open_rounds().find(|round| round.started.game == game)
+    pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
+        let same = |of: Currency| of.is_real() == currency.is_real();
+        self.open_rounds().find(|round| round.started.game == game && same(round.started.currency))
+    }
+
+    /// Time of the latest bet of real money, whatever the currency, or of play money, Unix ms; none before the first.
+    #[must_use]
+    pub fn last_bet_ms(&self, currency: Currency) -> Option<i64> {
+        self.last_bets_ms[usize::from(currency.is_real())]
     }
 
     /// A collection; none when it is empty.
@@ -122,15 +130,17 @@ impl PlayerState {
     /// do not count, nor do bets of free rounds and later voids of settled rounds. None before its first bet, and once another session has bet.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
-        let tally = self.tallies.as_deref()?.get(game)?;
-        (tally.session == session).then_some(tally.net)
+        let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));
+        tallies.find(|tally| tally.session == session).map(|tally| tally.net)
     }
 
-    /// Counts what a round cost, if it was bet in a session: it begins the session's tally.
-    pub(crate) fn tally_bet(&mut self, started: &RoundStarted) {
+    /// Counts a bet: its time, and what it cost if it was bet in a session, whose tally it begins.
+    pub(crate) fn count_bet(&mut self, started: &RoundStarted, time_ms: i64) {
+        let purse = usize::from(started.currency.is_real());
+        self.last_bets_ms[purse] = Some(time_ms);
         let Some(session) = started.session else { return };
         let cost = i128::from(started.charged().0);
-        let tallies = Arc::make_mut(self.tallies.get_or_insert_default());
+        let tallies = Arc::make_mut(self.tallies[purse].get_or_insert_default());
         match tallies.get_mut(&started.game) {
             Some(tally) if tally.session == session => tally.net -= cost,
             _ => _ = tallies.insert(started.game.clone(), Tally { session, net: -cost }),
@@ -140,7 +150,8 @@ impl PlayerState {
     /// Counts a win or a refund of a round for its session; what comes late for an earlier one has no tally.
     pub(crate) fn tally(&mut self, started: &RoundStarted, amount: Minor) {
         let Some(session) = started.session else { return };
-        let tallies = Arc::make_mut(self.tallies.get_or_insert_default());
+        let purse = usize::from(started.currency.is_real());
+        let tallies = Arc::make_mut(self.tallies[purse].get_or_insert_default());
         if let Some(tally) = tallies.get_mut(&started.game).filter(|tally| tally.session == session) {
             tally.net += i128::from(amount.0);
         }

@@ -51,6 +51,9 @@ pub enum Refused {
     /// An amount that must be above zero, or a win below zero.
     #[error("amount {amount} not allowed")]
     BadAmount { amount: Minor },
+    /// Play money is given, bet and won; nothing else (PL-17).
+    #[error("play money is neither deposited nor withdrawn nor granted, and adds to no pool")]
+    PlayMoney,
     /// Not enough money (BW-29, PL-10).
     #[error("balance {balance}, {needed} needed")]
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },

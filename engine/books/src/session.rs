@@ -5,7 +5,7 @@
 //! the player for a while. Bets are refused while a reality check is due, and when its time is up (PL-26).
 //! A session is no money and not in the log: what was played is kept there, and the next session continues it.
 //!
-//! Promises: time is an argument; at most one live session a player and game; never more entries than allowed, as what
+//! Promises: time is an argument; at most one live session a player and game, and one more in play money; never more entries than allowed, as what
 //! has passed is dropped by every call. Cost: a few tree operations a call.
 
 use core::num::NonZeroU32;
@@ -43,7 +43,7 @@ pub type SessionName = [u8; 16];
 pub struct SessionOf {
     /// The player, and with it the operator.
     pub stream: StreamId,
-    /// The currency of the account.
+    /// The currency of the account; play money is demo mode.
     pub currency: Currency,
     /// The game.
     pub game: String,
@@ -95,10 +95,17 @@ pub enum SessionRefused {
 pub struct Sessions<K> {
     limits: SessionLimits,
     entries: BTreeMap<SessionId, Entry<K>>,
-    /// The entry of a player and game.
-    by_place: BTreeMap<(StreamId, String), SessionId>,
+    /// The entry of a place.
+    by_place: BTreeMap<Place, SessionId>,
     /// When each entry passes, the next first.
     deadlines: BTreeSet<(i64, SessionId)>,
+}
+
+/// Where there is one session at most: a player and a game, for real money or for play money (PL-17).
+type Place = (StreamId, String, bool);
+
+fn place(of: &SessionOf) -> Place {
+    (of.stream.clone(), of.game.clone(), of.currency.is_real())
 }
 
 #[derive(Debug)]
@@ -141,7 +148,7 @@ impl<K> Sessions<K> {
         now_ms: i64,
     ) -> Result<SessionId, SessionRefused> {
         self.expire(now_ms);
-        let place = (of.stream.clone(), of.game.clone());
+        let place = place(&of);
         if let Some((id, entry)) = self.by_place.get(&place).and_then(|id| Some((*id, self.entries.get(id)?))) {
             return match entry.state {
                 State::Held => Err(SessionRefused::Held { left_ms: entry.deadline_ms.saturating_sub(now_ms) }),
@@ -328,7 +335,7 @@ impl<K> Sessions<K> {
     fn remove(&mut self, id: SessionId) -> Option<Entry<K>> {
         let entry = self.entries.remove(&id)?;
         self.deadlines.remove(&(entry.deadline_ms, id));
-        self.by_place.remove(&(entry.of.stream.clone(), entry.of.game.clone()));
+        self.by_place.remove(&place(&entry.of));
         Some(entry)
     }
 }

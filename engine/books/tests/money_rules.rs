@@ -25,7 +25,7 @@ fn pl_09_pool_figures_read_and_write_as_decimals() {
 #[test]
 fn pl_09_currencies_have_the_digits_of_iso_4217() {
     let table = Currency::ALL.map(|currency| (currency.code(), currency.digits()));
-    assert_eq!(table, [("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3)]);
+    assert_eq!(table, [("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3), ("XTS", 2)]);
     for (index, currency) in Currency::ALL.into_iter().enumerate() {
         assert_eq!(currency.code().parse(), Ok(currency));
         assert_eq!(currency.index(), index);

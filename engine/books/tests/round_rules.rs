@@ -218,7 +218,7 @@ fn pl_20_a_game_has_one_open_round_a_player() {
     world.write(alice(), vec![Event::RoundStarted(other)]);
     let open: Vec<_> = state(&world).open_rounds().map(|round| round.started.round).collect();
     assert_eq!(open, [1, 2], "the oldest first");
-    assert_eq!(state(&world).open_round_of("neptune").unwrap().started.round, 2);
+    assert_eq!(state(&world).open_round_of("neptune", Currency::EUR).unwrap().started.round, 2);
 }
 
 #[test]
@@ -415,9 +415,13 @@ fn pl_21_pl_26_a_session_is_counted_by_its_own_bets_wins_and_refunds() {
         world.write(alice(), vec![Event::RoundStarted(started), step(round, 1, 70)]);
         round
     };
-    assert_eq!((net(&world, one), state(&world).last_bet_ms), (None, None));
+    assert_eq!((net(&world, one), state(&world).last_bet_ms(Currency::EUR)), (None, None));
     let round = begin(&mut world, Some(one), 100);
-    assert_eq!((net(&world, one), state(&world).last_bet_ms), (Some(-100), Some(1_000)), "an open round's bet counts");
+    assert_eq!(
+        (net(&world, one), state(&world).last_bet_ms(Currency::EUR)),
+        (Some(-100), Some(1_000)),
+        "an open round's bet counts"
+    );
     world.write(alice(), vec![settled(round, 70)]);
     assert_eq!(net(&world, one), Some(-30));
     let round = begin(&mut world, Some(one), 50);
@@ -431,5 +435,5 @@ fn pl_21_pl_26_a_session_is_counted_by_its_own_bets_wins_and_refunds() {
     assert_eq!((net(&world, one), net(&world, other)), (Some(30), None));
     begin(&mut world, Some(other), 25);
     assert_eq!((net(&world, one), net(&world, other)), (None, Some(-25)), "the next session begins at nothing");
-    assert_eq!(state(&world).last_bet_ms, Some(5_000));
+    assert_eq!(state(&world).last_bet_ms(Currency::EUR), Some(5_000));
 }

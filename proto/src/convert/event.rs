@@ -125,6 +125,7 @@ pub fn to_log(event: &Event) -> v1::Event {
             amount: amount.0,
             currency: code(currency),
         }),
+        Event::PlayMoneyGiven { amount } => Kind::PlayMoneyGiven(v1::PlayMoneyGiven { amount: amount.0 }),
         Event::CampaignGranted(campaign) => Kind::CampaignGranted(campaign_granted(campaign)),
         Event::CampaignCancelled { campaign, reason, actor } => Kind::CampaignCancelled(v1::CampaignCancelled {
             campaign: campaign.clone(),
@@ -304,6 +305,7 @@ pub fn from_log(event: v1::Event) -> Result<Event> {
             amount: Minor(paid.amount),
             currency: currency(&paid.currency)?,
         },
+        Kind::PlayMoneyGiven(given) => Event::PlayMoneyGiven { amount: Minor(given.amount) },
         Kind::CampaignGranted(granted) => Event::CampaignGranted(Campaign {
             currency: currency(&granted.currency)?,
             id: granted.campaign,

@@ -5,7 +5,7 @@
 //! its commits, the trial balance over the accounts' totals once a batch, and at the end each player's balance added up
 //! one by one. Cost: about a microsecond a commit.
 
-use crate::{Divergence, Voids, campaigns::Campaigns, divergence::Fault, recalled::Recalled};
+use crate::{Divergence, Voids, campaigns::Campaigns, demo::Demo, divergence::Fault, recalled::Recalled};
 use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, Refused, StreamId};
 use motherlode_ledger::index::ProjectedBalance;
 use motherlode_proto::convert::record::Logged;
@@ -19,6 +19,7 @@ pub(crate) struct Fold<'a> {
     pub(crate) compared: u64,
     partition: u32,
     campaigns: Campaigns,
+    demo: Demo,
     recalled: &'a Recalled,
     /// Balances of the index that are yet to be compared, by position.
     projected: VecDeque<ProjectedBalance>,
@@ -34,6 +35,7 @@ impl<'a> Fold<'a> {
             compared: 0,
             partition,
             campaigns: Campaigns::default(),
+            demo: Demo::default(),
             recalled,
             projected,
         }
@@ -51,6 +53,7 @@ impl<'a> Fold<'a> {
     pub(crate) fn commit(&mut self, logged: &Logged) -> Result<(), Fault> {
         let Logged { commit, balances_after } = logged;
         self.apply(commit)?;
+        self.demo.take(commit)?;
         let player = self.books.player(&commit.stream);
         if !player.map_or(balances_after.is_empty(), |player| player.balances().eq(balances_after.iter().copied())) {
             let booked: Vec<_> = player.into_iter().flat_map(|player| player.balances()).collect();
@@ -156,6 +159,7 @@ impl<'a> Fold<'a> {
     pub(crate) fn end(&self) -> Result<(), Fault> {
         self.trial_balance()?;
         self.campaigns.agree(&self.books)?;
+        self.demo.agree(&self.books)?;
         for operator in self.books.operators() {
             let mut sums = [0_i128; Currency::COUNT];
             for (_, _, player) in self.books.players().filter(|(of, _, _)| *of == operator) {

@@ -13,6 +13,7 @@
 mod audit;
 mod campaigns;
 mod copy;
+mod demo;
 mod divergence;
 mod fold;
 mod outcome;

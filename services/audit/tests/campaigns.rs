@@ -81,3 +81,26 @@ fn pl_18_a_round_too_many_is_found() {
     let found = divergence(&log);
     assert_eq!(found.position, log.len() as u64, "the third round: {found}");
 }
+
+/// PL-17: what was given in play money is all that there is of it; a log that gives more than its balances say, or brings
+/// money into it, is found.
+#[test]
+fn pl_17_play_money_that_is_not_kept_apart_is_found() {
+    let mut tale = Tale::with_players(&["alice"]);
+    let currency = Currency::PLAY;
+    let given = Event::PlayMoneyGiven { amount: Minor(500) };
+    let at = tale.write(player("alice"), vec![Event::AccountOpened { currency }, given]);
+    tale.plain_spin("alice");
+    tale.tend();
+    let report = audited(&tale.log);
+    assert!(report.divergence.is_none(), "{:?}", report.divergence);
+    for forged in [
+        Event::PlayMoneyGiven { amount: Minor(501) },
+        Event::Deposited { currency, amount: Minor(500) },
+        Event::Deposited { currency: Currency::EUR, amount: Minor(500) },
+    ] {
+        let mut log = tale.log.clone();
+        log[usize::try_from(at).unwrap() - 1].commit.events[1] = forged;
+        assert_eq!(divergence(&log).position, at);
+    }
+}

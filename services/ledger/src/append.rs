@@ -109,6 +109,7 @@ fn refused_by_books(refused: &Refused) -> Refusal {
         Refused::PoolStatus { .. } => Refusal::precondition("POOL_STATUS", message),
         Refused::WrongFigure { .. } => Refusal::new(Code::Aborted, "POOL_FIGURE_STALE", message),
         Refused::PoolOutstanding => Refusal::precondition("POOL_OUTSTANDING", message),
+        Refused::PlayMoney => Refusal::precondition("PLAY_MONEY", message),
         Refused::UnknownCampaign { campaign } => unknown_campaign(campaign),
         Refused::CampaignOver { campaign, over } => campaign_over(campaign, *over),
         Refused::CampaignExists { .. } => Refusal::new(Code::AlreadyExists, "CAMPAIGN_EXISTS", message),

@@ -50,7 +50,7 @@ pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'
 /// # Errors
 /// Names the field.
 pub fn currency(field: &str, code: &str) -> Result<Currency, Refusal> {
-    code.parse().map_err(|_| Refusal::field(field, "must be EUR, USD, SEK, JPY or KWD"))
+    code.parse().map_err(|_| Refusal::field(field, "must be EUR, USD, SEK, JPY or KWD, or XTS for play money"))
 }
 
 /// An account of the caller's. Another operator's is refused as an unknown one is, before anything is looked up (PL-27).
@@ -66,6 +66,19 @@ pub fn account(caller: &Caller, account: Option<&Account>) -> Result<AccountId, 
         return Err(unknown_account());
     }
     Ok(AccountId { stream: StreamId::player(operator, player), currency })
+}
+
+/// An account of the caller's that holds money, and not play money (PL-17).
+///
+/// # Errors
+/// As [`account`].
+pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountId, Refusal> {
+    let account = account(caller, named)?;
+    if account.currency.is_real() {
+        Ok(account)
+    } else {
+        Err(Refusal::field("account.currency_code", "is play money, which sessions in demo mode give"))
+    }
 }
 
 /// A round of the caller's, by its name, "operator/player/number". Another operator's is refused as an unknown one is,

@@ -182,7 +182,7 @@ fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
         awaiting: Awaiting::Spin.into(),
         start_time: Some(timestamp(logged.commit.time_ms)),
         contribution_eur: bet.contribution.as_ref().map_or_else(String::new, |part| part.amount.to_string()),
-        exchange_rate: bet.rate.to_string(),
+        exchange_rate: if currency.is_real() { bet.rate.to_string() } else { String::new() },
         balance_before: Some(money(before, currency)),
         session_name: bet.session.map_or_else(String::new, |session| hex(&session)),
         jurisdiction: bet.jurisdiction.clone(),

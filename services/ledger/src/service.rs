@@ -66,7 +66,7 @@ impl LedgerApi {
         caller: &Caller,
         request: wire::OpenAccountRequest,
     ) -> Result<wire::OpenAccountResponse, Refusal> {
-        let account = fields::account(caller, request.account.as_ref())?;
+        let account = fields::real_account(caller, request.account.as_ref())?;
         let event = Event::AccountOpened { currency: account.currency };
         let transaction = self.book("open_account", &request, &request.request_id, account, event).await?;
         Ok(wire::OpenAccountResponse { transaction: Some(transaction) })
@@ -88,7 +88,7 @@ impl LedgerApi {
     }
 
     async fn deposit(&self, caller: &Caller, request: wire::DepositRequest) -> Result<wire::DepositResponse, Refusal> {
-        let account = fields::account(caller, request.account.as_ref())?;
+        let account = fields::real_account(caller, request.account.as_ref())?;
         let amount = fields::amount("amount_minor", request.amount_minor)?;
         let event = Event::Deposited { currency: account.currency, amount };
         let transaction = self.book("deposit", &request, &request.request_id, account, event).await?;
@@ -100,7 +100,7 @@ impl LedgerApi {
         caller: &Caller,
         request: wire::WithdrawRequest,
     ) -> Result<wire::WithdrawResponse, Refusal> {
-        let account = fields::account(caller, request.account.as_ref())?;
+        let account = fields::real_account(caller, request.account.as_ref())?;
         let amount = fields::amount("amount_minor", request.amount_minor)?;
         let event = Event::Withdrawn { currency: account.currency, amount };
         let transaction = self.book("withdraw", &request, &request.request_id, account, event).await?;
@@ -199,8 +199,10 @@ impl LedgerApi {
     async fn set_rate(&self, request: wire::SetExchangeRateRequest) -> Result<wire::SetExchangeRateResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let currency = fields::currency("currency_code", &request.currency_code)?;
-        if currency == Currency::EUR {
-            return Err(Refusal::field("currency_code", "the rate of EUR is always 1"));
+        match currency {
+            Currency::EUR => return Err(Refusal::field("currency_code", "the rate of EUR is always 1")),
+            Currency::PLAY => return Err(Refusal::field("currency_code", "play money has no rate")),
+            _ => {}
         }
         let rate: FxRate = request
             .eur_per_unit
@@ -222,7 +224,8 @@ impl LedgerApi {
         self.ledger.books(|books| {
             let mut all = Currency::ALL;
             all.sort_by_key(|currency| currency.code());
-            all.into_iter().filter_map(|currency| Some(rate_of(currency, books.rate(currency)?))).collect()
+            let real = all.into_iter().filter(|currency| currency.is_real());
+            real.filter_map(|currency| Some(rate_of(currency, books.rate(currency)?))).collect()
         })
     }
 }

@@ -82,7 +82,7 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, act
         (None, None) => return Err(unknown_round(&name())),
     };
     let undone = collection::undo(player, started, collected).map_err(unresolvable)?;
-    let other = player.open_round_of(&started.game).filter(|other| other.started.round != id.number);
+    let other = player.open_round_of(&started.game, started.currency).filter(|other| other.started.round != id.number);
     if let (Some(_), Some(other)) = (&undone, other) {
         let message = "an open round plays with the collection that the void would change";
         let other = round_name(&id.stream, other.started.round);

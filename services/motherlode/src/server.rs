@@ -10,7 +10,7 @@ use crate::{
     metrics,
     place::{Place, PlaceError},
 };
-use motherlode_books::{SessionLimits, StreamId};
+use motherlode_books::{Minor, SessionLimits, StreamId};
 use motherlode_jackpot::{JackpotApi, Steward};
 use motherlode_ledger::{Handle, LedgerApi, OpenError, Options};
 use motherlode_log::Store;
@@ -273,7 +273,10 @@ fn spin(config: &Config, ledger: &Handle, dealer: &Dealer, waits: Waits, stop: S
         count_max: limits.sessions_max,
     };
     let spin = SpinApi::new(ledger.clone(), dealer.clone(), award_wait, stop);
-    Ok(spin.with_sessions(sessions, Profiles::new(&config.jurisdictions)?).with_waits(waits))
+    Ok(spin
+        .with_sessions(sessions, Profiles::new(&config.jurisdictions)?)
+        .with_waits(waits)
+        .with_demo_balance(Minor(i64::try_from(config.demo.balance_minor).unwrap_or(i64::MAX))))
 }
 
 /// The server's future: runs until the stop.

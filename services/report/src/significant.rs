@@ -191,8 +191,11 @@ impl Significant {
         }
     }
 
-    /// Whether an amount reaches the operator's threshold, at a rate.
+    /// Whether an amount reaches the operator's threshold, at a rate. Play money is no win (PL-17).
     fn is_large(&self, operator: &str, amount: Minor, currency: Currency, rate: FxRate) -> bool {
+        if !currency.is_real() {
+            return false;
+        }
         let Report { large_win_eur, operators, .. } = &self.thresholds;
         let threshold = operators.get(operator).copied().unwrap_or(*large_win_eur);
         // The whole of an amount is a contribution of a million parts of a million.

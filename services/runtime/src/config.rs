@@ -33,6 +33,8 @@ pub struct Config {
     pub interruption: Interruption,
     /// Reports.
     pub report: Report,
+    /// Demo play.
+    pub demo: Demo,
     /// Telemetry.
     pub telemetry: Telemetry,
     /// Whether the services' descriptions are served to whoever asks.
@@ -80,6 +82,20 @@ pub struct Report {
 impl Default for Report {
     fn default() -> Self {
         Self { large_win_eur: 1_000, operators: BTreeMap::new() }
+    }
+}
+
+/// Demo play (PL-17).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Demo {
+    /// What a session in demo mode fills the player's account up to, in hundredths of play money.
+    pub balance_minor: u64,
+}
+
+impl Default for Demo {
+    fn default() -> Self {
+        Self { balance_minor: 100_000 }
     }
 }
 
@@ -148,6 +164,7 @@ impl Default for Config {
             jurisdictions: Jurisdictions::default(),
             interruption: Interruption::default(),
             report: Report::default(),
+            demo: Demo::default(),
             telemetry: Telemetry::default(),
             reflection: true,
             tls: None,
@@ -261,6 +278,7 @@ impl Config {
             ("interruption.sweep_ms", config.interruption.sweep_ms, 100, 3_600_000, "100 to 3600000"),
             ("store.append_ms_max", config.store.append_ms_max, 1_000, 600_000, "1000 to 600000"),
             ("telemetry.metrics_seconds", config.telemetry.metrics_seconds.into(), 1, 3600, "1 to 3600"),
+            ("demo.balance_minor", config.demo.balance_minor, 1, 1_000_000_000_000, "1 to 1000000000000"),
             ("telemetry.sample_percent", config.telemetry.sample_percent.into(), 0, 100, "0 to 100"),
         ];
         let hours = |key, hours: &u32| (key, u64::from(*hours), 1, 87_600, "1 to 87600");

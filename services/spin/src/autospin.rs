@@ -161,7 +161,8 @@ impl Series {
             tokio::time::sleep(self.pause).await;
         }
         // The time left is the ledger's; what has passed meanwhile is looked up, not assumed.
-        let last_bet_ms = || self.api.ledger.books(|books| books.player(stream)?.last_bet_ms);
+        let currency = self.bet.account.currency;
+        let last_bet_ms = || self.api.ledger.books(|books| books.player(stream)?.last_bet_ms(currency));
         while let Ok(place) = self.api.place(&self.bet)
             && let Some(left) = place.too_soon_by(last_bet_ms(), self.api.ledger.now_ms())
         {

@@ -33,7 +33,7 @@ impl SpinApi {
         request: &wire::GrantCampaignRequest,
     ) -> Result<wire::GrantCampaignResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
-        let account = fields::account(caller, request.account.as_ref())?;
+        let account = fields::real_account(caller, request.account.as_ref())?;
         let event = Event::CampaignGranted(parse(&account, request)?);
         let commit = &self.record(account, request_id, fingerprint("grant_campaign", request), event).await?.commit;
         let Some(Event::CampaignGranted(campaign)) = commit.events.first() else {

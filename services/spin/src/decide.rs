@@ -30,7 +30,7 @@ pub(crate) fn spin(books: &Books, bet: &Bet, place: &Place, now_ms: i64, seed: S
     let balance = player.balance(currency).ok_or_else(motherlode_ledger::unknown_account)?;
     let amount = whole_bet(bet.game, currency, bet.coin_value, bet.coins)?;
     let game = bet.game.name();
-    if let Some(open) = player.open_round_of(game) {
+    if let Some(open) = player.open_round_of(game, currency) {
         return Err(Refusal::precondition("ROUND_IN_PROGRESS", "the player has an open round of this game")
             .with("round_id", round_name(stream, open.started.round)));
     }
@@ -256,10 +256,10 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", currency)
 }
 
-/// What the bet adds to the game's pool; nothing where the game has no jackpot or no pool, while it's suspended (BW-20), and
-/// of a free round (PL-18).
+/// What the bet adds to the game's pool; nothing where the game has no jackpot or no pool, while it's suspended (BW-20), of
+/// a free round (PL-18) and in play money (PL-17).
 fn pooled(books: &Books, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
-    if !bet.game.info().jackpot || bet.campaign.is_some() {
+    if !bet.game.info().jackpot || bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);
     }
     let Some(pool) = books.pool(bet.game.name()).filter(|pool| matches!(pool.status, PoolStatus::Active)) else {

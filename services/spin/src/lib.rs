@@ -9,6 +9,7 @@ mod bet;
 mod campaign;
 mod dealer;
 mod decide;
+mod demo;
 mod describe;
 mod finisher;
 #[cfg(feature = "forced-outcomes")]

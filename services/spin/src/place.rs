@@ -74,7 +74,7 @@ impl Place {
         self.allowed(self.profile.gamble || !bet.double, "GAMBLE_FORBIDDEN", "gambling a win")?;
         jackpot_allowed(&self.jurisdiction, &self.profile, bet.game)?;
         self.within_bet(bet.account.currency, amount, rate)?;
-        if let Some(left) = self.too_soon_by(player.last_bet_ms, now_ms) {
+        if let Some(left) = self.too_soon_by(player.last_bet_ms(bet.account.currency), now_ms) {
             let message = format!("the player's rounds are at least {} ms apart here", self.profile.round_ms_min);
             return Err(self.refusal("ROUND_TOO_SOON", message).retry_after(left));
         }

@@ -8,7 +8,7 @@ use crate::{
     session::Desk,
     sweeper::Waits,
 };
-use motherlode_books::{Books, Refused, SessionId, SessionLimits, StreamId};
+use motherlode_books::{Books, Minor, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal, fields::RoundId};
 use motherlode_proto::spin::v1::{
     self as wire, ChooseRequest, ChooseResponse, Played, SpinRequest, SpinResponse, spin_service_server::SpinService,
@@ -28,6 +28,8 @@ pub struct SpinApi {
     pub(crate) stop: Stop,
     pub(crate) desk: Desk,
     pub(crate) waits: Waits,
+    /// What a player has when demo play begins, in minor units of play money.
+    pub(crate) demo_balance: Minor,
 }
 
 /// Where a step's seed comes from: dealt at the first attempt, kept for every further one.
@@ -55,7 +57,8 @@ impl SpinApi {
     #[must_use]
     pub fn new(ledger: Handle, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
         let desk = Desk::new(ledger.clone(), SessionLimits::default(), Profiles::default());
-        Self { ledger, dealer, award_wait_max, stop, desk, waits: Waits::default() }
+        let demo_balance = Minor(100_000);
+        Self { ledger, dealer, award_wait_max, stop, desk, waits: Waits::default(), demo_balance }
     }
 
     /// With other limits of sessions than the default, and with what jurisdictions and operators allow.
@@ -73,6 +76,12 @@ impl SpinApi {
     #[must_use]
     pub fn with_waits(self, waits: Waits) -> Self {
         Self { waits, ..self }
+    }
+
+    /// With another balance of play money to begin demo play with than the default of 1,000.00.
+    #[must_use]
+    pub fn with_demo_balance(self, demo_balance: Minor) -> Self {
+        Self { demo_balance, ..self }
     }
 
     /// Bets and spins.
@@ -218,7 +227,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::OpenSessionRequest>,
     ) -> Result<Response<wire::OpenSessionResponse>, Status> {
-        Ok(Response::new(self.open_session(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.open_session(&Caller::of(&request), request.get_ref()).await?))
     }
 
     #[tracing::instrument(name = "acknowledge_reality_check", level = "debug", skip_all, err(Debug, level = "debug"))]

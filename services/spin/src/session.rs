@@ -6,6 +6,7 @@
 
 use crate::{
     bet::find_game,
+    demo::check_mode,
     place::{Place, jackpot_allowed},
     service::SpinApi,
 };
@@ -17,7 +18,7 @@ use motherlode_ledger::{Handle, fields, rounds, unknown_account};
 use motherlode_proto::convert::play::hex;
 use motherlode_proto::spin::v1::{
     self as wire, AcknowledgeRealityCheckRequest, AcknowledgeRealityCheckResponse, CloseSessionRequest,
-    KeepSessionRequest, KeepSessionResponse, OpenSessionRequest, OpenSessionResponse, PlayMode,
+    KeepSessionRequest, KeepSessionResponse, OpenSessionRequest, OpenSessionResponse,
 };
 use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
 use parking_lot::Mutex;
@@ -103,7 +104,7 @@ impl Desk {
 }
 
 impl SpinApi {
-    pub(crate) fn open_session(
+    pub(crate) async fn open_session(
         &self,
         caller: &Caller,
         request: &OpenSessionRequest,
@@ -112,10 +113,7 @@ impl SpinApi {
         let account = fields::account(caller, request.account.as_ref())?;
         let game = find_game(&request.game, "")?;
         let (stream, currency) = (account.stream, account.currency);
-        match request.mode() {
-            PlayMode::Unspecified | PlayMode::Real => {}
-            PlayMode::Demo => return Err(Refusal::field("mode", "demo play is not offered")),
-        }
+        check_mode(request.mode(), currency)?;
         let (jurisdiction, profile) = self.desk.profile(&stream, &request.jurisdiction)?;
         let limits = request.limits.unwrap_or_default();
         if profile.limits_by_player {
@@ -127,7 +125,9 @@ impl SpinApi {
         jackpot_allowed(jurisdiction, &profile, game)?;
         let (jurisdiction, game) = (jurisdiction.to_owned(), game.name());
         let known = |books: &motherlode_books::Books| books.player(&stream)?.balance(currency);
-        self.ledger.books(known).ok_or_else(unknown_account)?;
+        if currency.is_real() {
+            self.ledger.books(known).ok_or_else(unknown_account)?;
+        }
         let of = SessionOf {
             stream: stream.clone(),
             currency,
@@ -152,7 +152,15 @@ impl SpinApi {
             SessionRefused::RequestIdReused => Refusal::request_id_reused(request_id),
             refused => refusal(refused),
         })?;
-        let open = self.ledger.books(|books| Some(books.player(&stream)?.open_round_of(game)?.started.round));
+        // Whose account can't be filled has no session; a request that comes again finds it filled.
+        if !currency.is_real()
+            && id == fresh
+            && let Err(refusal) = self.fill_up(&stream, request_id).await
+        {
+            self.desk.sessions.lock().close(id, now_ms);
+            return Err(refusal);
+        }
+        let open = self.ledger.books(|books| Some(books.player(&stream)?.open_round_of(game, currency)?.started.round));
         response.open_round = open.map(|number| rounds::read(&self.ledger, &stream, number)).transpose()?.flatten();
         response.session_id = format!("{id:032x}");
         response.session_name = hex(&name(id));

@@ -172,7 +172,9 @@ impl<'s> Change<'s> {
 
     fn rates_event(&mut self, event: &Event) -> Result<(), Refused> {
         match (event, &mut self.delta.rates) {
-            (Event::RateSet { currency: Currency::EUR, .. }, _) => Err(Refused::WrongRate { currency: Currency::EUR }),
+            (Event::RateSet { currency: currency @ (Currency::EUR | Currency::PLAY), .. }, _) => {
+                Err(Refused::WrongRate { currency: *currency })
+            }
             (Event::RateSet { currency, rate, .. }, Some(rates)) => {
                 rates.current[currency.index()] = Some(*rate);
                 Ok(())

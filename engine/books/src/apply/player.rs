@@ -23,14 +23,18 @@ impl<'s> Change<'s> {
         match event {
             Event::AccountOpened { currency } => self.open_account(*currency),
             Event::Deposited { currency, amount } => {
-                self.check_account(*currency)?;
+                self.check_real(*currency)?;
                 check_positive(*amount)?;
                 self.pay_player(Account::External(operator), account, *currency, *amount)
             }
             Event::Withdrawn { currency, amount } => {
-                self.check_account(*currency)?;
+                self.check_real(*currency)?;
                 check_positive(*amount)?;
                 self.charge_player(account, Account::External(operator), *currency, *amount)
+            }
+            Event::PlayMoneyGiven { amount } => {
+                check_positive(*amount)?;
+                self.pay_player(Account::External(operator), account, Currency::PLAY, *amount)
             }
             Event::CollectionChanged { game, scope, changes } => {
                 self.player()?.change_collection(game, scope, changes);
@@ -80,6 +84,12 @@ impl<'s> Change<'s> {
     fn check_account(&self, currency: Currency) -> Result<Minor, Refused> {
         let player = self.delta.player.as_ref().ok_or(Refused::WrongStream)?;
         player.balance(currency).ok_or(Refused::UnknownAccount { currency })
+    }
+
+    /// An account that money can be brought to, taken from and promised to (PL-17).
+    fn check_real(&self, currency: Currency) -> Result<(), Refused> {
+        self.check_account(currency)?;
+        if currency.is_real() { Ok(()) } else { Err(Refused::PlayMoney) }
     }
 
     /// Cash from an account to the player.
@@ -132,7 +142,7 @@ impl<'s> Change<'s> {
         check_positive(started.bet)?;
         let (view, commit) = (self.view, self.commit);
         let player = self.player()?;
-        if let Some(open) = player.open_round_of(&started.game) {
+        if let Some(open) = player.open_round_of(&started.game, currency) {
             return Err(Refused::RoundOpen { round: open.started.round });
         }
         let expected = player.rounds_started + 1;
@@ -144,8 +154,7 @@ impl<'s> Change<'s> {
             return Err(Refused::WrongRate { currency });
         }
         player.rounds_started = expected;
-        player.last_bet_ms = Some(commit.time_ms);
-        player.tally_bet(started);
+        player.count_bet(started, commit.time_ms);
         player.open.push(Arc::new(OpenRound {
             started: started.clone(),
             opened_at: commit.position,
@@ -165,7 +174,8 @@ impl<'s> Change<'s> {
         }
         match &started.contribution {
             Some(_) if started.campaign.is_some() => Err(Refused::FreeRoundPooled { round: started.round }),
-            None if started.campaign.is_some() => Ok(()),
+            Some(_) if !currency.is_real() => Err(Refused::PlayMoney),
+            None if started.campaign.is_some() || !currency.is_real() => Ok(()),
             Some(contribution) => self.contribute(house, started, contribution),
             // A pool takes the bets of the game of its name: none passes it by while it's active.
             None => match self.view.pool(&started.game) {
@@ -314,7 +324,7 @@ impl<'s> Change<'s> {
 
     fn grant(&mut self, campaign: &Campaign) -> Result<(), Refused> {
         let commit = self.commit;
-        self.check_account(campaign.currency)?;
+        self.check_real(campaign.currency)?;
         campaign.check(commit.time_ms)?;
         let player = self.player()?;
         if player.campaign(&campaign.id).is_some() {

@@ -5,6 +5,7 @@
 //! the next `play` goes on with it (PL-02).
 
 mod console;
+mod demo;
 mod session;
 
 pub use console::Console;
@@ -32,6 +33,9 @@ pub struct Args {
     /// Currency of the player's account.
     #[arg(long, value_name = "CODE", default_value_t = Currency::EUR)]
     currency: Currency,
+    /// Play for play money, which the service gives (PL-17).
+    #[arg(long, conflicts_with_all = ["currency", "campaign"])]
+    demo: bool,
     /// Rounds to play.
     #[arg(long, value_name = "N", default_value = "1", value_parser = figures::count)]
     rounds: u64,
@@ -49,6 +53,12 @@ pub struct Args {
     /// Make all choices without asking: the first objects, free spins and features at once, and with --double one card.
     #[arg(long)]
     auto: bool,
+}
+
+impl Args {
+    fn currency(&self) -> Currency {
+        if self.demo { Currency::PLAY } else { self.currency }
+    }
 }
 
 /// The witches (BW-05).

@@ -125,17 +125,20 @@ fn head(stream: &StreamId, replayed: &Replayed) -> String {
         .contribution
         .as_ref()
         .map_or("no jackpot".to_owned(), |given| format!("{} EUR to the pool {}", given.amount, given.pool));
+    let rate = match currency.is_real() {
+        true => format!("1 {currency} = {} EUR", started.rate),
+        false => "play money".to_owned(),
+    };
     let free = started.campaign.as_ref().map_or(String::new(), |campaign| format!(", free by campaign {campaign}"));
     format!(
         "Round {} of {stream}: {} {}, model {}\n  \
-           position {position}, {time_ms} ms since 1970, 1 {currency} = {} EUR\n  \
+           position {position}, {time_ms} ms since 1970, {rate}\n  \
            {} lines x {} of {} {currency}, bet {}{free}; {pooled}\n  \
            balance before: {}\n",
         started.round,
         started.game,
         started.rules_version,
         hex(&started.model_hash[..8]),
-        started.rate,
         terms.lines,
         terms.coins_per_line,
         started.coin_value,

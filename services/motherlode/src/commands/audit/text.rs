@@ -80,7 +80,8 @@ fn of_tail(tail: &Tail) -> String {
 fn played(report: &Report) -> Vec<String> {
     let mut lines = vec![];
     for (currency, _, bets, wins, awarded) in totals(report) {
-        lines.extend(section(&format!("Played in {currency}")));
+        let what = if currency.is_real() { "" } else { ", play money" };
+        lines.extend(section(&format!("Played in {currency}{what}")));
         lines.extend([row("bets", &money(bets, currency)), row("wins", &money(wins, currency))]);
         lines.push(row("jackpots awarded", &money(awarded, currency)));
         let of = report.returns.iter().filter(|of| of.currency == currency);

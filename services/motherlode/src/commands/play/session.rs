@@ -1,6 +1,6 @@
 //! A session of rounds: bets, the remedies for what refuses them, choices, and the sum.
 
-use super::{Args, Console, Failure};
+use super::{Args, Console, Failure, demo};
 use crate::{
     client::{self, Client, insist},
     draw,
@@ -37,11 +37,13 @@ pub(super) struct Session<'a, W, R> {
     game: &'static dyn Game,
     account: Account,
     witch: Witch,
+    /// The demo session; empty for none.
+    session_id: String,
     sum: Sum,
 }
 
 /// What the rounds of this session came to, in minor units.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Sum {
     rounds: u64,
     bet: i64,
@@ -78,14 +80,26 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         let account = Account {
             operator_id: args.operator.clone(),
             player_id: args.player.clone(),
-            currency_code: args.currency.code().to_owned(),
+            currency_code: args.currency().code().to_owned(),
         };
         let witch = args.witch.map_or(Witch::Unspecified, Witch::from);
-        Ok(Self { client, args, console, game, account, witch, sum: Sum::default() })
+        let session_id = match args.demo {
+            true => demo::open(&client, &account, game.name()).await?,
+            false => String::new(),
+        };
+        Ok(Self { client, args, console, game, account, witch, session_id, sum: Sum::default() })
     }
 
     /// Plays the rounds asked for.
     pub(super) async fn play(mut self) -> Result<(), Failure> {
+        let played = self.play_all().await;
+        if !self.session_id.is_empty() {
+            demo::close(&self.client, &self.session_id).await?;
+        }
+        played
+    }
+
+    async fn play_all(&mut self) -> Result<(), Failure> {
         for _ in 0..self.args.rounds {
             let Some(played) = self.spin().await? else { break };
             let bet = played.bet.as_ref().filter(|_| played.campaign_id.is_empty()).map_or(0, |bet| bet.amount_minor);
@@ -116,10 +130,10 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
                     coins_per_line: stake.coins_per_line,
                     buy_feature: stake.buy_feature,
                 }),
+                session_id: self.session_id.clone(),
                 campaign_id: self.args.campaign.clone().unwrap_or_default(),
                 witch: self.witch.into(),
                 offer_double: self.args.double,
-                ..SpinRequest::default()
             };
             let spun = insist(&request, |request| {
                 let mut spin = self.client.spin.clone();
@@ -140,6 +154,12 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     /// Does what a refused bet lacks; false when the player's input ended over it.
     async fn mend(&mut self, refusal: &Status) -> Result<bool, Failure> {
         match client::reason(refusal).as_str() {
+            // A new session gives new play money.
+            "INSUFFICIENT_FUNDS" if self.args.demo => {
+                demo::close(&self.client, &self.session_id).await?;
+                self.session_id = demo::open(&self.client, &self.account, self.game.name()).await?;
+                Ok(true)
+            }
             "ACCOUNT_UNKNOWN" => self.open_account().await.map(|()| true),
             "INSUFFICIENT_FUNDS" => self.deposit(refusal).await.map(|()| true),
             "WITCH_NOT_PICKED" if self.args.auto => {
@@ -169,7 +189,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
 
     async fn deposit(&mut self, refusal: &Status) -> Result<(), Failure> {
         let bet: i64 = client::metadata(refusal, "bet_minor").parse().map_err(|_| client::explain(refusal))?;
-        let least = FUNDED_UNITS * 10_i64.pow(self.args.currency.digits());
+        let least = FUNDED_UNITS * 10_i64.pow(self.args.currency().digits());
         let amount = bet.saturating_mul(FUNDED_BETS).max(least);
         let request = DepositRequest {
             request_id: client::request_id()?,
@@ -220,7 +240,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         let mut jackpots = vec![];
         loop {
             let outcome = played.outcome.take().unwrap_or_default();
-            self.console.say(&draw::outcome(game.info(), &outcome, self.args.currency, self.console.colour()))?;
+            self.console.say(&draw::outcome(game.info(), &outcome, self.args.currency(), self.console.colour()))?;
             if played.step == 1 {
                 // Later steps of a round collect nothing.
                 self.shelf(game, played.bet.as_ref()).await?;
@@ -254,7 +274,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         });
         let listed = listed.await.map_err(|status| client::explain(&status))?.collections;
         let bet = Minor(bet.map_or(0, |bet| bet.amount_minor));
-        let scope = collection::scope(game, self.args.currency, bet);
+        let scope = collection::scope(game, self.args.currency(), bet);
         let figures = listed.into_iter().find(|of| of.scope == scope).map(|of| of.figures).unwrap_or_default();
         let figure = |key: &str| figures.iter().find(|figure| figure.key == key).map_or(0, |figure| figure.value);
         self.console.say(&draw::shelf(game.info(), &figure, self.console.colour()))
@@ -331,7 +351,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         };
         let win = played.win.as_ref().map(cash).unwrap_or_default();
         let coin = CoinValue(self.args.stake.of(self.game).coin_value_micros);
-        let coins = coin_view(Minor(balance.amount_minor), self.args.currency, coin);
+        let coins = coin_view(Minor(balance.amount_minor), self.args.currency(), coin);
         let coins = format!("{} coins of {coin}", grouped(&coins.to_string()));
         let left = format!("  win {win}, balance {} = {coins}", cash(&balance));
         let place = format!("log position {}", grouped(&played.position.to_string()));
@@ -349,7 +369,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     }
 
     /// The sum of several rounds.
-    fn conclude(self) -> Result<(), Failure> {
+    fn conclude(&mut self) -> Result<(), Failure> {
         let Sum { rounds, bet, won, jackpots } = self.sum;
         if rounds < 2 {
             return Ok(());
@@ -362,7 +382,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     }
 
     fn money(&self, minor: i64) -> String {
-        let currency: Currency = self.args.currency;
+        let currency: Currency = self.args.currency();
         format!("{} {currency}", grouped(&Minor(minor).to_decimal(currency)))
     }
 }

@@ -48,6 +48,22 @@ async fn a_new_player_is_opened_funded_and_plays_all_rounds_alone() {
     server.stop().await.unwrap();
 }
 
+#[tokio::test]
+async fn pl_17_demo_play_is_funded_by_the_service_and_begins_anew_when_it_is_lost() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    // At 300.00 a round, 1,000.00 are soon lost.
+    let (text, ended) = played(&server, "--demo --auto --coin-value 2 --coins 10 --rounds 30", "").await;
+    assert_eq!(ended, Ok(()), "{text}");
+    assert!(!text.contains("Opened an account") && !text.contains("Deposited"), "{text}");
+    assert_eq!(text.matches("── round demo/alice/").count(), 30);
+    assert!(text.contains("30 rounds: bet 9,000.00 XTS, won "), "{text}");
+    // Its session was closed: the next begins at once.
+    let (text, ended) = played(&server, "--demo --auto", "").await;
+    assert_eq!(ended, Ok(()), "{text}");
+    server.stop().await.unwrap();
+}
+
 /// Every game, long enough that features come, fits into 100 columns.
 #[tokio::test]
 async fn every_game_is_played_and_drawn() {

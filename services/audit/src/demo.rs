@@ -1,0 +1,56 @@
+//! Demo play, held apart a second time from the events alone (PL-17): what was given is all the play money that there is,
+//! and none of it met a pool, an exchange, a promotion, or the world outside.
+
+use crate::divergence::Fault;
+use motherlode_books::{Account, Books, Commit, Currency, Event, Nano, StreamId};
+use std::collections::BTreeMap;
+
+/// The play money of each operator's players.
+#[derive(Default)]
+pub(crate) struct Demo {
+    given: BTreeMap<String, i128>,
+}
+
+impl Demo {
+    pub(crate) fn take(&mut self, commit: &Commit) -> Result<(), Fault> {
+        let StreamId::Player { operator, .. } = &commit.stream else { return Ok(()) };
+        for event in &commit.events {
+            let met = match event {
+                Event::PlayMoneyGiven { amount } => {
+                    *self.given.entry(operator.clone()).or_default() += i128::from(amount.0);
+                    None
+                }
+                Event::Deposited { currency, .. } | Event::Withdrawn { currency, .. } => {
+                    (!currency.is_real()).then_some("the world outside")
+                }
+                Event::JackpotPaid { currency, .. } => (!currency.is_real()).then_some("a jackpot"),
+                Event::CampaignGranted(campaign) => (!campaign.currency.is_real()).then_some("a campaign"),
+                Event::RoundStarted(started) => {
+                    (!started.currency.is_real() && started.contribution.is_some()).then_some("a pool")
+                }
+                _ => None,
+            };
+            if let Some(met) = met {
+                return Err(Fault::new("PL-17: play money is not kept apart", "rounds in play money alone", met));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the books have the play money that was given, with players and houses and nobody else.
+    pub(crate) fn agree(&self, books: &Books) -> Result<(), Fault> {
+        let holding = |account| books.holding(account, Currency::PLAY);
+        for operator in books.operators() {
+            let given = self.given.get(operator).copied().unwrap_or_default() * Currency::PLAY.nanos_per_minor();
+            let held = books.players_total(operator, Currency::PLAY).0 + holding(Account::House(operator)).0;
+            if held != given || holding(Account::Promotion(operator)) != Nano::ZERO {
+                let what = format!("PL-17: the play money of {operator}'s players and house is not what was given");
+                return Err(Fault::new(what, Nano(given), Nano(held)));
+            }
+        }
+        match holding(Account::Exchange) {
+            Nano::ZERO => Ok(()),
+            met => Err(Fault::new("PL-17: play money was exchanged", Nano::ZERO, met)),
+        }
+    }
+}
