@@ -1,4 +1,4 @@
-//! Lantern: a whole game in one short module, for ARCHITECTURE.md's page on adding one. It composes reels, lines and the
+//! Lantern: a whole game in one short module, for the page on adding one in engine/README.md. It composes reels, lines and the
 //! gamble; its data are beside it.
 
 use motherlode_slots::data::{self, LinesData, ModelError, ReelsData, Role, StakeData, SymbolData};
