@@ -1,7 +1,7 @@
 //! The command line: what can be asked for, and which command does it.
 
 use crate::commands::{
-    Failure, audit, copy, follow, loadtest, log, par, play, replay, rng, rounds, serve, simulate, token, watch,
+    Failure, audit, copy, follow, health, loadtest, log, par, play, replay, rng, rounds, serve, simulate, token, watch,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -22,6 +22,8 @@ enum Command {
     Play(play::Args),
     /// Watch a running service live.
     Watch(watch::Args),
+    /// Ask whether a service takes calls; for probes.
+    Health(health::Args),
     /// Keep an independent copy of a running service's log current.
     Follow(follow::Args),
     /// List rounds that wait for their players, or close one.
@@ -53,6 +55,7 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Watch(args) => watch::run(&args),
+        Command::Health(args) => health::run(&args),
         Command::Follow(args) => follow::run(&args),
         Command::Rounds(args) => rounds::run(&args),
         Command::Par(args) => par::run(&args),

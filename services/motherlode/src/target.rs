@@ -27,13 +27,16 @@ pub struct Target {
     /// The private key of the client's certificate (PEM).
     #[arg(long, value_name = "FILE", requires = "cert")]
     key: Option<PathBuf>,
+    /// The name that the service's certificate must have, where it isn't the target's host.
+    #[arg(long, value_name = "NAME", requires = "ca")]
+    server_name: Option<String>,
 }
 
 impl Target {
     /// A service that asks for nothing.
     #[must_use]
     pub fn open(url: impl Into<String>) -> Self {
-        Self { url: url.into(), token_file: None, ca: None, cert: None, key: None }
+        Self { url: url.into(), token_file: None, ca: None, cert: None, key: None, server_name: None }
     }
 
     /// What is shown to the service.
@@ -52,7 +55,7 @@ impl Target {
             (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
             _ => None,
         };
-        Ok(Credentials { token, ca, identity })
+        Ok(Credentials { token, ca, identity, server_name: self.server_name.clone() })
     }
 
     /// Connects.

@@ -28,13 +28,16 @@ pub struct Credentials {
     pub ca: Option<Vec<u8>>,
     /// The client's certificate and its private key, PEM.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
+    /// The name that the service's certificate must have, where it isn't the target's host.
+    pub server_name: Option<String>,
 }
 
 /// Says which are there, not what they are.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { token, ca, identity } = self;
-        write!(f, "Credentials(token: {}, ca: {}, identity: {})", token.is_some(), ca.is_some(), identity.is_some())
+        let Self { token, ca, identity, server_name } = self;
+        let (token, ca, identity) = (token.is_some(), ca.is_some(), identity.is_some());
+        write!(f, "Credentials(token: {token}, ca: {ca}, identity: {identity}, server_name: {server_name:?})")
     }
 }
 
@@ -84,6 +87,9 @@ pub async fn connect(
             let mut tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(ca));
             if let Some((certificate, key)) = &credentials.identity {
                 tls = tls.identity(Identity::from_pem(certificate, key));
+            }
+            if let Some(name) = &credentials.server_name {
+                tls = tls.domain_name(name);
             }
             endpoint = endpoint.tls_config(tls).map_err(|error| unusable(&cause(&error)))?;
         }

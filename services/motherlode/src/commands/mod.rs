@@ -3,6 +3,7 @@
 pub mod audit;
 pub mod copy;
 pub mod follow;
+pub mod health;
 pub mod loadtest;
 pub mod log;
 pub mod par;

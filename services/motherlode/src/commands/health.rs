@@ -1,0 +1,39 @@
+//! `health`: whether a service takes calls, by gRPC's own health protocol. For probes, which look at the exit code.
+
+use super::{Failure, say};
+use crate::target::Target;
+use std::time::Duration;
+use tonic::Request;
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+
+/// A probe that gets no answer by then is a failed one.
+const ANSWER_MAX: Duration = Duration::from_secs(3);
+
+/// What `health` can be told.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// One service of it, such as `motherlode.spin.v1.SpinService`; without it, the process as a whole.
+    #[arg(long, value_name = "NAME", default_value = "")]
+    service: String,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Asks once.
+///
+/// # Errors
+/// Nobody answers, or the service does not take calls.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
+    runtime.block_on(async {
+        let mut client = HealthClient::new(args.target.connect().await?);
+        let mut request = Request::new(HealthCheckRequest { service: args.service.clone() });
+        request.set_timeout(ANSWER_MAX);
+        let answer = client.check(request).await;
+        let answer = answer.map_err(|status| Failure::found(format!("{:?}: {}", status.code(), status.message())))?;
+        match answer.into_inner().status() {
+            ServingStatus::Serving => say("SERVING\n"),
+            other => Err(Failure::found(other.as_str_name())),
+        }
+    })
+}
