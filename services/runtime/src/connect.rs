@@ -187,6 +187,9 @@ mod tests {
     #[test]
     fn a_token_is_never_shown() {
         let credentials = Credentials { token: Some("secret".to_owned()), ..Credentials::default() };
-        assert_eq!(format!("{credentials:?}"), "Credentials(token: true, ca: false, identity: false)");
+        assert_eq!(
+            format!("{credentials:?}"),
+            "Credentials(token: true, ca: false, identity: false, server_name: None)"
+        );
     }
 }
