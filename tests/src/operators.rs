@@ -1,8 +1,70 @@
 //! Operators for tests: tokens, a configuration that knows them, and certificates made on the spot.
 
-use motherlode_runtime::{access::digest, connect::Credentials};
+use crate::{Client, config, start_with};
+use motherlode::server::Server;
+use motherlode_ledger::Options;
+use motherlode_log::MemoryStore;
+use motherlode_runtime::{
+    Config,
+    access::digest,
+    connect::{Credentials, connect},
+};
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, ExtendedKeyUsagePurpose, IsCa, KeyPair};
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+/// 2027-01-01T00:00:00Z.
+pub const NEW_YEAR_MS: i64 = 1_798_761_600_000;
+
+/// A service with operators, in memory, on a clock of its own that stands an hour before the new year.
+pub struct Service {
+    /// The service.
+    pub server: Server,
+    /// Its clock, Unix milliseconds.
+    pub clock: Arc<AtomicI64>,
+    _data: tempfile::TempDir,
+}
+
+impl Service {
+    /// Starts it with what a configuration file says of operators and TLS.
+    ///
+    /// # Panics
+    /// When it does not start.
+    pub async fn start(text: &str) -> Self {
+        let data = tempfile::tempdir().expect("a folder can be made");
+        let clock = Arc::new(AtomicI64::new(NEW_YEAR_MS - 3_600_000));
+        let time = Arc::clone(&clock);
+        let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
+        let server = start_with(&known(data.path(), text), Box::new(MemoryStore::new(0)), options).await;
+        Self { server, clock, _data: data }
+    }
+
+    /// A client that shows a token.
+    pub async fn client(&self, shown: &str) -> Client {
+        self.with(&token(shown)).await
+    }
+
+    /// A client that shows credentials.
+    ///
+    /// # Panics
+    /// When it cannot connect.
+    pub async fn with(&self, credentials: &Credentials) -> Client {
+        let target = format!("http://{}", self.server.address());
+        Client::on(connect(&target, credentials, None).await.expect("the service answers"))
+    }
+}
+
+/// The tests' configuration, with what a file says of operators and TLS.
+fn known(data: &Path, text: &str) -> Config {
+    let Config { operators, tls, .. } = Config::parse(text).expect("a configuration");
+    Config { operators, tls, ..config(data) }
+}
 
 /// An operator's entry in a configuration file, with a credential for each token and its roles.
 #[must_use]

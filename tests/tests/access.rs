@@ -26,59 +26,16 @@ use motherlode_runtime::{
 use motherlode_spin::Dealer;
 use motherlode_tests::{
     Client, EUR, account, bet, config,
-    operators::{Certificates, operator, token},
-    reason, start_with,
+    operators::{Certificates, NEW_YEAR_MS, Service, operator, token},
+    reason,
 };
 use prost::Message;
-use std::{
-    collections::BTreeSet,
-    path::Path,
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-};
+use std::{collections::BTreeSet, sync::atomic::Ordering};
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Status};
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 use tonic_types::{StatusExt, pb};
-
-/// 2027-01-01T00:00:00Z.
-const NEW_YEAR_MS: i64 = 1_798_761_600_000;
-
-/// A service with operators, on a clock of its own that stands an hour before the new year.
-struct Service {
-    server: Server,
-    clock: Arc<AtomicI64>,
-    _data: tempfile::TempDir,
-}
-
-impl Service {
-    async fn start(operators: &str) -> Self {
-        let data = tempfile::tempdir().unwrap();
-        let clock = Arc::new(AtomicI64::new(NEW_YEAR_MS - 3_600_000));
-        let time = Arc::clone(&clock);
-        let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
-        let server = start_with(&known(data.path(), operators), Box::new(MemoryStore::new(0)), options).await;
-        Self { server, clock, _data: data }
-    }
-
-    async fn client(&self, token: &str) -> Client {
-        self.with(&motherlode_tests::operators::token(token)).await
-    }
-
-    async fn with(&self, credentials: &Credentials) -> Client {
-        let target = format!("http://{}", self.server.address());
-        Client::on(connect(&target, credentials, None).await.unwrap())
-    }
-}
-
-/// The tests' configuration, with what a file says of operators and TLS.
-fn known(data: &Path, text: &str) -> Config {
-    let Config { operators, tls, .. } = Config::parse(text).unwrap();
-    Config { operators, tls, ..config(data) }
-}
 
 /// A bet on a game without a jackpot: nothing follows it in the log by itself.
 fn neptune(request_id: &str, account: &Account) -> SpinRequest {

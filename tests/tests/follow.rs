@@ -3,9 +3,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::{Server, copy_folder, log_folder};
-use motherlode_ledger::Options;
-use motherlode_log::{MemoryStore, genesis, hash, previous_hash};
+use motherlode::server::{copy_folder, log_folder};
+use motherlode_log::{genesis, hash, previous_hash};
 use motherlode_proto::{
     convert::{copied, play::hex},
     ledger::v1::{
@@ -16,11 +15,11 @@ use motherlode_proto::{
     round::v1::{Account, Stake},
     spin::v1::SpinRequest,
 };
-use motherlode_runtime::{Config, connect::connect};
+use motherlode_runtime::connect::connect;
 use motherlode_tests::{
-    Client, EUR, Player, Process, bet, config,
-    operators::{operator, token},
-    reason, start_with,
+    Client, EUR, Player, Process, bet,
+    operators::{NEW_YEAR_MS, Service, operator, token},
+    reason,
 };
 use prost::Message;
 use serde_json::Value;
@@ -29,41 +28,18 @@ use std::{
     process::{Child, Command, Stdio},
     sync::{
         Arc,
-        atomic::{AtomicI64, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 use tonic::{Code, Streaming};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
-const NEW_YEAR_MS: i64 = 1_798_761_600_000;
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
 fn operators() -> String {
     operator("acme", &[("acme", ALL)])
         + &operator("other", &[("other", ALL)])
         + &operator("platform", &[("platform", ALL), ("second", ALL)])
-}
-
-struct Service {
-    server: Server,
-    clock: Arc<AtomicI64>,
-    _data: tempfile::TempDir,
-}
-
-impl Service {
-    async fn start(operators: &str) -> Self {
-        let data = tempfile::tempdir().unwrap();
-        let clock = Arc::new(AtomicI64::new(NEW_YEAR_MS - 50));
-        let time = Arc::clone(&clock);
-        let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
-        let config = Config { operators: Config::parse(operators).unwrap().operators, ..config(data.path()) };
-        let server = start_with(&config, Box::new(MemoryStore::new(0)), options).await;
-        Self { server, clock, _data: data }
-    }
-
-    async fn client(&self, shown: &str) -> Client {
-        Client::on(connect(&format!("http://{}", self.server.address()), &token(shown), None).await.unwrap())
-    }
 }
 
 async fn follow(client: &mut Client, after_position: u64) -> Streaming<FollowLogResponse> {
@@ -227,6 +203,7 @@ async fn pl_30_a_reader_that_stands_still_holds_up_nobody_and_misses_nothing() {
 async fn pl_27_pl_30_following_ends_when_its_token_expires() {
     let text = operator("acme", &[("acme", ALL)]).replacen("roles", "expires = 2027-01-01T00:00:00Z\nroles", 1);
     let service = Service::start(&text).await;
+    service.clock.store(NEW_YEAR_MS - 50, Ordering::SeqCst);
     let mut stream = follow(&mut service.client("acme").await, 0).await;
     stream.message().await.unwrap().unwrap();
     service.clock.store(NEW_YEAR_MS, Ordering::SeqCst);

@@ -11,7 +11,7 @@ use opentelemetry_proto::tonic::{
     common::v1::any_value::Value,
     metrics::v1::{Metric, NumberDataPoint, metric::Data, number_data_point::Value as Number},
 };
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 use tokio::{net::TcpListener, sync::mpsc};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
@@ -107,7 +107,7 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     };
     let mut seen = BTreeMap::new();
     while rounds(&seen) != Some(20) {
-        let metrics = exports.recv().await.unwrap();
+        let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
         seen = metrics.into_iter().map(|metric| (prometheus(&metric), metric)).collect();
     }
     assert!(seen["motherlode_log_position"].data.is_some());

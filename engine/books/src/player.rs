@@ -127,7 +127,8 @@ impl PlayerState {
     }
 
     /// Wins minus bets of a session at a game so far, open rounds' bets included, in minor units of its currency. Jackpots
-    /// do not count, nor do bets of free rounds and later voids of settled rounds. None before its first bet, and once another session has bet.
+    /// do not count, nor do bets of free rounds and later voids of settled rounds. None before its first bet, and once
+    /// another session has bet.
     #[must_use]
     pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
         let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));

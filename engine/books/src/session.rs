@@ -5,8 +5,8 @@
 //! the player for a while. Bets are refused while a reality check is due, and when its time is up (PL-26).
 //! A session is no money and not in the log: what was played is kept there, and the next session continues it.
 //!
-//! Promises: time is an argument; at most one live session a player and game, and one more in play money; never more entries than allowed, as what
-//! has passed is dropped by every call. Cost: a few tree operations a call.
+//! Promises: time is an argument; at most one live session a player and game, and one more in play money; never more
+//! entries than allowed, as what has passed is dropped by every call. Cost: a few tree operations a call.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};

@@ -183,9 +183,10 @@ impl Figures {
                 }
                 Event::StepResolved(step) if is_gamble(&step.choice) => None,
                 Event::StepResolved(step) => {
-                    match &mut begun {
-                        Some(open) => open.win = step.win.0,
-                        None => drop(self.open.get_mut(&key(step.round)).map(|open| open.win = step.win.0)),
+                    if let Some(open) = &mut begun {
+                        open.win = step.win.0;
+                    } else if let Some(open) = self.open.get_mut(&key(step.round)) {
+                        open.win = step.win.0;
                     }
                     None
                 }

@@ -1,7 +1,7 @@
 //! What games return, held against their mathematics (PL-23).
 //!
-//! A level is a version of a game at one stake in one currency, counted operator by operator: all its rounds have the same distribution, whose mean and
-//! standard deviation the game's own mathematics give. The band is Bernstein's bound for sums of bounded independent
+//! A level is a version of a game at one stake in one currency, counted operator by operator: all its rounds have the same
+//! distribution, whose mean and standard deviation the game's own mathematics give. The band is Bernstein's bound for sums of bounded independent
 //! figures: outside of `z s / sqrt(N) + z^2 M / 3N` lies at most `2 exp(-z^2 / 2)` of the chance at any number of rounds,
 //! so that a sound game with few rounds, and one great win among them, raises nothing.
 //!

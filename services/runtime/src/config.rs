@@ -331,6 +331,15 @@ mod tests {
     }
 
     #[test]
+    fn the_example_of_deployments_can_be_served_to_others() {
+        let example = Config::parse(include_str!("../../../deploy/motherlode.toml")).unwrap();
+        let reached = Config { listen: ([0, 0, 0, 0], 50051).into(), ..example };
+        reached.check_exposure().unwrap();
+        let operators: Vec<_> = reached.operators.iter().map(|operator| operator.id.as_str()).collect();
+        assert_eq!(operators, ["platform", "acme"]);
+    }
+
+    #[test]
     fn an_unknown_key_is_refused_by_name() {
         let error = Config::parse("[limits]\nqueue_lenght_max = 3").unwrap_err().to_string();
         assert!(error.contains("queue_lenght_max"), "{error}");
