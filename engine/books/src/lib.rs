@@ -46,5 +46,5 @@ pub use rate::{FxRate, contribution};
 pub use refused::Refused;
 pub use session::{SessionId, SessionLimits, SessionName, SessionOf, SessionRefused, Sessions};
 pub use stage::Stage;
-pub use stream::{NotAStream, StreamId, is_id};
+pub use stream::{HOME, NotAStream, StreamId, is_id};
 pub use switch::{Switch, SwitchedOff};

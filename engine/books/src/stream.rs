@@ -3,6 +3,11 @@
 use core::fmt;
 use core::str::FromStr;
 
+use sha2::{Digest, Sha256};
+
+/// The partition of everything that is not a player's: there rates, switches and pools are decided.
+pub const HOME: u32 = 0;
+
 /// The subject of a commit. Commits of one stream carry dense versions, so that whoever decides on a state appends only
 /// if that state is still the current one.
 ///
@@ -40,6 +45,19 @@ impl StreamId {
     /// The stream of a pool.
     pub fn pool(pool: impl Into<String>) -> Self {
         Self::Pool(pool.into())
+    }
+
+    /// The partition, of so many, that decides on it: for a player the first 8 bytes, big-endian, of the SHA-256 over
+    /// operator, a zero byte and player, modulo the number of partitions; [`HOME`] for all else.
+    #[must_use]
+    pub fn partition(&self, partitions: u32) -> u32 {
+        let Self::Player { operator, player } = self else { return HOME };
+        if partitions <= 1 {
+            return HOME;
+        }
+        let digest = Sha256::new().chain_update(operator).chain_update([0]).chain_update(player).finalize();
+        let first = digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
+        u32::try_from(first % u64::from(partitions)).unwrap_or(HOME)
     }
 
     /// Whether every id in it is well formed, see [`is_id`].
@@ -84,5 +102,29 @@ impl FromStr for StreamId {
             _ => return Err(NotAStream),
         };
         if stream.is_valid() { Ok(stream) } else { Err(NotAStream) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed apart, with another language's SHA-256: where a player lives may never change.
+    #[test]
+    fn players_are_placed_by_the_documented_hash() {
+        let counts = [1, 2, 3, 4, 7];
+        for (operator, player, partitions) in [
+            ("acme", "alice", [0, 1, 2, 3, 5]),
+            ("acme", "bob", [0, 1, 1, 1, 2]),
+            ("demo", "alice", [0, 1, 0, 1, 2]),
+            ("a", "b.c", [0, 1, 2, 1, 2]),
+            ("nordic", "~x-1", [0, 1, 2, 1, 4]),
+        ] {
+            let stream = StreamId::player(operator, player);
+            assert_eq!(counts.map(|count| stream.partition(count)), partitions, "{stream}");
+        }
+        for elsewhere in [StreamId::pool("bewitched"), StreamId::Rates, StreamId::System] {
+            assert_eq!(counts.map(|count| elsewhere.partition(count)), [HOME; 5]);
+        }
     }
 }
