@@ -1,0 +1,74 @@
+"""Renders the kustomizations of deploy/kubernetes, for machines without kubectl: as much of kustomize as they use.
+
+A field that this does not know is an error, never ignored; where kubectl is there, a test holds both renderings
+against each other.
+"""
+
+import copy
+from pathlib import Path
+
+import yaml
+
+FIELDS = {"apiVersion", "kind", "namespace", "resources", "images", "labels", "patches", "replicas"}
+# What kustomize puts into no namespace.
+CLUSTER_WIDE = {"Namespace"}
+# Lists whose entries a patch tells apart by a key.
+KEYS = {"containers": "name", "volumes": "name", "volumeMounts": "mountPath", "ports": "containerPort", "env": "name"}
+
+
+def render(folder: Path) -> list[dict]:
+    """All objects of a kustomization, changed as it says."""
+    told = yaml.safe_load((folder / "kustomization.yaml").read_text())
+    assert not told.keys() - FIELDS, f"{folder}: {told.keys() - FIELDS} is unknown here"
+    objects = []
+    for resource in told["resources"]:
+        path = folder / resource
+        objects += render(path) if path.is_dir() else [found for found in yaml.safe_load_all(path.read_text()) if found]
+    for patch in told.get("patches", []):
+        for found in objects:
+            if found["kind"] in patch["target"]["kind"].split("|"):
+                merge(found, yaml.safe_load((folder / patch["path"]).read_text()), named=True)
+    for found in objects:
+        if "namespace" in told and found["kind"] not in CLUSTER_WIDE:
+            found["metadata"]["namespace"] = told["namespace"]
+        for labels in told.get("labels", []):
+            assert labels.keys() <= {"pairs", "includeTemplates"}
+            found["metadata"].setdefault("labels", {}).update(labels["pairs"])
+            if labels.get("includeTemplates") and "template" in found.get("spec", {}):
+                found["spec"]["template"].setdefault("metadata", {}).setdefault("labels", {}).update(labels["pairs"])
+        for container in containers(found):
+            for image in told.get("images", []):
+                if container["image"].split(":")[0] == image["name"]:
+                    container["image"] = f"{image['newName']}:{image['newTag']}"
+    return objects
+
+
+def containers(found: dict) -> list[dict]:
+    """The containers of what makes pods."""
+    return pod(found).get("containers", [])
+
+
+def pod(found: dict) -> dict:
+    """The specification of the pods that an object makes; empty where it makes none."""
+    return found.get("spec", {}).get("template", {}).get("spec", {})
+
+
+def merge(into: dict, patch: dict, named: bool = False):
+    """A strategic merge. `named`: the patch's own name is no matter, its target was chosen by kind."""
+    for key, value in patch.items():
+        if named and key in ("apiVersion", "kind", "metadata"):
+            continue
+        if isinstance(value, dict):
+            merge(into.setdefault(key, {}), value)
+        elif key in KEYS and key in into:
+            # As kustomize does: entries that are there are changed in place, new ones come first.
+            new = []
+            for entry in value:
+                same = [found for found in into[key] if found[KEYS[key]] == entry[KEYS[key]]]
+                if same:
+                    merge(same[0], entry)
+                else:
+                    new.append(copy.deepcopy(entry))
+            into[key][:0] = new
+        else:
+            into[key] = copy.deepcopy(value)
