@@ -5,16 +5,21 @@
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
 use std::{
     env, fs,
-    io::{BufRead, BufReader},
-    net::TcpListener,
+    io::{BufRead, BufReader, Read, Write},
+    net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// Times that a cluster is started anew because somebody else has taken a port meanwhile.
 const STARTS_MAX: usize = 5;
+/// How long a cluster may take until it has a leader that every server follows: seconds, more where much else runs.
+const FORMING_MAX: Duration = Duration::from_secs(60);
+/// Between two looks at a cluster that is forming.
+const LOOK_PAUSE: Duration = Duration::from_millis(50);
 /// Times that a server is started again at its ports, and how long between them.
 const RESTARTS_MAX: usize = 50;
 const RESTART_PAUSE: Duration = Duration::from_millis(200);
@@ -126,6 +131,18 @@ impl Node {
         panic!("nats-server does not start again: {why}");
     }
 
+    /// Whether it follows its cluster's leader; the error is what it says.
+    fn healthy(&self) -> Result<(), String> {
+        let ask = || {
+            let mut page = TcpStream::connect(self.monitor.trim_start_matches("http://"))?;
+            page.write_all(b"GET /healthz?js-meta-only=true HTTP/1.0\r\n\r\n")?;
+            let mut answer = String::new();
+            page.read_to_string(&mut answer).map(|_| answer)
+        };
+        let answer = ask().map_err(|error: std::io::Error| error.to_string())?;
+        if answer.lines().next().is_some_and(|status| status.contains(" 200 ")) { Ok(()) } else { Err(answer) }
+    }
+
     /// A configuration for a log on this server alone, with the override that this needs.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {
@@ -169,17 +186,29 @@ impl Cluster {
     }
 
     fn start_once(folder: &Path) -> Result<Self, String> {
+        // Servers of one name join each other wherever they meet: at a port that was another cluster's, say.
+        static CLUSTERS: AtomicU32 = AtomicU32::new(0);
+        let name = format!("test-{}-{}", std::process::id(), CLUSTERS.fetch_add(1, Ordering::Relaxed));
         let free = || TcpListener::bind("127.0.0.1:0").expect("a port is free");
-        let ports: Vec<_> =
-            [free(), free(), free()].iter().map(|port| port.local_addr().expect("bound").port()).collect();
-        let routes: Vec<_> = ports.iter().map(|port| format!("\"nats://127.0.0.1:{port}\"")).collect();
-        let node = |(number, port): (usize, &u16)| {
-            let routes = routes.join(", ");
-            let cluster = format!("cluster {{ name: test, listen: \"127.0.0.1:{port}\", routes: [{routes}] }}");
-            let name = format!("node{}", number + 1);
-            Node::start_as(&name, &folder.join(&name), "sync_interval: always", &cluster)
-        };
-        Ok(Self { nodes: ports.iter().enumerate().map(node).collect::<Result<_, _>>()? })
+        let held = [free(), free(), free()];
+        let ports = held.each_ref().map(|port| port.local_addr().expect("bound").port());
+        let routes = ports.map(|port| format!("\"nats://127.0.0.1:{port}\"")).join(", ");
+        let mut nodes = vec![];
+        for ((number, port), held) in (1..).zip(ports).zip(held) {
+            let cluster = format!("cluster {{ name: {name:?}, listen: \"127.0.0.1:{port}\", routes: [{routes}] }}");
+            let node = format!("node{number}");
+            // Kept until now, so that no server before it was given it.
+            drop(held);
+            nodes.push(Node::start_as(&node, &folder.join(&node), "sync_interval: always", &cluster)?);
+        }
+        let until = Instant::now() + FORMING_MAX;
+        while let Some(not) = nodes.iter().find_map(|node| node.healthy().err()) {
+            if Instant::now() > until {
+                return Err(format!("no cluster after {FORMING_MAX:?}: {not}"));
+            }
+            thread::sleep(LOOK_PAUSE);
+        }
+        Ok(Self { nodes })
     }
 
     /// A configuration for a log that every server keeps, with no override.
