@@ -4,11 +4,14 @@
 //! the processors with everything else, so three replicas pay three times here what they would pay once on three machines.
 //! Printed are medians over the turns, and each as a share of the segment files' of the same turn.
 
+mod parts;
+
 use motherlode_jetstream::{
     JetStreamStore,
     testing::{Cluster, Node},
 };
 use motherlode_log::{Options, SegmentStore, Store, conformance::records};
+use parts::PAYLOAD;
 use std::{
     env,
     error::Error,
@@ -18,8 +21,6 @@ use std::{
 
 /// Records of one append.
 const BATCHES: [usize; 3] = [1, 64, 512];
-/// 250 bytes in all.
-const PAYLOAD: [u8; 213] = [0xA5; 213];
 /// How long each store appends in each turn.
 const TURN: Duration = Duration::from_millis(500);
 
@@ -43,13 +44,7 @@ fn main() -> Result<(), Box<dyn Error>> {
                 rates.push(rate(&mut **store, batch)?);
             }
         }
-        let shares: Vec<Vec<f64>> =
-            rates.iter().map(|of| of.iter().zip(&rates[0]).map(|(a, b)| a / b).collect()).collect();
-        for (((name, _), rates), shares) in stores.iter().zip(rates).zip(shares) {
-            let (low, share, high) = spread(shares);
-            let rate = spread(rates).1;
-            println!("batch {batch:>3}  {name:<22} {rate:>9.0}  {share:.3} ({low:.3} to {high:.3})");
-        }
+        parts::print(&format!("{batch} each"), &stores.each_ref().map(|(name, _)| *name), &rates)?;
     }
     Ok(())
 }
@@ -67,11 +62,4 @@ fn rate(store: &mut dyn Store, batch: usize) -> Result<f64, Box<dyn Error>> {
     }
     let appended = u32::try_from(store.end() - before)?;
     Ok(f64::from(appended) / started.elapsed().as_secs_f64())
-}
-
-/// The lowest, the median, the highest.
-fn spread(mut figures: Vec<f64>) -> (f64, f64, f64) {
-    figures.sort_by(f64::total_cmp);
-    let at = |place: usize| figures.get(place).copied().unwrap_or(f64::NAN);
-    (at(0), at(figures.len() / 2), at(figures.len().saturating_sub(1)))
 }
