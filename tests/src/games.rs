@@ -2,7 +2,7 @@
 
 use crate::client::{Client, next_choice};
 use motherlode_audit::{Options, audit};
-use motherlode_books::CoinValue;
+use motherlode_books::{CoinValue, HOME};
 use motherlode_proto::{
     round::v1::{Account, Awaiting, Card, Stake, Witch, choice},
     spin::v1::{GrantCampaignRequest, Played, SpinRequest},
@@ -97,7 +97,7 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
 /// When something is not as it should be.
 pub fn checked(data: &Path) {
     let log = crate::log_folder(data);
-    let index = Some(motherlode::server::index_folder(data));
+    let index = Some(motherlode::server::index_folder(data, HOME));
     let report = audit(&Options { log, index, partition: 0 }).expect("the log is there");
     assert!(report.divergence.is_none(), "{}", report.divergence.map(|found| found.to_string()).unwrap_or_default());
 }

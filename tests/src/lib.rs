@@ -12,7 +12,8 @@ pub use player::Player;
 pub use process::Process;
 
 use motherlode::{commands::copy::copy, place::Place, server::Server};
-use motherlode_ledger::Options;
+use motherlode_books::HOME;
+use motherlode_ledger::{Options, Stores};
 use motherlode_log::{Store, sim::SimDisk};
 use motherlode_runtime::{
     Config,
@@ -60,7 +61,7 @@ pub fn log_folder(data: &Path) -> PathBuf {
         let to = Place::Folder { data: data.to_owned(), segment_bytes: 1 << 20 };
         copy(&from, &to, false, &AtomicBool::new(false)).map_err(|failure| failure.message).expect("the log is copied");
     }
-    motherlode::server::log_folder(data)
+    motherlode::server::log_folder(data, HOME)
 }
 
 /// Starts a service in this process on the log of a folder.
@@ -69,24 +70,24 @@ pub fn log_folder(data: &Path) -> PathBuf {
 /// When it does not start.
 pub async fn start(data: &Path) -> Server {
     let config = config(data);
-    let store = motherlode::server::open_store(&config).expect("the log opens");
-    start_on(&config, store).await
+    let stores = motherlode::server::open_stores(&config).expect("the log opens");
+    start_on(&config, stores).await
 }
 
 /// Starts a service in this process on a store.
 ///
 /// # Panics
 /// When it does not start.
-pub async fn start_on(config: &Config, store: Box<dyn Store>) -> Server {
-    start_with(config, store, Options::default()).await
+pub async fn start_on(config: &Config, stores: impl Into<Stores>) -> Server {
+    start_with(config, stores, Options::default()).await
 }
 
 /// Starts a service in this process on a store, with a ledger that works as said: on a clock of the test's own, say.
 ///
 /// # Panics
 /// When it does not start.
-pub async fn start_with(config: &Config, store: Box<dyn Store>, options: Options) -> Server {
-    Server::start(config, store, options, dealer()).await.expect("the service starts")
+pub async fn start_with(config: &Config, stores: impl Into<Stores>, options: Options) -> Server {
+    Server::start(config, stores, options, dealer()).await.expect("the service starts")
 }
 
 /// A dealer that deals the same seeds each time: what a test meets is no matter of luck, and a failure comes again.

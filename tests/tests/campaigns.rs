@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::{Server, open_store};
+use motherlode::server::{Server, open_stores};
 use motherlode_audit::replay;
 use motherlode_books::{Account as Books, Currency, StreamId};
 use motherlode_ledger::Options;
@@ -260,7 +260,7 @@ async fn timed(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
     let time = Arc::clone(clock);
     let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
     let config = config(data);
-    let server = start_with(&config, open_store(&config).unwrap(), options).await;
+    let server = start_with(&config, open_stores(&config).unwrap(), options).await;
     let client = Client::connect(server.address()).await;
     (server, client)
 }

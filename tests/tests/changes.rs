@@ -52,7 +52,7 @@ impl Service {
         let time = Arc::clone(&clock);
         let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
         let config = Config { operators: Config::parse(operators).unwrap().operators, ..config(data) };
-        let store = motherlode::server::open_store(&config).unwrap();
+        let store = motherlode::server::open_stores(&config).unwrap();
         Self { server: start_with(&config, store, options).await, clock }
     }
 

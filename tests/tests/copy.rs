@@ -27,7 +27,7 @@ fn stream(store: &Store) -> Place {
 }
 
 fn records(place: &Place) -> Vec<Record> {
-    place.existing().unwrap().map(|record| record.unwrap()).collect()
+    place.existing(0).unwrap().map(|record| record.unwrap()).collect()
 }
 
 fn copied(from: &Place, to: &Place) -> Result<Copied, String> {
@@ -72,7 +72,7 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
 
     // Cut over.
     let new = Config { store: store.clone(), ..config(&at.path().join("new")) };
-    let server = start_on(&new, motherlode::server::open_store(&new).unwrap()).await;
+    let server = start_on(&new, motherlode::server::open_stores(&new).unwrap()).await;
     let mut client = Client::connect(server.address()).await;
     player.check(&mut client).await;
     player.play_rounds(&mut client, 5).await.unwrap();
@@ -155,7 +155,7 @@ async fn the_tools_look_into_a_stream_as_into_a_folder() {
     assert_eq!(run(&["log", "show", data, "1000000"]).status.code(), Some(2));
     assert_eq!(run(&["log", "verify", &format!("{}/OTHER", node.url())]).status.code(), Some(2));
     // Damage is found by all of them.
-    let segment = motherlode::server::log_folder(Path::new(data)).join("00000000000000000001.log");
+    let segment = motherlode::server::log_folder(Path::new(data), 0).join("00000000000000000001.log");
     let mut bytes = std::fs::read(&segment).unwrap();
     bytes[120] ^= 1;
     std::fs::write(&segment, bytes).unwrap();

@@ -290,9 +290,9 @@ async fn pl_30_copies_are_what_the_log_is_after_kills_of_followers_and_service()
     assert!(!follower(process.address, "other", &own, true).status().unwrap().success());
     assert_eq!(process.terminate().await, Some(0));
 
-    let (log, copy) = (stored(&log_folder(&data)), stored(&log_folder(&whole)));
+    let (log, copy) = (stored(&log_folder(&data, 0)), stored(&log_folder(&whole, 0)));
     assert!(!copy.is_empty() && log.starts_with(&copy), "the copy is the log, record for record");
-    let copied: Vec<_> = stored(&copy_folder(&own)).iter().map(|it| copied::decode(&it.bytes).unwrap()).collect();
+    let copied: Vec<_> = stored(&copy_folder(&own, 0)).iter().map(|it| copied::decode(&it.bytes).unwrap()).collect();
     let last = copied.last().unwrap().position;
     let of_log = log.iter().filter(|record| record.position <= last);
     let of_log = of_log.map(|it| LogRecord { position: it.position, partition: 0, record: it.bytes.to_vec() });
@@ -306,7 +306,7 @@ async fn pl_30_copies_are_what_the_log_is_after_kills_of_followers_and_service()
     let (platforms, holds) = audited(&data, &["--operator", "acme", "--to", &last.to_string()]);
     assert!(holds && platforms["operator"] == report["copy"], "{report} {}", platforms["operator"]);
 
-    let segment = copy_folder(&own).join("00000000000000000001.log");
+    let segment = copy_folder(&own, 0).join("00000000000000000001.log");
     let mut bytes = std::fs::read(&segment).unwrap();
     bytes[1_000] ^= 1;
     std::fs::write(&segment, bytes).unwrap();

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::open_store;
+use motherlode::server::open_stores;
 use motherlode_ledger::Options;
 use motherlode_proto::{
     convert::play::hex,
@@ -88,7 +88,7 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
     let data = tempfile::tempdir().unwrap();
     let config = config(data.path());
     let options = Options { clock: Arc::new(|| NOW_MS), ..Options::default() };
-    let server = start_with(&config, open_store(&config).unwrap(), options).await;
+    let server = start_with(&config, open_stores(&config).unwrap(), options).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("hana", EUR, DEPOSIT).await;
     let mut gambles = 0;

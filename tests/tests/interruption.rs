@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::{Server, open_store};
+use motherlode::server::{Server, open_stores};
 use motherlode_audit::{Options as AuditOptions, audit};
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -50,7 +50,7 @@ impl Timed {
     async fn serve(config: &Config, clock: &Arc<AtomicI64>) -> (Server, Client) {
         let time = Arc::clone(clock);
         let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
-        let server = start_with(config, open_store(config).unwrap(), options).await;
+        let server = start_with(config, open_stores(config).unwrap(), options).await;
         let client = Client::connect(server.address()).await;
         (server, client)
     }
@@ -130,7 +130,7 @@ impl Timed {
     async fn audited(self) {
         self.server.stop().await.unwrap();
         let log = motherlode_tests::log_folder(&self.config.data);
-        let index = Some(motherlode::server::index_folder(&self.config.data));
+        let index = Some(motherlode::server::index_folder(&self.config.data, 0));
         let report = audit(&AuditOptions { log, index, partition: 0 }).unwrap();
         assert_eq!(report.divergence, None, "{}", report.divergence.as_ref().unwrap());
     }

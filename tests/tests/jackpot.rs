@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(feature = "forced-outcomes")]
 
-use motherlode_books::{Books, CoinValue, Event, Nano, PoolState, PoolStatus};
+use motherlode_books::{Books, CoinValue, Event, HOME, Nano, PoolState, PoolStatus};
 use motherlode_ledger::{Handle, Options};
 use motherlode_log::MemoryStore;
 use motherlode_proto::round::v1::{RoundState, jackpot_win};
@@ -145,8 +145,8 @@ async fn bw_16_bw_17_bw_18_sixty_four_concurrent_hits_are_paid_in_log_order() {
     server.stop().await.unwrap();
     let report = motherlode_audit::audit(&motherlode_audit::Options {
         log: motherlode_tests::log_folder(data.path()),
-        index: Some(motherlode::server::index_folder(data.path())),
-        partition: motherlode::server::PARTITION,
+        index: Some(motherlode::server::index_folder(data.path(), HOME)),
+        partition: HOME,
     });
     assert_eq!(report.unwrap().divergence, None);
 }
@@ -157,9 +157,13 @@ async fn bw_16_a_hit_without_its_award_at_a_crash_is_awarded_once_after_it() {
     let config = config(data.path());
     // Only the ledger and spin run: nobody prices hits, as if the process had died right after the hit.
     {
-        let store = motherlode::server::open_store(&config).unwrap();
-        let ledger =
-            motherlode_ledger::open(store, &motherlode::server::index_folder(data.path()), Options::default()).unwrap();
+        let stores = motherlode::server::open_stores(&config).unwrap();
+        let ledger = motherlode_ledger::open(
+            stores.home,
+            &motherlode::server::index_folder(data.path(), HOME),
+            Options::default(),
+        )
+        .unwrap();
         motherlode_jackpot::Steward::new(ledger.clone()).ensure_pool("bewitched").await.unwrap();
         let (_stopper, stop) = motherlode_runtime::stop::channel();
         let dealer = motherlode_spin::Dealer::new().unwrap();

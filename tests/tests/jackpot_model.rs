@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(feature = "forced-outcomes")]
 
-use motherlode::server::{Server, open_store};
+use motherlode::server::{Server, open_stores};
 use motherlode_books::{Account as Books, Currency, StreamId};
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -115,7 +115,7 @@ async fn serve(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
     let config = config(data);
     let clock = Arc::clone(clock);
     let options = Options { clock: Arc::new(move || clock.load(Ordering::SeqCst)), ..Options::default() };
-    let server = start_with(&config, open_store(&config).unwrap(), options).await;
+    let server = start_with(&config, open_stores(&config).unwrap(), options).await;
     let client = Client::connect(server.address()).await;
     (server, client)
 }

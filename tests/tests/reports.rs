@@ -137,7 +137,7 @@ async fn pl_22_significant_events_are_streamed_from_a_position_on_and_as_they_ha
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     let mut reports = reports(&server).await;
-    let watch = WatchSignificantEventsRequest { after_position: 0 };
+    let watch = WatchSignificantEventsRequest::default();
     let mut whole = reports.watch_significant_events(watch).await.unwrap().into_inner();
     do_everything(&mut client).await;
     let mut all = events(&mut reports, &[]).await;
@@ -145,7 +145,7 @@ async fn pl_22_significant_events_are_streamed_from_a_position_on_and_as_they_ha
     for event in &all {
         assert_eq!(whole.message().await.unwrap().unwrap().event.as_ref(), Some(event));
     }
-    let watch = WatchSignificantEventsRequest { after_position: all[2].position };
+    let watch = WatchSignificantEventsRequest { after_position: all[2].position, after_positions: vec![] };
     let mut rest = reports.watch_significant_events(watch).await.unwrap().into_inner();
     for event in &all[3..] {
         assert_eq!(rest.message().await.unwrap().unwrap().event.as_ref(), Some(event));
@@ -400,7 +400,7 @@ async fn pl_22_pl_27_an_operator_sees_its_own_significant_events_and_those_that_
         let listed = client.report.list_significant_events(request).await.unwrap().into_inner().events;
         assert_eq!(listed.iter().any(|event| event.operator_id == "acme"), of_acme);
         assert!(listed.iter().any(|event| event.subject == "pool bewitched"), "it concerns all");
-        let watch = WatchSignificantEventsRequest { after_position: 0 };
+        let watch = WatchSignificantEventsRequest::default();
         let mut watched = client.report.watch_significant_events(watch).await.unwrap().into_inner();
         for event in listed.iter().rev() {
             assert_eq!(watched.message().await.unwrap().unwrap().event.as_ref(), Some(event));

@@ -3,7 +3,7 @@
 use crate::{counters::Watch, wire as message};
 use motherlode_books::{Award, Event, PoolState, StreamId};
 use motherlode_ledger::{
-    Handle,
+    Ledgers,
     changes::{self, Ask},
     fields, fingerprint,
 };
@@ -24,20 +24,20 @@ const LOOK_MAX: usize = 1000;
 /// The service.
 #[derive(Clone)]
 pub struct JackpotApi {
-    ledger: Handle,
+    ledgers: Ledgers,
     stop: Stop,
 }
 
 impl JackpotApi {
-    /// Serves the pools of a ledger; at the stop the counters' streams end.
+    /// Serves the pools, as they are at home; at the stop the counters' streams end.
     #[must_use]
-    pub fn new(ledger: Handle, stop: Stop) -> Self {
-        Self { ledger, stop }
+    pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
+        Self { ledgers: ledgers.into(), stop }
     }
 
     fn pool<T>(&self, pool_id: &str, read: impl FnOnce(&PoolState) -> T) -> Result<T, Refusal> {
         let pool = fields::id("pool_id", pool_id)?;
-        let found = self.ledger.books(|books| books.pool(pool).map(read));
+        let found = self.ledgers.home().books(|books| books.pool(pool).map(read));
         found.ok_or_else(|| Refusal::not_found("POOL_UNKNOWN", "no such pool").with("pool_id", pool))
     }
 
@@ -52,8 +52,8 @@ impl JackpotApi {
     ) -> Result<(Option<wire::Pool>, u64), Refusal> {
         let stream = StreamId::pool(fields::id("pool_id", pool_id)?);
         let ask = Ask { stream, request_id, fingerprint: fingerprint(method, request), change };
-        let change_id = changes::ask(&self.ledger, caller, ask).await?.change_id();
-        Ok((self.ledger.books(|books| books.pool(pool_id).map(message::pool)), change_id))
+        let change_id = changes::ask(self.ledgers.home(), caller, ask).await?.change_id();
+        Ok((self.ledgers.home().books(|books| books.pool(pool_id).map(message::pool)), change_id))
     }
 
     async fn open(&self, caller: &Caller, request: &wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
@@ -135,15 +135,15 @@ impl JackpotApi {
             "" => u64::MAX,
             token => token.parse().map_err(|_| Refusal::field("page_token", "is not one that was handed out"))?,
         };
-        let stream = StreamId::pool(request.pool_id.as_str());
+        let (stream, ledger) = (StreamId::pool(request.pool_id.as_str()), self.ledgers.home());
         let mut page = wire::ListAwardsResponse::default();
         let mut last = before;
-        for (looked, position) in self.ledger.awards_before(&stream, before, LOOK_MAX + 1)?.into_iter().enumerate() {
+        for (looked, position) in ledger.awards_before(&stream, before, LOOK_MAX + 1)?.into_iter().enumerate() {
             if page.awards.len() == size || looked == LOOK_MAX {
                 page.next_page_token = last.to_string();
                 break;
             }
-            let logged = self.ledger.fetch(position)?;
+            let logged = ledger.fetch(position)?;
             page.awards.extend(logged.commit.events.iter().filter_map(|event| match event {
                 Event::JackpotAwarded(award) if is_shown(caller, award) => Some(message::award(&logged, award)),
                 _ => None,
@@ -175,9 +175,9 @@ impl JackpotService for JackpotApi {
         &self,
         request: Request<wire::WatchCountersRequest>,
     ) -> Result<Response<Self::WatchCountersStream>, Status> {
-        let watch = Watch::parse(&self.ledger, request.get_ref())?;
+        let watch = Watch::parse(self.ledgers.home(), request.get_ref())?;
         let (sender, receiver) = mpsc::channel(1);
-        let (ledger, stop) = (self.ledger.clone(), self.stop.clone());
+        let (ledger, stop) = (self.ledgers.home().clone(), self.stop.clone());
         tokio::spawn(async move {
             tokio::select! {
                 () = watch.run(ledger, sender) => {}

@@ -1,7 +1,7 @@
 //! The steward: the process manager that keeps the pools up with the log.
 
 use motherlode_books::{CoinValue, CollisionShare, Event, Minor, Nano, PoolStatus, PoolTerms, StreamId, UnpaidAward};
-use motherlode_ledger::{AppendError, Handle, Proposal, rounds::award_request_id};
+use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal, rounds::award_request_id};
 use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 
@@ -30,10 +30,10 @@ pub struct Steward {
 }
 
 impl Steward {
-    /// A steward of all pools of a ledger.
+    /// A steward of all pools of the ledgers.
     #[must_use]
-    pub fn new(ledger: Handle) -> Self {
-        Self { ledger }
+    pub fn new(ledgers: impl Into<Ledgers>) -> Self {
+        Self { ledger: ledgers.into().home().clone() }
     }
 
     /// Opens a pool with the standard terms where it was never opened.

@@ -30,6 +30,6 @@ mod store;
 pub mod testing;
 
 pub use check::Unsafe;
-pub use open::OpenError;
+pub use open::{OpenError, exists};
 pub use scan::{Scan, scan};
 pub use store::JetStreamStore;

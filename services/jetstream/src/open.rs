@@ -72,6 +72,18 @@ impl From<DamagedMessage> for OpenError {
     }
 }
 
+/// Whether a partition has a stream.
+///
+/// # Errors
+/// It cannot be found out, or the stream is not as a store makes it.
+pub fn exists(config: &Config, partition: u32) -> Result<bool, OpenError> {
+    match Stream::find(config, partition) {
+        Ok(_) => Ok(true),
+        Err(OpenError::Missing { .. }) => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// A stream that is there.
 #[derive(Debug, Clone)]
 pub(crate) struct Stream {

@@ -1,7 +1,7 @@
 //! The ledger: the log's one writer, the books folded from it, the index behind it, and the wallet's service.
 //!
-//! [`open`] replays a log and gives a [`Handle`], which is cheap to clone and all that other services have of the
-//! ledger: they read durable state, propose commits, and follow what was committed.
+//! [`open`] replays the log of a partition and gives a [`Handle`], which is cheap to clone: through it services read durable
+//! state, propose commits, and follow what was committed. What they hold is [`Ledgers`], the handles of all partitions.
 //!
 //! Promises: what [`Handle::append`] answers rests on synced bytes; a request id has one effect and one answer; readers
 //! see durable state only; a full queue refuses instead of growing. What each rests on: the store's contract (one
@@ -13,6 +13,7 @@ pub mod fields;
 mod follow;
 mod handle;
 pub mod index;
+mod ledgers;
 mod open;
 mod projector;
 mod requests;
@@ -27,6 +28,7 @@ pub use append::{AppendError, Proposal, fingerprint};
 pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
 pub use handle::{FetchError, Handle, Options, Seen};
 pub use index::Held;
+pub use ledgers::{Ledgers, Stores};
 pub use motherlode_runtime::Clock;
 pub use open::{OpenError, open};
 pub use service::{LedgerApi, balance_after};

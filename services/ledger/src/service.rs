@@ -1,7 +1,7 @@
 //! The ledger's gRPC service: wallet, rates, rounds.
 
 use crate::{
-    Handle, Proposal, changes,
+    Ledgers, Proposal, changes,
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account, unknown_round},
     fingerprint, follow, rounds, switches, void,
 };
@@ -24,15 +24,15 @@ const PAGE_SIZE_MAX: u64 = 100;
 /// The service.
 #[derive(Clone)]
 pub struct LedgerApi {
-    ledger: Handle,
+    ledgers: Ledgers,
     stop: Stop,
 }
 
 impl LedgerApi {
-    /// Serves a ledger; at the stop the streams end.
+    /// Serves the ledgers; at the stop the streams end.
     #[must_use]
-    pub fn new(ledger: Handle, stop: Stop) -> Self {
-        Self { ledger, stop }
+    pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
+        Self { ledgers: ledgers.into(), stop }
     }
 
     /// One event of the wallet on a player's stream.
@@ -52,12 +52,13 @@ impl LedgerApi {
             fingerprint: fingerprint(method, message),
             events: vec![event],
         };
-        let logged = self.ledger.append(proposal).await?;
+        let logged = self.ledgers.append(proposal).await?;
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
     fn account(&self, account: &AccountId) -> Result<Minor, Refusal> {
-        let balance = self.ledger.books(|books| books.player(&account.stream)?.balance(account.currency));
+        let balance =
+            self.ledgers.of(&account.stream).books(|books| books.player(&account.stream)?.balance(account.currency));
         balance.ok_or_else(unknown_account)
     }
 
@@ -78,7 +79,7 @@ impl LedgerApi {
         request: &wire::GetAccountRequest,
     ) -> Result<wire::GetAccountResponse, Refusal> {
         let account = fields::account(caller, request.account.as_ref())?;
-        let read = self.ledger.books(|books| {
+        let read = self.ledgers.of(&account.stream).books(|books| {
             let player = books.player(&account.stream)?;
             let open = player.open_rounds().map(|round| round_name(&account.stream, round.started.round)).collect();
             Some((player.balance(account.currency)?, player.head.position, open))
@@ -115,8 +116,9 @@ impl LedgerApi {
         let account = fields::account(caller, request.account.as_ref())?;
         let request_id = fields::id("request_id", &request.request_id)?;
         self.account(&account)?;
-        let logged = match self.ledger.seen(&account.stream, request_id)? {
-            Some(seen) => Some(self.ledger.fetch(seen.position)?),
+        let ledger = self.ledgers.of(&account.stream);
+        let logged = match ledger.seen(&account.stream, request_id)? {
+            Some(seen) => Some(ledger.fetch(seen.position)?),
             None => None,
         };
         let transaction = logged.and_then(|logged| transaction(&logged));
@@ -129,7 +131,7 @@ impl LedgerApi {
 
     fn get_round(&self, caller: &Caller, request: &wire::GetRoundRequest) -> Result<wire::GetRoundResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
-        let round = rounds::read(&self.ledger, &id.stream, id.number)?;
+        let round = rounds::read(self.ledgers.of(&id.stream), &id.stream, id.number)?;
         let round = round.ok_or_else(|| unknown_round(&request.round_id))?;
         Ok(wire::GetRoundResponse { round: Some(round) })
     }
@@ -146,8 +148,8 @@ impl LedgerApi {
             Ok(size) => size.min(PAGE_SIZE_MAX),
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
-        let started =
-            self.ledger.books(|books| books.player(&account.stream).map_or(0, |player| player.rounds_started));
+        let ledger = self.ledgers.of(&account.stream);
+        let started = ledger.books(|books| books.player(&account.stream).map_or(0, |player| player.rounds_started));
         let first = match request.page_token.as_str() {
             "" => started,
             token => token.parse().map_err(|_| Refusal::field("page_token", "is not one that was handed out"))?,
@@ -163,7 +165,7 @@ impl LedgerApi {
                 page.next_page_token = number.to_string();
                 return Ok(page);
             }
-            let Some(round) = rounds::read(&self.ledger, &account.stream, number)? else { continue };
+            let Some(round) = rounds::read(ledger, &account.stream, number)? else { continue };
             let of_account = round.account.as_ref().is_some_and(|of| of.currency_code == account.currency.code());
             if of_account && (request.game.is_empty() || round.game == request.game) {
                 page.rounds.push(round);
@@ -183,7 +185,7 @@ impl LedgerApi {
         let account = fields::account(caller, request.account.as_ref())?;
         self.account(&account)?;
         let figure = |(key, value): (&String, &i64)| wire::collection::Figure { key: key.clone(), value: *value };
-        let read = self.ledger.books(|books| {
+        let read = self.ledgers.of(&account.stream).books(|books| {
             let player = books.player(&account.stream)?;
             let wanted = player.collections().filter(|(game, ..)| request.game.is_empty() || request.game == *game);
             let collections = wanted.map(|(game, scope, figures)| wire::Collection {
@@ -216,12 +218,12 @@ impl LedgerApi {
             fingerprint: fingerprint("set_exchange_rate", &request),
             events: vec![Event::RateSet { currency, rate, source: source.to_owned() }],
         };
-        let position = self.ledger.append(proposal).await?.commit.position;
+        let position = self.ledgers.append(proposal).await?.commit.position;
         Ok(wire::SetExchangeRateResponse { rate: Some(rate_of(currency, rate)), position })
     }
 
     fn rates(&self) -> Vec<wire::ExchangeRate> {
-        self.ledger.books(|books| {
+        self.ledgers.home().books(|books| {
             let mut all = Currency::ALL;
             all.sort_by_key(|currency| currency.code());
             let real = all.into_iter().filter(|currency| currency.is_real());
@@ -319,7 +321,7 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::VoidRoundRequest>,
     ) -> Result<Response<wire::VoidRoundResponse>, Status> {
-        Ok(Response::new(void::void_round(&self.ledger, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(void::void_round(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn set_exchange_rate(
@@ -340,46 +342,46 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::SetSwitchRequest>,
     ) -> Result<Response<wire::SetSwitchResponse>, Status> {
-        Ok(Response::new(switches::set(&self.ledger, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(switches::set(self.ledgers.home(), &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn list_switches(
         &self,
         request: Request<wire::ListSwitchesRequest>,
     ) -> Result<Response<wire::ListSwitchesResponse>, Status> {
-        Ok(Response::new(switches::list(&self.ledger, &Caller::of(&request))))
+        Ok(Response::new(switches::list(self.ledgers.home(), &Caller::of(&request))))
     }
 
     async fn list_changes(
         &self,
         _: Request<wire::ListChangesRequest>,
     ) -> Result<Response<wire::ListChangesResponse>, Status> {
-        Ok(Response::new(changes::list(&self.ledger)))
+        Ok(Response::new(changes::list(self.ledgers.home())))
     }
 
     async fn approve_change(
         &self,
         request: Request<wire::ApproveChangeRequest>,
     ) -> Result<Response<wire::ApproveChangeResponse>, Status> {
-        Ok(Response::new(changes::approve(&self.ledger, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(changes::approve(self.ledgers.home(), &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn reject_change(
         &self,
         request: Request<wire::RejectChangeRequest>,
     ) -> Result<Response<wire::RejectChangeResponse>, Status> {
-        Ok(Response::new(changes::reject(&self.ledger, &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(changes::reject(self.ledgers.home(), &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn get_log_status(
         &self,
         _: Request<wire::GetLogStatusRequest>,
     ) -> Result<Response<wire::GetLogStatusResponse>, Status> {
-        let head = *self.ledger.head().borrow();
+        let head = *self.ledgers.home().head().borrow();
         Ok(Response::new(wire::GetLogStatusResponse {
             position: head.position,
             head_hash: hex(&head.hash),
-            writable: self.ledger.writable(),
+            writable: self.ledgers.home().writable(),
         }))
     }
 
@@ -389,7 +391,7 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::FollowLogRequest>,
     ) -> Result<Response<Self::FollowLogStream>, Status> {
-        let followed = follow::follow(&self.ledger, &self.stop, &Caller::of(&request), request.get_ref())?;
+        let followed = follow::follow(self.ledgers.home(), &self.stop, &Caller::of(&request), request.get_ref())?;
         Ok(Response::new(Box::pin(followed)))
     }
 }

@@ -5,7 +5,7 @@
 //! stands. What the round changed in a collection is changed back in the same commit.
 
 use crate::{
-    AppendError, Handle, Proposal,
+    AppendError, Handle, Ledgers, Proposal,
     fields::{self, RoundId, round_name},
     fingerprint, rounds, unknown_round,
 };
@@ -22,7 +22,7 @@ use tonic::Code;
 /// # Errors
 /// [`Refusal`] says why; nothing was changed then.
 pub(crate) async fn void_round(
-    ledger: &Handle,
+    ledgers: &Ledgers,
     caller: &Caller,
     request: &VoidRoundRequest,
 ) -> Result<VoidRoundResponse, Refusal> {
@@ -31,6 +31,7 @@ pub(crate) async fn void_round(
     let reason = fields::text("reason", &request.reason, 256)?;
     let actor = fields::text("actor", &request.actor, 64)?;
     let fingerprint = fingerprint("void_round", request);
+    let ledger = ledgers.of(&id.stream);
     loop {
         let player = ledger.player(&id.stream).filter(|player| id.number <= player.rounds_started);
         let decided = match player {

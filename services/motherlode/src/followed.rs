@@ -6,9 +6,10 @@
 
 use crate::{
     commands::Failure,
-    server::{PARTITION, copy_folder, log_folder},
+    server::{copy_folder, log_folder},
 };
 use bytes::Bytes;
+use motherlode_books::HOME;
 use motherlode_log::{AppendError, Options, Position, SegmentStore, Store, hash};
 use motherlode_proto::{
     convert::copied::{self, Copied},
@@ -37,7 +38,7 @@ impl Followed {
     /// # Errors
     /// It's damaged, in use, or cannot be read.
     pub fn open(data: &Path) -> Result<Self, Failure> {
-        let (whole, own) = (log_folder(data).is_dir(), copy_folder(data).is_dir());
+        let (whole, own) = (log_folder(data, HOME).is_dir(), copy_folder(data, HOME).is_dir());
         let mut copy = Self { data: data.to_owned(), kept: None, held: 0 };
         match (whole, own) {
             (false, false) => {}
@@ -46,12 +47,12 @@ impl Followed {
                 return Err(Failure::unusable(message));
             }
             (true, false) => {
-                let store = open(&log_folder(data))?;
+                let store = open(&log_folder(data, HOME))?;
                 copy.held = store.end();
                 copy.kept = Some(Kept { operator: String::new(), store });
             }
             (false, true) => {
-                let store = open(&copy_folder(data))?;
+                let store = open(&copy_folder(data, HOME))?;
                 // A store that got no record yet says nothing of its operator.
                 if store.end() > 0 {
                     let last = store.reader().read(store.end(), 1, 0).map_err(Failure::found)?;
@@ -94,7 +95,8 @@ impl Followed {
         let kept = match &mut self.kept {
             Some(kept) => kept,
             none => {
-                let folder = if operator_id.is_empty() { log_folder(&self.data) } else { copy_folder(&self.data) };
+                let folder =
+                    if operator_id.is_empty() { log_folder(&self.data, HOME) } else { copy_folder(&self.data, HOME) };
                 none.insert(Kept { operator: operator_id, store: open(&folder)? })
             }
         };
@@ -107,7 +109,7 @@ impl Followed {
     fn check(&self, records: &[LogRecord], dense: bool) -> Result<(), Failure> {
         let mut last = self.held;
         for LogRecord { position, partition, .. } in records {
-            if *partition != PARTITION || *position <= last || (dense && *position != last + 1) {
+            if *partition != HOME || *position <= last || (dense && *position != last + 1) {
                 let message = format!("position {position} of partition {partition} was sent after {last}");
                 return Err(Failure::found(message));
             }
@@ -140,6 +142,6 @@ impl Kept {
 }
 
 fn open(folder: &Path) -> Result<SegmentStore, Failure> {
-    let opened = SegmentStore::open(folder, PARTITION, Options::default());
+    let opened = SegmentStore::open(folder, HOME, Options::default());
     opened.map_err(|error| Failure::found(format!("{}: {error}", folder.display())))
 }

@@ -5,7 +5,7 @@
 //! floating point here, for pictures and alarms; money is counted elsewhere.
 
 use motherlode_books::Nano;
-use motherlode_ledger::Handle;
+use motherlode_ledger::{Handle, Ledgers};
 use motherlode_report::{Counts, Follower};
 use opentelemetry::{
     KeyValue, global,
@@ -14,12 +14,15 @@ use opentelemetry::{
 use std::sync::Arc;
 
 /// Has everything observed for as long as the meter's provider lives.
-pub fn observe(ledger: &Handle, follower: &Follower) {
+pub fn observe(ledgers: &Ledgers, follower: &Follower) {
     let meter = global::meter("motherlode");
     let log = |name, what, read: fn(&Handle) -> u64| {
-        let ledger = ledger.clone();
-        let partition = [KeyValue::new("partition", i64::from(ledger.partition()))];
-        gauge(&meter, name, what, move |seen| seen.observe(read(&ledger), &partition));
+        let ledgers = ledgers.clone();
+        gauge(&meter, name, what, move |seen| {
+            for ledger in ledgers.all() {
+                seen.observe(read(ledger), &[KeyValue::new("partition", i64::from(ledger.partition()))]);
+            }
+        });
     };
     log("motherlode.log.position", "Position of the last durable commit.", Handle::durable);
     log("motherlode.log.writable", "1 while appends are taken; 0 after a failed write.", |ledger| {
@@ -46,13 +49,15 @@ pub fn observe(ledger: &Handle, follower: &Follower) {
     counts("motherlode.significant_events", "Significant events (PL-22).", |counts| counts.significant.clone(), "kind");
     let reports = follower.clone();
     gauge(&meter, "motherlode.reports.position", "Position that the reports hold for.", move |seen| {
-        seen.observe(reports.counts().position, &[]);
+        for (partition, position) in (0_i64..).zip(reports.counts().positions) {
+            seen.observe(position, &[KeyValue::new("partition", partition)]);
+        }
     });
     let open = follower.clone();
     gauge(&meter, "motherlode.rounds.open", "Rounds that wait for their players.", move |seen| {
         seen.observe(open.counts().open, &[]);
     });
-    pools(&meter, ledger);
+    pools(&meter, ledgers);
 }
 
 fn gauge(
@@ -64,7 +69,7 @@ fn gauge(
     meter.u64_observable_gauge(name).with_description(what).with_callback(read).build();
 }
 
-fn pools(meter: &Meter, ledger: &Handle) {
+fn pools(meter: &Meter, ledgers: &Ledgers) {
     type Read = fn(&motherlode_books::PoolState) -> Nano;
     let figures: [(&'static str, &'static str, Read); 4] = [
         ("motherlode.pool.increments", "Increments of the running cycle (K).", |pool| pool.increments),
@@ -73,7 +78,7 @@ fn pools(meter: &Meter, ledger: &Handle) {
         ("motherlode.pool.paid", "All awards ever.", |pool| pool.paid),
     ];
     for (name, what, read) in figures {
-        let ledger = ledger.clone();
+        let ledger = ledgers.home().clone();
         let observed = meter.f64_observable_gauge(name).with_unit("EUR").with_description(what);
         observed
             .with_callback(move |seen| {
@@ -85,9 +90,10 @@ fn pools(meter: &Meter, ledger: &Handle) {
             })
             .build();
     }
-    let unpaid = ledger.clone();
+    let unpaid = ledgers.clone();
     gauge(meter, "motherlode.pool.awards_unpaid", "Awards that are on their way to their players.", move |seen| {
-        seen.observe(unpaid.books(|books| books.unpaid_awards().count() as u64), &[]);
+        let unpaid = unpaid.all().map(|ledger| ledger.books(|books| books.unpaid_awards().count() as u64));
+        seen.observe(unpaid.sum(), &[]);
     });
 }
 

@@ -2,12 +2,15 @@
 
 use crate::{
     commands::{Failure, copy},
-    server::{PARTITION, log_folder},
+    server::log_folder,
 };
+use motherlode_books::HOME;
 use motherlode_jetstream::{self as jetstream, JetStreamStore};
+use motherlode_ledger::Stores;
 use motherlode_log::{self as log, Disk, Hash, OsDisk, Position, Record, ScanError, SegmentStore, Store, genesis};
 use motherlode_runtime::{Config, config};
 use std::{
+    collections::BTreeSet,
     fmt, fs, io,
     path::{Path, PathBuf},
     sync::atomic::AtomicBool,
@@ -47,6 +50,24 @@ pub enum PlaceError {
     /// A stream.
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
+    /// The log is there with another number of partitions: where players live is fixed when it's made.
+    #[error("{place} has the log of partitions {found}, not of {configured} partitions as configured")]
+    Partitions {
+        /// Where it is.
+        place: String,
+        /// Those that are there.
+        found: String,
+        /// How many there should be.
+        configured: u32,
+    },
+    /// The folder of the log cannot be listed.
+    #[error("{}: {source}", folder.display())]
+    List {
+        /// The folder.
+        folder: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The folder of the index is in use, or cannot be.
     #[error("{}: {source}", folder.display())]
     Index {
@@ -80,48 +101,99 @@ impl Place {
         }
     }
 
-    /// Opens it for writing; no other can then.
+    /// Opens a partition of it for writing; no other can then.
     ///
     /// # Errors
     /// See [`PlaceError`].
-    pub fn open(&self) -> Result<Box<dyn Store>, PlaceError> {
+    pub fn open(&self, partition: u32) -> Result<Box<dyn Store>, PlaceError> {
         match self {
             Self::Folder { data, segment_bytes } => {
-                let folder = log_folder(data);
+                let folder = log_folder(data, partition);
                 let options = log::Options { segment_bytes: *segment_bytes, ..log::Options::default() };
-                let store = SegmentStore::open(&folder, PARTITION, options);
+                let store = SegmentStore::open(&folder, partition, options);
                 let named = |source| PlaceError::Folder { folder: folder.display().to_string(), source };
                 Ok(Box::new(store.map_err(named)?))
             }
-            Self::Stream(config) => Ok(Box::new(JetStreamStore::open(config, PARTITION)?)),
+            Self::Stream(config) => Ok(Box::new(JetStreamStore::open(config, partition)?)),
         }
     }
 
-    /// Opens it for a service with a data folder. Where the log isn't in that folder, and its lock keeps no second
-    /// service out, another lock does: they would share the index.
+    /// Opens all partitions for a service with a data folder. Where the log isn't in that folder, and its locks keep no
+    /// second service out, another lock does: they would share the index.
     ///
     /// # Errors
     /// See [`PlaceError`].
-    pub fn open_with(&self, data: &Path) -> Result<Box<dyn Store>, PlaceError> {
-        let Self::Stream(config) = self else { return self.open() };
-        let failed = |source| PlaceError::Index { folder: data.to_owned(), source };
-        OsDisk.create_dir(data).map_err(failed)?;
-        let lock = OsDisk.lock(&data.join("lock")).map_err(failed)?;
-        let lock = lock.ok_or_else(|| failed(io::Error::other("in use by another process")))?;
-        Ok(Box::new(JetStreamStore::open(config, PARTITION)?.with_lock(lock)))
+    pub fn open_all(&self, data: &Path, partitions: u32) -> Result<Stores, PlaceError> {
+        let lock = match self {
+            Self::Folder { .. } => None,
+            Self::Stream(_) => {
+                let failed = |source| PlaceError::Index { folder: data.to_owned(), source };
+                OsDisk.create_dir(data).map_err(failed)?;
+                let lock = OsDisk.lock(&data.join("lock")).map_err(failed)?;
+                Some(lock.ok_or_else(|| failed(io::Error::other("in use by another process")))?)
+            }
+        };
+        self.check_partitions(partitions)?;
+        // From the last to the first: where partition 0 is there all are, and how many there are can be seen.
+        let others = (1..partitions).rev().map(|partition| self.open(partition));
+        let mut others = others.collect::<Result<Vec<_>, _>>()?;
+        others.reverse();
+        let home: Box<dyn Store> = match (self, lock) {
+            (Self::Stream(config), Some(lock)) => Box::new(JetStreamStore::open(config, HOME)?.with_lock(lock)),
+            _ => self.open(HOME)?,
+        };
+        Ok(Stores { home, others })
     }
 
-    /// Its records, verified; nothing is changed or locked. `None` where there is no log yet.
+    /// Refuses another number of partitions than the log was made with; a log whose making was broken off goes on.
+    fn check_partitions(&self, partitions: u32) -> Result<(), PlaceError> {
+        let found = self.partitions(partitions)?;
+        let wanted: BTreeSet<_> = (0..partitions).collect();
+        let unmade = !found.contains(&HOME) && found.is_subset(&wanted);
+        if found == wanted || unmade {
+            return Ok(());
+        }
+        let found: Vec<_> = found.iter().map(u32::to_string).collect();
+        Err(PlaceError::Partitions { place: self.to_string(), found: found.join(", "), configured: partitions })
+    }
+
+    /// The partitions that are there; on JetStream of those up to a number.
+    fn partitions(&self, up_to: u32) -> Result<BTreeSet<u32>, PlaceError> {
+        match self {
+            Self::Folder { data, .. } => {
+                let folder = data.join("log");
+                let listed = match fs::read_dir(&folder) {
+                    Ok(listed) => listed.collect::<Result<Vec<_>, _>>(),
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(vec![]),
+                    Err(error) => Err(error),
+                };
+                let listed = listed.map_err(|source| PlaceError::List { folder, source })?;
+                Ok(listed.iter().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+            }
+            Self::Stream(config) => {
+                let mut there = BTreeSet::new();
+                for partition in 0..=up_to {
+                    if jetstream::exists(config, partition)? {
+                        there.insert(partition);
+                    }
+                }
+                Ok(there)
+            }
+        }
+    }
+
+    /// The records of a partition, verified; nothing is changed or locked. `None` where there is no log yet.
     ///
     /// # Errors
     /// It cannot be reached or listed.
-    pub fn records(&self) -> Result<Option<Records>, Failure> {
+    pub fn records(&self, partition: u32) -> Result<Option<Records>, Failure> {
         match self {
-            Self::Folder { data, .. } if !log_folder(data).is_dir() => Ok(None),
+            Self::Folder { data, .. } if !log_folder(data, partition).is_dir() => Ok(None),
             Self::Folder { data, .. } => {
-                Ok(Some(Records::Folder(log::scan(&log_folder(data)).map_err(Failure::found)?)))
+                let scan = log::scan(&log_folder(data, partition)).map_err(Failure::found)?;
+                Ok(Some(Records::Folder(partition, scan)))
             }
-            Self::Stream(config) => match jetstream::scan(config, PARTITION) {
+            Self::Stream(config) => match jetstream::scan(config, partition) {
                 Ok(scan) => Ok(Some(Records::Stream(scan))),
                 Err(jetstream::OpenError::Missing { .. }) => Ok(None),
                 Err(error) => Err(Failure::found(error)),
@@ -129,12 +201,12 @@ impl Place {
         }
     }
 
-    /// Its records, which must be there.
+    /// The records of a partition, which must be there.
     ///
     /// # Errors
     /// They are not, or cannot be read.
-    pub fn existing(&self) -> Result<Records, Failure> {
-        self.records()?.ok_or_else(|| Failure::unusable(format!("{self}: no log there")))
+    pub fn existing(&self, partition: u32) -> Result<Records, Failure> {
+        self.records(partition)?.ok_or_else(|| Failure::unusable(format!("{self}: no log there")))
     }
 }
 
@@ -143,7 +215,7 @@ impl fmt::Display for Place {
         match self {
             Self::Folder { data, .. } => write!(f, "{}", data.display()),
             Self::Stream(config) => {
-                write!(f, "{} stream {}_{PARTITION}", config.url.as_deref().unwrap_or_default(), config.stream)
+                write!(f, "{} stream {}_{HOME}", config.url.as_deref().unwrap_or_default(), config.stream)
             }
         }
     }
@@ -165,7 +237,7 @@ impl Local {
     pub fn of(name: &Path, config: Option<&Path>) -> Result<Self, Failure> {
         let place = Place::named(&name.to_string_lossy(), config)?;
         let Place::Stream(_) = place else {
-            let (data, log) = (name.to_owned(), log_folder(name));
+            let (data, log) = (name.to_owned(), log_folder(name, HOME));
             return match (data.is_dir(), log.is_dir()) {
                 (true, true) => Ok(Self { data, _copy: None }),
                 (true, false) => {
@@ -188,18 +260,18 @@ impl Local {
         &self.data
     }
 
-    /// The folder of the log in it.
+    /// The folder of a partition's log in it.
     #[must_use]
-    pub fn log(&self) -> PathBuf {
-        log_folder(&self.data)
+    pub fn log(&self, partition: u32) -> PathBuf {
+        log_folder(&self.data, partition)
     }
 }
 
 /// The verified records of a log, in order, up to the end as it is when that is reached.
 #[derive(Debug)]
 pub enum Records {
-    /// Of segment files.
-    Folder(log::Scan),
+    /// Of a partition's segment files.
+    Folder(u32, log::Scan),
     /// Of a stream.
     Stream(jetstream::Scan),
 }
@@ -209,8 +281,8 @@ impl Records {
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         match self {
-            Self::Folder(scan) => match scan.verified() {
-                (0, _) => (0, genesis(PARTITION)),
+            Self::Folder(partition, scan) => match scan.verified() {
+                (0, _) => (0, genesis(*partition)),
                 verified => verified,
             },
             Self::Stream(scan) => scan.verified(),
@@ -223,7 +295,7 @@ impl Records {
     /// The folder cannot be listed.
     pub fn resume(&mut self) -> Result<(), ScanError> {
         match self {
-            Self::Folder(scan) => scan.resume(),
+            Self::Folder(_, scan) => scan.resume(),
             Self::Stream(_) => Ok(()),
         }
     }
@@ -248,7 +320,7 @@ impl Iterator for Records {
 
     fn next(&mut self) -> Option<Self::Item> {
         match self {
-            Self::Folder(scan) => scan.next().map(|record| record.map_err(Failure::found)),
+            Self::Folder(_, scan) => scan.next().map(|record| record.map_err(Failure::found)),
             Self::Stream(scan) => scan.next().map(|record| record.map_err(Failure::found)),
         }
     }

@@ -12,8 +12,7 @@ use crate::{
 };
 use motherlode_books::{Minor, SessionLimits, StreamId};
 use motherlode_jackpot::{JackpotApi, Steward};
-use motherlode_ledger::{Handle, LedgerApi, OpenError, Options};
-use motherlode_log::Store;
+use motherlode_ledger::{Handle, LedgerApi, Ledgers, OpenError, Options, Stores};
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::jackpot_service_server::{self, JackpotServiceServer},
@@ -29,7 +28,13 @@ use motherlode_runtime::{
     stop::{self, Stop, Stopper},
 };
 use motherlode_spin::{Dealer, SpinApi, Sweeper, UnknownName, Waits};
-use std::{fs, io, net::SocketAddr, path::Path, sync::Arc, time::Duration};
+use std::{
+    fs, io,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tonic::transport::{Certificate, Identity, Server as Grpc, ServerTlsConfig, server::TcpIncoming};
 use tonic_health::ServingStatus;
@@ -37,9 +42,6 @@ use tower::util::option_layer;
 
 /// Games whose bets are pooled: each has a pool of its own name.
 const POOLED_GAMES: [&str; 1] = ["bewitched"];
-
-/// The one partition of the embedded log.
-pub const PARTITION: u32 = 0;
 
 /// What health is told for: the process as a whole, and each service.
 const SERVICES: [&str; 5] = [
@@ -100,7 +102,7 @@ pub enum ServeError {
 /// A running service.
 pub struct Server {
     address: SocketAddr,
-    ledger: Handle,
+    ledgers: Ledgers,
     stopper: Stopper,
     serving: JoinHandle<Result<(), tonic::transport::Error>>,
     grace: Duration,
@@ -109,53 +111,53 @@ pub struct Server {
     background: [JoinHandle<()>; 5],
 }
 
-/// Opens the log that a configuration names: in its data folder, or on JetStream.
+/// Opens the log that a configuration names, all partitions of it: in its data folder, or on JetStream.
 ///
 /// # Errors
 /// See [`ServeError::Log`].
-pub fn open_store(config: &Config) -> Result<Box<dyn Store>, ServeError> {
-    Ok(Place::of(config).open_with(&config.data)?)
+pub fn open_stores(config: &Config) -> Result<Stores, ServeError> {
+    Ok(Place::of(config).open_all(&config.data, config.partitions)?)
 }
 
-/// Where a data folder has the log of the partition.
+/// Where a data folder has the log of a partition.
 #[must_use]
-pub fn log_folder(data: &Path) -> std::path::PathBuf {
-    data.join("log").join(PARTITION.to_string())
+pub fn log_folder(data: &Path, partition: u32) -> PathBuf {
+    data.join("log").join(partition.to_string())
 }
 
-/// Where a folder has an operator's copy of the partition's log, as `follow` keeps it.
+/// Where a folder has an operator's copy of a partition's log, as `follow` keeps it.
 #[must_use]
-pub fn copy_folder(data: &Path) -> std::path::PathBuf {
-    data.join("copy").join(PARTITION.to_string())
+pub fn copy_folder(data: &Path, partition: u32) -> PathBuf {
+    data.join("copy").join(partition.to_string())
 }
 
-/// Where a data folder has the index of the partition.
+/// Where a data folder has the index of a partition.
 #[must_use]
-pub fn index_folder(data: &Path) -> std::path::PathBuf {
-    data.join("index").join(PARTITION.to_string())
+pub fn index_folder(data: &Path, partition: u32) -> PathBuf {
+    data.join("index").join(partition.to_string())
 }
 
 impl Server {
-    /// Starts everything on a store, with the dealer that seeds every step: one of the operating system's entropy
+    /// Starts everything on the stores of all partitions, with the dealer that seeds every step: one of the operating system's entropy
     /// ([`Dealer::new`]), but in tests.
     ///
     /// # Errors
     /// [`ServeError`]; nothing is served then.
     pub async fn start(
         config: &Config,
-        store: Box<dyn Store>,
+        stores: impl Into<Stores>,
         options: Options,
         dealer: Dealer,
     ) -> Result<Self, ServeError> {
         let waits = Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
         config.check_exposure()?;
         let tls = config.tls.as_ref().map(tls).transpose()?;
-        let index = index_folder(&config.data);
         let answer_wait_max = Duration::from_millis(config.limits.request_ms_max);
         let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
         let options = Options { answer_wait_max: Some(answer_wait_max), change_lapse_ms, ..options };
-        let ledger = motherlode_ledger::open(store, &index, options)?;
-        let steward = Steward::new(ledger.clone());
+        let index = |partition| index_folder(&config.data, partition);
+        let ledgers = Ledgers::open(stores.into(), index, &options)?;
+        let steward = Steward::new(ledgers.clone());
         for pool in POOLED_GAMES {
             let opened = steward.ensure_pool(pool).await;
             opened.map_err(|source| ServeError::Pool { pool: StreamId::pool(pool).to_string(), source })?;
@@ -164,18 +166,18 @@ impl Server {
         let listener = TcpListener::bind(config.listen).await.map_err(bind)?;
         let address = listener.local_addr().map_err(bind)?;
         let (stopper, stop) = stop::channel();
-        let sweeper = Sweeper::new(ledger.clone(), dealer.clone(), waits.clone());
-        let follower = Follower::new(ledger.clone(), &config.report);
+        let sweeper = Sweeper::new(ledgers.clone(), dealer.clone(), waits.clone());
+        let follower = Follower::new(ledgers.clone(), &config.report);
         if config.telemetry.otlp_endpoint.is_some() {
-            metrics::observe(&ledger, &follower);
+            metrics::observe(&ledgers, &follower);
         }
         let check = SelfCheck::new(identity(config), follower.clone());
-        let spin = spin(config, &ledger, &dealer, waits, stop.clone())?;
+        let spin = spin(config, &ledgers, &dealer, waits, stop.clone())?;
         let report = ReportApi::new(follower.clone(), check.clone(), stop.clone());
-        let serving = tokio::spawn(serve(config, tls, listener, &ledger, spin, report, stop)?);
+        let serving = tokio::spawn(serve(config, tls, listener, &ledgers, spin, report, stop)?);
         let background = [
             tokio::spawn(steward.run()),
-            tokio::spawn(dealer.reseed_periodically(ledger.clone())),
+            tokio::spawn(dealer.reseed_periodically(ledgers.home().clone())),
             tokio::spawn(sweeper.clone().run(Duration::from_millis(config.interruption.sweep_ms))),
             tokio::spawn(follower.run()),
             tokio::spawn(check.clone().run()),
@@ -183,7 +185,7 @@ impl Server {
         // No call takes longer than this; what does is a stream that nobody ends.
         let award_wait_max = Duration::from_millis(config.limits.award_wait_ms_max);
         let grace = answer_wait_max + award_wait_max + Duration::from_secs(1);
-        Ok(Self { address, ledger, stopper, serving, grace, sweeper, check, background })
+        Ok(Self { address, ledgers, stopper, serving, grace, sweeper, check, background })
     }
 
     /// The address that it listens on.
@@ -192,10 +194,16 @@ impl Server {
         self.address
     }
 
-    /// The ledger behind it.
+    /// The ledgers behind it.
+    #[must_use]
+    pub fn ledgers(&self) -> &Ledgers {
+        &self.ledgers
+    }
+
+    /// The home partition's ledger.
     #[must_use]
     pub fn ledger(&self) -> &Handle {
-        &self.ledger
+        self.ledgers.home()
     }
 
     /// The sweeper, which sweeps by itself as often as configured.
@@ -228,7 +236,7 @@ impl Server {
             let _ = task.await;
         }
         drop(self.check);
-        self.ledger.close().await;
+        self.ledgers.close().await;
         match served {
             Ok(Ok(served)) => Ok(served?),
             Ok(Err(error)) => {
@@ -264,7 +272,7 @@ fn identity(config: &Config) -> Program {
 }
 
 /// The spin service, with the limits of the configuration.
-fn spin(config: &Config, ledger: &Handle, dealer: &Dealer, waits: Waits, stop: Stop) -> Result<SpinApi, ServeError> {
+fn spin(config: &Config, ledgers: &Ledgers, dealer: &Dealer, waits: Waits, stop: Stop) -> Result<SpinApi, ServeError> {
     let limits = &config.limits;
     let award_wait = Duration::from_millis(limits.award_wait_ms_max);
     let sessions = SessionLimits {
@@ -272,7 +280,7 @@ fn spin(config: &Config, ledger: &Handle, dealer: &Dealer, waits: Waits, stop: S
         hold_ms: i64::try_from(limits.session_hold_ms).unwrap_or(i64::MAX),
         count_max: limits.sessions_max,
     };
-    let spin = SpinApi::new(ledger.clone(), dealer.clone(), award_wait, stop);
+    let spin = SpinApi::new(ledgers.clone(), dealer.clone(), award_wait, stop);
     Ok(spin
         .with_sessions(sessions, Profiles::new(&config.jurisdictions)?)
         .with_waits(waits)
@@ -284,7 +292,7 @@ fn serve(
     config: &Config,
     tls: Option<ServerTlsConfig>,
     listener: TcpListener,
-    ledger: &Handle,
+    ledgers: &Ledgers,
     spin: SpinApi,
     report: ReportApi,
     stop: Stop,
@@ -293,8 +301,8 @@ fn serve(
     let bytes = limits.message_bytes_max;
     let spin = SpinServiceServer::new(spin).max_decoding_message_size(bytes);
     let wallet =
-        LedgerServiceServer::new(LedgerApi::new(ledger.clone(), stop.clone())).max_decoding_message_size(bytes);
-    let jackpot = JackpotServiceServer::new(JackpotApi::new(ledger.clone(), stop.clone()));
+        LedgerServiceServer::new(LedgerApi::new(ledgers.clone(), stop.clone())).max_decoding_message_size(bytes);
+    let jackpot = JackpotServiceServer::new(JackpotApi::new(ledgers.clone(), stop.clone()));
     let jackpot = jackpot.max_decoding_message_size(bytes);
     let report = ReportServiceServer::new(report).max_decoding_message_size(bytes);
     let descriptors = || {
@@ -307,7 +315,7 @@ fn serve(
     if let Some(tls) = tls {
         builder = builder.tls_config(tls)?;
     }
-    let clock = ledger.clone();
+    let clock = ledgers.clone();
     let access = Access::new(&config.operators, Arc::new(move || clock.now_ms()));
     let mut router = builder
         // The first is the outermost. Who calls is known before anything else is looked at.

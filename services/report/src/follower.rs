@@ -1,21 +1,24 @@
-//! The follower: reads the log once from its start, then as it grows, and folds what the reports are made of.
+//! The follower: reads the logs once from their starts, then as they grow, and folds what the reports are made of.
+//!
+//! Each partition's log is folded by itself, so that what comes of it depends on nothing but that log.
 
 use crate::{
     pools::Pools,
     returns::{Returns, Wanted},
     significant::Significant,
 };
+use futures_util::future::join_all;
 use motherlode_books::{Event, RoundStarted, StreamId};
-use motherlode_ledger::{FetchError, Handle};
+use motherlode_ledger::{FetchError, Handle, Ledgers};
 use motherlode_proto::{
     convert::record::Logged,
     report::v1::Return,
     round::v1::{Choice, choice::Kind},
 };
 use motherlode_runtime::{Refusal, config::Report};
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockReadGuard};
 use prost::Message;
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Code;
 
@@ -26,15 +29,24 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How long a call waits for the follower to be where the log is.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Follows a ledger's log; clones share what was folded.
+/// Follows the logs of all partitions; clones share what was folded.
 #[derive(Clone)]
 pub struct Follower {
-    ledger: Handle,
-    figures: Arc<RwLock<Figures>>,
-    position: Arc<watch::Sender<u64>>,
+    ledgers: Ledgers,
+    /// By partition.
+    partitions: Arc<[Partition]>,
+    /// Sent when more has been folded.
+    grown: Arc<watch::Sender<()>>,
 }
 
-/// What the log has come to.
+/// Follows one partition's log.
+struct Partition {
+    ledger: Handle,
+    figures: RwLock<Figures>,
+    position: watch::Sender<u64>,
+}
+
+/// What a partition's log has come to.
 pub(crate) struct Figures {
     pub(crate) significant: Significant,
     pub(crate) returns: Returns,
@@ -53,21 +65,69 @@ pub(crate) struct Open<'a> {
 impl Follower {
     /// A follower that has read nothing yet.
     #[must_use]
-    pub fn new(ledger: Handle, config: &Report) -> Self {
+    pub fn new(ledgers: impl Into<Ledgers>, config: &Report) -> Self {
+        let ledgers = ledgers.into();
+        let partitions = ledgers.all().map(|ledger| Partition::new(ledger.clone(), config)).collect();
+        Self { ledgers, partitions, grown: Arc::new(watch::Sender::new(())) }
+    }
+
+    /// Follows for as long as it's polled.
+    pub async fn run(self) {
+        join_all(self.partitions.iter().map(|partition| partition.run(&self.grown))).await;
+    }
+
+    pub(crate) fn ledgers(&self) -> &Ledgers {
+        &self.ledgers
+    }
+
+    /// Reads what is folded of each partition, with the position of the home partition that it holds for: no earlier
+    /// than the logs' ends when it was asked.
+    ///
+    /// # Errors
+    /// REPORT_BEHIND where that takes too long.
+    pub(crate) async fn read<T>(&self, read: impl FnOnce(&[&Figures]) -> T) -> Result<(T, u64), Refusal> {
+        let behind = || {
+            Refusal::new(Code::Unavailable, "REPORT_BEHIND", "the log is still being read")
+                .retry_after(Duration::from_secs(1))
+        };
+        let caught_up = join_all(self.partitions.iter().map(Partition::caught_up));
+        let caught_up = tokio::time::timeout(WAIT_MAX, caught_up).await.map_err(|_| behind())?;
+        if caught_up.contains(&false) {
+            return Err(behind());
+        }
+        Ok(self.now(|figures, position| (read(figures), position)))
+    }
+
+    /// Reads what is folded by now, with the position of the home partition that it holds for.
+    pub(crate) fn now<T>(&self, read: impl FnOnce(&[&Figures], u64) -> T) -> T {
+        let figures: Vec<_> = self.partitions.iter().map(|partition| partition.figures.read()).collect();
+        // Under the lock, so that both are of one moment: the position is set after the figures.
+        let position = self.partitions.first().map_or(0, |home| *home.position.borrow());
+        let figures: Vec<_> = figures.iter().map(RwLockReadGuard::deref).collect();
+        read(&figures, position)
+    }
+
+    /// A way to wait until more has been folded.
+    pub(crate) fn grown(&self) -> watch::Receiver<()> {
+        self.grown.subscribe()
+    }
+}
+
+impl Partition {
+    fn new(ledger: Handle, config: &Report) -> Self {
         let figures = Figures {
             significant: Significant::new(config),
             returns: Returns::default(),
             pools: Pools::default(),
             open: BTreeMap::new(),
         };
-        Self { ledger, figures: Arc::new(RwLock::new(figures)), position: Arc::new(watch::Sender::new(0)) }
+        Self { ledger, figures: RwLock::new(figures), position: watch::Sender::new(0) }
     }
 
-    /// Follows for as long as it's polled.
-    pub async fn run(self) {
+    async fn run(&self, grown: &watch::Sender<()>) {
         let mut head = self.ledger.head();
         loop {
-            match self.catch_up().await {
+            match self.catch_up(grown).await {
                 Ok(()) => {
                     if head.changed().await.is_err() {
                         return;
@@ -82,7 +142,7 @@ impl Follower {
     }
 
     /// Folds up to the end of the log.
-    async fn catch_up(&self) -> Result<(), FetchError> {
+    async fn catch_up(&self, grown: &watch::Sender<()>) -> Result<(), FetchError> {
         loop {
             let from = *self.position.borrow() + 1;
             let commits = self.ledger.read(from, BATCH)?;
@@ -95,45 +155,24 @@ impl Follower {
                 }
             }
             self.position.send_replace(position);
+            grown.send_replace(());
             // A long log is read in the background: others come first.
             tokio::task::yield_now().await;
         }
     }
 
-    pub(crate) fn ledger(&self) -> &Handle {
-        &self.ledger
-    }
-
-    /// The position that has been folded, and a way to wait for more.
-    pub(crate) fn position(&self) -> watch::Receiver<u64> {
-        self.position.subscribe()
-    }
-
-    /// Reads what is folded, with the position that it holds for: no earlier than the log's end when it was asked.
-    ///
-    /// # Errors
-    /// REPORT_BEHIND where that takes too long.
-    pub(crate) async fn read<T>(&self, read: impl FnOnce(&Figures) -> T) -> Result<(T, u64), Refusal> {
+    /// Waits until everything is folded that is durable now; false when it never will be.
+    async fn caught_up(&self) -> bool {
         let wanted = self.ledger.durable();
-        let mut position = self.position();
-        let behind = || {
-            Refusal::new(Code::Unavailable, "REPORT_BEHIND", "the log is still being read")
-                .retry_after(Duration::from_secs(1))
-        };
-        let waited = tokio::time::timeout(WAIT_MAX, position.wait_for(|position| *position >= wanted)).await;
-        waited.map_err(|_| behind())?.map_err(|_| behind())?;
-        let figures = self.figures.read();
-        // Under the lock, so that both are of one moment: the position is set after the figures.
-        let position = *self.position.borrow();
-        Ok((read(&figures), position))
+        self.position.subscribe().wait_for(|position| *position >= wanted).await.is_ok()
     }
 }
 
 /// How much there is, by now.
 #[derive(Debug, Clone)]
 pub struct Counts {
-    /// The position that it holds for.
-    pub position: u64,
+    /// The position that it holds for, by partition.
+    pub positions: Vec<u64>,
     /// Rounds that wait for their players.
     pub open: u64,
     /// Rounds settled, by game.
@@ -146,27 +185,30 @@ impl Follower {
     /// How much there is, as far as the log has been read.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        let figures = self.figures.read();
-        Counts {
-            position: *self.position.borrow(),
-            open: figures.open.len() as u64,
-            rounds: figures.returns.rounds(),
-            significant: figures.significant.counts(),
-        }
+        self.now(|figures, _| Counts {
+            positions: self.partitions.iter().map(|partition| *partition.position.borrow()).collect(),
+            open: figures.iter().map(|figures| figures.open.len() as u64).sum(),
+            rounds: sums(figures.iter().flat_map(|figures| figures.returns.rounds())),
+            significant: sums(figures.iter().flat_map(|figures| figures.significant.counts())),
+        })
     }
 
     /// The returns that are wanted.
     pub(crate) async fn returns(&self, wanted: Wanted) -> Result<(Vec<Return>, u64), Refusal> {
-        let (returns, position) = self.read(|figures| figures.returns.clone()).await?;
+        let (returns, position) = self.read(Returns::of_all).await?;
         let report = tokio::task::spawn_blocking(move || returns.report(&wanted));
         let report = report.await.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?;
         Ok((report, position))
     }
+}
 
-    /// Reads what is folded by now.
-    pub(crate) fn now<T>(&self, read: impl FnOnce(&Figures) -> T) -> T {
-        read(&self.figures.read())
+/// What several have counted, together.
+fn sums(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
+    let mut sums = BTreeMap::new();
+    for (of, count) in counts {
+        *sums.entry(of).or_default() += count;
     }
+    sums.into_iter().collect()
 }
 
 impl Figures {

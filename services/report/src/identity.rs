@@ -1,6 +1,6 @@
 //! What the program is, and whether it still is (PL-29; NJ 13:69O-1.5(c)).
 
-use crate::{Follower, returns::Wanted};
+use crate::{Follower, follower::Figures, returns::Wanted};
 use motherlode_books::{Event, Nano, PoolState, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_proto::{convert::play::hex, report::v1 as wire};
@@ -71,7 +71,7 @@ pub struct SelfCheck {
 }
 
 impl SelfCheck {
-    /// A check of a program and the books of a follower's ledger.
+    /// A check of a program and the books of a follower's ledgers.
     #[must_use]
     pub fn new(identity: Identity, follower: Follower) -> Self {
         Self { identity: Arc::new(identity), follower }
@@ -98,7 +98,7 @@ impl SelfCheck {
                 of.game, of.rules_version
             );
             tracing::warn!(finding, rounds = of.rounds, rtp = of.rtp, band = of.band, "out of band");
-            if let Err(error) = log(self.follower.ledger(), "return", &finding).await {
+            if let Err(error) = log(self.follower.ledgers().home(), "return", &finding).await {
                 tracing::error!(%error, "an alert was not logged");
             }
         }
@@ -106,7 +106,7 @@ impl SelfCheck {
 
     /// Checks if 24 hours have passed since the last time; the time of the last check then.
     pub async fn if_due(&self, last_ms: Option<i64>) -> Option<i64> {
-        let now_ms = self.follower.ledger().now_ms();
+        let now_ms = self.follower.ledgers().now_ms();
         if last_ms.is_some_and(|last| now_ms < last + EVERY_MS) {
             return last_ms;
         }
@@ -121,11 +121,11 @@ impl SelfCheck {
         if self.identity.executable.is_some() && executable() != self.identity.executable {
             failures.push("the executable is not the one that was started".to_owned());
         }
-        let ledger = self.follower.ledger();
-        if !ledger.writable() {
+        let ledgers = self.follower.ledgers();
+        if !ledgers.writable() {
             failures.push("the log takes no appends".to_owned());
         }
-        failures.extend(books(ledger));
+        failures.extend(ledgers.all().flat_map(books));
         // The books may be a moment ahead: what can't be compared now can be in a moment.
         for _ in 0..100 {
             match self.disagreements().await {
@@ -138,7 +138,7 @@ impl SelfCheck {
         }
         for failure in &failures {
             tracing::error!(failure, "the self-check failed");
-            if let Err(error) = log(ledger, "self-check", failure).await {
+            if let Err(error) = log(ledgers.home(), "self-check", failure).await {
                 tracing::error!(%error, "a failure of the self-check was not logged");
             }
         }
@@ -147,10 +147,10 @@ impl SelfCheck {
 
     /// Pools whose meters are not those of the statements; none while the two are of different moments.
     async fn disagreements(&self) -> Option<Vec<String>> {
-        let ledger = self.follower.ledger();
-        let compare = |figures: &crate::follower::Figures| {
-            ledger.books(|books| {
-                let of = |pool: &PoolState| Some((pool.name.to_string(), figures.pools.agrees(pool)?));
+        let home = self.follower.ledgers().home();
+        let compare = |figures: &[&Figures]| {
+            home.books(|books| {
+                let of = |pool: &PoolState| Some((pool.name.to_string(), figures.first()?.pools.agrees(pool)?));
                 books.pools().map(of).collect::<Option<Vec<_>>>()
             })
         };

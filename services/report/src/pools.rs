@@ -3,7 +3,7 @@
 //! The meters are added up here from what the events say, apart from the books, which derive them: that both agree is
 //! part of the self-check.
 
-use motherlode_books::{Award, Event, Nano, PoolState, StreamId};
+use motherlode_books::{Award, Event, HOME, Nano, PoolState, StreamId};
 use motherlode_ledger::fields::{money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};
 use std::collections::BTreeMap;
@@ -42,6 +42,10 @@ struct Meters {
 impl Pools {
     pub(crate) fn take(&mut self, logged: &Logged, event: &Event) {
         let StreamId::Pool(name) = &logged.commit.stream else { return };
+        // Elsewhere are mirrors, which have no figures.
+        if logged.commit.partition != HOME {
+            return;
+        }
         let pool = self.0.entry(name.clone()).or_default();
         let day = logged.commit.time_ms.div_euclid(DAY_MS);
         pool.position = logged.commit.position;

@@ -7,7 +7,7 @@
 //!
 //! Statistics, not money: floating point is enough here.
 
-use crate::follower::Open;
+use crate::follower::{Figures, Open};
 use motherlode_books::{Currency, Minor};
 use motherlode_ledger::fields::money;
 use motherlode_proto::{log::v1::RoundTerms, report::v1 as wire, round::v1 as round};
@@ -66,6 +66,17 @@ struct Theory {
 }
 
 impl Returns {
+    /// What all partitions have counted, together.
+    pub(crate) fn of_all(partitions: &[&Figures]) -> Self {
+        let mut sum = Self::default();
+        for (level, tallies) in partitions.iter().flat_map(|figures| &figures.returns.0) {
+            for (operator, tally) in tallies {
+                sum.count(level.clone(), operator, *tally);
+            }
+        }
+        sum
+    }
+
     /// Counts a settled round of an operator's player.
     pub(crate) fn settled(&mut self, operator: &str, open: &Open<'_>) {
         let started = &open.started;
@@ -80,11 +91,15 @@ impl Returns {
             buy_feature: terms.buy_feature,
         };
         let round = Tally { bet: started.bet.0, rounds: 1, wins: open.win.into(), win_max: open.win };
+        self.count(level, operator, round);
+    }
+
+    fn count(&mut self, level: Level, operator: &str, rounds: Tally) {
         let tallies = self.0.entry(level).or_default();
         match tallies.get_mut(operator) {
-            Some(tally) => *tally = tally.and(round),
+            Some(tally) => *tally = tally.and(rounds),
             None => {
-                tallies.insert(operator.to_owned(), round);
+                tallies.insert(operator.to_owned(), rounds);
             }
         }
     }

@@ -9,7 +9,7 @@ use motherlode_ledger::{
 use motherlode_picture::round as picture;
 use motherlode_proto::report::v1::{self as wire, SignificantEvent, report_service_server::ReportService};
 use motherlode_runtime::{Caller, Refusal, Stop};
-use std::{pin::Pin, sync::Arc};
+use std::{cmp::Reverse, iter, pin::Pin, sync::Arc};
 use tonic::{Request, Response, Status};
 
 /// Events a page, unless the caller says otherwise.
@@ -45,26 +45,35 @@ impl ReportApi {
         if request.kinds().any(|kind| kind == wire::SignificantKind::Unspecified) {
             return Err(Refusal::field("kinds", "must be kinds of significant events"));
         }
-        let before = match request.page_token.as_str() {
-            "" => (u64::MAX, 0),
-            token => page_token(token).ok_or_else(|| Refusal::field("page_token", "is not one that was handed out"))?,
+        let malformed = || Refusal::field("page_token", "is not one that was handed out");
+        let last = match request.page_token.as_str() {
+            "" => None,
+            token => Some(parse_page_token(token).ok_or_else(malformed)?),
         };
-        let wanted = |event: &&Arc<SignificantEvent>| {
-            is_for(caller, event)
-                && (event.position, event.number) < before
-                && (request.kinds.is_empty() || request.kinds.contains(&event.kind))
+        let page = |partitions: &[&Figures]| -> Option<Vec<_>> {
+            let all = || partitions.iter().map(|figures| figures.significant.events());
+            let before = match last {
+                None => None,
+                Some(last) => {
+                    let found = all().flatten().find(|event| name(event) == last && is_for(caller, event));
+                    Some(order(found?))
+                }
+            };
+            let wanted = |event: &&Arc<SignificantEvent>| {
+                is_for(caller, event)
+                    && before.is_none_or(|before| order(event) < before)
+                    && (request.kinds.is_empty() || request.kinds.contains(&event.kind))
+            };
+            let mut events: Vec<_> =
+                all().flat_map(|events| events.iter().rev().filter(wanted).take(size + 1)).collect();
+            events.sort_by_key(|event| Reverse(order(event)));
+            Some(events.into_iter().take(size + 1).map(|event| SignificantEvent::clone(event)).collect())
         };
-        let page = |figures: &Figures| -> Vec<_> {
-            let events = figures.significant.events().iter().rev().filter(wanted);
-            events.take(size + 1).map(|event| SignificantEvent::clone(event)).collect()
-        };
-        let (mut events, position) = self.follower.read(page).await?;
+        let (events, position) = self.follower.read(page).await?;
+        let mut events = events.ok_or_else(malformed)?;
         let more = events.len() > size;
         events.truncate(size);
-        let next_page_token = match events.last() {
-            Some(last) if more => format!("{}.{}", last.position, last.number),
-            _ => String::new(),
-        };
+        let next_page_token = events.last().filter(|_| more).map(page_token).unwrap_or_default();
         Ok(wire::ListSignificantEventsResponse { events, next_page_token, position })
     }
 
@@ -73,16 +82,18 @@ impl ReportApi {
         request: &wire::GetPoolStatementRequest,
     ) -> Result<wire::GetPoolStatementResponse, Refusal> {
         let pool = fields::id("pool_id", &request.pool_id)?;
-        let today = pools::day_of(self.follower.ledger().now_ms());
+        let today = pools::day_of(self.follower.ledgers().now_ms());
         let day = match request.date.as_str() {
             "" => today,
             date => pools::parse_date(date).ok_or_else(|| Refusal::field("date", "must be a day as YYYY-MM-DD"))?,
         };
-        let read = |figures: &Figures| (figures.pools.knows(pool), figures.pools.statement(pool, day, today));
-        let ((known, statement), position) = self.follower.read(read).await?;
-        if !known {
-            return Err(Refusal::not_found("POOL_UNKNOWN", "no such pool").with("pool_id", pool));
-        }
+        let read = |partitions: &[&Figures]| {
+            let pools = partitions.first().map(|home| &home.pools).filter(|pools| pools.knows(pool));
+            pools.map(|pools| pools.statement(pool, day, today))
+        };
+        let (statement, position) = self.follower.read(read).await?;
+        let unknown = || Refusal::not_found("POOL_UNKNOWN", "no such pool").with("pool_id", pool);
+        let statement = statement.ok_or_else(unknown)?;
         let statement = statement.ok_or_else(|| {
             Refusal::not_found("NO_STATEMENT", "the pool was not there on this day, or it has not come yet")
                 .with("pool_id", pool)
@@ -99,7 +110,7 @@ impl ReportApi {
         request: &wire::GetRoundPageRequest,
     ) -> Result<wire::GetRoundPageResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
-        let round = rounds::read(self.follower.ledger(), &id.stream, id.number)?;
+        let round = rounds::read(self.follower.ledgers().of(&id.stream), &id.stream, id.number)?;
         let round = round.ok_or_else(|| unknown_round(&request.round_id))?;
         let content = picture::page(&round).into_bytes();
         Ok(wire::GetRoundPageResponse { media_type: picture::MEDIA_TYPE.to_owned(), content })
@@ -111,10 +122,29 @@ fn is_for(caller: &Caller, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || caller.sees(&event.operator_id)
 }
 
-/// Position and number of an event.
-fn page_token(token: &str) -> Option<(u64, u32)> {
-    let (position, number) = token.split_once('.')?;
-    Some((position.parse().ok()?, number.parse().ok()?))
+/// Names an event: partition, position and number.
+fn name(event: &SignificantEvent) -> (u32, u64, u32) {
+    (event.partition, event.position, event.number)
+}
+
+/// Events of all partitions go by their logged times.
+fn order(event: &SignificantEvent) -> (i64, i32, (u32, u64, u32)) {
+    let time = event.time.unwrap_or_default();
+    (time.seconds, time.nanos, name(event))
+}
+
+/// Names an event; one of partition 0 as it was named when there was no other.
+fn page_token(event: &SignificantEvent) -> String {
+    match name(event) {
+        (0, position, number) => format!("{position}.{number}"),
+        (partition, position, number) => format!("{partition}.{position}.{number}"),
+    }
+}
+
+fn parse_page_token(token: &str) -> Option<(u32, u64, u32)> {
+    let (rest, number) = token.rsplit_once('.')?;
+    let (partition, position) = rest.split_once('.').unwrap_or(("0", rest));
+    Some((partition.parse().ok()?, position.parse().ok()?, number.parse().ok()?))
 }
 
 /// A stream of significant events under way.
@@ -122,34 +152,33 @@ struct Watch {
     caller: Caller,
     follower: Follower,
     stop: Stop,
-    /// Events sent or passed over.
-    passed: usize,
-    after: u64,
+    /// Of each partition, events sent or passed over, and the position after which they begin.
+    passed: Vec<(usize, u64)>,
 }
 
 impl Watch {
     /// The next event; none when the service stops.
     async fn next(&mut self) -> Option<Arc<SignificantEvent>> {
-        let mut position = self.follower.position();
+        let mut grown = self.follower.grown();
         loop {
-            let (found, passed) = {
-                let (caller, passed, after) = (&self.caller, self.passed, self.after);
-                self.follower.now(|figures| {
+            let (caller, passed) = (&self.caller, &mut self.passed);
+            let found = self.follower.now(|partitions, _| {
+                partitions.iter().zip(passed).find_map(|(figures, (passed, after))| {
                     let events = figures.significant.events();
-                    let unwanted = |event: &&Arc<SignificantEvent>| event.position <= after || !is_for(caller, event);
-                    let skipped = events.iter().skip(passed).take_while(unwanted).count();
-                    (events.get(passed + skipped).cloned(), passed + skipped)
+                    let unwanted = |event: &&Arc<SignificantEvent>| event.position <= *after || !is_for(caller, event);
+                    *passed += events.iter().skip(*passed).take_while(unwanted).count();
+                    let event = events.get(*passed)?;
+                    *passed += 1;
+                    Some(Arc::clone(event))
                 })
-            };
-            self.passed = passed;
-            if let Some(event) = found {
-                self.passed += 1;
-                return Some(event);
+            });
+            if found.is_some() {
+                return found;
             }
             tokio::select! {
                 biased;
                 () = self.stop.clone().requested() => return None,
-                changed = position.changed() => changed.ok()?,
+                changed = grown.changed() => changed.ok()?,
             }
         }
     }
@@ -172,8 +201,10 @@ impl ReportService for ReportApi {
         request: Request<wire::WatchSignificantEventsRequest>,
     ) -> Result<Response<Self::WatchSignificantEventsStream>, Status> {
         let (follower, stop) = (self.follower.clone(), self.stop.clone());
-        let watch =
-            Watch { caller: Caller::of(&request), follower, stop, passed: 0, after: request.get_ref().after_position };
+        let wire::WatchSignificantEventsRequest { after_position, after_positions } = request.get_ref();
+        let after = [*after_position].into_iter().chain(after_positions.iter().copied()).chain(iter::repeat(0));
+        let passed = follower.ledgers().all().zip(after).map(|(_, after)| (0, after)).collect();
+        let watch = Watch { caller: Caller::of(&request), follower, stop, passed };
         let events = stream::unfold(watch, |mut watch| async {
             let event = watch.next().await?;
             let event = Some(SignificantEvent::clone(&event));
@@ -225,7 +256,7 @@ impl ReportService for ReportApi {
         &self,
         _: Request<wire::RunSelfCheckRequest>,
     ) -> Result<Response<wire::RunSelfCheckResponse>, Status> {
-        let time = Some(timestamp(self.follower.ledger().now_ms()));
+        let time = Some(timestamp(self.follower.ledgers().now_ms()));
         Ok(Response::new(wire::RunSelfCheckResponse { time, failures: self.check.check().await }))
     }
 }

@@ -1,7 +1,7 @@
 //! Significant events: which events of the log they are, with before, after, actor and reason (PL-22; GLI-19 2.8.8).
 
 use crate::follower::Open;
-use motherlode_books::{ChangeProposed, Currency, Event, FxRate, Minor, Nano, PoolTerms, StreamId, contribution};
+use motherlode_books::{ChangeProposed, Currency, Event, FxRate, HOME, Minor, Nano, PoolTerms, StreamId, contribution};
 use motherlode_ledger::fields::{round_name, timestamp};
 use motherlode_proto::{
     convert::record::Logged,
@@ -66,6 +66,9 @@ impl Significant {
     /// Takes up an event of the log; `round` is the one that it ends, where it was open.
     pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&Open<'_>>) {
         let commit = &logged.commit;
+        if commit.partition != HOME && !matches!(commit.stream, StreamId::Player { .. }) {
+            return self.take_copy(event);
+        }
         let operator = match &commit.stream {
             StreamId::Player { operator, .. } => operator.as_str(),
             _ => "",
@@ -87,6 +90,7 @@ impl Significant {
         };
         self.events.push(Arc::new(SignificantEvent {
             position: commit.position,
+            partition: commit.partition,
             number,
             time: Some(timestamp(commit.time_ms)),
             kind: kind.into(),
@@ -98,6 +102,13 @@ impl Significant {
             reason,
             approver,
         }));
+    }
+
+    /// What was decided at home is said of the home partition's log; of its copy only what's needed later is kept.
+    fn take_copy(&mut self, event: &Event) {
+        if let Event::RateSet { currency, rate, .. } = event {
+            self.rates.insert(*currency, *rate);
+        }
     }
 
     fn of_player(&self, operator: &str, stream: &StreamId, event: &Event, round: Option<&Open<'_>>) -> Option<Said> {

@@ -22,6 +22,8 @@ pub struct Config {
     pub data: PathBuf,
     /// Where the log is kept, if not in that directory.
     pub store: Store,
+    /// Partitions of the log, each with a writer of its own: fixed for ever when it's made.
+    pub partitions: u32,
     /// Threads that answer requests; 0 for half of the processors, one at least. The log's writer, its disk and the
     /// index need the others.
     pub worker_threads: usize,
@@ -159,6 +161,7 @@ impl Default for Config {
             listen: SocketAddr::from(([127, 0, 0, 1], 50051)),
             data: PathBuf::from("data"),
             store: Store::default(),
+            partitions: 1,
             worker_threads: 0,
             limits: Limits::default(),
             jurisdictions: Jurisdictions::default(),
@@ -263,6 +266,7 @@ impl Config {
         let config: Self = toml::from_str(text)?;
         let limits = &config.limits;
         let ranged = [
+            ("partitions", config.partitions.into(), 1, 64, "1 to 64"),
             ("worker_threads", config.worker_threads as u64, 0, 1024, "0 to 1024"),
             ("limits.queue_length_max", limits.queue_length_max as u64, 1, 1 << 20, "1 to 1048576"),
             ("limits.batch_commits_max", limits.batch_commits_max as u64, 1, 4096, "1 to 4096"),

@@ -9,7 +9,7 @@ use crate::{bet::Bet, service::SpinApi};
 use futures_util::{Stream, stream};
 use motherlode_books::{Autospin, AutospinLimits, FinishedRound, Minor};
 use motherlode_ledger::{
-    Handle,
+    Ledgers,
     fields::{self, RoundId, money, round_id},
     rounds,
 };
@@ -66,13 +66,14 @@ impl SpinApi {
 
     /// Follows the log until a round is neither open nor waiting for its jackpot.
     async fn finished(&self, round: &RoundId) -> Result<FinishedRound, Refusal> {
-        let mut head = self.ledger.head();
+        let ledger = self.ledgers.of(&round.stream);
+        let mut head = ledger.head();
         loop {
-            let open = self.ledger.books(|books| {
+            let open = ledger.books(|books| {
                 books.player(&round.stream).is_some_and(|player| player.open_round(round.number).is_some())
             });
             if !open
-                && let Some(shown) = rounds::read(&self.ledger, &round.stream, round.number)?
+                && let Some(shown) = rounds::read(ledger, &round.stream, round.number)?
                 && let Some(finished) = ended(&shown)
             {
                 return Ok(finished);
@@ -99,7 +100,7 @@ impl Series {
         if request.pause_ms > PAUSE_MS_MAX {
             return Err(Refusal::field("pause_ms", format!("must be at most {PAUSE_MS_MAX}")));
         }
-        let bet = Bet::of_series(&caller, &api.ledger, request)?;
+        let bet = Bet::of_series(&caller, &api.ledgers, request)?;
         // Where the session is over, the first spin says so.
         if let Ok(place) = api.place(&bet) {
             place.autoplay()?;
@@ -154,7 +155,8 @@ impl Series {
     /// was played already, and what was asked for not before the first.
     async fn rest(&self) {
         let stream = &self.bet.account.stream;
-        if matches!(self.api.ledger.seen(stream, &self.bet.request_id), Ok(Some(_))) {
+        let ledger = self.api.ledgers.of(stream);
+        if matches!(ledger.seen(stream, &self.bet.request_id), Ok(Some(_))) {
             return;
         }
         if self.spins > 1 && !self.pause.is_zero() {
@@ -162,9 +164,9 @@ impl Series {
         }
         // The time left is the ledger's; what has passed meanwhile is looked up, not assumed.
         let currency = self.bet.account.currency;
-        let last_bet_ms = || self.api.ledger.books(|books| books.player(stream)?.last_bet_ms(currency));
+        let last_bet_ms = || ledger.books(|books| books.player(stream)?.last_bet_ms(currency));
         while let Ok(place) = self.api.place(&self.bet)
-            && let Some(left) = place.too_soon_by(last_bet_ms(), self.api.ledger.now_ms())
+            && let Some(left) = place.too_soon_by(last_bet_ms(), ledger.now_ms())
         {
             tokio::time::sleep(left).await;
         }
@@ -225,7 +227,7 @@ impl Series {
 impl Bet {
     /// The bet of each spin of a series, without the double (BW-23). Its fingerprint is the series', so that a series of
     /// the same name with other limits is another request.
-    fn of_series(caller: &Caller, ledger: &Handle, request: &AutospinRequest) -> Result<Self, Refusal> {
+    fn of_series(caller: &Caller, ledgers: &Ledgers, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
             account: request.account.clone(),
@@ -240,7 +242,7 @@ impl Bet {
         let named = AutospinRequest { session_id: String::new(), ..request.clone() };
         Ok(Self {
             fingerprint: motherlode_ledger::fingerprint("autospin", &named),
-            ..Self::parse(caller, ledger, &spin)?
+            ..Self::parse(caller, ledgers, &spin)?
         })
     }
 }

@@ -3,7 +3,7 @@
 use crate::{campaign, session};
 use motherlode_books::{CoinValue, Currency, Minor, SessionId};
 use motherlode_ledger::{
-    Handle,
+    Ledgers,
     fields::{self, AccountId, RoundId},
     fingerprint,
 };
@@ -52,7 +52,7 @@ pub(crate) struct Move {
 
 impl Bet {
     /// A bet that can be taken, as far as it's said in the request; a campaign's stake comes from the ledger.
-    pub(crate) fn parse(caller: &Caller, ledger: &Handle, request: &SpinRequest) -> Result<Self, Refusal> {
+    pub(crate) fn parse(caller: &Caller, ledgers: &Ledgers, request: &SpinRequest) -> Result<Self, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?.to_owned();
         let account = fields::account(caller, request.account.as_ref())?;
         let campaign = match request.campaign_id.as_str() {
@@ -81,6 +81,7 @@ impl Bet {
         let (coin_value, stake, campaign) = match staked {
             Staked::Own(coin_value, stake) => (coin_value, stake_of(coin_value, stake), None),
             Staked::Granted(id) => {
+                let ledger = ledgers.of(&account.stream);
                 let (coin_value, stake) = ledger.books(|books| campaign::stake_of(books, &id, &account, game))?;
                 (coin_value, stake, Some(id))
             }

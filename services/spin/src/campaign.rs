@@ -60,7 +60,7 @@ impl SpinApi {
         let campaign = fields::id("campaign_id", &request.campaign_id)?.to_owned();
         let reason = fields::text("reason", &request.reason, 256)?.to_owned();
         let actor = fields::text("actor", &request.actor, 64)?.to_owned();
-        let other = self.ledger.books(|books| {
+        let other = self.ledgers.of(&account.stream).books(|books| {
             let granted = books.player(&account.stream).and_then(|player| player.campaign(&campaign));
             granted.is_some_and(|state| state.campaign.currency != account.currency)
         });
@@ -83,7 +83,7 @@ impl SpinApi {
     ) -> motherlode_ledger::Verdict {
         let (stream, request_id) = (account.stream, request_id.to_owned());
         let proposal = Proposal { stream, expected_version: None, request_id, fingerprint, events: vec![event] };
-        self.ledger.append(proposal).await
+        self.ledgers.append(proposal).await
     }
 
     pub(crate) fn list_campaigns(
@@ -101,8 +101,9 @@ impl SpinApi {
             "" => 0,
             token => token.parse().map_err(|_| Refusal::field("page_token", "is not one that was handed out"))?,
         };
-        let now_ms = self.ledger.now_ms();
-        self.ledger.books(|books| {
+        let ledger = self.ledgers.of(&stream);
+        let now_ms = ledger.now_ms();
+        ledger.books(|books| {
             let player = books.player(&stream).filter(|player| player.balance(currency).is_some());
             let granted = player.ok_or_else(unknown_account)?.campaigns();
             let mut later = granted.filter(|state| state.campaign.currency == currency && state.granted_at > after);

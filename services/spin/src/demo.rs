@@ -27,11 +27,12 @@ impl SpinApi {
     pub(crate) async fn fill_up(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
         // Clients' ids have no slash and cannot collide with it.
         let request_id = format!("demo/{request_id}");
+        let ledger = self.ledgers.of(stream);
         loop {
-            if self.ledger.seen(stream, &request_id)?.is_some() {
+            if ledger.seen(stream, &request_id)?.is_some() {
                 return Ok(());
             }
-            let (version, balance) = self.ledger.books(|books| {
+            let (version, balance) = ledger.books(|books| {
                 let balance = books.player(stream).and_then(|player| player.balance(Currency::PLAY));
                 (books.head(stream).version, balance)
             });
@@ -49,7 +50,7 @@ impl SpinApi {
                 fingerprint: FINGERPRINT,
                 events,
             };
-            match self.ledger.append(proposal).await {
+            match ledger.append(proposal).await {
                 Err(AppendError::Conflict { .. }) => {}
                 done => return Ok(done.map(|_| ())?),
             }

@@ -8,7 +8,7 @@
 
 use crate::{dealer::Dealer, decide};
 use motherlode_books::{Automatic, Event, OpenRound};
-use motherlode_ledger::{AppendError, Handle, fields::RoundId};
+use motherlode_ledger::{AppendError, Ledgers, fields::RoundId};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::Refusal;
 use std::sync::Arc;
@@ -16,10 +16,10 @@ use std::sync::Arc;
 /// Of requests that are nobody's in particular: their ids say it all.
 pub(crate) const NOBODYS: [u8; 16] = [0; 16];
 
-/// Finishes rounds on a ledger, with seeds of a dealer.
+/// Finishes rounds on the ledgers, with seeds of a dealer.
 #[derive(Clone)]
 pub(crate) struct Finisher {
-    pub(crate) ledger: Handle,
+    pub(crate) ledgers: Ledgers,
     pub(crate) dealer: Dealer,
 }
 
@@ -47,11 +47,12 @@ impl Finisher {
     /// again, with the same seed.
     pub(crate) async fn step(&self, asked: &Asked<'_>) -> Result<Option<Arc<Logged>>, Refusal> {
         let seed = self.dealer.deal();
+        let ledger = self.ledgers.of(&asked.round.stream);
         loop {
-            let Some(decided) = self.ledger.books(|books| decide::automatic(books, asked, seed)) else {
+            let Some(decided) = ledger.books(|books| decide::automatic(books, asked, seed)) else {
                 return Ok(None);
             };
-            match self.ledger.append(decided?).await {
+            match ledger.append(decided?).await {
                 Ok(logged) => return Ok(Some(logged)),
                 Err(AppendError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),
@@ -69,7 +70,7 @@ impl Finisher {
             let asked = Asked { round, request_id, fingerprint: NOBODYS, why: &why };
             let made = match self.step(&asked).await? {
                 Some(logged) => Some(logged),
-                None => self.ledger.find(&round.stream, &asked.request_id, NOBODYS)?,
+                None => self.ledgers.of(&round.stream).find(&round.stream, &asked.request_id, NOBODYS)?,
             };
             match made {
                 Some(logged) => steps.push(logged),
@@ -98,7 +99,7 @@ pub(crate) mod tests {
     use super::*;
     use crate::{SpinApi, Sweeper, Waits};
     use motherlode_books::{Currency, Minor, StreamId};
-    use motherlode_ledger::{Options, Proposal};
+    use motherlode_ledger::{Handle, Options, Proposal};
     use motherlode_log::MemoryStore;
     use motherlode_proto::{
         round::v1::{Account, Awaiting, RoundState, Stake},
@@ -117,7 +118,7 @@ pub(crate) mod tests {
             fingerprint: NOBODYS,
             events: vec![Event::AccountOpened { currency }, Event::Deposited { currency, amount: Minor(100_000) }],
         };
-        api.ledger.append(proposal).await.unwrap();
+        api.ledgers.append(proposal).await.unwrap();
         let account = Account { operator_id: "acme".into(), player_id: player.into(), currency_code: "EUR".into() };
         let request = SpinRequest {
             request_id: "spin".into(),
@@ -163,7 +164,7 @@ pub(crate) mod tests {
                 fingerprint: motherlode_ledger::fingerprint("skip_round", &request),
                 why: &|_: &OpenRound| Some(Automatic::Skipped),
             };
-            let finisher = Finisher { ledger: ledger.clone(), dealer: dealer.clone() };
+            let finisher = Finisher { ledgers: ledger.clone().into(), dealer: dealer.clone() };
             finisher.step(&asked).await.unwrap().expect("the first step");
             assert_eq!(causes(&ledger, &round), [0, 1]);
 

@@ -7,6 +7,7 @@ use crate::{
 };
 use motherlode_books::{Automatic, OpenRound, StreamId};
 use motherlode_ledger::{
+    Handle,
     fields::{self, RoundId, timestamp},
     fingerprint, rounds, unknown_account, unknown_round,
 };
@@ -54,11 +55,11 @@ impl SpinApi {
         why: &Automatic,
         allowed: Result<(), Refusal>,
     ) -> Result<Vec<Played>, Refusal> {
-        let finisher = Finisher { ledger: self.ledger.clone(), dealer: self.dealer.clone() };
+        let finisher = Finisher { ledgers: self.ledgers.clone(), dealer: self.dealer.clone() };
         let asked =
             Asked { round, request_id: request_id.to_owned(), fingerprint, why: &|_: &OpenRound| Some(why.clone()) };
         // What was done once is answered as ever, whatever is true now.
-        let first = match self.ledger.find(&round.stream, request_id, fingerprint)? {
+        let first = match self.ledgers.of(&round.stream).find(&round.stream, request_id, fingerprint)? {
             Some(logged) => logged,
             None => {
                 allowed?;
@@ -75,14 +76,15 @@ impl SpinApi {
     /// The refusal of a round that is not open.
     fn not_open(&self, round: &RoundId) -> Refusal {
         let name = fields::round_name(&round.stream, round.number);
-        let started = self.ledger.books(|books| books.player(&round.stream).map(|player| player.rounds_started));
+        let ledger = self.ledgers.of(&round.stream);
+        let started = ledger.books(|books| books.player(&round.stream).map(|player| player.rounds_started));
         match started.is_some_and(|started| round.number <= started) {
             true => Refusal::precondition("ALREADY_SETTLED", "the round is not open").with("round_id", name),
             false => unknown_round(&name),
         }
     }
 
-    /// Open rounds of an operator or of one of its players, the oldest first (PL-20).
+    /// Open rounds of an operator or of one of its players, partition by partition the oldest first (PL-20).
     pub(crate) fn list_open_rounds(
         &self,
         caller: &Caller,
@@ -98,41 +100,52 @@ impl SpinApi {
             Ok(size) => size.min(PAGE_SIZE_MAX),
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
-        let malformed = |_| Refusal::field("page_token", "is not one that was handed out");
-        let after = match request.page_token.as_str() {
-            "" => 0,
-            token => token.parse().map_err(malformed)?,
+        let malformed = || Refusal::field("page_token", "is not one that was handed out");
+        let (partition, after) = match request.page_token.as_str() {
+            "" => (0, 0),
+            token => parse_page_token(token).ok_or_else(malformed)?,
         };
         // Another operator has no rounds and no players, as an unknown one (PL-27).
         let own = caller.owns(operator);
-        let found = self.ledger.books(|books| {
-            let listed = |stream: StreamId, open: &OpenRound| Listed {
-                number: open.started.round,
-                opened_at: open.opened_at,
-                resolve_ms: self.waits.resolve_ms(open),
-                stream,
-            };
-            Ok::<Vec<_>, Refusal>(match player {
-                Some(stream) => {
+        let listed = |ledger: &Handle, stream: StreamId, open: &OpenRound| Listed {
+            number: open.started.round,
+            partition: ledger.partition(),
+            opened_at: open.opened_at,
+            resolve_ms: self.waits.resolve_ms(open),
+            stream,
+        };
+        let mut found = vec![];
+        match player {
+            Some(stream) => {
+                let ledger = self.ledgers.of(&stream);
+                ledger.books(|books| {
                     let player = books.player(&stream).filter(|_| own).ok_or_else(unknown_account)?;
-                    let open = player.open_rounds().filter(|open| open.opened_at > after);
-                    open.take(size + 1).map(|open| listed(stream.clone(), open)).collect()
+                    let open = player.open_rounds().filter(|open| open.opened_at > after).take(size + 1);
+                    found.extend(open.map(|open| listed(ledger, stream.clone(), open)));
+                    Ok::<_, Refusal>(())
+                })?;
+            }
+            None if !own => {}
+            None => {
+                for ledger in self.ledgers.all().filter(|ledger| ledger.partition() >= partition) {
+                    let after = if ledger.partition() == partition { after } else { 0 };
+                    ledger.books(|books| {
+                        let open = books.open_rounds(operator, after).take(size + 1 - found.len());
+                        found.extend(
+                            open.map(|(player, open)| listed(ledger, StreamId::player(operator, player), open)),
+                        );
+                    });
                 }
-                None if !own => vec![],
-                None => {
-                    let open = books.open_rounds(operator, after).take(size + 1);
-                    open.map(|(player, open)| listed(StreamId::player(operator, player), open)).collect()
-                }
-            })
-        })?;
+            }
+        }
         let mut page = ListOpenRoundsResponse::default();
         if found.len() > size
             && let Some(last) = found.get(size - 1)
         {
-            page.next_page_token = last.opened_at.to_string();
+            page.next_page_token = page_token(last.partition, last.opened_at);
         }
         for Listed { stream, number, resolve_ms, .. } in found.into_iter().take(size) {
-            let round = rounds::read(&self.ledger, &stream, number)?;
+            let round = rounds::read(self.ledgers.of(&stream), &stream, number)?;
             page.rounds.push(wire::OpenRound { round, resolve_time: resolve_ms.map(timestamp) });
         }
         Ok(page)
@@ -143,6 +156,18 @@ impl SpinApi {
 struct Listed {
     stream: StreamId,
     number: u64,
+    partition: u32,
     opened_at: u64,
     resolve_ms: Option<i64>,
+}
+
+/// Names the place after which the next page begins: partition and position. What there is in partition 0 is named as it
+/// was when there was no other.
+fn page_token(partition: u32, position: u64) -> String {
+    if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
+}
+
+fn parse_page_token(token: &str) -> Option<(u32, u64)> {
+    let (partition, position) = token.split_once('.').unwrap_or(("0", token));
+    Some((partition.parse().ok()?, position.parse().ok()?))
 }

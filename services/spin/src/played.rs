@@ -30,7 +30,7 @@ impl SpinApi {
         let started = match find(|event| matches!(event, Event::RoundStarted(_))) {
             Some(Event::RoundStarted(started)) => started,
             _ => {
-                earlier = rounds::started(&self.ledger, logged, step.round)?;
+                earlier = rounds::started(self.ledgers.of(&commit.stream), logged, step.round)?;
                 &earlier
             }
         };
@@ -45,10 +45,11 @@ impl SpinApi {
     async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {
         let commit = &logged.commit;
         let id = award_request_id(pool, commit.partition, commit.position);
-        let mut head = self.ledger.head();
+        let ledger = self.ledgers.of(&commit.stream);
+        let mut head = ledger.head();
         let wait = async {
             loop {
-                if let Some(seen) = self.ledger.seen(&commit.stream, &id)? {
+                if let Some(seen) = ledger.seen(&commit.stream, &id)? {
                     return Ok::<_, Refusal>(Some(seen.position));
                 }
                 if head.changed().await.is_err() {
@@ -57,7 +58,7 @@ impl SpinApi {
             }
         };
         let paid = tokio::time::timeout(self.award_wait_max, wait).await.unwrap_or(Ok(None))?;
-        let amount = paid.map(|position| paid_amount(&self.ledger, position)).transpose()?.flatten();
+        let amount = paid.map(|position| paid_amount(ledger, position)).transpose()?.flatten();
         let state = if amount.is_some() { jackpot_win::State::Paid } else { jackpot_win::State::Pending };
         Ok(JackpotWin { state: state.into(), pool_id: pool.to_owned(), hit_position: commit.position, amount })
     }

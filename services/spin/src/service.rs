@@ -9,7 +9,7 @@ use crate::{
     sweeper::Waits,
 };
 use motherlode_books::{Books, Minor, Refused, SessionId, SessionLimits, StreamId};
-use motherlode_ledger::{AppendError, Handle, Proposal, fields::RoundId};
+use motherlode_ledger::{AppendError, Ledgers, Proposal, fields::RoundId};
 use motherlode_proto::spin::v1::{
     self as wire, ChooseRequest, ChooseResponse, Played, SpinRequest, SpinResponse, spin_service_server::SpinService,
 };
@@ -22,7 +22,7 @@ use tonic::{Request, Response, Status, Streaming};
 /// The service.
 #[derive(Clone)]
 pub struct SpinApi {
-    pub(crate) ledger: Handle,
+    pub(crate) ledgers: Ledgers,
     pub(crate) dealer: Dealer,
     pub(crate) award_wait_max: Duration,
     pub(crate) stop: Stop,
@@ -52,19 +52,20 @@ impl Deal for Fair<'_> {
 }
 
 impl SpinApi {
-    /// Plays on a ledger, with seeds of a dealer; answers to hits wait for their award as long as said. At the stop
+    /// Plays on the ledgers, with seeds of a dealer; answers to hits wait for their award as long as said. At the stop
     /// streams take no more calls, answer those they have taken, and end.
     #[must_use]
-    pub fn new(ledger: Handle, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
-        let desk = Desk::new(ledger.clone(), SessionLimits::default(), Profiles::default());
+    pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
+        let ledgers = ledgers.into();
+        let desk = Desk::new(ledgers.clone(), SessionLimits::default(), Profiles::default());
         let demo_balance = Minor(100_000);
-        Self { ledger, dealer, award_wait_max, stop, desk, waits: Waits::default(), demo_balance }
+        Self { ledgers, dealer, award_wait_max, stop, desk, waits: Waits::default(), demo_balance }
     }
 
     /// With other limits of sessions than the default, and with what jurisdictions and operators allow.
     #[must_use]
     pub fn with_sessions(self, limits: SessionLimits, profiles: Profiles) -> Self {
-        Self { desk: Desk::new(self.ledger.clone(), limits, profiles), ..self }
+        Self { desk: Desk::new(self.ledgers.clone(), limits, profiles), ..self }
     }
 
     /// Under what a bet is placed; in a session it's an action of it.
@@ -91,7 +92,7 @@ impl SpinApi {
         request: &SpinRequest,
         deal: &mut dyn Deal,
     ) -> Result<Played, Refusal> {
-        self.bet(&Bet::parse(caller, &self.ledger, request)?, deal).await
+        self.bet(&Bet::parse(caller, &self.ledgers, request)?, deal).await
     }
 
     /// Bets and spins, once checked.
@@ -99,7 +100,7 @@ impl SpinApi {
         let place = self.place(bet);
         let decide = |books: &Books, seed| {
             let place = place.as_ref().map_err(Clone::clone)?;
-            decide::spin(books, bet, place, self.ledger.now_ms(), seed)
+            decide::spin(books, bet, place, self.ledgers.now_ms(), seed)
         };
         self.play(&bet.account.stream, &bet.request_id, bet.fingerprint, deal, &decide).await
     }
@@ -121,7 +122,7 @@ impl SpinApi {
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let stream = &round.stream;
         let game = session.and_then(|_| {
-            self.ledger.books(|books| {
+            self.ledgers.of(stream).books(|books| {
                 let bet = &books.player(stream)?.open_round(round.number)?.started;
                 Some((bet.game.clone(), bet.currency))
             })
@@ -138,19 +139,20 @@ impl SpinApi {
         deal: &mut dyn Deal,
         decide: &(dyn Fn(&Books, Seed) -> Result<Proposal, Refusal> + Sync),
     ) -> Result<Played, Refusal> {
+        let ledger = self.ledgers.of(stream);
         loop {
-            let decided = self.ledger.books(|books| {
+            let decided = ledger.books(|books| {
                 let seed = deal.seed(&|seed| decide(books, seed));
                 decide(books, seed)
             });
             let logged = match decided {
-                Ok(proposal) => match self.ledger.append(proposal).await {
+                Ok(proposal) => match ledger.append(proposal).await {
                     Ok(logged) => logged,
                     Err(error) if is_stale(&error) => continue,
                     Err(error) => return Err(error.into()),
                 },
                 // What was played once may be refused now: a repetition gets its answer all the same.
-                Err(refusal) => match self.ledger.find(stream, request_id, fingerprint)? {
+                Err(refusal) => match ledger.find(stream, request_id, fingerprint)? {
                     Some(logged) => logged,
                     None => return Err(refusal),
                 },

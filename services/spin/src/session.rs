@@ -14,7 +14,7 @@ use futures_util::{Stream, stream};
 use motherlode_books::{
     Currency, Minor, Profile, SessionId, SessionLimits, SessionName, SessionOf, SessionRefused, Sessions, StreamId,
 };
-use motherlode_ledger::{Handle, fields, rounds, unknown_account};
+use motherlode_ledger::{Ledgers, fields, rounds, unknown_account};
 use motherlode_proto::convert::play::hex;
 use motherlode_proto::spin::v1::{
     self as wire, AcknowledgeRealityCheckRequest, AcknowledgeRealityCheckResponse, CloseSessionRequest,
@@ -33,13 +33,13 @@ type Closed = oneshot::Sender<()>;
 #[derive(Clone)]
 pub(crate) struct Desk {
     sessions: Arc<Mutex<Sessions<Closed>>>,
-    ledger: Handle,
+    ledgers: Ledgers,
     profiles: Arc<Profiles>,
 }
 
 impl Desk {
-    pub(crate) fn new(ledger: Handle, limits: SessionLimits, profiles: Profiles) -> Self {
-        Self { sessions: Arc::new(Mutex::new(Sessions::new(limits))), ledger, profiles: Arc::new(profiles) }
+    pub(crate) fn new(ledgers: Ledgers, limits: SessionLimits, profiles: Profiles) -> Self {
+        Self { sessions: Arc::new(Mutex::new(Sessions::new(limits))), ledgers, profiles: Arc::new(profiles) }
     }
 
     /// Where a bet of a player stands: in its session, or without one under its operator's own profile.
@@ -53,7 +53,7 @@ impl Desk {
             let (jurisdiction, profile) = self.profile(stream, "")?;
             return Place::without_session(jurisdiction, profile);
         };
-        let now_ms = self.ledger.now_ms();
+        let now_ms = self.ledgers.now_ms();
         let mut sessions = self.sessions.lock();
         let of = sessions.bet(id, stream, game, now_ms).map_err(refusal)?;
         Ok(Place::in_session(name(id), of))
@@ -79,14 +79,14 @@ impl Desk {
         game: Option<(&str, Currency)>,
     ) -> Result<(), Refusal> {
         let Some(id) = session else { return Ok(()) };
-        let now_ms = self.ledger.now_ms();
+        let now_ms = self.ledgers.now_ms();
         self.sessions.lock().act(id, stream, game, now_ms).map_err(refusal)
     }
 
     /// Whether a session is of a player of the caller's.
     fn is_callers(&self, caller: &Caller, id: SessionId) -> bool {
         let mut sessions = self.sessions.lock();
-        let of = sessions.of(id, self.ledger.now_ms()).map(|of| &of.stream);
+        let of = sessions.of(id, self.ledgers.now_ms()).map(|of| &of.stream);
         matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
     }
 
@@ -98,7 +98,7 @@ impl Desk {
 
     /// Milliseconds that a session has left; `None` when it's over.
     fn left_ms(&self, id: SessionId) -> Option<i64> {
-        let now_ms = self.ledger.now_ms();
+        let now_ms = self.ledgers.now_ms();
         self.sessions.lock().left_ms(id, now_ms)
     }
 }
@@ -125,8 +125,9 @@ impl SpinApi {
         jackpot_allowed(jurisdiction, &profile, game)?;
         let (jurisdiction, game) = (jurisdiction.to_owned(), game.name());
         let known = |books: &motherlode_books::Books| books.player(&stream)?.balance(currency);
+        let ledger = self.ledgers.of(&stream);
         if currency.is_real() {
-            self.ledger.books(known).ok_or_else(unknown_account)?;
+            ledger.books(known).ok_or_else(unknown_account)?;
         }
         let of = SessionOf {
             stream: stream.clone(),
@@ -137,7 +138,7 @@ impl SpinApi {
             loss_max,
             bet_max,
         };
-        let (fresh, now_ms) = (self.fresh_session_id(), self.ledger.now_ms());
+        let (fresh, now_ms) = (self.fresh_session_id(), self.ledgers.now_ms());
         let mut response = OpenSessionResponse {
             jurisdiction: of.jurisdiction.clone(),
             profile: Some(profile_to_wire(&of)),
@@ -160,8 +161,8 @@ impl SpinApi {
             self.desk.sessions.lock().close(id, now_ms);
             return Err(refusal);
         }
-        let open = self.ledger.books(|books| Some(books.player(&stream)?.open_round_of(game, currency)?.started.round));
-        response.open_round = open.map(|number| rounds::read(&self.ledger, &stream, number)).transpose()?.flatten();
+        let open = ledger.books(|books| Some(books.player(&stream)?.open_round_of(game, currency)?.started.round));
+        response.open_round = open.map(|number| rounds::read(ledger, &stream, number)).transpose()?.flatten();
         response.session_id = format!("{id:032x}");
         response.session_name = hex(&name(id));
         Ok(response)
@@ -173,13 +174,13 @@ impl SpinApi {
         request: &AcknowledgeRealityCheckRequest,
     ) -> Result<AcknowledgeRealityCheckResponse, Refusal> {
         let id = self.desk.own(caller, &request.session_id)?;
-        let now_ms = self.ledger.now_ms();
+        let now_ms = self.ledgers.now_ms();
         let (of, elapsed_ms) = {
             let mut sessions = self.desk.sessions.lock();
             let (of, elapsed_ms) = sessions.acknowledge(id, now_ms).map_err(refusal)?;
             (of.clone(), elapsed_ms)
         };
-        let net = self.ledger.books(|books| books.player(&of.stream)?.session_net(&of.game, name(id)));
+        let net = self.ledgers.of(&of.stream).books(|books| books.player(&of.stream)?.session_net(&of.game, name(id)));
         let net = Minor(i64::try_from(net.unwrap_or_default()).unwrap_or(i64::MIN));
         Ok(AcknowledgeRealityCheckResponse {
             elapsed_ms: elapsed_ms.unsigned_abs(),
@@ -194,7 +195,7 @@ impl SpinApi {
     ) -> Result<impl Stream<Item = Result<KeepSessionResponse, Status>> + use<>, Refusal> {
         let id = self.desk.own(caller, &request.session_id)?;
         let (closed, ended) = oneshot::channel();
-        let now_ms = self.ledger.now_ms();
+        let now_ms = self.ledgers.now_ms();
         self.desk.sessions.lock().keep(id, closed, now_ms).map_err(refusal)?;
         let keeper = Keeper { desk: self.desk.clone(), stop: self.stop.clone(), id, ended };
         Ok(stream::unfold(Kept::First(keeper), |kept| async {
@@ -208,7 +209,7 @@ impl SpinApi {
 
     pub(crate) fn close_session(&self, caller: &Caller, request: &CloseSessionRequest) -> Result<(), Refusal> {
         let id = required(&request.session_id)?;
-        let now_ms = self.ledger.now_ms();
+        let now_ms = self.ledgers.now_ms();
         if self.desk.is_callers(caller, id)
             && let Some(closed) = self.desk.sessions.lock().close(id, now_ms)
         {
@@ -259,7 +260,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let now_ms = self.desk.ledger.now_ms();
+        let now_ms = self.desk.ledgers.now_ms();
         self.desk.sessions.lock().drop_connection(self.id, now_ms);
     }
 }

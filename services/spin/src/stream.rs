@@ -140,11 +140,11 @@ impl Playing {
 
     /// Begins a call. Nothing is answered here, so that what was decided before is not kept waiting.
     fn begin(&mut self, request: PlayStreamRequest) {
-        if let Err(refusal) = self.caller.count_call(|| self.api.ledger.now_ms()) {
+        if let Err(refusal) = self.caller.count_call(|| self.api.ledgers.now_ms()) {
             return self.refuse(request.tag, refusal);
         }
         let Some(Call::Spin(spin)) = &request.call else { return self.other(request, None) };
-        let bet = match Bet::parse(&self.caller, &self.api.ledger, spin) {
+        let bet = match Bet::parse(&self.caller, &self.api.ledgers, spin) {
             Ok(bet) => bet,
             Err(refusal) => return self.refuse(request.tag, refusal),
         };
@@ -164,13 +164,14 @@ impl Playing {
 
     fn hand_in(&mut self) {
         if !self.decided.is_empty() {
-            self.api.ledger.propose(self.decided.drain(..), &self.sender);
+            self.api.ledgers.propose(self.decided.drain(..), &self.sender);
         }
     }
 
     fn decide(&self, bet: &Bet, seed: Seed) -> Result<Proposal, Refusal> {
         let place = self.api.place(bet)?;
-        self.api.ledger.books(|books| decide::spin(books, bet, &place, self.api.ledger.now_ms(), seed))
+        let ledger = self.api.ledgers.of(&bet.account.stream);
+        ledger.books(|books| decide::spin(books, bet, &place, self.api.ledgers.now_ms(), seed))
     }
 
     /// What a verdict means for a bet; nothing yet where the bet goes on the way of the unary call.
@@ -201,7 +202,7 @@ impl Playing {
 
     /// The answer to the oldest bet, if it has waited for the writer too long.
     fn late(&mut self, context: &mut Context<'_>) -> Option<PlayStreamResponse> {
-        let wait = self.api.ledger.answer_wait_max()?;
+        let wait = self.api.ledgers.home().answer_wait_max()?;
         loop {
             let (ticket, oldest) = self.bets.first_key_value()?;
             let (ticket, due) = (*ticket, oldest.since + wait);

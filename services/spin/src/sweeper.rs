@@ -11,7 +11,7 @@ use crate::{
 };
 use motherlode_books::{Automatic, OpenRound, RoundStarted, StreamId};
 use motherlode_ledger::{
-    Handle,
+    Handle, Ledgers,
     fields::{RoundId, round_name},
 };
 use motherlode_runtime::{Interruption, Profiles, Refusal, UNRESTRICTED};
@@ -75,10 +75,10 @@ pub struct Sweeper {
 }
 
 impl Sweeper {
-    /// Resolves on a ledger, with seeds of a dealer.
+    /// Resolves on the ledgers, with seeds of a dealer.
     #[must_use]
-    pub fn new(ledger: Handle, dealer: Dealer, waits: Waits) -> Self {
-        Self { finisher: Finisher { ledger, dealer }, waits }
+    pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, waits: Waits) -> Self {
+        Self { finisher: Finisher { ledgers: ledgers.into(), dealer }, waits }
     }
 
     /// Sweeps at once and then again and again, for as long as it's polled.
@@ -93,12 +93,18 @@ impl Sweeper {
 
     /// Resolves what is due by the ledger's clock. What cannot be resolved now is left to the next sweep.
     pub async fn sweep(&self) {
-        let operators: Vec<_> = self.finisher.ledger.books(|books| books.operators().map(str::to_owned).collect());
+        for ledger in self.finisher.ledgers.all() {
+            self.sweep_partition(ledger).await;
+        }
+    }
+
+    async fn sweep_partition(&self, ledger: &Handle) {
+        let operators: Vec<_> = ledger.books(|books| books.operators().map(str::to_owned).collect());
         for operator in operators {
             let mut next = Some(0);
             while let Some(after) = next {
                 let due;
-                (due, next) = self.due(&operator, after);
+                (due, next) = self.due(ledger, &operator, after);
                 for round in due {
                     if !self.resolve_or_report(&round).await {
                         return;
@@ -110,9 +116,9 @@ impl Sweeper {
 
     /// Those that are due of an operator's next open rounds after a position, and the position to go on from; none at
     /// the end.
-    fn due(&self, operator: &str, after: u64) -> (Vec<RoundId>, Option<u64>) {
-        let now_ms = self.finisher.ledger.now_ms();
-        self.finisher.ledger.books(|books| {
+    fn due(&self, ledger: &Handle, operator: &str, after: u64) -> (Vec<RoundId>, Option<u64>) {
+        let now_ms = ledger.now_ms();
+        ledger.books(|books| {
             let (mut due, mut last, mut looked_at) = (vec![], after, 0);
             for (player, open) in books.open_rounds(operator, after).take(LOOKS_MAX) {
                 if self.why(open, now_ms).is_some() {
@@ -143,7 +149,7 @@ impl Sweeper {
     }
 
     async fn resolve(&self, round: &RoundId) -> Result<(), Refusal> {
-        let ledger = &self.finisher.ledger;
+        let ledger = self.finisher.ledgers.of(&round.stream);
         let step = ledger.books(|books| Some(next_step(books.player(&round.stream)?.open_round(round.number)?)));
         // The player, or another sweeper, came first.
         let Some(step) = step else { return Ok(()) };

@@ -143,7 +143,7 @@ async fn played(
 /// Average size of the log's records so far.
 fn record_bytes(data: &std::path::Path) -> Result<usize, Box<dyn Error>> {
     let (mut count, mut bytes) = (0, 0);
-    for record in motherlode_log::scan(&motherlode::server::log_folder(data))? {
+    for record in motherlode_log::scan(&motherlode::server::log_folder(data, 0))? {
         count += 1;
         bytes += record?.bytes.len();
     }

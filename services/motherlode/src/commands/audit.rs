@@ -11,9 +11,10 @@ mod text;
 use super::{Failure, Format, say};
 use crate::{
     place::Local,
-    server::{PARTITION, copy_folder, index_folder, log_folder},
+    server::{copy_folder, index_folder, log_folder},
 };
 use motherlode_audit::{Options, Report, audit, digest};
+use motherlode_books::HOME;
 use motherlode_books::{Currency, Minor, Nano};
 use motherlode_slots::par::Exact;
 use std::{path::PathBuf, time::Instant};
@@ -44,11 +45,11 @@ pub struct Args {
 /// # Errors
 /// There is no log, or it is not what it should be.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    if copy_folder(&args.data).is_dir() && !log_folder(&args.data).is_dir() {
+    if copy_folder(&args.data, HOME).is_dir() && !log_folder(&args.data, HOME).is_dir() {
         return own::run(args);
     }
     let local = Local::of(&args.data, args.config.as_deref())?;
-    let options = Options { log: local.log(), index: Some(index_folder(local.data())), partition: PARTITION };
+    let options = Options { log: local.log(HOME), index: Some(index_folder(local.data(), HOME)), partition: HOME };
     let started = Instant::now();
     let report = audit(&options).map_err(Failure::unusable)?;
     let digest = match &args.operator {
@@ -104,7 +105,7 @@ fn totals(report: &Report) -> impl Iterator<Item = (Currency, u64, i128, i128, i
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::{Server, log_folder, open_store};
+    use crate::server::{Server, log_folder, open_stores};
     use motherlode_runtime::Config;
     use motherlode_spin::Dealer;
     use std::{fs, path::Path};
@@ -115,7 +116,7 @@ mod tests {
         let mut config =
             Config { listen: ([127, 0, 0, 1], 0).into(), data: folder.path().to_owned(), ..Config::default() };
         config.limits.segment_bytes = 64 << 10;
-        let store = open_store(&config).unwrap();
+        let store = open_stores(&config).unwrap();
         let (ledger, dealer) = (motherlode_ledger::Options::default(), Dealer::from_master([7; 32]));
         let server = Server::start(&config, store, ledger, dealer).await.unwrap();
         server.stop().await.unwrap();
@@ -135,7 +136,7 @@ mod tests {
             assert_eq!(code(&folder.path().join("missing"), format), 2);
             assert_eq!(code(&folder.path().join("log"), format), 2);
         }
-        let segment = log_folder(folder.path()).join("00000000000000000001.log");
+        let segment = log_folder(folder.path(), HOME).join("00000000000000000001.log");
         let mut bytes = fs::read(&segment).unwrap();
         bytes[120] ^= 1;
         fs::write(&segment, bytes).unwrap();
@@ -147,8 +148,11 @@ mod tests {
     #[tokio::test]
     async fn the_json_report_says_ok_or_where_not() {
         let folder = data().await;
-        let options =
-            Options { log: log_folder(folder.path()), index: Some(index_folder(folder.path())), partition: PARTITION };
+        let options = Options {
+            log: log_folder(folder.path(), HOME),
+            index: Some(index_folder(folder.path(), HOME)),
+            partition: HOME,
+        };
         let mut found = audit(&options).unwrap();
         let report = json::report(&found);
         assert_eq!(report["ok"], true);

@@ -8,6 +8,7 @@
 
 use super::{Failure, say};
 use crate::place::{Place, Records};
+use motherlode_books::HOME;
 use motherlode_log::{Hash, Position, Store};
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::stop;
@@ -85,9 +86,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 /// # Errors
 /// As [`run`].
 pub fn copy(from: &Place, to: &Place, follow: bool, stopped: &AtomicBool) -> Result<Copied, Failure> {
-    let mut source = from.existing()?;
+    let mut source = from.existing(HOME)?;
     let before = skip(&mut source, to)?;
-    let mut target = to.open().map_err(Failure::found)?;
+    let mut target = to.open(HOME).map_err(Failure::found)?;
     if (target.end(), target.head()) != source.verified() {
         return Err(Failure::found(format!("{to}: somebody else writes there")));
     }
@@ -110,7 +111,7 @@ pub fn copy(from: &Place, to: &Place, follow: bool, stopped: &AtomicBool) -> Res
 
 /// Goes along source and target as far as the target reaches, which must have the same; answers how far.
 fn skip(source: &mut Records, to: &Place) -> Result<Position, Failure> {
-    for held in to.records()?.into_iter().flatten() {
+    for held in to.records(HOME)?.into_iter().flatten() {
         let (held, found) = (held?, source.next().transpose()?);
         if found.as_ref() != Some(&held) {
             let how = found.map_or("the source ends before", |_| "the source has another record there");

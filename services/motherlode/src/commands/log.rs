@@ -4,6 +4,7 @@
 
 use super::{Failure, say};
 use crate::place::Place;
+use motherlode_books::HOME;
 use motherlode_log::{Position, Record, hash, previous_hash};
 use motherlode_proto::convert::{
     play::hex,
@@ -74,7 +75,7 @@ impl At {
 
 fn tail(place: &Place, count: usize) -> Result<(), Failure> {
     let mut last = VecDeque::new();
-    for record in place.existing()? {
+    for record in place.existing(HOME)? {
         last.push_back(record?);
         if last.len() > count {
             last.pop_front();
@@ -89,7 +90,7 @@ fn tail(place: &Place, count: usize) -> Result<(), Failure> {
 }
 
 fn show(place: &Place, position: Position) -> Result<(), Failure> {
-    for record in place.existing()? {
+    for record in place.existing(HOME)? {
         let record = record?;
         if record.position == position {
             return say(&whole(&record)?);
@@ -99,7 +100,7 @@ fn show(place: &Place, position: Position) -> Result<(), Failure> {
 }
 
 fn verify(place: &Place) -> Result<(), Failure> {
-    let mut records = place.existing()?;
+    let mut records = place.existing(HOME)?;
     let mut bytes = 0_u64;
     for record in records.by_ref() {
         bytes += record?.bytes.len() as u64;

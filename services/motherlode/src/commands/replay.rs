@@ -6,6 +6,7 @@
 use super::{Failure, say};
 use crate::{draw, figures::grouped, place::Local};
 use motherlode_audit::{ReplayError, Replayed, ReplayedStep, ReplayedVoid, replay};
+use motherlode_books::HOME;
 use motherlode_books::{Currency, Minor, StreamId, is_id};
 use motherlode_picture::round::{chosen, drawing, section, sheet};
 use motherlode_proto::convert::{event::automatic_to_wire, play::hex};
@@ -72,7 +73,7 @@ impl fmt::Display for RoundName {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let RoundName { stream, number } = &args.round;
     let local = Local::of(&args.data, args.config.as_deref())?;
-    let replayed = replay(&local.log(), stream, *number).map_err(|error| match error {
+    let replayed = replay(&local.log(HOME), stream, *number).map_err(|error| match error {
         ReplayError::Unusable(_) => Failure::unusable(error),
         ReplayError::Damaged(_) => Failure::found(error),
     })?;

@@ -3,7 +3,7 @@
 use super::Failure;
 use crate::{
     place::{Place, read_config},
-    server::{Server, open_store},
+    server::{Server, open_stores},
 };
 use motherlode_ledger::Options;
 use motherlode_runtime::{Config, stop, telemetry};
@@ -22,6 +22,9 @@ pub struct Args {
     /// Keep the log on JetStream: nats://host:port,host:port,... The index stays in the folder.
     #[arg(long, value_name = "URL")]
     store: Option<String>,
+    /// Partitions of the log, 1 to 64: fixed for ever when it's made. Default 1.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
+    partitions: Option<u32>,
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -34,6 +37,7 @@ impl Args {
             config.store = config.store.at(url).map_err(Failure::unusable)?;
         }
         config.listen = self.listen.unwrap_or(config.listen);
+        config.partitions = self.partitions.unwrap_or(config.partitions);
         config.data = self.data.clone().unwrap_or(config.data);
         Ok(config)
     }
@@ -54,14 +58,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     runtime.block_on(async {
         let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;
         let signalled = stop::signalled().map_err(Failure::found)?;
-        let store = open_store(&config).map_err(Failure::found)?;
+        let stores = open_stores(&config).map_err(Failure::found)?;
         let options = Options {
             queue_length_max: config.limits.queue_length_max,
             batch_commits_max: config.limits.batch_commits_max,
             ..Options::default()
         };
         let dealer = Dealer::new().map_err(Failure::found)?;
-        let server = Server::start(&config, store, options, dealer).await.map_err(Failure::found)?;
+        let server = Server::start(&config, stores, options, dealer).await.map_err(Failure::found)?;
         announce(&server, &config);
         let signal = signalled.await;
         tracing::info!(signal, "stopping");

@@ -7,6 +7,7 @@ use crate::{
 };
 use motherlode_audit::{CopyReport, Digest, NOT_CHECKED, Return, audit_copy};
 use motherlode_books::Currency;
+use motherlode_books::HOME;
 use motherlode_proto::convert::play::hex;
 use serde_json::{Value, json};
 
@@ -18,7 +19,7 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.operator.is_some() {
         return Err(Failure::unusable("--operator is for a whole log: this is an operator's copy"));
     }
-    let report = audit_copy(&copy_folder(&args.data)).map_err(Failure::unusable)?;
+    let report = audit_copy(&copy_folder(&args.data, HOME)).map_err(Failure::unusable)?;
     say(&match args.format {
         Format::Text => text(&report),
         Format::Json => json(&value(&report))?,

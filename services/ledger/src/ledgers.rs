@@ -1,0 +1,176 @@
+//! The ledgers of all partitions, and which of them is whose: what services hold.
+//!
+//! A player's commits are all in one partition ([`StreamId::partition`]), so that most calls are about one ledger. What is
+//! decided for all is decided at home. Cost of finding a player's ledger: one SHA-256, and none with a single partition.
+
+use crate::{Handle, OpenError, Options, Proposal, Verdict, Verdicts, open};
+use motherlode_books::{HOME, StreamId};
+use motherlode_log::Store;
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+};
+use tokio::sync::mpsc;
+
+/// The ledgers of all partitions; clones share them.
+#[derive(Clone)]
+pub struct Ledgers(Arc<Partitions>);
+
+struct Partitions {
+    home: Handle,
+    /// Partitions 1, 2, 3.
+    others: Vec<Handle>,
+}
+
+/// The stores of all partitions' logs.
+pub struct Stores {
+    /// Of the home partition.
+    pub home: Box<dyn Store>,
+    /// Of partitions 1, 2, 3 and so on.
+    pub others: Vec<Box<dyn Store>>,
+}
+
+impl From<Box<dyn Store>> for Stores {
+    /// Of the only partition.
+    fn from(home: Box<dyn Store>) -> Self {
+        Self { home, others: vec![] }
+    }
+}
+
+impl<S: Store + 'static> From<Box<S>> for Stores {
+    /// Of the only partition.
+    fn from(home: Box<S>) -> Self {
+        Self { home, others: vec![] }
+    }
+}
+
+impl Ledgers {
+    /// The ledger of the home partition and those of the others, which are 1, 2, 3 and so on.
+    #[must_use]
+    pub fn new(home: Handle, others: Vec<Handle>) -> Self {
+        Self(Arc::new(Partitions { home, others }))
+    }
+
+    /// Opens the ledgers on the stores of all partitions, home first and all at the same time, each with its index in a
+    /// folder of its own.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; nothing is served then.
+    pub fn open(stores: Stores, index_folder: impl Fn(u32) -> PathBuf, options: &Options) -> Result<Self, OpenError> {
+        let Stores { home, others } = stores;
+        let opened = |store: Box<dyn Store>, folder: &Path| open(store, folder, options.clone());
+        thread::scope(|scope| {
+            let opening = others.into_iter().map(|store| {
+                let folder = index_folder(store.partition());
+                let failed = |source| OpenError::Thread("replay", source);
+                thread::Builder::new().spawn_scoped(scope, move || opened(store, &folder)).map_err(failed)
+            });
+            let opening = opening.collect::<Result<Vec<_>, _>>()?;
+            let home = opened(home, &index_folder(HOME));
+            let others = opening.into_iter().map(|opening| {
+                opening
+                    .join()
+                    .unwrap_or_else(|_| Err(OpenError::Thread("replay", std::io::Error::other("it ended in a panic"))))
+            });
+            let others = others.collect::<Result<_, _>>();
+            Ok(Self::new(home?, others?))
+        })
+    }
+
+    /// How many partitions there are.
+    #[must_use]
+    pub fn count(&self) -> u32 {
+        u32::try_from(self.0.others.len() + 1).unwrap_or(u32::MAX)
+    }
+
+    /// The home partition's: of rates, switches and pools.
+    #[must_use]
+    pub fn home(&self) -> &Handle {
+        &self.0.home
+    }
+
+    /// The one that decides on a stream.
+    #[must_use]
+    pub fn of(&self, stream: &StreamId) -> &Handle {
+        self.partition(stream.partition(self.count())).unwrap_or(&self.0.home)
+    }
+
+    /// A partition's; `None` where there is no such partition.
+    #[must_use]
+    pub fn partition(&self, partition: u32) -> Option<&Handle> {
+        match usize::try_from(partition).ok()?.checked_sub(1) {
+            None => Some(&self.0.home),
+            Some(index) => self.0.others.get(index),
+        }
+    }
+
+    /// All, by partition.
+    pub fn all(&self) -> impl Iterator<Item = &Handle> {
+        [&self.0.home].into_iter().chain(self.others())
+    }
+
+    /// All but the home partition's.
+    pub fn others(&self) -> impl Iterator<Item = &Handle> {
+        self.0.others.iter()
+    }
+
+    /// Proposes a commit where its stream lives, see [`Handle::append`].
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn append(&self, proposal: Proposal) -> Verdict {
+        self.of(&proposal.stream).append(proposal).await
+    }
+
+    /// Proposes commits where their streams live, see [`Handle::propose`]; those of one partition in this order.
+    pub fn propose(
+        &self,
+        proposals: impl IntoIterator<Item = (u64, Proposal)>,
+        verdicts: &mpsc::UnboundedSender<Verdicts>,
+    ) {
+        if self.0.others.is_empty() {
+            return self.0.home.propose(proposals, verdicts);
+        }
+        let mut batches: Vec<Vec<_>> = self.all().map(|_| vec![]).collect();
+        for (ticket, proposal) in proposals {
+            let partition = proposal.stream.partition(self.count());
+            if let Some(batch) = usize::try_from(partition).ok().and_then(|index| batches.get_mut(index)) {
+                batch.push((ticket, proposal));
+            }
+        }
+        for (ledger, batch) in self.all().zip(batches).filter(|(_, batch)| !batch.is_empty()) {
+            ledger.propose(batch, verdicts);
+        }
+    }
+
+    /// The clock of all of them, Unix milliseconds.
+    #[must_use]
+    pub fn now_ms(&self) -> i64 {
+        self.0.home.now_ms()
+    }
+
+    /// Whether all take appends.
+    #[must_use]
+    pub fn writable(&self) -> bool {
+        self.all().all(Handle::writable)
+    }
+
+    /// Closes all, see [`Handle::close`].
+    pub async fn close(self) {
+        let all: Vec<_> = match Arc::try_unwrap(self.0) {
+            Ok(Partitions { home, others }) => [home].into_iter().chain(others).collect(),
+            Err(shared) => Self(shared).all().cloned().collect(),
+        };
+        for ledger in all {
+            ledger.close().await;
+        }
+    }
+}
+
+impl From<Handle> for Ledgers {
+    /// Of the only partition.
+    fn from(home: Handle) -> Self {
+        Self::new(home, vec![])
+    }
+}
