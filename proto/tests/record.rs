@@ -3,8 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode_books::{
-    Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, Event,
-    FxRate, Minor, Nano, PoolTerms, RoundStarted, StepResolved, StreamId, Switch,
+    Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, Decision,
+    Event, FxRate, Hit, Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
+    RoundStarted, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
 };
 use motherlode_proto::{
     convert::{
@@ -159,7 +160,60 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             campaign: Some("spring".to_owned()),
         }),
         Event::PlayMoneyGiven { amount: minor },
+        reported(nano, StretchEnd::Standing { open_rounds: 3, mirrored: 41 }),
+        reported(
+            nano,
+            StretchEnd::Decision(Decision::Hit(Hit {
+                partition: 2,
+                position: 12,
+                time_ms: 1_760_000_000_123,
+                stream: StreamId::player("acme", "alice"),
+                round,
+                currency,
+                coin_value: CoinValue(200_000),
+                rate,
+            })),
+        ),
+        reported(
+            nano,
+            StretchEnd::Decision(Decision::TakeBack(TakeBack {
+                partition: 2,
+                position: 12,
+                contributed_at: 5,
+                amount: nano,
+            })),
+        ),
+        mirrored(share, nano, PoolStatus::Active),
+        mirrored(share, nano, PoolStatus::Suspended),
+        mirrored(share, nano, PoolStatus::Retired { into: text, increments: nano, reserve: nano }),
     ]
+}
+
+/// A report of partition 2.
+fn reported(contributions: Nano, end: StretchEnd) -> Event {
+    Event::PartitionReported(PartitionReported { partition: 2, from: 4, to: 12, contributions, end })
+}
+
+/// A mirror with an award.
+fn mirrored(collision_share: CollisionShare, nano: Nano, status: PoolStatus) -> Event {
+    let (base_coin, stream) = (CoinValue(10_000_000), StreamId::player("acme", "alice"));
+    let (round, currency) = (7, Currency::SEK);
+    let award = MirroredAward { hit: 11, stream, round, amount: Minor(30), currency, paid: nano };
+    Event::PoolMirrored(PoolMirrored {
+        home_position: 44,
+        terms: PoolTerms {
+            version: 3,
+            contribution_ppm: 5_000,
+            seed: nano,
+            base_coin,
+            refresh_ms: 3_000,
+            collision_share,
+        },
+        status,
+        pooled_to: 12,
+        decided_to: 11,
+        awards: vec![award],
+    })
 }
 
 /// A step that the game's rule chose.

@@ -39,6 +39,9 @@ pub enum Account<'a> {
     Exchange,
     /// Money of retired pools on its way to others; EUR.
     Transfer,
+    /// What this partition owes others for its bets' contributions, less what they owe it for its awards (see
+    /// [`PartitionReported`](crate::PartitionReported)); EUR. Over all partitions it's what is said on one side only so far.
+    Interpartition,
 }
 
 impl fmt::Display for Account<'_> {
@@ -55,6 +58,7 @@ impl fmt::Display for Account<'_> {
             Self::JackpotPayable(pool) => write!(f, "jackpot-payable/{pool}"),
             Self::Exchange => f.write_str("exchange"),
             Self::Transfer => f.write_str("transfer"),
+            Self::Interpartition => f.write_str("interpartition"),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The books: the state that the whole log amounts to, and its questions.
 //!
 //! Cost: a lookup is O(log n) in players or pools; memory grows with players, open rounds, collections and what pools
-//! have not taken up yet, not with the length of the log. One value can fold several partitions, each in its own order.
+//! have not taken up yet, not with the length of the log. A value folds one partition; what it knows of others stands in that one's log.
 //!
 //! To change the books see [`Stage`](crate::Stage); a replay uses [`Books::apply`].
 
@@ -105,6 +105,7 @@ pub struct Books {
     pub(crate) system: System,
     pub(crate) exchange: PerCurrency,
     pub(crate) transfer: Nano,
+    pub(crate) interpartition: Nano,
 }
 
 impl Books {
@@ -242,6 +243,7 @@ impl Books {
             Account::SeedFunding(name) => eur(self.pool(name).map(|pool| -pool.house_funding)),
             Account::Exchange => self.exchange[at],
             Account::Transfer => eur(Some(self.transfer)),
+            Account::Interpartition => eur(Some(self.interpartition)),
         }
     }
 
@@ -269,7 +271,7 @@ impl Books {
             add(&mut sums, &totals.promotion);
         }
         let eur = &mut sums[Currency::EUR.index()].0;
-        *eur += self.transfer.0;
+        *eur += self.transfer.0 + self.interpartition.0;
         for pending in self.pending.values() {
             *eur += pending.totals.due.0 + pending.totals.payable.0;
         }

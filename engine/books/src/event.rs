@@ -5,6 +5,7 @@
 use crate::campaign::Campaign;
 use crate::change::ChangeProposed;
 use crate::money::{CoinValue, Currency, Minor, Nano};
+use crate::partition::{PartitionReported, PoolMirrored};
 use crate::rate::FxRate;
 use crate::session::SessionName;
 use crate::stream::StreamId;
@@ -183,6 +184,10 @@ pub enum Event {
         /// As in its retirement; joins the reserve.
         reserve: Nano,
     },
+    /// Pool, at home: what a stretch of another partition leaves for the pool.
+    PartitionReported(PartitionReported),
+    /// Pool, in another partition: what was decided at home, the only event there.
+    PoolMirrored(PoolMirrored),
     /// System: the master generator took fresh entropy (PL-28).
     GeneratorReseeded,
     /// System: a part of the service takes no new rounds from here on, or takes them again (PL-25).

@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::books::Head;
 use crate::event::PoolTerms;
 use crate::money::{CoinValue, Currency, Minor, Nano};
+use crate::partition::MirroredAward;
 use crate::rate::FxRate;
 use crate::stream::StreamId;
 
@@ -46,6 +47,12 @@ pub struct PoolState {
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
     pub(crate) received_from: BTreeSet<String>,
+    /// Position of its last suspension; 0 for none.
+    pub(crate) suspended_at: u64,
+    /// At home: what other partitions have reported.
+    pub(crate) reports: BTreeMap<u32, Reported>,
+    /// Of a mirror: the position at home that it copies; 0 at home.
+    pub(crate) home_position: u64,
 }
 
 /// Whether a pool takes bets (BW-20).
@@ -78,6 +85,26 @@ pub(crate) struct Marks {
     pub cycle_from: u64,
 }
 
+/// What a pool knows of another partition.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Reported {
+    /// Last position of the last report.
+    pub to: u64,
+    /// Rounds open as of the last report that said so.
+    pub open_rounds: u64,
+    /// What the partition's mirror had copied then.
+    pub mirrored: u64,
+    /// Awards of the partition's hits that its mirror may not have copied yet, with their positions at home.
+    pub awards: Vec<(u64, MirroredAward)>,
+}
+
+impl Reported {
+    /// Whether bets of the partition may still come, or rounds that can hit (BW-20).
+    pub fn outstanding(&self, suspended_at: u64) -> bool {
+        self.mirrored < suspended_at || self.open_rounds > 0
+    }
+}
+
 impl PoolState {
     pub(crate) fn new(name: Arc<str>, head: Head, terms: PoolTerms) -> Self {
         Self {
@@ -97,6 +124,9 @@ impl PoolState {
             last_hit_ms: None,
             marks: BTreeMap::new(),
             received_from: BTreeSet::new(),
+            suspended_at: 0,
+            reports: BTreeMap::new(),
+            home_position: 0,
         }
     }
 
@@ -110,6 +140,19 @@ impl PoolState {
     #[must_use]
     pub fn pooled_to(&self, partition: u32) -> u64 {
         self.marks(partition).pooled_to
+    }
+
+    /// Position up to which another partition has reported to the pool; 0 before it has.
+    #[must_use]
+    pub fn reported_to(&self, partition: u32) -> u64 {
+        self.reports.get(&partition).map_or(0, |reported| reported.to)
+    }
+
+    /// Of a mirror, the position at home that it copies; `None` for the pool itself. A mirror has terms and status and no
+    /// figures.
+    #[must_use]
+    pub fn mirrors(&self) -> Option<u64> {
+        (self.home_position > 0).then_some(self.home_position)
     }
 
     /// The version that a change of terms must carry.
@@ -145,6 +188,15 @@ pub enum Decision {
 }
 
 impl Decision {
+    /// The partition that it stands in.
+    #[must_use]
+    pub fn partition(&self) -> u32 {
+        match self {
+            Self::Hit(hit) => hit.partition,
+            Self::TakeBack(take_back) => take_back.partition,
+        }
+    }
+
     /// Where it stands in its partition's log.
     #[must_use]
     pub fn position(&self) -> u64 {
@@ -241,6 +293,12 @@ impl Pending {
             let start = queue.partition_point(|(position, _)| *position < from);
             queue.range(start..).take_while(move |(position, _)| *position <= to).map(|(_, amount)| *amount)
         })
+    }
+
+    /// Whether a contribution, or a reported stretch of them, stands at a position.
+    pub fn ends_at(&self, partition: u32, to: u64) -> bool {
+        let queue = self.contributions.get(&partition);
+        queue.is_some_and(|queue| queue.binary_search_by_key(&to, |(position, _)| *position).is_ok())
     }
 
     /// Decisions after a position, in order.

@@ -167,14 +167,24 @@ pub enum Refused {
     /// A hit without its step in the same commit, or in a round that did not contribute to the pool.
     #[error("hit of round {round} without a step or a contribution to the pool")]
     HitUnfounded { round: u64 },
-    /// A commit holds at most one hit or void of a pool.
-    #[error("a commit holds at most one hit or void of a pool")]
+    /// A commit holds at most one hit or void of a pool, or one report of them.
+    #[error("a commit holds at most one hit, void or report of a pool")]
     SecondDecision,
 
-    /// The stretch does not start after the last one, or ends before it starts.
+    /// An event of a pool's stream in another partition than home, or of a mirror's at home.
+    #[error("a pool is decided at home, and mirrored elsewhere")]
+    DecidedAtHome,
+    /// A report of a partition that cannot be.
+    #[error("report of a partition not allowed: {reason}")]
+    BadReport { reason: &'static str },
+    /// The mirror copies a place of home that it has copied before.
+    #[error("mirror of position {found} where {expected} or later comes next")]
+    StaleMirror { expected: u64, found: u64 },
+
+    /// The stretch does not start after the last one, ends before it starts, or cuts a reported one in two.
     #[error("stretch starts at {found} where {expected} comes next")]
     WrongStretch { expected: u64, found: u64 },
-    /// The stretch reaches past what is durable.
+    /// The stretch reaches past what is durable, of another partition past what it reported.
     #[error("stretch to {to} past the durable end {end}")]
     NotDurable { to: u64, end: u64 },
     /// A hit or void before the end of the stretch must be decided first.

@@ -133,6 +133,7 @@ impl Books {
         }
         add(&mut self.exchange, &over.exchange);
         self.transfer.0 += over.transfer.0;
+        self.interpartition.0 += over.interpartition.0;
     }
 
     /// Applies one durable commit: a replay's step, the same as staging and absorbing it alone.
@@ -185,12 +186,11 @@ impl Books {
                 None => self.pending.entry(change.pool).or_default(),
             };
             pending.totals.add(change.totals);
-            if let Some(amount) = change.contribution {
-                let queue = pending.contributions.entry(commit.partition).or_default();
-                queue.push_back((commit.position, amount));
+            if let Some((partition, position, amount)) = change.contribution {
+                pending.contributions.entry(partition).or_default().push_back((position, amount));
             }
             if let Some(decision) = change.decision {
-                pending.decisions.entry(commit.partition).or_default().push_back(decision);
+                pending.decisions.entry(decision.partition()).or_default().push_back(decision);
             }
         }
         if let Some(pool) = delta.pool {
@@ -210,6 +210,7 @@ impl Books {
         }
         add(&mut self.exchange, &delta.exchange);
         self.transfer.0 += delta.transfer.0;
+        self.interpartition.0 += delta.interpartition.0;
     }
 }
 
@@ -278,11 +279,21 @@ impl<'a> View<'a> {
         self.books.pending.get(pool)
     }
 
-    /// Whether open rounds, contributions or decisions of a pool are outstanding, durable or not.
+    /// How far a pool can be told of a partition: to the durable end of its own, to the last durable report of another.
+    pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
+        if partition == pool.head.partition {
+            return self.books.end(partition).position;
+        }
+        self.books.pool(&pool.name).map_or(0, |pool| pool.reported_to(partition))
+    }
+
+    /// Whether open rounds, contributions or decisions of a pool are outstanding in any partition, durable or not.
     pub fn outstanding(self, pool: &PoolState) -> bool {
         let of = |books: &'a Books| books.pending.get(&pool.name);
         let pending = [of(self.books), self.over().and_then(of)];
         let open_rounds: i64 = pending.iter().flatten().map(|pending| pending.totals.open_rounds).sum();
-        open_rounds != 0 || pending.iter().flatten().any(|pending| pending.waits(pool))
+        open_rounds != 0
+            || pool.reports.values().any(|reported| reported.outstanding(pool.suspended_at))
+            || pending.iter().flatten().any(|pending| pending.waits(pool))
     }
 }

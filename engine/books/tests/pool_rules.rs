@@ -557,35 +557,3 @@ fn bw_20_a_round_of_a_retired_pool_can_still_be_voided() {
     world.settle_pool();
     assert_eq!(figures(&world), ["0.00", "0.00", "0.05", "0.00"], "the house gives it back");
 }
-
-/// Bets of another partition count by their place in that partition's log; the order of the pool's stream joins the two.
-#[test]
-fn bw_16_a_pool_takes_up_several_partitions_each_in_its_own_order() {
-    let mut world = World::with_players(&["alice"]);
-    let zoe = || player("zoe");
-    let away = |world: &mut World, events| {
-        let home = world.next(zoe(), events);
-        let commit = Commit { partition: 1, position: world.books.end(1).position + 1, ..home };
-        world.books.apply(&commit).unwrap();
-        check(&world.books);
-        commit.position
-    };
-    let currency = Currency::EUR;
-    let funds = vec![Event::AccountOpened { currency }, Event::Deposited { currency, amount: Minor(100_000) }];
-    away(&mut world, funds);
-    world.play("alice", 1_000, "1", 0); // 0.05 in partition 0
-    let started = world.start("zoe", POOL, currency, 2_000, "1"); // 0.10 in partition 1, and a hit
-    let round = started.round;
-    let hit = Event::JackpotHit { round, pool: POOL.into() };
-    let hit_at = away(&mut world, vec![Event::RoundStarted(started), step(round, 1, 0), hit, settled(round, 0)]);
-    let awards = world.settle_pool();
-    // The hit comes first, so partition 0's contribution belongs to the next cycle.
-    assert_eq!((awards.len(), awards[0].partition, awards[0].hit), (1, 1, hit_at));
-    assert_eq!(awards[0].increments, nano("0.01"));
-    assert_eq!((world.pool().increments, world.pool().reserve), (nano("0.05"), nano("0.09")));
-    let event = paid(&awards[0]);
-    let elsewhere = world.try_write(player("alice"), vec![event.clone()]);
-    assert_eq!(elsewhere, Err(Refused::NoSuchAward { hit: hit_at }));
-    away(&mut world, vec![event]);
-    assert_eq!(world.balance("zoe", currency), 100_000 - 2_000 + 200_001);
-}

@@ -1,6 +1,6 @@
 //! The events of the books as messages of the log, and back.
 
-use super::Malformed;
+use super::{Malformed, partition};
 use crate::{
     log::v1::{self, event::Kind},
     round::v1::{Automatic as Automated, automatic::Cause},
@@ -10,31 +10,31 @@ use motherlode_books::{
     Minor, Nano, PoolTerms, RoundStarted, StepResolved, Switch,
 };
 
-type Result<T> = std::result::Result<T, Malformed>;
+pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
 pub(super) fn currency(code: &str) -> Result<Currency> {
     code.parse().map_err(|_| Malformed::Field("currency"))
 }
 
-fn nano(amount: Nano) -> Vec<u8> {
+pub(super) fn nano(amount: Nano) -> Vec<u8> {
     amount.0.to_be_bytes().to_vec()
 }
 
-fn parse_nano(bytes: &[u8], field: &'static str) -> Result<Nano> {
+pub(super) fn parse_nano(bytes: &[u8], field: &'static str) -> Result<Nano> {
     Ok(Nano(i128::from_be_bytes(bytes.try_into().map_err(|_| Malformed::Field(field))?)))
 }
 
-fn rate(rate: FxRate) -> Option<v1::Rate> {
+pub(super) fn rate(rate: FxRate) -> Option<v1::Rate> {
     Some(v1::Rate { mantissa: rate.mantissa(), exponent: rate.exponent().into() })
 }
 
-fn parse_rate(rate: Option<v1::Rate>) -> Result<FxRate> {
+pub(super) fn parse_rate(rate: Option<v1::Rate>) -> Result<FxRate> {
     let rate = rate.ok_or(Malformed::Field("rate"))?;
     let exponent = rate.exponent.try_into().map_err(|_| Malformed::Field("rate.exponent"))?;
     FxRate::new(rate.mantissa, exponent).map_err(|_| Malformed::Field("rate"))
 }
 
-fn terms(terms: &PoolTerms) -> Option<v1::PoolTerms> {
+pub(super) fn terms(terms: &PoolTerms) -> Option<v1::PoolTerms> {
     Some(v1::PoolTerms {
         version: terms.version,
         contribution_ppm: terms.contribution_ppm,
@@ -45,7 +45,7 @@ fn terms(terms: &PoolTerms) -> Option<v1::PoolTerms> {
     })
 }
 
-fn parse_terms(terms: Option<v1::PoolTerms>) -> Result<PoolTerms> {
+pub(super) fn parse_terms(terms: Option<v1::PoolTerms>) -> Result<PoolTerms> {
     let terms = terms.ok_or(Malformed::Field("terms"))?;
     Ok(PoolTerms {
         version: terms.version,
@@ -173,6 +173,8 @@ pub fn to_log(event: &Event) -> v1::Event {
             increments: nano(*increments),
             reserve: nano(*reserve),
         }),
+        Event::PartitionReported(reported) => Kind::PartitionReported(partition::report(reported)),
+        Event::PoolMirrored(mirrored) => Kind::PoolMirrored(partition::mirror(mirrored)),
         Event::GeneratorReseeded => Kind::GeneratorReseeded(v1::GeneratorReseeded {}),
         Event::IntegrityFailed { check, finding } => {
             Kind::IntegrityFailed(v1::IntegrityFailed { check: check.clone(), finding: finding.clone() })
@@ -353,6 +355,8 @@ pub fn from_log(event: v1::Event) -> Result<Event> {
             increments: parse_nano(&received.increments, "received.increments")?,
             reserve: parse_nano(&received.reserve, "received.reserve")?,
         },
+        Kind::PartitionReported(reported) => Event::PartitionReported(partition::parse_report(reported)?),
+        Kind::PoolMirrored(mirrored) => Event::PoolMirrored(partition::parse_mirror(mirrored)?),
         Kind::GeneratorReseeded(_) => Event::GeneratorReseeded,
         Kind::IntegrityFailed(failed) => Event::IntegrityFailed { check: failed.check, finding: failed.finding },
         Kind::ChangeProposed(proposed) => {

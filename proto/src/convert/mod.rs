@@ -2,6 +2,7 @@
 //!
 //! * [`record`] — a commit of the books as a record of the log, and back.
 //! * [`event`] — the events in it.
+//! * `partition` — those by which partitions tell each other about a pool.
 //! * [`play`] — choices of rounds, and rounds of the log in the engine.
 //! * [`outcome`] — what a step showed and won.
 //! * [`terms`] — what a round is played with.
@@ -12,6 +13,7 @@ pub mod collection;
 pub mod copied;
 pub mod event;
 pub mod outcome;
+mod partition;
 mod plain;
 pub mod play;
 pub mod record;

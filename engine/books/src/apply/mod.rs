@@ -3,6 +3,7 @@
 //! [`Change::decide`] checks the commit's place, then runs its events in order over a copy of the one stream that the
 //! commit is about. What it returns, a [`Delta`], is merged only when all of it was found right.
 
+mod partition;
 mod player;
 mod pool;
 
@@ -34,13 +35,15 @@ pub(crate) struct Delta {
     pub operator: OperatorTotals,
     pub exchange: PerCurrency,
     pub transfer: Nano,
+    pub interpartition: Nano,
 }
 
 /// What one commit leaves for a pool.
 pub(crate) struct PendingChange {
     pub pool: Arc<str>,
     pub totals: PendingTotals,
-    pub contribution: Option<Nano>,
+    /// Partition, position and amount.
+    pub contribution: Option<(u32, u64, Nano)>,
     pub decision: Option<Decision>,
 }
 
@@ -53,7 +56,7 @@ pub(crate) struct Change<'s> {
     postings: Vec<Posting<'s>>,
     /// The round of the latest step in this commit: the one that a hit can belong to.
     stepped: Option<u64>,
-    /// Whether the commit holds its one hit or void already.
+    /// Whether the commit holds its one hit, void or report already.
     decided: bool,
     /// A change that was approved by the event before: the next one must be it (PL-27).
     approved: Option<Box<Event>>,
@@ -100,6 +103,7 @@ impl<'s> Change<'s> {
                 operator: OperatorTotals::default(),
                 exchange: PerCurrency::default(),
                 transfer: Nano::ZERO,
+                interpartition: Nano::ZERO,
             },
             postings: Vec::with_capacity(8),
             stepped: None,
@@ -239,6 +243,7 @@ impl<'s> Change<'s> {
             Account::JackpotPayable(pool) => self.pending(pool).payable.0 += amount.0,
             Account::Exchange => self.delta.exchange[at].0 += amount.0,
             Account::Transfer => self.delta.transfer.0 += amount.0,
+            Account::Interpartition => self.delta.interpartition.0 += amount.0,
             Account::Increments(_) | Account::Reserve(_) | Account::SeedFunding(_) => {}
         }
         self.postings.push(posting);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use super::{Change, add_cash, expect_amount};
 use crate::account::Account;
 use crate::campaign::{Campaign, CampaignState};
+use crate::commit::Commit;
 use crate::event::{Contribution, Event, RoundStarted, StepResolved};
-use crate::money::{Currency, Minor};
+use crate::money::{Currency, Minor, Nano};
 use crate::player::{OpenRound, PlayerState, SettledRound, Step};
 use crate::pool::{Decision, Hit, PoolStatus, TakeBack};
 use crate::rate::contribution;
@@ -211,11 +212,12 @@ impl<'s> Change<'s> {
             return Err(Refused::CoinTooLarge);
         }
         self.transfer(house, Account::ContributionsDue(&given.pool), Currency::EUR, expected);
+        let Commit { partition, position, .. } = *self.commit;
         let change = self.pending_change(&given.pool);
         change.totals.open_rounds += 1;
         // Two rounds begun in one commit stand at one position: one entry.
-        let earlier = change.contribution.unwrap_or_default();
-        change.contribution = Some(super::add_figure(earlier, expected)?);
+        let earlier = change.contribution.map_or(Nano::ZERO, |(_, _, amount)| amount);
+        change.contribution = Some((partition, position, super::add_figure(earlier, expected)?));
         Ok(())
     }
 

@@ -6,13 +6,21 @@ use super::{Change, add_figure, expect_figure};
 use crate::account::Account;
 use crate::event::{Award, Event, PoolTerms};
 use crate::money::{Currency, Nano};
-use crate::pool::{Decision, PoolState, PoolStatus, UnpaidAward};
+use crate::partition::MirroredAward;
+use crate::pool::{Decision, PoolState, PoolStatus};
 use crate::price::{TakenBack, price, take_back};
 use crate::refused::Refused;
+use crate::stream::HOME;
 
 impl<'s> Change<'s> {
     pub(super) fn pool_event(&mut self, name: &'s str, event: &'s Event) -> Result<(), Refused> {
+        let position = self.commit.position;
+        if (self.commit.partition == HOME) == matches!(event, Event::PoolMirrored(_)) {
+            return Err(Refused::DecidedAtHome);
+        }
         match event {
+            Event::PartitionReported(report) => self.report(name, report),
+            Event::PoolMirrored(mirrored) => self.mirror(name, mirrored),
             Event::PoolOpened { pool, terms } => self.open_pool(name, pool, terms),
             Event::ContributionsPooled { partition, from, to, amount } => {
                 self.take_up(name, *partition, *from, *to, *amount)
@@ -29,7 +37,7 @@ impl<'s> Change<'s> {
             Event::PoolTermsChanged { terms } => self.change_terms(name, terms),
             Event::PoolSuspended { .. } => {
                 let pool = self.pool_in(name, &PoolStatus::Active)?;
-                pool.status = PoolStatus::Suspended;
+                (pool.status, pool.suspended_at) = (PoolStatus::Suspended, position);
                 Ok(())
             }
             Event::PoolResumed { .. } => {
@@ -44,7 +52,7 @@ impl<'s> Change<'s> {
     }
 
     /// The pool's copy.
-    fn pool(&mut self, name: &str) -> Result<&mut PoolState, Refused> {
+    pub(super) fn pool(&mut self, name: &str) -> Result<&mut PoolState, Refused> {
         let pool = self.delta.pool.as_deref_mut();
         pool.ok_or_else(|| Refused::UnknownPool { pool: name.to_owned() })
     }
@@ -72,16 +80,22 @@ impl<'s> Change<'s> {
 
     /// BW-11: contributions of a stretch become increments; exactly, once, and in log order with hits and voids.
     fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
-        let view = self.view;
+        let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
         let marks = pool.marks(partition);
         let expected = marks.pooled_to + 1;
         if from != expected || to < from {
             return Err(Refused::WrongStretch { expected, found: from });
         }
-        let end = view.books.end(partition).position;
+        let end = view.durable_end(pool, partition);
         if to > end {
             return Err(Refused::NotDurable { to, end });
+        }
+        // A reported stretch is one entry: cut in two, its contributions could be of two cycles.
+        let whole =
+            partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
+        if !whole {
+            return Err(Refused::WrongStretch { expected, found: from });
         }
         if let Some(pending) = view.durable_pending(name) {
             let waiting = pending.decisions_after(partition, marks.decided_to).next();
@@ -113,6 +127,7 @@ impl<'s> Change<'s> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
         };
+        let position = self.commit.position;
         let pool = self.pool(name)?;
         let expected = price(pool, hit)?;
         if expected != *award {
@@ -132,16 +147,19 @@ impl<'s> Change<'s> {
         for marks in pool.marks.values_mut() {
             marks.cycle_from = marks.pooled_to;
         }
-        let unpaid = UnpaidAward {
-            pool: Arc::clone(&pool.name),
-            stream: hit.stream.clone(),
-            round: hit.round,
-            amount: award.amount,
-            currency: award.currency,
-            paid: award.paid,
-        };
-        self.delta.awarded.push(((award.partition, award.hit), unpaid));
+        // The winner's partition pays: it's told by its mirror, and the money goes there at once.
+        let abroad = pool.reports.get_mut(&award.partition);
+        let is_abroad = abroad.is_some();
+        if let Some(reported) = abroad {
+            reported.awards.push((position, MirroredAward::of(award)));
+        } else {
+            let unpaid = MirroredAward::of(award).unpaid(Arc::clone(&pool.name));
+            self.delta.awarded.push(((award.partition, award.hit), unpaid));
+        }
         self.post_award(name, award, increments);
+        if is_abroad {
+            self.transfer(Account::JackpotPayable(name), Account::Interpartition, Currency::EUR, award.paid);
+        }
         Ok(())
     }
 
@@ -246,7 +264,7 @@ impl<'s> Change<'s> {
 }
 
 /// Terms that a pool can work by.
-fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused> {
+pub(super) fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused> {
     let fault = if terms.contribution_ppm > 1_000_000 {
         "a contribution is at most the bet"
     } else if !(Nano::ZERO..=Nano::major(1_000_000_000)).contains(&terms.seed) {

@@ -41,6 +41,7 @@ pub struct World {
     pub books: Books,
     pub log: Vec<Commit>,
     pub now_ms: i64,
+    pub partition: u32,
 }
 
 impl World {
@@ -64,8 +65,8 @@ impl World {
     pub fn next(&self, stream: StreamId, events: Vec<Event>) -> Commit {
         let head = self.books.head(&stream);
         Commit {
-            partition: 0,
-            position: self.books.end(0).position + 1,
+            partition: self.partition,
+            position: self.books.end(self.partition).position + 1,
             stream,
             version: head.version + 1,
             previous: head.position,
@@ -78,7 +79,7 @@ impl World {
 
     /// Writes a commit; its position.
     pub fn write(&mut self, stream: StreamId, events: Vec<Event>) -> u64 {
-        let position = self.books.end(0).position + 1;
+        let position = self.books.end(self.partition).position + 1;
         self.try_write(stream, events).unwrap();
         position
     }

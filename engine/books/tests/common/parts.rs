@@ -1,0 +1,107 @@
+//! Several partitions, told of each other as the steward tells them: reports at home, mirrors elsewhere.
+
+use crate::common::*;
+use motherlode_books::*;
+
+/// Partition 0 is home; each world checks itself after every commit.
+#[derive(Clone)]
+pub struct Parts(pub Vec<World>);
+
+impl Parts {
+    /// So many partitions, with the pool open and mirrored in all, and a million EUR for each player: `p0`, `p1`, one a
+    /// partition.
+    pub fn new(partitions: u32) -> Self {
+        let worlds = (0..partitions).map(|partition| World { partition, ..World::default() });
+        let mut parts = Self(worlds.collect());
+        parts.0[0].write(pool_stream(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms(1) }]);
+        parts.settle();
+        for (at, world) in parts.0.iter_mut().enumerate() {
+            world.open_account(&format!("p{at}"), Currency::EUR, 100_000_000);
+        }
+        parts
+    }
+
+    pub fn home(&self) -> &World {
+        &self.0[0]
+    }
+
+    pub fn pool(&self) -> &PoolState {
+        self.home().pool()
+    }
+
+    /// The partitions apart from home.
+    pub fn others(&self) -> std::ops::Range<usize> {
+        1..self.0.len()
+    }
+
+    pub fn report_of(&self, at: usize) -> Option<Event> {
+        let report = self.home().books.partition_report(POOL, number(at), &self.0[at].books);
+        report.map(Event::PartitionReported)
+    }
+
+    pub fn mirror_of(&self, at: usize) -> Option<Event> {
+        self.home().books.pool_mirror(POOL, number(at), &self.0[at].books).map(Event::PoolMirrored)
+    }
+
+    /// Reports a partition's next stretch; whether there was one.
+    pub fn report(&mut self, at: usize) -> bool {
+        let report = self.report_of(at);
+        report.map(|report| self.0[0].write(pool_stream(), vec![report])).is_some()
+    }
+
+    /// Mirrors what was decided at home; whether there was anything.
+    pub fn mirror(&mut self, at: usize) -> bool {
+        let mirror = self.mirror_of(at);
+        mirror.map(|mirror| self.0[at].write(pool_stream(), vec![mirror])).is_some()
+    }
+
+    /// The pool's next step at home; whether there was one.
+    pub fn step(&mut self) -> bool {
+        let events = self.home().books.pool_step(POOL).unwrap();
+        events.map(|events| self.0[0].write(pool_stream(), events)).is_some()
+    }
+
+    /// Pays what a partition owes; how many awards.
+    pub fn pay(&mut self, at: usize) -> usize {
+        let world = &mut self.0[at];
+        let unpaid = world.books.unpaid_awards().map(|(_, hit, award)| (hit, award.clone())).collect::<Vec<_>>();
+        for (hit, award) in &unpaid {
+            let UnpaidAward { stream, round, amount, currency, .. } = award.clone();
+            let event = Event::JackpotPaid { round, pool: POOL.into(), hit: *hit, amount, currency };
+            world.write(stream, vec![event]);
+        }
+        unpaid.len()
+    }
+
+    /// Everything that can be said is said; the number of commits that it took.
+    pub fn settle(&mut self) -> usize {
+        let commits = |parts: &Self| parts.0.iter().map(|world| world.log.len()).sum::<usize>();
+        let before = commits(self);
+        loop {
+            let begun = commits(self);
+            assert!(begun < before + 10_000, "the partitions go round in circles");
+            for at in self.others() {
+                while self.report(at) {}
+            }
+            while self.step() {}
+            for at in self.others() {
+                self.mirror(at);
+            }
+            (0..self.0.len()).for_each(|at| {
+                self.pay(at);
+            });
+            if commits(self) == begun {
+                return begun - before;
+            }
+        }
+    }
+
+    /// What the account between partitions holds over all of them, EUR.
+    pub fn interpartition(&self) -> Nano {
+        Nano(self.0.iter().map(|world| world.books.holding(Account::Interpartition, Currency::EUR).0).sum())
+    }
+}
+
+pub fn number(at: usize) -> u32 {
+    u32::try_from(at).unwrap()
+}
