@@ -16,8 +16,8 @@
 //!   again. None of it depends on a window of time, and none is a guess.
 //!
 //! Costs: an append is one request to the stream's leader; a read is one request for the messages between two marks of the
-//! index in memory (48 bytes for each 32 messages or 32 KiB), each verified down the hash chain from the mark; opening
-//! reads and verifies everything. All of it runs on a thread of its own, and callers wait without a runtime.
+//! index in memory (48 bytes for each 32 messages or 32 KiB), each verified down the hash chain from the mark, and none while
+//! the 16 MiB that were read last have it; opening reads and verifies everything. All of it runs on a thread of its own, and callers wait without a runtime.
 
 mod check;
 mod index;
@@ -25,6 +25,7 @@ mod link;
 mod message;
 mod open;
 mod reader;
+mod recent;
 mod scan;
 mod store;
 pub mod testing;

@@ -1,8 +1,12 @@
 //! Random access: reads of the durable part while the writer appends.
+//!
+//! Costs: one request for the messages between two marks, or for as many as were asked for; nothing while what was read
+//! lately has it.
 
-use crate::{index::Index, open::Stream, scan::fetch};
+use crate::{index::Index, message::Walk, open::Stream, recent::Recent, scan::fetch};
+use bytes::Bytes;
 use motherlode_log::{Limit, Position, ReadError, Reader, Record};
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 
 /// Bytes asked for at once, at the least: what lies between two marks.
 const BYTES_MIN: u64 = 64 << 10;
@@ -10,9 +14,38 @@ const BYTES_MIN: u64 = 64 << 10;
 /// What the writer and its readers share.
 #[derive(Debug)]
 pub(crate) struct Shared {
-    pub stream: Stream,
+    stream: Stream,
     /// Locked to look up or to publish, never while a request is under way.
-    pub index: RwLock<Index>,
+    index: RwLock<Index>,
+    /// The same.
+    recent: Mutex<Recent>,
+}
+
+impl Shared {
+    pub(crate) fn new(stream: Stream, index: Index) -> Self {
+        Self { stream, index: RwLock::new(index), recent: Mutex::default() }
+    }
+
+    pub(crate) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
+    /// Lets readers see a further message of `bytes`, which lies between two states of the walk.
+    pub(crate) fn publish(&self, before: &Walk, after: &Walk, bytes: usize) {
+        self.index.write().add(before, after, bytes);
+    }
+
+    /// The records of the next messages, about `bytes` of them, and as far as `from` at least, which is among them.
+    fn fetch(&self, mut walk: Walk, messages: u64, bytes: u64, from: Position) -> Result<Vec<Bytes>, ReadError> {
+        let end = walk.sequence + messages;
+        let mut records = vec![];
+        while walk.next <= from && walk.sequence < end {
+            for message in fetch(&self.stream, walk.sequence, end - walk.sequence, bytes)? {
+                records.extend(walk.step(&self.stream.name, &message)?);
+            }
+        }
+        Ok(records)
+    }
 }
 
 impl Reader for Shared {
@@ -22,30 +55,18 @@ impl Reader for Shared {
 
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError> {
         let from = from.max(1);
-        let upto = from.saturating_add((max_records as u64).saturating_sub(1));
-        let (found, end) = {
-            let index = self.index.read();
-            (index.find(from, upto), index.end)
-        };
-        let Some((mut walk, mut messages)) = found.filter(|_| max_records > 0) else { return Ok(vec![]) };
         let mut limit = Limit::new(max_records, max_bytes);
-        let mut read = vec![];
-        while read.is_empty() && messages > 0 {
-            let bytes = (max_bytes as u64).max(BYTES_MIN);
-            for message in fetch(&self.stream, walk.sequence, messages, bytes)? {
-                let first = walk.next;
-                messages = messages.saturating_sub(1);
-                for (bytes, position) in walk.step(&self.stream.name, &message)?.into_iter().zip(first..) {
-                    if position < from {
-                        continue;
-                    }
-                    if position > end || !limit.admits(bytes.len()) {
-                        return Ok(read);
-                    }
-                    read.push(Record { position, bytes });
-                }
-            }
+        let kept = self.recent.lock().read(from, &mut limit);
+        if !kept.is_empty() || max_records == 0 {
+            return Ok(kept);
         }
-        Ok(read)
+        let upto = from.saturating_add((max_records as u64).saturating_sub(1));
+        let found = self.index.read().find(from, upto);
+        let Some((walk, messages)) = found else { return Ok(vec![]) };
+        let first = walk.next;
+        let records = self.fetch(walk, messages, (max_bytes as u64).max(BYTES_MIN), from)?;
+        let mut recent = self.recent.lock();
+        recent.keep(first, records);
+        Ok(recent.read(from, &mut limit))
     }
 }

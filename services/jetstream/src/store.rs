@@ -12,7 +12,6 @@ use crate::{
 use bytes::Bytes;
 use motherlode_log::{AppendError, Hash, LockGuard, Position, Reader, Store, block, follow};
 use motherlode_runtime::config::Store as Config;
-use parking_lot::RwLock;
 use std::{
     io,
     sync::Arc,
@@ -106,7 +105,7 @@ impl JetStreamStore {
         let payload = (stream.link.server().max_payload as u64).min(MAX_PAYLOAD_MIN);
         Ok(Self {
             partition,
-            shared: Arc::new(Shared { stream, index: RwLock::new(index) }),
+            shared: Arc::new(Shared::new(stream, index)),
             walk,
             epoch,
             append_wait: Duration::from_millis(config.append_ms_max),
@@ -158,7 +157,7 @@ impl Store for JetStreamStore {
             return Err(AppendError::TooLarge { bytes, limit });
         }
         let payload = block::encode(after + 1, records);
-        let stream = &self.shared.stream;
+        let stream = self.shared.stream();
         let subject = block_subject(&stream.name);
         let append = Publish { stream, subject, epoch: Some(self.epoch), payload: &payload };
         match append.at(self.walk.sequence, Instant::now() + self.append_wait) {
@@ -166,7 +165,7 @@ impl Store for JetStreamStore {
                 let before = self.walk.clone();
                 let next = before.next + records.len() as Position;
                 self.walk = Walk { sequence: before.sequence + 1, next, head, epoch: before.epoch };
-                self.shared.index.write().add(&before, &self.walk, payload.len());
+                self.shared.publish(&before, &self.walk, payload.len());
                 Ok(())
             }
             Published::Other(other) => {
