@@ -4,14 +4,16 @@
 //! whatever runtime: they wait for an answer, and a runtime with several threads is told so.
 
 use crate::message::Message;
-use async_nats::{Client, ConnectOptions, HeaderMap, Request, StatusCode};
+use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Request, StatusCode};
 use bytes::Bytes;
 use futures_util::StreamExt;
 use motherlode_runtime::config::Store as Config;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use std::{
+    fs::File,
     io,
+    path::{Path, PathBuf},
     sync::mpsc,
     time::{Duration, Instant},
 };
@@ -73,9 +75,24 @@ impl Link {
         let runtime =
             runtime::Builder::new_multi_thread().worker_threads(1).thread_name("jetstream").enable_all().build()?;
         let (config, servers) = (config.clone(), config.servers());
-        let connecting = async move { options(&config).await?.connect(servers).await.map_err(io::Error::other) };
-        let client = wait(runtime.handle(), connecting)??;
-        Ok(Self { client, runtime: Some(runtime) })
+        let connecting = async move {
+            let no_credentials = config.credentials.is_none();
+            let connected = options(&config).await?.connect(servers).await;
+            connected.map_err(|error| match error.kind() {
+                ConnectErrorKind::AuthorizationViolation if no_credentials => {
+                    io::Error::other(format!("{error}; [store] credentials is not set"))
+                }
+                _ => io::Error::other(error),
+            })
+        };
+        match wait(runtime.handle(), connecting).flatten() {
+            Ok(client) => Ok(Self { client, runtime: Some(runtime) }),
+            Err(error) => {
+                // As in `drop`.
+                runtime.shutdown_background();
+                Err(error)
+            }
+        }
     }
 
     /// What the server says of itself that the client is connected to.
@@ -223,11 +240,19 @@ async fn options(config: &Config) -> io::Result<ConnectOptions> {
     if let Some(tls) = &config.tls {
         options = options.require_tls(true);
         if let Some(ca) = &tls.ca {
-            options = options.add_root_certificates(ca.clone());
+            options = options.add_root_certificates(readable(ca)?);
         }
         if let (Some(certificate), Some(key)) = (&tls.certificate, &tls.key) {
-            options = options.add_client_certificate(certificate.clone(), key.clone());
+            options = options.add_client_certificate(readable(certificate)?, readable(key)?);
         }
     }
     Ok(options)
+}
+
+/// A file, if it can be read; the client would say only why not, and not which.
+fn readable(file: &Path) -> io::Result<PathBuf> {
+    match File::open(file) {
+        Ok(_) => Ok(file.to_owned()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("{}: {error}", file.display()))),
+    }
 }
