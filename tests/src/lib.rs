@@ -1,5 +1,6 @@
 //! What the end-to-end tests share: a service in this process or in one of its own, and a client of it.
 
+pub mod answers;
 mod client;
 mod games;
 pub mod operators;

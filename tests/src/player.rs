@@ -45,7 +45,7 @@ impl Player {
             if let Err(status) = self.play_round(client, answers).await {
                 return status;
             }
-            self.round += 1;
+            self.next_round();
         }
     }
 
@@ -59,7 +59,7 @@ impl Player {
     pub async fn play_rounds(&mut self, client: &mut Client, rounds: usize) -> Result<(), Status> {
         for _ in 0..rounds {
             self.play_round(client, &Arc::default()).await?;
-            self.round += 1;
+            self.next_round();
         }
         Ok(())
     }
@@ -81,6 +81,11 @@ impl Player {
             last = client.choose(&format!("{id}.{step}"), &last.round_id, choice, None).await?;
         }
         Ok(())
+    }
+
+    /// Goes on to the next round.
+    pub fn next_round(&mut self) {
+        self.round += 1;
     }
 
     fn note(&mut self, played: &Played) {

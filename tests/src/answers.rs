@@ -1,0 +1,76 @@
+//! Everything that a service answers about players, their rounds and the pool, to be held against what another one
+//! answers that was rebuilt from the same log.
+
+use crate::Client;
+use motherlode_proto::{
+    jackpot::v1::{GetPoolRequest, ListAwardsRequest},
+    ledger::v1::{GetAccountRequest, ListCollectionsRequest, ListRoundsRequest},
+    report::v1::{GetPoolStatementRequest, ListReturnsRequest},
+    round::v1::Account,
+    spin::v1::ListOpenRoundsRequest,
+};
+use std::{collections::BTreeMap, fmt::Debug};
+
+/// What is asked for at once.
+const PAGE: i32 = 100;
+
+/// Answers by their questions, without the log positions that they hold for.
+pub type Answers = BTreeMap<String, String>;
+
+/// What is said of players: balances, rounds with every step, open rounds, collections.
+///
+/// # Panics
+/// When a call is refused.
+pub async fn of_players(client: &mut Client, accounts: &[Account]) -> Answers {
+    let mut answers = Answers::new();
+    for account in accounts {
+        let (name, of) = (&account.player_id, Some(account.clone()));
+        let mut note =
+            |what: &str, answer: &dyn Debug| answers.insert(format!("{name}: {what}"), format!("{answer:?}"));
+        let said = client.ledger.get_account(GetAccountRequest { account: of.clone() }).await;
+        let said = said.expect("the account is there").into_inner();
+        note("account", &(said.balance, said.open_round_ids));
+        let (mut rounds, mut page_token) = (vec![], String::new());
+        loop {
+            let (account, game) = (of.clone(), String::new());
+            let request = ListRoundsRequest { account, game, page_size: PAGE, page_token };
+            let said = client.ledger.list_rounds(request).await.expect("rounds are listed").into_inner();
+            rounds.extend(said.rounds);
+            page_token = said.next_page_token;
+            if page_token.is_empty() {
+                break;
+            }
+        }
+        note("rounds", &rounds);
+        let request = ListCollectionsRequest { account: of, game: String::new() };
+        let said = client.ledger.list_collections(request).await.expect("collections are listed").into_inner();
+        note("collections", &said.collections);
+        let (operator_id, player_id) = (account.operator_id.clone(), name.clone());
+        let request =
+            ListOpenRoundsRequest { operator_id, player_id, page_size: PAGE, ..ListOpenRoundsRequest::default() };
+        let said = client.spin.list_open_rounds(request).await.expect("open rounds are listed").into_inner();
+        note("open rounds", &said);
+    }
+    answers
+}
+
+/// What is said of a pool and of the games: figures, awards, the statement of a day (YYYY-MM-DD, UTC), returns.
+///
+/// # Panics
+/// When a call is refused.
+pub async fn of_house(client: &mut Client, pool_id: &str, date: &str) -> Answers {
+    let pool = || pool_id.to_owned();
+    let mut answers = Answers::new();
+    let mut note = |what: &str, answer: &dyn Debug| answers.insert(what.to_owned(), format!("{answer:?}"));
+    let said = client.jackpot.get_pool(GetPoolRequest { pool_id: pool() }).await;
+    note("pool", &said.expect("the pool is there").into_inner());
+    let request = ListAwardsRequest { pool_id: pool(), page_size: PAGE, ..ListAwardsRequest::default() };
+    note("awards", &client.jackpot.list_awards(request).await.expect("awards are listed").into_inner());
+    let request = GetPoolStatementRequest { pool_id: pool(), date: date.to_owned() };
+    let mut said = client.report.get_pool_statement(request).await.expect("a statement").into_inner();
+    said.position = 0;
+    note("statement", &said);
+    let said = client.report.list_returns(ListReturnsRequest::default()).await.expect("returns are listed");
+    note("returns", &said.into_inner().returns);
+    answers
+}
