@@ -10,7 +10,8 @@ from conftest import BINARY, DEPLOY
 UNIT = DEPLOY / "systemd/motherlode.service"
 # systemd-analyze's tenths: 0 is sealed, 100 is open. A unit that says nothing has 96.
 EXPOSURE_MAX = 15
-needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason="no systemd-analyze: the unit is not verified")
+NO_SYSTEMD = "no systemd-analyze: the unit is not verified"
+needs_systemd = pytest.mark.skipif(not shutil.which("systemd-analyze"), reason=NO_SYSTEMD)
 
 
 def command():
