@@ -3,13 +3,14 @@
 use prost::Message;
 use std::{env, fs, path::PathBuf};
 
-const PROTOS: [&str; 7] = [
+const PROTOS: [&str; 8] = [
     "motherlode/round/v1/round.proto",
     "motherlode/spin/v1/spin.proto",
     "motherlode/ledger/v1/ledger.proto",
     "motherlode/jackpot/v1/jackpot.proto",
     "motherlode/log/v1/log.proto",
     "motherlode/log/v1/copied.proto",
+    "motherlode/log/v1/log_service.proto",
     "motherlode/report/v1/report.proto",
 ];
 

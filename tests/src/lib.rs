@@ -1,18 +1,23 @@
 //! What the end-to-end tests share: a service in this process or in one of its own, and a client of it.
 
 pub mod answers;
+mod cable;
 mod client;
 mod games;
 pub mod operators;
 mod player;
 mod process;
+mod server;
+mod split;
 
+pub use cable::Cable;
 pub use client::{Client, Force, account, bet, next_choice, pick, reason, vials};
 pub use games::{campaign, checked, free_round, play, smallest, stake_on};
 pub use player::Player;
 pub use process::Process;
+pub use server::Server;
 
-use motherlode::{commands::copy::copy, place::Place, server::Server};
+use motherlode::{commands::copy::copy, place::Place};
 use motherlode_books::HOME;
 use motherlode_ledger::{Options, Stores};
 use motherlode_log::{Store, sim::SimDisk};
@@ -88,7 +93,7 @@ pub async fn start_on(config: &Config, stores: impl Into<Stores>) -> Server {
 /// # Panics
 /// When it does not start.
 pub async fn start_with(config: &Config, stores: impl Into<Stores>, options: Options) -> Server {
-    Server::start(config, stores, options, dealer()).await.expect("the service starts")
+    Server::start(config, stores.into(), options, dealer()).await
 }
 
 /// A dealer that deals the same seeds each time: what a test meets is no matter of luck, and a failure comes again.

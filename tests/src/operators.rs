@@ -1,7 +1,6 @@
 //! Operators for tests: tokens, a configuration that knows them, and certificates made on the spot.
 
-use crate::{Client, config, start_with};
-use motherlode::server::Server;
+use crate::{Client, Server, config, start_with};
 use motherlode_ledger::Options;
 use motherlode_log::MemoryStore;
 use motherlode_runtime::{

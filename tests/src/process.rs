@@ -22,8 +22,17 @@ impl Process {
     /// When it does not start.
     #[must_use]
     pub fn start(program: &str, data: &Path, config: Option<&Path>) -> Self {
+        Self::start_as(program, data, config, &[])
+    }
+
+    /// The same with more arguments, as of a role; one that stands by listens too.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn start_as(program: &str, data: &Path, config: Option<&Path>, more: &[&str]) -> Self {
         let mut command = Command::new(program);
-        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(more);
         if let Some(config) = config {
             command.arg("--config").arg(config);
         }

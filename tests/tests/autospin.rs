@@ -79,11 +79,11 @@ fn expected(rounds: &[Round], request: &AutospinRequest) -> (usize, AutospinStop
     (rounds.len(), AutospinStop::Complete)
 }
 
-fn alice(server: &motherlode::server::Server) -> PlayerState {
+fn alice(server: &motherlode_tests::Server) -> PlayerState {
     server.ledger().player(&StreamId::player("acme", "alice")).unwrap()
 }
 
-fn started(server: &motherlode::server::Server) -> u64 {
+fn started(server: &motherlode_tests::Server) -> u64 {
     alice(server).rounds_started
 }
 

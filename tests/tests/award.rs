@@ -52,7 +52,7 @@ struct SessionIs {
 /// Noon of 2026-11-20.
 const NOON_MS: i64 = (20_777 * 24 + 12) * 3_600_000;
 
-async fn service_at_noon(data: &std::path::Path) -> motherlode::server::Server {
+async fn service_at_noon(data: &std::path::Path) -> motherlode_tests::Server {
     let options = Options { clock: Arc::new(|| NOON_MS), ..Options::default() };
     start_with(&config(data), Box::new(MemoryStore::new(0)), options).await
 }

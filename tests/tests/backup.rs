@@ -6,14 +6,14 @@
 use motherlode::{
     commands::copy::copy,
     place::Place,
-    server::{Server, log_folder, open_stores},
+    server::{log_folder, open_stores},
 };
 use motherlode_books::{Currency, HOME, StreamId};
 use motherlode_jetstream::testing::Node;
 use motherlode_log::Record;
 use motherlode_proto::convert::record;
 use motherlode_runtime::{Config, config::Store};
-use motherlode_tests::{Client, EUR, Player, account, answers, checked, config, start_on};
+use motherlode_tests::{Client, EUR, Player, Server, account, answers, checked, config, start_on};
 use std::{
     fs,
     path::Path,

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::{Server, open_stores};
+use motherlode::server::open_stores;
 use motherlode_audit::replay;
 use motherlode_books::{Account as Books, Currency, StreamId};
 use motherlode_ledger::Options;
@@ -16,6 +16,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_slots::{Game, games, latest};
+use motherlode_tests::Server;
 use motherlode_tests::{
     Client, EUR, account, campaign, checked, config, free_round, next_choice, play, reason, start, start_with,
 };

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::Server;
 use motherlode_ledger::Options;
 use motherlode_proto::{
     jackpot::v1::{
@@ -16,6 +15,7 @@ use motherlode_proto::{
     report::v1::{ListSignificantEventsRequest, SignificantEvent, SignificantKind as Kind},
 };
 use motherlode_runtime::{Config, connect::connect};
+use motherlode_tests::Server;
 use motherlode_tests::{
     Client, EUR, bet, config,
     operators::{operator, token},

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::Server;
 use motherlode_books::{Account as Books, CoinValue, Currency, StreamId};
 use motherlode_proto::{
     ledger::v1::{
@@ -14,6 +13,7 @@ use motherlode_proto::{
     spin::v1::{AutospinRequest, CloseSessionRequest, OpenSessionRequest, OpenSessionResponse, PlayMode, SpinRequest},
 };
 use motherlode_slots::{games, latest};
+use motherlode_tests::Server;
 use motherlode_tests::{
     Client, EUR, account, campaign, checked, config, play, reason, smallest, stake_on, start, start_on,
 };

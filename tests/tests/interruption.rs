@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::{Server, open_stores};
+use motherlode::server::open_stores;
 use motherlode_audit::{Options as AuditOptions, audit};
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -15,6 +15,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::Config;
 use motherlode_slots::latest;
+use motherlode_tests::Server;
 use motherlode_tests::{Client, EUR, config, next_choice, reason, start_with};
 use std::{
     collections::BTreeMap,

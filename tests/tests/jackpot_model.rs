@@ -8,7 +8,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![cfg(feature = "forced-outcomes")]
 
-use motherlode::server::{Server, open_stores};
+use motherlode::server::open_stores;
 use motherlode_books::{Account as Books, Currency, StreamId};
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -17,6 +17,7 @@ use motherlode_proto::{
     round::v1::{RoundState, jackpot_win},
     spin::v1::{Played, SpinRequest},
 };
+use motherlode_tests::Server;
 use motherlode_tests::{Client, Force, account, bet, checked, config, next_choice, start_with, vials};
 use proptest::{
     collection::vec,

@@ -6,7 +6,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::Server;
 use motherlode_books::{Account as Books, CoinValue, Currency, StreamId};
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
@@ -15,6 +14,7 @@ use motherlode_proto::{
     spin::v1::{OpenSessionRequest, PlayMode, Played, SpinRequest},
 };
 use motherlode_slots::{Game, games};
+use motherlode_tests::Server;
 use motherlode_tests::{Client, account, campaign, checked, free_round, next_choice, reason, stake_on, start};
 use proptest::{
     collection::vec,

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::{Server, open_stores};
+use motherlode::server::open_stores;
 use motherlode_jetstream::testing::Node;
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -13,6 +13,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Config, config::Store};
 use motherlode_slots::games;
+use motherlode_tests::Server;
 use motherlode_tests::{Client, EUR, account, answers, config, next_choice, play, smallest, stake_on, start_with};
 use std::{path::Path, process::Command, sync::Arc, time::Duration};
 

@@ -32,7 +32,7 @@ const BET: i64 = 15;
 
 /// A service under some jurisdictions, on a clock of its own.
 struct Timed {
-    server: motherlode::server::Server,
+    server: motherlode_tests::Server,
     clock: Arc<AtomicI64>,
     client: Client,
     alice: Account,

@@ -37,7 +37,7 @@ const NOON: i64 = 20_777 * DAY_MS + DAY_MS / 2;
 
 type Reports = ReportServiceClient<Channel>;
 
-async fn reports(server: &motherlode::server::Server) -> Reports {
+async fn reports(server: &motherlode_tests::Server) -> Reports {
     ReportServiceClient::connect(format!("http://{}", server.address())).await.unwrap()
 }
 
@@ -272,7 +272,7 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
 }
 
 /// A service on a clock that the test moves.
-async fn timed(data: &Path) -> (motherlode::server::Server, Arc<AtomicI64>) {
+async fn timed(data: &Path) -> (motherlode_tests::Server, Arc<AtomicI64>) {
     let clock = Arc::new(AtomicI64::new(NOON));
     let time = Arc::clone(&clock);
     let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };

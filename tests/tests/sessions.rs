@@ -27,7 +27,7 @@ const MINUTE: i64 = 60_000;
 
 /// A service on a clock of its own.
 struct Timed {
-    server: motherlode::server::Server,
+    server: motherlode_tests::Server,
     clock: Arc<AtomicI64>,
 }
 

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::Server;
 use motherlode_audit::replay;
 use motherlode_books::{Account as Books, CoinValue, Currency, StreamId};
 use motherlode_proto::{
@@ -11,6 +10,7 @@ use motherlode_proto::{
     spin::v1::{Played, SpinRequest},
 };
 use motherlode_slots::{Game, games, latest};
+use motherlode_tests::Server;
 use motherlode_tests::{Client, EUR, checked, play, reason, smallest, stake_on, start};
 use std::collections::{BTreeMap, BTreeSet};
 use tonic::{Code, Status};

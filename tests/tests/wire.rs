@@ -35,11 +35,11 @@ const SERVICES: [&str; 3] =
 /// No stop and no answer of these tests takes nearly as long; one that never comes must not hang the run.
 const NEVER: Duration = Duration::from_secs(20);
 
-async fn in_memory(config: &Config) -> motherlode::server::Server {
+async fn in_memory(config: &Config) -> motherlode_tests::Server {
     start_on(config, Box::new(MemoryStore::new(0))).await
 }
 
-async fn channel(server: &motherlode::server::Server) -> Channel {
+async fn channel(server: &motherlode_tests::Server) -> Channel {
     Channel::from_shared(format!("http://{}", server.address())).unwrap().connect().await.unwrap()
 }
 
@@ -392,7 +392,7 @@ async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
 }
 
 /// Waits for what the log brings.
-async fn until(server: &motherlode::server::Server, done: impl Fn() -> bool) {
+async fn until(server: &motherlode_tests::Server, done: impl Fn() -> bool) {
     let mut head = server.ledger().head();
     let wait = async {
         while !done() {

@@ -37,7 +37,7 @@ impl Campaign {
 
     /// What no campaign can be, granted at a time.
     pub(crate) fn check(&self, now_ms: i64) -> Result<(), Refused> {
-        let bad = |reason| Err(Refused::BadCampaign { reason });
+        let bad = |reason: &str| Err(Refused::BadCampaign { reason: reason.to_owned() });
         match self {
             _ if !is_id(&self.id) => bad("its name is not well formed"),
             _ if self.bet <= Minor::ZERO => bad("its bet is not above 0"),

@@ -120,7 +120,7 @@ pub enum Refused {
 
     /// A campaign that none can be.
     #[error("campaign not allowed: {reason}")]
-    BadCampaign { reason: &'static str },
+    BadCampaign { reason: String },
     /// The player has or had a campaign of this name.
     #[error("campaign {campaign} exists")]
     CampaignExists { campaign: String },
@@ -154,7 +154,7 @@ pub enum Refused {
     WrongTerms { expected: u32, found: u32 },
     /// Terms that no pool can have, or that change the base coin.
     #[error("pool terms not allowed: {reason}")]
-    BadTerms { reason: &'static str },
+    BadTerms { reason: String },
     /// The contribution is not the bet's.
     #[error("contribution {found} where the bet makes it {expected}")]
     ContributionWrong { expected: Nano, found: Nano },
@@ -176,7 +176,7 @@ pub enum Refused {
     DecidedAtHome,
     /// A report of a partition that cannot be.
     #[error("report of a partition not allowed: {reason}")]
-    BadReport { reason: &'static str },
+    BadReport { reason: String },
     /// The mirror copies a place of home that it has copied before.
     #[error("mirror of position {found} where {expected} or later comes next")]
     StaleMirror { expected: u64, found: u64 },

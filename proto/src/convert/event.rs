@@ -243,7 +243,7 @@ fn campaign_granted(campaign: &Campaign) -> v1::CampaignGranted {
     }
 }
 
-fn jackpot_awarded(award: &Award) -> v1::JackpotAwarded {
+pub(super) fn jackpot_awarded(award: &Award) -> v1::JackpotAwarded {
     v1::JackpotAwarded {
         partition: award.partition,
         hit: award.hit,
@@ -413,7 +413,7 @@ fn parse_round_started(started: v1::RoundStarted) -> Result<RoundStarted> {
     })
 }
 
-fn parse_award(award: v1::JackpotAwarded) -> Result<Award> {
+pub(super) fn parse_award(award: v1::JackpotAwarded) -> Result<Award> {
     Ok(Award {
         hit: award.hit,
         partition: award.partition,

@@ -7,6 +7,7 @@
 //! * [`outcome`] — what a step showed and won.
 //! * [`terms`] — what a round is played with.
 //! * [`copied`] — such a record in an operator's copy of the log.
+//! * [`refused`] — why the books refuse a commit, between processes.
 //! * [`collection`] — what a player carries from round to round.
 
 pub mod collection;
@@ -17,6 +18,7 @@ mod partition;
 mod plain;
 pub mod play;
 pub mod record;
+pub mod refused;
 pub mod terms;
 
 /// Why a message of the log is not one.

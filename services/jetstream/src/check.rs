@@ -120,24 +120,36 @@ pub(crate) fn kept(link: &Link, config: &Config, info: &Value) -> Result<(), Uns
         return Ok(());
     }
     let unsafe_sync = |what| Unsafe { what, key: "sync_interval" };
-    let pages = pages(link, config).map_err(unsafe_sync)?;
+    let (pages, unread) = pages(link, config).map_err(unsafe_sync)?;
     let cluster = &info["cluster"];
     let others = cluster["replicas"].as_array().into_iter().flatten().map(|replica| &replica["name"]);
+    let (mut seen, mut unseen) = (0, None);
     for server in std::iter::once(&cluster["leader"]).chain(others).filter_map(Value::as_str) {
-        match pages.get(server) {
-            None => {
-                let hint = "name the monitoring addresses of all servers in [store] monitor";
-                return Err(unsafe_sync(format!("how server {server} syncs cannot be seen: {hint}")));
-            }
-            Some(page) => {
-                version(server, &page.version, allow)?;
-                if !page.sync_always {
-                    return Err(unsafe_sync(format!("server {server} does not sync always (jetstream.sync_interval)")));
-                }
-            }
+        let Some(page) = pages.get(server) else {
+            unseen = Some(server);
+            continue;
+        };
+        version(server, &page.version, allow)?;
+        if !page.sync_always {
+            return Err(unsafe_sync(format!("server {server} does not sync always (jetstream.sync_interval)")));
+        }
+        seen += 1;
+    }
+    // One that is down is no reason to refuse, as long as what is acknowledged rests on the others; one whose page was never
+    // named is.
+    let named = config.monitor.len() as u64 >= copies;
+    match (unseen, unread) {
+        (None, _) => Ok(()),
+        (Some(server), Some(why)) if named && seen > copies / 2 => {
+            tracing::warn!(server, why, "how a server syncs cannot be seen while it's down");
+            Ok(())
+        }
+        (Some(_), Some(why)) => Err(unsafe_sync(why)),
+        (Some(server), None) => {
+            let hint = "name the monitoring addresses of all servers in [store] monitor";
+            Err(unsafe_sync(format!("how server {server} syncs cannot be seen: {hint}")))
         }
     }
-    Ok(())
 }
 
 fn version(server: &str, found: &str, allow: AllowUnsafe) -> Result<(), Unsafe> {
@@ -157,8 +169,11 @@ struct Page {
     sync_always: bool,
 }
 
-/// The servers' pages by the servers' names; the error names a page that cannot be read.
-fn pages(link: &Link, config: &Config) -> Result<BTreeMap<String, Page>, String> {
+/// The servers' pages by the servers' names, and what is wrong with one that cannot be reached.
+///
+/// # Errors
+/// What answers is no page of a server.
+fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option<String>), String> {
     #[derive(Deserialize)]
     struct Varz {
         server_name: String,
@@ -166,21 +181,27 @@ fn pages(link: &Link, config: &Config) -> Result<BTreeMap<String, Page>, String>
         #[serde(default)]
         jetstream: Value,
     }
-    let mut pages = BTreeMap::new();
+    let (mut pages, mut unread) = (BTreeMap::new(), None);
     for address in &config.monitor {
         let host = address.trim_start_matches("http://").trim_end_matches('/').to_owned();
         let read = link.wait(async move { tokio::time::timeout(PAGE_WAIT, page(&host)).await });
         let body = match read {
             Ok(Ok(Ok(body))) => body,
-            Ok(Ok(Err(error))) => return Err(format!("{address}/varz: {error}")),
-            Ok(Err(_)) => return Err(format!("{address}/varz: no answer")),
+            Ok(Ok(Err(error))) => {
+                unread = Some(format!("{address}/varz: {error}"));
+                continue;
+            }
+            Ok(Err(_)) => {
+                unread = Some(format!("{address}/varz: no answer"));
+                continue;
+            }
             Err(Failure::Refused { description: why, .. } | Failure::Unknown(why)) => return Err(why),
         };
         let varz: Varz = serde_json::from_slice(&body).map_err(|error| format!("{address}/varz: {error}"))?;
         let sync_always = varz.jetstream["config"]["sync_always"] == true;
         pages.insert(varz.server_name, Page { version: varz.version, sync_always });
     }
-    Ok(pages)
+    Ok((pages, unread))
 }
 
 /// The body of a server's monitoring page. HTTP 1.0, in which it comes in one piece and ends with the connection.

@@ -24,6 +24,7 @@ mod index;
 mod link;
 mod message;
 mod open;
+mod presence;
 mod reader;
 mod recent;
 mod scan;
@@ -32,5 +33,6 @@ pub mod testing;
 
 pub use check::Unsafe;
 pub use open::{OpenError, exists};
+pub use presence::{Presence, vacant};
 pub use scan::{Scan, scan};
 pub use store::JetStreamStore;

@@ -95,6 +95,16 @@ impl Link {
         }
     }
 
+    /// What a partition's stream is called.
+    pub(crate) fn stream_name(config: &Config, partition: u32) -> String {
+        format!("{}_{partition}", config.stream)
+    }
+
+    /// The client itself, for what waits without a thread of its own.
+    pub(crate) fn client(&self) -> Client {
+        self.client.clone()
+    }
+
     /// What the server says of itself that the client is connected to.
     pub(crate) fn server(&self) -> async_nats::ServerInfo {
         self.client.server_info()
@@ -228,7 +238,7 @@ fn wait<T: Send + 'static>(runtime: &Handle, future: impl Future<Output = T> + S
     }
 }
 
-async fn options(config: &Config) -> io::Result<ConnectOptions> {
+pub(crate) async fn options(config: &Config) -> io::Result<ConnectOptions> {
     let mut options = ConnectOptions::new()
         .name("motherlode")
         .ping_interval(PING_EVERY)

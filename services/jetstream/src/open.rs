@@ -121,7 +121,7 @@ impl Stream {
     fn connect(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let servers = config.servers().join(", ");
         let link = Link::connect(config).map_err(|source| OpenError::Connect { servers, source })?;
-        Ok(Self { link: Arc::new(link), name: format!("{}_{partition}", config.stream) })
+        Ok(Self { link: Arc::new(link), name: Link::stream_name(config, partition) })
     }
 
     /// Numbers are dense and begin with 1, or something was removed.

@@ -6,6 +6,7 @@ use crate::{
     link::{Failure, NO_ROOM, PAUSE},
     message::{Message, Walk, block_subject, epoch_subject},
     open::{ANSWER_WAIT, OpenError, Stream},
+    presence::Presence,
     reader::Shared,
     scan::{Step, Steps},
 };
@@ -119,6 +120,12 @@ impl JetStreamStore {
     #[must_use]
     pub fn with_lock(self, lock: LockGuard) -> Self {
         Self { _lock: Some(lock), ..self }
+    }
+
+    /// What tells other processes that this writer lives.
+    #[must_use]
+    pub fn presence(&self) -> Presence {
+        Presence::new(self.shared.stream().clone(), self.epoch, self.append_wait)
     }
 
     fn fail(&mut self, failed: Failed) -> AppendError {

@@ -195,7 +195,9 @@ impl Cluster {
         let routes = ports.map(|port| format!("\"nats://127.0.0.1:{port}\"")).join(", ");
         let mut nodes = vec![];
         for ((number, port), held) in (1..).zip(ports).zip(held) {
-            let cluster = format!("cluster {{ name: {name:?}, listen: \"127.0.0.1:{port}\", routes: [{routes}] }}");
+            let cluster = format!(
+                "cluster {{ name: {name:?}, no_advertise: true, listen: \"127.0.0.1:{port}\", routes: [{routes}] }}"
+            );
             let node = format!("node{number}");
             // Kept until now, so that no server before it was given it.
             drop(held);

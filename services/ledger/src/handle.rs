@@ -3,7 +3,8 @@
 use crate::{
     AppendError, Clock, Held, Proposal,
     index::IndexError,
-    shared::Shared,
+    replica::Upstream,
+    shared::{Appended, Shared, Standing},
     writer::{Message, Proposed, Reply, Verdict, Verdicts, same},
 };
 use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
@@ -12,11 +13,12 @@ use motherlode_proto::convert::{Malformed, record::Logged};
 use motherlode_runtime::Refusal;
 use parking_lot::Mutex;
 use std::{
-    sync::{Arc, atomic::Ordering},
+    sync::Arc,
     thread::JoinHandle,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tokio::sync::{
+    broadcast,
     mpsc::{self, error::TrySendError},
     oneshot, watch,
 };
@@ -82,6 +84,13 @@ impl From<FetchError> for Refusal {
     }
 }
 
+/// The refusal of one who does not write the log, or not any more: another process does.
+#[must_use]
+pub fn not_the_writer() -> Refusal {
+    Refusal::new(Code::Unavailable, "NOT_THE_WRITER", "another process writes the log")
+        .retry_after(Duration::from_secs(1))
+}
+
 /// Where a player's round is to be found, walking back.
 pub(crate) struct Trail {
     /// A bet not long after the round's own; the round is before it, unless it stayed open past it.
@@ -107,11 +116,59 @@ pub struct Handle {
     shared: Arc<Shared>,
     inbox: mpsc::Sender<Message>,
     threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
+    /// Of a replica: where the log is written.
+    upstream: Option<Upstream>,
 }
 
 impl Handle {
-    pub(crate) fn new(shared: Arc<Shared>, inbox: mpsc::Sender<Message>, threads: [JoinHandle<()>; 2]) -> Self {
-        Self { shared, inbox, threads: Arc::new(Mutex::new(threads.into())) }
+    pub(crate) fn new(
+        shared: Arc<Shared>,
+        inbox: mpsc::Sender<Message>,
+        threads: [JoinHandle<()>; 2],
+        upstream: Option<Upstream>,
+    ) -> Self {
+        Self { shared, inbox, threads: Arc::new(Mutex::new(threads.into())), upstream }
+    }
+
+    /// Waits until what is read here is as of now: no older than the call. Whoever writes the log has all of it; a replica
+    /// asks where the log ends, once for all who wait, and takes it up to there.
+    ///
+    /// # Errors
+    /// UNAVAILABLE: NOT_THE_WRITER where another process writes the log by now, NOT_CURRENT where a replica can't find out
+    /// in time.
+    pub async fn current(&self) -> Result<(), Refusal> {
+        let standing = self.shared.standing.borrow().clone();
+        match (standing, &self.upstream) {
+            (Standing::Fenced(_), _) => Err(not_the_writer()),
+            (Standing::Takes, Some(upstream)) => upstream.current(&self.shared).await,
+            (Standing::Failed(why), Some(_)) => Err(crate::replica::not_current(why)),
+            (Standing::Takes | Standing::Failed(_), None) => Ok(()),
+        }
+    }
+
+    /// Whether [`current`](Self::current) has anything to wait for.
+    pub fn is_replica(&self) -> bool {
+        self.upstream.is_some()
+    }
+
+    /// Takes no more proposals and answers no more reads, since another process may write the log by now.
+    pub fn step_down(&self, why: impl Into<String>) {
+        self.shared.fail(Standing::Fenced(why.into()));
+    }
+
+    /// Waits until another process writes the log.
+    pub(crate) async fn fenced(&self) {
+        let mut standing = self.shared.standing.subscribe();
+        // The sender is this handle's own.
+        let _ = standing.wait_for(|standing| matches!(standing, Standing::Fenced(_))).await;
+    }
+
+    /// Waits until no more proposals are taken, and says why.
+    pub async fn failed(&self) -> Standing {
+        let mut standing = self.shared.standing.subscribe();
+        // The sender is this handle's own.
+        let failed = standing.wait_for(|standing| *standing != Standing::Takes).await;
+        failed.map_or(Standing::Takes, |standing| standing.clone())
     }
 
     /// Proposes a commit. `Ok` is the commit that the request made, now or at the first time of asking.
@@ -282,6 +339,11 @@ impl Handle {
         self.shared.reader.read(from, max, bytes_max)
     }
 
+    /// Groups as they become durable, for those who keep up with them.
+    pub(crate) fn tail(&self) -> broadcast::Receiver<Appended> {
+        self.shared.tail.subscribe()
+    }
+
     /// The last durable record, and a way to wait for the next.
     pub fn head(&self) -> watch::Receiver<Held> {
         self.shared.head.subscribe()
@@ -304,7 +366,7 @@ impl Handle {
 
     /// Whether appends are taken. False after a failed write, until a restart.
     pub fn writable(&self) -> bool {
-        self.shared.writable.load(Ordering::Acquire)
+        *self.shared.standing.borrow() == Standing::Takes
     }
 
     /// Closes the ledger: what was proposed before is answered, the index is synced, then the store is released.

@@ -3,9 +3,11 @@
 //! A player's commits are all in one partition ([`StreamId::partition`]), so that most calls are about one ledger. What is
 //! decided for all is decided at home. Cost of finding a player's ledger: one SHA-256, and none with a single partition.
 
-use crate::{Handle, OpenError, Options, Proposal, Verdict, Verdicts, open};
+use crate::{Handle, OpenError, Options, Origin, Proposal, Standing, Verdict, Verdicts, join, open};
+use futures_util::future::{select_all, try_join_all};
 use motherlode_books::{HOME, StreamId};
 use motherlode_log::Store;
+use motherlode_runtime::Refusal;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
@@ -76,6 +78,53 @@ impl Ledgers {
             let others = others.collect::<Result<_, _>>();
             Ok(Self::new(home?, others?))
         })
+    }
+
+    /// Makes replicas of all partitions that another process has, all at the same time, each with its index in a folder of
+    /// its own. It takes as long as it takes until one of those processes answers.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; nothing is served then.
+    pub async fn join(
+        origin: &Origin,
+        partitions: u32,
+        index_folder: impl Fn(u32) -> PathBuf,
+        options: &Options,
+    ) -> Result<Self, OpenError> {
+        let joining = (0..partitions).map(|partition| {
+            let (origin, folder, options) = (origin.clone(), index_folder(partition), options.clone());
+            async move { join(origin, partition, &folder, options).await }
+        });
+        let mut joined = try_join_all(joining).await?.into_iter();
+        let home = joined.next().ok_or_else(|| OpenError::Origin("no partition".to_owned()))?;
+        Ok(Self::new(home, joined.collect()))
+    }
+
+    /// Waits until all are current, see [`Handle::current`]: a call may be about more than one.
+    ///
+    /// # Errors
+    /// As there.
+    pub async fn current(&self) -> Result<(), Refusal> {
+        match self.is_replica() || !self.0.others.is_empty() {
+            true => try_join_all(self.all().map(Handle::current)).await.map(drop),
+            false => self.0.home.current().await,
+        }
+    }
+
+    /// Whether these are replicas of another process's.
+    #[must_use]
+    pub fn is_replica(&self) -> bool {
+        self.0.home.is_replica()
+    }
+
+    /// Takes no more proposals and answers no more reads, since another process may write the log by now.
+    pub fn step_down(&self, why: &str) {
+        self.all().for_each(|ledger| ledger.step_down(why));
+    }
+
+    /// Waits until one of them takes no more proposals, and says why.
+    pub async fn failed(&self) -> Standing {
+        select_all(self.all().map(|ledger| Box::pin(ledger.failed()))).await.0
     }
 
     /// How many partitions there are.

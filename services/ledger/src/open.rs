@@ -10,19 +10,22 @@ use crate::{
     projector::{self, Balances},
     requests::Requests,
     rounds,
-    shared::Shared,
+    shared::{Projection, Shared, Standing, TAIL_GROUPS},
     writer::Writer,
 };
 use motherlode_books::{Books, Commit, Refused, SettledRound};
-use motherlode_log::{Position, ReadError, Reader, Store, hash};
+use motherlode_log::{Hash, Position, ReadError, Reader, Record, Store, hash};
 use motherlode_proto::convert::{Malformed, record};
 use parking_lot::RwLock;
 use std::{
     path::Path,
-    sync::{Arc, atomic::AtomicBool, mpsc::sync_channel},
-    thread,
+    sync::{
+        Arc,
+        mpsc::{SyncSender, sync_channel},
+    },
+    thread::{self, JoinHandle},
 };
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{broadcast, mpsc, watch};
 
 /// Groups that the projector may be behind before the writer waits for it.
 const PROJECTIONS_MAX: usize = 1024;
@@ -49,6 +52,12 @@ pub enum OpenError {
         /// Why.
         source: Refused,
     },
+    /// The records are no chain from the first one on.
+    #[error("what was read is not the log: {0}")]
+    Chain(String),
+    /// The processes that have the log cannot be asked.
+    #[error("the ledger: {0}")]
+    Origin(String),
     /// The log is shorter than the index knows it to have been: acknowledged commits are missing.
     #[error(
         "the log ends at position {end}, but commits up to {held} were acknowledged; delete the index to accept the loss"
@@ -72,35 +81,11 @@ pub enum OpenError {
 /// # Errors
 /// [`OpenError`] says what and where; nothing is served then.
 pub fn open(store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
-    let reader = store.reader();
     let end = Held { position: store.end(), hash: store.head() };
-    let (index, mark) = open_index(&*reader, index_folder)?;
-    let (books, requests) = replay(&*reader, &index, mark.position)?;
-    if mark != end {
-        index.sync(end)?;
-    }
-    let time_ms = books.end(store.partition()).time_ms;
-    let shared = Arc::new(Shared {
-        partition: store.partition(),
-        books: RwLock::new(books),
-        reader,
-        index,
-        requests: RwLock::new(requests),
-        recent: RwLock::default(),
-        head: watch::Sender::new(end),
-        decisions: watch::Sender::new(()),
-        writable: AtomicBool::new(true),
-        clock: options.clock,
-        answer_wait_max: options.answer_wait_max,
-        change_lapse_ms: options.change_lapse_ms,
-    });
+    let loaded = load(store.partition(), store.reader(), end, None, index_folder, &options)?;
+    let Loaded { shared, projector, projecting } = loaded;
     let (sender, inbox) = mpsc::channel(options.queue_length_max);
-    let (projector, projections) = sync_channel(PROJECTIONS_MAX);
-    let projecting = Arc::clone(&shared);
-    let spawn = |name, body: Box<dyn FnOnce() + Send>| {
-        thread::Builder::new().name(name).spawn(body).map_err(|source| OpenError::Thread("ledger", source))
-    };
-    let projecting = spawn("projector".into(), Box::new(move || projector::run(&projecting, &projections)))?;
+    let time_ms = shared.books.read().end(store.partition()).time_ms;
     let writer = Writer {
         store,
         shared: Arc::clone(&shared),
@@ -110,8 +95,56 @@ pub fn open(store: Box<dyn Store>, index_folder: &Path, options: Options) -> Res
         appends: motherlode_runtime::Appends::new(),
         time_ms,
     };
-    let writing = spawn("writer".into(), Box::new(move || writer.run()))?;
-    Ok(Handle::new(shared, sender, [writing, projecting]))
+    let writing = spawn("writer", move || writer.run())?;
+    Ok(Handle::new(shared, sender, [writing, projecting], None))
+}
+
+/// A log that was replayed, with the projector at work behind it.
+pub(crate) struct Loaded {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) projector: SyncSender<Projection>,
+    pub(crate) projecting: JoinHandle<()>,
+}
+
+/// Replays a log up to its end as it's known. `first` is what the first record must name, where nobody has verified the
+/// chain yet.
+pub(crate) fn load(
+    partition: u32,
+    reader: Arc<dyn Reader>,
+    end: Held,
+    first: Option<Hash>,
+    index_folder: &Path,
+    options: &Options,
+) -> Result<Loaded, OpenError> {
+    let (index, mark) = open_index(&*reader, index_folder)?;
+    let (books, requests) = replay(&*reader, &index, mark.position, first.map(|first| (first, end)))?;
+    if mark != end {
+        index.sync(end)?;
+    }
+    let shared = Arc::new(Shared {
+        partition,
+        books: RwLock::new(books),
+        reader,
+        index,
+        requests: RwLock::new(requests),
+        recent: RwLock::default(),
+        head: watch::Sender::new(end),
+        decisions: watch::Sender::new(()),
+        tail: broadcast::Sender::new(TAIL_GROUPS),
+        standing: watch::Sender::new(Standing::Takes),
+        clock: Arc::clone(&options.clock),
+        answer_wait_max: options.answer_wait_max,
+        change_lapse_ms: options.change_lapse_ms,
+    });
+    let (projector, projections) = sync_channel(PROJECTIONS_MAX);
+    let projected = Arc::clone(&shared);
+    let projecting = spawn("projector", move || projector::run(&projected, &projections))?;
+    Ok(Loaded { shared, projector, projecting })
+}
+
+/// Starts a thread of the ledger.
+pub(crate) fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, OpenError> {
+    thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|source| OpenError::Thread(name, source))
 }
 
 /// The index with the mark that the log confirms; made anew where it is damaged or of another log.
@@ -139,8 +172,14 @@ fn record_hash(reader: &dyn Reader, position: Position) -> Result<Option<[u8; 32
     Ok(reader.read(position, 1, usize::MAX)?.first().map(|record| hash(&record.bytes)))
 }
 
-/// Folds the whole log, and puts what is past the mark into the index.
-fn replay(reader: &dyn Reader, index: &Index, mark: Position) -> Result<(Books, Requests), OpenError> {
+/// Folds the whole log, and puts what is past the mark into the index. Where nobody has verified the chain, it's followed
+/// from what the first record must name to the end that is known.
+fn replay(
+    reader: &dyn Reader,
+    index: &Index,
+    mark: Position,
+    mut chain: Option<(Hash, Held)>,
+) -> Result<(Books, Requests), OpenError> {
     const BYTES: usize = 4 << 20;
     let (mut books, mut requests, mut balances) = (Books::default(), Requests::default(), Balances::default());
     let mut next = 1;
@@ -148,6 +187,9 @@ fn replay(reader: &dyn Reader, index: &Index, mark: Position) -> Result<(Books, 
         let records = reader.read(next, usize::MAX, BYTES)?;
         let Some(last) = records.last() else { break };
         next = last.position + 1;
+        if let Some((head, _)) = &mut chain {
+            *head = follow(*head, &records)?;
+        }
         let mut unmarked = vec![];
         for stored in &records {
             let position = stored.position;
@@ -170,11 +212,24 @@ fn replay(reader: &dyn Reader, index: &Index, mark: Position) -> Result<(Books, 
         index.put(unmarked.iter().map(|logged| &logged.commit))?;
     }
     balances.put(index)?;
-    Ok((books, requests))
+    match chain {
+        Some((head, end)) if (next - 1, head) != (end.position, end.hash) => {
+            Err(OpenError::Chain(format!("it ends at position {}, and not as it should at {}", next - 1, end.position)))
+        }
+        _ => Ok((books, requests)),
+    }
+}
+
+/// The hash of the last of some records, each of which names the one before it.
+pub(crate) fn follow(head: Hash, records: &[Record]) -> Result<Hash, OpenError> {
+    records.iter().try_fold(head, |head, record| {
+        let (after, bytes) = (record.position - 1, std::slice::from_ref(&record.bytes));
+        motherlode_log::follow(head, after, bytes).map_err(|broken| OpenError::Chain(broken.to_string()))
+    })
 }
 
 /// The settled round that a commit voids, from the log before it.
-fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<Option<SettledRound>, OpenError> {
+pub(crate) fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<Option<SettledRound>, OpenError> {
     let fetch = |position| {
         let stored = reader.read(position, 1, usize::MAX)?;
         let stored = stored.first().ok_or(OpenError::Refused { position, source: Refused::RecallNeeded { round } })?;

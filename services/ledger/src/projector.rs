@@ -5,7 +5,7 @@
 
 use crate::{
     index::{Index, IndexError, ProjectedBalance},
-    shared::{Projection, Shared},
+    shared::{Projection, Shared, Standing},
 };
 use motherlode_books::{Currency, Minor, StreamId};
 use motherlode_log::Position;
@@ -94,6 +94,6 @@ fn project(shared: &Shared, projection: &Projection, balances: &mut Balances) ->
 }
 
 fn give_up(shared: &Shared, error: &IndexError) {
-    shared.fail();
+    shared.fail(Standing::Failed(error.to_string()));
     tracing::error!(%error, "the index cannot be written: no appends until a restart");
 }

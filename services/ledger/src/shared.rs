@@ -5,20 +5,14 @@ use crate::{
     index::{Held, Index},
     requests::{Name, Requests},
 };
+use bytes::Bytes;
 use motherlode_books::{Books, Stage, StreamId};
 use motherlode_log::{Position, Reader};
 use motherlode_proto::convert::record::{self, Logged};
 use motherlode_runtime::Clock;
 use parking_lot::RwLock;
-use std::{
-    collections::VecDeque,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
-use tokio::sync::watch;
+use std::{collections::VecDeque, sync::Arc, time::Duration};
+use tokio::sync::{broadcast, watch};
 
 /// Commits kept decoded for followers; older ones are read from the log. More of them leave the processors' caches before
 /// their memory is used again.
@@ -28,6 +22,27 @@ const RECENT_MAX: usize = 2_048;
 pub(crate) struct Projection {
     pub(crate) logged: Vec<Arc<Logged>>,
     pub(crate) held: Held,
+}
+
+/// A durable group as it's stored, for those who follow the log.
+#[derive(Clone)]
+pub(crate) struct Appended {
+    pub(crate) first: Position,
+    pub(crate) records: Arc<[Bytes]>,
+}
+
+/// Groups that a follower may be behind before it has to read them from the store.
+pub(crate) const TAIL_GROUPS: usize = 256;
+
+/// How a ledger stands to its log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It takes proposals.
+    Takes,
+    /// It takes no more; what it has is read on.
+    Failed(String),
+    /// Another process writes the log: what this one has may be old.
+    Fenced(String),
 }
 
 pub(crate) struct Shared {
@@ -44,7 +59,9 @@ pub(crate) struct Shared {
     pub(crate) head: watch::Sender<Held>,
     /// Sent when hits or voids have become durable.
     pub(crate) decisions: watch::Sender<()>,
-    pub(crate) writable: AtomicBool,
+    /// The newest groups as they're stored; nobody keeps them where nobody follows.
+    pub(crate) tail: broadcast::Sender<Appended>,
+    pub(crate) standing: watch::Sender<Standing>,
     pub(crate) clock: Clock,
     pub(crate) answer_wait_max: Option<Duration>,
     pub(crate) change_lapse_ms: i64,
@@ -121,9 +138,19 @@ impl Shared {
         self.head.borrow().position
     }
 
-    /// No appends from here on; reads go on.
-    pub(crate) fn fail(&self) {
-        self.writable.store(false, Ordering::Release);
+    /// No appends from here on. The first reason stays, but that being fenced is more than having failed.
+    pub(crate) fn fail(&self, standing: Standing) {
+        self.standing.send_if_modified(|now| {
+            let worse = match now {
+                Standing::Takes => true,
+                Standing::Failed(_) => matches!(standing, Standing::Fenced(_)),
+                Standing::Fenced(_) => false,
+            };
+            if worse {
+                *now = standing;
+            }
+            worse
+        });
     }
 }
 

@@ -10,7 +10,7 @@ use crate::{
     AppendError, Proposal,
     index::Held,
     requests::Name,
-    shared::{Projection, Shared, made},
+    shared::{Appended, Projection, Shared, Standing, made},
 };
 use bytes::Bytes;
 use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId};
@@ -49,7 +49,7 @@ pub(crate) enum Reply {
 }
 
 /// Answers a group. Verdicts for the same waiter that follow each other go together: it's woken once.
-fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
+pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
     let mut together: Option<(mpsc::UnboundedSender<Verdicts>, Verdicts)> = None;
     for (reply, verdict) in replies {
         match (reply, &mut together) {
@@ -129,14 +129,22 @@ impl Writer {
             let reason = error.to_string();
             match error {
                 Log::Full(_) | Log::TooLarge { .. } => AppendError::Full { reason },
-                Log::Conflict { .. } | Log::Chain { .. } | Log::Failed { .. } | Log::Fenced { .. } => {
-                    self.shared.fail();
+                Log::Fenced { .. } => {
+                    self.shared.fail(Standing::Fenced(reason.clone()));
+                    AppendError::Unknown { reason }
+                }
+                Log::Conflict { .. } | Log::Chain { .. } | Log::Failed { .. } => {
+                    self.shared.fail(Standing::Failed(reason.clone()));
                     AppendError::Unknown { reason }
                 }
             }
         })?;
         let held = Held { position: after + records.len() as u64, hash: head };
         self.shared.publish(stage, &logged, &names, held);
+        if self.shared.tail.receiver_count() > 0 {
+            // The last follower may have left since.
+            let _ = self.shared.tail.send(Appended { first: after + 1, records: records.into() });
+        }
         // The projector is a thread of this ledger and outlives the writer.
         let _ = self.projector.send(Projection { logged, held });
         Ok(())

@@ -3,12 +3,15 @@
 pub mod cli;
 pub mod client;
 pub mod commands;
+mod current;
 mod deadline;
 mod followed;
 mod measured;
 mod metrics;
 pub mod place;
 pub mod server;
+mod standby;
 pub mod target;
+mod writing;
 
 use motherlode_picture::{draw, figures, markup};

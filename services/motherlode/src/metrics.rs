@@ -14,7 +14,7 @@ use opentelemetry::{
 use std::sync::Arc;
 
 /// Has everything observed for as long as the meter's provider lives.
-pub fn observe(ledgers: &Ledgers, follower: &Follower) {
+pub fn observe(ledgers: &Ledgers, follower: Option<&Follower>) {
     let meter = global::meter("motherlode");
     let log = |name, what, read: fn(&Handle) -> u64| {
         let ledgers = ledgers.clone();
@@ -32,7 +32,14 @@ pub fn observe(ledgers: &Ledgers, follower: &Follower) {
     log("motherlode.switched_off", "Switches that keep new rounds off.", |ledger| {
         ledger.books(|books| books.switched_off().count() as u64)
     });
+    pools(&meter, ledgers);
+    if let Some(follower) = follower {
+        reports(&meter, follower);
+    }
+}
 
+/// What only a process with reports counts.
+fn reports(meter: &Meter, follower: &Follower) {
     let counts = |name, what, read: fn(&Counts) -> Vec<(String, u64)>, key: &'static str| {
         let follower = follower.clone();
         meter
@@ -48,16 +55,15 @@ pub fn observe(ledgers: &Ledgers, follower: &Follower) {
     counts("motherlode.rounds", "Rounds settled.", |counts| counts.rounds.clone(), "game");
     counts("motherlode.significant_events", "Significant events (PL-22).", |counts| counts.significant.clone(), "kind");
     let reports = follower.clone();
-    gauge(&meter, "motherlode.reports.position", "Position that the reports hold for.", move |seen| {
+    gauge(meter, "motherlode.reports.position", "Position that the reports hold for.", move |seen| {
         for (partition, position) in (0_i64..).zip(reports.counts().positions) {
             seen.observe(position, &[KeyValue::new("partition", partition)]);
         }
     });
     let open = follower.clone();
-    gauge(&meter, "motherlode.rounds.open", "Rounds that wait for their players.", move |seen| {
+    gauge(meter, "motherlode.rounds.open", "Rounds that wait for their players.", move |seen| {
         seen.observe(open.counts().open, &[]);
     });
-    pools(&meter, ledgers);
 }
 
 fn gauge(

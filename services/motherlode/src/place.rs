@@ -5,7 +5,7 @@ use crate::{
     server::log_folder,
 };
 use motherlode_books::HOME;
-use motherlode_jetstream::{self as jetstream, JetStreamStore};
+use motherlode_jetstream::{self as jetstream, JetStreamStore, Presence};
 use motherlode_ledger::Stores;
 use motherlode_log::{self as log, Disk, Hash, OsDisk, Position, Record, ScanError, SegmentStore, Store, genesis};
 use motherlode_runtime::{Config, config};
@@ -119,11 +119,12 @@ impl Place {
     }
 
     /// Opens all partitions for a service with a data folder. Where the log isn't in that folder, and its locks keep no
-    /// second service out, another lock does: they would share the index.
+    /// second service out, another lock does: they would share the index. With them comes what tells other processes that
+    /// this one writes the log, where they could take it over.
     ///
     /// # Errors
     /// See [`PlaceError`].
-    pub fn open_all(&self, data: &Path, partitions: u32) -> Result<Stores, PlaceError> {
+    pub fn open_all(&self, data: &Path, partitions: u32) -> Result<(Stores, Option<Presence>), PlaceError> {
         let lock = match self {
             Self::Folder { .. } => None,
             Self::Stream(_) => {
@@ -138,11 +139,27 @@ impl Place {
         let others = (1..partitions).rev().map(|partition| self.open(partition));
         let mut others = others.collect::<Result<Vec<_>, _>>()?;
         others.reverse();
-        let home: Box<dyn Store> = match (self, lock) {
-            (Self::Stream(config), Some(lock)) => Box::new(JetStreamStore::open(config, HOME)?.with_lock(lock)),
-            _ => self.open(HOME)?,
+        let (home, presence): (Box<dyn Store>, _) = match (self, lock) {
+            (Self::Stream(config), Some(lock)) => {
+                let home = JetStreamStore::open(config, HOME)?.with_lock(lock);
+                let presence = home.presence();
+                (Box::new(home), Some(presence))
+            }
+            _ => (self.open(HOME)?, None),
         };
-        Ok(Stores { home, others })
+        Ok((Stores { home, others }, presence))
+    }
+
+    /// Waits until nobody is heard who writes the log, where that could be another process: who has the home partition has
+    /// all of them.
+    ///
+    /// # Errors
+    /// [`PlaceError`]: it can't be asked.
+    pub async fn vacant(&self) -> Result<(), PlaceError> {
+        match self {
+            Self::Folder { .. } => Ok(()),
+            Self::Stream(config) => Ok(jetstream::vacant(config, HOME).await?),
+        }
     }
 
     /// Refuses another number of partitions than the log was made with; a log whose making was broken off goes on.

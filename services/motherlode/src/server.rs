@@ -1,10 +1,14 @@
-//! All services in one process: the log, the ledger, spin and jackpot behind one port.
+//! The services of a process behind one port: all of them with the log, or those of a role.
+//!
+//! A process of the role `ledger` has the log, the wallet and the reports, and serves the log to those of the other roles,
+//! which hold a replica of it and are else the same.
 //!
 //! Starting: the log is opened and verified, the ledger replayed, the port bound, and only then is anything served.
 //! Stopping: no new calls, streams end, calls under way are answered, the ledger closes behind them. What was
 //! acknowledged is durable whether or not there is time for all that.
 
 use crate::{
+    current::Current,
     deadline::Deadline,
     measured::Measured,
     metrics,
@@ -12,11 +16,14 @@ use crate::{
 };
 use motherlode_books::{Minor, SessionLimits, StreamId};
 use motherlode_jackpot::{JackpotApi, Steward};
-use motherlode_ledger::{Handle, LedgerApi, Ledgers, OpenError, Options, Stores};
+use motherlode_ledger::{
+    Handle, LedgerApi, Ledgers, LogApi, OpenError, Options, Origin, PROPOSAL_BYTES_MAX, Standing, Stores,
+};
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::jackpot_service_server::{self, JackpotServiceServer},
     ledger::v1::ledger_service_server::{self, LedgerServiceServer},
+    log::v1::log_service_server::{self, LogServiceServer},
     report::v1::report_service_server::{self, ReportServiceServer},
     spin::v1::spin_service_server::{self, SpinServiceServer},
 };
@@ -24,7 +31,7 @@ use motherlode_report::{Follower, Identity as Program, ReportApi, SelfCheck};
 use motherlode_runtime::{
     Config, ConfigError, Profiles,
     access::Access,
-    config::Tls,
+    config::{Role, Tls},
     stop::{self, Stop, Stopper},
 };
 use motherlode_spin::{Dealer, SpinApi, Sweeper, UnknownName, Waits};
@@ -43,14 +50,17 @@ use tower::util::option_layer;
 /// Games whose bets are pooled: each has a pool of its own name.
 const POOLED_GAMES: [&str; 1] = ["bewitched"];
 
-/// What health is told for: the process as a whole, and each service.
-const SERVICES: [&str; 5] = [
-    "",
-    spin_service_server::SERVICE_NAME,
-    ledger_service_server::SERVICE_NAME,
-    jackpot_service_server::SERVICE_NAME,
-    report_service_server::SERVICE_NAME,
-];
+/// What a process serves by its role, as health and reflection name it.
+pub(crate) fn services(role: Role) -> Vec<&'static str> {
+    let served = [
+        (role.spins(), spin_service_server::SERVICE_NAME),
+        (role.has_log(), ledger_service_server::SERVICE_NAME),
+        (role.keeps_pools(), jackpot_service_server::SERVICE_NAME),
+        (role.has_log(), report_service_server::SERVICE_NAME),
+        (role.has_log(), log_service_server::SERVICE_NAME),
+    ];
+    served.into_iter().filter(|(served, _)| *served).map(|(_, name)| name).collect()
+}
 
 /// Why the service could not start, or did not stop well.
 #[derive(Debug, thiserror::Error)]
@@ -61,6 +71,9 @@ pub enum ServeError {
     /// The log does not replay.
     #[error(transparent)]
     Ledger(#[from] OpenError),
+    /// What was being opened was given up.
+    #[error("the opening was interrupted: {0}")]
+    Interrupted(String),
     /// A file of the TLS configuration cannot be read.
     #[error("{file}: {source}")]
     Tls {
@@ -106,9 +119,9 @@ pub struct Server {
     stopper: Stopper,
     serving: JoinHandle<Result<(), tonic::transport::Error>>,
     grace: Duration,
-    sweeper: Sweeper,
-    check: SelfCheck,
-    background: [JoinHandle<()>; 5],
+    sweeper: Option<Sweeper>,
+    check: Option<SelfCheck>,
+    background: Vec<JoinHandle<()>>,
 }
 
 /// Opens the log that a configuration names, all partitions of it: in its data folder, or on JetStream.
@@ -116,7 +129,7 @@ pub struct Server {
 /// # Errors
 /// See [`ServeError::Log`].
 pub fn open_stores(config: &Config) -> Result<Stores, ServeError> {
-    Ok(Place::of(config).open_all(&config.data, config.partitions)?)
+    Ok(Place::of(config).open_all(&config.data, config.partitions)?.0)
 }
 
 /// Where a data folder has the log of a partition.
@@ -138,8 +151,8 @@ pub fn index_folder(data: &Path, partition: u32) -> PathBuf {
 }
 
 impl Server {
-    /// Starts everything on the stores of all partitions, with the dealer that seeds every step: one of the operating system's entropy
-    /// ([`Dealer::new`]), but in tests.
+    /// Starts everything on the stores of all partitions, or what the role `ledger` has of it, with the dealer that seeds every step: one of the
+    /// operating system's entropy ([`Dealer::new`]), but in tests.
     ///
     /// # Errors
     /// [`ServeError`]; nothing is served then.
@@ -149,42 +162,88 @@ impl Server {
         options: Options,
         dealer: Dealer,
     ) -> Result<Self, ServeError> {
-        let waits = Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
-        config.check_exposure()?;
-        let tls = config.tls.as_ref().map(tls).transpose()?;
-        let answer_wait_max = Duration::from_millis(config.limits.request_ms_max);
-        let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
-        let options = Options { answer_wait_max: Some(answer_wait_max), change_lapse_ms, ..options };
+        checked(config)?;
+        Self::start_on(bind(config)?, config, stores, options, dealer).await
+    }
+
+    /// The same on an address that was bound before.
+    ///
+    /// # Errors
+    /// [`ServeError`]; nothing is served then.
+    pub async fn start_on(
+        listener: std::net::TcpListener,
+        config: &Config,
+        stores: impl Into<Stores>,
+        options: Options,
+        dealer: Dealer,
+    ) -> Result<Self, ServeError> {
         let index = |partition| index_folder(&config.data, partition);
-        let ledgers = Ledgers::open(stores.into(), index, &options)?;
+        let ledgers = Ledgers::open(stores.into(), index, &within(config, options))?;
+        // Before a bet is taken anywhere: each adds to its game's pool.
         let steward = Steward::new(ledgers.clone());
         for pool in POOLED_GAMES {
             let opened = steward.ensure_pool(pool).await;
             opened.map_err(|source| ServeError::Pool { pool: StreamId::pool(pool).to_string(), source })?;
         }
-        let bind = |source| ServeError::Bind { address: config.listen, source };
-        let listener = TcpListener::bind(config.listen).await.map_err(bind)?;
-        let address = listener.local_addr().map_err(bind)?;
+        Self::serve(listener, config, ledgers, dealer)
+    }
+
+    /// Starts the services of a role that has no log, on a replica of the one that the configuration names. It takes as
+    /// long as it takes until that one answers.
+    ///
+    /// # Errors
+    /// [`ServeError`]; nothing is served then.
+    pub async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Self, ServeError> {
+        checked(config)?;
+        let targets = config.ledger.targets.clone();
+        let origin = Origin { targets, credentials: config.ledger.credentials()? };
+        let index = |partition| index_folder(&config.data, partition);
+        let ledgers = Ledgers::join(&origin, config.partitions, index, &within(config, options)).await?;
+        Self::serve(bind(config)?, config, ledgers, dealer)
+    }
+
+    fn serve(
+        listener: std::net::TcpListener,
+        config: &Config,
+        ledgers: Ledgers,
+        dealer: Dealer,
+    ) -> Result<Self, ServeError> {
+        let role = config.role;
+        let waits = Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
+        let tls = config.tls.as_ref().map(tls).transpose()?;
+        let unbound = |source| ServeError::Bind { address: config.listen, source };
+        let listener = TcpListener::from_std(listener).map_err(unbound)?;
+        let address = listener.local_addr().map_err(unbound)?;
         let (stopper, stop) = stop::channel();
-        let sweeper = Sweeper::new(ledgers.clone(), dealer.clone(), waits.clone());
-        let follower = Follower::new(ledgers.clone(), &config.report);
+        let program = identity(config);
+        let mut background = vec![];
+        let reports = role.has_log().then(|| {
+            let follower = Follower::new(ledgers.clone(), &config.report);
+            let check = SelfCheck::new(program, follower.clone());
+            (follower, check)
+        });
         if config.telemetry.otlp_endpoint.is_some() {
-            metrics::observe(&ledgers, &follower);
+            metrics::observe(&ledgers, reports.as_ref().map(|(follower, _)| follower));
         }
-        let check = SelfCheck::new(identity(config), follower.clone());
-        let spin = spin(config, &ledgers, &dealer, waits, stop.clone())?;
-        let report = ReportApi::new(follower.clone(), check.clone(), stop.clone());
-        let serving = tokio::spawn(serve(config, tls, listener, &ledgers, spin, report, stop)?);
-        let background = [
-            tokio::spawn(steward.run()),
-            tokio::spawn(dealer.reseed_periodically(ledgers.home().clone())),
-            tokio::spawn(sweeper.clone().run(Duration::from_millis(config.interruption.sweep_ms))),
-            tokio::spawn(follower.run()),
-            tokio::spawn(check.clone().run()),
-        ];
+        let spinning =
+            role.spins().then(|| spin(config, &ledgers, &dealer, waits.clone(), stop.clone())).transpose()?;
+        let report = reports.as_ref().map(|(follower, check)| {
+            background.extend([tokio::spawn(follower.clone().run()), tokio::spawn(check.clone().run())]);
+            ReportApi::new(follower.clone(), check.clone(), stop.clone())
+        });
+        let sweeper = role.spins().then(|| Sweeper::new(ledgers.clone(), dealer.clone(), waits));
+        if let Some(sweeper) = sweeper.clone() {
+            background.push(tokio::spawn(dealer.reseed_periodically(ledgers.home().clone())));
+            background.push(tokio::spawn(sweeper.run(Duration::from_millis(config.interruption.sweep_ms))));
+        }
+        if role.keeps_pools() {
+            background.push(tokio::spawn(Steward::new(ledgers.clone()).run()));
+        }
+        let serving = tokio::spawn(serve(config, tls, listener, &ledgers, spinning, report, stop)?);
         // No call takes longer than this; what does is a stream that nobody ends.
         let award_wait_max = Duration::from_millis(config.limits.award_wait_ms_max);
-        let grace = answer_wait_max + award_wait_max + Duration::from_secs(1);
+        let grace = Duration::from_millis(config.limits.request_ms_max) + award_wait_max + Duration::from_secs(1);
+        let check = reports.map(|(_, check)| check);
         Ok(Self { address, ledgers, stopper, serving, grace, sweeper, check, background })
     }
 
@@ -206,16 +265,21 @@ impl Server {
         self.ledgers.home()
     }
 
-    /// The sweeper, which sweeps by itself as often as configured.
+    /// The sweeper of a process that spins; it sweeps by itself as often as configured.
     #[must_use]
-    pub fn sweeper(&self) -> &Sweeper {
-        &self.sweeper
+    pub fn sweeper(&self) -> Option<&Sweeper> {
+        self.sweeper.as_ref()
     }
 
-    /// The self-check, which runs by itself every 24 hours.
+    /// The self-check of a process with reports; it runs by itself every 24 hours.
     #[must_use]
-    pub fn self_check(&self) -> &SelfCheck {
-        &self.check
+    pub fn self_check(&self) -> Option<&SelfCheck> {
+        self.check.as_ref()
+    }
+
+    /// Waits until a ledger takes no more proposals, and says why.
+    pub async fn failed(&self) -> Standing {
+        self.ledgers.failed().await
     }
 
     /// Stops in order.
@@ -235,7 +299,7 @@ impl Server {
             // What it was at must let go of the ledger.
             let _ = task.await;
         }
-        drop(self.check);
+        drop((self.check, self.sweeper));
         self.ledgers.close().await;
         match served {
             Ok(Ok(served)) => Ok(served?),
@@ -248,8 +312,39 @@ impl Server {
     }
 }
 
+/// Binds the address that a configuration names.
+///
+/// # Errors
+/// [`ServeError::Bind`] says why it can't be.
+pub fn bind(config: &Config) -> Result<std::net::TcpListener, ServeError> {
+    let bound = std::net::TcpListener::bind(config.listen).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    bound.map_err(|source| ServeError::Bind { address: config.listen, source })
+}
+
+/// Checks what can be checked before anything is opened.
+///
+/// # Errors
+/// [`ServeError`] names what makes no sense.
+pub fn checked(config: &Config) -> Result<(), ServeError> {
+    Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
+    config.check_role()?;
+    config.check_exposure()?;
+    config.tls.as_ref().map(tls).transpose()?;
+    Ok(())
+}
+
+/// A ledger's options, with the limits of the configuration.
+fn within(config: &Config, options: Options) -> Options {
+    let answer_wait_max = Some(Duration::from_millis(config.limits.request_ms_max));
+    let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
+    Options { answer_wait_max, change_lapse_ms, ..options }
+}
+
 /// What TLS needs, read from its files. Clients need no certificate: a token may do, which is for the layer to say.
-fn tls(files: &Tls) -> Result<ServerTlsConfig, ServeError> {
+pub(crate) fn tls(files: &Tls) -> Result<ServerTlsConfig, ServeError> {
     let read =
         |path: &Path| fs::read(path).map_err(|source| ServeError::Tls { file: path.display().to_string(), source });
     let identity = Identity::from_pem(read(&files.certificate)?, read(&files.key)?);
@@ -260,11 +355,12 @@ fn tls(files: &Tls) -> Result<ServerTlsConfig, ServeError> {
     })
 }
 
-/// What this program is, with the whole configuration but for where it listens and keeps its data and its log: what decides how it
-/// plays is the same on every machine.
+/// What this program is, with the whole configuration but for its role, and where it listens and keeps its data and its log:
+/// what decides how it plays is the same on every machine.
 fn identity(config: &Config) -> Program {
     let here = Config::default();
-    let everywhere = Config { listen: here.listen, data: here.data, store: here.store, ..config.clone() };
+    let Config { listen, data, store, role, ledger, .. } = here;
+    let everywhere = Config { listen, data, store, role, ledger, ..config.clone() };
     let identity =
         Program::new(env!("CARGO_PKG_VERSION"), &format!("{everywhere:?}"), cfg!(feature = "forced-outcomes"));
     identity.announce();
@@ -293,22 +389,28 @@ fn serve(
     tls: Option<ServerTlsConfig>,
     listener: TcpListener,
     ledgers: &Ledgers,
-    spin: SpinApi,
-    report: ReportApi,
+    spin: Option<SpinApi>,
+    report: Option<ReportApi>,
     stop: Stop,
 ) -> Result<impl Future<Output = Result<(), tonic::transport::Error>> + Send + use<>, ServeError> {
     let limits = &config.limits;
     let bytes = limits.message_bytes_max;
-    let spin = SpinServiceServer::new(spin).max_decoding_message_size(bytes);
-    let wallet =
-        LedgerServiceServer::new(LedgerApi::new(ledgers.clone(), stop.clone())).max_decoding_message_size(bytes);
-    let jackpot = JackpotServiceServer::new(JackpotApi::new(ledgers.clone(), stop.clone()));
-    let jackpot = jackpot.max_decoding_message_size(bytes);
-    let report = ReportServiceServer::new(report).max_decoding_message_size(bytes);
+    let role = config.role;
+    let spin = spin.map(|spin| SpinServiceServer::new(spin).max_decoding_message_size(bytes));
+    let wallet = role.has_log().then(|| LedgerApi::new(ledgers.clone(), stop.clone()));
+    let wallet = wallet.map(|wallet| LedgerServiceServer::new(wallet).max_decoding_message_size(bytes));
+    let log = role.has_log().then(|| LogApi::new(ledgers.clone(), stop.clone()));
+    let log = log.map(|log| LogServiceServer::new(log).max_decoding_message_size(PROPOSAL_BYTES_MAX));
+    let jackpot = role.keeps_pools().then(|| JackpotApi::new(ledgers.clone(), stop.clone()));
+    let jackpot = jackpot.map(|jackpot| JackpotServiceServer::new(jackpot).max_decoding_message_size(bytes));
+    let report = report.map(|report| ReportServiceServer::new(report).max_decoding_message_size(bytes));
+    let names = services(role);
     let descriptors = || {
-        tonic_reflection::server::Builder::configure()
+        let all = tonic_reflection::server::Builder::configure()
             .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
             .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+            .with_service_name("grpc.health.v1.Health");
+        names.iter().fold(all, |some, name| some.with_service_name(*name))
     };
     let (mut reporter, health) = tonic_health::server::health_reporter();
     let mut builder = Grpc::builder();
@@ -322,29 +424,32 @@ fn serve(
         .layer(option_layer(config.telemetry.otlp_endpoint.as_ref().map(|_| Measured::new())))
         .layer(access)
         .layer(Deadline)
+        .layer(Current(ledgers.clone()))
         .concurrency_limit_per_connection(limits.concurrent_requests_max as usize)
         .max_concurrent_streams(limits.concurrent_requests_max)
         .http2_keepalive_interval(Some(Duration::from_secs(30)))
         .add_service(health)
-        .add_service(spin)
-        .add_service(wallet)
-        .add_service(jackpot)
-        .add_service(report);
+        .add_optional_service(spin)
+        .add_optional_service(wallet)
+        .add_optional_service(jackpot)
+        .add_optional_service(report)
+        .add_optional_service(log);
     if config.reflection {
         // Clients that are still on the older version of reflection: Python's, for one.
         router = router.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
     }
+    let told: Vec<_> = names.iter().copied().chain([""]).collect();
     Ok(async move {
-        for service in SERVICES {
+        for service in told.iter().copied() {
             reporter.set_service_status(service, ServingStatus::Serving).await;
         }
         let stopped = async move {
             stop.requested().await;
-            for service in SERVICES {
+            for service in told.iter().copied() {
                 reporter.set_service_status(service, ServingStatus::NotServing).await;
             }
             // Those who watch get the news and then the end of their stream, which else would never come.
-            for service in SERVICES {
+            for service in told.iter().copied() {
                 reporter.clear_service_status(service).await;
             }
         };

@@ -3,9 +3,11 @@
 //! Every key has a default, an unknown key is refused: a misspelt limit must not be ignored silently.
 
 mod operators;
+mod role;
 mod store;
 
 pub use operators::{Credential, Digest, Operator, PLATFORM};
+pub use role::{LedgerTargets, Role};
 pub use store::{AllowUnsafe, Store, StoreTls};
 
 use crate::jurisdiction::{Jurisdictions, Profiles};
@@ -20,6 +22,10 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Directory of the log and its index.
     pub data: PathBuf,
+    /// What this process does.
+    pub role: Role,
+    /// Where the log is, for the roles that don't have it.
+    pub ledger: LedgerTargets,
     /// Where the log is kept, if not in that directory.
     pub store: Store,
     /// Partitions of the log, each with a writer of its own: fixed for ever when it's made.
@@ -160,6 +166,8 @@ impl Default for Config {
         Self {
             listen: SocketAddr::from(([127, 0, 0, 1], 50051)),
             data: PathBuf::from("data"),
+            role: Role::default(),
+            ledger: LedgerTargets::default(),
             store: Store::default(),
             partitions: 1,
             worker_threads: 0,
@@ -226,6 +234,12 @@ pub enum ConfigError {
     /// The log's place is described in a way that makes no sense.
     #[error("store: {fault}")]
     Store {
+        /// What is wrong.
+        fault: String,
+    },
+    /// The processes with the log are described in a way that makes no sense.
+    #[error("ledger: {fault}")]
+    Ledger {
         /// What is wrong.
         fault: String,
     },
@@ -300,6 +314,14 @@ impl Config {
         config.store.check()?;
         operators::check(&config.operators, config.tls.as_ref().is_some_and(|tls| tls.client_ca.is_some()))?;
         Ok(config)
+    }
+
+    /// Checks that the process knows what its role needs to know.
+    ///
+    /// # Errors
+    /// [`ConfigError::Ledger`] says what is missing.
+    pub fn check_role(&self) -> Result<(), ConfigError> {
+        self.ledger.check(self.role)
     }
 
     /// Checks that the service is not open to others by mistake: beyond loopback it needs TLS and operators, or leave by

@@ -18,6 +18,8 @@ use tower::Service;
 
 /// How long a connection may take.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
+/// A lasting link that has not answered for so long is asked, and given up after as long again.
+const PING_EVERY: Duration = Duration::from_secs(1);
 
 /// What a client shows a service, and what it believes of it.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -74,6 +76,30 @@ pub async fn connect(
     credentials: &Credentials,
     answer_max: Option<Duration>,
 ) -> Result<Connection, ConnectError> {
+    open(target, credentials, |endpoint| match answer_max {
+        Some(answer_max) => endpoint.timeout(answer_max),
+        None => endpoint,
+    })
+    .await
+}
+
+/// Connects to another process of the installation, for long: a link that is silent is asked whether it still lives, and
+/// its streams fail when it doesn't.
+///
+/// # Errors
+/// As [`connect`].
+pub async fn connect_lasting(target: &str, credentials: &Credentials) -> Result<Connection, ConnectError> {
+    open(target, credentials, |endpoint| {
+        endpoint.http2_keep_alive_interval(PING_EVERY).keep_alive_timeout(PING_EVERY).keep_alive_while_idle(true)
+    })
+    .await
+}
+
+async fn open(
+    target: &str,
+    credentials: &Credentials,
+    with: impl FnOnce(Endpoint) -> Endpoint,
+) -> Result<Connection, ConnectError> {
     let unusable = |what: &str| ConnectError::Unusable(format!("--target {target}: {what}"));
     let malformed = || unusable("must be a URL such as http://127.0.0.1:50051 or https://localhost:50051");
     let mut endpoint = Endpoint::from_shared(target.to_owned()).map_err(|_| malformed())?;
@@ -96,9 +122,6 @@ pub async fn connect(
         (Some("https"), None) => return Err(unusable("https needs --ca, the root of the service's certificate")),
         _ => return Err(malformed()),
     }
-    if let Some(answer_max) = answer_max {
-        endpoint = endpoint.timeout(answer_max);
-    }
     let authorization = credentials.token.as_ref().map(|token| {
         let mut value = HeaderValue::from_str(&format!("Bearer {token}"))?;
         value.set_sensitive(true);
@@ -107,7 +130,7 @@ pub async fn connect(
     let authorization = authorization.transpose();
     let authorization =
         authorization.map_err(|_| ConnectError::Unusable("the token has letters that no token has".to_owned()))?;
-    let connected = endpoint.connect_timeout(CONNECT_MAX).tcp_nodelay(true).connect().await;
+    let connected = with(endpoint).connect_timeout(CONNECT_MAX).tcp_nodelay(true).connect().await;
     let nobody = |error| ConnectError::Nobody { target: target.to_owned(), reason: cause(&error) };
     Ok(Connection { channel: connected.map_err(nobody)?, authorization })
 }

@@ -53,6 +53,9 @@ impl SpinApi {
             api: Arc::new(self),
             caller,
             calls,
+            arrived: vec![],
+            current: None,
+            asking: 0,
             decided: Vec::with_capacity(TOGETHER_MAX),
             sender,
             verdicts,
@@ -72,6 +75,11 @@ struct Playing {
     /// Who makes all of them: fixed at the start.
     caller: Caller,
     calls: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
+    /// What came since the ledger was last asked to be current.
+    arrived: Vec<PlayStreamRequest>,
+    /// Calls that wait together until what they are decided on is as of now, and how many they are.
+    current: Option<BoxFuture<'static, Came>>,
+    asking: usize,
     /// Bets to be handed to the writer, by ticket.
     decided: Vec<(u64, Proposal)>,
     /// As long as the calls that run at the same time.
@@ -87,6 +95,9 @@ struct Playing {
     /// Answers that come another way.
     others: stream::FuturesUnordered<BoxFuture<'static, PlayStreamResponse>>,
 }
+
+/// Calls, and whether what they are decided on is as of now.
+type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 
 /// A bet that was proposed.
 struct Waiting {
@@ -116,7 +127,7 @@ impl Playing {
             if let Poll::Ready(Some(answer)) = self.others.poll_next_unpin(context) {
                 return Poll::Ready(Some(Ok(answer)));
             }
-            if ended && self.bets.is_empty() && self.others.is_empty() {
+            if ended && self.in_flight() == 0 {
                 return Poll::Ready(None);
             }
             return self.late(context).map_or(Poll::Pending, |answer| Poll::Ready(Some(Ok(answer))));
@@ -126,16 +137,42 @@ impl Playing {
     /// Begins the calls that have come, as many as may run; ready when no more will come, or with the reason.
     fn read(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Status>> {
         let mut read = Poll::Pending;
-        while read.is_pending() && self.bets.len() + self.others.len() < IN_FLIGHT_MAX {
+        self.begin_current(context);
+        while read.is_pending() && self.in_flight() < IN_FLIGHT_MAX {
             match self.calls.poll_next_unpin(context) {
+                Poll::Ready(Some(Ok(request))) if self.api.ledgers.is_replica() => self.arrived.push(request),
                 Poll::Ready(Some(Ok(request))) => self.begin(request),
                 Poll::Ready(Some(Err(status))) => read = Poll::Ready(Err(status)),
                 Poll::Ready(None) => read = Poll::Ready(Ok(())),
                 Poll::Pending => break,
             }
         }
+        if self.current.is_none() && !self.arrived.is_empty() {
+            let (ledgers, calls) = (self.api.ledgers.clone(), std::mem::take(&mut self.arrived));
+            self.asking = calls.len();
+            self.current = Some(async move { (calls, ledgers.current().await) }.boxed());
+            self.begin_current(context);
+        }
         self.hand_in();
         read
+    }
+
+    /// Calls of this stream that are not answered yet.
+    fn in_flight(&self) -> usize {
+        self.arrived.len() + self.asking + self.bets.len() + self.others.len()
+    }
+
+    /// Begins the calls that waited for the ledger, once it's current.
+    fn begin_current(&mut self, context: &mut Context<'_>) {
+        let Some(current) = &mut self.current else { return };
+        let Poll::Ready((calls, verdict)) = current.poll_unpin(context) else { return };
+        (self.current, self.asking) = (None, 0);
+        for call in calls {
+            match &verdict {
+                Ok(()) => self.begin(call),
+                Err(refusal) => self.refuse(call.tag, refusal.clone()),
+            }
+        }
     }
 
     /// Begins a call. Nothing is answered here, so that what was decided before is not kept waiting.

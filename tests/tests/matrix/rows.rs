@@ -3,6 +3,7 @@
 use motherlode_proto::{
     jackpot::v1 as jackpot,
     ledger::v1 as ledger,
+    log::v1 as log,
     report::v1 as report,
     round::v1::{Account, Choice, Stake, choice},
     spin::v1 as spin,
@@ -247,6 +248,25 @@ pub const ROWS: &[Row] = &[
     }),
     plain("/motherlode.report.v1.ReportService/GetIdentity", None, |_| vec![]),
     plain("/motherlode.report.v1.ReportService/RunSelfCheck", None, |_| vec![]),
+    plain("/motherlode.log.v1.LogService/GetHead", None, |_| log::GetHeadRequest { partition: 0 }.encode_to_vec()),
+    plain("/motherlode.log.v1.LogService/ReadRecords", None, |_| {
+        log::ReadRecordsRequest { from_position: 1, ..Default::default() }.encode_to_vec()
+    }),
+    plain("/motherlode.log.v1.LogService/FollowRecords", None, |_| {
+        log::FollowRecordsRequest::default().encode_to_vec()
+    }),
+    row("/motherlode.log.v1.LogService/Propose", None, |it| {
+        let proposal = log::Proposal {
+            stream: format!("player/{}/{}", it.operator, it.player),
+            request_id: it.request.clone(),
+            fingerprint: vec![0; 16],
+            events: vec![log::Event {
+                kind: Some(log::event::Kind::Deposited(log::Deposited { currency: "EUR".into(), amount: 1 })),
+            }],
+            ..Default::default()
+        };
+        log::ProposeRequest { partition: 0, proposals: vec![proposal] }.encode_to_vec()
+    }),
 ];
 
 /// What differs between a request and another under the same id.

@@ -24,7 +24,7 @@ impl<'s> Change<'s> {
         self.decided = true;
         check_report(report)?;
         if partition == self.commit.partition {
-            return Err(Refused::BadReport { reason: "a partition does not report to itself" });
+            return Err(Refused::BadReport { reason: "a partition does not report to itself".to_owned() });
         }
         let reports = &mut self.pool(name)?.reports;
         let expected = reports.get(&partition).map_or(1, |reported| reported.to + 1);
@@ -36,7 +36,9 @@ impl<'s> Change<'s> {
         reported.to = to;
         if let StretchEnd::Standing { open_rounds, mirrored } = *end {
             if !(reported.mirrored..position).contains(&mirrored) {
-                return Err(Refused::BadReport { reason: "the mirror copies what is not there, or less than before" });
+                return Err(Refused::BadReport {
+                    reason: "the mirror copies what is not there, or less than before".to_owned(),
+                });
             }
             (reported.open_rounds, reported.mirrored) = (open_rounds, mirrored);
             reported.awards.retain(|(awarded_at, _)| *awarded_at > mirrored);
@@ -133,7 +135,7 @@ impl<'s> Change<'s> {
             return Err(Refused::WrongTerms { expected: pool.terms.version, found: terms.version });
         }
         if terms.base_coin != pool.terms.base_coin {
-            return Err(Refused::BadTerms { reason: "the base coin is the same in all terms of a pool" });
+            return Err(Refused::BadTerms { reason: "the base coin is the same in all terms of a pool".to_owned() });
         }
         if matches!(pool.status, PoolStatus::Retired { .. }) && *status != pool.status {
             return Err(Refused::PoolStatus { status: pool.status });
@@ -164,7 +166,7 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         }
         StretchEnd::Decision(_) => return Ok(()),
     };
-    Err(Refused::BadReport { reason })
+    Err(Refused::BadReport { reason: reason.to_owned() })
 }
 
 impl MirroredAward {

@@ -214,7 +214,7 @@ impl<'s> Change<'s> {
         }
         check_terms(terms, pool.next_terms_version())?;
         if terms.base_coin != pool.terms.base_coin {
-            return Err(Refused::BadTerms { reason: "the base coin is the same in all terms of a pool" });
+            return Err(Refused::BadTerms { reason: "the base coin is the same in all terms of a pool".to_owned() });
         }
         pool.pending_terms = Some(terms.clone());
         Ok(())
@@ -278,5 +278,5 @@ pub(super) fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused
     } else {
         return Ok(());
     };
-    Err(Refused::BadTerms { reason: fault })
+    Err(Refused::BadTerms { reason: fault.to_owned() })
 }

@@ -32,6 +32,11 @@ const fn platform(path: &'static str) -> Call {
     Call { path, roles: ADMIN, platform: true }
 }
 
+/// For the other processes of the installation.
+const fn node(path: &'static str) -> Call {
+    Call { path, roles: Roles::NODE, platform: true }
+}
+
 /// All of them, by service.
 pub const CALLS: &[Call] = &[
     own("/motherlode.spin.v1.SpinService/Spin", PLAY),
@@ -83,6 +88,10 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.report.v1.ReportService/GetRoundPage", LOOK),
     own("/motherlode.report.v1.ReportService/GetIdentity", ANY),
     platform("/motherlode.report.v1.ReportService/RunSelfCheck"),
+    node("/motherlode.log.v1.LogService/GetHead"),
+    node("/motherlode.log.v1.LogService/ReadRecords"),
+    node("/motherlode.log.v1.LogService/FollowRecords"),
+    node("/motherlode.log.v1.LogService/Propose"),
 ];
 
 /// What is open to everybody: how the process is, and what its services are called.

@@ -20,8 +20,10 @@ impl Roles {
     pub const AUDIT: Self = Self(8);
     /// Administers; for the platform, the pools, rates and switches.
     pub const ADMIN: Self = Self(16);
+    /// Is a process of the installation: reads the log and proposes to it, for the platform alone.
+    pub const NODE: Self = Self(32);
     /// Any role.
-    pub const ANY: Self = Self(31);
+    pub const ANY: Self = Self(63);
 
     /// Whether one of the roles is among the others.
     #[must_use]
@@ -53,14 +55,16 @@ enum Role {
     Support,
     Audit,
     Admin,
+    Node,
 }
 
-const ALL: [(Role, Roles, &str); 5] = [
+const ALL: [(Role, Roles, &str); 6] = [
     (Role::Play, Roles::PLAY, "play"),
     (Role::Wallet, Roles::WALLET, "wallet"),
     (Role::Support, Roles::SUPPORT, "support"),
     (Role::Audit, Roles::AUDIT, "audit"),
     (Role::Admin, Roles::ADMIN, "admin"),
+    (Role::Node, Roles::NODE, "node"),
 ];
 
 /// Names, with blanks between them.

@@ -1,0 +1,142 @@
+//! Presence: the writer of a stream says that it lives, so that another process knows when to take the stream over.
+//!
+//! Nothing here keeps two writers apart: that's what epochs do, and they need no clock. This is only about when to try. The
+//! writer answers on a subject outside the stream; who stands by asks there, and takes over after a silence. The writer
+//! asks there too, and the stream's leader for the latest epoch: one that can't be heard, or whose epoch is over, steps
+//! down, so that nobody is answered from what has become old.
+
+use crate::{
+    link::{Link, options},
+    message::epoch_subject,
+    open::{OpenError, Stream},
+};
+use async_nats::{Client, RequestErrorKind};
+use futures_util::StreamExt;
+use motherlode_runtime::config::Store as Config;
+use serde_json::{Value, json};
+use std::{io, time::Duration};
+use tokio::time::{Instant, sleep, timeout};
+
+/// From one question to the next.
+const ASK_EVERY: Duration = Duration::from_millis(500);
+/// A writer that is not heard for so long is taken for dead.
+const SILENCE_MAX: Duration = Duration::from_secs(3);
+/// A writer that does not hear itself for so long steps down: before another one takes it for dead.
+const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
+
+/// Where the writer of a stream is asked. No subject of the stream itself: that would be stored.
+fn subject(stream: &str) -> String {
+    format!("{stream}-writer")
+}
+
+/// The presence of a stream's writer.
+#[derive(Debug)]
+pub struct Presence {
+    stream: Stream,
+    /// The number of the message by which it took the stream.
+    epoch: u64,
+    /// A stream that has no leader for so long is one that this process is cut from: an election takes less.
+    leaderless_max: Duration,
+}
+
+impl Presence {
+    pub(crate) fn new(stream: Stream, epoch: u64, leaderless_max: Duration) -> Self {
+        Self { stream, epoch, leaderless_max }
+    }
+
+    /// Says that the writer lives, for as long as it's polled; ends when it must step down, with the reason.
+    pub async fn hold(&self) -> String {
+        let client = self.stream.link.client();
+        tokio::select! {
+            why = self.answer(&client) => why,
+            why = self.hear(&client) => why,
+            why = self.confirm(&client) => why,
+        }
+    }
+
+    async fn answer(&self, client: &Client) -> String {
+        loop {
+            if let Ok(mut asked) = client.subscribe(subject(&self.stream.name)).await {
+                while let Some(question) = asked.next().await {
+                    if let Some(reply) = question.reply {
+                        // Who asks asks again.
+                        let _ = client.publish(reply, self.epoch.to_string().into()).await;
+                    }
+                }
+            }
+            sleep(ASK_EVERY).await;
+        }
+    }
+
+    /// Asks as another process would, and ends when it would hear nothing.
+    async fn hear(&self, client: &Client) -> String {
+        let mut heard = Instant::now();
+        while heard.elapsed() < UNHEARD_MAX {
+            let asked = client.request(subject(&self.stream.name), "".into());
+            if let Ok(Ok(_)) = timeout(ASK_EVERY, asked).await {
+                heard = Instant::now();
+            }
+            sleep(ASK_EVERY).await;
+        }
+        format!("no server of stream {} has carried a word of this writer for {UNHEARD_MAX:?}", self.stream.name)
+    }
+
+    /// Ends when the stream is another writer's, or can't be asked whose it is.
+    async fn confirm(&self, client: &Client) -> String {
+        let call = format!("$JS.API.STREAM.MSG.GET.{}", self.stream.name);
+        let body = json!({ "last_by_subj": epoch_subject(&self.stream.name) }).to_string();
+        let mut confirmed = Instant::now();
+        while confirmed.elapsed() < self.leaderless_max {
+            let asked = timeout(SILENCE_MAX, client.request(call.clone(), body.clone().into())).await;
+            let answer = asked.ok().and_then(Result::ok);
+            let answer = answer.and_then(|answer| serde_json::from_slice::<Value>(&answer.payload).ok());
+            match answer.and_then(|answer| answer["message"]["seq"].as_u64()) {
+                Some(epoch) if epoch > self.epoch => {
+                    return format!("message {epoch} of stream {} has begun another's epoch", self.stream.name);
+                }
+                Some(_) => confirmed = Instant::now(),
+                None => {}
+            }
+            sleep(ASK_EVERY).await;
+        }
+        format!("stream {} has had no leader for {:?}", self.stream.name, self.leaderless_max)
+    }
+}
+
+/// Waits until the stream of a partition has no writer that can be heard. What this process can't hear because it's cut
+/// off itself is no silence.
+///
+/// # Errors
+/// It cannot connect.
+pub async fn vacant(config: &Config, partition: u32) -> Result<(), OpenError> {
+    let servers = config.servers();
+    let failed = |source| OpenError::Connect { servers: servers.join(", "), source };
+    let connecting = options(config).await.map_err(failed)?.connect(servers.clone()).await;
+    let client = connecting.map_err(|error| failed(io::Error::other(error)))?;
+    let subject = subject(&Link::stream_name(config, partition));
+    let mut heard = Instant::now();
+    while heard.elapsed() < SILENCE_MAX {
+        let asked = Instant::now();
+        let silent = match timeout(ASK_EVERY, client.request(subject.clone(), "".into())).await {
+            Ok(Ok(_)) => false,
+            Ok(Err(error)) => error.kind() == RequestErrorKind::NoResponders,
+            Err(_) => echoes(&client).await,
+        };
+        if !silent {
+            heard = Instant::now();
+        }
+        sleep(ASK_EVERY.saturating_sub(asked.elapsed())).await;
+    }
+    Ok(())
+}
+
+/// Whether the servers still carry what this process says: to itself.
+async fn echoes(client: &Client) -> bool {
+    let echo = async {
+        let inbox = client.new_inbox();
+        let mut heard = client.subscribe(inbox.clone()).await.ok()?;
+        client.publish(inbox, "".into()).await.ok()?;
+        heard.next().await
+    };
+    matches!(timeout(ASK_EVERY, echo).await, Ok(Some(_)))
+}

@@ -1,0 +1,273 @@
+//! The log to the other processes of the installation: read, followed, proposed to.
+//!
+//! Records go out as they're stored, the latest straight from the writer. Nothing is promised here that the handle does
+//! not promise anyway: what is sent is durable, a verdict rests on what is durable, a request id has one effect.
+
+use crate::{
+    FetchError, Handle, Ledgers, Proposal, Verdicts, not_the_writer,
+    shared::Appended,
+    wire::{error_to_wire, proposal_from_wire},
+};
+use futures_util::{Stream, stream};
+use motherlode_log::{Position, ReadError, Record};
+use motherlode_proto::log::v1::{self as wire, log_service_server::LogService, verdict::Outcome};
+use motherlode_runtime::{Refusal, Stop};
+use std::{io, pin::Pin};
+use tokio::sync::{broadcast, mpsc};
+use tonic::{Code, Request, Response, Status, Streaming};
+
+/// Bytes of records in one answer at the most, but for a single longer record.
+const READ_BYTES_MAX: usize = 4 << 20;
+/// The same in one message of a stream.
+const FOLLOW_BYTES_MAX: usize = 256 << 10;
+/// Proposals of one stream without a verdict yet; past that, the stream is not read.
+const IN_FLIGHT_MAX: usize = 16_384;
+/// Bytes of a message with proposals that are taken: [`crate::replica`] sends far smaller ones, but for a single one.
+pub const PROPOSAL_BYTES_MAX: usize = 4 << 20;
+
+/// The service.
+#[derive(Clone)]
+pub struct LogApi {
+    ledgers: Ledgers,
+    stop: Stop,
+}
+
+impl LogApi {
+    /// Serves the ledgers' logs; at the stop the streams end.
+    #[must_use]
+    pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
+        Self { ledgers: ledgers.into(), stop }
+    }
+
+    /// The ledger of a partition.
+    fn of(&self, partition: u32) -> Result<&Handle, Refusal> {
+        let unknown = || Refusal::not_found("PARTITION_UNKNOWN", "no such partition here").with("partition", partition);
+        self.ledgers.partition(partition).ok_or_else(unknown)
+    }
+}
+
+/// A stream of answers.
+type Answers<T> = Pin<Box<dyn Stream<Item = Result<T, Status>> + Send>>;
+
+#[tonic::async_trait]
+impl LogService for LogApi {
+    async fn get_head(
+        &self,
+        request: Request<wire::GetHeadRequest>,
+    ) -> Result<Response<wire::GetHeadResponse>, Status> {
+        let head = *self.of(request.get_ref().partition)?.head().borrow();
+        Ok(Response::new(wire::GetHeadResponse { position: head.position, hash: head.hash.to_vec() }))
+    }
+
+    async fn read_records(
+        &self,
+        request: Request<wire::ReadRecordsRequest>,
+    ) -> Result<Response<wire::ReadRecordsResponse>, Status> {
+        let wire::ReadRecordsRequest { partition, from_position, records_max, bytes_max } = request.into_inner();
+        let ledger = self.of(partition)?.clone();
+        let most = |asked: u32, most: usize| match usize::try_from(asked) {
+            Ok(asked @ 1..) => asked.min(most),
+            _ => most,
+        };
+        let (records, bytes) = (most(records_max, usize::MAX), most(bytes_max, READ_BYTES_MAX));
+        let read = read(ledger, from_position, records, bytes).await.map_err(Refusal::from)?;
+        let records = read.into_iter().map(|record| record.bytes.to_vec()).collect();
+        Ok(Response::new(wire::ReadRecordsResponse { records }))
+    }
+
+    type FollowRecordsStream = Answers<wire::FollowRecordsResponse>;
+
+    async fn follow_records(
+        &self,
+        request: Request<wire::FollowRecordsRequest>,
+    ) -> Result<Response<Self::FollowRecordsStream>, Status> {
+        let ledger = self.of(request.get_ref().partition)?.clone();
+        let tail = ledger.tail();
+        // Read after the subscription: what is appended later comes that way.
+        let (sent, end) = (request.get_ref().after_position, ledger.durable());
+        if sent > end {
+            let message = "the log does not reach as far: a replica holds more than there is";
+            return Err(Refusal::new(Code::OutOfRange, "POSITION_AHEAD", message).with("position", end).into());
+        }
+        let follow = Follow { ledger, stop: self.stop.clone(), tail, sent, end };
+        let answers = stream::unfold(Some(follow), |follow| async {
+            let mut follow = follow?;
+            match follow.next().await {
+                Ok(message) => Some((Ok(message?), Some(follow))),
+                Err(error) => Some((Err(Refusal::from(error).into()), None)),
+            }
+        });
+        Ok(Response::new(Box::pin(answers)))
+    }
+
+    type ProposeStream = Answers<wire::ProposeResponse>;
+
+    async fn propose(
+        &self,
+        request: Request<Streaming<wire::ProposeRequest>>,
+    ) -> Result<Response<Self::ProposeStream>, Status> {
+        let (sender, verdicts) = mpsc::unbounded_channel();
+        let (api, proposals) = (self.clone(), request.into_inner());
+        let proposing = Proposing { api, ledger: None, proposals: Some(proposals), sender, verdicts, in_flight: 0 };
+        let answers = stream::unfold(Some(proposing), |proposing| async {
+            let mut proposing = proposing?;
+            match proposing.next().await {
+                Ok(message) => Some((Ok(message?), Some(proposing))),
+                Err(status) => Some((Err(status), None)),
+            }
+        });
+        Ok(Response::new(Box::pin(answers)))
+    }
+}
+
+/// Reads where reading may block: a file's or another server's answer is no task for the threads that answer.
+async fn read(ledger: Handle, from: Position, records: usize, bytes: usize) -> Result<Vec<Record>, FetchError> {
+    let read = tokio::task::spawn_blocking(move || ledger.records(from, records, bytes)).await;
+    Ok(read.map_err(|error| ReadError::Io(io::Error::other(error)))??)
+}
+
+/// A reader of the log.
+struct Follow {
+    ledger: Handle,
+    stop: Stop,
+    tail: broadcast::Receiver<Appended>,
+    sent: Position,
+    /// What was durable before this is read from the store.
+    end: Position,
+}
+
+impl Follow {
+    /// The next message; none when the service stops.
+    async fn next(&mut self) -> Result<Option<wire::FollowRecordsResponse>, FetchError> {
+        loop {
+            if self.sent < self.end {
+                let first = self.sent + 1;
+                let most = usize::try_from(self.end - self.sent).unwrap_or(usize::MAX);
+                let records = read(self.ledger.clone(), first, most, FOLLOW_BYTES_MAX).await?;
+                self.sent = records.last().map(|record| record.position).ok_or(FetchError::Missing(first))?;
+                let records = records.into_iter().map(|record| record.bytes.to_vec()).collect();
+                return Ok(Some(wire::FollowRecordsResponse { first_position: first, records }));
+            }
+            tokio::select! {
+                biased;
+                () = self.stop.clone().requested() => return Ok(None),
+                () = self.ledger.fenced() => return Ok(None),
+                appended = self.tail.recv() => match appended {
+                    Ok(appended) => {
+                        if let Some(message) = self.take(appended) {
+                            return Ok(Some(message));
+                        }
+                    }
+                    Err(broadcast::error::RecvError::Lagged(_)) => self.end = self.ledger.durable(),
+                    Err(broadcast::error::RecvError::Closed) => return Ok(None),
+                },
+            }
+        }
+    }
+
+    /// A group from the writer, with those that came meanwhile; none of what was sent already or doesn't follow.
+    fn take(&mut self, appended: Appended) -> Option<wire::FollowRecordsResponse> {
+        let first_position = self.sent + 1;
+        let (mut records, mut bytes) = (vec![], 0);
+        let mut next = Some(appended);
+        while let Some(Appended { first, records: group }) = next {
+            let end = first + group.len() as Position - 1;
+            if first > self.sent + 1 {
+                // What lies between has overtaken this reader: it's read.
+                self.end = end;
+                break;
+            }
+            let skip = usize::try_from(self.sent + 1 - first).unwrap_or(usize::MAX);
+            records.extend(group.iter().skip(skip).map(|record| record.to_vec()));
+            bytes += group.iter().skip(skip).map(bytes::Bytes::len).sum::<usize>();
+            self.sent = self.sent.max(end);
+            next = if bytes < FOLLOW_BYTES_MAX { self.tail.try_recv().ok() } else { None };
+        }
+        (!records.is_empty()).then_some(wire::FollowRecordsResponse { first_position, records })
+    }
+}
+
+/// A stream of proposals and verdicts.
+struct Proposing {
+    api: LogApi,
+    /// The one that the first message names.
+    ledger: Option<Handle>,
+    /// None when no more come.
+    proposals: Option<Streaming<wire::ProposeRequest>>,
+    sender: mpsc::UnboundedSender<Verdicts>,
+    verdicts: mpsc::UnboundedReceiver<Verdicts>,
+    in_flight: usize,
+}
+
+impl Proposing {
+    /// The next message; none when all is said.
+    async fn next(&mut self) -> Result<Option<wire::ProposeResponse>, Status> {
+        loop {
+            let (stop, ledger, reading) = (self.api.stop.clone(), self.ledger.clone(), self.proposals.is_some());
+            if self.in_flight == 0 && !reading {
+                return Ok(None);
+            }
+            let room = self.in_flight < IN_FLIGHT_MAX;
+            let proposals = async {
+                match &mut self.proposals {
+                    Some(proposals) if room => proposals.message().await,
+                    _ => std::future::pending().await,
+                }
+            };
+            let fenced = async {
+                match ledger {
+                    Some(ledger) => ledger.fenced().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                biased;
+                Some(verdicts) = self.verdicts.recv() => return Ok(Some(self.answer(verdicts))),
+                () = stop.requested(), if reading => self.proposals = None,
+                () = fenced => return Err(not_the_writer().into()),
+                message = proposals => match message {
+                    Ok(Some(message)) => self.take(message)?,
+                    Ok(None) => self.proposals = None,
+                    // Broken, or no message: what has no verdict is proposed again.
+                    Err(status) => return Err(status),
+                },
+            }
+        }
+    }
+
+    /// Proposes what has come. A message that is none changes nothing.
+    fn take(&mut self, message: wire::ProposeRequest) -> Result<(), Refusal> {
+        let ledger = self.api.of(message.partition)?.clone();
+        if self.ledger.as_ref().is_some_and(|first| first.partition() != ledger.partition()) {
+            return Err(Refusal::field("partition", "is the same in all messages of a stream"));
+        }
+        let parse = |proposal: wire::Proposal| {
+            let ticket = proposal.ticket;
+            let parsed = proposal_from_wire(proposal);
+            parsed.map(|proposal| (ticket, proposal)).map_err(|fault| Refusal::field("proposals", fault.to_string()))
+        };
+        let proposals = message.proposals.into_iter().map(parse).collect::<Result<Vec<(u64, Proposal)>, _>>()?;
+        self.in_flight += proposals.len();
+        ledger.propose(proposals, &self.sender);
+        self.ledger = Some(ledger);
+        Ok(())
+    }
+
+    /// Verdicts, with those that came meanwhile.
+    fn answer(&mut self, mut verdicts: Verdicts) -> wire::ProposeResponse {
+        while let Ok(more) = self.verdicts.try_recv() {
+            verdicts.extend(more);
+        }
+        self.in_flight -= verdicts.len();
+        // After the verdicts: what each rests on is durable by now.
+        let position = self.ledger.as_ref().map_or(0, Handle::durable);
+        let to_wire = |(ticket, verdict): (u64, crate::Verdict)| {
+            let outcome = match verdict {
+                Ok(logged) => Outcome::Position(logged.commit.position),
+                Err(error) => error_to_wire(&error),
+            };
+            wire::Verdict { ticket, outcome: Some(outcome) }
+        };
+        wire::ProposeResponse { verdicts: verdicts.into_iter().map(to_wire).collect(), position }
+    }
+}

@@ -1,0 +1,239 @@
+//! Forwarding: takes proposals from the same inbox as a writer would, and has the process that writes the log judge them.
+//!
+//! A proposal is outstanding until its verdict comes. When the link is lost, or the other process can't say what became of
+//! it, it's proposed again on the next link: its request id makes one effect of however many tries. Whoever waited too
+//! long is told so, and asks again likewise.
+
+use super::link::{Client, Link, said};
+use crate::{
+    AppendError, Proposal, Verdict,
+    shared::Shared,
+    wire::{outcome_from_wire, proposal_to_wire},
+    writer::{Message, Proposed, Reply, answer},
+};
+use motherlode_log::Position;
+use motherlode_proto::log::v1::{ProposeRequest, ProposeResponse, Verdict as Said};
+use prost::Message as _;
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior, interval, sleep},
+};
+use tokio_stream::wrappers::ReceiverStream;
+
+/// Proposals, and bytes of them, in one message: but for a single longer one.
+const TOGETHER_MAX: usize = 256;
+const BYTES_MAX: usize = 256 << 10;
+/// Before a stream that has ended is asked for again.
+const PAUSE: Duration = Duration::from_millis(50);
+/// From one look at who has waited too long to the next.
+const LOOK_EVERY: Duration = Duration::from_millis(250);
+
+pub(super) struct Forwarder {
+    shared: Arc<Shared>,
+    link: Arc<Link>,
+    inbox: mpsc::Receiver<Message>,
+    outstanding_max: usize,
+    /// By ticket: the oldest first.
+    outstanding: BTreeMap<u64, Outstanding>,
+    tickets: u64,
+    /// Of these, what is yet to be sent on this link.
+    unsent: VecDeque<u64>,
+    /// Verdicts that wait until the replica holds what they rest on, by that position.
+    decided: BTreeMap<Position, Vec<Decided>>,
+}
+
+struct Outstanding {
+    proposal: Proposal,
+    reply: Reply,
+    since: Instant,
+}
+
+/// Who waits for a verdict, and what it will be: where it's none, the commit at the position.
+type Decided = (Reply, Result<(), AppendError>);
+
+/// Why a link is used no more.
+enum Over {
+    /// The ledger closes.
+    Closed,
+    /// It's lost, or of no use any more.
+    Lost(String),
+}
+
+impl Forwarder {
+    pub(super) fn new(
+        shared: Arc<Shared>,
+        link: Arc<Link>,
+        inbox: mpsc::Receiver<Message>,
+        outstanding_max: usize,
+    ) -> Self {
+        let (outstanding, unsent, decided) = (BTreeMap::new(), VecDeque::new(), BTreeMap::new());
+        Self { shared, link, inbox, outstanding_max, outstanding, tickets: 0, unsent, decided }
+    }
+
+    /// Runs until it is told to close, or nobody can tell it anything any more.
+    pub(super) async fn run(mut self) {
+        loop {
+            let link = Arc::clone(&self.link);
+            let (number, client) = tokio::select! {
+                linked = link.client() => linked,
+                () = self.gather() => break,
+            };
+            let forwarded = tokio::select! {
+                over = self.forward(client) => over,
+                () = link.gone(number) => Over::Lost("it does not answer".to_owned()),
+            };
+            match forwarded {
+                Over::Closed => break,
+                Over::Lost(why) => self.link.lost(number, &why).await,
+            }
+            sleep(PAUSE).await;
+        }
+        let left = std::mem::take(&mut self.outstanding).into_values();
+        answer(left.map(|left| (left.reply, Err(AppendError::Closing))));
+    }
+
+    /// Takes proposals while there is no link; ends when the ledger closes.
+    async fn gather(&mut self) {
+        let mut look = interval(LOOK_EVERY);
+        let mut messages = Vec::with_capacity(TOGETHER_MAX);
+        loop {
+            tokio::select! {
+                count = self.inbox.recv_many(&mut messages, TOGETHER_MAX) => {
+                    if !self.take(&mut messages, count) {
+                        return;
+                    }
+                }
+                _ = look.tick() => self.give_up_late(),
+            }
+        }
+    }
+
+    /// Forwards over a link for as long as it lasts.
+    async fn forward(&mut self, mut client: Client) -> Over {
+        let (sender, receiver) = mpsc::channel(4);
+        let opened = tokio::select! {
+            opened = client.propose(ReceiverStream::new(receiver)) => opened,
+            () = self.gather() => return Over::Closed,
+        };
+        let mut verdicts = match opened {
+            Ok(verdicts) => verdicts.into_inner(),
+            Err(status) => return Over::Lost(said(&status)),
+        };
+        self.unsent = self.outstanding.keys().copied().collect();
+        let mut head = self.shared.head.subscribe();
+        let mut look = interval(LOOK_EVERY);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut messages = Vec::with_capacity(TOGETHER_MAX);
+        loop {
+            tokio::select! {
+                biased;
+                said_now = verdicts.message() => match said_now {
+                    Ok(Some(message)) => {
+                        if let Err(why) = self.hear(message) {
+                            return Over::Lost(why);
+                        }
+                        self.release();
+                    }
+                    Ok(None) => return Over::Lost("the stream of verdicts has ended".to_owned()),
+                    Err(status) => return Over::Lost(said(&status)),
+                },
+                changed = head.changed(), if !self.decided.is_empty() => match changed {
+                    Ok(()) => self.release(),
+                    Err(_) => return Over::Closed,
+                },
+                permit = sender.reserve(), if !self.unsent.is_empty() => match permit {
+                    Ok(permit) => permit.send(self.next_message()),
+                    Err(_) => return Over::Lost("the stream of proposals has ended".to_owned()),
+                },
+                count = self.inbox.recv_many(&mut messages, TOGETHER_MAX), if self.unsent.len() < TOGETHER_MAX => {
+                    if !self.take(&mut messages, count) {
+                        return Over::Closed;
+                    }
+                }
+                _ = look.tick() => self.give_up_late(),
+            }
+        }
+    }
+
+    /// Takes what came out of the inbox; false when the ledger closes.
+    fn take(&mut self, messages: &mut Vec<Message>, count: usize) -> bool {
+        let mut open = count > 0;
+        for message in messages.drain(..) {
+            match message {
+                Message::Append(Proposed { proposal, reply, .. }) if self.outstanding.len() < self.outstanding_max => {
+                    self.tickets += 1;
+                    self.outstanding.insert(self.tickets, Outstanding { proposal, reply, since: Instant::now() });
+                    self.unsent.push_back(self.tickets);
+                }
+                Message::Append(Proposed { reply, .. }) => answer([(reply, Err(AppendError::Busy))].into_iter()),
+                Message::Close => open = false,
+            }
+        }
+        open
+    }
+
+    /// As many of the unsent as go into one message.
+    fn next_message(&mut self) -> ProposeRequest {
+        let (mut proposals, mut bytes) = (vec![], 0);
+        while proposals.len() < TOGETHER_MAX && bytes < BYTES_MAX {
+            let Some(ticket) = self.unsent.pop_front() else { break };
+            // Who has waited too long is not here any more.
+            let Some(outstanding) = self.outstanding.get(&ticket) else { continue };
+            let proposal = proposal_to_wire(ticket, &outstanding.proposal);
+            bytes += proposal.encoded_len();
+            proposals.push(proposal);
+        }
+        ProposeRequest { partition: self.shared.partition, proposals }
+    }
+
+    /// Takes verdicts.
+    ///
+    /// # Errors
+    /// The other process does not know what became of a proposal: another one must be asked.
+    fn hear(&mut self, message: ProposeResponse) -> Result<(), String> {
+        for Said { ticket, outcome } in message.verdicts {
+            let decided = outcome_from_wire(outcome).map_err(|error| error.to_string())?;
+            let (rests_on, verdict) = match decided {
+                Ok(position) => (position, Ok(())),
+                Err(AppendError::Unknown { reason }) => return Err(reason),
+                Err(AppendError::Closing) => return Err(AppendError::Closing.to_string()),
+                Err(error) => (message.position, Err(error)),
+            };
+            if let Some(outstanding) = self.outstanding.remove(&ticket) {
+                self.decided.entry(rests_on).or_default().push((outstanding.reply, verdict));
+            }
+        }
+        Ok(())
+    }
+
+    /// Answers what rests on what the replica holds by now.
+    fn release(&mut self) {
+        let durable = self.shared.durable();
+        let later = self.decided.split_off(&(durable + 1));
+        let ready = std::mem::replace(&mut self.decided, later);
+        let shared = &self.shared;
+        let commit = |position| -> Verdict {
+            let read = shared.read(position, 1).map_err(|error| AppendError::Unknown { reason: error.to_string() })?;
+            read.into_iter().next().ok_or_else(|| AppendError::Unknown { reason: "the commit is missing".to_owned() })
+        };
+        let commit = &commit;
+        answer(ready.into_iter().flat_map(|(position, all)| {
+            all.into_iter().map(move |(reply, verdict)| (reply, verdict.and_then(|()| commit(position))))
+        }));
+    }
+
+    /// Tells those who have waited too long.
+    fn give_up_late(&mut self) {
+        let Some(wait) = self.shared.answer_wait_max else { return };
+        let mut late = vec![];
+        while let Some(oldest) = self.outstanding.first_entry().filter(|oldest| oldest.get().since.elapsed() >= wait) {
+            late.push((oldest.remove().reply, Err(AppendError::Late)));
+        }
+        answer(late.into_iter());
+    }
+}

@@ -1,0 +1,126 @@
+//! The link to the process that writes the log: found among those that may, and found again when it's lost.
+
+use super::{Origin, held};
+use crate::index::Held;
+use motherlode_proto::log::v1::{GetHeadRequest, log_service_client::LogServiceClient};
+use motherlode_runtime::connect::{Connection, connect_lasting};
+use std::time::Duration;
+use tokio::{
+    sync::{Mutex, watch},
+    time::{sleep, timeout},
+};
+use tonic::{Request, Status};
+
+/// Between two tries to find the writer.
+const PAUSE: Duration = Duration::from_millis(200);
+/// A process that has not said by then where its log ends is asked again, or another one is.
+const ANSWER_MAX: Duration = Duration::from_secs(2);
+/// Records come in messages of 4 MiB, but for a longer one.
+const MESSAGE_BYTES_MAX: usize = 64 << 20;
+
+pub(super) type Client = LogServiceClient<Connection>;
+
+/// The link, shared by all who use it.
+pub(super) struct Link {
+    origin: Origin,
+    pub(super) partition: u32,
+    /// Locked while it's being made: who needs it waits for the same one.
+    current: Mutex<Current>,
+    /// The number of the last link that was lost.
+    lost: watch::Sender<u64>,
+}
+
+#[derive(Default)]
+struct Current {
+    client: Option<Client>,
+    /// Counts the links, so that one is lost once however many find out.
+    number: u64,
+    /// The target that is tried next.
+    target: usize,
+}
+
+impl Link {
+    pub(super) fn new(origin: Origin, partition: u32) -> Self {
+        Self { origin, partition, current: Mutex::default(), lost: watch::Sender::new(0) }
+    }
+
+    /// The link, and its number; waits until there is one.
+    pub(super) async fn client(&self) -> (u64, Client) {
+        let mut current = self.current.lock().await;
+        let mut said = false;
+        loop {
+            if let Some(client) = &current.client {
+                return (current.number, client.clone());
+            }
+            for _ in 0..self.origin.targets.len() {
+                let target = &self.origin.targets[current.target];
+                match self.reach(target).await {
+                    Ok(client) => {
+                        tracing::info!(target, "linked to the ledger");
+                        current.client = Some(client);
+                        current.number += 1;
+                        break;
+                    }
+                    Err(why) => {
+                        if !said {
+                            tracing::warn!(target, why, "no link to the ledger");
+                        }
+                        current.target = (current.target + 1) % self.origin.targets.len();
+                    }
+                }
+            }
+            if current.client.is_none() {
+                said = true;
+                sleep(PAUSE).await;
+            }
+        }
+    }
+
+    /// Lets go of a link that does not answer any more, or whose process does not write the log any more.
+    pub(super) async fn lost(&self, number: u64, why: &str) {
+        let mut current = self.current.lock().await;
+        if current.number == number && current.client.take().is_some() {
+            tracing::warn!(why, "the link to the ledger is lost");
+            self.lost.send_replace(number);
+        }
+    }
+
+    /// Waits until a link is lost, whoever finds out.
+    pub(super) async fn gone(&self, number: u64) {
+        // The sender is this link's own.
+        let _ = self.lost.subscribe().wait_for(|lost| *lost >= number).await;
+    }
+
+    /// Where the log ends; waits until the process that writes it says so.
+    pub(super) async fn head(&self) -> Held {
+        loop {
+            let (number, client) = self.client().await;
+            match self.ask(client).await {
+                Ok(head) => return head,
+                Err(why) => self.lost(number, &why).await,
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    async fn reach(&self, target: &str) -> Result<Client, String> {
+        let connected = connect_lasting(target, &self.origin.credentials).await;
+        let client = LogServiceClient::new(connected.map_err(|error| error.to_string())?)
+            .max_decoding_message_size(MESSAGE_BYTES_MAX);
+        self.ask(client.clone()).await?;
+        Ok(client)
+    }
+
+    async fn ask(&self, mut client: Client) -> Result<Held, String> {
+        let mut request = Request::new(GetHeadRequest { partition: self.partition });
+        request.set_timeout(ANSWER_MAX);
+        let answer = timeout(ANSWER_MAX, client.get_head(request)).await;
+        let answer = answer.map_err(|_| "no answer".to_owned())?.map_err(|status| said(&status))?;
+        held(answer.get_ref()).ok_or_else(|| "a head without its hash".to_owned())
+    }
+}
+
+/// What a status says, for people.
+pub(super) fn said(status: &Status) -> String {
+    format!("{:?}: {}", status.code(), status.message())
+}

@@ -1,0 +1,91 @@
+//! Reading what lies back in the log, from the process that has it.
+//!
+//! Callers wait on their own thread for an answer that comes on the replica's runtime; a runtime with several threads is
+//! told so, and its other tasks go on.
+
+use super::link::{Link, said};
+use motherlode_log::{Position, ReadError, Reader, Record};
+use motherlode_proto::log::v1::ReadRecordsRequest;
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
+    time::Duration,
+};
+use tokio::{
+    runtime::{Handle, RuntimeFlavor},
+    time::timeout,
+};
+use tonic::Request;
+
+/// How long a read waits for a process that answers.
+const READ_WAIT_MAX: Duration = Duration::from_secs(15);
+/// The same for one try.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+
+pub(super) struct Remote {
+    runtime: Handle,
+    link: Arc<Link>,
+    /// How far the log is known to be durable.
+    end: Arc<AtomicU64>,
+}
+
+impl Remote {
+    pub(super) fn new(runtime: Handle, link: Arc<Link>, end: Arc<AtomicU64>) -> Self {
+        Self { runtime, link, end }
+    }
+}
+
+impl Reader for Remote {
+    fn end(&self) -> Position {
+        self.end.load(Ordering::Acquire)
+    }
+
+    fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError> {
+        let (from, end) = (from.max(1), self.end());
+        let left = usize::try_from((end + 1).saturating_sub(from)).unwrap_or(usize::MAX);
+        let wanted = max_records.min(left);
+        if wanted == 0 {
+            return Ok(vec![]);
+        }
+        let most = |most: usize| u32::try_from(most.max(1)).unwrap_or(u32::MAX);
+        let link = Arc::clone(&self.link);
+        let request = ReadRecordsRequest {
+            partition: link.partition,
+            from_position: from,
+            records_max: most(wanted),
+            bytes_max: most(max_bytes),
+        };
+        let (answer, answered) = mpsc::sync_channel(1);
+        self.runtime.spawn(async move {
+            let read = timeout(READ_WAIT_MAX, read(&link, request)).await;
+            // Whoever waits does so to the end.
+            let _ = answer.send(read);
+        });
+        let receive = || answered.recv().map_err(|_| io::Error::other("the replica is closed"));
+        let read = match Handle::try_current().map(|here| here.runtime_flavor()) {
+            Ok(RuntimeFlavor::MultiThread) => tokio::task::block_in_place(receive),
+            _ => receive(),
+        };
+        let records = read?.map_err(|_| io::Error::other("no process that has the log answers"))?;
+        let records = records.into_iter().zip(from..);
+        Ok(records.map(|(bytes, position)| Record { position, bytes: bytes.into() }).collect())
+    }
+}
+
+/// Asks until somebody answers.
+async fn read(link: &Link, request: ReadRecordsRequest) -> Vec<Vec<u8>> {
+    loop {
+        let (number, mut client) = link.client().await;
+        let mut asked = Request::new(request);
+        asked.set_timeout(ANSWER_MAX);
+        match timeout(ANSWER_MAX, client.read_records(asked)).await {
+            Ok(Ok(answer)) => return answer.into_inner().records,
+            Ok(Err(status)) => link.lost(number, &said(&status)).await,
+            Err(_) => link.lost(number, "no answer").await,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! Proposals and their verdicts as messages between processes, and back: exactly, since what a service does next hangs on
+//! which refusal it got.
+
+use crate::{AppendError, Proposal};
+use motherlode_proto::{
+    convert::{Malformed, event, refused},
+    log::v1::{self, not_taken::Cause, verdict::Outcome},
+};
+
+/// A proposal as a message; of `ticket`, wait and trace knows who sends it.
+pub(crate) fn proposal_to_wire(ticket: u64, proposal: &Proposal) -> v1::Proposal {
+    v1::Proposal {
+        ticket,
+        stream: proposal.stream.to_string(),
+        expected_version: proposal.expected_version,
+        request_id: proposal.request_id.clone(),
+        fingerprint: proposal.fingerprint.to_vec(),
+        events: proposal.events.iter().map(event::to_log).collect(),
+        wait_ms: 0,
+        traceparent: String::new(),
+    }
+}
+
+/// A message as the proposal that it was made from.
+///
+/// # Errors
+/// [`Malformed`] names the field at fault.
+pub(crate) fn proposal_from_wire(message: v1::Proposal) -> Result<Proposal, Malformed> {
+    Ok(Proposal {
+        stream: message.stream.parse().map_err(|_| Malformed::Field("stream"))?,
+        expected_version: message.expected_version,
+        request_id: message.request_id,
+        fingerprint: message.fingerprint.as_slice().try_into().map_err(|_| Malformed::Field("fingerprint"))?,
+        events: message.events.into_iter().map(event::from_log).collect::<Result<_, _>>()?,
+    })
+}
+
+/// Why a proposal was not applied, as a message.
+pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
+    let (cause, reason) = match error {
+        AppendError::Conflict { version } => return Outcome::ConflictVersion(*version),
+        AppendError::RequestIdReused { request_id } => return Outcome::ReusedRequestId(request_id.clone()),
+        AppendError::Refused(why) => return Outcome::Refused(refused::to_wire(why)),
+        AppendError::Busy => (Cause::Busy, ""),
+        AppendError::Full { reason } => (Cause::Full, reason.as_str()),
+        AppendError::Unknown { reason } => (Cause::Unknown, reason.as_str()),
+        AppendError::Late => (Cause::Late, ""),
+        AppendError::Closing => (Cause::Closing, ""),
+    };
+    Outcome::NotTaken(v1::NotTaken { cause: cause.into(), reason: reason.to_owned() })
+}
+
+/// An outcome as it was: where the commit is, or why there is none.
+///
+/// # Errors
+/// [`Malformed`] names the field at fault.
+pub(crate) fn outcome_from_wire(outcome: Option<Outcome>) -> Result<Result<u64, AppendError>, Malformed> {
+    let error = match outcome.ok_or(Malformed::Field("outcome"))? {
+        Outcome::Position(position) => return Ok(Ok(position)),
+        Outcome::ConflictVersion(version) => AppendError::Conflict { version },
+        Outcome::ReusedRequestId(request_id) => AppendError::RequestIdReused { request_id },
+        Outcome::Refused(why) => AppendError::Refused(refused::from_wire(&why)?),
+        Outcome::NotTaken(not_taken) => {
+            let reason = not_taken.reason.clone();
+            match not_taken.cause() {
+                Cause::Busy => AppendError::Busy,
+                Cause::Full => AppendError::Full { reason },
+                Cause::Unknown => AppendError::Unknown { reason },
+                Cause::Late => AppendError::Late,
+                Cause::Closing => AppendError::Closing,
+                Cause::Unspecified => return Err(Malformed::Field("not_taken.cause")),
+            }
+        }
+    };
+    Ok(Err(error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_books::{Currency, Event, Minor, Refused, StreamId};
+
+    #[test]
+    fn pl_12_every_reason_of_the_log_comes_back_as_it_was() {
+        let reason = || "why".to_owned();
+        for error in [
+            AppendError::Conflict { version: 7 },
+            AppendError::RequestIdReused { request_id: "r".to_owned() },
+            AppendError::Refused(Refused::RoundOpen { round: 3 }),
+            AppendError::Busy,
+            AppendError::Full { reason: reason() },
+            AppendError::Unknown { reason: reason() },
+            AppendError::Late,
+            AppendError::Closing,
+        ] {
+            assert_eq!(outcome_from_wire(Some(error_to_wire(&error))), Ok(Err(error)));
+        }
+        assert_eq!(outcome_from_wire(Some(Outcome::Position(9))), Ok(Ok(9)));
+        let unsaid = Outcome::NotTaken(v1::NotTaken::default());
+        assert!(outcome_from_wire(Some(unsaid)).is_err());
+        assert!(outcome_from_wire(None).is_err());
+    }
+
+    #[test]
+    fn pl_11_a_proposal_comes_back_as_it_was() {
+        for expected_version in [None, Some(0), Some(9)] {
+            let proposal = Proposal {
+                stream: StreamId::player("acme", "alice"),
+                expected_version,
+                request_id: "r-1".to_owned(),
+                fingerprint: [7; 16],
+                events: vec![Event::Deposited { currency: Currency::EUR, amount: Minor(500) }],
+            };
+            assert_eq!(proposal_from_wire(proposal_to_wire(1, &proposal)), Ok(proposal));
+        }
+        let bad = v1::Proposal { stream: "player/a b".to_owned(), ..v1::Proposal::default() };
+        assert_eq!(proposal_from_wire(bad), Err(Malformed::Field("stream")));
+    }
+}

@@ -1,0 +1,164 @@
+//! A process that has the log: serving while it writes it, standing by while another one does.
+//!
+//! On segment files the folder's lock says who writes, and there is nothing to take over. On JetStream another process can
+//! write the log from one message to the next, so this one goes round: it stands by until no writer is heard, opens the
+//! log, which makes it the writer, and serves until it must step down. Two that begin at once end with one: the later
+//! epoch's.
+
+use crate::{
+    place::{Place, PlaceError},
+    server::{ServeError, Server, bind, checked},
+    standby::Standby,
+};
+use motherlode_jetstream::Presence;
+use motherlode_ledger::{Options, Standing, Stores};
+use motherlode_runtime::{Config, config::Role};
+use motherlode_spin::Dealer;
+use std::{net::TcpListener, time::Duration};
+use tokio::{task::JoinHandle, time::sleep};
+
+/// Before a log that did not open is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Serves until the signal; `serves` is told when the process begins to serve or to stand by.
+///
+/// # Errors
+/// What can't be opened, bound or replayed at the first start; later on the process stands by and tries again.
+pub async fn write(
+    config: &Config,
+    options: Options,
+    dealer: Dealer,
+    signalled: impl Future<Output = &'static str>,
+    serves: impl Fn(Stage<'_>),
+) -> Result<(), ServeError> {
+    checked(config)?;
+    let listener = bind(config)?;
+    let mut signalled = std::pin::pin!(signalled);
+    // A process with all roles is alone, unless it's told otherwise by one that takes its log.
+    let mut stands_by = config.role == Role::Ledger && matches!(Place::of(config), Place::Stream(_));
+    let mut leaving: Option<JoinHandle<Result<(), ServeError>>> = None;
+    loop {
+        let (stores, presence) = if stands_by {
+            let standby = Standby::start(&listener, config).await?;
+            serves(Stage::StandsBy(&listener));
+            let opened = tokio::select! {
+                opened = take_over(config, &mut leaving) => opened?,
+                _ = &mut signalled => return leave(leaving).await,
+            };
+            standby.stop();
+            opened
+        } else {
+            open(config).await?
+        };
+        let serving = serve(&listener, config, options.clone(), dealer.clone(), stores);
+        let held = async {
+            match &presence {
+                Some(presence) => presence.hold().await,
+                None => std::future::pending().await,
+            }
+        };
+        let mut held = std::pin::pin!(held);
+        // The writer is heard from the moment that it has the log: replaying may take longer than a silence.
+        let server = tokio::select! {
+            server = serving => match server {
+                Ok(server) => server,
+                // Its first append came too late: another took the log meanwhile.
+                Err(error @ ServeError::Pool { .. }) if presence.is_some() => {
+                    tracing::error!(%error, "the log was lost before it was served");
+                    stands_by = true;
+                    continue;
+                }
+                Err(error) => return Err(error),
+            },
+            why = &mut held => {
+                tracing::error!(why, "the log was lost before it was served");
+                stands_by = true;
+                continue;
+            }
+            _ = &mut signalled => return Ok(()),
+        };
+        serves(Stage::Serves(&server));
+        let taken_over = presence.is_some();
+        let why = tokio::select! {
+            signal = &mut signalled => {
+                tracing::info!(signal, "stopping");
+                return server.stop().await;
+            }
+            why = &mut held => why,
+            standing = server.failed(), if taken_over => match standing {
+                Standing::Failed(why) | Standing::Fenced(why) => why,
+                Standing::Takes => continue,
+            },
+        };
+        tracing::error!(why, "this process writes the log no more: it stands by");
+        server.ledgers().step_down(&why);
+        leaving = Some(tokio::spawn(server.stop()));
+        stands_by = true;
+    }
+}
+
+/// What a process has come to.
+pub enum Stage<'a> {
+    /// It serves.
+    Serves(&'a Server),
+    /// It stands by, and answers so here.
+    StandsBy(&'a TcpListener),
+}
+
+/// A log that was opened.
+type Opened = (Stores, Option<Presence>);
+
+/// Waits for a log without a writer, and opens it. What stops that for now is tried again.
+async fn take_over(
+    config: &Config,
+    leaving: &mut Option<JoinHandle<Result<(), ServeError>>>,
+) -> Result<Opened, ServeError> {
+    let place = Place::of(config);
+    loop {
+        if let Err(error) = place.vacant().await {
+            tracing::warn!(%error, "whether the log has a writer can't be found out");
+            sleep(PAUSE).await;
+            continue;
+        }
+        // What this process had open before is closed first.
+        leave(leaving.take()).await?;
+        match open(config).await {
+            Ok(opened) => return Ok(opened),
+            Err(error @ ServeError::Log(PlaceError::Index { .. })) => return Err(error),
+            Err(error) => tracing::warn!(%error, "the log can't be taken over"),
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+async fn leave(leaving: Option<JoinHandle<Result<(), ServeError>>>) -> Result<(), ServeError> {
+    match leaving {
+        Some(leaving) => leaving.await.unwrap_or_else(|error| {
+            tracing::error!(%error, "the server's stop ended in a panic");
+            Ok(())
+        }),
+        None => Ok(()),
+    }
+}
+
+async fn open(config: &Config) -> Result<Opened, ServeError> {
+    let (place, data, partitions) = (Place::of(config), config.data.clone(), config.partitions);
+    let opening = tokio::task::spawn_blocking(move || place.open_all(&data, partitions)).await;
+    let opened = opening.map_err(|error| ServeError::Interrupted(error.to_string()))?;
+    Ok(opened?)
+}
+
+/// Replays and serves, on a thread where that may take as long as it takes.
+async fn serve(
+    listener: &TcpListener,
+    config: &Config,
+    options: Options,
+    dealer: Dealer,
+    stores: Stores,
+) -> Result<Server, ServeError> {
+    let unbound = |source| ServeError::Bind { address: config.listen, source };
+    let (listener, config) = (listener.try_clone().map_err(unbound)?, config.clone());
+    let starting = async move { Server::start_on(listener, &config, stores, options, dealer).await };
+    let started = tokio::spawn(starting).await;
+    started.map_err(|error| ServeError::Interrupted(error.to_string()))?
+}

@@ -1,0 +1,138 @@
+//! `role` and `[ledger]` in the configuration: which of the services a process has, and where the log is, if not with it.
+
+use super::ConfigError;
+use crate::connect::Credentials;
+use serde::Deserialize;
+use std::{fs, io, path::PathBuf};
+
+/// What a process does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Role {
+    /// Everything.
+    #[default]
+    All,
+    /// Has the log: wallet, rounds, reports, and the log for the others.
+    Ledger,
+    /// Resolves rounds, and finishes those that were left.
+    Spin,
+    /// Keeps the pools.
+    Jackpot,
+}
+
+impl Role {
+    /// Whether it has the log; the others have replicas.
+    #[must_use]
+    pub fn has_log(self) -> bool {
+        matches!(self, Self::All | Self::Ledger)
+    }
+
+    /// Whether it resolves rounds.
+    #[must_use]
+    pub fn spins(self) -> bool {
+        matches!(self, Self::All | Self::Spin)
+    }
+
+    /// Whether it keeps the pools.
+    #[must_use]
+    pub fn keeps_pools(self) -> bool {
+        matches!(self, Self::All | Self::Jackpot)
+    }
+}
+
+impl std::str::FromStr for Role {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        match name {
+            "all" => Ok(Self::All),
+            "ledger" => Ok(Self::Ledger),
+            "spin" => Ok(Self::Spin),
+            "jackpot" => Ok(Self::Jackpot),
+            _ => Err("must be all, ledger, spin or jackpot".to_owned()),
+        }
+    }
+}
+
+/// The processes with the log, and what they are shown: a credential of the platform's with the role `node`.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct LedgerTargets {
+    /// Their addresses, such as "https://ledger-0:50051"; the one that writes the log is found among them.
+    pub targets: Vec<String>,
+    /// File with the token.
+    pub token_file: Option<PathBuf>,
+    /// Root of their certificates (PEM), for https.
+    pub ca: Option<PathBuf>,
+    /// This process's own certificate (PEM), where it's known by one.
+    pub certificate: Option<PathBuf>,
+    /// The private key of that certificate (PEM).
+    pub key: Option<PathBuf>,
+    /// The name that their certificates have, where it isn't the address's.
+    pub server_name: Option<String>,
+}
+
+impl LedgerTargets {
+    /// What is shown to them, read from its files.
+    ///
+    /// # Errors
+    /// A file cannot be read.
+    pub fn credentials(&self) -> Result<Credentials, ConfigError> {
+        let read = |path: &PathBuf| {
+            let fault = |error: io::Error| ConfigError::Ledger { fault: format!("{}: {error}", path.display()) };
+            fs::read(path).map_err(fault)
+        };
+        let token = self.token_file.as_ref().map(read).transpose()?;
+        let identity = match (&self.certificate, &self.key) {
+            (Some(certificate), Some(key)) => Some((read(certificate)?, read(key)?)),
+            _ => None,
+        };
+        Ok(Credentials {
+            token: token.map(|token| String::from_utf8_lossy(&token).trim().to_owned()),
+            ca: self.ca.as_ref().map(read).transpose()?,
+            identity,
+            server_name: self.server_name.clone(),
+        })
+    }
+
+    /// Checks what a role needs of it.
+    pub(super) fn check(&self, role: Role) -> Result<(), ConfigError> {
+        let fault = |fault: &str| Err(ConfigError::Ledger { fault: fault.to_owned() });
+        if !role.has_log() && self.targets.is_empty() {
+            return fault("targets must name the processes with the log: this role has none of its own");
+        }
+        if self.certificate.is_some() != self.key.is_some() {
+            return fault("certificate and key go together");
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Config;
+
+    #[test]
+    fn a_role_without_the_log_needs_to_know_where_it_is() {
+        let checked = |text: &str| Config::parse(text).unwrap().check_role().map_err(|error| error.to_string());
+        let targets = "[ledger]\ntargets = [\"http://127.0.0.1:50051\"]";
+        for role in ["all", "ledger"] {
+            assert_eq!(checked(&format!("role = \"{role}\"")), Ok(()));
+        }
+        for role in ["spin", "jackpot"] {
+            assert_eq!(checked(&format!("role = \"{role}\"\n{targets}")), Ok(()));
+            assert!(checked(&format!("role = \"{role}\"")).unwrap_err().contains("ledger: targets must name"));
+        }
+        assert!(checked("[ledger]\nkey = \"k\"").unwrap_err().contains("go together"));
+        assert!(Config::parse("role = \"god\"").is_err());
+        assert!(Config::parse("[ledger]\ntarget = \"x\"").is_err());
+    }
+
+    #[test]
+    fn what_is_shown_is_read_from_its_files_and_a_missing_one_is_named() {
+        let targets = LedgerTargets { token_file: Some("/none/token".into()), ..LedgerTargets::default() };
+        assert!(targets.credentials().unwrap_err().to_string().contains("/none/token"));
+        assert_eq!(LedgerTargets::default().credentials().unwrap(), Credentials::default());
+    }
+}

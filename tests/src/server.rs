@@ -1,0 +1,97 @@
+//! A service in this process: one server with all roles, or three in split roles where MOTHERLODE_TESTS_ROLES says so
+//! (`tests/run split`). The same tests run on either.
+
+use crate::split::Split;
+use motherlode::server::{self, ServeError};
+use motherlode_ledger::{Handle, Ledgers, Options, Stores};
+use motherlode_report::SelfCheck;
+use motherlode_runtime::Config;
+use motherlode_spin::{Dealer, Sweeper};
+use std::{env, net::SocketAddr};
+
+/// A service.
+pub struct Server(Parts);
+
+enum Parts {
+    One(server::Server),
+    Split(Box<Split>),
+}
+
+impl Server {
+    /// Starts it on a store.
+    pub(crate) async fn start(config: &Config, stores: Stores, options: Options, dealer: Dealer) -> Self {
+        // The gateway of the tests speaks no TLS.
+        let split = env::var("MOTHERLODE_TESTS_ROLES").is_ok_and(|roles| roles == "split") && config.tls.is_none();
+        Self(match split {
+            true => Parts::Split(Box::new(Split::start(config, stores, options, dealer).await)),
+            false => {
+                let one = server::Server::start(config, stores, options, dealer).await;
+                Parts::One(one.expect("the service starts"))
+            }
+        })
+    }
+
+    /// Where it takes all calls.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        match &self.0 {
+            Parts::One(server) => server.address(),
+            Parts::Split(split) => split.address,
+        }
+    }
+
+    /// The ledger with the log.
+    #[must_use]
+    pub fn ledger(&self) -> &Handle {
+        match &self.0 {
+            Parts::One(server) => server.ledger(),
+            Parts::Split(split) => split.ledger.ledger(),
+        }
+    }
+
+    /// The ledgers with the log.
+    #[must_use]
+    pub fn ledgers(&self) -> &Ledgers {
+        match &self.0 {
+            Parts::One(server) => server.ledgers(),
+            Parts::Split(split) => split.ledger.ledgers(),
+        }
+    }
+
+    /// The sweeper.
+    ///
+    /// # Panics
+    /// There is none.
+    #[must_use]
+    pub fn sweeper(&self) -> &Sweeper {
+        let sweeper = match &self.0 {
+            Parts::One(server) => server.sweeper(),
+            Parts::Split(split) => split.spin.sweeper(),
+        };
+        sweeper.expect("it spins")
+    }
+
+    /// The self-check.
+    ///
+    /// # Panics
+    /// There is none.
+    #[must_use]
+    pub fn self_check(&self) -> &SelfCheck {
+        let check = match &self.0 {
+            Parts::One(server) => server.self_check(),
+            Parts::Split(split) => split.ledger.self_check(),
+        };
+        check.expect("it has reports")
+    }
+
+    /// Stops it in order.
+    ///
+    /// # Errors
+    /// As the server says.
+    pub async fn stop(self) -> Result<(), ServeError> {
+        match self.0 {
+            Parts::One(server) => server.stop().await,
+            Parts::Split(split) => split.stop().await,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A service in split roles, for the same tests as one that has them all: three servers in this process, and in front of
+//! them what stands for an operator's gateway, which sends each call to the role that serves it.
+
+use http::{Request, Response, Uri};
+use hyper::body::Incoming;
+use hyper_util::{
+    client::legacy::{Client, connect::HttpConnector},
+    rt::{TokioExecutor, TokioIo},
+    server::conn::auto,
+};
+use motherlode::server::Server;
+use motherlode_ledger::{Options, Stores};
+use motherlode_runtime::{
+    Config,
+    access::{Roles, digest},
+    config::{Credential, Operator, PLATFORM, Role},
+};
+use motherlode_spin::Dealer;
+use std::{fs, net::SocketAddr};
+use tokio::{net::TcpListener, runtime::Runtime, task::JoinHandle};
+
+/// The servers of the three roles.
+pub(crate) struct Split {
+    pub(crate) ledger: Server,
+    pub(crate) spin: Server,
+    jackpot: Server,
+    pub(crate) address: SocketAddr,
+    gateway: JoinHandle<()>,
+    /// The ledger's own: it answers while a test's single thread waits for it.
+    runtime: Option<Runtime>,
+}
+
+impl Split {
+    /// Starts them, the ledger's on a store.
+    pub(crate) async fn start(config: &Config, stores: Stores, options: Options, dealer: Dealer) -> Self {
+        let mut config = Config { role: Role::Ledger, ..config.clone() };
+        if !config.operators.is_empty() {
+            config.ledger.token_file = Some(config.data.join("node.token"));
+            fs::create_dir_all(&config.data).expect("the folder can be made");
+            fs::write(config.data.join("node.token"), NODE).expect("the folder can be written");
+            admit(&mut config.operators);
+        }
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
+        let runtime = runtime.expect("a runtime starts");
+        let (of_ledger, with, seeds) = (config.clone(), options.clone(), dealer.clone());
+        let ledger = runtime.spawn(async move { Server::start(&of_ledger, stores, with, seeds).await });
+        let ledger = ledger.await.expect("it does not panic").expect("the ledger starts");
+        config.ledger.targets = vec![format!("http://{}", ledger.address())];
+        let join = async |role, folder: &str| {
+            let config = Config { role, data: config.data.join(folder), ..config.clone() };
+            Server::join(&config, options.clone(), dealer.clone()).await.expect("the replica starts")
+        };
+        let (spin, jackpot) = (join(Role::Spin, "spin").await, join(Role::Jackpot, "jackpot").await);
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port is free");
+        let address = listener.local_addr().expect("it is bound");
+        let targets = [spin.address(), jackpot.address(), ledger.address()];
+        let gateway = runtime.spawn(gateway(listener, targets));
+        Self { ledger, spin, jackpot, address, gateway, runtime: Some(runtime) }
+    }
+
+    /// Stops them in order: who has the log comes last.
+    pub(crate) async fn stop(mut self) -> Result<(), motherlode::server::ServeError> {
+        let stopped = [self.spin.stop().await, self.jackpot.stop().await];
+        let Some(runtime) = self.runtime.take() else { return Ok(()) };
+        let ledger = runtime.spawn(self.ledger.stop()).await.expect("it does not panic");
+        self.gateway.abort();
+        runtime.shutdown_background();
+        stopped.into_iter().collect::<Result<(), _>>().and(ledger)
+    }
+}
+
+/// The token of the tests' nodes.
+const NODE: &str = "the nodes' own";
+
+/// Lets the nodes in.
+fn admit(operators: &mut Vec<Operator>) {
+    let token_sha256 = Some(digest(NODE.as_bytes()));
+    let name = "node".to_owned();
+    let node = Credential { name, token_sha256, certificate_sha256: None, roles: Roles::NODE, expires_ms: None };
+    match operators.iter_mut().find(|operator| operator.id == PLATFORM) {
+        Some(platform) => platform.credentials.push(node),
+        None => operators.push(Operator {
+            id: PLATFORM.to_owned(),
+            calls_per_second_max: None,
+            calls_burst_max: None,
+            credentials: vec![node],
+        }),
+    }
+}
+
+/// Sends each call to who serves it: spin, jackpot, or the ledger with all else.
+async fn gateway(listener: TcpListener, targets: [SocketAddr; 3]) {
+    let client = Client::builder(TokioExecutor::new()).http2_only(true).build_http::<Incoming>();
+    while let Ok((connection, _)) = listener.accept().await {
+        let _ = connection.set_nodelay(true);
+        let client = client.clone();
+        let route = hyper::service::service_fn(move |request| forward(client.clone(), targets, request));
+        tokio::spawn(async move {
+            let served = auto::Builder::new(TokioExecutor::new()).http2_only();
+            // A connection that breaks is its client's to notice.
+            let _ = served.serve_connection(TokioIo::new(connection), route).await;
+        });
+    }
+}
+
+async fn forward(
+    client: Client<HttpConnector, Incoming>,
+    [spin, jackpot, ledger]: [SocketAddr; 3],
+    mut request: Request<Incoming>,
+) -> Result<Response<Incoming>, hyper_util::client::legacy::Error> {
+    let path = request.uri().path();
+    let target = match path.split('/').nth(1) {
+        Some("motherlode.spin.v1.SpinService") => spin,
+        Some("motherlode.jackpot.v1.JackpotService") => jackpot,
+        _ => ledger,
+    };
+    *request.uri_mut() = format!("http://{target}{path}").parse::<Uri>().expect("a path stays one");
+    client.request(request).await
+}
