@@ -213,6 +213,13 @@ impl Books {
         Nano(pending.map_or(0, |p| p.contributions(partition, from, to).map(|amount| amount.0).sum()))
     }
 
+    /// This partition's open rounds that contributed to a pool and can still hit.
+    #[must_use]
+    pub fn contributing_rounds(&self, pool: &str) -> u64 {
+        let totals = self.pending.get(pool).map(|pending| pending.totals).unwrap_or_default();
+        u64::try_from(totals.open_rounds).unwrap_or_default()
+    }
+
     /// Awards that have not reached their players: partition and position of the hit, and what is owed.
     pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
         self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))

@@ -142,6 +142,12 @@ impl PoolState {
         self.marks(partition).pooled_to
     }
 
+    /// Position up to which a partition's hits and voids are decided.
+    #[must_use]
+    pub fn decided_to(&self, partition: u32) -> u64 {
+        self.marks(partition).decided_to
+    }
+
     /// Position up to which another partition has reported to the pool; 0 before it has.
     #[must_use]
     pub fn reported_to(&self, partition: u32) -> u64 {

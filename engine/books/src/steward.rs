@@ -50,7 +50,7 @@ impl Books {
         let decision = pending.decisions_after(partition, reported.to).next();
         let to = decision.map_or(there.end(partition).position, Decision::position);
         let contributions = Nano(pending.contributions(partition, from, to).map(|amount| amount.0).sum());
-        let open_rounds = u64::try_from(pending.totals.open_rounds).unwrap_or_default();
+        let open_rounds = there.contributing_rounds(pool);
         let mirrored = there.pool(pool).map_or(0, |mirror| mirror.home_position);
         let suspended_at = state.suspended_at;
         // Whoever waits for the retirement of a suspended pool needs to know.

@@ -10,6 +10,7 @@ use crate::{
     play::Plays,
     projected::{self, Projected},
     recalled::Recalled,
+    said::Telling,
 };
 use motherlode_ledger::Held;
 use motherlode_log::{Position, Record, Scan, ScanError, hash};
@@ -31,7 +32,7 @@ use std::{
 /// Commits handed on at once.
 const BATCH: usize = 128;
 /// Batches that a stage may be behind.
-const BEHIND: usize = 16;
+pub(crate) const BEHIND: usize = 16;
 /// Batches after which every stage is done with one: those that wait, the one in hand, and one to spare.
 const DONE: usize = BEHIND + 2;
 
@@ -55,6 +56,11 @@ pub struct Options {
 /// [`Unusable`] when there is no log, or it cannot be read; what is wrong within it is a
 /// [`divergence`](Report::divergence).
 pub fn audit(options: &Options) -> Result<Report, Unusable> {
+    audit_telling(options, None)
+}
+
+/// Audits a partition's log and tells what others are held against.
+pub(crate) fn audit_telling(options: &Options, telling: Option<Telling>) -> Result<Report, Unusable> {
     let mut scan = open(&options.log)?;
     let (projected, not_compared) = match &options.index {
         Some(folder) => projected::read(folder),
@@ -64,6 +70,7 @@ pub fn audit(options: &Options) -> Result<Report, Unusable> {
     let held = projected.held;
     let recalled = Recalled::new(options.log.clone(), |bytes| Some(record::decode(bytes).ok()?.commit));
     let mut fold = Fold::new(options.partition, &recalled, projected.balances);
+    fold.telling = telling;
     let mut plays = Plays::new(&recalled);
     let (read, folded, played) = scope(|threads| {
         let (to_fold, folding) = stage(threads, "fold", |batch| fold.batch(batch))?;
@@ -82,7 +89,11 @@ pub fn audit(options: &Options) -> Result<Report, Unusable> {
     if found.iter().all(Option::is_none) {
         let end = || reaches(held, position).and_then(|()| fold.end());
         found[0] = end().err().map(|fault| fault.at(options.partition, position));
+        if found[0].is_none() {
+            fold.told(position);
+        }
     }
+    fold.telling = None;
     let divergence = found.into_iter().flatten().min_by_key(|divergence| divergence.position);
     let compared = Comparison::Compared { balances: fold.compared, held: held.map_or(0, |held| held.position) };
     Ok(Report {

@@ -5,9 +5,12 @@
 //! its commits, the trial balance over the accounts' totals once a batch, and at the end each player's balance added up
 //! one by one. Cost: about a microsecond a commit.
 
-use crate::{Divergence, Voids, campaigns::Campaigns, demo::Demo, divergence::Fault, recalled::Recalled};
+use crate::{
+    Divergence, Voids, campaigns::Campaigns, demo::Demo, divergence::Fault, recalled::Recalled, said::Telling,
+};
 use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, Refused, StreamId};
 use motherlode_ledger::index::ProjectedBalance;
+use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -21,6 +24,8 @@ pub(crate) struct Fold<'a> {
     campaigns: Campaigns,
     demo: Demo,
     recalled: &'a Recalled,
+    /// What other partitions are held against.
+    pub(crate) telling: Option<Telling>,
     /// Balances of the index that are yet to be compared, by position.
     projected: VecDeque<ProjectedBalance>,
 }
@@ -37,6 +42,7 @@ impl<'a> Fold<'a> {
             campaigns: Campaigns::default(),
             demo: Demo::default(),
             recalled,
+            telling: None,
             projected,
         }
     }
@@ -47,12 +53,20 @@ impl<'a> Fold<'a> {
             position = logged.commit.position;
             self.commit(logged).map_err(|fault| fault.at(self.partition, position))?;
         }
+        self.telling.iter_mut().for_each(Telling::flush);
         self.trial_balance().map_err(|fault| fault.at(self.partition, position))
+    }
+
+    /// All holds, up to the log's end.
+    pub(crate) fn told(&mut self, end: Position) {
+        self.telling.iter_mut().for_each(|telling| telling.end(end));
     }
 
     pub(crate) fn commit(&mut self, logged: &Logged) -> Result<(), Fault> {
         let Logged { commit, balances_after } = logged;
+        self.placed(commit)?;
         self.apply(commit)?;
+        self.telling.iter_mut().for_each(|telling| telling.take(commit, &self.books));
         self.demo.take(commit)?;
         let player = self.books.player(&commit.stream);
         if !player.map_or(balances_after.is_empty(), |player| player.balances().eq(balances_after.iter().copied())) {
@@ -70,6 +84,18 @@ impl<'a> Fold<'a> {
             self.compare(&next, logged)?;
         }
         Ok(())
+    }
+
+    /// Where a player lives is decided by the player's name.
+    fn placed(&self, commit: &Commit) -> Result<(), Fault> {
+        let lives = |telling: &Telling| commit.stream.partition(telling.partitions);
+        match (&commit.stream, self.telling.as_ref().map(lives)) {
+            (StreamId::Player { .. }, Some(lives)) if commit.version == 1 && lives != self.partition => {
+                let what = format!("{} does not live in this partition", commit.stream);
+                Err(Fault::new(what, format!("partition {lives}"), format!("partition {}", self.partition)))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn apply(&mut self, commit: &Commit) -> Result<(), Fault> {

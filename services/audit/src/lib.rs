@@ -2,7 +2,8 @@
 //!
 //! [`audit`] verifies the files and the hash chain, folds every commit into books of its own (all invariants of the
 //! money and of the pools), resolves every step again from its logged seed and choice and compares the outcome byte for
-//! byte, and holds the ledger's index against the result. [`replay`] does it for one round, to be shown step by step.
+//! byte, and holds the ledger's index against the result. [`audit_all`] does it for all partitions of a log and compares
+//! what they say of each other. [`replay`] does it for one round, to be shown step by step.
 //!
 //! Promises: no service is needed, nothing in the data folder is written or locked for longer than a look, and the first
 //! place where the log is not what it should be is named: partition, position, what was expected and what was found.
@@ -11,7 +12,9 @@
 //! with players, open rounds and awards, not with the length of the log.
 
 mod audit;
+mod between;
 mod campaigns;
+mod compare;
 mod copy;
 mod demo;
 mod divergence;
@@ -22,9 +25,12 @@ mod projected;
 mod recalled;
 mod replay;
 mod report;
+mod said;
+mod whole;
 
 pub use audit::{Options, audit};
 pub use copy::{CopyReport, Digest, NOT_CHECKED, audit_copy, digest};
 pub use divergence::{Divergence, Unusable};
 pub use replay::{ReplayError, Replayed, ReplayedJackpot, ReplayedStep, ReplayedVoid, replay};
 pub use report::{Comparison, Report, Return, Voids};
+pub use whole::{Whole, audit_all};

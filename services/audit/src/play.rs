@@ -75,7 +75,7 @@ impl<'a> Plays<'a> {
             let checked = match &commit.stream {
                 StreamId::Player { .. } => self.player_commit(&commit.stream, commit.position, &commit.events),
                 _ => {
-                    self.note_awards(&commit.events);
+                    self.note_awards(commit.partition, &commit.events);
                     Ok(())
                 }
             };
@@ -83,13 +83,24 @@ impl<'a> Plays<'a> {
         })
     }
 
-    fn note_awards(&mut self, events: &[Event]) {
+    /// The awards of this partition's hits: made here, or elsewhere and mirrored.
+    fn note_awards(&mut self, partition: u32, events: &[Event]) {
         for event in events {
-            if let Event::JackpotAwarded(award) = event
-                && let Some(of) = self.hits.remove(&award.hit)
-            {
-                self.returns[of].awarded += i128::from(award.amount.0);
+            match event {
+                Event::JackpotAwarded(award) if award.partition == partition => {
+                    self.note_award(award.hit, award.amount)
+                }
+                Event::PoolMirrored(mirrored) => {
+                    mirrored.awards.iter().for_each(|award| self.note_award(award.hit, award.amount));
+                }
+                _ => {}
             }
+        }
+    }
+
+    fn note_award(&mut self, hit: Position, amount: Minor) {
+        if let Some(of) = self.hits.remove(&hit) {
+            self.returns[of].awarded += i128::from(amount.0);
         }
     }
 

@@ -92,7 +92,30 @@ pub enum Comparison {
     },
 }
 
+impl Voids {
+    pub(crate) fn add(&mut self, of: &Self) {
+        self.rounds += of.rounds;
+        self.refunds += of.refunds;
+        self.wins_taken_back += of.wins_taken_back;
+        self.wins_left += of.wins_left;
+    }
+}
+
 impl Return {
+    /// Adds another partition's of the same game, version and currency.
+    pub(crate) fn add(&mut self, of: &Self) {
+        self.rounds += of.rounds;
+        self.contributing += of.contributing;
+        self.free += of.free;
+        self.steps += of.steps;
+        self.spins += of.spins;
+        self.bets += of.bets;
+        self.free_bets += of.free_bets;
+        self.wins += of.wins;
+        self.hits += of.hits;
+        self.awarded += of.awarded;
+    }
+
     pub(crate) fn new(game: &str, rules_version: &str, currency: Currency) -> Self {
         Self {
             game: game.to_owned(),

@@ -50,7 +50,10 @@ pub struct Tale {
     pub double: bool,
     /// Bets are free rounds of this campaign.
     pub campaign: Option<String>,
-    seeds: u64,
+    pub partition: u32,
+    /// Of the next commit.
+    pub request_id: Option<String>,
+    pub seeds: u64,
 }
 
 impl Tale {
@@ -74,11 +77,11 @@ impl Tale {
     pub fn write_recalling(&mut self, stream: StreamId, events: Vec<Event>, recalled: Option<&SettledRound>) -> u64 {
         let head = self.books.head(&stream);
         let commit = Commit {
-            partition: 0,
-            position: self.books.end(0).position + 1,
+            partition: self.partition,
+            position: self.books.end(self.partition).position + 1,
             version: head.version + 1,
             previous: head.position,
-            request_id: format!("request-{}", self.log.len()),
+            request_id: self.request_id.take().unwrap_or_else(|| format!("request-{}", self.log.len())),
             fingerprint: [1; 16],
             time_ms: self.now_ms,
             stream,
@@ -272,7 +275,7 @@ impl Tale {
 
 /// The records of a log, chained.
 pub fn chained(log: &[Logged]) -> Vec<Bytes> {
-    let mut previous = genesis(0);
+    let mut previous = genesis(log.first().map_or(0, |logged| logged.commit.partition));
     let encode = |logged| {
         let bytes = record::encode(&previous, logged);
         previous = hash(&bytes);
@@ -283,8 +286,13 @@ pub fn chained(log: &[Logged]) -> Vec<Bytes> {
 
 /// Writes records to a folder's log, some a block, in small segments.
 pub fn store(folder: &Path, records: &[Bytes]) {
+    store_partition(folder, 0, records);
+}
+
+/// The same of a partition.
+pub fn store_partition(folder: &Path, partition: u32, records: &[Bytes]) {
     let options = StoreOptions { segment_bytes: 16 << 10, zero_bytes: 512 };
-    let mut store = SegmentStore::open(folder, 0, options).expect("a log");
+    let mut store = SegmentStore::open(folder, partition, options).expect("a log");
     for block in records.chunks(5) {
         store.append(store.end(), block).expect("an append");
     }

@@ -1,0 +1,175 @@
+//! What home and another partition say of each other about one pool: reports held against the partition's own log, mirrors
+//! against the pool's stream at home.
+//!
+//! Memory: what was said on one side and not yet on the other, and eight bytes for each commit of the pool that a partition
+//! has not mirrored.
+
+use crate::{divergence::Fault, said::Left};
+use motherlode_books::{
+    Award, Decision, HOME, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolState, PoolStatus, PoolTerms,
+    StretchEnd,
+};
+use motherlode_log::Position;
+use std::collections::VecDeque;
+
+/// One other partition and one pool.
+#[derive(Debug, Default)]
+pub(crate) struct Between {
+    /// What the partition's bets have left and home was not told yet.
+    left: VecDeque<Left>,
+    /// Positions in the partition of its mirrors, and what of home they copy.
+    mirrors: VecDeque<(Position, Position)>,
+    /// As of the last report.
+    open_rounds: u64,
+    mirrored: Position,
+    /// Home's commits of the pool since the partition joined it, as far as they are not mirrored.
+    heads: VecDeque<Position>,
+    /// How the pool stood for the partition from such a commit on.
+    stands: VecDeque<(Position, Stand)>,
+    joined: bool,
+    /// Reported and not mirrored: contributions, voids; and awards, by their positions at home.
+    contributions: VecDeque<(Position, Nano)>,
+    voids: VecDeque<(Position, Nano)>,
+    awards: VecDeque<(Position, MirroredAward)>,
+}
+
+/// How a pool stands for a partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Stand {
+    terms: PoolTerms,
+    status: PoolStatus,
+    pooled_to: Position,
+    decided_to: Position,
+}
+
+impl Between {
+    /// The partition's bets leave something.
+    pub(crate) fn leave(&mut self, left: Left) {
+        self.left.push_back(left);
+    }
+
+    /// Home awards one of the partition's hits.
+    pub(crate) fn award(&mut self, position: Position, award: &Award) {
+        let Award { hit, round, amount, currency, paid, .. } = *award;
+        let mirrored = MirroredAward { hit, stream: award.stream.clone(), round, amount, currency, paid };
+        self.awards.push_back((position, mirrored));
+    }
+
+    /// Home's pool after one of its commits.
+    pub(crate) fn stands(&mut self, position: Position, partition: u32, pool: &PoolState) {
+        if !self.joined {
+            return;
+        }
+        self.heads.push_back(position);
+        let (pooled_to, decided_to) = (pool.pooled_to(partition), pool.decided_to(partition));
+        let stand = Stand { terms: pool.terms.clone(), status: pool.status.clone(), pooled_to, decided_to };
+        if self.stands.back().is_none_or(|(_, last)| *last != stand) {
+            self.stands.push_back((position, stand));
+        }
+    }
+
+    /// Holds a report against what the partition's log says up to its end; all that was heard.
+    pub(crate) fn report(&mut self, report: &PartitionReported) -> Result<(), Fault> {
+        let PartitionReported { to, contributions, ref end, .. } = *report;
+        self.joined = true;
+        let (mut sum, mut decisions) = (Nano::ZERO, vec![]);
+        while let Some(left) = self.left.pop_front_if(|left| left.position <= to) {
+            sum.0 += left.contribution.0;
+            decisions.extend(left.decision);
+            self.open_rounds = left.open_rounds;
+        }
+        while let Some((_, mirrored)) = self.mirrors.pop_front_if(|(position, _)| *position <= to) {
+            self.mirrored = mirrored;
+        }
+        if contributions != sum {
+            let what = "the report has other contributions than the partition's log";
+            return Err(Fault::new(what, format!("{sum} EUR"), format!("{contributions} EUR")));
+        }
+        let standing = StretchEnd::Standing { open_rounds: self.open_rounds, mirrored: self.mirrored };
+        let expected = decisions.first().map_or(standing, |first| StretchEnd::Decision(first.clone()));
+        if *end != expected || decisions.len() > 1 {
+            let what = "the report ends otherwise than the stretch of the partition's log";
+            return Err(Fault::new(what, stretch_end(&expected), format!("{} up to {to}", stretch_end(end))));
+        }
+        self.contributions.push_back((to, contributions));
+        if let StretchEnd::Decision(Decision::TakeBack(void)) = end {
+            self.voids.push_back((to, void.amount));
+        }
+        Ok(())
+    }
+
+    /// Holds a mirror, at a position of the partition, against the pool at home, which was heard up to `home_end`.
+    pub(crate) fn mirror(
+        &mut self,
+        position: Position,
+        mirrored: &PoolMirrored,
+        home_end: Position,
+    ) -> Result<(), Fault> {
+        let PoolMirrored { home_position, ref terms, ref status, pooled_to, decided_to, ref awards } = *mirrored;
+        if home_position > home_end {
+            return Err(past_end(HOME, home_position, home_end));
+        }
+        self.mirrors.push_back((position, home_position));
+        while self.heads.pop_front_if(|head| *head < home_position).is_some() {}
+        if self.heads.pop_front_if(|head| *head == home_position).is_none() {
+            let what = "the mirror copies what is no commit of the pool since the partition joined it";
+            return Err(Fault::new(what, "a position of such a commit at home", home_position));
+        }
+        while self.stands.get(1).is_some_and(|(since, _)| *since <= home_position) {
+            self.stands.pop_front();
+        }
+        let found = Stand { terms: terms.clone(), status: status.clone(), pooled_to, decided_to };
+        match self.stands.front() {
+            Some((_, stand)) if *stand == found => {}
+            stand => {
+                let what = "the mirror has the pool otherwise than it stood at home";
+                let expected = stand.map_or_else(|| "none".to_owned(), |(_, stand)| format!("{stand:?}"));
+                return Err(Fault::new(what, expected, format!("{found:?}")));
+            }
+        }
+        let mut due = vec![];
+        while let Some((_, award)) = self.awards.pop_front_if(|(awarded_at, _)| *awarded_at <= home_position) {
+            due.push(award);
+        }
+        if due != *awards {
+            let what = "the mirror has other awards than the pool made";
+            return Err(Fault::new(what, format!("{due:?}"), format!("{awards:?}")));
+        }
+        while self.contributions.pop_front_if(|(to, _)| *to <= pooled_to).is_some() {}
+        while self.voids.pop_front_if(|(to, _)| *to <= decided_to).is_some() {}
+        Ok(())
+    }
+
+    /// What the account between partitions must hold for all that is said on one side only.
+    pub(crate) fn under_way(&self) -> Nano {
+        let contributions: i128 = self.contributions.iter().map(|(_, amount)| amount.0).sum();
+        let voids: i128 = self.voids.iter().map(|(_, amount)| amount.0).sum();
+        let awards: i128 = self.awards.iter().map(|(_, award)| award.paid.0).sum();
+        Nano(voids + awards - contributions)
+    }
+}
+
+/// Something names a position that its partition has not.
+pub(crate) fn past_end(partition: u32, named: Position, end: Position) -> Fault {
+    Fault::new(
+        format!("it names position {named} of partition {partition}, past that one's end: commits are missing there"),
+        format!("partition {partition} up to position {named} at least"),
+        format!("its end at {end}"),
+    )
+}
+
+fn stretch_end(end: &StretchEnd) -> String {
+    match end {
+        StretchEnd::Decision(Decision::Hit(hit)) => {
+            let (position, stream, round, currency) = (hit.position, &hit.stream, hit.round, hit.currency);
+            let (coin, rate, time_ms) = (hit.coin_value, hit.rate, hit.time_ms);
+            format!("the hit at {position} of {stream} round {round}, coin {coin} {currency} at {rate}, {time_ms} ms")
+        }
+        StretchEnd::Decision(Decision::TakeBack(void)) => {
+            format!("the void at {} of {} EUR contributed at {}", void.position, void.amount, void.contributed_at)
+        }
+        StretchEnd::Standing { open_rounds, mirrored } => {
+            format!("no hit or void, {open_rounds} rounds open, position {mirrored} of home mirrored")
+        }
+    }
+}

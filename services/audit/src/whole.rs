@@ -1,0 +1,98 @@
+//! The audit of a log of several partitions: each by itself, all at the same time, and every copy with its original.
+
+use crate::{
+    Divergence, Options, Report, Return, Unusable, Voids,
+    audit::{BEHIND, audit_telling},
+    compare::{Stopped, compare},
+    divergence::Fault,
+    said::{Hearing, Telling},
+};
+use motherlode_books::{Account, Currency, HOME, Nano};
+use std::{
+    panic::resume_unwind,
+    sync::mpsc::sync_channel,
+    thread::{Builder, scope},
+};
+
+/// What the audit of all partitions comes to.
+#[derive(Debug)]
+pub struct Whole {
+    /// Each partition's own, home first.
+    pub partitions: Vec<Report>,
+    /// What is said on one side and not yet on the other, EUR: what the accounts between the partitions hold together.
+    pub under_way: Nano,
+    /// Where partitions do not say the same; looked for only where each of them holds by itself.
+    between: Option<Divergence>,
+}
+
+/// Audits a log, the options of each partition in order of their numbers.
+///
+/// # Errors
+/// As [`audit`](crate::audit()), of any partition.
+pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
+    let count = u32::try_from(options.len()).unwrap_or(u32::MAX);
+    scope(|threads| {
+        let (mut audits, mut hearings) = (vec![], vec![]);
+        for options in options {
+            let (to, from) = sync_channel(BEHIND);
+            let telling = (count > 1).then(|| Telling::new(count, to));
+            let named = Builder::new().name(format!("audit {}", options.partition));
+            let audit = named.spawn_scoped(threads, move || audit_telling(options, telling));
+            audits.push(audit.map_err(Unusable::Thread)?);
+            hearings.push(Hearing::new(from));
+        }
+        let compared = if count > 1 { compare(hearings) } else { Ok(Nano::ZERO) };
+        let joined = audits.into_iter().map(|audit| audit.join().unwrap_or_else(|panicked| resume_unwind(panicked)));
+        let partitions = joined.collect::<Result<Vec<_>, _>>()?;
+        let held = partitions.iter().map(|report| report.books.holding(Account::Interpartition, Currency::EUR).0);
+        let under_way = Nano(held.sum());
+        let between = match compared {
+            Ok(expected) if expected != under_way => {
+                let end = partitions.first().map_or(0, |home| home.position);
+                let what = "PL-09: the accounts between the partitions do not hold what is under way";
+                Some(Fault::new(what, format!("{expected} EUR"), format!("{under_way} EUR")).at(HOME, end))
+            }
+            Err(Stopped::Divergence(found)) => Some(found),
+            Ok(_) | Err(Stopped::Silent) => None,
+        };
+        Ok(Whole { partitions, under_way, between: between.map(|found| *found) })
+    })
+}
+
+impl Whole {
+    /// The first divergence: one within a partition, in order of their numbers, else one between partitions; `None` when
+    /// all holds.
+    #[must_use]
+    pub fn divergence(&self) -> Option<&Divergence> {
+        let within = self.partitions.iter().find_map(|report| report.divergence.as_ref());
+        within.or(self.between.as_ref())
+    }
+
+    /// What was played in all partitions, by game, version and currency.
+    #[must_use]
+    pub fn returns(&self) -> Vec<Return> {
+        let mut sums: Vec<Return> = vec![];
+        for of in self.partitions.iter().flat_map(|report| &report.returns) {
+            let same = |sum: &&mut Return| {
+                (&sum.game, &sum.rules_version, sum.currency) == (&of.game, &of.rules_version, of.currency)
+            };
+            match sums.iter_mut().find(same) {
+                Some(sum) => sum.add(of),
+                None => sums.push(of.clone()),
+            }
+        }
+        sums
+    }
+
+    /// Rounds voided in all partitions, by currency in index order.
+    #[must_use]
+    pub fn voids(&self) -> [Voids; Currency::COUNT] {
+        let mut sums = [Voids::default(); Currency::COUNT];
+        for report in &self.partitions {
+            for (sum, of) in sums.iter_mut().zip(&report.voids) {
+                sum.add(of);
+            }
+        }
+        sums
+    }
+}
