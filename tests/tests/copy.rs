@@ -31,7 +31,7 @@ fn records(place: &Place) -> Vec<Record> {
 }
 
 fn copied(from: &Place, to: &Place) -> Result<Copied, String> {
-    copy(from, to, false, &AtomicBool::new(false)).map_err(|failure| failure.message)
+    copy(from, to, false, &AtomicBool::new(false)).map(|copied| copied[0]).map_err(|failure| failure.message)
 }
 
 fn run(arguments: &[&str]) -> Output {
@@ -64,7 +64,7 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     server.stop().await.unwrap();
     let end = records(&folder(&old)).len() as u64;
     stopped.store(true, std::sync::atomic::Ordering::Release);
-    let second = following.join().unwrap().unwrap();
+    let second = following.join().unwrap().unwrap()[0];
     assert_eq!((second.before, second.end), (first.end, end));
     let nothing = copied(&folder(&old), &stream(&store)).unwrap();
     assert_eq!((nothing.before, nothing.end, nothing.head), (end, end, second.head));

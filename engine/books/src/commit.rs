@@ -28,6 +28,20 @@ pub struct Commit {
 }
 
 impl Commit {
+    /// The position at home that a commit of another partition copies: of a pool's mirror, or of a rate or switch, whose
+    /// copies have request ids `copy/<position>`.
+    #[must_use]
+    pub fn copies(&self) -> Option<u64> {
+        match &self.stream {
+            StreamId::Pool(_) => self.events.iter().find_map(|event| match event {
+                Event::PoolMirrored(mirrored) => Some(mirrored.home_position),
+                _ => None,
+            }),
+            StreamId::Rates | StreamId::System => self.request_id.strip_prefix("copy/")?.parse().ok(),
+            StreamId::Player { .. } => None,
+        }
+    }
+
     /// Whether it's an operator's to see (PL-27, PL-30): of its own players, a rate, or a switch that covers it. Nothing
     /// that tells of others: pools' awards name their winners, and what is only proposed is nobody's yet.
     #[must_use]

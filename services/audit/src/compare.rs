@@ -160,17 +160,16 @@ impl There {
         let copied = self.copied.entry(copy.stream.clone()).or_default();
         let original = controls.get(&copy.stream).and_then(|controls| controls.get(*copied));
         *copied += 1;
-        let named = copy.request_id.strip_prefix("copy/").and_then(|position| position.parse::<Position>().ok());
         let what = "the copy is not what was set next at home";
         let of = |position: Position, events: &[Event]| format!("position {position}: {events:?}");
-        match (named, original) {
+        match (copy.copies, original) {
             (Some(named), Some(original)) if named == original.position && copy.events == original.events => Ok(()),
             (Some(named), _) if named > home_end => Err(past_end(HOME, named, home_end)),
             (Some(named), Some(original)) => {
                 Err(Fault::new(what, of(original.position, &original.events), of(named, &copy.events)))
             }
             (Some(named), None) => Err(Fault::new(what, "none", of(named, &copy.events))),
-            (None, _) => Err(Fault::new("set here, which is home's to decide", "a copy", &copy.request_id)),
+            (None, _) => Err(Fault::new("set here, which is home's to decide", "a copy", format!("{:?}", copy.events))),
         }
     }
 }

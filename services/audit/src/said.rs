@@ -35,7 +35,8 @@ pub(crate) struct Left {
 #[derive(Debug, Clone)]
 pub(crate) struct Control {
     pub(crate) position: Position,
-    pub(crate) request_id: String,
+    /// The position at home that it copies, if it's a copy.
+    pub(crate) copies: Option<Position>,
     pub(crate) stream: StreamId,
     pub(crate) events: Vec<Event>,
 }
@@ -79,8 +80,8 @@ impl Telling {
                 let holds = |event: &&Event| matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. });
                 let events: Vec<_> = commit.events.iter().filter(holds).cloned().collect();
                 if !events.is_empty() {
-                    let (request_id, stream) = (commit.request_id.clone(), stream.clone());
-                    self.batch.push(Said::Control(Control { position, request_id, stream, events }));
+                    let (copies, stream) = (commit.copies(), stream.clone());
+                    self.batch.push(Said::Control(Control { position, copies, stream, events }));
                 }
             }
         }

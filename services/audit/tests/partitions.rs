@@ -59,7 +59,8 @@ impl Tales {
     }
 
     fn copy(&mut self, partition: u32, position: u64, spoil: impl FnOnce(&mut Event)) -> u64 {
-        let commit = self.0[0].log[position as usize - 1].commit.clone();
+        let original = self.0[0].log.iter().find(|logged| logged.commit.position == position);
+        let commit = original.unwrap().commit.clone();
         let mut event = commit.events[0].clone();
         spoil(&mut event);
         let there = &mut self.0[partition as usize];

@@ -163,7 +163,10 @@ impl Place {
     }
 
     /// Refuses another number of partitions than the log was made with; a log whose making was broken off goes on.
-    fn check_partitions(&self, partitions: u32) -> Result<(), PlaceError> {
+    ///
+    /// # Errors
+    /// See [`PlaceError`].
+    pub fn check_partitions(&self, partitions: u32) -> Result<(), PlaceError> {
         let found = self.partitions(partitions)?;
         let wanted: BTreeSet<_> = (0..partitions).collect();
         let unmade = !found.contains(&HOME) && found.is_subset(&wanted);
@@ -197,6 +200,24 @@ impl Place {
                 Ok(there)
             }
         }
+    }
+
+    /// How many partitions the log has: what tools that read all of it begin with.
+    ///
+    /// # Errors
+    /// There is none, or it cannot be reached or listed.
+    pub fn count(&self) -> Result<u32, Failure> {
+        let there = match self {
+            Self::Folder { .. } => self.partitions(0).map_err(Failure::unusable)?.last().copied(),
+            Self::Stream(config) => {
+                let mut last = None;
+                while jetstream::exists(config, last.map_or(HOME, |last| last + 1)).map_err(Failure::found)? {
+                    last = Some(last.map_or(HOME, |last| last + 1));
+                }
+                last
+            }
+        };
+        there.map(|last| last + 1).ok_or_else(|| Failure::unusable(format!("{self}: no log there")))
     }
 
     /// The records of a partition, verified; nothing is changed or locked. `None` where there is no log yet.
@@ -243,6 +264,7 @@ impl fmt::Display for Place {
 #[derive(Debug)]
 pub struct Local {
     data: PathBuf,
+    partitions: u32,
     _copy: Option<TempDir>,
 }
 
@@ -253,10 +275,10 @@ impl Local {
     /// There is none, or it cannot be copied.
     pub fn of(name: &Path, config: Option<&Path>) -> Result<Self, Failure> {
         let place = Place::named(&name.to_string_lossy(), config)?;
-        let Place::Stream(_) = place else {
+        let Place::Stream(_) = &place else {
             let (data, log) = (name.to_owned(), log_folder(name, HOME));
             return match (data.is_dir(), log.is_dir()) {
-                (true, true) => Ok(Self { data, _copy: None }),
+                (true, true) => Ok(Self { data, partitions: place.count()?, _copy: None }),
                 (true, false) => {
                     let missing = format!("{}: no log there ({} is missing)", data.display(), log.display());
                     Err(Failure::unusable(missing))
@@ -267,8 +289,15 @@ impl Local {
         let copy = tempfile::tempdir().map_err(Failure::found)?;
         let data = copy.path().to_owned();
         let local = Place::Folder { data: data.clone(), segment_bytes: log::Options::default().segment_bytes };
-        copy::copy(&place, &local, false, &AtomicBool::new(false))?;
-        Ok(Self { data, _copy: Some(copy) })
+        let copied = copy::copy(&place, &local, false, &AtomicBool::new(false))?;
+        let partitions = u32::try_from(copied.len()).unwrap_or(u32::MAX);
+        Ok(Self { data, partitions, _copy: Some(copy) })
+    }
+
+    /// How many partitions it has.
+    #[must_use]
+    pub fn partitions(&self) -> u32 {
+        self.partitions
     }
 
     /// The data folder.

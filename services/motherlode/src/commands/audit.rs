@@ -13,7 +13,7 @@ use crate::{
     place::Local,
     server::{copy_folder, index_folder, log_folder},
 };
-use motherlode_audit::{Options, Report, audit, digest};
+use motherlode_audit::{Digest, Options, Report, Return, Whole, audit_all, digest};
 use motherlode_books::HOME;
 use motherlode_books::{Currency, Minor, Nano};
 use motherlode_slots::par::Exact;
@@ -32,9 +32,10 @@ pub struct Args {
     /// Print the digest of this operator's records too, to be held against the one of its copy.
     #[arg(long, value_name = "NAME")]
     operator: Option<String>,
-    /// The digest's last log position: the copy's; without it, the log's end.
-    #[arg(long, value_name = "POSITION", requires = "operator")]
-    to: Option<u64>,
+    /// The digest's last log position: the copy's; without it, the log's end. Of several partitions one each, with commas
+    /// between them.
+    #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
+    to: Vec<u64>,
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     format: Format,
@@ -49,23 +50,26 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return own::run(args);
     }
     let local = Local::of(&args.data, args.config.as_deref())?;
-    let options = Options { log: local.log(HOME), index: Some(index_folder(local.data(), HOME)), partition: HOME };
-    let started = Instant::now();
-    let report = audit(&options).map_err(Failure::unusable)?;
-    let digest = match &args.operator {
-        Some(operator) if report.divergence.is_none() => {
-            let to = args.to.unwrap_or(report.position);
-            Some(digest(&options.log, operator, to).map_err(Failure::unusable)?)
-        }
-        _ => None,
+    let options = |partition| {
+        let index = index_folder(local.data(), partition);
+        Options { log: local.log(partition), index: Some(index), partition }
     };
-    let rounds: u64 = report.returns.iter().map(|of| of.rounds).sum();
+    let options: Vec<_> = (0..local.partitions()).map(options).collect();
+    let started = Instant::now();
+    let whole = audit_all(&options).map_err(Failure::unusable)?;
+    let digests = match &args.operator {
+        Some(operator) if whole.divergence().is_none() => digests(args, &whole, &options, operator)?,
+        _ => vec![],
+    };
+    let rounds: u64 = whole.partitions.iter().flat_map(|report| &report.returns).map(|of| of.rounds).sum();
     say(&match args.format {
-        Format::Text => text::text(&report) + &digest.as_ref().map(own::digest_text).unwrap_or_default(),
+        Format::Text => text::text(&whole) + &digests.iter().map(own::digest_text).collect::<String>(),
         Format::Json => {
-            let mut found = json::report(&report);
-            if let Some(digest) = &digest {
-                found["operator"] = own::digest_json(digest);
+            let mut found = json::whole(&whole);
+            match &digests[..] {
+                [] => {}
+                [digest] => found["operator"] = own::digest_json(digest),
+                digests => found["operator"] = digests.iter().map(own::digest_json).collect(),
             }
             super::json(&found)?
         }
@@ -75,7 +79,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let rate = rounds as f64 / seconds.max(1e-9);
     eprintln!("{seconds:.2} s, {rate:.0} rounds/s");
     // What was found has been said.
-    if report.divergence.is_some() { Err(Failure::found("")) } else { Ok(()) }
+    if whole.divergence().is_some() { Err(Failure::found("")) } else { Ok(()) }
+}
+
+/// The digest of an operator's records in each partition.
+fn digests(args: &Args, whole: &Whole, options: &[Options], operator: &str) -> Result<Vec<Digest>, Failure> {
+    let ends = whole.partitions.iter().map(|report| report.position);
+    let to = ends.enumerate().map(|(at, end)| args.to.get(at).copied().unwrap_or(end));
+    let digests = options.iter().zip(to).map(|(options, to)| digest(&options.log, operator, to));
+    digests.collect::<Result<_, _>>().map_err(Failure::unusable)
+}
+
+/// What home knows to be bet for a pool and not pooled yet.
+fn to_be_pooled(home: &Report, pool: &str, partitions: usize) -> Nano {
+    let partitions = (HOME..).take(partitions);
+    Nano(partitions.map(|partition| home.books.pending_contributions(pool, partition, u64::MAX).0).sum())
 }
 
 /// A sum of cash with its currency: `1234.50 EUR`.
@@ -93,11 +111,11 @@ fn returned(won: i128, bet: i128) -> Option<Exact> {
 }
 
 /// Sums over all games, by currency: rounds, bets, wins without jackpots, jackpots awarded.
-fn totals(report: &Report) -> impl Iterator<Item = (Currency, u64, i128, i128, i128)> {
+fn totals(returns: &[Return]) -> impl Iterator<Item = (Currency, u64, i128, i128, i128)> {
     Currency::ALL.into_iter().filter_map(|currency| {
-        let of = || report.returns.iter().filter(move |of| of.currency == currency);
+        let of = || returns.iter().filter(move |of| of.currency == currency);
         let rounds = of().map(|of| of.rounds).sum();
-        let sum = |figure: fn(&motherlode_audit::Return) -> i128| of().map(figure).sum::<i128>();
+        let sum = |figure: fn(&Return) -> i128| of().map(figure).sum::<i128>();
         (rounds > 0).then(|| (currency, rounds, sum(|of| of.bets), sum(|of| of.wins), sum(|of| of.awarded)))
     })
 }
@@ -124,7 +142,7 @@ mod tests {
     }
 
     fn code(data: &Path, format: Format) -> u8 {
-        run(&Args { data: data.to_owned(), config: None, operator: None, to: None, format })
+        run(&Args { data: data.to_owned(), config: None, operator: None, to: vec![], format })
             .map_or_else(|failure| failure.code, |()| 0)
     }
 
@@ -153,14 +171,14 @@ mod tests {
             index: Some(index_folder(folder.path(), HOME)),
             partition: HOME,
         };
-        let mut found = audit(&options).unwrap();
-        let report = json::report(&found);
+        let mut found = audit_all(&[options]).unwrap();
+        let report = json::whole(&found);
         assert_eq!(report["ok"], true);
         assert_eq!((&report["commits"], &report["index"]["compared"]), (&1.into(), &true.into()));
         assert_eq!(report["pools"][0]["base_pool"], "20000.00 EUR");
 
         let (what, expected, found_instead) = ("a win".to_owned(), "1".to_owned(), "2".to_owned());
-        found.divergence = Some(motherlode_audit::Divergence {
+        found.partitions[0].divergence = Some(motherlode_audit::Divergence {
             partition: 0,
             position: 7,
             file: None,
@@ -171,7 +189,7 @@ mod tests {
         });
         let wanted =
             r#"{"divergence":{"expected":"1","found":"2","partition":0,"position":7,"what":"a win"},"ok":false}"#;
-        assert_eq!(json::report(&found).to_string(), wanted);
+        assert_eq!(json::whole(&found).to_string(), wanted);
         assert!(text::text(&found).starts_with("DIVERGENCE at partition 0, position 7: a win\n"));
     }
 

@@ -50,6 +50,9 @@ struct At {
     /// A data folder, or nats://host:port,...
     #[arg(value_name = "PLACE")]
     place: String,
+    /// Which partition of it; 0 without, and verify verifies all.
+    #[arg(long, value_name = "N")]
+    partition: Option<u32>,
     /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -61,9 +64,9 @@ struct At {
 /// There is no log, no such record, or it's damaged.
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.what {
-        What::Tail { at, records } => tail(&at.place()?, *records),
-        What::Show { at, position } => show(&at.place()?, *position),
-        What::Verify { at } => verify(&at.place()?),
+        What::Tail { at, records } => tail(&at.place()?, at.one(), *records),
+        What::Show { at, position } => show(&at.place()?, at.one(), *position),
+        What::Verify { at } => verify(&at.place()?, at.partition),
     }
 }
 
@@ -71,11 +74,15 @@ impl At {
     fn place(&self) -> Result<Place, Failure> {
         Place::named(&self.place, self.config.as_deref())
     }
+
+    fn one(&self) -> u32 {
+        self.partition.unwrap_or(HOME)
+    }
 }
 
-fn tail(place: &Place, count: usize) -> Result<(), Failure> {
+fn tail(place: &Place, partition: u32, count: usize) -> Result<(), Failure> {
     let mut last = VecDeque::new();
-    for record in place.existing(HOME)? {
+    for record in place.existing(partition)? {
         last.push_back(record?);
         if last.len() > count {
             last.pop_front();
@@ -89,8 +96,8 @@ fn tail(place: &Place, count: usize) -> Result<(), Failure> {
     say(&text)
 }
 
-fn show(place: &Place, position: Position) -> Result<(), Failure> {
-    for record in place.existing(HOME)? {
+fn show(place: &Place, partition: u32, position: Position) -> Result<(), Failure> {
+    for record in place.existing(partition)? {
         let record = record?;
         if record.position == position {
             return say(&whole(&record)?);
@@ -99,14 +106,21 @@ fn show(place: &Place, position: Position) -> Result<(), Failure> {
     Err(Failure::unusable(format!("{place}: no position {position}")))
 }
 
-fn verify(place: &Place) -> Result<(), Failure> {
-    let mut records = place.existing(HOME)?;
-    let mut bytes = 0_u64;
-    for record in records.by_ref() {
-        bytes += record?.bytes.len() as u64;
+fn verify(place: &Place, partition: Option<u32>) -> Result<(), Failure> {
+    let count = place.count()?;
+    let mut text = String::new();
+    for partition in partition.map_or(0..count, |one| one..one.saturating_add(1)) {
+        let mut records = place.existing(partition)?;
+        let mut bytes = 0_u64;
+        for record in records.by_ref() {
+            bytes += record?.bytes.len() as u64;
+        }
+        let (position, head) = records.verified();
+        let of = if count > 1 { format!(" partition {partition}") } else { String::new() };
+        let sound = format!("sound up to position {position}, {bytes} bytes of records");
+        let _ = write!(text, "{place}{of}: {sound}\n  head {}\n", hex(&head));
     }
-    let (position, head) = records.verified();
-    say(&format!("{place}: sound up to position {position}, {bytes} bytes of records\n  head {}\n", hex(&head)))
+    say(&text)
 }
 
 fn logged(record: &Record) -> Result<Logged, Failure> {

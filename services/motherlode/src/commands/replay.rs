@@ -6,7 +6,6 @@
 use super::{Failure, say};
 use crate::{draw, figures::grouped, place::Local};
 use motherlode_audit::{ReplayError, Replayed, ReplayedStep, ReplayedVoid, replay};
-use motherlode_books::HOME;
 use motherlode_books::{Currency, Minor, StreamId, is_id};
 use motherlode_picture::round::{chosen, drawing, section, sheet};
 use motherlode_proto::convert::{event::automatic_to_wire, play::hex};
@@ -73,10 +72,11 @@ impl fmt::Display for RoundName {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let RoundName { stream, number } = &args.round;
     let local = Local::of(&args.data, args.config.as_deref())?;
-    let replayed = replay(&local.log(HOME), stream, *number).map_err(|error| match error {
-        ReplayError::Unusable(_) => Failure::unusable(error),
-        ReplayError::Damaged(_) => Failure::found(error),
-    })?;
+    let replayed =
+        replay(&local.log(stream.partition(local.partitions())), stream, *number).map_err(|error| match error {
+            ReplayError::Unusable(_) => Failure::unusable(error),
+            ReplayError::Damaged(_) => Failure::found(error),
+        })?;
     let Some(replayed) = replayed else {
         return Err(Failure::unusable(format!("the log has no round {number} of {stream}")));
     };

@@ -1,7 +1,7 @@
 //! The audit's report as JSON. Money and pool figures are decimal strings with their currency.
 
-use super::{cash, returned, totals};
-use motherlode_audit::{Comparison, Divergence, Report};
+use super::{cash, returned, to_be_pooled, totals};
+use motherlode_audit::{Comparison, Divergence, Report, Return, Voids, Whole};
 use motherlode_books::{Award, Currency, Nano, PoolState, PoolStatus};
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
@@ -11,16 +11,47 @@ use serde_json::{Value, json};
 /// Places of a return.
 const PLACES: usize = 6;
 
-pub(super) fn report(report: &Report) -> Value {
-    if let Some(divergence) = &report.divergence {
+/// The report of all partitions: of a single one its own, of several each one's and what they come to together.
+pub(super) fn whole(whole: &Whole) -> Value {
+    if let Some(divergence) = whole.divergence() {
         return json!({"ok": false, "divergence": of_divergence(divergence)});
     }
-    let Report { books, returns, partition, position, head, tail, .. } = report;
-    let sum = |figure: fn(&motherlode_audit::Return) -> u64| returns.iter().map(figure).sum::<u64>();
-    let totals = totals(report).map(|(currency, rounds, bets, wins, awarded)| {
+    let count = whole.partitions.len();
+    let mut reports: Vec<_> = whole.partitions.iter().map(|report| of_partition(report, count)).collect();
+    if count == 1 {
+        return reports.remove(0);
+    }
+    let returns = whole.returns();
+    let sum = |figure: fn(&Return) -> u64| returns.iter().map(figure).sum::<u64>();
+    let pools = reports[0]["pools"].clone();
+    json!({
+        "ok": true,
+        "partitions": reports,
+        "commits": whole.partitions.iter().map(|report| report.position).sum::<u64>(),
+        "players": whole.partitions.iter().map(|report| report.books.players().count()).sum::<usize>(),
+        "rounds": sum(|of| of.rounds),
+        "steps": sum(|of| of.steps),
+        "spins": sum(|of| of.spins),
+        "totals": of_totals(&returns),
+        "games": returns.iter().map(of_game).collect::<Vec<_>>(),
+        "voids": voids(&whole.voids()),
+        "pools": pools,
+        "under_way_between_partitions": eur(whole.under_way),
+    })
+}
+
+fn of_totals(returns: &[Return]) -> Vec<Value> {
+    let of = |(currency, rounds, bets, wins, awarded): (Currency, u64, i128, i128, i128)| {
         let (bets, wins, awards) = (cash(bets, currency), cash(wins, currency), cash(awarded, currency));
         json!({"currency": currency.code(), "rounds": rounds, "bets": bets, "wins": wins, "awards": awards})
-    });
+    };
+    totals(returns).map(of).collect()
+}
+
+/// A partition's own report, one of so many.
+fn of_partition(report: &Report, partitions: usize) -> Value {
+    let Report { books, returns, partition, position, head, tail, .. } = report;
+    let sum = |figure: fn(&Return) -> u64| returns.iter().map(figure).sum::<u64>();
     let unpaid = books.unpaid_awards().map(|(partition, hit, award)| {
         let (round, amount) = (award.round, cash(award.amount.0.into(), award.currency));
         json!({"pool": &*award.pool, "partition": partition, "hit": hit, "stream": award.stream.to_string(),
@@ -53,10 +84,11 @@ pub(super) fn report(report: &Report) -> Value {
         "rounds": sum(|of| of.rounds),
         "steps": sum(|of| of.steps),
         "spins": sum(|of| of.spins),
-        "totals": totals.collect::<Vec<_>>(),
+        "totals": of_totals(returns),
         "games": returns.iter().map(of_game).collect::<Vec<_>>(),
-        "voids": voids(report),
-        "pools": books.pools().map(|pool| of_pool(report, pool)).collect::<Vec<_>>(),
+        "voids": voids(&report.voids),
+        "pools": books.pools().filter(|pool| pool.mirrors().is_none()).map(|pool| of_pool(report, pool, partitions))
+            .collect::<Vec<_>>(),
         "unpaid_awards": unpaid.collect::<Vec<_>>(),
         "open_rounds": open.collect::<Vec<_>>(),
         "switched_off": off.collect::<Vec<_>>(),
@@ -80,7 +112,7 @@ pub(super) fn of_divergence(divergence: &Divergence) -> Value {
     value
 }
 
-fn of_game(of: &motherlode_audit::Return) -> Value {
+fn of_game(of: &Return) -> Value {
     let share = |won| returned(won, of.bets).map(|share| decimal(&share, PLACES));
     json!({
         "game": of.game,
@@ -101,22 +133,22 @@ fn of_game(of: &motherlode_audit::Return) -> Value {
     })
 }
 
-fn voids(report: &Report) -> Vec<Value> {
-    let voids = Currency::ALL.into_iter().zip(&report.voids).filter(|(_, voids)| voids.rounds > 0);
-    let of = |(currency, voids): (Currency, &motherlode_audit::Voids)| {
+fn voids(voids: &[Voids; Currency::COUNT]) -> Vec<Value> {
+    let voids = Currency::ALL.into_iter().zip(voids).filter(|(_, voids)| voids.rounds > 0);
+    let of = |(currency, voids): (Currency, &Voids)| {
         json!({"currency": currency.code(), "rounds": voids.rounds, "refunds": cash(voids.refunds, currency),
                "wins_taken_back": cash(voids.wins_taken_back, currency), "wins_left": cash(voids.wins_left, currency)})
     };
     voids.map(of).collect()
 }
 
-fn of_pool(report: &Report, pool: &PoolState) -> Value {
+fn of_pool(report: &Report, pool: &PoolState, partitions: usize) -> Value {
     let (status, into) = match &pool.status {
         PoolStatus::Active => ("active", None),
         PoolStatus::Suspended => ("suspended", None),
         PoolStatus::Retired { into, .. } => ("retired", Some(into)),
     };
-    let waiting = report.books.pending_contributions(&pool.name, report.partition, report.position);
+    let waiting = to_be_pooled(report, &pool.name, partitions);
     let awards = report.awards.get(&*pool.name).into_iter().flatten();
     json!({
         "pool": &*pool.name,

@@ -19,13 +19,19 @@ pub(super) fn run(args: &Args) -> Result<(), Failure> {
     if args.operator.is_some() {
         return Err(Failure::unusable("--operator is for a whole log: this is an operator's copy"));
     }
-    let report = audit_copy(&copy_folder(&args.data, HOME)).map_err(Failure::unusable)?;
-    say(&match args.format {
-        Format::Text => text(&report),
-        Format::Json => json(&value(&report))?,
+    let folders = (HOME..).map(|partition| copy_folder(&args.data, partition)).take_while(|folder| folder.is_dir());
+    let reports = folders.map(|folder| audit_copy(&folder)).collect::<Result<Vec<_>, _>>();
+    let reports = reports.map_err(Failure::unusable)?;
+    say(&match (args.format, &reports[..]) {
+        (Format::Text, reports) => reports.iter().map(text).collect::<Vec<_>>().join("\n"),
+        (Format::Json, [report]) => json(&value(report))?,
+        (Format::Json, reports) => {
+            let ok = reports.iter().all(|report| report.divergence.is_none());
+            json(&json!({"ok": ok, "partitions": reports.iter().map(value).collect::<Vec<_>>()}))?
+        }
     })?;
     // What was found has been said.
-    if report.divergence.is_some() { Err(Failure::found("")) } else { Ok(()) }
+    if reports.iter().any(|report| report.divergence.is_some()) { Err(Failure::found("")) } else { Ok(()) }
 }
 
 /// The digest of an operator's records, for people.

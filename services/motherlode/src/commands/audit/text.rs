@@ -1,8 +1,8 @@
 //! The audit's report for people, 80 columns wide.
 
-use super::{cash, returned, totals};
+use super::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
-use motherlode_audit::{Comparison, Report, Return};
+use motherlode_audit::{Comparison, Report, Return, Voids, Whole};
 use motherlode_books::{Award, Currency, Nano, PoolState, PoolStatus};
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
@@ -12,17 +12,24 @@ const SHOWN: usize = 10;
 /// Places of a return in percent.
 const PLACES: usize = 4;
 
-pub(super) fn text(report: &Report) -> String {
+pub(super) fn text(whole: &Whole) -> String {
     let mut lines = vec![];
-    match &report.divergence {
+    let Whole { partitions, under_way, .. } = whole;
+    match whole.divergence() {
         Some(divergence) => lines.push(format!("DIVERGENCE at {divergence}")),
         None => {
-            lines.extend(log(report));
-            lines.extend(played(report));
-            for pool in report.books.pools() {
-                lines.extend(statement(report, pool));
+            for report in partitions {
+                lines.extend(log(report));
             }
-            lines.extend(waiting(report));
+            lines.extend(played(&whole.returns(), &whole.voids()));
+            for home in partitions.iter().take(1) {
+                lines.extend(home.books.pools().flat_map(|pool| statement(home, pool, partitions.len())));
+            }
+            if partitions.len() > 1 {
+                lines.extend(section("Between the partitions"));
+                lines.push(row("every copy is its original; said on one side only so far", &eur(*under_way)));
+            }
+            lines.extend(waiting(partitions));
             lines.extend([String::new(), "All holds.".to_owned()]);
         }
     }
@@ -77,19 +84,19 @@ fn of_tail(tail: &Tail) -> String {
     }
 }
 
-fn played(report: &Report) -> Vec<String> {
+fn played(played: &[Return], voids: &[Voids; Currency::COUNT]) -> Vec<String> {
     let mut lines = vec![];
-    for (currency, _, bets, wins, awarded) in totals(report) {
+    for (currency, _, bets, wins, awarded) in totals(played) {
         let what = if currency.is_real() { "" } else { ", play money" };
         lines.extend(section(&format!("Played in {currency}{what}")));
         lines.extend([row("bets", &money(bets, currency)), row("wins", &money(wins, currency))]);
         lines.push(row("jackpots awarded", &money(awarded, currency)));
-        let of = report.returns.iter().filter(|of| of.currency == currency);
+        let of = played.iter().filter(|of| of.currency == currency);
         let (free, promoted) = of.fold((0, 0), |(rounds, bets), of| (rounds + of.free, bets + of.free_bets));
         if free > 0 {
             lines.push(row(&format!("bets of {} free rounds among them", count(free)), &money(promoted, currency)));
         }
-        let voids = report.voids[currency.index()];
+        let voids = voids[currency.index()];
         if voids.rounds > 0 {
             lines.push(row(
                 &format!("refunded to {} voided rounds", count(voids.rounds)),
@@ -98,7 +105,7 @@ fn played(report: &Report) -> Vec<String> {
             lines.push(row("wins taken back from them", &money(voids.wins_taken_back, currency)));
             lines.push(row("wins of them that were spent", &money(voids.wins_left, currency)));
         }
-        lines.extend(report.returns.iter().filter(|of| of.currency == currency).flat_map(returns));
+        lines.extend(played.iter().filter(|of| of.currency == currency).flat_map(returns));
     }
     lines
 }
@@ -114,14 +121,14 @@ fn returns(of: &Return) -> Vec<String> {
 }
 
 /// A pool's figures and their equation (BW-18).
-fn statement(report: &Report, pool: &PoolState) -> Vec<String> {
+fn statement(report: &Report, pool: &PoolState, partitions: usize) -> Vec<String> {
     let status = match &pool.status {
         PoolStatus::Active => "active".to_owned(),
         PoolStatus::Suspended => "suspended".to_owned(),
         PoolStatus::Retired { into, .. } => format!("retired into {into}"),
     };
     let mut lines = section(&format!("Pool {}: {status}, cycle {}", pool.name, count(pool.cycle))).to_vec();
-    let waiting = report.books.pending_contributions(&pool.name, report.partition, report.position);
+    let waiting = to_be_pooled(report, &pool.name, partitions);
     lines.extend([
         row("contributions", &eur(pool.contributions)),
         row("H, seed money from the house", &eur(pool.house_funding)),
@@ -153,13 +160,14 @@ fn award(award: &Award) -> String {
 }
 
 /// What the log leaves to be done: awards to be paid, rounds to be finished, what is off to be switched on.
-fn waiting(report: &Report) -> Vec<String> {
-    let unpaid: Vec<_> = report.books.unpaid_awards().collect();
+fn waiting(partitions: &[Report]) -> Vec<String> {
+    let books = || partitions.iter().map(|report| &report.books);
+    let unpaid: Vec<_> = books().flat_map(|books| books.unpaid_awards()).collect();
     let unpaid_lines = unpaid.iter().map(|(_, hit, award)| {
         let amount = money(award.amount.0.into(), award.currency);
         format!("  unpaid: {amount} to {} round {}, hit at {hit}", award.stream, award.round)
     });
-    let players = report.books.players();
+    let players = books().flat_map(|books| books.players());
     let open: Vec<_> = players
         .flat_map(|(operator, player, state)| state.open_rounds().map(move |open| (operator, player, open)))
         .collect();
@@ -171,7 +179,7 @@ fn waiting(report: &Report) -> Vec<String> {
             started.round, started.game, open.opened_at
         )
     });
-    let off: Vec<_> = report.books.switched_off().collect();
+    let off: Vec<_> = books().take(1).flat_map(|books| books.switched_off()).collect();
     let off_lines = off
         .iter()
         .map(|(switch, off)| format!("  off: {switch}, since {} by {}: {}", off.position, off.actor, off.reason));
