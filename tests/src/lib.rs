@@ -5,6 +5,7 @@ mod cable;
 mod client;
 mod games;
 pub mod operators;
+pub mod partitions;
 mod player;
 mod process;
 mod server;
@@ -40,10 +41,18 @@ pub const EUR: &str = "EUR";
 pub fn config(data: &Path) -> Config {
     let mut config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.to_owned(), ..Config::default() };
     config.store = store(data);
+    config.partitions = partitions();
     config.limits.segment_bytes = 1 << 20;
     // Once at the start, and then when a test asks for it.
     config.interruption.sweep_ms = 3_600_000;
     config
+}
+
+/// How many partitions a service has: as many as MOTHERLODE_TESTS_PARTITIONS says (`tests/run partitions`), else one. So
+/// the same tests run with any number.
+fn partitions() -> u32 {
+    let wanted = env::var("MOTHERLODE_TESTS_PARTITIONS").ok();
+    wanted.map_or(1, |wanted| wanted.parse().expect("MOTHERLODE_TESTS_PARTITIONS is a number"))
 }
 
 /// Where a service with this data folder keeps its log: there, or on the server that MOTHERLODE_TESTS_STORE names
@@ -88,12 +97,17 @@ pub async fn start_on(config: &Config, stores: impl Into<Stores>) -> Server {
     start_with(config, stores, Options::default()).await
 }
 
-/// Starts a service in this process on a store, with a ledger that works as said: on a clock of the test's own, say.
+/// Starts a service in this process on stores, with a ledger that works as said: on a clock of the test's own, say. Partitions
+/// that the configuration has and the test brings no store for are where the configuration has them.
 ///
 /// # Panics
 /// When it does not start.
 pub async fn start_with(config: &Config, stores: impl Into<Stores>, options: Options) -> Server {
-    Server::start(config, stores.into(), options, dealer()).await
+    let mut stores = stores.into();
+    for partition in (1..config.partitions).skip(stores.others.len()) {
+        stores.others.push(Place::of(config).open(partition).expect("the partition's log opens"));
+    }
+    Server::start(config, stores, options, dealer()).await
 }
 
 /// A dealer that deals the same seeds each time: what a test meets is no matter of luck, and a failure comes again.

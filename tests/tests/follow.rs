@@ -43,7 +43,7 @@ fn operators() -> String {
 }
 
 async fn follow(client: &mut Client, after_position: u64) -> Streaming<FollowLogResponse> {
-    client.ledger.follow_log(FollowLogRequest { after_position }).await.unwrap().into_inner()
+    client.ledger.follow_log(FollowLogRequest { after_position, partition: 0 }).await.unwrap().into_inner()
 }
 
 /// What a follower is sent up to a position.
@@ -165,7 +165,7 @@ async fn pl_30_a_follower_is_sent_its_own_records_byte_for_byte_and_no_foreign_o
         }
     };
     assert_eq!(arrived.position, played[0].position);
-    let request = FollowLogRequest { after_position: 1_000_000 };
+    let request = FollowLogRequest { after_position: 1_000_000, partition: 0 };
     let ahead = acme.ledger.follow_log(request).await.unwrap_err();
     assert_eq!((ahead.code(), reason(&ahead).as_str()), (Code::OutOfRange, "POSITION_AHEAD"));
     service.server.stop().await.unwrap();

@@ -4,7 +4,7 @@ use crate::{counters::Watch, wire as message};
 use motherlode_books::{Award, Event, PoolState, StreamId};
 use motherlode_ledger::{
     Ledgers,
-    changes::{self, Ask},
+    changes::{self, Ask, Asked},
     fields, fingerprint,
 };
 use motherlode_proto::jackpot::v1::{self as wire, jackpot_service_server::JackpotService};
@@ -35,6 +35,19 @@ impl JackpotApi {
         Self { ledgers: ledgers.into(), stop }
     }
 
+    /// A pool as it's shown; `None` for one that is not there.
+    fn shown(&self, pool_id: &str) -> Result<Option<wire::Pool>, Refusal> {
+        let stream = StreamId::pool(pool_id);
+        let Some((pool, position)) = self
+            .ledgers
+            .home()
+            .books(|books| books.pool(pool_id).map(|pool| (message::pool(pool), pool.head.position)))
+        else {
+            return Ok(None);
+        };
+        Ok(Some(wire::Pool { pending_partitions: self.ledgers.lacking(&stream, position)?, ..pool }))
+    }
+
     fn pool<T>(&self, pool_id: &str, read: impl FnOnce(&PoolState) -> T) -> Result<T, Refusal> {
         let pool = fields::id("pool_id", pool_id)?;
         let found = self.ledgers.home().books(|books| books.pool(pool).map(read));
@@ -51,9 +64,12 @@ impl JackpotApi {
         change: Event,
     ) -> Result<(Option<wire::Pool>, u64), Refusal> {
         let stream = StreamId::pool(fields::id("pool_id", pool_id)?);
-        let ask = Ask { stream, request_id, fingerprint: fingerprint(method, request), change };
-        let change_id = changes::ask(self.ledgers.home(), caller, ask).await?.change_id();
-        Ok((self.ledgers.home().books(|books| books.pool(pool_id).map(message::pool)), change_id))
+        let ask = Ask { stream: stream.clone(), request_id, fingerprint: fingerprint(method, request), change };
+        let asked = changes::ask(self.ledgers.home(), caller, ask).await?;
+        if let Asked::Made(position) = asked {
+            self.ledgers.spread(&stream, position).await?;
+        }
+        Ok((self.shown(pool_id)?, asked.change_id()))
     }
 
     async fn open(&self, caller: &Caller, request: &wire::OpenPoolRequest) -> Result<wire::OpenPoolResponse, Refusal> {
@@ -165,8 +181,9 @@ impl JackpotService for JackpotApi {
         &self,
         request: Request<wire::GetPoolRequest>,
     ) -> Result<Response<wire::GetPoolResponse>, Status> {
-        let pool = self.pool(&request.get_ref().pool_id, message::pool)?;
-        Ok(Response::new(wire::GetPoolResponse { pool: Some(pool) }))
+        let pool_id = &request.get_ref().pool_id;
+        self.pool(pool_id, |_| ())?;
+        Ok(Response::new(wire::GetPoolResponse { pool: self.shown(pool_id)? }))
     }
 
     type WatchCountersStream = ReceiverStream<Result<wire::WatchCountersResponse, Status>>;

@@ -1,5 +1,12 @@
-//! The steward: the process manager that keeps the pools up with the log.
+//! The steward: the process manager that keeps the pools up with the logs of all partitions.
+//!
+//! A pool is decided at home. What the bets of another partition leave for it is reported there, what is decided there is
+//! mirrored back, and the award is paid where the winner is ([`motherlode_books::Books::partition_report`],
+//! [`pool_mirror`](motherlode_books::Books::pool_mirror)). All of it follows from durable state, whatever was done of it
+//! before; and a partition that takes nothing at the moment keeps none of the others waiting.
 
+use crate::copies::Copies;
+use futures_util::future::select_all;
 use motherlode_books::{CoinValue, CollisionShare, Event, Minor, Nano, PoolStatus, PoolTerms, StreamId, UnpaidAward};
 use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal, rounds::award_request_id};
 use std::time::Duration;
@@ -24,16 +31,17 @@ pub fn standard_terms() -> PoolTerms {
     }
 }
 
-/// Keeps the pools up with the log. Several may run by mistake: every append names the version it rests on.
+/// Keeps the pools up with the logs. Several may run by mistake: every append names the version it rests on.
 pub struct Steward {
-    ledger: Handle,
+    ledgers: Ledgers,
+    copies: Copies,
 }
 
 impl Steward {
     /// A steward of all pools of the ledgers.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>) -> Self {
-        Self { ledger: ledgers.into().home().clone() }
+        Self { ledgers: ledgers.into(), copies: Copies::default() }
     }
 
     /// Opens a pool with the standard terms where it was never opened.
@@ -41,22 +49,24 @@ impl Steward {
     /// # Errors
     /// When the ledger takes no appends.
     pub async fn ensure_pool(&self, pool: &str) -> Result<(), AppendError> {
-        if self.ledger.books(|books| books.pool(pool).is_some()) {
+        if self.ledgers.home().books(|books| books.pool(pool).is_some()) {
             return Ok(());
         }
         let opened = Event::PoolOpened { pool: pool.to_owned(), terms: standard_terms() };
         let stream = StreamId::pool(pool);
-        self.ledger.append(proposal(stream, Some(0), "steward/open".to_owned(), vec![opened])).await?;
+        self.ledgers.append(proposal(stream, Some(0), "steward/open".to_owned(), vec![opened])).await?;
         tracing::info!(pool, "opened with the standard terms");
         Ok(())
     }
 
     /// Runs for as long as it's polled.
-    pub async fn run(self) {
-        let mut decisions = self.ledger.decisions();
+    pub async fn run(mut self) {
+        let mut decisions: Vec<_> = self.ledgers.all().map(Handle::decisions).collect();
         let mut next_pooling = Instant::now();
         loop {
-            decisions.mark_unchanged();
+            for waiting in &mut decisions {
+                waiting.mark_unchanged();
+            }
             let due = Instant::now() >= next_pooling;
             let kept_up = self.keep_up(due).await;
             if due {
@@ -69,7 +79,8 @@ impl Steward {
                 }
                 // Either something comes to decide on, or it's time to pool what has come so far.
                 Ok(()) => {
-                    if let Ok(Err(_)) = timeout_at(next_pooling, decisions.changed()).await {
+                    let changed = select_all(decisions.iter_mut().map(|waiting| Box::pin(waiting.changed())));
+                    if let Ok((Err(_), ..)) = timeout_at(next_pooling, changed).await {
                         return;
                     }
                 }
@@ -77,69 +88,145 @@ impl Steward {
         }
     }
 
-    /// Decides every hit and void that waits and pays every award; pools all contributions when that is due.
-    async fn keep_up(&self, pool_all: bool) -> Result<(), AppendError> {
-        let pools = self.ledger.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());
-        for pool in &pools {
-            let decides = || self.ledger.books(|books| books.pending_decisions(pool).next().is_some());
-            let mut again = pool_all || decides();
-            while again {
-                again = self.step(pool).await? && decides();
+    /// Has all partitions know what was decided at home, decides every hit and void that waits and pays every award; pools
+    /// all contributions when that is due. The first error, with everything done that could be.
+    ///
+    /// # Errors
+    /// When a ledger takes no appends.
+    pub async fn keep_up(&mut self, pool_all: bool) -> Result<(), AppendError> {
+        let mut result = Ok(());
+        let mut note = |done: Result<(), AppendError>| {
+            if result.is_ok() {
+                result = done;
             }
-            self.hand_over(pool).await?;
+        };
+        let home = self.ledgers.home();
+        for there in self.ledgers.others() {
+            note(self.copies.bring_to(home, there).await);
         }
-        self.pay().await
+        let pools = home.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());
+        for pool in &pools {
+            for there in self.ledgers.others() {
+                note(self.report(pool, there, pool_all).await);
+            }
+            note(self.decide(pool, pool_all).await);
+            for there in self.ledgers.others() {
+                note(self.mirror(pool, there).await);
+            }
+            note(self.hand_over(pool).await);
+        }
+        for ledger in self.ledgers.all() {
+            note(pay(ledger).await);
+        }
+        result
+    }
+
+    /// Reports what a partition's bets leave for a pool, up to its last hit or void; to its end when all is to be pooled.
+    async fn report(&self, pool: &str, there: &Handle, all: bool) -> Result<(), AppendError> {
+        let (home, partition) = (self.ledgers.home(), there.partition());
+        let mut again = all;
+        loop {
+            let (version, reported_to, report) = home.books(|books| {
+                let report = there.books(|there| books.partition_report(pool, partition, there));
+                let (version, to) =
+                    books.pool(pool).map_or((0, 0), |pool| (pool.head.version, pool.reported_to(partition)));
+                (version, to, report)
+            });
+            let waits =
+                there.books(|books| books.pending_decisions(pool).any(|decision| decision.position() > reported_to));
+            let joins = || there.books(|books| books.pool(pool).is_none());
+            let Some(report) = report.filter(|_| again || waits || joins()) else { return Ok(()) };
+            again = false;
+            let id = format!("report/{pool}/{partition}/{}", report.to);
+            let reported = vec![Event::PartitionReported(report)];
+            match home.append(proposal(StreamId::pool(pool), Some(version), id, reported)).await {
+                // Somebody changed the pool meanwhile: what to say next is asked again.
+                Err(AppendError::Conflict { .. }) => again = all,
+                done => done.map(|_| ())?,
+            }
+        }
+    }
+
+    /// Decides what waits for a pool; pools the contributions of each partition when that is due.
+    async fn decide(&self, pool: &str, pool_all: bool) -> Result<(), AppendError> {
+        let decides = || self.ledgers.home().books(|books| books.pending_decisions(pool).next().is_some());
+        let mut left = if pool_all { self.ledgers.count() } else { 0 };
+        while (left > 0 || decides()) && self.step(pool).await? {
+            left = left.saturating_sub(1);
+        }
+        Ok(())
     }
 
     /// Appends a pool's next step; false when nothing waited.
     async fn step(&self, pool: &str) -> Result<bool, AppendError> {
+        let home = self.ledgers.home();
         let (version, events) =
-            self.ledger.books(|books| (books.pool(pool).map_or(0, |pool| pool.head.version), books.pool_step(pool)));
+            home.books(|books| (books.pool(pool).map_or(0, |pool| pool.head.version), books.pool_step(pool)));
         let Some(events) = events.map_err(motherlode_books::Refused::from)? else { return Ok(false) };
         let id = format!("steward/{}", version + 1);
-        match self.ledger.append(proposal(StreamId::pool(pool), Some(version), id, events)).await {
+        match home.append(proposal(StreamId::pool(pool), Some(version), id, events)).await {
             // Somebody changed the pool meanwhile: what to say next is asked again.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(true),
             Err(error) => Err(error),
         }
     }
 
-    /// Pays the awards that wait, in the order of their hits.
-    async fn pay(&self) -> Result<(), AppendError> {
-        let unpaid: Vec<(u32, u64, UnpaidAward)> = self.ledger.books(|books| {
-            books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect()
+    /// Mirrors a pool into a partition, where that lacks something of it.
+    async fn mirror(&self, pool: &str, there: &Handle) -> Result<(), AppendError> {
+        let partition = there.partition();
+        let (version, mirrored) = self.ledgers.home().books(|books| {
+            there.books(|there| (there.head(&StreamId::pool(pool)).version, books.pool_mirror(pool, partition, there)))
         });
-        for (partition, hit, award) in unpaid {
-            let id = award_request_id(&award.pool, partition, hit);
-            let paid = Event::JackpotPaid {
-                round: award.round,
-                pool: award.pool.to_string(),
-                hit,
-                amount: award.amount,
-                currency: award.currency,
-            };
-            self.ledger.append(proposal(award.stream, None, id, vec![paid])).await?;
-            tracing::info!(hit, pool = %award.pool, amount = %Minor::to_decimal(award.amount, award.currency),
-                currency = %award.currency, "a jackpot was paid");
+        let Some(mirrored) = mirrored else { return Ok(()) };
+        let id = format!("mirror/{pool}/{}", mirrored.home_position);
+        let mirrored = vec![Event::PoolMirrored(mirrored)];
+        match there.append(proposal(StreamId::pool(pool), Some(version), id, mirrored)).await {
+            // Another steward was there first.
+            Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
-        Ok(())
     }
 
     /// Hands a retired pool's money to the pool that gets it (BW-20); done before, it changes nothing.
     async fn hand_over(&self, pool: &str) -> Result<(), AppendError> {
-        let status = self.ledger.books(|books| books.pool(pool).map(|pool| pool.status.clone()));
+        let status = self.ledgers.home().books(|books| books.pool(pool).map(|pool| pool.status.clone()));
         let Some(PoolStatus::Retired { into, increments, reserve }) = status else { return Ok(()) };
         let id = format!("steward/received/{pool}");
         let stream = StreamId::pool(into);
-        if self.ledger.seen(&stream, &id)?.is_some() {
+        if self.ledgers.home().seen(&stream, &id)?.is_some() {
             return Ok(());
         }
         let received = Event::PoolReceived { from: pool.to_owned(), increments, reserve };
-        self.ledger.append(proposal(stream, None, id, vec![received])).await.map(|_| ())
+        self.ledgers.append(proposal(stream, None, id, vec![received])).await.map(|_| ())
     }
 }
 
+/// Pays the awards that wait in a partition, in the order of their hits.
+async fn pay(ledger: &Handle) -> Result<(), AppendError> {
+    let unpaid: Vec<(u32, u64, UnpaidAward)> = ledger
+        .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());
+    for (partition, hit, award) in unpaid {
+        let id = award_request_id(&award.pool, partition, hit);
+        let paid = Event::JackpotPaid {
+            round: award.round,
+            pool: award.pool.to_string(),
+            hit,
+            amount: award.amount,
+            currency: award.currency,
+        };
+        ledger.append(proposal(award.stream, None, id, vec![paid])).await?;
+        tracing::info!(partition, hit, pool = %award.pool, amount = %Minor::to_decimal(award.amount, award.currency),
+            currency = %award.currency, "a jackpot was paid");
+    }
+    Ok(())
+}
+
 /// Proposals of the steward need no fingerprint: their ids have a slash, which no client's has.
-fn proposal(stream: StreamId, expected_version: Option<u64>, request_id: String, events: Vec<Event>) -> Proposal {
+pub(crate) fn proposal(
+    stream: StreamId,
+    expected_version: Option<u64>,
+    request_id: String,
+    events: Vec<Event>,
+) -> Proposal {
     Proposal { stream, expected_version, request_id, fingerprint: [0; 16], events }
 }

@@ -20,6 +20,7 @@ pub(crate) fn pool(pool: &PoolState) -> wire::Pool {
         contributions_eur: pool.contributions.to_string(),
         paid_eur: pool.paid.to_string(),
         pooled_position: pool.pooled_to(pool.head.partition),
+        pending_partitions: vec![],
     }
 }
 
@@ -79,5 +80,6 @@ pub(crate) fn award(logged: &Logged, award: &Award) -> wire::Award {
         to_reserve_eur: award.to_reserve.to_string(),
         paid_eur: award.paid.to_string(),
         time: Some(timestamp(logged.commit.time_ms)),
+        hit_partition: award.partition,
     }
 }

@@ -5,7 +5,7 @@
 //! approved, since the log has gone on; it then still waits.
 
 use crate::{
-    AppendError, Handle, Proposal,
+    AppendError, Handle, Ledgers, Proposal,
     fields::{self, timestamp},
     fingerprint,
 };
@@ -145,20 +145,24 @@ fn to_wire((change_id, pending): (u64, &PendingChange)) -> wire::Change {
 }
 
 pub(crate) async fn approve(
-    ledger: &Handle,
+    ledgers: &Ledgers,
     caller: &Caller,
     request: &wire::ApproveChangeRequest,
 ) -> Result<wire::ApproveChangeResponse, Refusal> {
+    let ledger = ledgers.home();
     let request_id = fields::id("request_id", &request.request_id)?;
     let ChangeProposed { stream, change, actor: proposed_by, .. } = proposal(ledger, request.change_id)?;
     let fingerprint = fingerprint("approve_change", request);
-    if let Some(made) = ledger.find(&stream, request_id, fingerprint)? {
-        return Ok(wire::ApproveChangeResponse { position: made.commit.position });
-    }
-    let (change_id, actor) = (request.change_id, actor(caller)?);
-    let approval = Event::ChangeApproved { change: change_id, proposed_by, actor };
-    let position = make(ledger, &stream, request_id, fingerprint, Some(approval), &change).await?;
-    Ok(wire::ApproveChangeResponse { position })
+    let position = match ledger.find(&stream, request_id, fingerprint)? {
+        Some(made) => made.commit.position,
+        None => {
+            let (change_id, actor) = (request.change_id, actor(caller)?);
+            let approval = Event::ChangeApproved { change: change_id, proposed_by, actor };
+            make(ledger, &stream, request_id, fingerprint, Some(approval), &change).await?
+        }
+    };
+    let pending_partitions = ledgers.spread(&stream, position).await?;
+    Ok(wire::ApproveChangeResponse { position, pending_partitions })
 }
 
 pub(crate) async fn reject(

@@ -7,7 +7,7 @@
 //! Nothing is read before the transport asks for it: a slow reader holds back its own stream and costs one message of
 //! memory. Cost: the records of others are read and passed over.
 
-use crate::{FetchError, Handle, index::Held};
+use crate::{FetchError, Handle, Ledgers, index::Held};
 use futures_util::{Stream, stream};
 use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::{convert::record, ledger::v1 as wire};
@@ -22,7 +22,7 @@ const BYTES_MAX: usize = 256 << 10;
 /// From a message without records to the next one, at least.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// A reader of the log.
+/// A reader of a partition's log.
 struct Follow {
     ledger: Handle,
     stop: Stop,
@@ -39,13 +39,16 @@ struct Follow {
 /// Begins to follow.
 ///
 /// # Errors
-/// POSITION_AHEAD where the log does not reach as far as the caller's copy.
+/// POSITION_AHEAD where the log does not reach as far as the caller's copy; or names the field.
 pub(crate) fn follow(
-    ledger: &Handle,
+    ledgers: &Ledgers,
     stop: &Stop,
     caller: &Caller,
     request: &wire::FollowLogRequest,
 ) -> Result<impl Stream<Item = Result<wire::FollowLogResponse, Status>> + Send + use<>, Refusal> {
+    let partitions = ledgers.count();
+    let unknown = || Refusal::field("partition", format!("must be below {partitions}"));
+    let ledger = ledgers.partition(request.partition).ok_or_else(unknown)?;
     let (sent, durable) = (request.after_position, ledger.durable());
     if sent > durable {
         let message = "the log does not reach as far: a copy holds more than there is";

@@ -349,7 +349,7 @@ impl Handle {
         self.shared.head.subscribe()
     }
 
-    /// A way to wait for hits and voids that pools are to decide on.
+    /// A way to wait for hits and voids that pools are to decide on, and for what all partitions must know.
     pub fn decisions(&self) -> watch::Receiver<()> {
         self.shared.decisions.subscribe()
     }

@@ -3,17 +3,34 @@
 //! A player's commits are all in one partition ([`StreamId::partition`]), so that most calls are about one ledger. What is
 //! decided for all is decided at home. Cost of finding a player's ledger: one SHA-256, and none with a single partition.
 
-use crate::{Handle, OpenError, Options, Origin, Proposal, Standing, Verdict, Verdicts, join, open};
+use crate::{AppendError, Handle, OpenError, Options, Origin, Proposal, Standing, Verdict, Verdicts, join, open};
 use futures_util::future::{select_all, try_join_all};
 use motherlode_books::{HOME, StreamId};
-use motherlode_log::Store;
+use motherlode_log::{Position, Store};
 use motherlode_runtime::Refusal;
 use std::{
     path::{Path, PathBuf},
     sync::Arc,
     thread,
+    time::Duration,
 };
 use tokio::sync::mpsc;
+
+/// How long a decision at home is waited for elsewhere, where calls wait for the log as long as it takes.
+const SPREAD_WAIT: Duration = Duration::from_secs(10);
+
+/// The request id under which a partition has a copy of home's commit at a position. Clients' ids have no slash and cannot
+/// collide with it.
+#[must_use]
+pub fn copy_request_id(position: Position) -> String {
+    format!("copy/{position}")
+}
+
+/// The position at home that a commit of this request id copies; `None` for one that is no copy.
+#[must_use]
+pub fn copy_position(request_id: &str) -> Option<Position> {
+    request_id.strip_prefix("copy/")?.parse().ok()
+}
 
 /// The ledgers of all partitions; clones share them.
 #[derive(Clone)]
@@ -191,6 +208,51 @@ impl Ledgers {
         for (ledger, batch) in self.all().zip(batches).filter(|(_, batch)| !batch.is_empty()) {
             ledger.propose(batch, verdicts);
         }
+    }
+
+    /// Waits, a bounded time, until all partitions have what was decided at home at a position of a stream, and answers those
+    /// that don't have it yet: it gets there by itself, the decision stands.
+    ///
+    /// # Errors
+    /// When a log cannot be read.
+    pub async fn spread(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
+        let all = async {
+            for there in self.others() {
+                let mut head = there.head();
+                while self.lacks(there, stream, position)? && head.changed().await.is_ok() {}
+            }
+            Ok::<_, AppendError>(())
+        };
+        let wait = self.home().answer_wait_max().unwrap_or(SPREAD_WAIT);
+        if let Ok(spread) = tokio::time::timeout(wait, all).await {
+            spread?;
+        }
+        self.lacking(stream, position)
+    }
+
+    /// The partitions that don't have yet what was decided at home at a position of a stream.
+    ///
+    /// # Errors
+    /// When a log cannot be read.
+    pub fn lacking(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
+        let mut lacking = vec![];
+        for there in self.others() {
+            if self.lacks(there, stream, position)? {
+                lacking.push(there.partition());
+            }
+        }
+        Ok(lacking)
+    }
+
+    /// Of a pool a partition needs the terms and the status, of all else a copy of each commit.
+    fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
+        let StreamId::Pool(pool) = stream else {
+            return Ok(there.seen(stream, &copy_request_id(position))?.is_none());
+        };
+        let known = |ledger: &Handle| {
+            ledger.books(|books| books.pool(pool).map(|pool| (pool.terms.clone(), pool.status.clone())))
+        };
+        Ok(known(self.home()) != known(there))
     }
 
     /// The clock of all of them, Unix milliseconds.

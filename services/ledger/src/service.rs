@@ -1,7 +1,7 @@
 //! The ledger's gRPC service: wallet, rates, rounds.
 
 use crate::{
-    Ledgers, Proposal, changes,
+    Handle, Ledgers, Proposal, changes,
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account, unknown_round},
     fingerprint, follow, rounds, switches, void,
 };
@@ -219,7 +219,8 @@ impl LedgerApi {
             events: vec![Event::RateSet { currency, rate, source: source.to_owned() }],
         };
         let position = self.ledgers.append(proposal).await?.commit.position;
-        Ok(wire::SetExchangeRateResponse { rate: Some(rate_of(currency, rate)), position })
+        let pending_partitions = self.ledgers.spread(&StreamId::Rates, position).await?;
+        Ok(wire::SetExchangeRateResponse { rate: Some(rate_of(currency, rate)), position, pending_partitions })
     }
 
     fn rates(&self) -> Vec<wire::ExchangeRate> {
@@ -342,7 +343,7 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::SetSwitchRequest>,
     ) -> Result<Response<wire::SetSwitchResponse>, Status> {
-        Ok(Response::new(switches::set(self.ledgers.home(), &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(switches::set(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn list_switches(
@@ -363,7 +364,7 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::ApproveChangeRequest>,
     ) -> Result<Response<wire::ApproveChangeResponse>, Status> {
-        Ok(Response::new(changes::approve(self.ledgers.home(), &Caller::of(&request), request.get_ref()).await?))
+        Ok(Response::new(changes::approve(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn reject_change(
@@ -377,12 +378,14 @@ impl LedgerService for LedgerApi {
         &self,
         _: Request<wire::GetLogStatusRequest>,
     ) -> Result<Response<wire::GetLogStatusResponse>, Status> {
-        let head = *self.ledgers.home().head().borrow();
-        Ok(Response::new(wire::GetLogStatusResponse {
-            position: head.position,
-            head_hash: hex(&head.hash),
-            writable: self.ledgers.home().writable(),
-        }))
+        let status = |ledger: &Handle| {
+            let head = *ledger.head().borrow();
+            let (position, head_hash) = (head.position, hex(&head.hash));
+            wire::PartitionStatus { partition: ledger.partition(), position, head_hash, writable: ledger.writable() }
+        };
+        let wire::PartitionStatus { position, head_hash, writable, .. } = status(self.ledgers.home());
+        let partitions = self.ledgers.all().map(status).collect();
+        Ok(Response::new(wire::GetLogStatusResponse { position, head_hash, writable, partitions }))
     }
 
     type FollowLogStream = Pin<Box<dyn Stream<Item = Result<wire::FollowLogResponse, Status>> + Send>>;
@@ -391,7 +394,7 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::FollowLogRequest>,
     ) -> Result<Response<Self::FollowLogStream>, Status> {
-        let followed = follow::follow(self.ledgers.home(), &self.stop, &Caller::of(&request), request.get_ref())?;
+        let followed = follow::follow(&self.ledgers, &self.stop, &Caller::of(&request), request.get_ref())?;
         Ok(Response::new(Box::pin(followed)))
     }
 }

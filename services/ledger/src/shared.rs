@@ -6,7 +6,7 @@ use crate::{
     requests::{Name, Requests},
 };
 use bytes::Bytes;
-use motherlode_books::{Books, Stage, StreamId};
+use motherlode_books::{Books, Commit, Event, Stage, StreamId};
 use motherlode_log::{Position, Reader};
 use motherlode_proto::convert::record::{self, Logged};
 use motherlode_runtime::Clock;
@@ -57,7 +57,7 @@ pub(crate) struct Shared {
     pub(crate) recent: RwLock<VecDeque<Arc<Logged>>>,
     /// The last durable record.
     pub(crate) head: watch::Sender<Held>,
-    /// Sent when hits or voids have become durable.
+    /// Sent when hits or voids have become durable, or what all partitions must know.
     pub(crate) decisions: watch::Sender<()>,
     /// The newest groups as they're stored; nobody keeps them where nobody follows.
     pub(crate) tail: broadcast::Sender<Appended>,
@@ -85,7 +85,7 @@ impl Shared {
                 requests.insert(*name, logged.commit.position);
             }
         }
-        let leaves_decisions = stage.leaves_decisions();
+        let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
         self.books.write().absorb(stage);
         self.head.send_replace(held);
         if leaves_decisions {
@@ -152,6 +152,24 @@ impl Shared {
             worse
         });
     }
+}
+
+/// Whether a commit decides what all partitions must know.
+fn is_for_all(commit: &Commit) -> bool {
+    let is_player = matches!(commit.stream, StreamId::Player { .. });
+    !is_player
+        && commit.events.iter().any(|event| {
+            matches!(
+                event,
+                Event::RateSet { .. }
+                    | Event::SwitchSet { .. }
+                    | Event::PoolOpened { .. }
+                    | Event::PoolTermsChanged { .. }
+                    | Event::PoolSuspended { .. }
+                    | Event::PoolResumed { .. }
+                    | Event::PoolRetired { .. }
+            )
+        })
 }
 
 /// Whether a request made a commit.

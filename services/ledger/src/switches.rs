@@ -1,7 +1,7 @@
 //! Switches over gRPC (PL-25): new rounds of a part of the service, off and on.
 
 use crate::{
-    Handle,
+    Handle, Ledgers,
     changes::{self, Ask, Asked},
     fields::{self, timestamp},
     fingerprint,
@@ -11,7 +11,7 @@ use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
 use motherlode_runtime::{Caller, Refusal};
 
 pub(crate) async fn set(
-    ledger: &Handle,
+    ledgers: &Ledgers,
     caller: &Caller,
     request: &wire::SetSwitchRequest,
 ) -> Result<wire::SetSwitchResponse, Refusal> {
@@ -32,9 +32,12 @@ pub(crate) async fn set(
     let actor = fields::text("actor", &request.actor, 64)?.to_owned();
     let change = Event::SwitchSet { switch, on, reason, actor };
     let ask = Ask { stream: StreamId::System, request_id, fingerprint: fingerprint("set_switch", request), change };
-    Ok(match changes::ask(ledger, caller, ask).await? {
-        Asked::Made(position) => wire::SetSwitchResponse { position, change_id: 0 },
-        Asked::Waits(change_id) => wire::SetSwitchResponse { position: 0, change_id },
+    Ok(match changes::ask(ledgers.home(), caller, ask).await? {
+        Asked::Made(position) => {
+            let pending_partitions = ledgers.spread(&StreamId::System, position).await?;
+            wire::SetSwitchResponse { position, change_id: 0, pending_partitions }
+        }
+        Asked::Waits(change_id) => wire::SetSwitchResponse { position: 0, change_id, pending_partitions: vec![] },
     })
 }
 

@@ -1,4 +1,4 @@
-//! A copy of a service's log on this machine, as `follow` keeps it (PL-30).
+//! A copy of a partition of a service's log on this machine, as `follow` keeps it (PL-30).
 //!
 //! Of the whole log it's a log like any other, where `serve` would have it: the same records, the same hashes. Of one
 //! operator's records it's a chain of its own, each record wrapped with its place in the log. Both are kept by the log's
@@ -9,7 +9,6 @@ use crate::{
     server::{copy_folder, log_folder},
 };
 use bytes::Bytes;
-use motherlode_books::HOME;
 use motherlode_log::{AppendError, Options, Position, SegmentStore, Store, hash};
 use motherlode_proto::{
     convert::copied::{self, Copied},
@@ -17,9 +16,10 @@ use motherlode_proto::{
 };
 use std::path::{Path, PathBuf};
 
-/// A copy, open for more.
+/// A copy of a partition, open for more.
 pub struct Followed {
     data: PathBuf,
+    partition: u32,
     kept: Option<Kept>,
     /// Place in the log of the last record held.
     held: Position,
@@ -37,9 +37,10 @@ impl Followed {
     ///
     /// # Errors
     /// It's damaged, in use, or cannot be read.
-    pub fn open(data: &Path) -> Result<Self, Failure> {
-        let (whole, own) = (log_folder(data, HOME).is_dir(), copy_folder(data, HOME).is_dir());
-        let mut copy = Self { data: data.to_owned(), kept: None, held: 0 };
+    pub fn open(data: &Path, partition: u32) -> Result<Self, Failure> {
+        let (log, own_copy) = (log_folder(data, partition), copy_folder(data, partition));
+        let (whole, own) = (log.is_dir(), own_copy.is_dir());
+        let mut copy = Self { data: data.to_owned(), partition, kept: None, held: 0 };
         match (whole, own) {
             (false, false) => {}
             (true, true) => {
@@ -47,12 +48,12 @@ impl Followed {
                 return Err(Failure::unusable(message));
             }
             (true, false) => {
-                let store = open(&log_folder(data, HOME))?;
+                let store = open(&log, partition)?;
                 copy.held = store.end();
                 copy.kept = Some(Kept { operator: String::new(), store });
             }
             (false, true) => {
-                let store = open(&copy_folder(data, HOME))?;
+                let store = open(&own_copy, partition)?;
                 // A store that got no record yet says nothing of its operator.
                 if store.end() > 0 {
                     let last = store.reader().read(store.end(), 1, 0).map_err(Failure::found)?;
@@ -64,6 +65,12 @@ impl Followed {
             }
         }
         Ok(copy)
+    }
+
+    /// Which partition it's of.
+    #[must_use]
+    pub fn partition(&self) -> u32 {
+        self.partition
     }
 
     /// Place in the log of the last record that is held durably; 0 for none.
@@ -95,9 +102,9 @@ impl Followed {
         let kept = match &mut self.kept {
             Some(kept) => kept,
             none => {
-                let folder =
-                    if operator_id.is_empty() { log_folder(&self.data, HOME) } else { copy_folder(&self.data, HOME) };
-                none.insert(Kept { operator: operator_id, store: open(&folder)? })
+                let folder = if operator_id.is_empty() { log_folder } else { copy_folder };
+                let store = open(&folder(&self.data, self.partition), self.partition)?;
+                none.insert(Kept { operator: operator_id, store })
             }
         };
         kept.append(records)?;
@@ -109,7 +116,7 @@ impl Followed {
     fn check(&self, records: &[LogRecord], dense: bool) -> Result<(), Failure> {
         let mut last = self.held;
         for LogRecord { position, partition, .. } in records {
-            if *partition != HOME || *position <= last || (dense && *position != last + 1) {
+            if *partition != self.partition || *position <= last || (dense && *position != last + 1) {
                 let message = format!("position {position} of partition {partition} was sent after {last}");
                 return Err(Failure::found(message));
             }
@@ -141,7 +148,7 @@ impl Kept {
     }
 }
 
-fn open(folder: &Path) -> Result<SegmentStore, Failure> {
-    let opened = SegmentStore::open(folder, HOME, Options::default());
+fn open(folder: &Path, partition: u32) -> Result<SegmentStore, Failure> {
+    let opened = SegmentStore::open(folder, partition, Options::default());
     opened.map_err(|error| Failure::found(format!("{}: {error}", folder.display())))
 }

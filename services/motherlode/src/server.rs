@@ -98,6 +98,9 @@ pub enum ServeError {
         /// Why.
         source: motherlode_ledger::AppendError,
     },
+    /// The partitions could not be told of each other.
+    #[error("the partitions are behind: {0}")]
+    Behind(#[source] motherlode_ledger::AppendError),
     /// The configuration contradicts itself, or lets others reach the service in a way that it does not allow.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -180,11 +183,13 @@ impl Server {
         let index = |partition| index_folder(&config.data, partition);
         let ledgers = Ledgers::open(stores.into(), index, &within(config, options))?;
         // Before a bet is taken anywhere: each adds to its game's pool.
-        let steward = Steward::new(ledgers.clone());
+        let mut steward = Steward::new(ledgers.clone());
         for pool in POOLED_GAMES {
             let opened = steward.ensure_pool(pool).await;
             opened.map_err(|source| ServeError::Pool { pool: StreamId::pool(pool).to_string(), source })?;
         }
+        // No bet is taken before its partition knows the pools, the rates and what is switched off.
+        steward.keep_up(true).await.map_err(ServeError::Behind)?;
         Self::serve(listener, config, ledgers, dealer)
     }
 

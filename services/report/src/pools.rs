@@ -170,6 +170,7 @@ fn hit(logged: &Logged, award: &Award) -> wire::PoolHit {
         seed_from_reserve_eur: award.seed_from_reserve.to_string(),
         seed_from_house_eur: award.seed_from_house.to_string(),
         to_reserve_eur: award.to_reserve.to_string(),
+        hit_partition: award.partition,
     }
 }
 

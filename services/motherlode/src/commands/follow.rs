@@ -5,6 +5,8 @@
 
 use super::{Failure, say};
 use crate::{client, followed::Followed, target::Target};
+use futures_util::future::try_join_all;
+use motherlode_books::HOME;
 use motherlode_proto::ledger::v1::{FollowLogRequest, GetLogStatusRequest, ledger_service_client::LedgerServiceClient};
 use motherlode_runtime::{connect::Connection, stop};
 use std::{path::PathBuf, time::Duration};
@@ -41,25 +43,42 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {
         let signalled = stop::signalled().map_err(Failure::found)?;
-        let mut copy = Followed::open(&args.to)?;
-        tokio::select! {
-            followed = follow(args, &mut copy) => followed?,
-            _ = signalled => {}
-        }
-        held(&copy)
+        // What is held already is said, however it goes on.
+        let mut copies = vec![Followed::open(&args.to, HOME)?];
+        let followed = tokio::select! {
+            followed = follow_all(args, &mut copies) => followed,
+            _ = signalled => Ok(()),
+        };
+        followed?;
+        copies.iter().try_for_each(held)
     })
 }
 
 fn held(copy: &Followed) -> Result<(), Failure> {
-    say(&format!("Held up to log position {}: {} records.\n", copy.held(), copy.records()))
+    let of = match copy.partition() {
+        HOME => String::new(),
+        partition => format!(" of partition {partition}"),
+    };
+    say(&format!("Held up to log position {}{of}: {} records.\n", copy.held(), copy.records()))
 }
 
-/// Follows, and opens the stream again when it breaks.
-async fn follow(args: &Args, copy: &mut Followed) -> Result<(), Failure> {
+/// Follows all partitions; opens the copies of those that are not in `copies` yet.
+async fn follow_all(args: &Args, copies: &mut Vec<Followed>) -> Result<(), Failure> {
     let connection = args.target.connect().await?;
     let mut ledger = LedgerServiceClient::new(connection).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let status = ledger.get_log_status(GetLogStatusRequest {}).await.map_err(|status| client::explain(&status))?;
-    let mut goal = Some(status.into_inner().position);
+    let partitions = status.into_inner().partitions;
+    for partition in partitions.iter().skip(copies.len()) {
+        copies.push(Followed::open(&args.to, partition.partition)?);
+    }
+    let followed = copies.iter_mut().zip(&partitions);
+    let followed = followed.map(|(copy, status)| follow(args, ledger.clone(), copy, status.position));
+    try_join_all(followed).await.map(|_| ())
+}
+
+/// Follows a partition, and opens the stream again when it breaks.
+async fn follow(args: &Args, mut ledger: Ledger, copy: &mut Followed, goal: u64) -> Result<(), Failure> {
+    let mut goal = Some(goal);
     let (mut failures, mut wait) = (0, FIRST_WAIT);
     loop {
         let before = copy.held();
@@ -84,7 +103,7 @@ async fn stream(
     goal: &mut Option<u64>,
     once: bool,
 ) -> Result<Option<Status>, Failure> {
-    let request = FollowLogRequest { after_position: copy.held() };
+    let request = FollowLogRequest { after_position: copy.held(), partition: copy.partition() };
     let mut messages = match ledger.follow_log(request).await {
         Ok(response) => response.into_inner(),
         Err(status) => return Ok(Some(status)),

@@ -1,0 +1,87 @@
+//! What must be true of several partitions together.
+
+use futures_util::future::select_all;
+use motherlode_books::{Account, Currency, Event, Nano, PoolState};
+use motherlode_ledger::{Handle, Ledgers};
+use std::{collections::BTreeMap, time::Duration};
+
+/// The pool of the game that has one.
+pub const POOL: &str = "bewitched";
+
+/// Waits until the partitions have nothing more to tell each other about the pool, and nobody is owed an award.
+///
+/// # Panics
+/// When that takes longer than two minutes.
+pub async fn settled(ledgers: &Ledgers) {
+    let mut heads: Vec<_> = ledgers.all().map(Handle::head).collect();
+    let settle = async {
+        while !is_settled(ledgers) {
+            let _ = select_all(heads.iter_mut().map(|head| Box::pin(head.changed()))).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), settle).await.expect("the partitions settle");
+}
+
+fn is_settled(ledgers: &Ledgers) -> bool {
+    let home = ledgers.home();
+    let told = |there: &Handle| {
+        home.books(|home| {
+            let (pool, partition) = (POOL, there.partition());
+            there.books(|there| {
+                home.partition_report(pool, partition, there).is_none()
+                    && home.pool_mirror(pool, partition, there).is_none()
+            })
+        })
+    };
+    let paid = |ledger: &Handle| ledger.books(|books| books.unpaid_awards().next().is_none());
+    home.books(|books| books.pool_step(POOL).expect("prices fit").is_none())
+        && ledgers.others().all(told)
+        && ledgers.all().all(paid)
+}
+
+/// Checks the books of settled partitions: each one's sums are zero, what is owed between them is zero, and the pool got all
+/// contributions that are logged anywhere, less those of voided rounds.
+///
+/// # Panics
+/// When something is not as it must be.
+pub fn balanced(ledgers: &Ledgers) {
+    let (mut contributed, mut between) = (0, 0);
+    for ledger in ledgers.all() {
+        ledger.books(|books| {
+            let partition = ledger.partition();
+            assert!(books.trial_balance().iter().all(|sum| sum.0 == 0), "partition {partition}");
+            assert!(books.pools().all(PoolState::is_balanced), "partition {partition}");
+            between += books.holding(Account::Interpartition, Currency::EUR).0;
+        });
+        contributed += contributions(ledger);
+    }
+    assert_eq!(between, 0, "nothing is under way");
+    let pooled = ledgers.home().books(|books| books.pool(POOL).map(|pool| pool.contributions));
+    assert_eq!(pooled, Some(Nano(contributed)));
+}
+
+/// What a partition's rounds have contributed by its log, read from the first commit to the last.
+fn contributions(ledger: &Handle) -> i128 {
+    let (mut rounds, mut next) = (BTreeMap::new(), 1);
+    loop {
+        let commits = ledger.read(next, 1_000).expect("the log can be read");
+        if commits.is_empty() {
+            return rounds.values().sum();
+        }
+        next += commits.len() as u64;
+        for commit in commits.iter().map(|logged| &logged.commit) {
+            for event in &commit.events {
+                match event {
+                    Event::RoundStarted(started) => {
+                        let amount = started.contribution.as_ref().map_or(0, |part| part.amount.0);
+                        rounds.insert((commit.stream.clone(), started.round), amount);
+                    }
+                    Event::RoundVoided { round, .. } => {
+                        rounds.remove(&(commit.stream.clone(), *round));
+                    }
+                    _ => {}
+                }
+            }
+        }
+    }
+}
