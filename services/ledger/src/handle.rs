@@ -10,7 +10,7 @@ use crate::{
 use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
 use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::convert::{Malformed, record::Logged};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Refusal, trace::traceparent, until::until};
 use parking_lot::Mutex;
 use std::{
     sync::Arc,
@@ -22,6 +22,7 @@ use tokio::sync::{
     mpsc::{self, error::TrySendError},
     oneshot, watch,
 };
+use tokio::time::Instant;
 use tonic::Code;
 
 /// How a ledger works.
@@ -185,7 +186,7 @@ impl Handle {
     /// As [`append`](Self::append).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
-        if let Some(known) = self.submit(proposal, recalled, Reply::One(reply)) {
+        if let Some(known) = self.submit(proposal, recalled, until(), Reply::One(reply)) {
             return known;
         }
         let verdict = match self.shared.answer_wait_max {
@@ -203,8 +204,17 @@ impl Handle {
         proposals: impl IntoIterator<Item = (u64, Proposal)>,
         verdicts: &mpsc::UnboundedSender<Verdicts>,
     ) {
-        let submit = |(ticket, proposal)| {
-            let known = self.submit(proposal, None, Reply::Many(ticket, verdicts.clone()))?;
+        self.propose_until(proposals.into_iter().map(|(ticket, proposal)| (ticket, proposal, None)), verdicts);
+    }
+
+    /// The same, each for as long as its caller waits: what is not judged by then isn't any more, and is late.
+    pub(crate) fn propose_until(
+        &self,
+        proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
+        verdicts: &mpsc::UnboundedSender<Verdicts>,
+    ) {
+        let submit = |(ticket, proposal, until)| {
+            let known = self.submit(proposal, None, until, Reply::Many(ticket, verdicts.clone()))?;
             Some((ticket, known))
         };
         let known: Vec<_> = proposals.into_iter().filter_map(submit).collect();
@@ -225,7 +235,13 @@ impl Handle {
     }
 
     /// Hands a proposal to the writer, who will reply; or gives the verdict that needs no writer, and nobody will reply.
-    fn submit(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>, reply: Reply) -> Option<Verdict> {
+    fn submit(
+        &self,
+        proposal: Proposal,
+        recalled: Option<Box<SettledRound>>,
+        until: Option<Instant>,
+        reply: Reply,
+    ) -> Option<Verdict> {
         if !self.writable() {
             return Some(Err(AppendError::Unknown { reason: "an earlier write failed".into() }));
         }
@@ -238,7 +254,10 @@ impl Handle {
             Ok(Some(logged)) => return Some(same(logged, proposal.fingerprint)),
             Err(error) => return Some(Err(error)),
         }
-        let sent = self.inbox.try_send(Message::Append(Proposed { proposal, name, looked, recalled, reply }));
+        // Another process can't see this one's spans.
+        let traceparent = self.upstream.as_ref().and_then(|_| traceparent()).map(String::into_boxed_str);
+        let proposed = Proposed { proposal, name, looked, recalled, until, traceparent, reply };
+        let sent = self.inbox.try_send(Message::Append(proposed));
         sent.err().map(|error| match error {
             TrySendError::Full(_) => Err(AppendError::Busy),
             TrySendError::Closed(_) => Err(AppendError::Closing),

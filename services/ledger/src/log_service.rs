@@ -4,17 +4,21 @@
 //! not promise anyway: what is sent is durable, a verdict rests on what is durable, a request id has one effect.
 
 use crate::{
-    FetchError, Handle, Ledgers, Proposal, Verdicts, not_the_writer,
+    FetchError, Handle, Ledgers, Verdicts, not_the_writer,
     shared::Appended,
     wire::{error_to_wire, proposal_from_wire},
 };
 use futures_util::{Stream, stream};
 use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::log::v1::{self as wire, log_service_server::LogService, verdict::Outcome};
-use motherlode_runtime::{Refusal, Stop};
-use std::{io, pin::Pin};
-use tokio::sync::{broadcast, mpsc};
+use motherlode_runtime::{Refusal, Stop, trace::join};
+use std::{collections::BTreeMap, io, pin::Pin, time::Duration};
+use tokio::{
+    sync::{broadcast, mpsc},
+    time::Instant,
+};
 use tonic::{Code, Request, Response, Status, Streaming};
+use tracing::Span;
 
 /// Bytes of records in one answer at the most, but for a single longer record.
 const READ_BYTES_MAX: usize = 4 << 20;
@@ -108,7 +112,15 @@ impl LogService for LogApi {
     ) -> Result<Response<Self::ProposeStream>, Status> {
         let (sender, verdicts) = mpsc::unbounded_channel();
         let (api, proposals) = (self.clone(), request.into_inner());
-        let proposing = Proposing { api, ledger: None, proposals: Some(proposals), sender, verdicts, in_flight: 0 };
+        let proposing = Proposing {
+            api,
+            ledger: None,
+            proposals: Some(proposals),
+            sender,
+            verdicts,
+            in_flight: 0,
+            spans: BTreeMap::new(),
+        };
         let answers = stream::unfold(Some(proposing), |proposing| async {
             let mut proposing = proposing?;
             match proposing.next().await {
@@ -197,6 +209,8 @@ struct Proposing {
     sender: mpsc::UnboundedSender<Verdicts>,
     verdicts: mpsc::UnboundedReceiver<Verdicts>,
     in_flight: usize,
+    /// Of proposals that are part of a trace, each until its verdict is there.
+    spans: BTreeMap<u64, Span>,
 }
 
 impl Proposing {
@@ -241,14 +255,26 @@ impl Proposing {
         if self.ledger.as_ref().is_some_and(|first| first.partition() != ledger.partition()) {
             return Err(Refusal::field("partition", "is the same in all messages of a stream"));
         }
+        let now = Instant::now();
         let parse = |proposal: wire::Proposal| {
-            let ticket = proposal.ticket;
+            let (ticket, wait, traceparent) = (proposal.ticket, proposal.wait_ms, proposal.traceparent.clone());
+            let until = (wait > 0).then(|| now + Duration::from_millis(wait.into()));
             let parsed = proposal_from_wire(proposal);
-            parsed.map(|proposal| (ticket, proposal)).map_err(|fault| Refusal::field("proposals", fault.to_string()))
+            let proposal = parsed.map_err(|fault| Refusal::field("proposals", fault.to_string()))?;
+            Ok::<_, Refusal>((traceparent, (ticket, proposal, until)))
         };
-        let proposals = message.proposals.into_iter().map(parse).collect::<Result<Vec<(u64, Proposal)>, _>>()?;
+        let parsed = message.proposals.into_iter().map(parse).collect::<Result<Vec<_>, _>>()?;
+        let mut proposals = Vec::with_capacity(parsed.len());
+        for (traceparent, proposal) in parsed {
+            if !traceparent.is_empty() {
+                let span = tracing::debug_span!("append", partition = message.partition);
+                join(&span, &traceparent);
+                self.spans.insert(proposal.0, span);
+            }
+            proposals.push(proposal);
+        }
         self.in_flight += proposals.len();
-        ledger.propose(proposals, &self.sender);
+        ledger.propose_until(proposals, &self.sender);
         self.ledger = Some(ledger);
         Ok(())
     }
@@ -259,6 +285,9 @@ impl Proposing {
             verdicts.extend(more);
         }
         self.in_flight -= verdicts.len();
+        for (ticket, _) in &verdicts {
+            self.spans.remove(ticket);
+        }
         // After the verdicts: what each rests on is durable by now.
         let position = self.ledger.as_ref().map_or(0, Handle::durable);
         let to_wire = |(ticket, verdict): (u64, crate::Verdict)| {
@@ -269,5 +298,41 @@ impl Proposing {
             wire::Verdict { ticket, outcome: Some(outcome) }
         };
         wire::ProposeResponse { verdicts: verdicts.into_iter().map(to_wire).collect(), position }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{AppendError, Options, Proposal, open};
+    use motherlode_books::{Currency, Event, StreamId};
+    use motherlode_log::MemoryStore;
+
+    #[tokio::test]
+    async fn pl_12_what_is_judged_after_its_caller_has_gone_is_late_and_changes_nothing() {
+        let index = tempfile::tempdir().unwrap();
+        let ledger = open(Box::new(MemoryStore::new(0)), index.path(), Options::default()).unwrap();
+        let proposal = |name: &str| Proposal {
+            stream: StreamId::player("acme", name),
+            expected_version: None,
+            request_id: "o".to_owned(),
+            fingerprint: [0; 16],
+            events: vec![Event::AccountOpened { currency: Currency::EUR }],
+        };
+        let (sender, mut verdicts) = mpsc::unbounded_channel();
+        let now = Instant::now();
+        let in_time = now + Duration::from_secs(3_600);
+        let proposals =
+            [(1, proposal("gone"), Some(now)), (2, proposal("waits"), Some(in_time)), (3, proposal("stays"), None)];
+        ledger.propose_until(proposals, &sender);
+        let mut came = vec![];
+        while came.len() < 3 {
+            came.extend(verdicts.recv().await.unwrap());
+        }
+        came.sort_by_key(|(ticket, _)| *ticket);
+        let came: Vec<_> = came.into_iter().map(|(_, verdict)| verdict.map(|made| made.commit.position)).collect();
+        assert_eq!(came, [Err(AppendError::Late), Ok(1), Ok(2)]);
+        assert_eq!(ledger.durable(), 2);
+        ledger.close().await;
     }
 }

@@ -37,6 +37,10 @@ pub(crate) struct Proposed {
     pub(crate) looked: Position,
     /// The settled round that it voids.
     pub(crate) recalled: Option<Box<SettledRound>>,
+    /// When its caller has gone: it's not judged any more.
+    pub(crate) until: Option<tokio::time::Instant>,
+    /// Of a replica's: the trace that it's part of.
+    pub(crate) traceparent: Option<Box<str>>,
     pub(crate) reply: Reply,
 }
 
@@ -109,8 +113,12 @@ impl Writer {
         let mut replies = Vec::with_capacity(proposals.size_hint().1.unwrap_or_default());
         {
             let books = self.shared.books.read();
-            for Proposed { proposal, name, looked, recalled, reply } in proposals {
-                let verdict = group.judge(&books, &self.shared, name, looked, proposal, recalled.as_deref());
+            let now = tokio::time::Instant::now();
+            for Proposed { proposal, name, looked, recalled, until, reply, .. } in proposals {
+                let verdict = match until {
+                    Some(until) if until <= now => Err(AppendError::Late),
+                    _ => group.judge(&books, &self.shared, name, looked, proposal, recalled.as_deref()),
+                };
                 replies.push((reply, verdict));
             }
         }

@@ -6,7 +6,7 @@
 //! is not begun. Streams are bound up to their first answer only. The service's own limit is the ledger's.
 
 use http::{HeaderMap, Request, Response};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Refusal, until::within};
 use std::{
     pin::Pin,
     task::{Context, Poll},
@@ -54,9 +54,10 @@ where
         let answer = self.0.call(request);
         Box::pin(async move {
             let Some(out_of_time) = out_of_time else { return answer.await };
+            let until = out_of_time.deadline();
             tokio::select! {
                 biased;
-                answer = answer => answer,
+                answer = within(until, answer) => answer,
                 () = out_of_time => Ok(refusal().into_http()),
             }
         })

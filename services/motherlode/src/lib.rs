@@ -12,6 +12,7 @@ pub mod place;
 pub mod server;
 mod standby;
 pub mod target;
+mod traced;
 mod writing;
 
 use motherlode_picture::{draw, figures, markup};

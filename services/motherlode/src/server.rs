@@ -13,6 +13,7 @@ use crate::{
     measured::Measured,
     metrics,
     place::{Place, PlaceError},
+    traced::Traced,
 };
 use motherlode_books::{Minor, SessionLimits, StreamId};
 use motherlode_jackpot::{JackpotApi, Steward};
@@ -427,6 +428,7 @@ fn serve(
     let mut router = builder
         // The first is the outermost. Who calls is known before anything else is looked at.
         .layer(option_layer(config.telemetry.otlp_endpoint.as_ref().map(|_| Measured::new())))
+        .layer(option_layer(config.telemetry.otlp_endpoint.as_ref().map(|_| Traced)))
         .layer(access)
         .layer(Deadline)
         .layer(Current(ledgers.clone()))

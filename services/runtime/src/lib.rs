@@ -8,6 +8,8 @@ pub mod jurisdiction;
 pub mod refusal;
 pub mod stop;
 pub mod telemetry;
+pub mod trace;
+pub mod until;
 
 pub use access::Caller;
 pub use appends::Appends;

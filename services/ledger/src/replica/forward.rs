@@ -12,7 +12,7 @@ use crate::{
     writer::{Message, Proposed, Reply, answer},
 };
 use motherlode_log::Position;
-use motherlode_proto::log::v1::{ProposeRequest, ProposeResponse, Verdict as Said};
+use motherlode_proto::log::v1::{self, ProposeRequest, ProposeResponse, Verdict as Said};
 use prost::Message as _;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -50,7 +50,9 @@ pub(super) struct Forwarder {
 struct Outstanding {
     proposal: Proposal,
     reply: Reply,
-    since: Instant,
+    /// Whoever waits has gone then; none for as long as it takes.
+    until: Option<Instant>,
+    traceparent: Option<Box<str>>,
 }
 
 /// Who waits for a verdict, and what it will be: where it's none, the commit at the position.
@@ -165,9 +167,12 @@ impl Forwarder {
         let mut open = count > 0;
         for message in messages.drain(..) {
             match message {
-                Message::Append(Proposed { proposal, reply, .. }) if self.outstanding.len() < self.outstanding_max => {
+                Message::Append(proposed) if self.outstanding.len() < self.outstanding_max => {
+                    let Proposed { proposal, until, traceparent, reply, .. } = proposed;
+                    let most = self.shared.answer_wait_max.map(|wait| Instant::now() + wait);
+                    let until = until.into_iter().chain(most).min();
                     self.tickets += 1;
-                    self.outstanding.insert(self.tickets, Outstanding { proposal, reply, since: Instant::now() });
+                    self.outstanding.insert(self.tickets, Outstanding { proposal, reply, until, traceparent });
                     self.unsent.push_back(self.tickets);
                 }
                 Message::Append(Proposed { reply, .. }) => answer([(reply, Err(AppendError::Busy))].into_iter()),
@@ -179,12 +184,17 @@ impl Forwarder {
 
     /// As many of the unsent as go into one message.
     fn next_message(&mut self) -> ProposeRequest {
-        let (mut proposals, mut bytes) = (vec![], 0);
+        let (mut proposals, mut bytes, now) = (vec![], 0, Instant::now());
         while proposals.len() < TOGETHER_MAX && bytes < BYTES_MAX {
             let Some(ticket) = self.unsent.pop_front() else { break };
             // Who has waited too long is not here any more.
             let Some(outstanding) = self.outstanding.get(&ticket) else { continue };
-            let proposal = proposal_to_wire(ticket, &outstanding.proposal);
+            let left = outstanding.until.map(|until| until.saturating_duration_since(now).as_millis().max(1));
+            let proposal = v1::Proposal {
+                wait_ms: left.map_or(0, |left| u32::try_from(left).unwrap_or(u32::MAX)),
+                traceparent: outstanding.traceparent.clone().unwrap_or_default().into(),
+                ..proposal_to_wire(ticket, &outstanding.proposal)
+            };
             bytes += proposal.encoded_len();
             proposals.push(proposal);
         }
@@ -229,11 +239,9 @@ impl Forwarder {
 
     /// Tells those who have waited too long.
     fn give_up_late(&mut self) {
-        let Some(wait) = self.shared.answer_wait_max else { return };
-        let mut late = vec![];
-        while let Some(oldest) = self.outstanding.first_entry().filter(|oldest| oldest.get().since.elapsed() >= wait) {
-            late.push((oldest.remove().reply, Err(AppendError::Late)));
-        }
+        let now = Instant::now();
+        let late = self.outstanding.extract_if(.., |_, waiting| waiting.until.is_some_and(|until| until <= now));
+        let late: Vec<_> = late.map(|(_, late)| (late.reply, Err(AppendError::Late))).collect();
         answer(late.into_iter());
     }
 }

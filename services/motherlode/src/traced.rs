@@ -1,0 +1,46 @@
+//! Traces from the caller on: each call is a span, which is part of the trace that the caller names in `traceparent`. Only
+//! where spans are exported.
+
+use http::{Request, Response};
+use motherlode_runtime::trace::{TRACEPARENT, join};
+use std::task::{Context, Poll};
+use tonic::body::Body;
+use tower::{Layer, Service};
+use tracing::{Instrument, instrument::Instrumented};
+
+/// Makes a span of every call.
+#[derive(Debug, Clone, Copy)]
+pub struct Traced;
+
+/// A service whose calls are spans.
+#[derive(Debug, Clone)]
+pub struct Spanned<S>(S);
+
+impl<S> Layer<S> for Traced {
+    type Service = Spanned<S>;
+
+    fn layer(&self, inner: S) -> Spanned<S> {
+        Spanned(inner)
+    }
+}
+
+impl<S, B> Service<Request<B>> for Spanned<S>
+where
+    S: Service<Request<B>, Response = Response<Body>>,
+{
+    type Response = Response<Body>;
+    type Error = S::Error;
+    type Future = Instrumented<S::Future>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
+        self.0.poll_ready(context)
+    }
+
+    fn call(&mut self, request: Request<B>) -> Self::Future {
+        let span = tracing::debug_span!("call", rpc.method = request.uri().path());
+        if let Some(parent) = request.headers().get(TRACEPARENT).and_then(|parent| parent.to_str().ok()) {
+            join(&span, parent);
+        }
+        self.0.call(request).instrument(span)
+    }
+}

@@ -1,0 +1,33 @@
+//! Until when a task's caller waits: known to whatever the task does, so that what it asks of other processes is asked for as
+//! long and no longer.
+
+use std::future::Future;
+use tokio::{task_local, time::Instant};
+
+task_local! {
+    static UNTIL: Instant;
+}
+
+/// Runs a task whose caller waits until then.
+pub async fn within<F: Future>(until: Instant, task: F) -> F::Output {
+    UNTIL.scope(until, task).await
+}
+
+/// Until when the caller of this task waits; none where nobody said so.
+#[must_use]
+pub fn until() -> Option<Instant> {
+    UNTIL.try_with(|until| *until).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[tokio::test]
+    async fn what_a_task_awaits_knows_until_when() {
+        let then = Instant::now() + Duration::from_secs(3);
+        assert_eq!(within(then, async { until() }).await, Some(then));
+        assert_eq!(until(), None);
+    }
+}
