@@ -105,6 +105,12 @@ impl Link {
         self.client.clone()
     }
 
+    /// The thread that the client runs on: for what must go on whatever its caller's runtime is busy with. None once the
+    /// link is closed.
+    pub(crate) fn handle(&self) -> Option<Handle> {
+        self.runtime.as_ref().map(|runtime| runtime.handle().clone())
+    }
+
     /// What the server says of itself that the client is connected to.
     pub(crate) fn server(&self) -> async_nats::ServerInfo {
         self.client.server_info()

@@ -15,7 +15,10 @@ use futures_util::StreamExt;
 use motherlode_runtime::config::Store as Config;
 use serde_json::{Value, json};
 use std::{io, time::Duration};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::{
+    task::JoinSet,
+    time::{Instant, sleep, timeout},
+};
 
 /// From one question to the next.
 const ASK_EVERY: Duration = Duration::from_millis(500);
@@ -30,7 +33,7 @@ fn subject(stream: &str) -> String {
 }
 
 /// The presence of a stream's writer.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Presence {
     stream: Stream,
     /// The number of the message by which it took the stream.
@@ -44,8 +47,20 @@ impl Presence {
         Self { stream, epoch, leaderless_max }
     }
 
-    /// Says that the writer lives, for as long as it's polled; ends when it must step down, with the reason.
+    /// Says that the writer lives, until this is dropped; ends when it must step down, with the reason. On the link's own
+    /// thread: a replay or a check that keeps the caller's runtime busy for longer than a silence is no death.
     pub async fn hold(&self) -> String {
+        let Some(thread) = self.stream.link.handle() else { return "the link is closed".to_owned() };
+        let held = self.clone();
+        let mut holding = JoinSet::new();
+        holding.spawn_on(async move { held.hold_here().await }, &thread);
+        match holding.join_next().await {
+            Some(Ok(why)) => why,
+            _ => "the thread of the link has ended".to_owned(),
+        }
+    }
+
+    async fn hold_here(&self) -> String {
         let client = self.stream.link.client();
         tokio::select! {
             why = self.answer(&client) => why,

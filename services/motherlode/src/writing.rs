@@ -15,7 +15,10 @@ use motherlode_ledger::{Options, Standing, Stores};
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
 use std::{net::TcpListener, time::Duration};
-use tokio::{task::JoinHandle, time::sleep};
+use tokio::{
+    task::{JoinError, JoinHandle},
+    time::sleep,
+};
 
 /// Before a log that did not open is tried again.
 const PAUSE: Duration = Duration::from_secs(1);
@@ -50,7 +53,7 @@ pub async fn write(
         } else {
             open(config).await?
         };
-        let serving = serve(&listener, config, options.clone(), dealer.clone(), stores);
+        let mut serving = serve(&listener, config, options.clone(), dealer.clone(), stores);
         let held = async {
             match &presence {
                 Some(presence) => presence.hold().await,
@@ -60,7 +63,7 @@ pub async fn write(
         let mut held = std::pin::pin!(held);
         // The writer is heard from the moment that it has the log: replaying may take longer than a silence.
         let server = tokio::select! {
-            server = serving => match server {
+            server = &mut serving => match server.unwrap_or_else(|error| Err(interrupted(&error))) {
                 Ok(server) => server,
                 // Its first append came too late: another took the log meanwhile.
                 Err(error @ ServeError::Pool { .. }) if presence.is_some() => {
@@ -72,6 +75,7 @@ pub async fn write(
             },
             why = &mut held => {
                 tracing::error!(why, "the log was lost before it was served");
+                leaving = Some(tokio::spawn(give_up(serving, why)));
                 stands_by = true;
                 continue;
             }
@@ -144,21 +148,31 @@ async fn leave(leaving: Option<JoinHandle<Result<(), ServeError>>>) -> Result<()
 async fn open(config: &Config) -> Result<Opened, ServeError> {
     let (place, data, partitions) = (Place::of(config), config.data.clone(), config.partitions);
     let opening = tokio::task::spawn_blocking(move || place.open_all(&data, partitions)).await;
-    let opened = opening.map_err(|error| ServeError::Interrupted(error.to_string()))?;
-    Ok(opened?)
+    Ok(opening.map_err(|error| interrupted(&error))??)
+}
+
+fn interrupted(error: &JoinError) -> ServeError {
+    ServeError::Interrupted(error.to_string())
 }
 
 /// Replays and serves, on a thread where that may take as long as it takes.
-async fn serve(
+fn serve(
     listener: &TcpListener,
     config: &Config,
     options: Options,
     dealer: Dealer,
     stores: Stores,
-) -> Result<Server, ServeError> {
-    let unbound = |source| ServeError::Bind { address: config.listen, source };
-    let (listener, config) = (listener.try_clone().map_err(unbound)?, config.clone());
-    let starting = async move { Server::start_on(listener, &config, stores, options, dealer).await };
-    let started = tokio::spawn(starting).await;
-    started.map_err(|error| ServeError::Interrupted(error.to_string()))?
+) -> JoinHandle<Result<Server, ServeError>> {
+    let (listener, config) = (listener.try_clone(), config.clone());
+    tokio::spawn(async move {
+        let listener = listener.map_err(|source| ServeError::Bind { address: config.listen, source })?;
+        Server::start_on(listener, &config, stores, options, dealer).await
+    })
+}
+
+/// Ends a server that comes to serve a log which this process has lost.
+async fn give_up(serving: JoinHandle<Result<Server, ServeError>>, why: String) -> Result<(), ServeError> {
+    let Ok(Ok(server)) = serving.await else { return Ok(()) };
+    server.ledgers().step_down(&why);
+    server.stop().await
 }
