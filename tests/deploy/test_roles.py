@@ -1,0 +1,161 @@
+"""deploy/kubernetes/distributed as it would run: the containers' own commands and probes, as processes on loopback.
+
+Only addresses, paths and the servers of the log are others: one NATS server by itself, without TLS and credentials,
+which tests/tests/jetstream_tls.rs has. What is tested is who is ready and who is let live, before and after the writer
+dies.
+"""
+
+import hashlib
+import os
+import re
+import socket
+import subprocess
+import time
+
+import pytest
+from conftest import BINARY
+from kustomization import containers, pod, render
+from test_distributed import FOLDER, SERVER
+
+# A takeover takes some seconds, a start a few more on a busy machine.
+SECONDS_MAX = 120
+CERTIFICATE = "req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=motherlode -addext subjectAltName=DNS:motherlode"
+
+pytestmark = pytest.mark.skipif(not SERVER.is_file(), reason="no nats-server (tests/run nats): the roles are not run")
+
+
+def address(number):
+    """An address of loopback that no other test run has, so that ports need not be looked for: one of eight."""
+    pid = os.getpid()
+    return f"127.{64 + pid // 8192 % 128}.{pid // 32 % 256}.{pid % 32 * 8 + number}"
+
+
+def listens(host, port):
+    try:
+        socket.create_connection((host, port), timeout=5).close()
+        return True
+    except OSError:
+        return False
+
+
+def wait_until(state, log):
+    until = time.monotonic() + SECONDS_MAX
+    while not state():
+        assert time.monotonic() < until, log.read_text()
+        time.sleep(0.1)
+
+
+class Node:
+    """A container of a manifest as a process; `change` is applied to each word of its commands."""
+
+    def __init__(self, container, address, data, change, log):
+        self.container, self.address, self.data, self.log = container, address, data, log
+        self.change = lambda words: [change(word).replace("//127.0.0.1:", f"//{address}:") for word in words]
+        self.start()
+
+    def start(self):
+        words = [word.replace("0.0.0.0", self.address) for word in self.change(self.container["args"])]
+        command = [BINARY, "serve", *words, f"--data={self.data}"]
+        self.process = subprocess.Popen(command, stdout=self.log, stderr=self.log)
+
+    def passes(self, probe):
+        """Asks what the kubelet would ask."""
+        told = self.container[f"{probe}Probe"]
+        if "tcpSocket" in told:
+            return listens(self.address, 50051)
+        words = self.change(told["exec"]["command"][1:])
+        return subprocess.run([BINARY, *words], capture_output=True, timeout=30).returncode == 0
+
+    def kept(self):
+        """Starts it again if it has ended, as a kubelet does; itself."""
+        if self.process.poll() is not None:
+            self.start()
+        return self
+
+    def kill(self):
+        self.process.kill()
+        self.process.wait()
+
+
+@pytest.fixture
+def nats(tmp_path):
+    """A server by itself; gives its address."""
+    file, host = tmp_path / "nats.conf", address(0)
+    file.write_text(
+        f'listen: "{host}:4222"\nhttp: "{host}:8222"\nmax_payload: 8MB\n'
+        f'jetstream {{ store_dir: "{tmp_path}/nats", sync_interval: always }}\n'
+    )
+    with (tmp_path / "nats.log").open("w") as log:
+        server = subprocess.Popen([SERVER, "-c", file], stdout=log, stderr=log)
+        # A ledger that cannot reach it at its first start ends; a kubelet would start it again.
+        wait_until(lambda: listens(host, 4222) and listens(host, 8222), tmp_path / "nats.log")
+        yield host
+        server.kill()
+        server.wait()
+
+
+def configure(folder, nats):
+    """The manifests' configuration, with files and addresses of here."""
+    token = "a token of the nodes"
+    (folder / "node.token").write_text(token)
+    files = ["-keyout", folder / "tls.key", "-out", folder / "tls.crt"]
+    more = ["-addext", "basicConstraints=critical,CA:FALSE"]
+    subprocess.run(["openssl", *CERTIFICATE.split(), *more, *files], check=True, capture_output=True)
+    (folder / "ca.crt").write_text((folder / "tls.crt").read_text())
+    text = (FOLDER / "motherlode.toml").read_text()
+    text = text.replace("/etc/motherlode/configuration", str(folder)).replace("/etc/motherlode/tls", str(folder))
+    text = text.replace('"tls.crt"', f'"{folder}/tls.crt"').replace('"tls.key"', f'"{folder}/tls.key"')
+    text = re.sub(r"(?m)^url = .*", f'url = "nats://{nats}:4222"\nreplicas = 1', text)
+    text = re.sub(r"(?s)monitor = \[.*?\]", f'monitor = ["http://{nats}:8222"]', text)
+    text = re.sub(r"(?m)^(credentials|tls\.ca) = .*\n", "", text)
+    digest = hashlib.sha256(token.encode()).hexdigest()
+    text = re.sub(r'token_sha256 = "0*3"', f'token_sha256 = "{digest}"', text)
+    text = re.sub(r"(?m)^otlp_endpoint.*\n", "", text)
+    (folder / "motherlode.toml").write_text(text + "\n[store.allow_unsafe]\nreplicas = true\n")
+
+
+@pytest.fixture
+def nodes(tmp_path, nats):
+    """A process for each ledger, and one for each of the other roles, by the name of its pod."""
+    configure(tmp_path, nats)
+    made = {found["metadata"]["name"]: found for found in render(FOLDER) if pod(found)}
+    count = made["ledger"]["spec"]["replicas"]
+    names = [*(f"ledger-{number}" for number in range(count)), "spin", "jackpot"]
+    addresses = {name: address(number) for number, name in enumerate(names, start=1)}
+
+    def change(word):
+        word = word.replace("/etc/motherlode/configuration", str(tmp_path)).replace(
+            "/etc/motherlode/tls", str(tmp_path)
+        )
+        return re.sub(r"(ledger-\d)\.ledger-nodes:50051", lambda found: f"{addresses[found[1]]}:50051", word)
+
+    with (tmp_path / "nodes.log").open("w") as log:
+        started = {}
+        for name, host in addresses.items():
+            (container,) = containers(made[name.split("-")[0]])
+            started[name] = Node(container, host, tmp_path / name, change, log)
+        yield started
+        for node in started.values():
+            node.kill()
+
+
+def test_one_ledger_is_ready_the_other_lives_and_takes_over(nodes, tmp_path):
+    log = tmp_path / "nodes.log"
+    ledgers = [node for name, node in nodes.items() if name.startswith("ledger-")]
+    others = [nodes["spin"], nodes["jackpot"]]
+
+    def ready(among):
+        return [node for node in among if node.kept().passes("readiness")]
+
+    wait_until(lambda: len(ready(ledgers)) == 1 and ready(others) == others, log)
+    assert all(node.passes("startup") for node in others)
+    wait_until(lambda: all(node.kept().passes("liveness") for node in nodes.values()), log)
+
+    (writer,) = ready(ledgers)
+    writer.kill()
+    standby = [node for node in ledgers if node is not writer]
+    assert not writer.passes("liveness") and not writer.passes("readiness")
+    wait_until(lambda: ready(standby) == standby, log)
+    # The one that died comes back; then again one is ready, and all are let live.
+    wait_until(lambda: len(ready(ledgers)) == 1 and ready(others) == others, log)
+    assert all(node.passes("liveness") for node in nodes.values()), "standing by is no reason to be killed"
