@@ -2,7 +2,7 @@
 
 use crate::{
     commands::{Failure, copy},
-    server::log_folder,
+    server::{index_folder, log_folder},
 };
 use motherlode_books::HOME;
 use motherlode_jetstream::{self as jetstream, JetStreamStore, Presence};
@@ -300,10 +300,15 @@ impl Local {
         self.partitions
     }
 
-    /// The data folder.
+    /// What there is to audit, partition by partition.
     #[must_use]
-    pub fn data(&self) -> &Path {
-        &self.data
+    pub fn to_audit(&self) -> Vec<motherlode_audit::Options> {
+        let of = |partition| motherlode_audit::Options {
+            log: self.log(partition),
+            index: Some(index_folder(&self.data, partition)),
+            partition,
+        };
+        (0..self.partitions).map(of).collect()
     }
 
     /// The folder of a partition's log in it.

@@ -11,7 +11,7 @@ mod text;
 use super::{Failure, Format, say};
 use crate::{
     place::Local,
-    server::{copy_folder, index_folder, log_folder},
+    server::{copy_folder, log_folder},
 };
 use motherlode_audit::{Digest, Options, Report, Return, Whole, audit_all, digest};
 use motherlode_books::HOME;
@@ -50,11 +50,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         return own::run(args);
     }
     let local = Local::of(&args.data, args.config.as_deref())?;
-    let options = |partition| {
-        let index = index_folder(local.data(), partition);
-        Options { log: local.log(partition), index: Some(index), partition }
-    };
-    let options: Vec<_> = (0..local.partitions()).map(options).collect();
+    let options = local.to_audit();
     let started = Instant::now();
     let whole = audit_all(&options).map_err(Failure::unusable)?;
     let digests = match &args.operator {
@@ -166,12 +162,7 @@ mod tests {
     #[tokio::test]
     async fn the_json_report_says_ok_or_where_not() {
         let folder = data().await;
-        let options = Options {
-            log: log_folder(folder.path(), HOME),
-            index: Some(index_folder(folder.path(), HOME)),
-            partition: HOME,
-        };
-        let mut found = audit_all(&[options]).unwrap();
+        let mut found = audit_all(&Local::of(folder.path(), None).unwrap().to_audit()).unwrap();
         let report = json::whole(&found);
         assert_eq!(report["ok"], true);
         assert_eq!((&report["commits"], &report["index"]["compared"]), (&1.into(), &true.into()));
