@@ -1,8 +1,9 @@
 //! Bets, choices and checks that suit every game.
 
 use crate::client::{Client, next_choice};
-use motherlode_audit::{Options, audit};
-use motherlode_books::{CoinValue, HOME};
+use motherlode::place::Local;
+use motherlode_audit::audit_all;
+use motherlode_books::CoinValue;
 use motherlode_proto::{
     round::v1::{Account, Awaiting, Card, Stake, Witch, choice},
     spin::v1::{GrantCampaignRequest, Played, SpinRequest},
@@ -91,13 +92,14 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
     }
 }
 
-/// Audits the log of a service that has stopped, and its index with it.
+/// Audits the log of a service that has stopped, all partitions of it, and its index with it.
 ///
 /// # Panics
 /// When something is not as it should be.
 pub fn checked(data: &Path) {
-    let log = crate::log_folder(data);
-    let index = Some(motherlode::server::index_folder(data, HOME));
-    let report = audit(&Options { log, index, partition: 0 }).expect("the log is there");
-    assert!(report.divergence.is_none(), "{}", report.divergence.map(|found| found.to_string()).unwrap_or_default());
+    // Wherever it's kept, it's in this folder then.
+    let _ = crate::log_folder(data);
+    let local = Local::of(data, None).map_err(|failure| failure.message).expect("the log is there");
+    let whole = audit_all(&local.to_audit()).expect("the log can be read");
+    assert!(whole.divergence().is_none(), "{}", whole.divergence().map(ToString::to_string).unwrap_or_default());
 }

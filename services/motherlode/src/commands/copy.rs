@@ -12,7 +12,7 @@
 use super::{Failure, say};
 use crate::place::{Place, Records};
 use motherlode_books::HOME;
-use motherlode_log::{Hash, Position, Record, Store};
+use motherlode_log::{Hash, Position, Record, Store, genesis, hash};
 use motherlode_proto::convert::{play::hex, record};
 use motherlode_runtime::stop;
 use std::{
@@ -108,7 +108,9 @@ pub fn copy(from: &Place, to: &Place, follow: bool, stopped: &AtomicBool) -> Res
         for copying in &mut copies {
             let wanted = || follow || !stopped.load(Ordering::Acquire);
             copying.go_on(home_end, wanted)?;
-            home_end = home_end.min(copying.target.end());
+            if copying.partition == HOME {
+                home_end = copying.target.end();
+            }
         }
         if over || !follow {
             return Ok(copies.iter().map(Copying::copied).collect());
@@ -116,9 +118,6 @@ pub fn copy(from: &Place, to: &Place, follow: bool, stopped: &AtomicBool) -> Res
         thread::sleep(LOOK_EVERY);
         // What was there when it was stopped is copied yet.
         over = stopped.load(Ordering::Acquire);
-        for copying in &mut copies {
-            copying.source.resume().map_err(Failure::found)?;
-        }
     }
 }
 
@@ -136,6 +135,8 @@ impl Copying {
     /// Goes along source and target as far as the target reaches, which must have the same.
     fn begin(from: &Place, to: &Place, partition: u32) -> Result<Self, Failure> {
         let mut source = from.existing(partition)?;
+        // The target may end within what is one append of the source.
+        let mut same = (0, genesis(partition));
         for held in to.records(partition)?.into_iter().flatten() {
             let (held, found) = (held?, source.next().transpose()?);
             if found.as_ref() != Some(&held) {
@@ -145,20 +146,29 @@ impl Copying {
                     "{to} is no beginning of the source: at position {position} {how}"
                 )));
             }
+            same = (held.position, hash(&held.bytes));
         }
         let target = to.open(partition).map_err(Failure::found)?;
-        if (target.end(), target.head()) != source.verified() {
+        if (target.end(), target.head()) != same {
             return Err(Failure::found(format!("{to}: somebody else writes there")));
         }
         let before = target.end();
         Ok(Self { partition, source, waiting: VecDeque::new(), target, before })
     }
 
-    /// Copies to the source's end, up to what names a position past home's end, or until it's not wanted any more.
+    /// Copies to the source's end as it is now at the earliest, up to what names a position past home's end, or until it's
+    /// not wanted any more.
     fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool) -> Result<(), Failure> {
+        // What was read of the source before may be older than home's end.
+        let mut at_old_end = true;
         loop {
             if self.waiting.is_empty() {
                 self.waiting.extend(self.source.batch()?);
+            }
+            if self.waiting.is_empty() && at_old_end {
+                at_old_end = false;
+                self.source.resume().map_err(Failure::found)?;
+                continue;
             }
             let fits = |record: &&Record| self.partition == HOME || copies(record) <= home_end;
             let batch: Vec<_> = self.waiting.iter().take_while(fits).cloned().collect();
