@@ -2,7 +2,7 @@
 
 use crate::client::{Client, next_choice};
 use motherlode::place::Local;
-use motherlode_audit::audit_all;
+use motherlode_audit::{Whole, audit_all};
 use motherlode_books::CoinValue;
 use motherlode_proto::{
     round::v1::{Account, Awaiting, Card, Stake, Witch, choice},
@@ -97,9 +97,24 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
 /// # Panics
 /// When something is not as it should be.
 pub fn checked(data: &Path) {
+    audit_of(data);
+}
+
+/// The same of a log of so many partitions; what the audit comes to.
+///
+/// # Panics
+/// When something is not as it should be.
+pub fn audited(data: &Path, partitions: usize) -> Whole {
+    let whole = audit_of(data);
+    assert_eq!(whole.partitions.len(), partitions);
+    whole
+}
+
+fn audit_of(data: &Path) -> Whole {
     // Wherever it's kept, it's in this folder then.
     let _ = crate::log_folder(data);
     let local = Local::of(data, None).map_err(|failure| failure.message).expect("the log is there");
     let whole = audit_all(&local.to_audit()).expect("the log can be read");
     assert!(whole.divergence().is_none(), "{}", whole.divergence().map(ToString::to_string).unwrap_or_default());
+    whole
 }

@@ -13,7 +13,7 @@ mod split;
 
 pub use cable::Cable;
 pub use client::{Client, Force, account, bet, next_choice, pick, reason, vials};
-pub use games::{campaign, checked, free_round, play, smallest, stake_on};
+pub use games::{audited, campaign, checked, free_round, play, smallest, stake_on};
 pub use player::Player;
 pub use process::Process;
 pub use server::Server;

@@ -18,7 +18,7 @@ use motherlode_proto::{
 use motherlode_runtime::Config;
 use motherlode_slots::latest;
 use motherlode_tests::{
-    Client, EUR, Player, Process, Server, bet, config,
+    Client, EUR, Player, Process, Server, audited, bet, config,
     partitions::{POOL, balanced, settled},
     reason, stake_on, start_on,
 };
@@ -110,6 +110,7 @@ async fn pl_09_pl_11_players_of_all_partitions_play_and_are_told_the_same_after_
             assert_eq!(client.balance(account).await, balance);
         }
         server.stop().await.unwrap();
+        assert_eq!(audited(data.path(), partitions as usize).under_way, Nano::ZERO);
     }
 }
 
@@ -207,6 +208,7 @@ async fn bw_11_pl_25_rates_and_switches_hold_in_all_partitions_when_they_are_ans
         assert_eq!(decided.count(), 3 + 7, "partition {}", ledger.partition());
     }
     server.stop().await.unwrap();
+    audited(data.path(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -237,6 +239,7 @@ async fn bw_20_a_suspended_pool_takes_nothing_from_any_partition() {
     }
     assert_eq!(contributions(&server).await, "1.8".parse().unwrap());
     server.stop().await.unwrap();
+    audited(data.path(), 4);
 }
 
 /// Voids in all partitions: the pool takes their contributions back, and each is told of once.
@@ -298,6 +301,7 @@ async fn bw_19_pl_22_voids_of_all_partitions_are_taken_back_and_told_of() {
     assert_eq!(returns.iter().map(|of| of.rounds).sum::<u64>(), PLAYERS as u64, "of all partitions together");
     drop(watch);
     server.stop().await.unwrap();
+    audited(data.path(), 3);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -391,8 +395,10 @@ async fn pl_30_nothing_acknowledged_is_lost_or_doubled_by_kills_with_three_parti
         player.check(&mut client).await;
     }
     assert_eq!(process.terminate().await, Some(0));
+    audited(&folder, 3);
     let (server, _) = serve(&folder, 3).await;
     settled(server.ledgers()).await;
     balanced(server.ledgers());
     server.stop().await.unwrap();
+    assert_eq!(audited(&folder, 3).under_way, Nano::ZERO);
 }

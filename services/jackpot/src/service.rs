@@ -38,11 +38,9 @@ impl JackpotApi {
     /// A pool as it's shown; `None` for one that is not there.
     fn shown(&self, pool_id: &str) -> Result<Option<wire::Pool>, Refusal> {
         let stream = StreamId::pool(pool_id);
-        let Some((pool, position)) = self
-            .ledgers
-            .home()
-            .books(|books| books.pool(pool_id).map(|pool| (message::pool(pool), pool.head.position)))
-        else {
+        let Some((pool, position)) = self.ledgers.home().books(|books| {
+            books.pool(pool_id).map(|pool| (message::pool(pool, self.ledgers.count()), pool.head.position))
+        }) else {
             return Ok(None);
         };
         Ok(Some(wire::Pool { pending_partitions: self.ledgers.lacking(&stream, position)?, ..pool }))

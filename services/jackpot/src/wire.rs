@@ -5,8 +5,8 @@ use motherlode_ledger::fields::{self, money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, jackpot::v1 as wire};
 use motherlode_runtime::Refusal;
 
-/// A pool's meters.
-pub(crate) fn pool(pool: &PoolState) -> wire::Pool {
+/// A pool's meters, over so many partitions.
+pub(crate) fn pool(pool: &PoolState, partitions: u32) -> wire::Pool {
     wire::Pool {
         pool_id: pool.name.to_string(),
         status: status(&pool.status).into(),
@@ -21,6 +21,7 @@ pub(crate) fn pool(pool: &PoolState) -> wire::Pool {
         paid_eur: pool.paid.to_string(),
         pooled_position: pool.pooled_to(pool.head.partition),
         pending_partitions: vec![],
+        pooled_positions: (0..partitions).map(|partition| pool.pooled_to(partition)).collect(),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     tally::Tally,
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
-use motherlode_books::{Currency, Nano};
+use motherlode_books::{Currency, Nano, StreamId};
 use motherlode_proto::{
     jackpot::v1::{GetPoolRequest, Pool, PoolStatus, jackpot_service_client::JackpotServiceClient},
     ledger::v1::{
@@ -61,7 +61,7 @@ pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Er
         player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
     }
     let warm = Sums::of(&players);
-    let before = service.pool(&options.game, warm.bet_position).await.map_err(Error::setup("the pool"))?;
+    let before = service.pool(&options.game, &warm).await.map_err(Error::setup("the pool"))?;
 
     let again =
         || Table { start: Instant::now(), tally: Tally::new(), game: table.game.clone(), stake: table.stake.clone() };
@@ -99,10 +99,16 @@ async fn watched<T>(done: impl Future<Output = T>, look: impl Fn()) -> T {
     }
 }
 
+/// The stream of a player.
+fn stream_of(account: &Account) -> StreamId {
+    StreamId::player(account.operator_id.as_str(), account.player_id.as_str())
+}
+
 /// Sums over players.
 struct Sums {
     bets: i64,
-    bet_position: u64,
+    /// Each player's latest bet: whose, and its log position.
+    latest: Vec<(StreamId, u64)>,
 }
 
 impl Sums {
@@ -110,8 +116,18 @@ impl Sums {
         let told = || players.iter().map(|player| &player.told);
         Self {
             bets: told().map(|told| told.bets).sum(),
-            bet_position: told().map(|told| told.bet_position).max().unwrap_or(0),
+            latest: players.iter().map(|player| (stream_of(&player.account), player.told.bet_position)).collect(),
         }
+    }
+
+    /// Whether a pool has taken up all of the bets.
+    fn are_pooled(&self, pool: &Pool) -> bool {
+        let partitions = u32::try_from(pool.pooled_positions.len()).unwrap_or(u32::MAX);
+        let is_pooled = |(stream, position): &(StreamId, u64)| {
+            let partition = usize::try_from(stream.partition(partitions)).unwrap_or(usize::MAX);
+            pool.pooled_positions.get(partition).is_some_and(|pooled| pooled >= position)
+        };
+        self.latest.iter().all(is_pooled)
     }
 }
 
@@ -166,8 +182,8 @@ impl Service {
         Ok(())
     }
 
-    /// The game's pool, once it has taken up the bet at a position, or after [`WAIT_MAX`]. No pool where there is none.
-    async fn pool(&self, game: &str, position: u64) -> Result<Pool, Status> {
+    /// The game's pool, once it has taken up all bets, or after [`WAIT_MAX`]. No pool where there is none.
+    async fn pool(&self, game: &str, sums: &Sums) -> Result<Pool, Status> {
         let deadline = Instant::now() + WAIT_MAX;
         loop {
             let request = || {
@@ -178,7 +194,7 @@ impl Service {
                 Err(status) if status.code() == Code::NotFound => return Ok(Pool::default()),
                 answered => answered?.into_inner().pool.unwrap_or_default(),
             };
-            if pool.pooled_position >= position || pool.status() != PoolStatus::Active || Instant::now() >= deadline {
+            if sums.are_pooled(&pool) || pool.status() != PoolStatus::Active || Instant::now() >= deadline {
                 return Ok(pool);
             }
             tokio::time::sleep(LOOK_EVERY).await;
@@ -198,10 +214,10 @@ impl Service {
         }
         let players = &*players;
         let sums = Sums::of(players);
-        let pool = self.pool(&options.game, sums.bet_position).await?;
+        let pool = self.pool(&options.game, &sums).await?;
         let found = stream::iter(players.iter().enumerate().map(|(which, player)| self.found(which, player)));
         let accounts: Vec<(&Told, Found)> = found.buffer_unordered(self.concurrency).try_collect().await?;
-        let pooled = pooled(options, before, &pool, sums.bet_position)?;
+        let pooled = pooled(options, before, &pool, &sums)?;
         Ok(books::check(&accounts, sums.bets - warm.bets, pooled))
     }
 
@@ -248,7 +264,7 @@ impl Service {
 }
 
 /// What the pool got between two looks at it.
-fn pooled(options: &Options, before: &Pool, after: &Pool, last_bet: u64) -> Result<Pooled, Status> {
+fn pooled(options: &Options, before: &Pool, after: &Pool, sums: &Sums) -> Result<Pooled, Status> {
     let ppm = |pool: &Pool| pool.terms.as_ref().map_or(0, |terms| terms.contribution_ppm);
     let nano = |text: &str| {
         text.parse::<Nano>().map_err(|_| Status::internal(format!("the pool's contributions are no figure: {text}")))
@@ -267,6 +283,6 @@ fn pooled(options: &Options, before: &Pool, after: &Pool, last_bet: u64) -> Resu
         check,
         contribution_ppm: ppm(before),
         contributions: contributions.unwrap_or(Nano::ZERO),
-        caught_up: after.pooled_position >= last_bet,
+        caught_up: sums.are_pooled(after),
     })
 }

@@ -1,9 +1,9 @@
 //! The load test against a service in this process, on a log in memory.
 
 use motherlode::server::Server;
-use motherlode_ledger::Options as LedgerOptions;
+use motherlode_ledger::{Options as LedgerOptions, Stores};
 use motherlode_loadtest::{Options, PoolCheck, Report, Thresholds, run};
-use motherlode_log::MemoryStore;
+use motherlode_log::{MemoryStore, Store};
 use motherlode_runtime::Config;
 use motherlode_spin::Dealer;
 use std::{cell::Cell, path::Path, time::Duration};
@@ -51,6 +51,17 @@ async fn unary_calls_and_streams_play_all_rounds_and_the_books_agree() {
         assert_eq!(report.books.pool.told_eur, "2.25");
         assert!(seen.get() <= 300);
     }
+    server.stop().await.unwrap();
+}
+
+#[tokio::test]
+async fn the_books_agree_over_several_partitions() {
+    let data = tempfile::tempdir().unwrap();
+    let config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.path().to_owned(), ..Config::default() };
+    let others = (1..3).map(|partition| Box::new(MemoryStore::new(partition)) as Box<dyn Store>).collect();
+    let stores = Stores { home: Box::new(MemoryStore::new(0)), others };
+    let server = Server::start(&config, stores, LedgerOptions::default(), Dealer::from_master([7; 32])).await.unwrap();
+    assert_sound(&run(&options(&server), |_| ()).await.unwrap(), 300);
     server.stop().await.unwrap();
 }
 
