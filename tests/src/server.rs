@@ -20,6 +20,8 @@ enum Parts {
 impl Server {
     /// Starts it on a store.
     pub(crate) async fn start(config: &Config, stores: Stores, options: Options, dealer: Dealer) -> Self {
+        // So that services that start again do so from a snapshot; those in processes of their own replay the whole log.
+        let options = Options { snapshot_commits: 20, ..options };
         // The gateway of the tests speaks no TLS.
         let split = env::var("MOTHERLODE_TESTS_ROLES").is_ok_and(|roles| roles == "split") && config.tls.is_none();
         Self(match split {

@@ -6,6 +6,7 @@
 //! paid in.
 
 use core::fmt;
+use serde::{Deserialize, Serialize};
 
 use crate::money::{Currency, Nano};
 
@@ -78,7 +79,7 @@ pub struct Posting<'a> {
 pub(crate) type PerCurrency = [Nano; Currency::COUNT];
 
 /// An operator's totals. Players are summed, so that a trial balance costs operators, not players.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperatorTotals {
     pub players: PerCurrency,
     pub external: PerCurrency,

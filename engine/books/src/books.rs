@@ -5,6 +5,7 @@
 //!
 //! To change the books see [`Stage`](crate::Stage); a replay uses [`Books::apply`].
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -19,7 +20,7 @@ use crate::stream::StreamId;
 use crate::switch::{Switch, SwitchedOff, Switches};
 
 /// Where a stream stands: what the next commit of it must build on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The partition that the stream lives in; meaningless at version 0.
     pub partition: u32,
@@ -30,7 +31,7 @@ pub struct Head {
 }
 
 /// Where a partition stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Position of the last commit; 0 when empty.
     pub position: u64,
@@ -43,7 +44,7 @@ impl End {
 }
 
 /// Rates and where their stream stands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rates {
     pub head: Head,
     pub current: [Option<FxRate>; Currency::COUNT],
@@ -60,7 +61,7 @@ impl Rates {
 }
 
 /// The service itself: where its stream stands, what is switched off, and what changes wait for a second actor.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct System {
     pub head: Head,
     pub switches: Switches,
@@ -68,7 +69,7 @@ pub(crate) struct System {
 }
 
 /// One tenant: its players, and the totals of its accounts.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Operator {
     pub totals: OperatorTotals,
     pub players: Players,
@@ -94,7 +95,7 @@ impl Operator {
 pub(crate) type AwardKey = (u32, u64);
 
 /// The whole state (see the [module](self)).
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
     pub(crate) ends: BTreeMap<u32, End>,
     pub(crate) operators: BTreeMap<String, Operator>,

@@ -7,9 +7,10 @@ use crate::event::RoundStarted;
 use crate::money::{CoinValue, Currency, Minor};
 use crate::refused::Refused;
 use crate::stream::is_id;
+use serde::{Deserialize, Serialize};
 
 /// What was granted. It never changes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
     /// The operator's own reference, unique for the player; an id as [`is_id`] says.
     pub id: String,
@@ -63,7 +64,7 @@ pub enum CampaignOver {
 }
 
 /// A campaign and what has become of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignState {
     /// What was granted.
     pub campaign: Campaign,

@@ -5,6 +5,7 @@
 //! rejected or has lapsed is [`Refused`], so that no way into the log goes round it. A change lapses by logged time, and
 //! needs no event for that. Where there are no actors to tell apart, a change is made without a proposal.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::books::Books;
@@ -17,7 +18,7 @@ use crate::stream::StreamId;
 const CHANGES_MAX: usize = 64;
 
 /// A change that one actor asks for.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ChangeProposed {
     /// The stream that it changes: a pool's, or the system's for a switch.
     pub stream: StreamId,
@@ -30,7 +31,7 @@ pub struct ChangeProposed {
 }
 
 /// A proposed change that waits for another actor.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingChange {
     /// What was asked for, and by whom.
     pub proposed: ChangeProposed,
@@ -85,7 +86,7 @@ impl Event {
 }
 
 /// All that wait, by the position of their proposals.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Changes(BTreeMap<u64, PendingChange>);
 
 impl Changes {

@@ -10,9 +10,10 @@ use crate::rate::FxRate;
 use crate::session::SessionName;
 use crate::stream::StreamId;
 use crate::switch::Switch;
+use serde::{Deserialize, Serialize};
 
 /// One thing that happened. The comments name the stream that it stands in.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// Player: an account in a currency exists from here on, with balance 0 (PL-15).
     AccountOpened {
@@ -231,7 +232,7 @@ pub enum Event {
 }
 
 /// A bet was accepted (see [`Event::RoundStarted`]).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundStarted {
     /// The player's rounds count 1, 2, 3 over all games.
     pub round: u64,
@@ -271,7 +272,7 @@ impl RoundStarted {
 }
 
 /// What a bet adds to a pool (BW-11).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contribution {
     /// The pool.
     pub pool: String,
@@ -282,7 +283,7 @@ pub struct Contribution {
 }
 
 /// One resolution inside a round (see [`Event::StepResolved`]).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepResolved {
     /// The player's round.
     pub round: u64,
@@ -301,7 +302,7 @@ pub struct StepResolved {
 }
 
 /// Why a step was chosen by the rule of its game instead of by the player (PL-03).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Automatic {
     /// The player skipped to the round's result (DM-21).
     Skipped,
@@ -317,7 +318,7 @@ pub enum Automatic {
 }
 
 /// A pool's parameters, versioned like rules (BW-12, BW-17, BW-20).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolTerms {
     /// 1, 2, 3 within the pool.
     pub version: u32,
@@ -334,7 +335,7 @@ pub struct PoolTerms {
 }
 
 /// What a win gets that follows another within one refresh (BW-17).
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
     /// The minimum of its coin value plus the whole of the increments since.
     Full,
@@ -346,7 +347,7 @@ pub enum CollisionShare {
 ///
 /// `increments + seed_from_reserve + seed_from_house = paid + part of a cent left`, and
 /// `to_reserve = rest of the increments + part of a cent left`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Award {
     /// Position of the hit.
     pub hit: u64,

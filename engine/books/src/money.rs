@@ -6,6 +6,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use serde::{Deserialize, Serialize};
 
 use crate::decimal;
 
@@ -24,7 +25,7 @@ pub enum MoneyError {
 }
 
 /// A currency of ISO 4217 that accounts can be kept in.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Currency(u8);
 
 /// Code and decimal digits of the minor unit (ISO 4217), by index.
@@ -102,7 +103,7 @@ impl fmt::Debug for Currency {
 }
 
 /// Whole minor units of a currency that is named beside it (PL-09).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Minor(pub i64);
 
 impl Minor {
@@ -142,7 +143,7 @@ impl fmt::Display for Minor {
 }
 
 /// 1e-9 of a currency's major unit; pools keep it in EUR (BW-11, BW-12).
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Nano(pub i128);
 
 impl Nano {
@@ -198,7 +199,7 @@ impl FromStr for Nano {
 }
 
 /// The worth of one coin: 1e-6 of the major unit of the player's currency.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct CoinValue(pub u64);
 
 impl CoinValue {

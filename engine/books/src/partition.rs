@@ -16,12 +16,13 @@ use crate::event::PoolTerms;
 use crate::money::{Currency, Minor, Nano};
 use crate::pool::{Decision, PoolStatus};
 use crate::stream::StreamId;
+use serde::{Deserialize, Serialize};
 
 /// At home: what a stretch of another partition leaves for the pool. Stretches are dense.
 ///
 /// A partition's first report is empty (`from` 1, `to` 0, nothing in it): with it the partition joins the pool, and only then
 /// is it sent mirrors.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionReported {
     /// Which.
     pub partition: u32,
@@ -36,7 +37,7 @@ pub struct PartitionReported {
 }
 
 /// What a reported stretch ends with: a decision to be taken, or the end of the partition as it was then.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StretchEnd {
     /// The stretch's only hit or void, at its last position.
     Decision(Decision),
@@ -50,7 +51,7 @@ pub enum StretchEnd {
 }
 
 /// In another partition: what the pool's stream at home has made of it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolMirrored {
     /// Position at home of the commit of the pool's stream as of which all else stands.
     pub home_position: u64,
@@ -67,7 +68,7 @@ pub struct PoolMirrored {
 }
 
 /// An award as the winner's partition must know it to pay it (see [`Award`](crate::Award)).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MirroredAward {
     /// Position of the hit in the winner's partition.
     pub hit: u64,

@@ -3,6 +3,7 @@
 //! Cloning is cheap (what is large is shared until it changes), because staging works on a copy. The size grows with
 //! accounts, open rounds, collections, campaigns and voids; settled rounds leave nothing behind.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,7 +18,7 @@ use crate::session::SessionName;
 pub type Collection = BTreeMap<String, i64>;
 
 /// One collection that a player has.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Kept {
     game: String,
     scope: String,
@@ -31,7 +32,7 @@ impl Kept {
 }
 
 /// What the log says about one player.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerState {
     /// Version and last commit of the player's stream.
     pub head: Head,
@@ -51,7 +52,7 @@ pub struct PlayerState {
 }
 
 /// What a session has come to: the latest that bet at a game.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Tally {
     session: SessionName,
     /// Wins minus bets, minor units of the session's currency.
@@ -214,7 +215,7 @@ impl PlayerState {
 }
 
 /// A round between its bet and its settlement, with all that resolving it further needs (PL-02).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenRound {
     /// The bet and its terms.
     pub started: RoundStarted,
@@ -235,7 +236,7 @@ pub struct OpenRound {
 }
 
 /// What a step was resolved from: enough to resolve it again (PL-06).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The seed.
     pub seed: [u8; 32],

@@ -5,9 +5,10 @@
 //! one operator that lets them.
 
 use crate::player::PlayerState;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Players(BTreeMap<u64, Vec<(String, PlayerState)>>);
 
 impl Players {

@@ -4,6 +4,7 @@
 //! their position in the log; the pool's own stream then takes them up strictly in that order (BW-16: "as of its place in
 //! the log"). [`PoolState`] is what the pool's stream has made of them, [`Pending`] what still waits.
 
+use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
@@ -15,7 +16,7 @@ use crate::rate::FxRate;
 use crate::stream::StreamId;
 
 /// The figures of a pool as of the last commit of its stream; EUR.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolState {
     /// The pool's name.
     pub name: Arc<str>,
@@ -56,7 +57,7 @@ pub struct PoolState {
 }
 
 /// Whether a pool takes bets (BW-20).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum PoolStatus {
     /// Bets contribute and can win.
     Active,
@@ -75,7 +76,7 @@ pub enum PoolStatus {
 }
 
 /// How far a pool has taken up one partition; positions.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Marks {
     /// Contributions are pooled up to here.
     pub pooled_to: u64,
@@ -86,7 +87,7 @@ pub(crate) struct Marks {
 }
 
 /// What a pool knows of another partition.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reported {
     /// Last position of the last report.
     pub to: u64,
@@ -185,7 +186,7 @@ impl PoolState {
 }
 
 /// What the pool's stream must decide, in log order.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Decision {
     /// A win to price.
     Hit(Hit),
@@ -214,7 +215,7 @@ impl Decision {
 }
 
 /// A jackpot hit with all that its price depends on, apart from the pool.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hit {
     /// The partition that it stands in.
     pub partition: u32,
@@ -235,7 +236,7 @@ pub struct Hit {
 }
 
 /// A voided round's contribution (BW-19).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TakeBack {
     /// The partition of the round.
     pub partition: u32,
@@ -248,7 +249,7 @@ pub struct TakeBack {
 }
 
 /// An award that has not reached the player yet.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct UnpaidAward {
     /// The pool.
     pub pool: Arc<str>,
@@ -265,7 +266,7 @@ pub struct UnpaidAward {
 }
 
 /// What players' streams hold ready for a pool.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
     /// By partition, ascending positions. Entries at or below the pool's marks are gone.
@@ -274,7 +275,7 @@ pub(crate) struct Pending {
 }
 
 /// The figures of [`Pending`] that are sums, so that changes to them can be added.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct PendingTotals {
     /// Holding of the account `ContributionsDue`.
     pub due: Nano,

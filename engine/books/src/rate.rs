@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use serde::{Deserialize, Serialize};
 
 use crate::decimal;
 use crate::money::{CoinValue, Currency, Minor, MoneyError, Nano};
@@ -10,7 +11,7 @@ use crate::money::{CoinValue, Currency, Minor, MoneyError, Nano};
 ///
 /// Always positive and normalised (no trailing zero in the mantissa), so equal rates are equal values. The limits keep
 /// every product of the pool's pricing within 128 bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct FxRate {
     mantissa: u64,
     exponent: i8,

@@ -2,6 +2,7 @@
 
 use core::fmt;
 use core::str::FromStr;
+use serde::{Deserialize, Serialize};
 
 use sha2::{Digest, Sha256};
 
@@ -12,7 +13,7 @@ pub const HOME: u32 = 0;
 /// if that state is still the current one.
 ///
 /// Written `player/acme/alice`, `pool/bewitched`, `rates`, `system`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StreamId {
     /// A player at an operator: accounts, collections, rounds.
     Player {

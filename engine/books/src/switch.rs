@@ -5,6 +5,7 @@
 //! its own: it's suspended and resumed on its own stream (BW-20). Cost: a bet looks at everything that is off.
 
 use core::fmt;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 use crate::refused::Refused;
@@ -12,7 +13,7 @@ use crate::stream::is_id;
 
 /// A part of the service: the bets that match all of its names. An empty name matches everything, so that the default
 /// is the whole service.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
     /// The operator.
     pub operator: String,
@@ -51,7 +52,7 @@ impl fmt::Display for Switch {
 }
 
 /// Why and since when a part of the service is off.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchedOff {
     /// Why.
     pub reason: String,
@@ -64,7 +65,7 @@ pub struct SwitchedOff {
 }
 
 /// Everything that is switched off.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Switches(BTreeMap<Switch, SwitchedOff>);
 
 impl Switches {

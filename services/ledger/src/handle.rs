@@ -36,6 +36,9 @@ pub struct Options {
     pub answer_wait_max: Option<Duration>,
     /// How long a change waits for its second actor (PL-27), milliseconds.
     pub change_lapse_ms: i64,
+    /// Commits past the latest snapshot that make another one worth writing when the ledger has opened and when it closes;
+    /// while it runs, 200 times as many.
+    pub snapshot_commits: u64,
     /// The clock that commits are stamped with.
     pub clock: Clock,
 }
@@ -51,6 +54,7 @@ impl Default for Options {
             batch_commits_max: 512,
             answer_wait_max: Some(Duration::from_secs(10)),
             change_lapse_ms: 86_400_000,
+            snapshot_commits: 10_000,
             clock: Arc::new(clock),
         }
     }

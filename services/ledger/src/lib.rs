@@ -22,6 +22,7 @@ mod requests;
 pub mod rounds;
 mod service;
 mod shared;
+mod snapshot;
 mod switches;
 mod void;
 mod wire;

@@ -1,8 +1,8 @@
-//! Opening a ledger: replay the log into the books, bring the index up to it, start the writer.
+//! Opening a ledger: replay the log into the books from the latest snapshot on, bring the index up to it, start the writer.
 //!
-//! The log was verified by its store before. Here every record is decoded and folded, and every invariant of the books
-//! is checked again; a commit that the books refuse stops the start with its position, since nobody can say what is
-//! true after it. Cost: all of the log, once a start.
+//! The log was verified by its store before. Here every record past the latest [snapshot](crate::snapshot) is decoded and
+//! folded, and every invariant of the books is checked again; a commit that the books refuse stops the start with its
+//! position, since nobody can say what is true after it. Cost: all of that part of the log, once a start.
 
 use crate::{
     Handle, Options,
@@ -11,6 +11,7 @@ use crate::{
     requests::Requests,
     rounds,
     shared::{Projection, Shared, Standing, TAIL_GROUPS},
+    snapshot::{Keeper, Snapshot},
     writer::Writer,
 };
 use motherlode_books::{Books, Commit, Refused, SettledRound};
@@ -117,7 +118,9 @@ pub(crate) fn load(
     options: &Options,
 ) -> Result<Loaded, OpenError> {
     let (index, mark) = open_index(&*reader, index_folder)?;
-    let (books, requests) = replay(&*reader, &index, mark.position, first.map(|first| (first, end)))?;
+    let snapshot = open_snapshot(&*reader, index_folder, partition)?;
+    let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, snapshot.position());
+    let (books, requests) = replay(&*reader, &index, mark, snapshot, first.map(|first| (first, end)))?;
     if mark != end {
         index.sync(end)?;
     }
@@ -136,9 +139,10 @@ pub(crate) fn load(
         answer_wait_max: options.answer_wait_max,
         change_lapse_ms: options.change_lapse_ms,
     });
+    snapshots.keep_at_rest(&shared);
     let (projector, projections) = sync_channel(PROJECTIONS_MAX);
     let projected = Arc::clone(&shared);
-    let projecting = spawn("projector", move || projector::run(&projected, &projections))?;
+    let projecting = spawn("projector", move || projector::run(&projected, &projections, snapshots))?;
     Ok(Loaded { shared, projector, projecting })
 }
 
@@ -147,9 +151,11 @@ pub(crate) fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) ->
     thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|source| OpenError::Thread(name, source))
 }
 
+/// Of an empty log.
+const NOTHING: Held = Held { position: 0, hash: [0; 32] };
+
 /// The index with the mark that the log confirms; made anew where it is damaged or of another log.
 fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenError> {
-    const NOTHING: Held = Held { position: 0, hash: [0; 32] };
     match Index::open(folder) {
         Ok(index) => match index.held() {
             Some(held) if held.position > reader.end() => {
@@ -165,24 +171,44 @@ fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenE
     Ok((Index::open(folder)?, NOTHING))
 }
 
-fn record_hash(reader: &dyn Reader, position: Position) -> Result<Option<[u8; 32]>, ReadError> {
+/// The snapshot that the log confirms; of an empty log where there is none.
+fn open_snapshot(reader: &dyn Reader, folder: &Path, partition: u32) -> Result<Snapshot, OpenError> {
+    let snapshot = Snapshot::read(folder, partition);
+    match snapshot.held {
+        Some(held) if held.position > reader.end() => {
+            Err(OpenError::Shortened { end: reader.end(), held: held.position })
+        }
+        Some(held) if record_hash(reader, held.position)? != Some(held.hash) => {
+            tracing::warn!(held.position, "the snapshot is of another log: folding the whole log");
+            Ok(Snapshot::default())
+        }
+        _ => Ok(snapshot),
+    }
+}
+
+/// The hash of a record that there is.
+pub(crate) fn record_hash(reader: &dyn Reader, position: Position) -> Result<Option<[u8; 32]>, ReadError> {
     if position == 0 {
         return Ok(None);
     }
     Ok(reader.read(position, 1, usize::MAX)?.first().map(|record| hash(&record.bytes)))
 }
 
-/// Folds the whole log, and puts what is past the mark into the index. Where nobody has verified the chain, it's followed
-/// from what the first record must name to the end that is known.
+/// Folds what is past the snapshot, and puts what is past the mark into the index. Where nobody has verified the chain, it's
+/// followed from what is surely of this log (else from what the first record must name) to the end that is known.
 fn replay(
     reader: &dyn Reader,
     index: &Index,
-    mark: Position,
-    mut chain: Option<(Hash, Held)>,
+    mark: Held,
+    snapshot: Snapshot,
+    chain: Option<(Hash, Held)>,
 ) -> Result<(Books, Requests), OpenError> {
     const BYTES: usize = 4 << 20;
-    let (mut books, mut requests, mut balances) = (Books::default(), Requests::default(), Balances::default());
-    let mut next = 1;
+    let Snapshot { mut books, mut requests, held } = snapshot;
+    let (folded, mut balances) = (held.unwrap_or(NOTHING), Balances::default());
+    let from = if folded.position < mark.position { folded } else { mark };
+    let mut chain = chain.map(|(first, end)| (if from.position == 0 { first } else { from.hash }, end));
+    let mut next = from.position + 1;
     loop {
         let records = reader.read(next, usize::MAX, BYTES)?;
         let Some(last) = records.last() else { break };
@@ -194,17 +220,11 @@ fn replay(
         for stored in &records {
             let position = stored.position;
             let logged = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source })?;
-            let commit = &logged.commit;
-            match books.apply(commit) {
-                Err(Refused::RecallNeeded { round }) => {
-                    let recalled = recall(reader, commit, round)?;
-                    books.apply_recalling(commit, recalled.as_ref())
-                }
-                applied => applied,
+            if position > folded.position {
+                fold(reader, &mut books, &logged.commit)?;
+                requests.insert(requests.name(&logged.commit.stream, &logged.commit.request_id), position);
             }
-            .map_err(|source| OpenError::Refused { position, source })?;
-            requests.insert(requests.name(&commit.stream, &commit.request_id), position);
-            if position > mark {
+            if position > mark.position {
                 balances.note(&logged);
                 unmarked.push(logged);
             }
@@ -226,6 +246,17 @@ pub(crate) fn follow(head: Hash, records: &[Record]) -> Result<Hash, OpenError> 
         let (after, bytes) = (record.position - 1, std::slice::from_ref(&record.bytes));
         motherlode_log::follow(head, after, bytes).map_err(|broken| OpenError::Chain(broken.to_string()))
     })
+}
+
+fn fold(reader: &dyn Reader, books: &mut Books, commit: &Commit) -> Result<(), OpenError> {
+    match books.apply(commit) {
+        Err(Refused::RecallNeeded { round }) => {
+            let recalled = recall(reader, commit, round)?;
+            books.apply_recalling(commit, recalled.as_ref())
+        }
+        applied => applied,
+    }
+    .map_err(|source| OpenError::Refused { position: commit.position, source })
 }
 
 /// The settled round that a commit voids, from the log before it.

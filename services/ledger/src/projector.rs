@@ -1,11 +1,13 @@
 //! Writes the index behind the log, on the one thread that writes sled.
 //!
 //! Rounds and awards are put as they come; balances and the mark of what is surely on the disk every [`MARK_EVERY`]
-//! commits and at the end. If the index fails, the ledger takes no more appends: history would show less than there is.
+//! commits and at the end, and [snapshots](crate::snapshot) now and then. If the index fails, the ledger takes no more
+//! appends: history would show less than there is.
 
 use crate::{
     index::{Index, IndexError, ProjectedBalance},
     shared::{Projection, Shared, Standing},
+    snapshot::Keeper,
 };
 use motherlode_books::{Currency, Minor, StreamId};
 use motherlode_log::Position;
@@ -60,7 +62,7 @@ impl Balances {
 }
 
 /// Runs until the writer is gone.
-pub(crate) fn run(shared: &Arc<Shared>, projections: &Receiver<Projection>) {
+pub(crate) fn run(shared: &Arc<Shared>, projections: &Receiver<Projection>, mut snapshots: Keeper) {
     let mut balances = Balances::default();
     let (mut unmarked, mut held) = (0, None);
     while let Ok(mut projection) = projections.recv() {
@@ -79,12 +81,14 @@ pub(crate) fn run(shared: &Arc<Shared>, projections: &Receiver<Projection>) {
             if let Err(error) = balances.put(&shared.index).and_then(|()| shared.index.sync(projection.held)) {
                 return give_up(shared, &error);
             }
+            snapshots.keep_running(shared);
         }
     }
     let Some(held) = held else { return };
     if let Err(error) = balances.put(&shared.index).and_then(|()| shared.index.sync(held)) {
         tracing::warn!(%error, "the index's mark stays behind; the next start puts the rest again");
     }
+    snapshots.keep_at_rest(shared);
 }
 
 fn project(shared: &Shared, projection: &Projection, balances: &mut Balances) -> Result<(), IndexError> {
