@@ -1,11 +1,13 @@
 //! Reading what lies back in the log, from the process that has it.
 //!
-//! Callers wait on their own thread for an answer that comes on the replica's runtime; a runtime with several threads is
+//! A history is walked back record by record: so who asks for one gets the stretch before it fetched too, and the last such
+//! stretch is kept. Callers wait on their own thread for an answer that comes on the replica's runtime; a runtime with several threads is
 //! told so, and its other tasks go on.
 
 use super::link::{Link, said};
 use motherlode_log::{Position, ReadError, Reader, Record};
 use motherlode_proto::log::v1::ReadRecordsRequest;
+use parking_lot::Mutex;
 use std::{
     io,
     sync::{
@@ -26,38 +28,46 @@ const READ_WAIT_MAX: Duration = Duration::from_secs(15);
 /// The same for one try.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
 
+/// Records that are fetched with the one that is asked for, and bytes of them.
+const STRETCH: u64 = 256;
+const STRETCH_BYTES: usize = 1 << 20;
+
 pub(super) struct Remote {
     runtime: Handle,
     link: Arc<Link>,
     /// How far the log is known to be durable.
     end: Arc<AtomicU64>,
+    /// The last stretch that was fetched for one record.
+    stretch: Mutex<Vec<Record>>,
 }
 
 impl Remote {
     pub(super) fn new(runtime: Handle, link: Arc<Link>, end: Arc<AtomicU64>) -> Self {
-        Self { runtime, link, end }
-    }
-}
-
-impl Reader for Remote {
-    fn end(&self) -> Position {
-        self.end.load(Ordering::Acquire)
+        Self { runtime, link, end, stretch: Mutex::default() }
     }
 
-    fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError> {
-        let (from, end) = (from.max(1), self.end());
-        let left = usize::try_from((end + 1).saturating_sub(from)).unwrap_or(usize::MAX);
-        let wanted = max_records.min(left);
-        if wanted == 0 {
-            return Ok(vec![]);
+    /// One record, out of the stretch that's kept or with a new one; none where the stretch is too long to reach it.
+    fn one(&self, position: Position) -> Result<Option<Record>, ReadError> {
+        let find = |records: &[Record]| records.iter().find(|record| record.position == position).cloned();
+        if let Some(kept) = find(&self.stretch.lock()) {
+            return Ok(Some(kept));
         }
+        let first = position.saturating_sub(STRETCH - 1).max(1);
+        let most = usize::try_from(position + 1 - first).unwrap_or(1);
+        let fetched = self.fetch(first, most, STRETCH_BYTES)?;
+        let found = find(&fetched);
+        *self.stretch.lock() = fetched;
+        Ok(found)
+    }
+
+    fn fetch(&self, from: Position, records: usize, bytes: usize) -> Result<Vec<Record>, ReadError> {
         let most = |most: usize| u32::try_from(most.max(1)).unwrap_or(u32::MAX);
         let link = Arc::clone(&self.link);
         let request = ReadRecordsRequest {
             partition: link.partition,
             from_position: from,
-            records_max: most(wanted),
-            bytes_max: most(max_bytes),
+            records_max: most(records),
+            bytes_max: most(bytes),
         };
         let (answer, answered) = mpsc::sync_channel(1);
         self.runtime.spawn(async move {
@@ -73,6 +83,27 @@ impl Reader for Remote {
         let records = read?.map_err(|_| io::Error::other("no process that has the log answers"))?;
         let records = records.into_iter().zip(from..);
         Ok(records.map(|(bytes, position)| Record { position, bytes: bytes.into() }).collect())
+    }
+}
+
+impl Reader for Remote {
+    fn end(&self) -> Position {
+        self.end.load(Ordering::Acquire)
+    }
+
+    fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError> {
+        let (from, end) = (from.max(1), self.end());
+        let left = usize::try_from((end + 1).saturating_sub(from)).unwrap_or(usize::MAX);
+        let wanted = max_records.min(left);
+        if wanted == 0 {
+            return Ok(vec![]);
+        }
+        if wanted == 1
+            && let Some(record) = self.one(from)?
+        {
+            return Ok(vec![record]);
+        }
+        self.fetch(from, wanted, max_bytes)
     }
 }
 
