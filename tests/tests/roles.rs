@@ -15,7 +15,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
-use motherlode_tests::{Client, EUR, Player, bet, checked, config, reason};
+use motherlode_tests::{Cable, Client, EUR, Player, bet, checked, config, reason};
 use std::{net::SocketAddr, path::Path, time::Duration};
 use tonic::{Code, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
@@ -125,6 +125,43 @@ async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one
         server.stop().await.unwrap();
     }
     checked(data.path());
+}
+
+/// Bets, and the step of their pool that rests on them: in one message to a replica that missed both.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_a_replica_that_was_cut_off_takes_up_what_it_missed() {
+    let data = tempfile::tempdir().unwrap();
+    let ledger = ledger_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let cable = Cable::to(ledger.address()).await;
+    let cut_off = join(Role::Spin, &data.path().join("a"), cable.address).await;
+    let spin = join(Role::Spin, &data.path().join("b"), ledger.address()).await;
+    let jackpot = join(Role::Jackpot, &data.path().join("j"), ledger.address()).await;
+    let account = Client::connect(ledger.address()).await.fund("alice", EUR, 100_000).await;
+    cable.cut();
+    let mut at_spin = Client::connect(spin.address()).await;
+    for round in 0..20 {
+        at_spin.play_out(bet(&format!("r{round}"), &account, "0.01")).await.unwrap();
+    }
+    let pooled = || ledger.ledger().books(|books| books.pending_contributions("bewitched", 0, u64::MAX).0 == 0);
+    let mut head = ledger.ledger().head();
+    let pooling = async {
+        while !pooled() {
+            head.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(NEVER, pooling).await.expect("all is pooled");
+    cable.mend();
+    let mut at_cut_off = Client::connect(cut_off.address()).await;
+    let playing = async {
+        while let Err(status) = at_cut_off.play_out(bet("after", &account, "0.01")).await {
+            assert_eq!(reason(&status), "NOT_CURRENT", "{status:?}");
+            assert!(cut_off.ledger().writable(), "the replica has stopped");
+        }
+    };
+    tokio::time::timeout(NEVER, playing).await.expect("it goes on");
+    for server in [cut_off, spin, jackpot, ledger] {
+        server.stop().await.unwrap();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,12 +9,13 @@ use crate::{
     OpenError,
     index::Held,
     open::{follow, recall},
+    requests::Name,
     shared::{Projection, Shared},
 };
-use motherlode_books::{Refused, Stage};
+use motherlode_books::{Commit, Refused, Stage};
 use motherlode_log::Record;
 use motherlode_proto::{
-    convert::record,
+    convert::record::{self, Logged},
     log::v1::{FollowRecordsRequest, FollowRecordsResponse},
 };
 use std::sync::{
@@ -81,28 +82,59 @@ impl Follower {
         }
         let records = message.records.into_iter().zip(position + 1..);
         let records: Vec<_> = records.map(|(bytes, position)| Record { position, bytes: bytes.into() }).collect();
-        let held = Held { position: position + records.len() as u64, hash: follow(hash, &records)? };
-        self.end.fetch_max(held.position, Ordering::AcqRel);
-        let (mut stage, mut logged, mut names) = (Stage::new(), vec![], vec![]);
-        for Record { position, bytes } in records {
-            let commit = record::decode(&bytes).map_err(|source| OpenError::Malformed { position, source })?;
-            let refused = |source| OpenError::Refused { position, source };
-            // Locked once a commit: to recall a round may take a while, and readers are not to wait for it.
-            let applied = stage.apply(&self.shared.books.read(), &commit.commit);
-            match applied {
-                Err(Refused::RecallNeeded { round }) => {
-                    let recalled = recall(&*self.shared.reader, &commit.commit, round)?;
-                    let books = self.shared.books.read();
-                    stage.apply_recalling(&books, &commit.commit, recalled.as_ref()).map_err(refused)?;
-                }
-                applied => applied.map_err(refused)?,
+        self.end.fetch_max(position + records.len() as u64, Ordering::AcqRel);
+        let mut group = Group::after(Held { position, hash });
+        for record in records {
+            let position = record.position;
+            let hash = follow(group.held.hash, std::slice::from_ref(&record))?;
+            let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
+            let mut taken = self.stage(&mut group.stage, &logged.commit)?;
+            if taken.is_err() && !group.logged.is_empty() {
+                // Whoever wrote it rested on what was durable by then, which may be in this very message.
+                group = self.publish(group);
+                taken = self.stage(&mut group.stage, &logged.commit)?;
             }
-            names.push(self.shared.requests.read().name(&commit.commit.stream, &commit.commit.request_id));
-            logged.push(Arc::new(commit));
+            taken.map_err(|source| OpenError::Refused { position, source })?;
+            group.names.push(self.shared.requests.read().name(&logged.commit.stream, &logged.commit.request_id));
+            group.logged.push(Arc::new(logged));
+            group.held = Held { position, hash };
         }
-        self.shared.publish(stage, &logged, &names, held);
-        // The projector is a thread of this ledger and outlives the follower.
-        let _ = self.projector.send(Projection { logged, held });
+        self.publish(group);
         Ok(())
+    }
+
+    /// Adds a commit to a stage over the books, with what it recalls.
+    fn stage(&self, stage: &mut Stage, commit: &Commit) -> Result<Result<(), Refused>, OpenError> {
+        // Locked once a commit: to recall a round may take a while, and readers are not to wait for it.
+        let applied = stage.apply(&self.shared.books.read(), commit);
+        let Err(Refused::RecallNeeded { round }) = applied else { return Ok(applied) };
+        let recalled = recall(&*self.shared.reader, commit, round)?;
+        Ok(stage.apply_recalling(&self.shared.books.read(), commit, recalled.as_ref()))
+    }
+
+    /// Makes a group visible; the next one comes after it.
+    fn publish(&self, group: Group) -> Group {
+        let Group { stage, logged, names, held } = group;
+        if !logged.is_empty() {
+            self.shared.publish(stage, &logged, &names, held);
+            // The projector is a thread of this ledger and outlives the follower.
+            let _ = self.projector.send(Projection { logged, held });
+        }
+        Group::after(held)
+    }
+}
+
+/// Commits that become visible together.
+struct Group {
+    stage: Stage,
+    logged: Vec<Arc<Logged>>,
+    names: Vec<Name>,
+    /// The last of them, or what they come after.
+    held: Held,
+}
+
+impl Group {
+    fn after(held: Held) -> Self {
+        Self { stage: Stage::new(), logged: vec![], names: vec![], held }
     }
 }
