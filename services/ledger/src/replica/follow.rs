@@ -13,7 +13,7 @@ use crate::{
     shared::{Projection, Shared},
 };
 use motherlode_books::{Commit, Refused, Stage};
-use motherlode_log::Record;
+use motherlode_log::{ReadError, Record};
 use motherlode_proto::{
     convert::record::{self, Logged},
     log::v1::{FollowRecordsRequest, FollowRecordsResponse},
@@ -23,9 +23,13 @@ use std::sync::{
     atomic::{AtomicU64, Ordering},
     mpsc::SyncSender,
 };
-use tokio::time::{Duration, sleep};
+use tokio::time::{Duration, Instant, sleep, timeout};
 use tonic::{Code, Status};
 
+/// A process that has not begun to send by then is asked no more.
+const ANSWER_MAX: Duration = Duration::from_secs(5);
+/// A log that has been shorter than the replica for so long is another one: a writer that was overtaken knows by then.
+const AHEAD_MAX: Duration = Duration::from_secs(20);
 /// Before a stream that has ended is asked for again.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -40,20 +44,29 @@ pub(super) struct Follower {
 impl Follower {
     /// Follows for as long as it's polled, or until what comes is no continuation.
     pub(super) async fn run(self) {
+        let mut ahead_since = None;
         loop {
             let (number, mut client) = self.link.client().await;
             let (partition, after_position) = (self.shared.partition, self.shared.durable());
             let request = FollowRecordsRequest { partition, after_position };
-            let ended = match client.follow_records(request).await {
-                Ok(stream) => tokio::select! {
-                    ended = self.take_all(stream.into_inner()) => ended,
-                    () = self.link.gone(number) => Ok(()),
-                },
-                Err(status) => Err(status),
+            let following = async {
+                let opened = timeout(ANSWER_MAX, client.follow_records(request)).await;
+                let opened = opened.map_err(|_| Status::unavailable("no answer"))?;
+                self.take_all(opened?.into_inner()).await
+            };
+            let ended = tokio::select! {
+                ended = following => ended,
+                () = self.link.gone(number) => Ok(()),
             };
             let status = ended.err().unwrap_or_else(|| Status::unavailable("the stream has ended"));
-            if matches!(status.code(), Code::OutOfRange | Code::DataLoss) {
+            // A process that another one has taken the log from, and that has not noticed yet, has less than this replica.
+            let ahead = status.code() == Code::OutOfRange;
+            let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
+            if status.code() == Code::DataLoss || since.is_some_and(|since| since.elapsed() > AHEAD_MAX) {
                 return doubt(&self.shared, &said(&status));
+            }
+            if !ahead {
+                ahead_since = None;
             }
             self.link.lost(number, &said(&status)).await;
             sleep(PAUSE).await;
@@ -65,7 +78,11 @@ impl Follower {
         while let Some(message) = stream.message().await? {
             // Folding, and waiting for the projector, are no task for a thread that others need.
             let taken = tokio::task::block_in_place(|| self.take(message));
-            taken.map_err(|error| Status::data_loss(error.to_string()))?;
+            taken.map_err(|error| match error {
+                // Nobody could be asked for a record that lies back: what wasn't taken up comes again.
+                OpenError::Read(ReadError::Io(error)) => Status::unavailable(error.to_string()),
+                error => Status::data_loss(error.to_string()),
+            })?;
         }
         Ok(())
     }
