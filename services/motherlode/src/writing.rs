@@ -66,7 +66,7 @@ pub async fn write(
             server = &mut serving => match server.unwrap_or_else(|error| Err(interrupted(&error))) {
                 Ok(server) => server,
                 // Its first append came too late: another took the log meanwhile.
-                Err(error @ ServeError::Pool { .. }) if presence.is_some() => {
+                Err(error @ (ServeError::Pool { .. } | ServeError::Behind(_))) if presence.is_some() => {
                     tracing::error!(%error, "the log was lost before it was served");
                     stands_by = true;
                     continue;
