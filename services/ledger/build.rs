@@ -1,4 +1,5 @@
-//! Names the version of the fold that a snapshot was made by: a hash of the sources of the books and of the table of requests.
+//! Names the version of the fold that a snapshot was made by: a hash of the sources of the books, of what they are told of a
+//! record, and of the table of requests.
 
 use std::{
     fs, io,
@@ -6,7 +7,7 @@ use std::{
 };
 
 /// What the state in a snapshot, and its form, come from.
-const SOURCES: [&str; 2] = ["../../engine/books/src", "src/requests.rs"];
+const SOURCES: [&str; 3] = ["../../engine/books/src", "../../proto/src/convert", "src/requests.rs"];
 
 fn main() -> io::Result<()> {
     let mut files = vec![];

@@ -157,15 +157,20 @@ fn file(index: &Path) -> PathBuf {
     index.with_extension("snapshot")
 }
 
-/// The file is the old one or the new one, whenever the power fails.
+/// The file is the old one or the new one, whenever the power fails; of one that could not be written nothing is left.
 fn replace(index: &Path, header: &[u8], state: &[u8]) -> io::Result<()> {
     let (file, new) = (file(index), index.with_extension("snapshot.new"));
     let digest = Sha256::new().chain_update(header).chain_update(state).finalize();
-    let mut written = File::create(&new)?;
-    for part in [&MAGIC, &digest[..], header, state] {
-        written.write_all(part)?;
+    let written = File::create(&new).and_then(|mut written| {
+        for part in [&MAGIC, &digest[..], header, state] {
+            written.write_all(part)?;
+        }
+        written.sync_all()
+    });
+    if let Err(error) = written.and_then(|()| fs::rename(&new, &file)) {
+        // The log needs the room, if that is what was missing.
+        let _ = fs::remove_file(&new);
+        return Err(error);
     }
-    written.sync_all()?;
-    fs::rename(&new, &file)?;
     file.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
