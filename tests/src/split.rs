@@ -90,7 +90,10 @@ fn admit(operators: &mut Vec<Operator>) {
 
 /// Sends each call to who serves it: spin, jackpot, or the ledger with all else.
 async fn gateway(listener: TcpListener, targets: [SocketAddr; 3]) {
-    let client = Client::builder(TokioExecutor::new()).http2_only(true).build_http::<Incoming>();
+    let mut connector = HttpConnector::new();
+    // Else a call waits 40 ms for its second packet: Nagle's algorithm, and an acknowledgement that is put off.
+    connector.set_nodelay(true);
+    let client = Client::builder(TokioExecutor::new()).http2_only(true).build(connector);
     while let Ok((connection, _)) = listener.accept().await {
         let _ = connection.set_nodelay(true);
         let client = client.clone();
