@@ -1,4 +1,5 @@
-//! Tracing to standard error, and spans and metrics to an OpenTelemetry collector when one is configured.
+//! Tracing to standard error, and spans and metrics to an OpenTelemetry collector when one is configured. The filter is for
+//! what is logged: spans are exported whatever it says.
 //!
 //! Without an endpoint nothing of OpenTelemetry runs. Exporting never blocks a request: spans are batched on their own
 //! thread and dropped when the collector cannot keep up; metrics are added up here and sent now and then.
@@ -12,7 +13,8 @@ use opentelemetry_sdk::{
     trace::{Sampler, SdkTracerProvider},
 };
 use std::time::Duration;
-use tracing_subscriber::{EnvFilter, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing::Level;
+use tracing_subscriber::{EnvFilter, Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
 /// Keeps the exporters alive; flushes them when dropped.
 #[derive(Debug, Default)]
@@ -57,11 +59,14 @@ pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, Telem
         Ok::<_, ExporterBuildError>((spans(service, endpoint, settings)?, metrics(service, endpoint, settings)?))
     };
     let exported = settings.otlp_endpoint.as_deref().map(exported).transpose()?;
-    let layer = exported.as_ref().map(|(spans, _)| tracing_opentelemetry::layer().with_tracer(spans.tracer(service)));
+    let layer = exported.as_ref().map(|(spans, _)| {
+        // Our own: what libraries say of each packet is no part of a call's trace.
+        let ours = Targets::new().with_target("motherlode", Level::DEBUG);
+        tracing_opentelemetry::layer().with_tracer(spans.tracer(service)).with_filter(ours)
+    });
     tracing_subscriber::registry()
-        .with(filter)
         .with(layer)
-        .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr))
+        .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(filter))
         .try_init()?;
     if let Some((_, metrics)) = &exported {
         opentelemetry::global::set_meter_provider(metrics.clone());
