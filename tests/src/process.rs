@@ -1,7 +1,8 @@
 //! The service as a process, to be killed.
 
 use std::{
-    io::{BufRead, BufReader},
+    fs::File,
+    io::{BufRead, BufReader, Read, Seek},
     net::SocketAddr,
     path::Path,
     process::{Child, Command, Stdio},
@@ -11,6 +12,8 @@ use std::{
 /// A running service; killed when dropped.
 pub struct Process {
     child: Child,
+    /// What it says on standard error.
+    log: File,
     /// Where it listens.
     pub address: SocketAddr,
 }
@@ -36,13 +39,15 @@ impl Process {
         if let Some(config) = config {
             command.arg("--config").arg(config);
         }
-        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("the program starts");
+        let log = tempfile::tempfile().expect("a file can be made");
+        let logged = log.try_clone().expect("a file can be shared");
+        let mut child = command.stdout(Stdio::piped()).stderr(logged).spawn().expect("the program starts");
         let output = BufReader::new(child.stdout.take().expect("its output is piped"));
         let address = output.lines().map_while(Result::ok).find_map(|line| {
             let address = line.strip_prefix("motherlode listens on ")?.split(',').next()?;
             address.parse().ok()
         });
-        Self { child, address: address.expect("it says where it listens") }
+        Self { child, log, address: address.expect("it says where it listens") }
     }
 
     /// Kills it with SIGKILL, by its id, and waits for its end.
@@ -54,12 +59,25 @@ impl Process {
     ///
     /// # Panics
     /// When it does not stop within a minute.
-    pub async fn terminate(mut self) -> Option<i32> {
+    pub async fn terminate(self) -> Option<i32> {
         let id = self.child.id().to_string();
         let asked = Command::new("kill").args(["-TERM", &id]).status().expect("kill is there");
         assert!(asked.success(), "the process is still there");
-        let waited = tokio::task::spawn_blocking(move || self.child.wait().ok().and_then(|status| status.code()));
-        tokio::time::timeout(Duration::from_secs(60), waited).await.expect("it stops").expect("waiting does not panic")
+        self.ended().await.0
+    }
+
+    /// Waits until it has ended; answers its exit code and what it said on standard error.
+    ///
+    /// # Panics
+    /// When it does not end within a minute.
+    pub async fn ended(mut self) -> (Option<i32>, String) {
+        let waited = tokio::task::spawn_blocking(move || {
+            let code = self.child.wait().ok().and_then(|status| status.code());
+            let mut said = String::new();
+            self.log.rewind().and_then(|()| self.log.read_to_string(&mut said)).expect("a file can be read");
+            (code, said)
+        });
+        tokio::time::timeout(Duration::from_secs(60), waited).await.expect("it ends").expect("waiting does not panic")
     }
 
     fn end(&mut self) {

@@ -12,6 +12,8 @@ use motherlode_proto::{
     log::v1::{
         FollowRecordsRequest, GetHeadRequest, ProposeRequest, ReadRecordsRequest, log_service_client::LogServiceClient,
     },
+    round::v1::RoundState,
+    spin::v1::{OpenSessionRequest, SpinRequest},
 };
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
@@ -125,6 +127,50 @@ async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one
         server.stop().await.unwrap();
     }
     checked(data.path());
+}
+
+/// A gateway that sends one elsewhere learns so at once, and the round that was open goes on.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_is_over_at_a_spin_process_that_did_not_open_it_and_its_round_is_open_at_every_one() {
+    let data = tempfile::tempdir().unwrap();
+    let ledger = ledger_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let spins = [
+        join(Role::Spin, &data.path().join("a"), ledger.address()).await,
+        join(Role::Spin, &data.path().join("b"), ledger.address()).await,
+    ];
+    let account = Client::connect(ledger.address()).await.fund("alice", EUR, 100_000).await;
+    let [mut here, mut there] = [Client::connect(spins[0].address()).await, Client::connect(spins[1].address()).await];
+    let open = |request_id: &str| OpenSessionRequest {
+        request_id: request_id.to_owned(),
+        account: Some(account.clone()),
+        game: "bewitched".to_owned(),
+        ..OpenSessionRequest::default()
+    };
+    let opened = here.spin.open_session(open("here")).await.unwrap().into_inner();
+    let bet_in = |session_id: &str, number| {
+        let session_id = session_id.to_owned();
+        SpinRequest { session_id, ..bet(&format!("r{number}"), &account, "0.01") }
+    };
+    let mut number = 0;
+    let waiting = loop {
+        number += 1;
+        let played = here.spin(bet_in(&opened.session_id, number), None).await.unwrap();
+        if played.state() == RoundState::Open {
+            break played;
+        }
+    };
+    let refused = there.spin(bet_in(&opened.session_id, number + 1), None).await.unwrap_err();
+    assert_eq!((refused.code(), &*reason(&refused)), (Code::FailedPrecondition, "SESSION_EXPIRED"));
+    let again = there.spin.open_session(open("there")).await.unwrap().into_inner();
+    assert_eq!(again.open_round.unwrap().round_id, waiting.round_id);
+    let mut last = waiting;
+    while let Some(choice) = motherlode_tests::next_choice(&last) {
+        last = there.choose(&format!("c{}", last.step), &last.round_id, choice, None).await.unwrap();
+    }
+    there.spin(bet_in(&again.session_id, number + 1), None).await.unwrap();
+    for server in spins.into_iter().chain([ledger]) {
+        server.stop().await.unwrap();
+    }
 }
 
 /// Bets, and the step of their pool that rests on them: in one message to a replica that missed both.

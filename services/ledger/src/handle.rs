@@ -39,6 +39,9 @@ pub struct Options {
     /// Commits past the latest snapshot that make another one worth writing when the ledger has opened and when it closes;
     /// while it runs, 200 times as many.
     pub snapshot_commits: u64,
+    /// How long a replica bears a log that is shorter than what it holds: a writer that was overtaken knows by then, so that it's
+    /// another log.
+    pub ahead_max: Duration,
     /// The clock that commits are stamped with.
     pub clock: Clock,
 }
@@ -55,6 +58,7 @@ impl Default for Options {
             answer_wait_max: Some(Duration::from_secs(10)),
             change_lapse_ms: 86_400_000,
             snapshot_commits: 10_000,
+            ahead_max: Duration::from_secs(20),
             clock: Arc::new(clock),
         }
     }

@@ -28,8 +28,6 @@ use tonic::{Code, Status};
 
 /// A process that has not begun to send by then is asked no more.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// A log that has been shorter than the replica for so long is another one: a writer that was overtaken knows by then.
-const AHEAD_MAX: Duration = Duration::from_secs(20);
 /// Before a stream that has ended is asked for again.
 const PAUSE: Duration = Duration::from_millis(50);
 
@@ -39,6 +37,7 @@ pub(super) struct Follower {
     /// How far the log is known to be durable.
     pub(super) end: Arc<AtomicU64>,
     pub(super) projector: SyncSender<Projection>,
+    pub(super) ahead_max: Duration,
 }
 
 impl Follower {
@@ -51,8 +50,9 @@ impl Follower {
             let request = FollowRecordsRequest { partition, after_position };
             let following = async {
                 let opened = timeout(ANSWER_MAX, client.follow_records(request)).await;
-                let opened = opened.map_err(|_| Status::unavailable("no answer"))?;
-                self.take_all(opened?.into_inner()).await
+                let records = opened.map_err(|_| Status::unavailable("no answer"))??.into_inner();
+                ahead_since = None;
+                self.take_all(records).await
             };
             let ended = tokio::select! {
                 ended = following => ended,
@@ -62,11 +62,8 @@ impl Follower {
             // A process that another one has taken the log from, and that has not noticed yet, has less than this replica.
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
-            if status.code() == Code::DataLoss || since.is_some_and(|since| since.elapsed() > AHEAD_MAX) {
+            if status.code() == Code::DataLoss || since.is_some_and(|since| since.elapsed() > self.ahead_max) {
                 return doubt(&self.shared, &said(&status));
-            }
-            if !ahead {
-                ahead_since = None;
             }
             self.link.lost(number, &said(&status)).await;
             sleep(PAUSE).await;

@@ -4,13 +4,17 @@
 //! it, it's proposed again on the next link: its request id makes one effect of however many tries. Whoever waited too
 //! long is told so, and asks again likewise.
 
-use super::link::{Client, Link, said};
+use super::{
+    doubt,
+    link::{Client, Link, said},
+};
 use crate::{
     AppendError, Proposal, Verdict,
-    shared::Shared,
+    shared::{Shared, made},
     wire::{outcome_from_wire, proposal_to_wire},
     writer::{Message, Proposed, Reply, answer},
 };
+use motherlode_books::StreamId;
 use motherlode_log::Position;
 use motherlode_proto::log::v1::{self, ProposeRequest, ProposeResponse, Verdict as Said};
 use prost::Message as _;
@@ -55,8 +59,14 @@ struct Outstanding {
     traceparent: Option<Box<str>>,
 }
 
-/// Who waits for a verdict, and what it will be: where it's none, the commit at the position.
-type Decided = (Reply, Result<(), AppendError>);
+/// A proposal whose verdict has come.
+struct Decided {
+    stream: StreamId,
+    request_id: String,
+    reply: Reply,
+    /// Where it's none, the commit at the position is the verdict.
+    verdict: Result<(), AppendError>,
+}
 
 /// Why a link is used no more.
 enum Over {
@@ -214,8 +224,9 @@ impl Forwarder {
                 Err(AppendError::Closing) => return Err(AppendError::Closing.to_string()),
                 Err(error) => (message.position, Err(error)),
             };
-            if let Some(outstanding) = self.outstanding.remove(&ticket) {
-                self.decided.entry(rests_on).or_default().push((outstanding.reply, verdict));
+            if let Some(Outstanding { proposal, reply, .. }) = self.outstanding.remove(&ticket) {
+                let Proposal { stream, request_id, .. } = proposal;
+                self.decided.entry(rests_on).or_default().push(Decided { stream, request_id, reply, verdict });
             }
         }
         Ok(())
@@ -227,13 +238,23 @@ impl Forwarder {
         let later = self.decided.split_off(&(durable + 1));
         let ready = std::mem::replace(&mut self.decided, later);
         let shared = &self.shared;
-        let commit = |position| -> Verdict {
+        let commit = |position, stream: &StreamId, request_id: &str| -> Verdict {
             let read = shared.read(position, 1).map_err(|error| AppendError::Unknown { reason: error.to_string() })?;
-            read.into_iter().next().ok_or_else(|| AppendError::Unknown { reason: "the commit is missing".to_owned() })
+            let read = read.into_iter().next();
+            let commit = read.ok_or_else(|| AppendError::Unknown { reason: "the commit is missing".to_owned() })?;
+            if !made(&commit, stream, request_id) {
+                // What was written there is not what is held: another log, as after a restore of an older one.
+                let reason = format!("position {position} is said to be of another request than it is here");
+                doubt(shared, &reason);
+                return Err(AppendError::Unknown { reason });
+            }
+            Ok(commit)
         };
         let commit = &commit;
         answer(ready.into_iter().flat_map(|(position, all)| {
-            all.into_iter().map(move |(reply, verdict)| (reply, verdict.and_then(|()| commit(position))))
+            all.into_iter().map(move |Decided { stream, request_id, reply, verdict }| {
+                (reply, verdict.and_then(|()| commit(position, &stream, &request_id)))
+            })
         }));
     }
 

@@ -85,7 +85,8 @@ fn start(
     let Loaded { shared, projector, projecting } = loaded;
     let (sender, inbox) = mpsc::channel(options.queue_length_max);
     let (asking, asked) = mpsc::unbounded_channel();
-    let follower = Follower { shared: Arc::clone(&shared), link: Arc::clone(&link), end, projector };
+    let (held, linked, ahead_max) = (Arc::clone(&shared), Arc::clone(&link), options.ahead_max);
+    let follower = Follower { shared: held, link: linked, end, projector, ahead_max };
     let forwarder = Forwarder::new(Arc::clone(&shared), Arc::clone(&link), inbox, options.queue_length_max);
     let running = spawn("replica", move || {
         runtime.block_on(async move {
