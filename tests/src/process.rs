@@ -4,6 +4,7 @@ use std::{
     fs::File,
     io::{BufRead, BufReader, Read, Seek},
     net::SocketAddr,
+    os::unix::fs::FileExt,
     path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
@@ -41,6 +42,7 @@ impl Process {
         }
         let log = tempfile::tempfile().expect("a file can be made");
         let logged = log.try_clone().expect("a file can be shared");
+        command.env("NO_COLOR", "1");
         let mut child = command.stdout(Stdio::piped()).stderr(logged).spawn().expect("the program starts");
         let output = BufReader::new(child.stdout.take().expect("its output is piped"));
         let address = output.lines().map_while(Result::ok).find_map(|line| {
@@ -48,6 +50,22 @@ impl Process {
             address.parse().ok()
         });
         Self { child, log, address: address.expect("it says where it listens") }
+    }
+
+    /// The last line that it has said on standard error with these words; none so far.
+    ///
+    /// # Panics
+    /// Never.
+    #[must_use]
+    pub fn said(&self, words: &str) -> Option<String> {
+        let length = self.log.metadata().expect("a file has a length").len();
+        let mut said = vec![0; usize::try_from(length).expect("it fits into memory")];
+        // Not from where the process writes, which is where the file stands for both.
+        self.log.read_exact_at(&mut said, 0).expect("a file can be read");
+        let said = String::from_utf8_lossy(&said);
+        // The last line may not be said to its end yet.
+        let (whole, _) = said.rsplit_once('\n')?;
+        whole.lines().rfind(|line| line.contains(words)).map(str::to_owned)
     }
 
     /// Kills it with SIGKILL, by its id, and waits for its end.

@@ -1,6 +1,7 @@
 //! The log on NATS JetStream: a partition is a stream, an append is a message, and a lost node loses nothing.
 //!
 //! * [`JetStreamStore`] is the [`Store`](motherlode_log::Store); it keeps the same contract as the files do.
+//! * [`Following`] is the same for one who may come to write it, and follows who does.
 //! * [`scan`] reads a stream from its first message without trusting or changing anything.
 //! * [`testing`] starts servers of one's own.
 //!
@@ -20,6 +21,7 @@
 //! the 16 MiB that were read last have it; opening reads and verifies everything. All of it runs on a thread of its own, and callers wait without a runtime.
 
 mod check;
+mod following;
 mod index;
 mod link;
 mod message;
@@ -32,6 +34,7 @@ mod store;
 pub mod testing;
 
 pub use check::Unsafe;
+pub use following::Following;
 pub use open::{OpenError, exists};
 pub use presence::{Presence, vacant};
 pub use scan::{Scan, scan};

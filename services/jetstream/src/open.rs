@@ -95,27 +95,31 @@ impl Stream {
     /// Connects to the stream of a partition, to read it.
     pub(crate) fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
-        match stream.info() {
-            Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) => Err(OpenError::Missing { stream: stream.name }),
-            info => stream.is_whole(&info.map_err(|failure| stream.api_error(failure))?).map(|()| stream),
-        }
+        stream.is_whole(&stream.found()?)?;
+        Ok(stream)
     }
 
     /// Connects to the stream of a partition, to write it, which takes settings that are safe; makes it if it's missing.
     pub(crate) fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
         let stream = Self::connect(config, partition)?;
         check::server(&stream.link, config)?;
-        let wanted = check::wanted(&stream.name, config);
-        let info = match stream.info() {
-            Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) => stream.make(&wanted),
-            info => info,
-        };
-        let info = info.map_err(|failure| stream.api_error(failure))?;
-        let fault = |fault| OpenError::Stream { stream: stream.name.clone(), fault };
-        check::stream(&info["config"], &wanted).map_err(fault)?;
-        check::kept(&stream.link, config, &info)?;
-        stream.is_whole(&info)?;
+        if let Err(Failure::Refused { code: STREAM_NOT_FOUND, .. }) = stream.info() {
+            stream.make(&check::wanted(&stream.name, config)).map_err(|failure| stream.api_error(failure))?;
+        }
+        stream.check(config)?;
         Ok(stream)
+    }
+
+    /// Whether a log can be written to it: its settings, its servers', and that nothing was removed. Answers the number of
+    /// its last message.
+    pub(crate) fn check(&self, config: &Config) -> Result<u64, OpenError> {
+        check::server(&self.link, config)?;
+        let info = self.found()?;
+        let fault = |fault| OpenError::Stream { stream: self.name.clone(), fault };
+        check::stream(&info["config"], &check::wanted(&self.name, config)).map_err(fault)?;
+        check::kept(&self.link, config, &info)?;
+        self.is_whole(&info)?;
+        Ok(info["state"]["last_seq"].as_u64().unwrap_or_default())
     }
 
     fn connect(config: &Config, partition: u32) -> Result<Self, OpenError> {
@@ -149,10 +153,17 @@ impl Stream {
         insist(Instant::now() + ANSWER_WAIT, || self.link.api(&format!("STREAM.INFO.{}", self.name), &json!({})))
     }
 
-    fn make(&self, wanted: &Value) -> Result<Value, Failure> {
+    /// The same of one that is there.
+    fn found(&self) -> Result<Value, OpenError> {
+        self.info().map_err(|failure| match failure {
+            Failure::Refused { code: STREAM_NOT_FOUND, .. } => OpenError::Missing { stream: self.name.clone() },
+            failure => self.api_error(failure),
+        })
+    }
+
+    fn make(&self, wanted: &Value) -> Result<(), Failure> {
         let until = Instant::now() + ANSWER_WAIT;
         // Making what is there already, just as it is, does nothing: it can be asked again.
-        insist(until, || self.link.api(&format!("STREAM.CREATE.{}", self.name), wanted))?;
-        self.info()
+        insist(until, || self.link.api(&format!("STREAM.CREATE.{}", self.name), wanted)).map(drop)
     }
 }

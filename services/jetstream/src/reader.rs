@@ -3,7 +3,13 @@
 //! Costs: one request for the messages between two marks, or for as many as were asked for; nothing while what was read
 //! lately has it.
 
-use crate::{index::Index, message::Walk, open::Stream, recent::Recent, scan::fetch};
+use crate::{
+    index::Index,
+    message::Walk,
+    open::Stream,
+    recent::{Recent, stretch},
+    scan::fetch,
+};
 use bytes::Bytes;
 use motherlode_log::{Limit, Position, ReadError, Reader, Record};
 use parking_lot::{Mutex, RwLock};
@@ -33,6 +39,13 @@ impl Shared {
     /// Lets readers see a further message of `bytes`, which lies between two states of the walk.
     pub(crate) fn publish(&self, before: &Walk, after: &Walk, bytes: usize) {
         self.index.write().add(before, after, bytes);
+    }
+
+    /// Has records at hand that were read and verified just now.
+    pub(crate) fn keep(&self, first: Position, records: Vec<Bytes>) {
+        if !records.is_empty() {
+            self.recent.lock().keep(first, records);
+        }
     }
 
     /// The records of the next messages, about `bytes` of them, and as far as `from` at least, which is among them.
@@ -65,8 +78,8 @@ impl Reader for Shared {
         let Some((walk, messages)) = found else { return Ok(vec![]) };
         let first = walk.next;
         let records = self.fetch(walk, messages, (max_bytes as u64).max(BYTES_MIN), from)?;
-        let mut recent = self.recent.lock();
-        recent.keep(first, records);
-        Ok(recent.read(from, &mut limit))
+        let read = stretch(first, &records, from, &mut limit);
+        self.recent.lock().keep(first, records);
+        Ok(read)
     }
 }

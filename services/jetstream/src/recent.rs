@@ -24,9 +24,7 @@ impl Recent {
     /// The records from a position on, as far as the limit and the stretch go; none if the position isn't kept.
     pub(crate) fn read(&self, from: Position, limit: &mut Limit) -> Vec<Record> {
         let Some((first, records)) = self.stretches.range(..=from).next_back() else { return vec![] };
-        let skipped = usize::try_from(from - first).unwrap_or(usize::MAX);
-        let kept = records.iter().skip(skipped).take_while(|record| limit.admits(record.len()));
-        kept.zip(from..).map(|(bytes, position)| Record { position, bytes: bytes.clone() }).collect()
+        stretch(*first, records, from, limit)
     }
 
     /// Keeps a stretch, in the place of one that begins at the same position.
@@ -41,6 +39,13 @@ impl Recent {
             self.bytes -= oldest.map_or(0, |records| length(&records));
         }
     }
+}
+
+/// Those records of a stretch from `first` on that stand at `from` and after it, as far as the limit goes.
+pub(crate) fn stretch(first: Position, records: &[Bytes], from: Position, limit: &mut Limit) -> Vec<Record> {
+    let skipped = usize::try_from(from - first).unwrap_or(usize::MAX);
+    let wanted = records.iter().skip(skipped).take_while(|record| limit.admits(record.len()));
+    wanted.zip(from..).map(|(bytes, position)| Record { position, bytes: bytes.clone() }).collect()
 }
 
 fn length(records: &[Bytes]) -> usize {

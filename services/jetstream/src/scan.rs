@@ -104,6 +104,21 @@ impl Steps {
         let records = self.walk.step(&self.stream.name, &message)?;
         Ok(Some(Step { before, records, bytes: message.payload.len() }))
     }
+
+    /// Asks once for the next messages, of whichever server answers; whether it has any.
+    pub(crate) fn look(&mut self) -> Result<bool, ReadError> {
+        if self.fetched.is_empty() {
+            let (link, sequence) = (&self.stream.link, self.walk.sequence);
+            let fetched = link.fetch(&self.stream.name, sequence, MESSAGES, BYTES).map_err(std::io::Error::from)?;
+            self.fetched = fetched.into();
+        }
+        Ok(self.is_at_hand())
+    }
+
+    /// Whether the next message was fetched already.
+    pub(crate) fn is_at_hand(&self) -> bool {
+        !self.fetched.is_empty()
+    }
 }
 
 /// Messages from `sequence` on, which is known to be there: one at least. A server that hasn't got it yet is asked again.

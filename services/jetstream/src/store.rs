@@ -2,13 +2,12 @@
 
 use crate::{
     check::MAX_PAYLOAD_MIN,
-    index::Index,
+    following::Following,
     link::{Failure, NO_ROOM, PAUSE},
     message::{Message, Walk, block_subject, epoch_subject},
     open::{ANSWER_WAIT, OpenError, Stream},
     presence::Presence,
     reader::Shared,
-    scan::{Step, Steps},
 };
 use bytes::Bytes;
 use motherlode_log::{AppendError, Hash, LockGuard, Position, Reader, Store, block, follow};
@@ -79,35 +78,49 @@ impl JetStreamStore {
     /// # Errors
     /// See [`OpenError`].
     pub fn open(config: &Config, partition: u32) -> Result<Self, OpenError> {
-        let stream = Stream::open(config, partition)?;
-        let mut steps = Steps::new(stream.clone(), partition);
-        let mut index = Index::default();
-        let nonce = nonce(&stream)?;
+        Self::take(&mut Following::of(Stream::open(config, partition)?, partition), config)
+    }
+
+    /// The same for a stream that was followed: only what came since is read. What was followed can be followed on where
+    /// this fails.
+    ///
+    /// # Errors
+    /// See [`OpenError`]; [`OpenError::Stream`] where the stream ends before what was read of it, which is another one then.
+    pub fn take_over(following: &mut Following, config: &Config) -> Result<Self, OpenError> {
+        let last = following.shared().stream().check(config)?;
+        let read = following.walk().sequence - 1;
+        if last < read {
+            let fault = format!("it ends with message {last}, and {read} were read of it");
+            return Err(OpenError::Stream { stream: following.shared().stream().name.clone(), fault });
+        }
+        Self::take(following, config)
+    }
+
+    fn take(following: &mut Following, config: &Config) -> Result<Self, OpenError> {
+        let shared = Arc::clone(following.shared());
+        let stream = shared.stream();
+        let nonce = nonce(stream)?;
         let until = Instant::now() + ANSWER_WAIT;
         loop {
-            while let Some(Step { before, bytes, .. }) = steps.step()? {
-                index.add(&before, &steps.walk, bytes);
-            }
-            let sequence = steps.walk.sequence;
-            let epoch = Publish { stream: &stream, subject: epoch_subject(&stream.name), epoch: None, payload: &nonce };
+            following.catch_up()?;
+            let sequence = following.walk().sequence;
+            let epoch = Publish { stream, subject: epoch_subject(&stream.name), epoch: None, payload: &nonce };
             match epoch.at(sequence, Instant::now() + ANSWER_WAIT) {
                 Published::Stands => break,
                 Published::Other(_) if Instant::now() < until => {}
-                Published::Other(_) => return Err(OpenError::Contended { stream: stream.name }),
-                Published::NoRoom(source) => return Err(OpenError::Api { stream: stream.name, source }),
+                Published::Other(_) => return Err(OpenError::Contended { stream: stream.name.clone() }),
+                Published::NoRoom(source) => return Err(OpenError::Api { stream: stream.name.clone(), source }),
                 Published::Unknown(why) => return Err(stream.api_error(Failure::Unknown(why))),
             }
         }
-        let mut walk = steps.walk;
-        let (before, epoch) = (walk.clone(), walk.sequence);
-        (walk.sequence, walk.epoch) = (epoch + 1, Some(epoch));
-        index.add(&before, &walk, nonce.len());
-        tracing::info!(stream = stream.name, epoch, position = index.end, "the log is open");
+        let epoch = following.walk().sequence;
+        following.begin_epoch(nonce.len());
+        tracing::info!(stream = stream.name, epoch, position = shared.end(), "the log is open");
         let payload = (stream.link.server().max_payload as u64).min(MAX_PAYLOAD_MIN);
         Ok(Self {
-            partition,
-            shared: Arc::new(Shared::new(stream, index)),
-            walk,
+            partition: following.partition(),
+            walk: following.walk().clone(),
+            shared: Arc::clone(&shared),
             epoch,
             append_wait: Duration::from_millis(config.append_ms_max),
             block_limit: payload.saturating_sub(HEADERS).min(block::MAX),

@@ -3,7 +3,10 @@
 //! A player's commits are all in one partition ([`StreamId::partition`]), so that most calls are about one ledger. What is
 //! decided for all is decided at home. Cost of finding a player's ledger: one SHA-256, and none with a single partition.
 
-use crate::{AppendError, Handle, OpenError, Options, Origin, Proposal, Standing, Verdict, Verdicts, join, open};
+use crate::{
+    AppendError, Handle, Loaded, OpenError, Options, Origin, Proposal, Standing, Verdict, Verdicts, join, open,
+    open::open_loaded,
+};
 use futures_util::future::{select_all, try_join_all};
 use motherlode_books::{HOME, StreamId};
 use motherlode_log::{Position, Store};
@@ -48,19 +51,21 @@ pub struct Stores {
     pub home: Box<dyn Store>,
     /// Of partitions 1, 2, 3 and so on.
     pub others: Vec<Box<dyn Store>>,
+    /// What this process holds already of some of them, loaded from the stores' own readers.
+    pub loaded: Vec<Loaded>,
 }
 
 impl From<Box<dyn Store>> for Stores {
     /// Of the only partition.
     fn from(home: Box<dyn Store>) -> Self {
-        Self { home, others: vec![] }
+        Self { home, others: vec![], loaded: vec![] }
     }
 }
 
 impl<S: Store + 'static> From<Box<S>> for Stores {
     /// Of the only partition.
     fn from(home: Box<S>) -> Self {
-        Self { home, others: vec![] }
+        Self { home, others: vec![], loaded: vec![] }
     }
 }
 
@@ -77,16 +82,20 @@ impl Ledgers {
     /// # Errors
     /// See [`OpenError`]; nothing is served then.
     pub fn open(stores: Stores, index_folder: impl Fn(u32) -> PathBuf, options: &Options) -> Result<Self, OpenError> {
-        let Stores { home, others } = stores;
-        let opened = |store: Box<dyn Store>, folder: &Path| open(store, folder, options.clone());
+        let Stores { home, others, mut loaded } = stores;
+        let mut loaded = |partition| loaded.extract_if(.., |loaded| loaded.partition() == partition).next();
+        let opened = |store: Box<dyn Store>, loaded: Option<Loaded>, folder: &Path| match loaded {
+            Some(loaded) => open_loaded(store, loaded, folder, options.clone()),
+            None => open(store, folder, options.clone()),
+        };
         thread::scope(|scope| {
             let opening = others.into_iter().map(|store| {
-                let folder = index_folder(store.partition());
+                let (folder, loaded) = (index_folder(store.partition()), loaded(store.partition()));
                 let failed = |source| OpenError::Thread("replay", source);
-                thread::Builder::new().spawn_scoped(scope, move || opened(store, &folder)).map_err(failed)
+                thread::Builder::new().spawn_scoped(scope, move || opened(store, loaded, &folder)).map_err(failed)
             });
             let opening = opening.collect::<Result<Vec<_>, _>>()?;
-            let home = opened(home, &index_folder(HOME));
+            let home = opened(home, loaded(HOME), &index_folder(HOME));
             let others = opening.into_iter().map(|opening| {
                 opening
                     .join()

@@ -7,12 +7,13 @@
 use crate::{
     Handle, Options,
     index::{Held, Index, IndexError},
+    loaded::Loaded,
     projector::{self, Balances},
     requests::Requests,
     rounds,
-    shared::{Projection, Shared, Standing, TAIL_GROUPS},
+    shared::{Shared, Standing, TAIL_GROUPS},
     snapshot::{Keeper, Snapshot},
-    writer::Writer,
+    uptake::Uptake,
 };
 use motherlode_books::{Books, Commit, Refused, SettledRound};
 use motherlode_log::{Hash, Position, ReadError, Reader, Record, Store, hash};
@@ -20,13 +21,10 @@ use motherlode_proto::convert::{Malformed, record};
 use parking_lot::RwLock;
 use std::{
     path::Path,
-    sync::{
-        Arc,
-        mpsc::{SyncSender, sync_channel},
-    },
+    sync::{Arc, mpsc::sync_channel},
     thread::{self, JoinHandle},
 };
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{broadcast, watch};
 
 /// Groups that the projector may be behind before the writer waits for it.
 const PROJECTIONS_MAX: usize = 1024;
@@ -83,28 +81,29 @@ pub enum OpenError {
 /// [`OpenError`] says what and where; nothing is served then.
 pub fn open(store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = Held { position: store.end(), hash: store.head() };
-    let loaded = load(store.partition(), store.reader(), end, None, index_folder, &options)?;
-    let Loaded { shared, projector, projecting } = loaded;
-    let (sender, inbox) = mpsc::channel(options.queue_length_max);
-    let time_ms = shared.books.read().end(store.partition()).time_ms;
-    let writer = Writer {
-        store,
-        shared: Arc::clone(&shared),
-        inbox,
-        projector,
-        batch_commits_max: options.batch_commits_max,
-        appends: motherlode_runtime::Appends::new(),
-        time_ms,
-    };
-    let writing = spawn("writer", move || writer.run())?;
-    Ok(Handle::new(shared, sender, [writing, projecting], None))
+    Loaded::load(store.partition(), store.reader(), end, index_folder, &options)?.write(store, options)
 }
 
-/// A log that was replayed, with the projector at work behind it.
-pub(crate) struct Loaded {
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) projector: SyncSender<Projection>,
-    pub(crate) projecting: JoinHandle<()>,
+/// The same where this process holds the log already: only the records past that are read. What is held and isn't of this
+/// store is let go of.
+pub(crate) fn open_loaded(
+    store: Box<dyn Store>,
+    loaded: Loaded,
+    index_folder: &Path,
+    options: Options,
+) -> Result<Handle, OpenError> {
+    if !loaded.is_of(&*store)? {
+        tracing::warn!(partition = store.partition(), "what was held is not of this log: loading it anew");
+        loaded.close();
+        return open(store, index_folder, options);
+    }
+    let (held, position) = (loaded.position(), store.end());
+    loaded.catch_up()?;
+    if *loaded.uptake.shared.head.borrow() != (Held { position, hash: store.head() }) {
+        return Err(OpenError::Chain(format!("it ends at position {}, not at {position}", loaded.position())));
+    }
+    tracing::info!(partition = store.partition(), held, position, taken_up = position - held, "the log is taken over");
+    loaded.write(store, options)
 }
 
 /// Replays a log up to its end as it's known. `first` is what the first record must name, where nobody has verified the
@@ -143,7 +142,7 @@ pub(crate) fn load(
     let (projector, projections) = sync_channel(PROJECTIONS_MAX);
     let projected = Arc::clone(&shared);
     let projecting = spawn("projector", move || projector::run(&projected, &projections, snapshots))?;
-    Ok(Loaded { shared, projector, projecting })
+    Ok(Loaded { uptake: Uptake { shared, projector }, projecting })
 }
 
 /// Starts a thread of the ledger.

@@ -59,7 +59,7 @@ async fn the_books_agree_over_several_partitions() {
     let data = tempfile::tempdir().unwrap();
     let config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.path().to_owned(), ..Config::default() };
     let others = (1..3).map(|partition| Box::new(MemoryStore::new(partition)) as Box<dyn Store>).collect();
-    let stores = Stores { home: Box::new(MemoryStore::new(0)), others };
+    let stores = Stores { home: Box::new(MemoryStore::new(0)), others, loaded: vec![] };
     let server = Server::start(&config, stores, LedgerOptions::default(), Dealer::from_master([7; 32])).await.unwrap();
     assert_sound(&run(&options(&server), |_| ()).await.unwrap(), 300);
     server.stop().await.unwrap();

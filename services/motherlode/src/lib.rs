@@ -13,6 +13,7 @@ pub mod server;
 mod standby;
 pub mod target;
 mod traced;
+mod warm;
 mod writing;
 
 use motherlode_picture::{draw, figures, markup};

@@ -3,11 +3,12 @@
 use crate::{
     commands::{Failure, copy},
     server::{index_folder, log_folder},
+    warm::Streams,
 };
 use motherlode_books::HOME;
 use motherlode_jetstream::{self as jetstream, JetStreamStore, Presence};
 use motherlode_ledger::Stores;
-use motherlode_log::{self as log, Disk, Hash, OsDisk, Position, Record, ScanError, SegmentStore, Store, genesis};
+use motherlode_log::{self as log, Hash, Position, Record, ScanError, SegmentStore, Store, genesis};
 use motherlode_runtime::{Config, config};
 use std::{
     collections::BTreeSet,
@@ -125,29 +126,22 @@ impl Place {
     /// # Errors
     /// See [`PlaceError`].
     pub fn open_all(&self, data: &Path, partitions: u32) -> Result<(Stores, Option<Presence>), PlaceError> {
-        let lock = match self {
-            Self::Folder { .. } => None,
-            Self::Stream(_) => {
-                let failed = |source| PlaceError::Index { folder: data.to_owned(), source };
-                OsDisk.create_dir(data).map_err(failed)?;
-                let lock = OsDisk.lock(&data.join("lock")).map_err(failed)?;
-                Some(lock.ok_or_else(|| failed(io::Error::other("in use by another process")))?)
+        match self {
+            Self::Folder { .. } => {
+                self.check_partitions(partitions)?;
+                // From the last to the first: where partition 0 is there all are, and how many there are can be seen.
+                let others = (1..partitions).rev().map(|partition| self.open(partition));
+                let mut others = others.collect::<Result<Vec<_>, _>>()?;
+                others.reverse();
+                Ok((Stores { home: self.open(HOME)?, others, loaded: vec![] }, None))
             }
-        };
-        self.check_partitions(partitions)?;
-        // From the last to the first: where partition 0 is there all are, and how many there are can be seen.
-        let others = (1..partitions).rev().map(|partition| self.open(partition));
-        let mut others = others.collect::<Result<Vec<_>, _>>()?;
-        others.reverse();
-        let (home, presence): (Box<dyn Store>, _) = match (self, lock) {
-            (Self::Stream(config), Some(lock)) => {
-                let home = JetStreamStore::open(config, HOME)?.with_lock(lock);
-                let presence = home.presence();
-                (Box::new(home), Some(presence))
+            Self::Stream(config) => {
+                let mut streams = Streams::new(config, data, partitions)?;
+                self.check_partitions(partitions)?;
+                let (stores, presence) = streams.open()?;
+                Ok((stores, Some(presence)))
             }
-            _ => (self.open(HOME)?, None),
-        };
-        Ok((Stores { home, others }, presence))
+        }
     }
 
     /// Waits until nobody is heard who writes the log, where that could be another process: who has the home partition has

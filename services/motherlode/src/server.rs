@@ -183,14 +183,10 @@ impl Server {
     ) -> Result<Self, ServeError> {
         let index = |partition| index_folder(&config.data, partition);
         let ledgers = Ledgers::open(stores.into(), index, &within(config, options))?;
-        // Before a bet is taken anywhere: each adds to its game's pool.
-        let mut steward = Steward::new(ledgers.clone());
-        for pool in POOLED_GAMES {
-            let opened = steward.ensure_pool(pool).await;
-            opened.map_err(|source| ServeError::Pool { pool: StreamId::pool(pool).to_string(), source })?;
+        if let Err(error) = prepare(&ledgers).await {
+            ledgers.close().await;
+            return Err(error);
         }
-        // No bet is taken before its partition knows the pools, the rates and what is switched off.
-        steward.keep_up(true).await.map_err(ServeError::Behind)?;
         Self::serve(listener, config, ledgers, dealer)
     }
 
@@ -342,8 +338,20 @@ pub fn checked(config: &Config) -> Result<(), ServeError> {
     Ok(())
 }
 
+/// Makes what every bet rests on.
+async fn prepare(ledgers: &Ledgers) -> Result<(), ServeError> {
+    // Before a bet is taken anywhere: each adds to its game's pool.
+    let mut steward = Steward::new(ledgers.clone());
+    for pool in POOLED_GAMES {
+        let opened = steward.ensure_pool(pool).await;
+        opened.map_err(|source| ServeError::Pool { pool: StreamId::pool(pool).to_string(), source })?;
+    }
+    // No bet is taken before its partition knows the pools, the rates and what is switched off.
+    steward.keep_up(true).await.map_err(ServeError::Behind)
+}
+
 /// A ledger's options, with the limits of the configuration.
-fn within(config: &Config, options: Options) -> Options {
+pub(crate) fn within(config: &Config, options: Options) -> Options {
     let answer_wait_max = Some(Duration::from_millis(config.limits.request_ms_max));
     let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
     Options { answer_wait_max, change_lapse_ms, ..options }

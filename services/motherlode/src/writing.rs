@@ -1,14 +1,15 @@
 //! A process that has the log: serving while it writes it, standing by while another one does.
 //!
 //! On segment files the folder's lock says who writes, and there is nothing to take over. On JetStream another process can
-//! write the log from one message to the next, so this one goes round: it stands by until no writer is heard, opens the
-//! log, which makes it the writer, and serves until it must step down. Two that begin at once end with one: the later
-//! epoch's.
+//! write the log from one message to the next, so this one goes round: it stands by, following the log, until no writer is
+//! heard, takes the log over, which makes it the writer, and serves until it must step down. Two that begin at once end with
+//! one: the later epoch's.
 
 use crate::{
-    place::{Place, PlaceError},
+    place::Place,
     server::{ServeError, Server, bind, checked},
     standby::Standby,
+    warm::Warm,
 };
 use motherlode_jetstream::Presence;
 use motherlode_ledger::{Options, Standing, Stores};
@@ -44,9 +45,14 @@ pub async fn write(
         let (stores, presence) = if stands_by {
             let standby = Standby::start(&listener, config).await?;
             serves(Stage::StandsBy(&listener));
+            // What this process had open before is closed first.
+            let mut warm = Warm::start(config, options.clone(), leave(leaving.take()));
             let opened = tokio::select! {
-                opened = take_over(config, &mut leaving) => opened?,
-                _ = &mut signalled => return leave(leaving).await,
+                opened = take_over(config, &mut warm) => opened?,
+                _ = &mut signalled => {
+                    warm.close().await;
+                    return Ok(());
+                }
             };
             standby.stop();
             opened
@@ -112,25 +118,32 @@ pub enum Stage<'a> {
 /// A log that was opened.
 type Opened = (Stores, Option<Presence>);
 
-/// Waits for a log without a writer, and opens it. What stops that for now is tried again.
-async fn take_over(
-    config: &Config,
-    leaving: &mut Option<JoinHandle<Result<(), ServeError>>>,
-) -> Result<Opened, ServeError> {
+/// Waits until the log has no writer, and takes it over. What stops that for now is tried again.
+async fn take_over(config: &Config, warm: &mut Warm) -> Result<Opened, ServeError> {
     let place = Place::of(config);
     loop {
-        if let Err(error) = place.vacant().await {
-            tracing::warn!(%error, "whether the log has a writer can't be found out");
-            sleep(PAUSE).await;
-            continue;
+        tokio::select! {
+            vacant = place.vacant() => if let Err(error) = vacant {
+                tracing::warn!(%error, "whether the log has a writer can't be found out");
+                sleep(PAUSE).await;
+                continue;
+            },
+            ended = warm.ended() => {
+                warm.go_on(ended?);
+                continue;
+            }
         }
-        // What this process had open before is closed first.
-        leave(leaving.take()).await?;
-        match open(config).await {
-            Ok(opened) => return Ok(opened),
-            Err(error @ ServeError::Log(PlaceError::Index { .. })) => return Err(error),
+        let (mut streams, checked, partitions) = (warm.stop().await?, place.clone(), config.partitions);
+        let opening = tokio::task::spawn_blocking(move || {
+            let opened = checked.check_partitions(partitions).and_then(|()| streams.open());
+            (streams, opened)
+        });
+        let (streams, opened) = opening.await.map_err(|error| interrupted(&error))?;
+        match opened {
+            Ok((stores, presence)) => return Ok((stores, Some(presence))),
             Err(error) => tracing::warn!(%error, "the log can't be taken over"),
         }
+        warm.go_on(streams);
         sleep(PAUSE).await;
     }
 }

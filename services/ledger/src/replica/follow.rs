@@ -1,27 +1,15 @@
-//! Following the log: what becomes durable is verified, folded and made visible, as the writer's own commits are where the
-//! log is.
+//! Following the log: what becomes durable is taken up as it comes.
 
 use super::{
     doubt,
     link::{Link, said},
 };
-use crate::{
-    OpenError,
-    index::Held,
-    open::{follow, recall},
-    requests::Name,
-    shared::{Projection, Shared},
-};
-use motherlode_books::{Commit, Refused, Stage};
-use motherlode_log::{ReadError, Record};
-use motherlode_proto::{
-    convert::record::{self, Logged},
-    log::v1::{FollowRecordsRequest, FollowRecordsResponse},
-};
+use crate::{OpenError, uptake::Uptake};
+use motherlode_log::ReadError;
+use motherlode_proto::log::v1::{FollowRecordsRequest, FollowRecordsResponse};
 use std::sync::{
     Arc,
     atomic::{AtomicU64, Ordering},
-    mpsc::SyncSender,
 };
 use tokio::time::{Duration, Instant, sleep, timeout};
 use tonic::{Code, Status};
@@ -32,11 +20,10 @@ const ANSWER_MAX: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) struct Follower {
-    pub(super) shared: Arc<Shared>,
+    pub(super) uptake: Uptake,
     pub(super) link: Arc<Link>,
     /// How far the log is known to be durable.
     pub(super) end: Arc<AtomicU64>,
-    pub(super) projector: SyncSender<Projection>,
     pub(super) ahead_max: Duration,
 }
 
@@ -46,7 +33,7 @@ impl Follower {
         let mut ahead_since = None;
         loop {
             let (number, mut client) = self.link.client().await;
-            let (partition, after_position) = (self.shared.partition, self.shared.durable());
+            let (partition, after_position) = (self.uptake.shared.partition, self.uptake.shared.durable());
             let request = FollowRecordsRequest { partition, after_position };
             let following = async {
                 let opened = timeout(ANSWER_MAX, client.follow_records(request)).await;
@@ -63,7 +50,7 @@ impl Follower {
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
             if status.code() == Code::DataLoss || since.is_some_and(|since| since.elapsed() > self.ahead_max) {
-                return doubt(&self.shared, &said(&status));
+                return doubt(&self.uptake.shared, &said(&status));
             }
             self.link.lost(number, &said(&status)).await;
             sleep(PAUSE).await;
@@ -86,69 +73,15 @@ impl Follower {
 
     /// Takes up records that continue what is held.
     fn take(&self, message: FollowRecordsResponse) -> Result<(), OpenError> {
-        let Held { position, hash } = *self.shared.head.borrow();
-        if message.records.is_empty() {
+        let FollowRecordsResponse { first_position, records, .. } = message;
+        let held = self.uptake.shared.durable();
+        if records.is_empty() {
             return Ok(());
         }
-        if message.first_position != position + 1 {
-            let (found, expected) = (message.first_position, position + 1);
-            return Err(OpenError::Chain(format!("position {found} where {expected} comes next")));
+        if first_position != held + 1 {
+            return Err(OpenError::Chain(format!("position {first_position} where {} comes next", held + 1)));
         }
-        let records = message.records.into_iter().zip(position + 1..);
-        let records: Vec<_> = records.map(|(bytes, position)| Record { position, bytes: bytes.into() }).collect();
-        self.end.fetch_max(position + records.len() as u64, Ordering::AcqRel);
-        let mut group = Group::after(Held { position, hash });
-        for record in records {
-            let position = record.position;
-            let hash = follow(group.held.hash, std::slice::from_ref(&record))?;
-            let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
-            let mut taken = self.stage(&mut group.stage, &logged.commit)?;
-            if taken.is_err() && !group.logged.is_empty() {
-                // Whoever wrote it rested on what was durable by then, which may be in this very message.
-                group = self.publish(group);
-                taken = self.stage(&mut group.stage, &logged.commit)?;
-            }
-            taken.map_err(|source| OpenError::Refused { position, source })?;
-            group.names.push(self.shared.requests.read().name(&logged.commit.stream, &logged.commit.request_id));
-            group.logged.push(Arc::new(logged));
-            group.held = Held { position, hash };
-        }
-        self.publish(group);
-        Ok(())
-    }
-
-    /// Adds a commit to a stage over the books, with what it recalls.
-    fn stage(&self, stage: &mut Stage, commit: &Commit) -> Result<Result<(), Refused>, OpenError> {
-        // Locked once a commit: to recall a round may take a while, and readers are not to wait for it.
-        let applied = stage.apply(&self.shared.books.read(), commit);
-        let Err(Refused::RecallNeeded { round }) = applied else { return Ok(applied) };
-        let recalled = recall(&*self.shared.reader, commit, round)?;
-        Ok(stage.apply_recalling(&self.shared.books.read(), commit, recalled.as_ref()))
-    }
-
-    /// Makes a group visible; the next one comes after it.
-    fn publish(&self, group: Group) -> Group {
-        let Group { stage, logged, names, held } = group;
-        if !logged.is_empty() {
-            self.shared.publish(stage, &logged, &names, held);
-            // The projector is a thread of this ledger and outlives the follower.
-            let _ = self.projector.send(Projection { logged, held });
-        }
-        Group::after(held)
-    }
-}
-
-/// Commits that become visible together.
-struct Group {
-    stage: Stage,
-    logged: Vec<Arc<Logged>>,
-    names: Vec<Name>,
-    /// The last of them, or what they come after.
-    held: Held,
-}
-
-impl Group {
-    fn after(held: Held) -> Self {
-        Self { stage: Stage::new(), logged: vec![], names: vec![], held }
+        self.end.fetch_max(held + records.len() as u64, Ordering::AcqRel);
+        self.uptake.take(records.into_iter().map(Into::into))
     }
 }

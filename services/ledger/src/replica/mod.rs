@@ -20,7 +20,8 @@ mod reader;
 use crate::{
     Handle, OpenError, Options, Standing,
     index::Held,
-    open::{Loaded, load, spawn},
+    loaded::Loaded,
+    open::{load, spawn},
     shared::Shared,
 };
 use follow::Follower;
@@ -82,11 +83,12 @@ fn start(
     loaded: Loaded,
     options: &Options,
 ) -> Result<Handle, OpenError> {
-    let Loaded { shared, projector, projecting } = loaded;
+    let Loaded { uptake, projecting } = loaded;
+    let shared = Arc::clone(&uptake.shared);
     let (sender, inbox) = mpsc::channel(options.queue_length_max);
     let (asking, asked) = mpsc::unbounded_channel();
-    let (held, linked, ahead_max) = (Arc::clone(&shared), Arc::clone(&link), options.ahead_max);
-    let follower = Follower { shared: held, link: linked, end, projector, ahead_max };
+    let (linked, ahead_max) = (Arc::clone(&link), options.ahead_max);
+    let follower = Follower { uptake, link: linked, end, ahead_max };
     let forwarder = Forwarder::new(Arc::clone(&shared), Arc::clone(&link), inbox, options.queue_length_max);
     let running = spawn("replica", move || {
         runtime.block_on(async move {

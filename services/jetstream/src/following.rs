@@ -1,0 +1,99 @@
+//! Following a stream that another process writes, so that taking it over costs what came since and not the whole log.
+//!
+//! Each message is verified as an opening verifies it, once; what a reader needs to find things again is kept (the index
+//! in memory). Nothing is changed and no epoch is begun before the stream is [taken](crate::JetStreamStore::take_over).
+//! Any server that keeps the stream is asked, which may be a moment behind its leader. Cost: one request for up to 1,024
+//! messages, and one each time that there is nothing new.
+
+use crate::{
+    index::Index,
+    message::Walk,
+    open::{OpenError, Stream},
+    reader::Shared,
+    scan::{Step, Steps},
+};
+use motherlode_log::{Hash, Position, ReadError, Reader};
+use motherlode_runtime::config::Store as Config;
+use std::sync::Arc;
+
+/// A partition's stream, read and verified up to some message.
+#[derive(Debug)]
+pub struct Following {
+    partition: u32,
+    steps: Steps,
+    shared: Arc<Shared>,
+}
+
+impl Following {
+    /// Connects to the stream of a partition; nothing is read yet.
+    ///
+    /// # Errors
+    /// It cannot be reached, isn't there, or isn't as a store makes it.
+    pub fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
+        Ok(Self::of(Stream::find(config, partition)?, partition))
+    }
+
+    pub(crate) fn of(stream: Stream, partition: u32) -> Self {
+        let shared = Arc::new(Shared::new(stream.clone(), Index::default()));
+        Self { partition, steps: Steps::new(stream, partition), shared }
+    }
+
+    /// The partition that it's of.
+    #[must_use]
+    pub fn partition(&self) -> u32 {
+        self.partition
+    }
+
+    /// The last position that was verified, and its record's hash; the genesis hash before the first record.
+    #[must_use]
+    pub fn verified(&self) -> (Position, Hash) {
+        (self.steps.walk.next - 1, self.steps.walk.head)
+    }
+
+    /// Reads what was verified; the same that the store will have which takes the stream over.
+    #[must_use]
+    pub fn reader(&self) -> Arc<dyn Reader> {
+        Arc::clone(&self.shared) as Arc<dyn Reader>
+    }
+
+    /// Goes on by what one request brings; false where whoever answers has nothing more for now. The reader has it at hand
+    /// then, without asking again.
+    ///
+    /// # Errors
+    /// No answer, after which this can be called again; or what comes is no continuation, and never will be.
+    pub fn more(&mut self) -> Result<bool, ReadError> {
+        let any = self.steps.look()?;
+        while self.steps.is_at_hand() {
+            self.step()?;
+        }
+        Ok(any)
+    }
+
+    /// Goes on up to the end that the stream's leader knows.
+    pub(crate) fn catch_up(&mut self) -> Result<(), ReadError> {
+        while self.step()? {}
+        Ok(())
+    }
+
+    fn step(&mut self) -> Result<bool, ReadError> {
+        let Some(Step { before, records, bytes }) = self.steps.step()? else { return Ok(false) };
+        self.shared.publish(&before, &self.steps.walk, bytes);
+        self.shared.keep(before.next, records);
+        Ok(true)
+    }
+
+    /// Goes past the message that has begun this process's own epoch, of so many bytes.
+    pub(crate) fn begin_epoch(&mut self, bytes: usize) {
+        let (before, walk) = (self.steps.walk.clone(), &mut self.steps.walk);
+        (walk.sequence, walk.epoch) = (before.sequence + 1, Some(before.sequence));
+        self.shared.publish(&before, walk, bytes);
+    }
+
+    pub(crate) fn walk(&self) -> &Walk {
+        &self.steps.walk
+    }
+
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+}
