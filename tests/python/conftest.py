@@ -1,5 +1,6 @@
 """Starts the service as a process of its own and gives tests a client generated from the protos alone."""
 
+import hashlib
 import os
 import re
 import signal
@@ -17,6 +18,10 @@ ROOT = HERE.parent.parent
 GENERATED = HERE / "gen"
 BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode").resolve()
 PLAYERS = count(1)
+
+# As for the tests in Rust: a NATS server where the services' logs are, each in a stream of its own, instead of in their folders.
+STORE = os.environ.get("MOTHERLODE_TESTS_STORE")
+ON_ONE_SERVER = "[store]\nreplicas = 1\nallow_unsafe = {replicas = true, sync_interval = true}\n"
 
 
 def generate():
@@ -39,13 +44,20 @@ from client import Client  # noqa: E402  (it imports what was generated just now
 
 
 class Service:
-    """A running service; its data folder outlives it, so that it can be started again."""
+    """A running service, configured by a text; its log outlives it, so that it can be started again."""
 
-    def __init__(self, data, config=None):
+    def __init__(self, data, config=""):
         command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--data", data]
+        # Where its log is, for the tools.
+        self.place = data
+        if STORE:
+            self.place = f"{STORE}/{hashlib.sha256(bytes(data)).hexdigest()[:32]}"
+            command += ["--store", self.place]
+            config += ON_ONE_SERVER
         if config:
-            command += ["--config", config]
-        self.data = data
+            file = data.with_name("config.toml")
+            file.write_text(config)
+            command += ["--config", file]
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.log = []
         threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
@@ -87,11 +99,8 @@ def start(tmp_path):
     """Starts services of the test's own; whatever still runs at the test's end is killed."""
     started = []
 
-    def start(data=None, config=None):
-        if config is not None:
-            (tmp_path / "config.toml").write_text(config)
-            config = tmp_path / "config.toml"
-        started.append(Service(data or tmp_path / "data", config))
+    def start(config=""):
+        started.append(Service(tmp_path / "data", config))
         return started[-1]
 
     yield start

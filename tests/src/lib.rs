@@ -21,7 +21,7 @@ pub use server::Server;
 use motherlode::{commands::copy::copy, place::Place};
 use motherlode_books::HOME;
 use motherlode_ledger::{Options, Stores};
-use motherlode_log::{Store, sim::SimDisk};
+use motherlode_log::{MemoryStore, Store, sim::SimDisk};
 use motherlode_runtime::{
     Config,
     config::{self, AllowUnsafe},
@@ -87,6 +87,26 @@ pub async fn start(data: &Path) -> Server {
     let config = config(data);
     let stores = motherlode::server::open_stores(&config).expect("the log opens");
     start_on(&config, stores).await
+}
+
+/// The log of a service that a test starts only once: in memory, or on the server that the tests' logs are kept on.
+///
+/// # Panics
+/// When it does not open.
+#[must_use]
+pub fn fresh(config: &Config) -> Box<dyn Store> {
+    match config.store.url {
+        Some(_) => Place::of(config).open(HOME).expect("the log opens"),
+        None => Box::new(MemoryStore::new(HOME)),
+    }
+}
+
+/// Starts a service in this process on a fresh log.
+///
+/// # Panics
+/// When it does not start.
+pub async fn start_fresh(config: &Config) -> Server {
+    start_on(config, fresh(config)).await
 }
 
 /// Starts a service in this process on a store.

@@ -1,8 +1,7 @@
 //! Operators for tests: tokens, a configuration that knows them, and certificates made on the spot.
 
-use crate::{Client, Server, config, start_with};
+use crate::{Client, Server, config, fresh, start_with};
 use motherlode_ledger::Options;
-use motherlode_log::MemoryStore;
 use motherlode_runtime::{
     Config,
     access::digest,
@@ -40,7 +39,8 @@ impl Service {
         let clock = Arc::new(AtomicI64::new(NEW_YEAR_MS - 3_600_000));
         let time = Arc::clone(&clock);
         let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
-        let server = start_with(&known(data.path(), text), Box::new(MemoryStore::new(0)), options).await;
+        let config = known(data.path(), text);
+        let server = start_with(&config, fresh(&config), options).await;
         Self { server, clock, _data: data }
     }
 

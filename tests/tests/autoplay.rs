@@ -3,14 +3,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_log::MemoryStore;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},
     round::v1::{Account, Round, RoundState, Stake, Witch},
     spin::v1::{AutospinRequest, AutospinResponse, AutospinStop, SpinRequest},
 };
 use motherlode_slots::{Game, games};
-use motherlode_tests::{Client, EUR, config, next_choice, start, start_on};
+use motherlode_tests::{Client, EUR, config, next_choice, start, start_fresh};
 
 const DEPOSIT: i64 = 100_000_000;
 
@@ -77,7 +76,7 @@ fn feature(round: &Round) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, DEPOSIT).await;
     for game in games() {
@@ -129,7 +128,7 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
 #[tokio::test(flavor = "multi_thread")]
 async fn dm_22_me_22_np_14_wf_22_a_malfunction_voids_the_round_and_refunds_the_bet() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, DEPOSIT).await;
     for game in games() {

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode_books::{PlayerState, StreamId};
-use motherlode_log::MemoryStore;
 use motherlode_proto::{
     ledger::v1::GetRoundRequest,
     round::v1::{Account, Awaiting, Card, Round, RoundState, choice::Kind},
@@ -11,7 +10,7 @@ use motherlode_proto::{
         AutospinRequest, AutospinResponse, AutospinStop, Played, SpinRequest, spin_service_server::SpinService,
     },
 };
-use motherlode_tests::{Client, EUR, bet, config, next_choice, reason, start, start_on};
+use motherlode_tests::{Client, EUR, bet, config, next_choice, reason, start, start_fresh};
 use prost::Message;
 use std::time::Duration;
 use tokio_stream::StreamExt;
@@ -90,7 +89,7 @@ fn started(server: &motherlode_tests::Server) -> u64 {
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_25_a_series_ends_where_the_rule_ends_it() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 10_000_000).await;
     let (mut balance, mut played_before) = (10_000_000, 0);
@@ -129,7 +128,7 @@ async fn bw_25_a_series_ends_where_the_rule_ends_it() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_23_the_double_is_not_offered_in_a_series() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
     let answers = play(&mut client, series("s", &account, 200)).await;
@@ -151,7 +150,7 @@ async fn bw_23_the_double_is_not_offered_in_a_series() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
     let (_stopper, stop) = motherlode_runtime::stop::channel();
@@ -247,7 +246,7 @@ fn is_insufficient(last: &AutospinResponse) -> bool {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_12_bw_29_a_refused_spin_ends_the_series_with_its_reason() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, BET - 1).await;
     let answers = play(&mut client, series("s", &account, 1000)).await;
@@ -288,7 +287,7 @@ mod forced {
     #[tokio::test(flavor = "multi_thread")]
     async fn bw_25_a_series_waits_for_the_player_and_counts_what_the_round_won() {
         let data = tempfile::tempdir().unwrap();
-        let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+        let server = start_fresh(&config(data.path())).await;
         let mut client = Client::connect(server.address()).await;
         let account = client.fund("alice", EUR, 1_000_000).await;
         let mut stream = client.autospin(series("s", &account, 3), Some(Force::Pick)).await.unwrap();
@@ -317,7 +316,7 @@ mod forced {
     #[tokio::test(flavor = "multi_thread")]
     async fn bw_25_bw_29_a_series_that_only_loses_ends_with_the_money_or_at_the_limit() {
         let data = tempfile::tempdir().unwrap();
-        let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+        let server = start_fresh(&config(data.path())).await;
         let mut client = Client::connect(server.address()).await;
         let account = client.fund("alice", EUR, 5 * BET + 1).await;
         // 30 - 2 x 15 is not below zero, 30 - 3 x 15 is; then the money is enough for two more.
@@ -340,7 +339,7 @@ mod forced {
     #[tokio::test(flavor = "multi_thread")]
     async fn bw_25_the_jackpot_ends_a_series_that_asked_for_it() {
         let data = tempfile::tempdir().unwrap();
-        let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+        let server = start_fresh(&config(data.path())).await;
         let mut client = Client::connect(server.address()).await;
         let account = client.fund("alice", EUR, 1_000_000).await;
         for stop_on_jackpot in [false, true] {
@@ -372,7 +371,7 @@ mod forced {
     async fn bw_25_bw_28_a_round_voided_while_the_series_waits_counts_for_nothing() {
         use motherlode_proto::ledger::v1::VoidRoundRequest;
         let data = tempfile::tempdir().unwrap();
-        let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+        let server = start_fresh(&config(data.path())).await;
         let mut client = Client::connect(server.address()).await;
         let account = client.fund("alice", EUR, 1_000_000).await;
         let request = AutospinRequest { loss_limit_minor: Some(0), ..series("s", &account, 1) };

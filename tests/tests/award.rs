@@ -5,14 +5,13 @@
 
 use motherlode_books::Nano;
 use motherlode_ledger::Options;
-use motherlode_log::MemoryStore;
 use motherlode_proto::{
     ledger::v1::GetRoundRequest,
     report::v1::GetPoolStatementRequest,
     round::v1::{Round, jackpot_win},
     spin::v1::OpenSessionRequest,
 };
-use motherlode_tests::{Client, EUR, Force, bet, config, start_with, vials};
+use motherlode_tests::{Client, EUR, Force, bet, config, fresh, start_with, vials};
 use std::{sync::Arc, time::Duration};
 
 /// A hit in a session by a clock that stands, so that its day is no matter of luck: the session, and the round as it's kept
@@ -54,7 +53,8 @@ const NOON_MS: i64 = (20_777 * 24 + 12) * 3_600_000;
 
 async fn service_at_noon(data: &std::path::Path) -> motherlode_tests::Server {
     let options = Options { clock: Arc::new(|| NOON_MS), ..Options::default() };
-    start_with(&config(data), Box::new(MemoryStore::new(0)), options).await
+    let config = config(data);
+    start_with(&config, fresh(&config), options).await
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -5,9 +5,8 @@
 
 use motherlode_books::{Books, CoinValue, Event, HOME, Nano, PoolState, PoolStatus};
 use motherlode_ledger::{Handle, Options};
-use motherlode_log::MemoryStore;
 use motherlode_proto::round::v1::{RoundState, jackpot_win};
-use motherlode_tests::{Client, EUR, Force, bet, config, start, start_on, vials};
+use motherlode_tests::{Client, EUR, Force, bet, config, start, start_fresh, vials};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 const NANO: i128 = 1_000_000_000;
@@ -215,7 +214,7 @@ async fn bw_16_a_hit_without_its_award_at_a_crash_is_awarded_once_after_it() {
 async fn bw_20_a_suspended_pool_takes_and_gives_nothing() {
     use motherlode_proto::jackpot::v1::{GetPoolRequest, ResumePoolRequest, SuspendPoolRequest};
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 10_000_000).await;
     client.play_out(bet("before", &account, "1.00")).await.unwrap();
@@ -252,7 +251,7 @@ async fn bw_20_a_suspended_pool_takes_and_gives_nothing() {
 async fn bw_22_bw_24_a_line_win_can_be_doubled_five_times() {
     use motherlode_proto::round::v1::{Card, choice::Kind};
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 10_000).await;
     let mut request = bet("d", &account, "0.01");
@@ -319,7 +318,7 @@ async fn pl_27_an_award_is_shown_to_its_own_operator_and_to_the_platform() {
     let text = ids.map(|id| operator(id, &[(id, all)])).concat();
     let data = tempfile::tempdir().unwrap();
     let config = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
-    let server = start_on(&config, Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config).await;
     let target = format!("http://{}", server.address());
     let client = async |id: &str| Client::on(connect(&target, &token(id), None).await.unwrap());
     hit(&mut client("acme").await, "alice", "0.10").await;

@@ -4,7 +4,6 @@
 
 use motherlode_books::{Event, StreamId};
 use motherlode_ledger::Options;
-use motherlode_log::MemoryStore;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, SetExchangeRateRequest},
     round::v1::{Account, RoundState, Stake},
@@ -14,7 +13,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_runtime::Config;
-use motherlode_tests::{Client, EUR, bet, config, next_choice, reason, start_with};
+use motherlode_tests::{Client, EUR, bet, config, fresh, next_choice, reason, start_fresh, start_with};
 use std::{
     path::Path,
     sync::{
@@ -46,7 +45,7 @@ impl Timed {
         let clock = Arc::new(AtomicI64::new(1_000_000));
         let time = Arc::clone(&clock);
         let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
-        let server = start_with(&config, Box::new(MemoryStore::new(0)), options).await;
+        let server = start_with(&config, fresh(&config), options).await;
         let mut client = Client::connect(server.address()).await;
         let alice = client.fund("alice", EUR, 1_000_000).await;
         Self { server, clock, client, alice }
@@ -373,7 +372,7 @@ async fn pl_07_pl_26_a_series_waits_for_the_seconds_of_its_jurisdiction() {
     let data = tempfile::tempdir().unwrap();
     let parsed = Config::parse("[jurisdictions]\ndefault = 'x'\nprofiles.x = { round_ms_min = 50 }").unwrap();
     let config = Config { jurisdictions: parsed.jurisdictions, ..config(data.path()) };
-    let server = start_with(&config, Box::new(MemoryStore::new(0)), Options::default()).await;
+    let server = start_fresh(&config).await;
     let mut client = Client::connect(server.address()).await;
     let alice = client.fund("alice", EUR, 1_000_000).await;
     let SpinRequest { request_id, account, game, stake, witch, .. } = bet("s", &alice, "0.01");

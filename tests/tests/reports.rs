@@ -4,7 +4,6 @@
 
 use motherlode_books::{Event, StreamId};
 use motherlode_ledger::{Options, Proposal};
-use motherlode_log::MemoryStore;
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{SetExchangeRateRequest, SetSwitchRequest, Switch, VoidRoundRequest, set_switch_request::State},
@@ -17,9 +16,9 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Config, connect::connect};
 use motherlode_tests::{
-    Client, EUR, bet, config,
+    Client, EUR, bet, config, fresh,
     operators::{operator, token},
-    reason, start, start_with,
+    reason, start, start_fresh, start_with,
 };
 use std::{
     collections::BTreeMap,
@@ -160,7 +159,7 @@ async fn pl_22_a_win_is_large_from_its_operators_threshold_on() {
     let data = tempfile::tempdir().unwrap();
     let report = "[report]\nlarge_win_eur = 1_000_000\noperators = { acme = 1 }";
     let config = Config { report: Config::parse(report).unwrap().report, ..config(data.path()) };
-    let server = start_with(&config, Box::new(MemoryStore::new(0)), Options::default()).await;
+    let server = start_fresh(&config).await;
     let mut client = Client::connect(server.address()).await;
     let alice = client.fund("alice", EUR, 1_000_000).await;
     let mut large = BTreeMap::new();
@@ -276,7 +275,8 @@ async fn timed(data: &Path) -> (motherlode_tests::Server, Arc<AtomicI64>) {
     let clock = Arc::new(AtomicI64::new(NOON));
     let time = Arc::clone(&clock);
     let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
-    (start_with(&config(data), Box::new(MemoryStore::new(0)), options).await, clock)
+    let config = config(data);
+    (start_with(&config, fresh(&config), options).await, clock)
 }
 
 async fn statement(reports: &mut Reports, date: &str) -> GetPoolStatementResponse {
@@ -371,9 +371,8 @@ async fn pl_29_another_configuration_has_another_digest() {
         let mut config = config(data);
         config.limits.sessions_max = sessions_max;
         let folder = tempfile::tempdir().unwrap();
-        let store = Box::new(MemoryStore::new(0));
         let served = Config { data: folder.path().to_owned(), ..config };
-        let server = start_with(&served, store, Options::default()).await;
+        let server = start_fresh(&served).await;
         let mut reports = reports(&server).await;
         digests.push(reports.get_identity(GetIdentityRequest {}).await.unwrap().into_inner().configuration_sha256);
         server.stop().await.unwrap();
@@ -388,7 +387,7 @@ async fn pl_22_pl_27_an_operator_sees_its_own_significant_events_and_those_that_
     let Config { operators, report, .. } = Config::parse(&format!("report.large_win_eur = 0\n{text}")).unwrap();
     let data = tempfile::tempdir().unwrap();
     let config = Config { operators, report, ..config(data.path()) };
-    let server = start_with(&config, Box::new(MemoryStore::new(0)), Options::default()).await;
+    let server = start_fresh(&config).await;
     let target = format!("http://{}", server.address());
     let on = async |secret: &str| Client::on(connect(&target, &token(secret), None).await.unwrap());
     let (mut acme, mut other) = (on("a").await, on("b").await);
@@ -417,7 +416,7 @@ async fn pl_23_an_operator_sees_its_own_returns_and_the_platform_those_of_all_an
     let Config { operators, .. } = Config::parse(&text).unwrap();
     let data = tempfile::tempdir().unwrap();
     let config = Config { operators, ..config(data.path()) };
-    let server = start_with(&config, Box::new(MemoryStore::new(0)), Options::default()).await;
+    let server = start_fresh(&config).await;
     let target = format!("http://{}", server.address());
     let on = async |secret: &str| Client::on(connect(&target, &token(secret), None).await.unwrap());
     let mut clients = BTreeMap::new();

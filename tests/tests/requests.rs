@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_log::MemoryStore;
 use motherlode_proto::{
     ledger::v1::{
         DepositRequest, GetAccountRequest, GetLogStatusRequest, GetRoundRequest, GetTransactionRequest,
@@ -11,7 +10,7 @@ use motherlode_proto::{
     round::v1::{Account, Stake, choice},
     spin::v1::SpinRequest,
 };
-use motherlode_tests::{Client, EUR, account, bet, config, reason, start, start_on};
+use motherlode_tests::{Client, EUR, account, bet, config, reason, start, start_fresh};
 use std::collections::BTreeSet;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
@@ -65,7 +64,7 @@ async fn pl_11_fifty_concurrent_calls_with_one_id_have_one_effect_and_one_answer
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_15_deposits_and_withdrawals_are_idempotent_and_can_be_looked_up() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", "KWD", 5_000).await;
     let withdraw = WithdrawRequest { request_id: "w1".into(), account: Some(account.clone()), amount_minor: 1_234 };
@@ -86,7 +85,7 @@ async fn pl_15_deposits_and_withdrawals_are_idempotent_and_can_be_looked_up() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_12_refusals_say_why_and_change_nothing() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let alice = client.fund("alice", EUR, 100).await;
     let sek = client.fund("sven", "SEK", 100_000).await;
@@ -181,7 +180,7 @@ async fn other_refusals(client: &mut Client, alice: &Account) {
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_29_a_bet_above_the_balance_is_offered_the_minimum_bet() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 100).await;
     let status = client.spin(bet("x", &account, "1.00"), None).await.unwrap_err();
@@ -245,7 +244,7 @@ async fn bw_30_pl_05_history_pages_through_all_rounds_latest_first() {
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_13_bw_16_rates_of_five_currencies_price_contributions() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let rates = [("USD", "0.92"), ("SEK", "0.0875"), ("JPY", "0.0061"), ("KWD", "3.01")];
     for (currency, rate) in rates {

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode_ledger::Options;
-use motherlode_log::MemoryStore;
 use motherlode_proto::{
     round::v1::{Account, RoundState},
     spin::v1::{
@@ -11,7 +10,7 @@ use motherlode_proto::{
         OpenSessionRequest, OpenSessionResponse, Played, SpinRequest,
     },
 };
-use motherlode_tests::{Client, EUR, account, bet, config, next_choice, reason, start, start_on, start_with};
+use motherlode_tests::{Client, EUR, account, bet, config, fresh, next_choice, reason, start, start_fresh, start_with};
 use std::{
     path::Path,
     sync::{
@@ -36,7 +35,8 @@ impl Timed {
         let clock = Arc::new(AtomicI64::new(1_000_000));
         let time = Arc::clone(&clock);
         let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
-        let server = start_with(&config(data), Box::new(MemoryStore::new(0)), options).await;
+        let config = config(data);
+        let server = start_with(&config, fresh(&config), options).await;
         Self { server, clock }
     }
 
@@ -138,7 +138,7 @@ async fn bw_26_an_idle_session_is_disconnected() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
     config.limits.session_idle_ms_max = 1_000;
-    let server = start_on(&config, Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config).await;
     let mut client = Client::connect(server.address()).await;
     let alice = client.fund("alice", EUR, 1_000).await;
     let session = open(&mut client, "o1", &alice).await.unwrap().session_id;

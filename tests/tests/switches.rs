@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode_books::StreamId;
-use motherlode_log::MemoryStore;
 use motherlode_proto::{
     jackpot::v1::{GetPoolRequest, PoolStatus, ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{ListSwitchesRequest, SetSwitchRequest, Switch, SwitchedOff, set_switch_request::State},
@@ -13,7 +12,7 @@ use motherlode_proto::{
         play_stream_response::Answer,
     },
 };
-use motherlode_tests::{Client, EUR, bet, config, next_choice, reason, start, start_on};
+use motherlode_tests::{Client, EUR, bet, config, next_choice, reason, start, start_fresh};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
@@ -112,7 +111,7 @@ async fn pl_25_a_game_is_off_at_once_for_new_rounds_and_its_open_round_concludes
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_25_service_operator_game_and_version_are_switched_and_the_refusal_says_which() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let alice = client.fund("alice", EUR, 1_000_000).await;
     let version = motherlode_slots::latest("neptune").unwrap().rules_version();
@@ -185,7 +184,7 @@ async fn finish(client: &mut Client, account: &Account) {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_25_a_pool_is_switched_by_its_suspension() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let alice = client.fund("alice", EUR, 1_000_000).await;
     let open = open_round(&mut client, &alice).await;
@@ -220,7 +219,7 @@ async fn pl_25_a_pool_is_switched_by_its_suspension() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_12_pl_25_a_malformed_or_idle_switch_is_refused_and_logs_nothing() {
     let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), Box::new(MemoryStore::new(0))).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let all = part("", "", "");
     let good = request("x", &all, State::Off);

@@ -11,8 +11,7 @@ use motherlode_proto::{
     round::v1::Account,
     spin::v1::{PlayStreamRequest, Played, play_stream_request::Call, play_stream_response::Answer},
 };
-use motherlode_runtime::Config;
-use motherlode_tests::{Client, EUR, bet, config, reason, start_on};
+use motherlode_tests::{Client, EUR, bet, config, reason, start_fresh, start_on};
 use prost::{Message, bytes::Bytes};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -35,10 +34,6 @@ const SERVICES: [&str; 3] =
 /// No stop and no answer of these tests takes nearly as long; one that never comes must not hang the run.
 const NEVER: Duration = Duration::from_secs(20);
 
-async fn in_memory(config: &Config) -> motherlode_tests::Server {
-    start_on(config, Box::new(MemoryStore::new(0))).await
-}
-
 async fn channel(server: &motherlode_tests::Server) -> Channel {
     Channel::from_shared(format!("http://{}", server.address())).unwrap().connect().await.unwrap()
 }
@@ -46,7 +41,7 @@ async fn channel(server: &motherlode_tests::Server) -> Channel {
 #[tokio::test(flavor = "multi_thread")]
 async fn health_is_told_for_each_service_and_for_no_other() {
     let data = tempfile::tempdir().unwrap();
-    let server = in_memory(&config(data.path())).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut health = HealthClient::new(channel(&server).await);
     let of = |service: &str| HealthCheckRequest { service: service.to_owned() };
     for service in SERVICES.into_iter().chain([""]) {
@@ -60,7 +55,7 @@ async fn health_is_told_for_each_service_and_for_no_other() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stop_is_told_to_those_who_watch_and_waits_for_none_of_them() {
     let data = tempfile::tempdir().unwrap();
-    let server = in_memory(&config(data.path())).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut health = HealthClient::new(channel(&server).await);
     let request = HealthCheckRequest { service: SERVICES[2].to_owned() };
     let mut watched = health.watch(request).await.unwrap().into_inner();
@@ -73,7 +68,7 @@ async fn a_stop_is_told_to_those_who_watch_and_waits_for_none_of_them() {
 #[tokio::test(flavor = "multi_thread")]
 async fn reflection_lists_the_services() {
     let data = tempfile::tempdir().unwrap();
-    let server = in_memory(&config(data.path())).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut reflection = ServerReflectionClient::new(channel(&server).await);
     let list = ServerReflectionRequest {
         host: String::new(),
@@ -95,7 +90,7 @@ async fn pl_12_a_message_above_the_limit_is_refused_and_one_at_the_limit_is_read
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
     config.limits.message_bytes_max = 4096;
-    let server = in_memory(&config).await;
+    let server = start_fresh(&config).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 100).await;
     let position = server.ledger().durable();
@@ -204,7 +199,7 @@ impl Play {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_pl_12_a_stream_answers_by_tag_with_what_the_unary_call_says() {
     let data = tempfile::tempdir().unwrap();
-    let server = in_memory(&config(data.path())).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let mut play = Play::open(&mut client).await;
     let mut accounts = BTreeMap::new();
@@ -247,7 +242,7 @@ async fn pl_11_pl_12_a_stream_answers_by_tag_with_what_the_unary_call_says() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_11_bets_of_one_player_on_one_stream_have_one_effect_each() {
     let data = tempfile::tempdir().unwrap();
-    let server = in_memory(&config(data.path())).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 100_000).await;
     let mut play = Play::open(&mut client).await;
@@ -362,7 +357,7 @@ async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
     config.limits.request_ms_max = 100;
-    let server = in_memory(&config).await;
+    let server = start_fresh(&config).await;
     let mut client = Client::connect(server.address()).await;
     let terms = PoolTerms {
         contribution_ppm: 5_000,
@@ -408,7 +403,7 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
         GetPoolRequest, OpenPoolRequest, PoolStatus, RetirePoolRequest, SuspendPoolRequest,
     };
     let data = tempfile::tempdir().unwrap();
-    let server = in_memory(&config(data.path())).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 10_000_000).await;
     let pool = |pool_id: &str| GetPoolRequest { pool_id: pool_id.to_owned() };
@@ -459,7 +454,7 @@ async fn bw_11_pl_12_no_pool_opens_for_a_game_without_a_jackpot() {
     use motherlode_proto::jackpot::v1::{GetPoolRequest, OpenPoolRequest};
     use tonic_types::StatusExt;
     let data = tempfile::tempdir().unwrap();
-    let server = in_memory(&config(data.path())).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let pool = |pool_id: &str| GetPoolRequest { pool_id: pool_id.to_owned() };
     let terms = client.jackpot.get_pool(pool("bewitched")).await.unwrap().into_inner().pool.unwrap().terms;
@@ -485,7 +480,7 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
     use motherlode_proto::jackpot::v1::{ChangePoolTermsRequest, GetPoolRequest};
     use motherlode_tests::{Force, vials};
     let data = tempfile::tempdir().unwrap();
-    let server = in_memory(&config(data.path())).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 100_000_000).await;
     let request = GetPoolRequest { pool_id: "bewitched".into() };
@@ -522,7 +517,7 @@ async fn bw_20_new_terms_wait_for_the_next_cycle() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_10_pl_12_what_was_refused_takes_no_request_id() -> Result<(), Status> {
     let data = tempfile::tempdir().unwrap();
-    let server = in_memory(&config(data.path())).await;
+    let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1).await;
     let position = client.ledger.get_log_status(GetLogStatusRequest {}).await?.into_inner().position;

@@ -8,7 +8,7 @@ mod rows;
 
 use motherlode_books::StreamId;
 use motherlode_ledger::PROPOSAL_BYTES_MAX;
-use motherlode_log::{MemoryStore, Position};
+use motherlode_log::Position;
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::SuspendPoolRequest,
@@ -22,7 +22,7 @@ use motherlode_runtime::{
     connect::{Connection, Credentials, connect},
 };
 use motherlode_tests::Server;
-use motherlode_tests::{Client, campaign, config, operators::operator, start_on};
+use motherlode_tests::{Client, campaign, config, operators::operator, start_fresh};
 use prost::Message;
 use raw::{Answered, call, expired, refusal, seen};
 use rows::{Names, ROWS, Row};
@@ -54,7 +54,7 @@ impl Service {
             + &operator("other", &[("other", &all)])
             + &operator("platform", &[("platform", &all), ("second", &all)]);
         let config = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
-        let server = start_on(&config, Box::new(MemoryStore::new(0))).await;
+        let server = start_fresh(&config).await;
         let mut connections = BTreeMap::new();
         for token in ["", "acme", "other", "platform", "second"].into_iter().chain(ROLES) {
             let token_shown = Some(token.to_owned()).filter(|token| !token.is_empty());
