@@ -23,16 +23,27 @@ use std::{
     process::{Command, Output},
 };
 
-/// Whole logs, a record a line, as earlier versions of the service wrote them. Each ends with a round that waits for a
-/// guess. A version that adds to the log adds one here, and none is ever changed.
-const LOGS: [(&str, &str); 2] = [
+/// Whole logs, each partition's records a line, as earlier versions of the service wrote them. Each has a round that waits for
+/// a guess. A version that adds to the log adds one here, and none is ever changed.
+const LOGS: [(&str, &[&str]); 3] = [
     // The first with five games, before reports, voids and switches: commit 6ba7d5f.
-    ("five-games", include_str!("../golden/five-games.hex")),
+    ("five-games", &[include_str!("../golden/five-games.hex")]),
     // All that the service on one machine could write in its open mode: commit d920879.
-    ("one-machine", include_str!("../golden/one-machine.hex")),
+    ("one-machine", &[include_str!("../golden/one-machine.hex")]),
+    // Two partitions with a pool of both: terms, a switch, a suspension and a retirement by two actors each, a hit and its
+    // award in each partition, a void, a rate: commit bb679cf.
+    (
+        "two-partitions",
+        &[include_str!("../golden/two-partitions-0.hex"), include_str!("../golden/two-partitions-1.hex")],
+    ),
 ];
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
+
+/// The records of each partition.
+fn all_records(golden: &[&str]) -> Vec<Vec<Bytes>> {
+    golden.iter().map(|golden| records(golden)).collect()
+}
 
 fn records(golden: &str) -> Vec<Bytes> {
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
@@ -40,20 +51,23 @@ fn records(golden: &str) -> Vec<Bytes> {
 }
 
 /// A data folder with a log of these records, in appends of some.
-fn lay(data: &Path, records: &[Bytes]) {
-    let mut store = SegmentStore::open(&log_folder(data, HOME), HOME, Options::default()).unwrap();
-    for append in records.chunks(5) {
-        store.append(store.end(), append).unwrap();
+fn lay(data: &Path, partitions: &[Vec<Bytes>]) {
+    for (partition, records) in (0..).zip(partitions) {
+        let mut store = SegmentStore::open(&log_folder(data, partition), partition, Options::default()).unwrap();
+        for append in records.chunks(5) {
+            store.append(store.end(), append).unwrap();
+        }
     }
 }
 
-fn stored(data: &Path) -> Vec<Bytes> {
-    Place::of(&here(data)).existing(HOME).unwrap().map(|record| record.unwrap().bytes).collect()
+fn stored(data: &Path, partition: u32) -> Vec<Bytes> {
+    Place::of(&here(data, 1)).existing(partition).unwrap().map(|record| record.unwrap().bytes).collect()
 }
 
 /// In the folder, whatever else the tests keep their logs in.
-fn here(data: &Path) -> Config {
-    Config { store: config::Store::default(), ..motherlode_tests::config(data) }
+fn here(data: &Path, partitions: usize) -> Config {
+    let partitions = u32::try_from(partitions).unwrap();
+    Config { store: config::Store::default(), partitions, ..motherlode_tests::config(data) }
 }
 
 /// What a log says by itself.
@@ -65,9 +79,9 @@ struct Said {
     rounds: BTreeMap<String, RoundState>,
 }
 
-fn said(records: &[Bytes]) -> Said {
+fn said(partitions: &[Vec<Bytes>]) -> Said {
     let Said { mut balances, mut rounds } = Said::default();
-    for bytes in records {
+    for bytes in partitions.iter().flatten() {
         let logged = record::decode(bytes).unwrap();
         let stream = logged.commit.stream.to_string();
         let Some(player) = stream.strip_prefix("player/") else { continue };
@@ -91,10 +105,10 @@ fn said(records: &[Bytes]) -> Said {
 async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with() {
     for (name, golden) in LOGS {
         let data = tempfile::tempdir().unwrap();
-        let old = records(golden);
+        let old = all_records(golden);
         lay(data.path(), &old);
         checked(data.path());
-        let config = here(data.path());
+        let config = here(data.path(), old.len());
         let server = start_on(&config, motherlode::server::open_stores(&config).unwrap()).await;
         let mut client = Client::connect(server.address()).await;
         let Said { balances, rounds } = said(&old);
@@ -124,8 +138,13 @@ async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with()
         player.play_rounds(&mut client, 10).await.unwrap();
         server.stop().await.unwrap();
         checked(data.path());
-        let now = stored(data.path());
-        assert!(now.len() > old.len() + 10 && now.starts_with(&old), "{name}");
+        let mut more = 0;
+        for (partition, old) in (0..).zip(&old) {
+            let now = stored(data.path(), partition);
+            assert!(now.starts_with(old), "{name}");
+            more += now.len() - old.len();
+        }
+        assert!(more > 10, "{name}");
     }
 }
 
@@ -156,10 +175,10 @@ fn of_a_later_version(records: &[Bytes]) -> Bytes {
 #[test]
 fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_it_is() {
     let data = tempfile::tempdir().unwrap();
-    let mut all = records(LOGS[1].1);
+    let mut all = records(LOGS[1].1[0]);
     let known = all.len() as Position;
     all.push(of_a_later_version(&all));
-    lay(data.path(), &all);
+    lay(data.path(), std::slice::from_ref(&all));
     let folder = data.path().to_str().unwrap();
     let place = format!("position {}", known + 1);
     for arguments in [
@@ -173,7 +192,7 @@ fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_i
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
         assert!(said.contains(&place) && said.contains("event"), "{arguments:?}: {said}");
     }
-    assert_eq!(stored(data.path()), all);
+    assert_eq!(stored(data.path(), HOME), all);
     // What says nothing of the events can still be done: the bytes are sound, and can be copied to a version that knows.
     assert!(run(&["log", "verify", folder]).status.success());
 }
