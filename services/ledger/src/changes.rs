@@ -12,7 +12,11 @@ use crate::{
 use motherlode_books::{Books, ChangeProposed, Commit, Event, PendingChange, Refused, StreamId};
 use motherlode_proto::{convert::event::to_log, ledger::v1 as wire};
 use motherlode_runtime::{Caller, Refusal};
+use std::time::Duration;
 use tonic::Code;
+
+/// How long a pool's retirement waits for what the partitions have yet to tell.
+const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
 /// What became of a change that was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,6 +70,7 @@ pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked
         let made = make(ledger, &stream, request_id, fingerprint, None, &change).await?;
         return Ok(Asked::Made(made));
     };
+    collected(ledger, &stream, &change).await;
     ledger.books(|books| would_be_taken(books, ledger.partition(), &stream, &change))?;
     let lapses_ms = ledger.now_ms().saturating_add(ledger.change_lapse_ms());
     let proposed = ChangeProposed { stream, change: Box::new(change), actor: actor.to_owned(), lapses_ms };
@@ -82,6 +87,7 @@ async fn make(
     approval: Option<Event>,
     change: &Event,
 ) -> Result<u64, AppendError> {
+    collected(ledger, stream, change).await;
     loop {
         let due = ledger.books(|books| change.as_due(stream, books))?;
         let events = approval.iter().cloned().chain([due]).collect();
@@ -91,6 +97,18 @@ async fn make(
             decided => return decided,
         }
     }
+}
+
+/// Waits, a bounded time, while a pool can't be retired since it has not got all from the partitions yet (BW-20): the steward
+/// brings it what they have several times a second. A round that's open may take longer than any call can wait.
+async fn collected(ledger: &Handle, stream: &StreamId, change: &Event) {
+    let outstanding = || {
+        let taken = ledger.books(|books| would_be_taken(books, ledger.partition(), stream, change));
+        matches!(taken, Err(AppendError::Refused(Refused::PoolOutstanding)))
+    };
+    let mut head = ledger.head();
+    let collecting = async { while outstanding() && head.changed().await.is_ok() {} };
+    let _ = tokio::time::timeout(COLLECTING_WAIT, collecting).await;
 }
 
 async fn append(
