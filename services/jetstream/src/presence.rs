@@ -1,9 +1,9 @@
-//! Presence: the writer of a stream says that it lives, so that another process knows when to take the stream over.
+//! Presence: the writer of a log says that it lives, so that another process knows when to take the log over.
 //!
 //! Nothing here keeps two writers apart: that's what epochs do, and they need no clock. This is only about when to try. The
-//! writer answers on a subject outside the stream; who stands by asks there, and takes over after a silence. The writer
-//! asks there too, and the stream's leader for the latest epoch: one that can't be heard, or whose epoch is over, steps
-//! down, so that nobody is answered from what has become old.
+//! writer answers on a subject outside its streams; who stands by asks there, and takes over after a silence. The writer
+//! asks there too, and the leader of each partition's stream for the latest epoch: one that can't be heard, or whose epoch
+//! in any partition is over, steps down from all of them, so that nobody is answered from what has become old.
 
 use crate::{
     link::{Link, options},
@@ -11,7 +11,7 @@ use crate::{
     open::{OpenError, Stream},
 };
 use async_nats::{Client, RequestErrorKind};
-use futures_util::StreamExt;
+use futures_util::{StreamExt, future::select_all};
 use motherlode_runtime::config::Store as Config;
 use serde_json::{Value, json};
 use std::{io, time::Duration};
@@ -32,19 +32,29 @@ fn subject(stream: &str) -> String {
     format!("{stream}-writer")
 }
 
-/// The presence of a stream's writer.
+/// The presence of a log's writer.
 #[derive(Debug, Clone)]
 pub struct Presence {
+    /// The stream at which it's heard.
     stream: Stream,
-    /// The number of the message by which it took the stream.
-    epoch: u64,
+    /// All streams that it has.
+    taken: Vec<Taken>,
     /// A stream that has no leader for so long is one that this process is cut from: an election takes less.
     leaderless_max: Duration,
 }
 
+/// A stream that a writer has.
+#[derive(Debug, Clone)]
+pub(crate) struct Taken {
+    pub stream: Stream,
+    /// The number of the message by which it was taken.
+    pub epoch: u64,
+}
+
 impl Presence {
-    pub(crate) fn new(stream: Stream, epoch: u64, leaderless_max: Duration) -> Self {
-        Self { stream, epoch, leaderless_max }
+    /// Of who has these streams, and is heard at the first.
+    pub(crate) fn new(first: Taken, others: impl Iterator<Item = Taken>, leaderless_max: Duration) -> Self {
+        Self { stream: first.stream.clone(), taken: [first].into_iter().chain(others).collect(), leaderless_max }
     }
 
     /// Says that the writer lives, until this is dropped; ends when it must step down, with the reason. On the link's own
@@ -62,10 +72,11 @@ impl Presence {
 
     async fn hold_here(&self) -> String {
         let client = self.stream.link.client();
+        let lost = select_all(self.taken.iter().map(|taken| Box::pin(self.confirm(&client, taken))));
         tokio::select! {
             why = self.answer(&client) => why,
             why = self.hear(&client) => why,
-            why = self.confirm(&client) => why,
+            (why, ..) = lost => why,
         }
     }
 
@@ -75,7 +86,7 @@ impl Presence {
                 while let Some(question) = asked.next().await {
                     if let Some(reply) = question.reply {
                         // Who asks asks again.
-                        let _ = client.publish(reply, self.epoch.to_string().into()).await;
+                        let _ = client.publish(reply, "".into()).await;
                     }
                 }
             }
@@ -96,25 +107,26 @@ impl Presence {
         format!("no server of stream {} has carried a word of this writer for {UNHEARD_MAX:?}", self.stream.name)
     }
 
-    /// Ends when the stream is another writer's, or can't be asked whose it is.
-    async fn confirm(&self, client: &Client) -> String {
-        let call = format!("$JS.API.STREAM.MSG.GET.{}", self.stream.name);
-        let body = json!({ "last_by_subj": epoch_subject(&self.stream.name) }).to_string();
+    /// Ends when a stream is another writer's, or can't be asked whose it is.
+    async fn confirm(&self, client: &Client, taken: &Taken) -> String {
+        let name = &taken.stream.name;
+        let call = format!("$JS.API.STREAM.MSG.GET.{name}");
+        let body = json!({ "last_by_subj": epoch_subject(name) }).to_string();
         let mut confirmed = Instant::now();
         while confirmed.elapsed() < self.leaderless_max {
             let asked = timeout(SILENCE_MAX, client.request(call.clone(), body.clone().into())).await;
             let answer = asked.ok().and_then(Result::ok);
             let answer = answer.and_then(|answer| serde_json::from_slice::<Value>(&answer.payload).ok());
             match answer.and_then(|answer| answer["message"]["seq"].as_u64()) {
-                Some(epoch) if epoch > self.epoch => {
-                    return format!("message {epoch} of stream {} has begun another's epoch", self.stream.name);
+                Some(epoch) if epoch > taken.epoch => {
+                    return format!("message {epoch} of stream {name} has begun another's epoch");
                 }
                 Some(_) => confirmed = Instant::now(),
                 None => {}
             }
             sleep(ASK_EVERY).await;
         }
-        format!("stream {} has had no leader for {:?}", self.stream.name, self.leaderless_max)
+        format!("stream {name} has had no leader for {:?}", self.leaderless_max)
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     link::{Failure, NO_ROOM, PAUSE},
     message::{Message, Walk, block_subject, epoch_subject},
     open::{ANSWER_WAIT, OpenError, Stream},
-    presence::Presence,
+    presence::{Presence, Taken},
     reader::Shared,
 };
 use bytes::Bytes;
@@ -135,10 +135,14 @@ impl JetStreamStore {
         Self { _lock: Some(lock), ..self }
     }
 
-    /// What tells other processes that this writer lives.
+    /// What tells other processes that this writer lives, who has these partitions too.
     #[must_use]
-    pub fn presence(&self) -> Presence {
-        Presence::new(self.shared.stream().clone(), self.epoch, self.append_wait)
+    pub fn presence(&self, others: &[Self]) -> Presence {
+        Presence::new(self.taken(), others.iter().map(Self::taken), self.append_wait)
+    }
+
+    fn taken(&self) -> Taken {
+        Taken { stream: self.shared.stream().clone(), epoch: self.epoch }
     }
 
     fn fail(&mut self, failed: Failed) -> AppendError {

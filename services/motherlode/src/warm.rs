@@ -66,18 +66,17 @@ impl Streams {
     /// # Errors
     /// See [`PlaceError`].
     pub(crate) fn open(&mut self) -> Result<(Stores, Presence), PlaceError> {
-        let mut others = vec![];
         // From the last to the first: where partition 0 is there all are, and how many there are can be seen.
-        for partition in self.others.iter_mut().rev() {
-            others.push(Box::new(partition.open(&self.config)?) as _);
-        }
+        let others = self.others.iter_mut().rev().map(|partition| partition.open(&self.config));
+        let mut others = others.collect::<Result<Vec<_>, _>>()?;
         others.reverse();
         let home = self.home.open(&self.config)?;
-        let presence = home.presence();
+        let presence = home.presence(&others);
         let home = match self.lock.take() {
             Some(lock) => Box::new(home.with_lock(lock)),
             None => Box::new(home),
         };
+        let others = others.into_iter().map(|store| Box::new(store) as _).collect();
         let partitions = [&mut self.home].into_iter().chain(&mut self.others);
         let loaded = partitions.filter_map(|partition| partition.ledger.take()).collect();
         Ok((Stores { home, others, loaded }, presence))
