@@ -1,15 +1,21 @@
 //! Bets, choices and checks that suit every game.
 
-use crate::client::{Client, next_choice};
-use motherlode::place::Local;
-use motherlode_audit::{Whole, audit_all};
-use motherlode_books::CoinValue;
+use crate::{
+    client::{Client, next_choice},
+    config,
+};
+use motherlode::{
+    commands::copy::copy,
+    place::{Local, Place},
+};
+use motherlode_audit::{Replayed, Whole, audit_all, replay};
+use motherlode_books::{CoinValue, StreamId};
 use motherlode_proto::{
     round::v1::{Account, Awaiting, Card, Stake, Witch, choice},
     spin::v1::{GrantCampaignRequest, Played, SpinRequest},
 };
 use motherlode_slots::Game;
-use std::path::Path;
+use std::{path::Path, sync::atomic::AtomicBool};
 use tonic::Code;
 
 /// A bet of a game: its fewest coins on all lines at a coin value, and a gamble where it has one.
@@ -92,6 +98,27 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
     }
 }
 
+/// The log of a service that has stopped, all partitions of it, in its data folder: one that's kept elsewhere is copied there.
+fn local(data: &Path) -> Local {
+    let from = Place::of(&config(data));
+    if let Place::Stream(_) = from {
+        let to = Place::Folder { data: data.to_owned(), segment_bytes: 1 << 20 };
+        copy(&from, &to, false, &AtomicBool::new(false)).map_err(|failure| failure.message).expect("the log is copied");
+    }
+    Local::of(data, None).map_err(|failure| failure.message).expect("the log is there")
+}
+
+/// A round of one of acme's players, resolved again from the log of a service that has stopped.
+///
+/// # Panics
+/// When the log has no such round.
+#[must_use]
+pub fn replayed(data: &Path, player: &str, round: u64) -> Replayed {
+    let (local, stream) = (local(data), StreamId::player("acme", player));
+    let log = local.log(stream.partition(local.partitions()));
+    replay(&log, &stream, round).expect("the log can be read").expect("the round is there")
+}
+
 /// Audits the log of a service that has stopped, all partitions of it, and its index with it.
 ///
 /// # Panics
@@ -111,10 +138,7 @@ pub fn audited(data: &Path, partitions: usize) -> Whole {
 }
 
 fn audit_of(data: &Path) -> Whole {
-    // Wherever it's kept, it's in this folder then.
-    let _ = crate::log_folder(data);
-    let local = Local::of(data, None).map_err(|failure| failure.message).expect("the log is there");
-    let whole = audit_all(&local.to_audit()).expect("the log can be read");
+    let whole = audit_all(&local(data).to_audit()).expect("the log can be read");
     assert!(whole.divergence().is_none(), "{}", whole.divergence().map(ToString::to_string).unwrap_or_default());
     whole
 }

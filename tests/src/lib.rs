@@ -7,19 +7,19 @@ mod games;
 pub mod operators;
 pub mod partitions;
 mod player;
+pub mod pool;
 mod process;
 mod server;
 mod split;
 
 pub use cable::Cable;
 pub use client::{Client, Force, account, bet, next_choice, pick, reason, vials};
-pub use games::{audited, campaign, checked, free_round, play, smallest, stake_on};
+pub use games::{audited, campaign, checked, free_round, play, replayed, smallest, stake_on};
 pub use player::Player;
-pub use process::Process;
+pub use process::{Process, channel, serving, until};
 pub use server::Server;
 
-use motherlode::{commands::copy::copy, place::Place};
-use motherlode_books::HOME;
+use motherlode::place::Place;
 use motherlode_ledger::{Options, Stores};
 use motherlode_log::{MemoryStore, Store, sim::SimDisk};
 use motherlode_runtime::{
@@ -27,11 +27,7 @@ use motherlode_runtime::{
     config::{self, AllowUnsafe},
 };
 use motherlode_spin::Dealer;
-use std::{
-    env,
-    path::{Path, PathBuf},
-    sync::{Arc, atomic::AtomicBool},
-};
+use std::{env, path::Path, sync::Arc};
 
 /// The currency that tests use where none matters.
 pub const EUR: &str = "EUR";
@@ -63,20 +59,6 @@ fn store(data: &Path) -> config::Store {
     // One server by itself: what is tested here is the service.
     let allow_unsafe = AllowUnsafe { replicas: true, sync_interval: true, ..AllowUnsafe::default() };
     config::Store { url: Some(url), stream: name, replicas: 1, allow_unsafe, ..config::Store::default() }
-}
-
-/// The folder with the log of a service that has this data folder; a log that's kept elsewhere is copied there.
-///
-/// # Panics
-/// When it cannot be.
-#[must_use]
-pub fn log_folder(data: &Path) -> PathBuf {
-    let from = Place::of(&config(data));
-    if let Place::Stream(_) = from {
-        let to = Place::Folder { data: data.to_owned(), segment_bytes: 1 << 20 };
-        copy(&from, &to, false, &AtomicBool::new(false)).map_err(|failure| failure.message).expect("the log is copied");
-    }
-    motherlode::server::log_folder(data, HOME)
 }
 
 /// Starts a service in this process on the log of a folder.

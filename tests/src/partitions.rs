@@ -1,12 +1,10 @@
 //! What must be true of several partitions together.
 
+use crate::pool::POOL;
 use futures_util::future::select_all;
 use motherlode_books::{Account, Currency, Event, Nano, PoolState};
 use motherlode_ledger::{Handle, Ledgers};
 use std::{collections::BTreeMap, time::Duration};
-
-/// The pool of the game that has one.
-pub const POOL: &str = "bewitched";
 
 /// Waits until the partitions have nothing more to tell each other about the pool, and nobody is owed an award.
 ///

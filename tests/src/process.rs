@@ -9,6 +9,9 @@ use std::{
     process::{Child, Command, Stdio},
     time::Duration,
 };
+use tokio::time::{sleep, timeout};
+use tonic::transport::Channel;
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
 /// A running service; killed when dropped.
 pub struct Process {
@@ -109,4 +112,34 @@ impl Drop for Process {
     fn drop(&mut self) {
         self.end();
     }
+}
+
+/// A connection to a process, if there is one to be had within a second; a call on it takes no longer than three.
+///
+/// # Panics
+/// The address is none.
+pub async fn channel(address: SocketAddr) -> Option<Channel> {
+    let endpoint = Channel::from_shared(format!("http://{address}")).expect("an address is a URI");
+    let endpoint = endpoint.timeout(Duration::from_secs(3)).connect_timeout(Duration::from_secs(1));
+    endpoint.connect().await.ok()
+}
+
+/// Whether a process serves, by its health.
+pub async fn serving(address: SocketAddr) -> bool {
+    let Some(channel) = channel(address).await else { return false };
+    let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
+    answer.is_ok_and(|answer| answer.into_inner().status() == ServingStatus::Serving)
+}
+
+/// Waits for something that comes in its own time.
+///
+/// # Panics
+/// When it has not come after two minutes: no wait of the tests takes nearly as long.
+pub async fn until(what: &str, done: impl AsyncFn() -> bool) {
+    let waiting = async {
+        while !done().await {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(Duration::from_secs(120), waiting).await.unwrap_or_else(|_| panic!("{what} does not come"));
 }

@@ -3,7 +3,9 @@
 
 use crate::split::Split;
 use motherlode::server::{self, ServeError};
+use motherlode_books::{Account, Currency, PlayerState, StreamId};
 use motherlode_ledger::{Handle, Ledgers, Options, Stores};
+use motherlode_log::Position;
 use motherlode_report::SelfCheck;
 use motherlode_runtime::Config;
 use motherlode_spin::{Dealer, Sweeper};
@@ -42,7 +44,7 @@ impl Server {
         }
     }
 
-    /// The ledger with the log.
+    /// The ledger with the log; of several partitions home's.
     #[must_use]
     pub fn ledger(&self) -> &Handle {
         match &self.0 {
@@ -58,6 +60,44 @@ impl Server {
             Parts::One(server) => server.ledgers(),
             Parts::Split(split) => split.ledger.ledgers(),
         }
+    }
+
+    /// The ledger where one of acme's players lives.
+    #[must_use]
+    pub fn ledger_of(&self, player: &str) -> &Handle {
+        self.ledgers().of(&StreamId::player("acme", player))
+    }
+
+    /// One of acme's players.
+    ///
+    /// # Panics
+    /// There is none of this name.
+    #[must_use]
+    pub fn player(&self, player: &str) -> PlayerState {
+        self.ledger_of(player).player(&StreamId::player("acme", player)).expect("the player is there")
+    }
+
+    /// Where each partition's log ends.
+    #[must_use]
+    pub fn ends(&self) -> Vec<Position> {
+        self.ledgers().all().map(Handle::durable).collect()
+    }
+
+    /// What an account holds in all partitions together, in 1e-9 of the currency's unit.
+    #[must_use]
+    pub fn holding(&self, account: Account<'_>, currency: Currency) -> i128 {
+        self.ledgers().all().map(|ledger| ledger.books(|books| books.holding(account, currency).0)).sum()
+    }
+
+    /// What bets left for a pool since its last win, taken up or not, in 1e-9 EUR. It's exact whatever the partitions have
+    /// told each other yet: what each moves between these accounts by itself adds up to zero.
+    #[must_use]
+    pub fn collected(&self, pool: &str) -> i128 {
+        let of = [Account::ContributionsDue(pool), Account::Interpartition, Account::Increments(pool)];
+        let held = |ledger: &Handle| {
+            ledger.books(|books| of.iter().map(|account| books.holding(*account, Currency::EUR).0).sum::<i128>())
+        };
+        self.ledgers().all().map(held).sum()
     }
 
     /// The sweeper.

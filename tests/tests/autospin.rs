@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_books::{PlayerState, StreamId};
+use motherlode_books::PlayerState;
 use motherlode_proto::{
     ledger::v1::GetRoundRequest,
     round::v1::{Account, Awaiting, Card, Round, RoundState, choice::Kind},
@@ -79,7 +79,7 @@ fn expected(rounds: &[Round], request: &AutospinRequest) -> (usize, AutospinStop
 }
 
 fn alice(server: &motherlode_tests::Server) -> PlayerState {
-    server.ledger().player(&StreamId::player("acme", "alice")).unwrap()
+    server.player("alice")
 }
 
 fn started(server: &motherlode_tests::Server) -> u64 {
@@ -155,7 +155,7 @@ async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let account = client.fund("alice", EUR, 1_000_000).await;
     let (_stopper, stop) = motherlode_runtime::stop::channel();
     let dealer = motherlode_spin::Dealer::new().unwrap();
-    let api = motherlode_spin::SpinApi::new(server.ledger().clone(), dealer, Duration::from_secs(2), stop);
+    let api = motherlode_spin::SpinApi::new(server.ledgers().clone(), dealer, Duration::from_secs(2), stop);
     let request = Request::new(series("s", &account, 1000));
     let mut stream = SpinService::autospin(&api, request).await.unwrap().into_inner();
     let mut told = 0;

@@ -3,8 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode::server::open_stores;
-use motherlode_audit::replay;
-use motherlode_books::{Account as Books, Currency, StreamId};
+use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListCollectionsRequest, ListRoundsRequest, VoidRoundRequest, VoidRoundResponse},
@@ -18,7 +17,7 @@ use motherlode_proto::{
 use motherlode_slots::{Game, games, latest};
 use motherlode_tests::Server;
 use motherlode_tests::{
-    Client, EUR, account, campaign, checked, config, free_round, next_choice, play, reason, start, start_with,
+    Client, EUR, account, campaign, checked, config, free_round, next_choice, play, reason, replayed, start, start_with,
 };
 use std::{
     path::Path,
@@ -89,9 +88,7 @@ async fn round(client: &mut Client, round_id: &str) -> Round {
 
 /// What all pools hold or will hold, in 1e-9 EUR.
 fn pooled(server: &Server) -> i128 {
-    let pool = "bewitched";
-    let holding = |account| server.ledger().books(|books| books.holding(account, Currency::EUR).0);
-    [Books::ContributionsDue(pool), Books::Increments(pool), Books::Reserve(pool)].map(holding).iter().sum()
+    server.collected("bewitched") + server.holding(Books::Reserve("bewitched"), Currency::EUR)
 }
 
 fn refused(status: &Status) -> (Code, String) {
@@ -134,9 +131,9 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     assert_eq!(client.balance(&fred).await, balance);
     assert!(balance > 0, "somebody has won something in 150 rounds");
     assert_eq!(pooled(&server), 0);
-    let holding = |account| server.ledger().books(|books| books.holding(account, Currency::EUR).0);
-    assert_eq!(holding(Books::Promotion("acme")), -promoted * 10_000_000);
-    assert_eq!(holding(Books::House("acme")), (promoted - i128::from(balance)) * 10_000_000);
+    assert_eq!(server.holding(Books::Promotion("acme"), Currency::EUR), -promoted * 10_000_000);
+    let house = server.holding(Books::House("acme"), Currency::EUR);
+    assert_eq!(house, (promoted - i128::from(balance)) * 10_000_000);
     let request = ListCollectionsRequest { account: Some(fred.clone()), game: "dwarf-mine".into() };
     let collections = client.ledger.list_collections(request).await.unwrap().into_inner().collections;
     assert!(!collections.is_empty(), "DM-14: the gift of the first play, and crystals");
@@ -149,8 +146,7 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     }
     server.stop().await.unwrap();
     checked(data.path());
-    let log = motherlode_tests::log_folder(data.path());
-    let replayed = replay(&log, &StreamId::player("acme", "fred"), 1).unwrap().unwrap();
+    let replayed = replayed(data.path(), "fred", 1);
     assert!(replayed.matches() && replayed.started.campaign.is_some());
     assert_eq!(replayed.balance_before.0, 0);
 }
@@ -169,7 +165,7 @@ async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
     let bet = free_round(neptune(), "spin", &fred, "spring");
     let played = client.spin(bet.clone(), None).await.unwrap();
     for _ in 0..2 {
-        let position = server.ledger().durable();
+        let position = server.ends();
         assert_eq!(grant(&mut client, request.clone()).await.unwrap(), granted);
         assert_eq!(client.spin(bet.clone(), None).await.unwrap(), played);
         assert_eq!(cancel(&mut client, &fred, "back", "autumn").await.unwrap(), taken_back);
@@ -182,7 +178,7 @@ async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
         assert_eq!(refused(&exists), (Code::AlreadyExists, "CAMPAIGN_EXISTS".into()));
         let twice = cancel(&mut client, &fred, "twice", "autumn").await.unwrap_err();
         assert_eq!(refused(&twice), (Code::FailedPrecondition, "CAMPAIGN_CANCELLED".into()));
-        assert_eq!(server.ledger().durable(), position, "nothing was logged");
+        assert_eq!(server.ends(), position, "nothing was logged");
         server.stop().await.unwrap();
         server = start(data.path()).await;
         client = Client::connect(server.address()).await;
@@ -200,7 +196,7 @@ async fn pl_18_what_no_campaign_can_be_is_refused_and_nothing_is_logged() {
     let fred = join(&mut client, "fred").await;
     let elves = latest("mystery-elves").unwrap();
     grant(&mut client, campaign(elves, "elves", &fred, 3)).await.unwrap();
-    let position = server.ledger().durable();
+    let position = server.ends();
 
     let good = campaign(elves, "good", &fred, 1);
     let stake = good.stake.clone().unwrap();
@@ -251,7 +247,7 @@ async fn pl_18_what_no_campaign_can_be_is_refused_and_nothing_is_logged() {
     }
     let unknown = cancel(&mut client, &fred, "cancel", "none").await.unwrap_err();
     assert_eq!(refused(&unknown), (Code::NotFound, "CAMPAIGN_UNKNOWN".into()));
-    assert_eq!(server.ledger().durable(), position, "nothing was logged");
+    assert_eq!(server.ends(), position, "nothing was logged");
     assert_eq!(standing(&mut client, &fred).await, (CampaignState::Active, 3));
     server.stop().await.unwrap();
 }

@@ -6,7 +6,8 @@
 use motherlode_jetstream::testing::{Cluster, Node};
 use motherlode_proto::log::v1::{GetHeadRequest, log_service_client::LogServiceClient};
 use motherlode_runtime::config::Store;
-use motherlode_tests::{Cable, Client, Player, Process};
+use motherlode_tests::{Cable, Client, Player, Process, channel, serving, until};
+use serde_json::Value;
 use std::{
     fs,
     net::SocketAddr,
@@ -22,11 +23,13 @@ use tokio::{
     task::JoinHandle,
     time::{sleep, timeout},
 };
-use tonic::{Code, transport::Channel};
-use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+use tonic::Code;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
 
+/// Each with a stream of its own, and players in both.
+const PARTITIONS: u32 = 2;
+const PLAYERS: [&str; 4] = ["p0", "p1", "p2", "p3"];
 /// No wait of these tests takes nearly as long; one that never ends must not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
 /// Between two looks at something that comes in its own time.
@@ -37,7 +40,7 @@ fn configure(folder: &Path, store: &Store, url: &str) -> PathBuf {
     fs::create_dir_all(folder).unwrap();
     let file = folder.join("motherlode.toml");
     let text = format!(
-        "[store]\nurl = {url:?}\nstream = {:?}\nreplicas = {}\nmonitor = {:?}\n[store.allow_unsafe]\nreplicas = {}\n\
+        "partitions = {PARTITIONS}\n[store]\nurl = {url:?}\nstream = {:?}\nreplicas = {}\nmonitor = {:?}\n[store.allow_unsafe]\nreplicas = {}\n\
          [limits]\nrequest_ms_max = 3000\n",
         store.stream, store.replicas, store.monitor, store.allow_unsafe.replicas
     );
@@ -45,39 +48,22 @@ fn configure(folder: &Path, store: &Store, url: &str) -> PathBuf {
     file
 }
 
-/// The audit of the stream finds nothing wrong.
+/// The audit of the streams finds nothing wrong, and players in each.
 fn audit(store: &Store) {
     let place = format!("{}/{}", store.url.as_deref().unwrap(), store.stream);
-    let output = Command::new(PROGRAM).args(["audit", &place]).output().unwrap();
+    let output = Command::new(PROGRAM).args(["audit", &place, "--format", "json"]).output().unwrap();
     let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
-}
-
-async fn channel(address: SocketAddr) -> Option<Channel> {
-    let connecting = Channel::from_shared(format!("http://{address}")).unwrap().timeout(Duration::from_secs(3));
-    connecting.connect_timeout(Duration::from_secs(1)).connect().await.ok()
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let players: Vec<_> = report["partitions"].as_array().unwrap().iter().map(|of| of["players"].as_u64()).collect();
+    assert_eq!(players.len(), PARTITIONS as usize);
+    assert!(players.iter().all(|players| *players > Some(0)), "{said}");
 }
 
 /// Whether a process writes the log, by its own word.
 async fn writes(address: SocketAddr) -> bool {
     let Some(channel) = channel(address).await else { return false };
     LogServiceClient::new(channel).get_head(GetHeadRequest { partition: 0 }).await.is_ok()
-}
-
-async fn serving(address: SocketAddr) -> bool {
-    let Some(channel) = channel(address).await else { return false };
-    let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
-    answer.is_ok_and(|answer| answer.into_inner().status() == ServingStatus::Serving)
-}
-
-/// Waits for something that comes in its own time.
-async fn until(what: &str, done: impl AsyncFn() -> bool) {
-    let waiting = async {
-        while !done().await {
-            sleep(LOOK).await;
-        }
-    };
-    timeout(NEVER, waiting).await.unwrap_or_else(|_| panic!("{what} does not come"));
 }
 
 /// Which of some processes writes the log: there is one, once it has been found out.
@@ -205,7 +191,7 @@ async fn pl_30_of_two_ledgers_one_writes_and_the_other_takes_over() {
     let spin = Process::start_as(PROGRAM, &path("spin"), Some(&config), &of);
     let mut players = vec![];
     let first = writer(&addresses(&ledgers)).await;
-    for name in ["p", "q"] {
+    for name in &PLAYERS[1..3] {
         let mut client = client(spin.address, ledgers[first].address).await;
         players.push(Player::join(&mut client, name, "0.05").await);
     }
@@ -268,7 +254,7 @@ async fn pl_30_a_cluster_under_load_outlives_the_kill_of_each_process_and_cuts_b
     let mut spins = vec![join("spin", "spin0", &targets[0]), join("spin", "spin1", &targets[1])];
     let mut jackpot = join("jackpot", "jackpot", &targets[0]);
     let mut players = vec![];
-    for name in ["p", "q", "r", "s"] {
+    for name in PLAYERS {
         let mut client = client(spins[0].address, ledgers[0].address).await;
         players.push(Player::join(&mut client, name, "0.05").await);
     }

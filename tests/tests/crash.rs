@@ -149,38 +149,123 @@ fn an_unusable_configuration_binds_no_port() {
 #[cfg(feature = "forced-outcomes")]
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_16_an_award_comes_once_when_the_process_is_killed_after_the_hit() {
-    use motherlode_proto::{jackpot::v1::ListAwardsRequest, round::v1::jackpot_win::State};
-    use motherlode_tests::{EUR, Force, bet, vials};
-
-    let data = tempfile::tempdir().unwrap();
-    let config = data.path().join("config.toml");
-    std::fs::write(&config, "[limits]\naward_wait_ms_max = 0").unwrap();
-    let mut rounds = vec![];
-    for player in 0..10 {
-        let process = Process::start(PROGRAM, data.path(), Some(&config));
+    for partitions in [1, 3] {
+        let data = tempfile::tempdir().unwrap();
+        let [hits, usual] = [("hits", 0), ("usual", 2_000)].map(|(name, ms)| {
+            let file = data.path().join(name);
+            std::fs::write(&file, format!("partitions = {partitions}\n[limits]\naward_wait_ms_max = {ms}")).unwrap();
+            file
+        });
+        let mut rounds = vec![];
+        for player in 0..10 {
+            let process = Process::start(PROGRAM, data.path(), Some(&hits));
+            let mut client = Client::connect(process.address).await;
+            rounds.push(jackpots::hit(&mut client.clone(), &mut client, player).await);
+            process.kill();
+        }
+        let process = Process::start(PROGRAM, data.path(), Some(&usual));
         let mut client = Client::connect(process.address).await;
-        let account = client.fund(&format!("p{player}"), EUR, 1_000_000).await;
+        let listed = jackpots::paid_once(&mut client.clone(), &mut client, &rounds).await;
+        let hits: Vec<_> = rounds.into_iter().map(|(_, round)| round).collect();
+        assert!(partitions > 1 || listed == hits, "in the order of the log");
+        assert_eq!(process.terminate().await, Some(0));
+        audit(data.path());
+    }
+}
+
+/// The same with a process a role and three partitions. While the one with the pools is dead, nobody at home knows of a hit;
+/// then the others are killed; then the pools are kept again, and killed at whatever place they are.
+#[cfg(feature = "forced-outcomes")]
+#[tokio::test(flavor = "multi_thread")]
+async fn bw_16_an_award_comes_once_when_all_roles_are_killed_between_it_and_the_hit() {
+    let data = tempfile::tempdir().unwrap();
+    let path = |name: &str| data.path().join(name);
+    let config = path("config.toml");
+    std::fs::write(&config, "partitions = 3\n[limits]\naward_wait_ms_max = 0").unwrap();
+    let ledger = || Process::start_as(PROGRAM, &path("data"), Some(&config), &["--role", "ledger"]);
+    let join = |role: &str, ledger: &Process| {
+        let target = format!("http://{}", ledger.address);
+        Process::start_as(PROGRAM, &path(role), Some(&config), &["--role", role, "--ledger", &target])
+    };
+    let mut rounds = vec![];
+    // Of each partition two.
+    for player in [0, 2, 6, 1, 3, 16] {
+        let log = ledger();
+        let pools = join("jackpot", &log);
+        let spin = join("spin", &log);
+        // Of the hits before, some awards are paid and some are not: it's killed when the pool is served, or soon after.
+        pools.kill();
+        let mut at_spin = Client::connect(spin.address).await;
+        let mut at_ledger = Client::connect(log.address).await;
+        rounds.push(jackpots::hit(&mut at_spin, &mut at_ledger, player).await);
+        for process in [log, spin] {
+            process.kill();
+        }
+    }
+    let log = ledger();
+    let (pools, spin) = (join("jackpot", &log), join("spin", &log));
+    let mut at_spin = Client::connect(spin.address).await;
+    at_spin.jackpot = Client::connect(pools.address).await.jackpot;
+    let mut at_ledger = Client::connect(log.address).await;
+    jackpots::paid_once(&mut at_spin, &mut at_ledger, &rounds).await;
+    for process in [pools, spin, log] {
+        assert_eq!(process.terminate().await, Some(0));
+    }
+    audit(&path("data"));
+}
+
+/// Forced hits, and what must have become of them.
+#[cfg(feature = "forced-outcomes")]
+mod jackpots {
+    use motherlode_proto::{
+        jackpot::v1::ListAwardsRequest,
+        round::v1::{Account, jackpot_win::State},
+    };
+    use motherlode_tests::{Client, EUR, Force, bet, until, vials};
+    use std::collections::BTreeSet;
+    use tokio::sync::Mutex;
+
+    /// A player's account and the round that hit.
+    pub(crate) async fn hit(spin: &mut Client, ledger: &mut Client, player: u32) -> (Account, String) {
+        let account = ledger.fund(&format!("p{player}"), EUR, 1_000_000).await;
         let mut request = bet("hit", &account, "0.20");
         request.stake.as_mut().unwrap().coins_per_line = 10;
-        let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
-        client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
-        process.kill();
-        rounds.push((account, spun.round_id));
+        let spun = spin.spin(request, Some(Force::Pick)).await.unwrap();
+        let hit = spin.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
+        assert!(hit.jackpot.is_some());
+        (account, spun.round_id)
     }
-    // With the usual wait, a repeated request answers with its award.
-    let process = Process::start(PROGRAM, data.path(), None);
-    let mut client = Client::connect(process.address).await;
-    for (account, round) in &rounds {
-        let again = client.choose("hit.1", round, vials(), None).await.unwrap();
-        let jackpot = again.jackpot.unwrap();
-        assert_eq!(jackpot.state(), State::Paid);
-        let expected = again.balance.unwrap().amount_minor + jackpot.amount.unwrap().amount_minor;
-        assert_eq!(client.balance(account).await, expected, "{round} is paid once");
+
+    /// A repeated request answers with its award in the end, each is paid once, and each is listed once; the rounds as they
+    /// are listed, the first award first.
+    pub(crate) async fn paid_once(spin: &mut Client, ledger: &mut Client, rounds: &[(Account, String)]) -> Vec<String> {
+        for (account, round) in rounds {
+            let answer = Mutex::new((spin.clone(), None));
+            until("the award", async || {
+                let (spin, answer) = &mut *answer.lock().await;
+                let again = spin.choose("hit.1", round, vials(), None).await.unwrap();
+                let is_paid = again.jackpot.as_ref().unwrap().state() == State::Paid;
+                *answer = Some(again);
+                is_paid
+            })
+            .await;
+            let again = answer.into_inner().1.unwrap();
+            let expected = again.balance.unwrap().amount_minor + again.jackpot.unwrap().amount.unwrap().amount_minor;
+            assert_eq!(ledger.balance(account).await, expected, "{round} is paid once");
+        }
+        // The list is read from the index, which follows the log.
+        let listed = Mutex::new((spin.jackpot.clone(), vec![]));
+        until("the list of awards", async || {
+            let (jackpot, listed) = &mut *listed.lock().await;
+            let request = ListAwardsRequest { pool_id: "bewitched".into(), page_size: 100, page_token: String::new() };
+            let awards = jackpot.list_awards(request).await.unwrap().into_inner().awards;
+            *listed = awards.into_iter().rev().map(|award| award.round_id).collect();
+            listed.len() == rounds.len()
+        })
+        .await;
+        let listed = listed.into_inner().1;
+        let all: BTreeSet<_> = rounds.iter().map(|(_, round)| round).collect();
+        assert_eq!(listed.iter().collect::<BTreeSet<_>>(), all);
+        listed
     }
-    let awards = ListAwardsRequest { pool_id: "bewitched".into(), page_size: 100, page_token: String::new() };
-    let awards = client.jackpot.list_awards(awards).await.unwrap().into_inner().awards;
-    let of_hits: Vec<_> = awards.iter().rev().map(|award| award.round_id.clone()).collect();
-    assert_eq!(of_hits, rounds.into_iter().map(|(_, round)| round).collect::<Vec<_>>(), "in the order of the log");
-    assert_eq!(process.terminate().await, Some(0));
-    audit(data.path());
 }

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_books::{Account as Books, CoinValue, Currency, StreamId};
+use motherlode_books::{Account as Books, CoinValue, Currency};
 use motherlode_proto::{
     ledger::v1::{
         DepositRequest, GetRoundRequest, ListCollectionsRequest, ListExchangeRatesRequest, ListRoundsRequest,
@@ -13,7 +13,6 @@ use motherlode_proto::{
     spin::v1::{AutospinRequest, CloseSessionRequest, OpenSessionRequest, OpenSessionResponse, PlayMode, SpinRequest},
 };
 use motherlode_slots::{games, latest};
-use motherlode_tests::Server;
 use motherlode_tests::{
     Client, EUR, account, campaign, checked, config, play, reason, smallest, stake_on, start, start_on,
 };
@@ -51,10 +50,6 @@ fn refused(status: &Status) -> (Code, String) {
     (status.code(), reason(status))
 }
 
-fn holding(server: &Server, account: Books<'_>, currency: Currency) -> i128 {
-    server.ledger().books(|books| books.holding(account, currency).0)
-}
-
 /// PL-17: every game is played in demo with its own account, its own open rounds and collections; pool, house and player
 /// have no cent more or less, over a restart, and the audit holds both apart.
 #[tokio::test(flavor = "multi_thread")]
@@ -90,9 +85,9 @@ async fn pl_17_demo_play_has_its_own_books_and_leaves_real_money_alone() {
     for account in
         [Books::House("acme"), Books::ContributionsDue("bewitched"), Books::Increments("bewitched"), Books::Exchange]
     {
-        assert_eq!(holding(&server, account, Currency::EUR), 0, "{account}");
+        assert_eq!(server.holding(account, Currency::EUR), 0, "{account}");
     }
-    assert_eq!(holding(&server, Books::Exchange, Currency::PLAY), 0);
+    assert_eq!(server.holding(Books::Exchange, Currency::PLAY), 0);
     let history = ListRoundsRequest { account: Some(real.clone()), ..Default::default() };
     assert!(client.ledger.list_rounds(history).await.unwrap().into_inner().rounds.is_empty());
     let request = ListCollectionsRequest { account: Some(real), game: String::new() };
@@ -159,14 +154,14 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let broke = client.spin(lose("broke"), None).await.unwrap_err();
     assert_eq!(refused(&broke), (Code::FailedPrecondition, "INSUFFICIENT_FUNDS".into()));
     // The same request has no second effect, while its session lives and after a restart.
-    let position = server.ledger().durable();
+    let position = server.ends();
     assert_eq!(open(&mut client, "first", &dan, "neptune").await.unwrap().session_id, first.session_id);
-    assert_eq!(server.ledger().durable(), position);
+    assert_eq!(server.ends(), position);
     server.stop().await.unwrap();
     let server = start_on(&config, store()).await;
     let mut client = Client::connect(server.address()).await;
     let again = open(&mut client, "first", &dan, "neptune").await.unwrap();
-    assert_eq!((client.balance(&dan).await, server.ledger().durable()), (left, position));
+    assert_eq!((client.balance(&dan).await, server.ends()), (left, position));
     // What is refused fills nothing.
     let in_use = open(&mut client, "second", &dan, "neptune").await.unwrap_err();
     assert_eq!((reason(&in_use).as_str(), client.balance(&dan).await), ("SESSION_IN_USE", left));
@@ -185,7 +180,7 @@ async fn pl_17_no_call_mixes_money_and_play_money() {
     let mut client = Client::connect(server.address()).await;
     let (real, demo) = (client.fund("dan", EUR, 1_000_000).await, demo_of("dan"));
     let session_id = open(&mut client, "demo", &demo, "neptune").await.unwrap().session_id;
-    let position = server.ledger().durable();
+    let position = server.ends();
     let id = || "x".to_owned();
     let to = || Some(demo.clone());
     let opened = client.ledger.open_account(OpenAccountRequest { request_id: id(), account: to() }).await;
@@ -229,7 +224,7 @@ async fn pl_17_no_call_mixes_money_and_play_money() {
     let crossed = SpinRequest { session_id, ..stake_on(neptune, "x", &real, smallest(neptune)) };
     let crossed = client.spin(crossed, None).await.unwrap_err();
     assert_eq!(refused(&crossed), (Code::InvalidArgument, "SESSION_MISMATCH".into()));
-    assert_eq!(server.ledger().durable(), position, "nothing was logged");
+    assert_eq!(server.ends(), position, "nothing was logged");
     let rates = client.ledger.list_exchange_rates(ListExchangeRatesRequest {}).await.unwrap().into_inner().rates;
     assert!(rates.iter().all(|rate| rate.currency_code != "XTS"));
     server.stop().await.unwrap();
@@ -287,8 +282,7 @@ async fn pl_17_demo_and_real_rounds_of_a_game_are_open_side_by_side() {
     let events = client.report.list_significant_events(request).await.unwrap().into_inner().events;
     let of_rounds: Vec<_> = events.iter().filter(|event| event.subject.starts_with("acme/dan/")).collect();
     assert!(of_rounds.iter().all(|event| event.subject == rounds[1].round_id), "{of_rounds:?}");
-    let dan = StreamId::player("acme", "dan");
-    assert!(server.ledger().books(|books| books.player(&dan).unwrap().open_rounds().next().is_none()));
+    assert!(server.player("dan").open_rounds().next().is_none());
     server.stop().await.unwrap();
     checked(data.path());
 }

@@ -2,15 +2,14 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_audit::replay;
-use motherlode_books::{CoinValue, StreamId};
+use motherlode_books::CoinValue;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListCollectionsRequest, ListRoundsRequest, VoidRoundRequest},
     round::v1::{Account, Awaiting, MarkKind, Round, RoundState, Stake, Witch},
     spin::v1::{Played, SpinRequest},
 };
 use motherlode_slots::{games, latest};
-use motherlode_tests::{Client, EUR, checked, next_choice, play, reason, smallest, stake_on, start};
+use motherlode_tests::{Client, EUR, checked, next_choice, play, reason, replayed, smallest, stake_on, start};
 use std::collections::BTreeMap;
 use tonic::Code;
 
@@ -67,8 +66,7 @@ async fn pl_02_pl_06_pl_09_pl_30_every_game_plays_with_all_choices_over_a_restar
     }
     for game in games() {
         for number in [1, ROUNDS as u64, 2 * ROUNDS as u64] {
-            let log = motherlode_tests::log_folder(data.path());
-            let replayed = replay(&log, &StreamId::player("acme", game.name()), number).unwrap().unwrap();
+            let replayed = replayed(data.path(), game.name(), number);
             assert!(replayed.matches(), "{} {number}: {:?}", game.name(), replayed.steps);
         }
     }

@@ -9,16 +9,17 @@
 #![cfg(feature = "forced-outcomes")]
 
 use motherlode::server::open_stores;
-use motherlode_books::{Account as Books, Currency, StreamId};
-use motherlode_ledger::Options;
+use motherlode_books::{Account as Books, Currency};
+use motherlode_ledger::{Handle, Options};
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{SetExchangeRateRequest, VoidRoundRequest},
     round::v1::{RoundState, jackpot_win},
     spin::v1::{Played, SpinRequest},
 };
-use motherlode_tests::Server;
-use motherlode_tests::{Client, Force, account, bet, checked, config, next_choice, start_with, vials};
+use motherlode_tests::{
+    Client, Force, Server, account, bet, checked, config, next_choice, pool::POOL, start_with, vials,
+};
 use proptest::{
     collection::vec,
     test_runner::{Config, RngSeed, TestRunner},
@@ -34,7 +35,6 @@ use std::{
     time::Duration,
 };
 
-const POOL: &str = "bewitched";
 const SEED: i128 = 20_000 * 1_000_000_000;
 /// Of the two accounts of the one player.
 const CURRENCIES: [&str; 2] = ["EUR", "SEK"];
@@ -218,29 +218,34 @@ impl World {
     /// Everything that the model knows is so, as soon as the pool has decided on what was void.
     async fn agree(&self, after: &str) {
         let decided = async {
-            while self.server.ledger().books(|books| books.pending_decisions(POOL).next().is_some()) {
+            while self.server.ledgers().all().any(waits) {
                 tokio::task::yield_now().await;
             }
         };
         tokio::time::timeout(Duration::from_secs(60), decided).await.expect("the pool decides");
         let Pool { increments, reserve, house, paid, .. } = self.pool;
         assert_eq!(self.contributed + house, paid + increments + reserve, "BW-18, by the model itself");
-        self.server.ledger().books(|books| {
-            assert!(books.trial_balance().iter().all(|sum| sum.0 == 0), "PL-09");
-            let player = books.player(&StreamId::player("acme", "ann")).unwrap();
-            let balances = CURRENCIES.map(|currency| player.balance(currency.parse().unwrap()).unwrap().0);
-            assert_eq!(balances, self.balances, "{after}");
-            let holding = |account| books.holding(account, Currency::EUR).0;
-            let found = [
-                holding(Books::ContributionsDue(POOL)) + holding(Books::Increments(POOL)),
-                holding(Books::Reserve(POOL)),
-                -holding(Books::SeedFunding(POOL)),
-                books.pool(POOL).unwrap().paid.0,
-                holding(Books::JackpotPayable(POOL)),
-            ];
-            assert_eq!(found, [increments, reserve, house, paid, 0], "{after}");
-        });
+        for ledger in self.server.ledgers().all() {
+            assert!(ledger.books(|books| books.trial_balance().iter().all(|sum| sum.0 == 0)), "PL-09");
+        }
+        let player = self.server.player("ann");
+        let balances = CURRENCIES.map(|currency| player.balance(currency.parse().unwrap()).unwrap().0);
+        assert_eq!(balances, self.balances, "{after}");
+        let holding = |account| self.server.holding(account, Currency::EUR);
+        let found = [
+            self.server.collected(POOL),
+            holding(Books::Reserve(POOL)),
+            -holding(Books::SeedFunding(POOL)),
+            self.server.ledger().books(|books| books.pool(POOL).unwrap().paid.0),
+            holding(Books::JackpotPayable(POOL)),
+        ];
+        assert_eq!(found, [increments, reserve, house, paid, 0], "{after}");
     }
+}
+
+/// Whether a partition's hits and voids are yet to be decided, or its awards to be paid.
+fn waits(ledger: &Handle) -> bool {
+    ledger.books(|books| books.pending_decisions(POOL).next().is_some() || books.unpaid_awards().next().is_some())
 }
 
 async fn history(ops: &[Op]) -> [u32; 3] {

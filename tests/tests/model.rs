@@ -6,7 +6,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_books::{Account as Books, CoinValue, Currency, StreamId};
+use motherlode_books::{Account as Books, CoinValue, Currency};
 use motherlode_proto::{
     jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{DepositRequest, OpenAccountRequest, SetExchangeRateRequest, VoidRoundRequest, WithdrawRequest},
@@ -452,35 +452,25 @@ impl World {
 
     fn figures(&self, shelf: &Shelf) -> BTreeMap<String, i64> {
         let (name, game, scope) = shelf;
-        self.server.ledger().books(|books| {
-            let player = books.player(&StreamId::player("acme", *name)).unwrap();
-            player.collection(game, scope).cloned().unwrap_or_default()
-        })
+        self.server.player(name).collection(game, scope).cloned().unwrap_or_default()
     }
 
     /// Everything that the model knows is so.
     fn agree(&self, after: &str) {
         let model = &self.model;
-        let (balances, pool) = self.server.ledger().books(|books| {
-            assert!(books.trial_balance().iter().all(|sum| sum.0 == 0), "PL-09");
-            let balance = |(name, currency): &Place| {
-                let player = books.player(&StreamId::player("acme", *name)).unwrap();
-                player.balance(currency.parse().unwrap()).unwrap().0
-            };
-            let balances: BTreeMap<_, _> = model.balances.keys().map(|place| (*place, balance(place))).collect();
-            let holding = |account| books.holding(account, Currency::EUR).0;
-            let pool = [Books::ContributionsDue(POOL), Books::Increments(POOL), Books::Reserve(POOL)].map(holding);
-            assert_eq!(holding(Books::SeedFunding(POOL)), 0);
-            (balances, pool.iter().sum::<i128>())
-        });
+        for ledger in self.server.ledgers().all() {
+            assert!(ledger.books(|books| books.trial_balance().iter().all(|sum| sum.0 == 0)), "PL-09");
+        }
+        let balance = |(name, currency): &Place| self.server.player(name).balance(currency.parse().unwrap()).unwrap().0;
+        let balances: BTreeMap<_, _> = model.balances.keys().map(|place| (*place, balance(place))).collect();
         assert_eq!(balances, model.balances, "{after}");
         for (((name, _), id), campaign) in &model.campaigns {
-            let stream = StreamId::player("acme", *name);
-            let left =
-                self.server.ledger().books(|books| books.player(&stream)?.campaign(id).map(|state| state.left()));
+            let left = self.server.player(name).campaign(id).map(|state| state.left());
             assert_eq!(left, Some(u64::from(campaign.left)), "{after}: {id}");
         }
-        assert_eq!(pool, model.pool, "{after}");
+        let holding = |account| self.server.holding(account, Currency::EUR);
+        assert_eq!(self.server.collected(POOL) + holding(Books::Reserve(POOL)), model.pool, "{after}");
+        assert_eq!(holding(Books::SeedFunding(POOL)), 0);
         for shelf in model.crystals.keys().chain(model.potions.keys()) {
             assert_eq!(self.figures(shelf), model.figures(shelf), "{after}: {shelf:?}");
         }

@@ -19,7 +19,8 @@ use motherlode_runtime::Config;
 use motherlode_slots::latest;
 use motherlode_tests::{
     Client, EUR, Player, Process, Server, audited, bet, config,
-    partitions::{POOL, balanced, settled},
+    partitions::{balanced, settled},
+    pool::POOL,
     reason, stake_on, start_on,
 };
 use std::{

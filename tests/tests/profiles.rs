@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_books::{Event, StreamId};
+use motherlode_books::Event;
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, SetExchangeRateRequest},
@@ -82,7 +82,7 @@ impl Timed {
     }
 
     fn rounds_started(&self) -> u64 {
-        self.server.ledger().player(&StreamId::player("acme", "alice")).unwrap().rounds_started
+        self.server.player("alice").rounds_started
     }
 }
 
@@ -135,12 +135,12 @@ fn neptune(request_id: &str, account: &Account, coin: &str, lines: u32) -> SpinR
 async fn pl_26_where_jackpots_are_forbidden_a_game_with_one_is_refused_and_the_others_are_played() {
     let data = tempfile::tempdir().unwrap();
     let mut timed = Timed::start(data.path(), "default = 'de'").await;
-    let before = timed.server.ledger().durable();
+    let before = timed.server.ends();
     let refused = expect(timed.spin("b", "").await, Code::FailedPrecondition, "JACKPOT_FORBIDDEN");
     assert_eq!(refused.get_error_details().error_info().unwrap().metadata["jurisdiction"], "de");
     let launched = timed.open("o", OpenSessionRequest::default()).await;
     expect(launched, Code::FailedPrecondition, "JACKPOT_FORBIDDEN");
-    assert_eq!(timed.server.ledger().durable(), before, "nothing of it is logged");
+    assert_eq!(timed.server.ends(), before, "nothing of it is logged");
     let uk = OpenSessionRequest { jurisdiction: "uk".into(), ..Default::default() };
     let elsewhere = timed.open("o", uk).await.unwrap();
     assert!(elsewhere.profile.unwrap().jackpot);
@@ -389,7 +389,7 @@ async fn pl_07_pl_26_a_series_waits_for_the_seconds_of_its_jurisdiction() {
         last = Some(answer);
     }
     assert_eq!(last.unwrap().stop(), AutospinStop::Complete);
-    let commits = server.ledger().read(1, 1_000).unwrap();
+    let commits = server.ledger_of("alice").read(1, 1_000).unwrap();
     let bets = commits
         .iter()
         .filter(|logged| logged.commit.events.iter().any(|event| matches!(event, Event::RoundStarted(_))));

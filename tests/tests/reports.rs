@@ -18,6 +18,7 @@ use motherlode_runtime::{Config, connect::connect};
 use motherlode_tests::{
     Client, EUR, bet, config, fresh,
     operators::{operator, token},
+    partitions::settled,
     reason, start, start_fresh, start_with,
 };
 use std::{
@@ -222,7 +223,7 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
     let mut client = Client::connect(server.address()).await;
     let alice = client.fund("alice", EUR, 100_000_000).await;
     client.play_out(bet("a", &alice, "0.10")).await.unwrap();
-    let ledger = server.ledger();
+    let ledger = server.ledger_of("alice");
     let logged = ledger.read(1, 1_000).unwrap();
     let template = logged.iter().flat_map(|logged| &logged.commit.events);
     let mut template = template.filter_map(|event| match event {
@@ -303,13 +304,7 @@ async fn pl_24_a_statement_has_the_meters_of_both_ends_of_its_day_and_reconciles
             bets[day] += 150;
         }
         // All bets of the day are pooled before the next one begins.
-        let mut head = server.ledger().head();
-        while server.ledger().books(|books| {
-            let pool = books.pool("bewitched").unwrap();
-            books.pending_contributions("bewitched", 0, u64::MAX).0 != 0 || pool.contributions.0 == 0
-        }) {
-            head.changed().await.unwrap();
-        }
+        settled(server.ledgers()).await;
         if day == 0 {
             clock.fetch_add(DAY_MS, Ordering::SeqCst);
         }

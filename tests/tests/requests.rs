@@ -208,8 +208,7 @@ async fn bw_05_the_witch_is_remembered_and_may_be_changed() {
         let mut request = bet(id, &account, "0.01");
         request.witch = witch;
         client.play_out(request).await.unwrap();
-        let stream = motherlode_books::StreamId::player("acme", "alice");
-        let picked = server.ledger().player(&stream).unwrap().collection("bewitched", "").unwrap()["witch"];
+        let picked = server.player("alice").collection("bewitched", "").unwrap()["witch"];
         assert_eq!(picked, if id == "two" { 1 } else { 2 }, "{id}");
     }
     server.stop().await.unwrap();

@@ -229,9 +229,7 @@ async fn pl_16_a_session_is_bound_and_there_is_one() {
     let (request_id, account) = ("o".to_owned(), Some(alice.clone()));
     let poker = OpenSessionRequest { request_id, account, game, ..Default::default() };
     expect(client.spin.open_session(poker).await, Code::NotFound, "GAME_UNKNOWN");
-    assert!(
-        timed.server.ledger().player(&motherlode_books::StreamId::player("acme", "alice")).unwrap().rounds_started == 0
-    );
+    assert_eq!(timed.server.player("alice").rounds_started, 0);
     client.spin(bet_in(&session, "x", &alice), None).await.unwrap();
     timed.server.stop().await.unwrap();
 }

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_books::StreamId;
 use motherlode_proto::{
     jackpot::v1::{GetPoolRequest, PoolStatus, ResumePoolRequest, SuspendPoolRequest},
     ledger::v1::{ListSwitchesRequest, SetSwitchRequest, Switch, SwitchedOff, set_switch_request::State},
@@ -12,7 +11,7 @@ use motherlode_proto::{
         play_stream_response::Answer,
     },
 };
-use motherlode_tests::{Client, EUR, bet, config, next_choice, reason, start, start_fresh};
+use motherlode_tests::{Client, EUR, audited, bet, config, next_choice, reason, start, start_fresh};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
@@ -77,7 +76,7 @@ async fn pl_25_a_game_is_off_at_once_for_new_rounds_and_its_open_round_concludes
     assert_eq!((listed[0].switch.as_ref(), listed[0].position), (Some(&switch), position));
     assert_eq!((listed[0].reason.as_str(), listed[0].actor.as_str()), ("reel 3 stuck", "ann"));
 
-    let version = || server.ledger().player(&StreamId::player("acme", "bob")).unwrap().head.version;
+    let version = || server.player("bob").head.version;
     let before = version();
     let refused =
         expect(client.spin(bet("second", &bob, "0.01"), None).await, Code::FailedPrecondition, "GAME_DISABLED");
@@ -103,9 +102,8 @@ async fn pl_25_a_game_is_off_at_once_for_new_rounds_and_its_open_round_concludes
     assert_eq!(off(&mut client).await, []);
     server.stop().await.unwrap();
 
-    let log = motherlode_tests::log_folder(data.path());
-    let report = motherlode_audit::audit(&motherlode_audit::Options { log, index: None, partition: 0 }).unwrap();
-    assert!(report.divergence.is_none() && report.books.switched_off().count() == 0);
+    let whole = audited(data.path(), config(data.path()).partitions as usize);
+    assert!(whole.partitions.iter().all(|report| report.books.switched_off().count() == 0));
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -194,18 +192,16 @@ async fn pl_25_a_pool_is_switched_by_its_suspension() {
     client.jackpot.suspend_pool(suspend).await.unwrap();
     let bob = client.fund("bob", EUR, 1_000_000).await;
     client.spin(bet("b", &bob, "0.01"), None).await.unwrap();
-    let stream = |player: &str| StreamId::player("acme", player);
-    let contributed = |position: u64| {
-        let logged = server.ledger().fetch(position).unwrap();
+    let contributed = |player: &str| {
+        let logged = server.ledger_of(player).fetch(server.player(player).head.position).unwrap();
         let mut started = logged.commit.events.iter().filter_map(|event| match event {
             motherlode_books::Event::RoundStarted(started) => Some(started.contribution.is_some()),
             _ => None,
         });
         started.next()
     };
-    let position = server.ledger().player(&stream("bob")).unwrap().head.position;
-    assert_eq!(contributed(position), Some(false), "a new round is outside the pool");
-    let opened = server.ledger().player(&stream("alice")).unwrap();
+    assert_eq!(contributed("bob"), Some(false), "a new round is outside the pool");
+    let opened = server.player("alice");
     assert!(opened.open_rounds().next().unwrap().started.contribution.is_some(), "an open one concludes within it");
     let kind = next_choice(&open).unwrap();
     client.choose("c", &open.round_id, kind, None).await.unwrap();
@@ -223,7 +219,7 @@ async fn pl_12_pl_25_a_malformed_or_idle_switch_is_refused_and_logs_nothing() {
     let mut client = Client::connect(server.address()).await;
     let all = part("", "", "");
     let good = request("x", &all, State::Off);
-    let logged = server.ledger().durable();
+    let logged = server.ends();
     let cases = [
         (SetSwitchRequest { request_id: String::new(), ..good.clone() }, Code::InvalidArgument, "INVALID_FIELD"),
         (SetSwitchRequest { switch: None, ..good.clone() }, Code::InvalidArgument, "INVALID_FIELD"),
@@ -240,7 +236,7 @@ async fn pl_12_pl_25_a_malformed_or_idle_switch_is_refused_and_logs_nothing() {
     for (request, code, why) in cases {
         expect(set(&mut client, request).await, code, why);
     }
-    assert_eq!(server.ledger().durable(), logged);
+    assert_eq!(server.ends(), logged);
     set(&mut client, good.clone()).await.unwrap();
     let other = SetSwitchRequest { actor: "bob".into(), ..good };
     expect(set(&mut client, other).await, Code::AlreadyExists, "REQUEST_ID_REUSED");

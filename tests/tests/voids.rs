@@ -2,8 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_audit::replay;
-use motherlode_books::{Account as Books, CoinValue, Currency, StreamId};
+use motherlode_books::{Account as Books, CoinValue, Currency};
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, VoidRoundRequest, VoidRoundResponse, WithdrawRequest},
     round::v1::{Account, Card, Round, RoundState, SpinKind},
@@ -11,7 +10,7 @@ use motherlode_proto::{
 };
 use motherlode_slots::{Game, games, latest};
 use motherlode_tests::Server;
-use motherlode_tests::{Client, EUR, checked, play, reason, smallest, stake_on, start};
+use motherlode_tests::{Client, EUR, checked, play, reason, replayed, smallest, stake_on, start};
 use std::collections::{BTreeMap, BTreeSet};
 use tonic::{Code, Status};
 
@@ -30,25 +29,18 @@ struct Picture {
 /// The picture after everything that was answered. Whether the pool has taken a contribution up yet is no matter.
 fn picture(server: &Server, player: &str) -> Picture {
     let pool = "bewitched";
-    server.ledger().books(|books| {
-        let holding = |account| books.holding(account, Currency::EUR).0;
-        let state = books.player(&StreamId::player("acme", player)).unwrap();
-        let figures = state.collections().flat_map(|(game, scope, figures)| {
-            let named = move |key: &String| (game.to_owned(), scope.to_owned(), key.clone());
-            figures.iter().map(move |(key, value)| (named(key), *value))
-        });
-        Picture {
-            balance: state.balance(Currency::EUR).unwrap().0,
-            house: holding(Books::House("acme")),
-            pool: [
-                holding(Books::ContributionsDue(pool)) + holding(Books::Increments(pool)),
-                holding(Books::Reserve(pool)),
-                holding(Books::SeedFunding(pool)),
-            ],
-            // The witch is picked for good, not for the round (BW-05).
-            collections: figures.filter(|((_, scope, _), _)| !scope.is_empty()).collect(),
-        }
-    })
+    let (state, holding) = (server.player(player), |account| server.holding(account, Currency::EUR));
+    let figures = state.collections().flat_map(|(game, scope, figures)| {
+        let named = move |key: &String| (game.to_owned(), scope.to_owned(), key.clone());
+        figures.iter().map(move |(key, value)| (named(key), *value))
+    });
+    Picture {
+        balance: state.balance(Currency::EUR).unwrap().0,
+        house: holding(Books::House("acme")),
+        pool: [server.collected(pool), holding(Books::Reserve(pool)), holding(Books::SeedFunding(pool))],
+        // The witch is picked for good, not for the round (BW-05).
+        collections: figures.filter(|((_, scope, _), _)| !scope.is_empty()).collect(),
+    }
 }
 
 fn void_of(id: &str, round_id: &str) -> VoidRoundRequest {
@@ -249,18 +241,17 @@ async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     assert_eq!(void(&mut client, &won.round_id).await.unwrap(), voided);
-    let position = server.ledger().durable();
+    let position = server.ends();
     let again = client.ledger.void_round(void_of("again", &won.round_id)).await.unwrap_err();
     assert_eq!((again.code(), reason(&again).as_str()), (Code::FailedPrecondition, "ALREADY_VOIDED"));
     let first = void_of(&format!("void-{}", won.round_id.replace('/', "-")), &won.round_id);
     let other = client.ledger.void_round(VoidRoundRequest { actor: "bob".into(), ..first }).await.unwrap_err();
     assert_eq!((other.code(), reason(&other).as_str()), (Code::AlreadyExists, "REQUEST_ID_REUSED"));
-    assert_eq!(server.ledger().durable(), position, "a refusal leaves nothing");
+    assert_eq!(server.ends(), position, "a refusal leaves nothing");
     server.stop().await.unwrap();
     checked(data.path());
     let number = won.round_id.rsplit('/').next().unwrap().parse().unwrap();
-    let log = motherlode_tests::log_folder(data.path());
-    let replayed = replay(&log, &StreamId::player("acme", "vera"), number).unwrap().unwrap();
+    let replayed = replayed(data.path(), "vera", number);
     assert!(replayed.matches() && replayed.voided.is_some());
 }
 
@@ -337,12 +328,12 @@ async fn pl_04_pl_12_unknown_and_foreign_rounds_are_not_voided_and_void_ones_tak
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("vera", EUR, DEPOSIT).await;
     let won = winner(&mut client, &account).await;
-    let position = server.ledger().durable();
+    let position = server.ends();
     for unknown in ["acme/vera/999999", "acme/nobody/1", "other/vera/1"] {
         let refused = client.ledger.void_round(void_of("unknown", unknown)).await.unwrap_err();
         assert_eq!((refused.code(), reason(&refused).as_str()), (Code::NotFound, "ROUND_UNKNOWN"), "{unknown}");
     }
-    assert_eq!(server.ledger().durable(), position);
+    assert_eq!(server.ends(), position);
     void(&mut client, &won.round_id).await.unwrap();
     let guess = motherlode_proto::round::v1::choice::Kind::Double(Card::RedHeart.into());
     let refused = client.choose("late", &won.round_id, guess, None).await.unwrap_err();

@@ -4,6 +4,7 @@
 
 use futures_util::StreamExt;
 use motherlode_books::Nano;
+use motherlode_ledger::Stores;
 use motherlode_log::{AppendError, Hash, MemoryStore, Position, Reader, Store};
 use motherlode_proto::{
     jackpot::v1::{WatchCountersRequest, WatchCountersResponse},
@@ -11,7 +12,8 @@ use motherlode_proto::{
     round::v1::Account,
     spin::v1::{PlayStreamRequest, Played, play_stream_request::Call, play_stream_response::Answer},
 };
-use motherlode_tests::{Client, EUR, bet, config, reason, start_fresh, start_on};
+use motherlode_runtime::Config;
+use motherlode_tests::{Client, EUR, bet, config, partitions::settled, reason, start_fresh, start_on};
 use prost::{Message, bytes::Bytes};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -93,7 +95,7 @@ async fn pl_12_a_message_above_the_limit_is_refused_and_one_at_the_limit_is_read
     let server = start_fresh(&config).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 100).await;
-    let position = server.ledger().durable();
+    let position = server.ends();
     let mut request = bet("x", &account, "0.01");
     request.game = "x".repeat(4096 - request.encoded_len() + request.game.len() - 1);
     assert_eq!(request.encoded_len(), 4096);
@@ -102,18 +104,37 @@ async fn pl_12_a_message_above_the_limit_is_refused_and_one_at_the_limit_is_read
     assert_eq!(client.spin(request, None).await.unwrap_err().code(), Code::OutOfRange);
     // The connection goes on.
     assert_eq!(client.balance(&account).await, 100);
-    assert_eq!(server.ledger().durable(), position, "nothing was logged");
+    assert_eq!(server.ends(), position, "nothing was logged");
     server.stop().await.unwrap();
 }
 
 /// A store whose appends wait while it is shut, as behind a disk that does not answer.
 struct Gate(MemoryStore, Latch);
 
-type Latch = Arc<(Mutex<bool>, Condvar)>;
+type Latch = Arc<(Mutex<Shut>, Condvar)>;
+
+#[derive(Default)]
+struct Shut {
+    shut: bool,
+    /// An append has had to wait since it was shut.
+    waits: bool,
+}
 
 fn set(latch: &Latch, shut: bool) {
-    *latch.0.lock().unwrap() = shut;
+    *latch.0.lock().unwrap() = Shut { shut, waits: false };
     latch.1.notify_all();
+}
+
+/// Waits until an append has to wait.
+fn waits(latch: &Latch) {
+    let waiting = latch.1.wait_timeout_while(latch.0.lock().unwrap(), NEVER, |shut| !shut.waits).unwrap();
+    assert!(!waiting.1.timed_out(), "nothing is appended");
+}
+
+/// All partitions behind one disk.
+fn gated(config: &Config, latch: &Latch) -> Stores {
+    let gate = |partition| Box::new(Gate(MemoryStore::new(partition), Arc::clone(latch)));
+    Stores { home: gate(0), others: (1..config.partitions).map(|number| gate(number) as Box<dyn Store>).collect() }
 }
 
 impl Store for Gate {
@@ -130,7 +151,15 @@ impl Store for Gate {
     }
 
     fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
-        drop(self.1.1.wait_while(self.1.0.lock().unwrap(), |shut| *shut).unwrap());
+        let Gate(_, latch) = self;
+        let is_shut = |shut: &mut Shut| {
+            if shut.shut && !shut.waits {
+                shut.waits = true;
+                latch.1.notify_all();
+            }
+            shut.shut
+        };
+        drop(latch.1.wait_while(latch.0.lock().unwrap(), is_shut).unwrap());
         self.0.append(after, records)
     }
 
@@ -148,7 +177,7 @@ async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
     // Long enough for a busy machine to answer in when the disk goes on.
     config.limits.request_ms_max = 500;
     let latch = Latch::default();
-    let server = start_on(&config, Box::new(Gate(MemoryStore::new(0), Arc::clone(&latch)))).await;
+    let server = start_on(&config, gated(&config, &latch)).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 100_000).await;
     for (id, timeout) in [("caller", Some(Duration::from_millis(20))), ("service", None)] {
@@ -276,7 +305,7 @@ async fn pl_11_a_streams_call_out_of_time_and_its_repetition_have_one_effect() {
     // Long enough for a busy machine to answer in when the disk goes on.
     config.limits.request_ms_max = 500;
     let latch = Latch::default();
-    let server = start_on(&config, Box::new(Gate(MemoryStore::new(0), Arc::clone(&latch)))).await;
+    let server = start_on(&config, gated(&config, &latch)).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 100_000).await;
     let mut play = Play::open(&mut client).await;
@@ -309,8 +338,9 @@ fn facts(status: &pb::Status) -> (i32, String, BTreeMap<String, String>, Vec<Vec
 async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     let data = tempfile::tempdir().unwrap();
     let latch = Latch::default();
-    let server = start_on(&config(data.path()), Box::new(Gate(MemoryStore::new(0), Arc::clone(&latch)))).await;
-    let ledger = server.ledger().clone();
+    let config = config(data.path());
+    let server = start_on(&config, gated(&config, &latch)).await;
+    let ledgers = server.ledgers().clone();
     let mut client = Client::connect(server.address()).await;
     let mut accounts: Vec<Account> = vec![];
     for player in 0..100 {
@@ -320,11 +350,14 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     play.send(100, Some(Call::Spin(bet("first", &accounts[0], "0.01")))).await;
     let (_, first) = play.next().await.unwrap();
     first.unwrap();
+    // What is appended next is a bet.
+    settled(&ledgers).await;
     // With the disk shut, calls are taken and none is answered; then the stop comes, then the disk goes on.
     set(&latch, true);
     for (tag, account) in accounts.iter().enumerate().skip(1) {
         play.send(tag as u64, Some(Call::Spin(bet("s", account, "0.01")))).await;
     }
+    tokio::task::block_in_place(|| waits(&latch));
     let stopping = tokio::spawn(server.stop());
     let opening = tokio::task::spawn_blocking(move || set(&latch, false));
     let mut answered = BTreeSet::new();
@@ -333,9 +366,10 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     }
     opening.await.unwrap();
     tokio::time::timeout(NEVER, stopping).await.expect("it stops").unwrap().unwrap();
-    let logged = ledger.read(1, 10_000).unwrap();
-    let bets = logged.iter().filter(|logged| logged.commit.request_id == "s");
-    assert_eq!(bets.count(), answered.len(), "every bet that was logged was answered");
+    let logged = ledgers.all().flat_map(|ledger| ledger.read(1, 10_000).unwrap());
+    let bets = logged.filter(|logged| logged.commit.request_id == "s").count();
+    assert!(bets > 0, "the first of them waited for the disk");
+    assert_eq!(bets, answered.len(), "every bet that was logged was answered");
 }
 
 /// Watches a pool's counters.
@@ -386,17 +420,6 @@ async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
     tokio::time::timeout(NEVER, stopping).await.expect("a stop ends the stream").unwrap().unwrap();
 }
 
-/// Waits for what the log brings.
-async fn until(server: &motherlode_tests::Server, done: impl Fn() -> bool) {
-    let mut head = server.ledger().head();
-    let wait = async {
-        while !done() {
-            head.changed().await.unwrap();
-        }
-    };
-    tokio::time::timeout(NEVER, wait).await.expect("it comes");
-}
-
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
     use motherlode_proto::jackpot::v1::{
@@ -420,8 +443,7 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
     };
     client.jackpot.suspend_pool(suspend).await.unwrap();
     let of = |name: &str| server.ledger().books(|books| books.pool(name).unwrap().clone());
-    let outstanding = || server.ledger().books(|books| books.pending_contributions("bewitched", 0, u64::MAX).0 != 0);
-    until(&server, || !outstanding()).await;
+    settled(server.ledgers()).await;
     let before = of("bewitched");
     // A win of this very round would have taken the increments.
     assert!(before.contributions.0 == 75_000_000 && (before.cycle > 1 || before.increments.0 == 75_000_000));
@@ -433,11 +455,16 @@ async fn bw_20_retiring_a_pool_moves_its_increments_and_reserve() {
     };
     let retired = client.jackpot.retire_pool(retire.clone()).await.unwrap().into_inner().pool.unwrap();
     assert_eq!(retired.status(), PoolStatus::Retired);
-    until(&server, || of("heir").increments == before.increments && of("heir").reserve == before.reserve).await;
+    let received = || of("heir").increments == before.increments && of("heir").reserve == before.reserve;
+    let mut head = server.ledger().head();
+    let wait = head.wait_for(|_| received());
+    tokio::time::timeout(NEVER, wait).await.expect("it comes").unwrap();
     let (retired, heir) = (of("bewitched"), of("heir"));
     assert_eq!((retired.increments.0, retired.reserve.0), (0, 0));
     assert!(retired.is_balanced() && heir.is_balanced());
-    server.ledger().books(|books| assert!(books.trial_balance().iter().all(|sum| sum.0 == 0)));
+    for ledger in server.ledgers().all() {
+        ledger.books(|books| assert!(books.trial_balance().iter().all(|sum| sum.0 == 0)));
+    }
     client.jackpot.retire_pool(retire).await.expect("the same request has its one effect");
     // The game goes on without a pool: nothing is contributed.
     let played = client.play_out(bet("after", &account, "1.00")).await.unwrap().pop().unwrap();

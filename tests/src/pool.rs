@@ -1,0 +1,160 @@
+//! The jackpot pool by plain arithmetic over the logs of all partitions, written apart from the books: EUR only, so a coin's
+//! share is coin / 10.
+//!
+//! The order of the pool's stream at home decides (BW-16): it says how far each partition's bets count before the next hit.
+//! What they come to, and what the hit is paid, is reckoned here.
+
+use motherlode_books::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamId};
+use motherlode_ledger::Ledgers;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The pool of the game that has one.
+pub const POOL: &str = "bewitched";
+/// EUR in the unit of all sums, 1e-9 EUR.
+const EUR: i128 = 1_000_000_000;
+const SEED: i128 = 20_000 * EUR;
+
+/// A hit's partition and position.
+pub type Hit = (u32, u64);
+
+/// The pool as it must be; sums in 1e-9 EUR.
+#[derive(Default)]
+pub struct Model {
+    /// What all bets of the logs left for it.
+    pub contributed: i128,
+    /// What each hit must be paid, in cents, in the order of the pool's stream.
+    pub expected: Vec<(Hit, i128)>,
+    pooled: i128,
+    increments: i128,
+    reserve: i128,
+    house: i128,
+    paid: i128,
+    last_hit_ms: Option<i64>,
+    partitions: BTreeMap<u32, Partition>,
+}
+
+/// What a partition's log says of the pool.
+#[derive(Default)]
+struct Partition {
+    /// What bets left for it, by position.
+    left: BTreeMap<u64, i128>,
+    /// Hits that have no award yet: position, logged time, the coin in millionths.
+    hits: VecDeque<(u64, i64, i128)>,
+    /// Up to here everything is in the pool.
+    pooled_to: u64,
+    /// The coins of rounds.
+    coins: BTreeMap<(StreamId, u64), CoinValue>,
+}
+
+impl Partition {
+    fn take(&mut self, commit: &Commit) {
+        for event in &commit.events {
+            match event {
+                Event::RoundStarted(started) if started.contribution.is_some() => {
+                    self.coins.insert((commit.stream.clone(), started.round), started.coin_value);
+                    // 0.5 % of a cent is 50,000 billionths of a euro.
+                    self.left.insert(commit.position, i128::from(started.bet.0) * 50_000);
+                }
+                Event::JackpotHit { round, .. } => {
+                    let CoinValue(micros) = self.coins[&(commit.stream.clone(), *round)];
+                    self.hits.push_back((commit.position, commit.time_ms, micros.into()));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+impl Model {
+    /// What an event of the pool's stream must mean.
+    fn step(&mut self, event: &Event) {
+        match event {
+            Event::ContributionsPooled { partition, from, to, amount } => {
+                let told = self.partitions.get_mut(partition).expect("there is such a partition");
+                assert_eq!(*from, told.pooled_to + 1, "stretches are dense");
+                told.pooled_to = *to;
+                let sum: i128 = told.left.range(from..=to).map(|(_, left)| left).sum();
+                assert_eq!(amount.0, sum, "BW-11: what the bets of the stretch left");
+                self.pooled += sum;
+                self.increments += sum;
+            }
+            Event::JackpotAwarded(award) => {
+                let told = self.partitions.get_mut(&award.partition).expect("there is such a partition");
+                let (position, time_ms, coin) = told.hits.pop_front().expect("there was a hit");
+                assert_eq!(
+                    (award.hit, told.pooled_to),
+                    (position, position),
+                    "BW-16: its turn, with all bets before it"
+                );
+                self.win((award.partition, position), time_ms, coin);
+            }
+            _ => {}
+        }
+        assert_eq!(self.pooled + self.house, self.paid + self.increments + self.reserve, "BW-18");
+    }
+
+    /// BW-16, BW-17.
+    fn win(&mut self, hit: Hit, time_ms: i64, coin_micros: i128) {
+        let seed = SEED * coin_micros / 10_000_000;
+        let collision = self.last_hit_ms.is_some_and(|last| last / 3_000 == time_ms / 3_000);
+        let share = if collision { self.increments } else { self.increments * coin_micros / 10_000_000 };
+        let cents = (seed + share) / (EUR / 100);
+        let from_reserve = seed.min(self.reserve);
+        self.house += seed - from_reserve;
+        self.paid += cents * (EUR / 100);
+        self.reserve += seed - from_reserve + self.increments - cents * (EUR / 100);
+        self.increments = 0;
+        self.last_hit_ms = Some(time_ms);
+        self.expected.push((hit, cents));
+    }
+}
+
+/// Follows the logs from their first records with the model and checks that every award and payment is the model's, once, and
+/// that the books hold at every position (PL-09). `hits` were forced, and chance may add some; all have their awards by now.
+///
+/// # Panics
+/// When something is not as it must be.
+pub fn followed(ledgers: &Ledgers, hits: usize) -> Model {
+    let mut model = Model::default();
+    let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());
+    for ledger in ledgers.all() {
+        let (mut books, mut told, partition) = (Books::new(), Partition::default(), ledger.partition());
+        for logged in ledger.read(1, usize::MAX).expect("the log can be read") {
+            let commit = &logged.commit;
+            assert_eq!(commit.partition, partition);
+            told.take(commit);
+            books.apply(commit).expect("the books take it");
+            let all_zero = books.trial_balance().iter().all(|sum| sum.0 == 0);
+            assert!(books.pools().all(PoolState::is_balanced) && all_zero, "{partition}: {}", commit.position);
+            let is_pool = commit.stream == StreamId::pool(POOL);
+            for event in &commit.events {
+                match event {
+                    Event::JackpotPaid { hit, amount, .. } => {
+                        paid.entry((partition, *hit)).or_default().push(amount.0.into());
+                    }
+                    Event::JackpotAwarded(award) => {
+                        assert_eq!(partition, 0, "decided at home");
+                        awarded.push(((award.partition, award.hit), i128::from(award.amount.0)));
+                    }
+                    _ => {}
+                }
+                if is_pool && partition == 0 {
+                    steps.push(event.clone());
+                }
+            }
+        }
+        model.contributed += told.left.values().sum::<i128>();
+        model.partitions.insert(partition, told);
+    }
+    steps.iter().for_each(|event| model.step(event));
+    assert!(model.expected.len() >= hits && model.partitions.values().all(|told| told.hits.is_empty()));
+    assert_eq!(awarded, model.expected, "what was awarded");
+    let once: BTreeMap<_, _> = model.expected.iter().map(|(hit, cents)| (*hit, vec![*cents])).collect();
+    assert_eq!(paid, once, "each award is paid once");
+    ledgers.home().books(|books| {
+        let pool = books.pool(POOL).expect("the pool is open");
+        let figures = (pool.contributions, pool.reserve, pool.house_funding, pool.paid);
+        assert_eq!(figures, (Nano(model.pooled), Nano(model.reserve), Nano(model.house), Nano(model.paid)));
+    });
+    model
+}
