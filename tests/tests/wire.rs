@@ -134,7 +134,8 @@ fn waits(latch: &Latch) {
 /// All partitions behind one disk.
 fn gated(config: &Config, latch: &Latch) -> Stores {
     let gate = |partition| Box::new(Gate(MemoryStore::new(partition), Arc::clone(latch)));
-    Stores { home: gate(0), others: (1..config.partitions).map(|number| gate(number) as Box<dyn Store>).collect() }
+    let others = (1..config.partitions).map(|partition| gate(partition) as Box<dyn Store>).collect();
+    Stores { home: gate(0), others, loaded: vec![] }
 }
 
 impl Store for Gate {
