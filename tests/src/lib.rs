@@ -20,6 +20,7 @@ pub use process::{Process, channel, serving, until};
 pub use server::Server;
 
 use motherlode::place::Place;
+use motherlode_books::HOME;
 use motherlode_ledger::{Options, Stores};
 use motherlode_log::{MemoryStore, Store, sim::SimDisk};
 use motherlode_runtime::{
