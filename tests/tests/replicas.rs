@@ -140,8 +140,15 @@ async fn pl_30_a_bet_that_another_log_took_is_not_answered_with_what_the_replica
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_process_whose_replica_stops_ends_and_serves_the_other_log_when_it_is_started_again() {
     let data = tempfile::tempdir().unwrap();
-    let mut first_config = config(&data.path().join("log"));
-    let first = ledger(&mut first_config).await;
+    let mut longer = config(&data.path().join("other"));
+    let other = ledger(&mut longer).await;
+    let mut client = Client::connect(other.address()).await;
+    for player in 0..10 {
+        client.fund(&format!("p{player}"), EUR, 10_000).await;
+    }
+    other.stop().await.unwrap();
+    let mut config = config(&data.path().join("log"));
+    let first = ledger(&mut config).await;
     Client::connect(first.address()).await.fund("alice", EUR, 10_000).await;
     let roles = ["spin", "jackpot"];
     let start = |role: &str, target: &str| {
@@ -149,12 +156,8 @@ async fn pl_30_a_process_whose_replica_stops_ends_and_serves_the_other_log_when_
     };
     let processes = roles.map(|role| start(role, &target(&first)));
     first.stop().await.unwrap();
-    let mut config = Config { data: data.path().join("other"), ..first_config };
-    let other = ledger(&mut config).await;
-    let mut client = Client::connect(other.address()).await;
-    for player in 0..10 {
-        client.fund(&format!("p{player}"), EUR, 10_000).await;
-    }
+    longer.listen = config.listen;
+    let other = ledger(&mut longer).await;
     for process in processes {
         let (code, said) = process.ended().await;
         assert_eq!(code, Some(1), "{said}");
