@@ -11,7 +11,7 @@ use crate::{
     current::Current,
     deadline::Deadline,
     measured::Measured,
-    metrics,
+    metrics::Observed,
     place::{Place, PlaceError},
     traced::Traced,
 };
@@ -125,6 +125,7 @@ pub struct Server {
     grace: Duration,
     sweeper: Option<Sweeper>,
     check: Option<SelfCheck>,
+    observed: Option<Observed>,
     background: Vec<JoinHandle<()>>,
 }
 
@@ -224,9 +225,8 @@ impl Server {
             let check = SelfCheck::new(program, follower.clone());
             (follower, check)
         });
-        if config.telemetry.otlp_endpoint.is_some() {
-            metrics::observe(&ledgers, reports.as_ref().map(|(follower, _)| follower));
-        }
+        let follower = || reports.as_ref().map(|(follower, _)| follower.clone());
+        let observed = config.telemetry.otlp_endpoint.is_some().then(|| Observed::start(ledgers.clone(), follower()));
         let spinning =
             role.spins().then(|| spin(config, &ledgers, &dealer, waits.clone(), stop.clone())).transpose()?;
         let report = reports.as_ref().map(|(follower, check)| {
@@ -246,7 +246,7 @@ impl Server {
         let award_wait_max = Duration::from_millis(config.limits.award_wait_ms_max);
         let grace = Duration::from_millis(config.limits.request_ms_max) + award_wait_max + Duration::from_secs(1);
         let check = reports.map(|(_, check)| check);
-        Ok(Self { address, ledgers, stopper, serving, grace, sweeper, check, background })
+        Ok(Self { address, ledgers, stopper, serving, grace, sweeper, check, observed, background })
     }
 
     /// The address that it listens on.
@@ -282,6 +282,15 @@ impl Server {
     /// Waits until a ledger takes no more proposals, and says why.
     pub async fn failed(&self) -> Standing {
         self.ledgers.failed().await
+    }
+
+    /// Takes no more proposals and answers no more reads, since another process may write the log by now, and tells nobody of
+    /// what is old from then on.
+    pub fn step_down(&self, why: &str) {
+        self.ledgers.step_down(why);
+        if let Some(observed) = &self.observed {
+            observed.end();
+        }
     }
 
     /// Stops in order.

@@ -101,7 +101,7 @@ pub async fn write(
             },
         };
         tracing::error!(why, "this process writes the log no more: it stands by");
-        server.ledgers().step_down(&why);
+        server.step_down(&why);
         leaving = Some(tokio::spawn(server.stop()));
         stands_by = true;
     }
@@ -186,6 +186,6 @@ fn serve(
 /// Ends a server that comes to serve a log which this process has lost.
 async fn give_up(serving: JoinHandle<Result<Server, ServeError>>, why: String) -> Result<(), ServeError> {
     let Ok(Ok(server)) = serving.await else { return Ok(()) };
-    server.ledgers().step_down(&why);
+    server.step_down(&why);
     server.stop().await
 }
