@@ -15,7 +15,7 @@ use std::{env, net::SocketAddr};
 pub struct Server(Parts);
 
 enum Parts {
-    One(server::Server),
+    One(Box<server::Server>),
     Split(Box<Split>),
 }
 
@@ -30,7 +30,7 @@ impl Server {
             true => Parts::Split(Box::new(Split::start(config, stores, options, dealer).await)),
             false => {
                 let one = server::Server::start(config, stores, options, dealer).await;
-                Parts::One(one.expect("the service starts"))
+                Parts::One(Box::new(one.expect("the service starts")))
             }
         })
     }

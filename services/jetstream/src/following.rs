@@ -20,6 +20,8 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Following {
     partition: u32,
+    /// The number of the stream's last message when it was found.
+    found: u64,
     steps: Steps,
     shared: Arc<Shared>,
 }
@@ -30,12 +32,14 @@ impl Following {
     /// # Errors
     /// It cannot be reached, isn't there, or isn't as a store makes it.
     pub fn find(config: &Config, partition: u32) -> Result<Self, OpenError> {
-        Ok(Self::of(Stream::find(config, partition)?, partition))
+        let stream = Stream::find(config, partition)?;
+        let found = stream.last().map_err(|failure| stream.api_error(failure))?;
+        Ok(Self { found, ..Self::of(stream, partition) })
     }
 
     pub(crate) fn of(stream: Stream, partition: u32) -> Self {
         let shared = Arc::new(Shared::new(stream.clone(), Index::default()));
-        Self { partition, steps: Steps::new(stream, partition), shared }
+        Self { partition, found: 0, steps: Steps::new(stream, partition), shared }
     }
 
     /// The partition that it's of.
@@ -48,6 +52,13 @@ impl Following {
     #[must_use]
     pub fn verified(&self) -> (Position, Hash) {
         (self.steps.walk.next - 1, self.steps.walk.head)
+    }
+
+    /// Whether all was read that was there when the stream was found. To the end of one that is written there may be no
+    /// coming: each look can find more.
+    #[must_use]
+    pub fn has_all_found(&self) -> bool {
+        self.steps.walk.sequence > self.found
     }
 
     /// Reads what was verified; the same that the store will have which takes the stream over.

@@ -144,21 +144,21 @@ impl Partition {
                 found => none.insert(found?),
             },
         };
-        let mut any = true;
-        while any {
-            if stop.try_recv() == Err(TryRecvError::Disconnected) {
-                return Ok(());
+        while stop.try_recv() != Err(TryRecvError::Disconnected) {
+            let any = following.more()?;
+            match &self.ledger {
+                Some(ledger) => ledger.catch_up()?,
+                None if following.has_all_found() => {
+                    let (position, hash) = following.verified();
+                    let (end, folder) = (Held { position, hash }, index_folder(&config.data, self.number));
+                    self.ledger = Some(Loaded::load(self.number, following.reader(), end, &folder, options)?);
+                    tracing::info!(partition = self.number, position, "the log is held");
+                }
+                None => {}
             }
-            any = following.more()?;
-            if let Some(ledger) = &self.ledger {
-                ledger.catch_up()?;
+            if !any {
+                break;
             }
-        }
-        if self.ledger.is_none() {
-            let (position, hash) = following.verified();
-            let (end, folder) = (Held { position, hash }, index_folder(&config.data, self.number));
-            self.ledger = Some(Loaded::load(self.number, following.reader(), end, &folder, options)?);
-            tracing::info!(partition = self.number, position, "the log is held");
         }
         Ok(())
     }
