@@ -176,7 +176,7 @@ async fn pl_11_a_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
     // Long enough for a busy machine to answer in when the disk goes on.
-    config.limits.request_ms_max = 500;
+    config.limits.request_ms_max = 2_000;
     let latch = Latch::default();
     let server = start_on(&config, gated(&config, &latch)).await;
     let mut client = Client::connect(server.address()).await;
@@ -304,7 +304,7 @@ async fn pl_11_a_streams_call_out_of_time_and_its_repetition_have_one_effect() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
     // Long enough for a busy machine to answer in when the disk goes on.
-    config.limits.request_ms_max = 500;
+    config.limits.request_ms_max = 2_000;
     let latch = Latch::default();
     let server = start_on(&config, gated(&config, &latch)).await;
     let mut client = Client::connect(server.address()).await;
@@ -374,10 +374,23 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
 }
 
 /// Watches a pool's counters.
-async fn watch(client: &mut Client, pool: &str, coins: &[&str]) -> tonic::Streaming<WatchCountersResponse> {
+async fn watch(client: &Client, pool: &str, coins: &[&str]) -> tonic::Streaming<WatchCountersResponse> {
     let coin_values = coins.iter().map(|coin| (*coin).to_owned()).collect();
     let request = WatchCountersRequest { pool_id: pool.to_owned(), coin_values };
-    client.jackpot.watch_counters(request).await.unwrap().into_inner()
+    in_time(async || client.jackpot.clone().watch_counters(request.clone()).await).await.into_inner()
+}
+
+/// Asks again while a busy machine doesn't answer within the service's own limit.
+async fn in_time<T>(ask: impl AsyncFn() -> Result<T, Status>) -> T {
+    let asking = async {
+        loop {
+            match ask().await {
+                Ok(answer) => break answer,
+                Err(status) => assert!(matches!(&*reason(&status), "OUTCOME_UNKNOWN" | "NOT_CURRENT"), "{status:?}"),
+            }
+        }
+    };
+    tokio::time::timeout(NEVER, asking).await.expect("it answers")
 }
 
 fn millis(counters: &WatchCountersResponse) -> i64 {
@@ -391,9 +404,9 @@ async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
     use motherlode_proto::jackpot::v1::{OpenPoolRequest, PoolTerms};
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    config.limits.request_ms_max = 100;
+    config.limits.request_ms_max = 300;
     let server = start_fresh(&config).await;
-    let mut client = Client::connect(server.address()).await;
+    let client = Client::connect(server.address()).await;
     let terms = PoolTerms {
         contribution_ppm: 5_000,
         seed_eur: "1000".into(),
@@ -402,11 +415,11 @@ async fn bw_14_counters_come_at_once_and_at_the_multiples_of_the_refresh() {
         ..Default::default()
     };
     let open = OpenPoolRequest { request_id: "o".into(), pool_id: "test".into(), terms: Some(terms) };
-    client.jackpot.open_pool(open).await.unwrap();
-    let mut counters = watch(&mut client, "test", &["0.05", "10"]).await;
+    in_time(async || client.jackpot.clone().open_pool(open.clone()).await).await;
+    let mut counters = watch(&client, "test", &["0.05", "10"]).await;
     let mut times = vec![];
     let mut position = 0;
-    for _ in 0..5 {
+    for _ in 0..7 {
         let update = counters.message().await.unwrap().expect("the stream goes on");
         let figures: Vec<Nano> = update.counters.iter().map(|counter| counter.figure.parse().unwrap()).collect();
         assert_eq!(figures, [Nano(5_000_000_000), Nano(1_000_000_000_000)]);
