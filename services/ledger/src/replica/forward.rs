@@ -138,6 +138,8 @@ impl Forwarder {
         };
         self.unsent = self.outstanding.keys().copied().collect();
         let mut head = self.shared.head.subscribe();
+        // The replica may have come to it while there was no link: that is no change any more.
+        self.release();
         let mut look = interval(LOOK_EVERY);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         let mut messages = Vec::with_capacity(TOGETHER_MAX);
