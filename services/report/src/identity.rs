@@ -6,7 +6,12 @@ use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_proto::{convert::play::hex, report::v1 as wire};
 use motherlode_slots::games;
 use sha2::{Digest, Sha256};
-use std::{fs, sync::Arc, time::Duration};
+use std::{
+    fs,
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+use tokio::task::spawn_blocking;
 
 /// Milliseconds from one check to the next.
 const EVERY_MS: i64 = 24 * 3_600_000;
@@ -28,7 +33,7 @@ impl Identity {
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
         let configuration = Sha256::digest(configuration).into();
-        Self { version, executable: executable(), configuration, test_build }
+        Self { version, executable: *STARTED.get_or_init(executable), configuration, test_build }
     }
 
     pub(crate) fn to_wire(&self) -> wire::GetIdentityResponse {
@@ -56,6 +61,9 @@ impl Identity {
         }
     }
 }
+
+/// What [`executable`] said when it was first asked: of a large file that takes a while.
+static STARTED: OnceLock<Option<[u8; 32]>> = OnceLock::new();
 
 /// SHA-256 of the file that is running.
 fn executable() -> Option<[u8; 32]> {
@@ -118,7 +126,9 @@ impl SelfCheck {
     /// What is not as it must be; it's logged as significant events.
     pub async fn check(&self) -> Vec<String> {
         let mut failures = vec![];
-        if self.identity.executable.is_some() && executable() != self.identity.executable {
+        // No task for a thread that answers calls.
+        let executable = spawn_blocking(executable).await.ok().flatten();
+        if self.identity.executable.is_some() && executable != self.identity.executable {
             failures.push("the executable is not the one that was started".to_owned());
         }
         let ledgers = self.follower.ledgers();
