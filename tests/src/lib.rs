@@ -107,8 +107,8 @@ pub async fn start_on(config: &Config, stores: impl Into<Stores>) -> Server {
 /// When it does not start.
 pub async fn start_with(config: &Config, stores: impl Into<Stores>, options: Options) -> Server {
     let mut stores = stores.into();
-    for partition in (1..config.partitions).skip(stores.others.len()) {
-        stores.others.push(Place::of(config).open(partition).expect("the partition's log opens"));
+    for partition in (0..config.partitions).skip(stores.stores.len()) {
+        stores.stores.push(Place::of(config).open(partition).expect("the partition's log opens"));
     }
     Server::start(config, stores, options, dealer()).await
 }

@@ -134,8 +134,8 @@ fn waits(latch: &Latch) {
 /// All partitions behind one disk.
 fn gated(config: &Config, latch: &Latch) -> Stores {
     let gate = |partition| Box::new(Gate(MemoryStore::new(partition), Arc::clone(latch)));
-    let others = (1..config.partitions).map(|partition| gate(partition) as Box<dyn Store>).collect();
-    Stores { home: gate(0), others, loaded: vec![] }
+    let stores: Vec<_> = (0..config.partitions).map(|partition| gate(partition) as Box<dyn Store>).collect();
+    stores.into()
 }
 
 impl Store for Gate {

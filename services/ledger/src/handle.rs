@@ -146,12 +146,20 @@ impl Handle {
     /// UNAVAILABLE: NOT_THE_WRITER where another process writes the log by now, NOT_CURRENT where a replica can't find out
     /// in time.
     pub async fn current(&self) -> Result<(), Refusal> {
+        self.written()?;
+        let Some(upstream) = &self.upstream else { return Ok(()) };
         let standing = self.shared.standing.borrow().clone();
-        match (standing, &self.upstream) {
-            (Standing::Fenced(_), _) => Err(not_the_writer()),
-            (Standing::Takes, Some(upstream)) => upstream.current(&self.shared).await,
-            (Standing::Failed(why), Some(_)) => Err(crate::replica::not_current(why)),
-            (Standing::Takes | Standing::Failed(_), None) => Ok(()),
+        match standing {
+            Standing::Failed(why) => Err(crate::replica::not_current(why)),
+            Standing::Takes | Standing::Fenced(_) => upstream.current(&self.shared).await,
+        }
+    }
+
+    /// What [`current`](Self::current) says without waiting: whether this process still is whose the log was.
+    pub(crate) fn written(&self) -> Result<(), Refusal> {
+        match *self.shared.standing.borrow() {
+            Standing::Fenced(_) => Err(not_the_writer()),
+            Standing::Takes | Standing::Failed(_) => Ok(()),
         }
     }
 

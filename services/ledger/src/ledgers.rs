@@ -11,12 +11,7 @@ use futures_util::future::{select_all, try_join_all};
 use motherlode_books::{HOME, StreamId};
 use motherlode_log::{Position, Store};
 use motherlode_runtime::Refusal;
-use std::{
-    path::{Path, PathBuf},
-    sync::Arc,
-    thread,
-    time::Duration,
-};
+use std::{future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
 use tokio::sync::mpsc;
 
 /// How long a decision at home is waited for elsewhere, where calls wait for the log as long as it takes.
@@ -45,85 +40,55 @@ struct Partitions {
     others: Vec<Handle>,
 }
 
-/// The stores of all partitions' logs.
+/// What a process writes: all partitions, or some while other processes write the others.
 pub struct Stores {
-    /// Of the home partition.
-    pub home: Box<dyn Store>,
-    /// Of partitions 1, 2, 3 and so on.
-    pub others: Vec<Box<dyn Store>>,
+    /// One a partition.
+    pub stores: Vec<Box<dyn Store>>,
     /// What this process holds already of some of them, loaded from the stores' own readers.
     pub loaded: Vec<Loaded>,
+}
+
+impl From<Vec<Box<dyn Store>>> for Stores {
+    /// Of which nothing is held yet.
+    fn from(stores: Vec<Box<dyn Store>>) -> Self {
+        Self { stores, loaded: vec![] }
+    }
 }
 
 impl From<Box<dyn Store>> for Stores {
     /// Of the only partition.
     fn from(home: Box<dyn Store>) -> Self {
-        Self { home, others: vec![], loaded: vec![] }
+        vec![home].into()
     }
 }
 
 impl<S: Store + 'static> From<Box<S>> for Stores {
     /// Of the only partition.
     fn from(home: Box<S>) -> Self {
-        Self { home, others: vec![], loaded: vec![] }
+        (home as Box<dyn Store>).into()
     }
 }
 
 impl Ledgers {
-    /// The ledger of the home partition and those of the others, which are 1, 2, 3 and so on.
-    #[must_use]
-    pub fn new(home: Handle, others: Vec<Handle>) -> Self {
-        Self(Arc::new(Partitions { home, others }))
-    }
-
-    /// Opens the ledgers on the stores of all partitions, home first and all at the same time, each with its index in a
-    /// folder of its own.
+    /// The ledgers of all partitions, in whatever order.
     ///
     /// # Errors
-    /// See [`OpenError`]; nothing is served then.
+    /// [`OpenError::Partitions`]: not each of 0, 1, 2 and so on is there once.
+    pub fn new(mut all: Vec<Handle>) -> Result<Self, OpenError> {
+        all.sort_unstable_by_key(Handle::partition);
+        let found: Vec<_> = all.iter().map(Handle::partition).collect();
+        let dense = (HOME..).zip(&found).all(|(wanted, found)| wanted == *found);
+        let mut all = all.into_iter();
+        let home = all.next().filter(|_| dense).ok_or(OpenError::Partitions { found })?;
+        Ok(Self(Arc::new(Partitions { home, others: all.collect() })))
+    }
+
+    /// Opens the ledgers on the stores of all partitions, see [`open_all`].
+    ///
+    /// # Errors
+    /// As there.
     pub fn open(stores: Stores, index_folder: impl Fn(u32) -> PathBuf, options: &Options) -> Result<Self, OpenError> {
-        let Stores { home, others, mut loaded } = stores;
-        let mut loaded = |partition| loaded.extract_if(.., |loaded| loaded.partition() == partition).next();
-        let opened = |store: Box<dyn Store>, loaded: Option<Loaded>, folder: &Path| match loaded {
-            Some(loaded) => open_loaded(store, loaded, folder, options.clone()),
-            None => open(store, folder, options.clone()),
-        };
-        thread::scope(|scope| {
-            let opening = others.into_iter().map(|store| {
-                let (folder, loaded) = (index_folder(store.partition()), loaded(store.partition()));
-                let failed = |source| OpenError::Thread("replay", source);
-                thread::Builder::new().spawn_scoped(scope, move || opened(store, loaded, &folder)).map_err(failed)
-            });
-            let opening = opening.collect::<Result<Vec<_>, _>>()?;
-            let home = opened(home, loaded(HOME), &index_folder(HOME));
-            let others = opening.into_iter().map(|opening| {
-                opening
-                    .join()
-                    .unwrap_or_else(|_| Err(OpenError::Thread("replay", std::io::Error::other("it ended in a panic"))))
-            });
-            let others = others.collect::<Result<_, _>>();
-            Ok(Self::new(home?, others?))
-        })
-    }
-
-    /// Makes replicas of all partitions that another process has, all at the same time, each with its index in a folder of
-    /// its own. It takes as long as it takes until one of those processes answers.
-    ///
-    /// # Errors
-    /// See [`OpenError`]; nothing is served then.
-    pub async fn join(
-        origin: &Origin,
-        partitions: u32,
-        index_folder: impl Fn(u32) -> PathBuf,
-        options: &Options,
-    ) -> Result<Self, OpenError> {
-        let joining = (0..partitions).map(|partition| {
-            let (origin, folder, options) = (origin.clone(), index_folder(partition), options.clone());
-            async move { join(origin, partition, &folder, options).await }
-        });
-        let mut joined = try_join_all(joining).await?.into_iter();
-        let home = joined.next().ok_or_else(|| OpenError::Origin("no partition".to_owned()))?;
-        Ok(Self::new(home, joined.collect()))
+        Self::new(open_all(stores, index_folder, options)?)
     }
 
     /// Waits until all are current, see [`Handle::current`]: a call may be about more than one.
@@ -137,10 +102,18 @@ impl Ledgers {
         }
     }
 
-    /// Whether these are replicas of another process's.
+    /// Says whether what was written here still is.
+    ///
+    /// # Errors
+    /// NOT_THE_WRITER: another process writes the log by now.
+    pub fn written(&self) -> Result<(), Refusal> {
+        self.all().filter(|ledger| !ledger.is_replica()).try_for_each(Handle::written)
+    }
+
+    /// Whether some are replicas of another process's.
     #[must_use]
     pub fn is_replica(&self) -> bool {
-        self.0.home.is_replica()
+        self.all().any(Handle::is_replica)
     }
 
     /// Takes no more proposals and answers no more reads, since another process may write the log by now.
@@ -151,6 +124,15 @@ impl Ledgers {
     /// Waits until one of them takes no more proposals, and says why.
     pub async fn failed(&self) -> Standing {
         select_all(self.all().map(|ledger| Box::pin(ledger.failed()))).await.0
+    }
+
+    /// Waits until a replica among them is none any more, and says why; for ever where there is none.
+    pub async fn replica_failed(&self) -> Standing {
+        let replicas: Vec<_> = self.all().filter(|ledger| ledger.is_replica()).collect();
+        match replicas.is_empty() {
+            true => pending().await,
+            false => select_all(replicas.into_iter().map(|ledger| Box::pin(ledger.failed()))).await.0,
+        }
     }
 
     /// How many partitions there are.
@@ -291,6 +273,50 @@ impl Ledgers {
 impl From<Handle> for Ledgers {
     /// Of the only partition.
     fn from(home: Handle) -> Self {
-        Self::new(home, vec![])
+        Self(Arc::new(Partitions { home, others: vec![] }))
     }
+}
+
+/// Opens ledgers on the stores of partitions, all at the same time, each with its index in a folder of its own.
+///
+/// # Errors
+/// See [`OpenError`]; nothing is served then.
+pub fn open_all(
+    stores: Stores,
+    index_folder: impl Fn(u32) -> PathBuf,
+    options: &Options,
+) -> Result<Vec<Handle>, OpenError> {
+    let Stores { stores, mut loaded } = stores;
+    thread::scope(|scope| {
+        let opening = stores.into_iter().map(|store| {
+            let folder = index_folder(store.partition());
+            let held = loaded.extract_if(.., |held| held.partition() == store.partition()).next();
+            let opened = move || match held {
+                Some(held) => open_loaded(store, held, &folder, options.clone()),
+                None => open(store, &folder, options.clone()),
+            };
+            thread::Builder::new().spawn_scoped(scope, opened).map_err(|source| OpenError::Thread("replay", source))
+        });
+        let opening = opening.collect::<Result<Vec<_>, _>>()?;
+        let panicked = |_| Err(OpenError::Thread("replay", std::io::Error::other("it ended in a panic")));
+        opening.into_iter().map(|opening| opening.join().unwrap_or_else(panicked)).collect()
+    })
+}
+
+/// Makes replicas of partitions that other processes write, all at the same time, each with its index in a folder of its
+/// own. It takes as long as it takes until those processes answer.
+///
+/// # Errors
+/// See [`OpenError`]; nothing is served then.
+pub async fn join_all(
+    origin: &Origin,
+    partitions: impl IntoIterator<Item = u32>,
+    index_folder: impl Fn(u32) -> PathBuf,
+    options: &Options,
+) -> Result<Vec<Handle>, OpenError> {
+    let joining = partitions.into_iter().map(|partition| {
+        let (origin, folder, options) = (origin.clone(), index_folder(partition), options.clone());
+        async move { join(origin, partition, &folder, options).await }
+    });
+    try_join_all(joining).await
 }

@@ -34,7 +34,7 @@ pub use append::{AppendError, Proposal, fingerprint};
 pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
 pub use handle::{FetchError, Handle, Options, Seen, not_the_writer};
 pub use index::Held;
-pub use ledgers::{Ledgers, Stores, copy_position, copy_request_id};
+pub use ledgers::{Ledgers, Stores, copy_position, copy_request_id, join_all, open_all};
 pub use loaded::Loaded;
 pub use log_service::{LogApi, PROPOSAL_BYTES_MAX};
 pub use motherlode_runtime::Clock;

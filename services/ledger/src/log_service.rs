@@ -4,7 +4,7 @@
 //! not promise anyway: what is sent is durable, a verdict rests on what is durable, a request id has one effect.
 
 use crate::{
-    FetchError, Handle, Ledgers, Verdicts, not_the_writer,
+    FetchError, Handle, Verdicts, not_the_writer,
     shared::Appended,
     wire::{error_to_wire, proposal_from_wire},
 };
@@ -12,7 +12,7 @@ use futures_util::{Stream, stream};
 use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::log::v1::{self as wire, log_service_server::LogService, verdict::Outcome};
 use motherlode_runtime::{Refusal, Stop, trace::join};
-use std::{collections::BTreeMap, io, pin::Pin, time::Duration};
+use std::{collections::BTreeMap, io, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
     sync::{broadcast, mpsc},
     time::Instant,
@@ -32,21 +32,28 @@ pub const PROPOSAL_BYTES_MAX: usize = 4 << 20;
 /// The service.
 #[derive(Clone)]
 pub struct LogApi {
-    ledgers: Ledgers,
+    /// Those whose log is written here.
+    written: Arc<[Handle]>,
+    /// How many partitions there are.
+    partitions: u32,
     stop: Stop,
 }
 
 impl LogApi {
-    /// Serves the ledgers' logs; at the stop the streams end.
+    /// Serves the logs of those ledgers among some that are no replicas, of so many partitions that there are; at the stop
+    /// the streams end.
     #[must_use]
-    pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self { ledgers: ledgers.into(), stop }
+    pub fn new<'a>(ledgers: impl IntoIterator<Item = &'a Handle>, partitions: u32, stop: Stop) -> Self {
+        let written = ledgers.into_iter().filter(|ledger| !ledger.is_replica()).cloned().collect();
+        Self { written, partitions, stop }
     }
 
     /// The ledger of a partition.
     fn of(&self, partition: u32) -> Result<&Handle, Refusal> {
-        let unknown = || Refusal::not_found("PARTITION_UNKNOWN", "no such partition here").with("partition", partition);
-        self.ledgers.partition(partition).ok_or_else(unknown)
+        if partition >= self.partitions {
+            return Err(Refusal::not_found("PARTITION_UNKNOWN", "no such partition").with("partition", partition));
+        }
+        self.written.iter().find(|ledger| ledger.partition() == partition).ok_or_else(not_the_writer)
     }
 }
 
@@ -60,7 +67,8 @@ impl LogService for LogApi {
         request: Request<wire::GetHeadRequest>,
     ) -> Result<Response<wire::GetHeadResponse>, Status> {
         let head = *self.of(request.get_ref().partition)?.head().borrow();
-        Ok(Response::new(wire::GetHeadResponse { position: head.position, hash: head.hash.to_vec() }))
+        let (position, hash, partitions) = (head.position, head.hash.to_vec(), self.partitions);
+        Ok(Response::new(wire::GetHeadResponse { position, hash, partitions }))
     }
 
     async fn read_records(

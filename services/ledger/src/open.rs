@@ -57,6 +57,12 @@ pub enum OpenError {
     /// The processes that have the log cannot be asked.
     #[error("the ledger: {0}")]
     Origin(String),
+    /// Partitions are missing, or there twice.
+    #[error("partitions {found:?} are here: each of 0, 1, 2 and so on must be, once")]
+    Partitions {
+        /// Those that are there.
+        found: Vec<u32>,
+    },
     /// The log is shorter than the index knows it to have been: acknowledged commits are missing.
     #[error(
         "the log ends at position {end}, but commits up to {held} were acknowledged; delete the index to accept the loss"

@@ -47,7 +47,7 @@ impl Log {
 
     /// Opens it with what is held of it.
     fn take_over(&self, loaded: Loaded, index: &Path) -> Handle {
-        let stores = Stores { home: Box::new(self.clone()), others: vec![], loaded: vec![loaded] };
+        let stores = Stores { stores: vec![Box::new(self.clone())], loaded: vec![loaded] };
         Ledgers::open(stores, |_| index.to_owned(), &Options::default()).unwrap().home().clone()
     }
 

@@ -1,7 +1,7 @@
 //! The load test against a service in this process, on a log in memory.
 
 use motherlode::server::Server;
-use motherlode_ledger::{Options as LedgerOptions, Stores};
+use motherlode_ledger::Options as LedgerOptions;
 use motherlode_loadtest::{Options, PoolCheck, Report, Thresholds, run};
 use motherlode_log::{MemoryStore, Store};
 use motherlode_runtime::Config;
@@ -58,8 +58,7 @@ async fn unary_calls_and_streams_play_all_rounds_and_the_books_agree() {
 async fn the_books_agree_over_several_partitions() {
     let data = tempfile::tempdir().unwrap();
     let config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.path().to_owned(), ..Config::default() };
-    let others = (1..3).map(|partition| Box::new(MemoryStore::new(partition)) as Box<dyn Store>).collect();
-    let stores = Stores { home: Box::new(MemoryStore::new(0)), others, loaded: vec![] };
+    let stores: Vec<_> = (0..3).map(|partition| Box::new(MemoryStore::new(partition)) as Box<dyn Store>).collect();
     let server = Server::start(&config, stores, LedgerOptions::default(), Dealer::from_master([7; 32])).await.unwrap();
     assert_sound(&run(&options(&server), |_| ()).await.unwrap(), 300);
     server.stop().await.unwrap();

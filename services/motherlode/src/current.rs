@@ -15,6 +15,8 @@ use tower::{Layer, Service};
 
 /// How health and reflection begin: they are about the process, not about the log.
 const OF_THE_PROCESS: &str = "/grpc.";
+/// How the log service begins: it's about what is written here, and who asks may be asked in turn for what isn't.
+const OF_WHAT_IS_WRITTEN: &str = "/motherlode.log.v1.LogService/";
 
 /// Keeps calls from what is old.
 #[derive(Clone)]
@@ -56,8 +58,10 @@ where
         // The one that is ready is used, its clone is left.
         let clone = self.inner.clone();
         let (ledgers, mut inner) = (self.ledgers.clone(), std::mem::replace(&mut self.inner, clone));
+        let written = request.uri().path().starts_with(OF_WHAT_IS_WRITTEN);
         Box::pin(async move {
-            match ledgers.current().await {
+            let current = if written { ledgers.written() } else { ledgers.current().await };
+            match current {
                 Ok(()) => inner.call(request).await,
                 Err(refusal) => Ok(Status::from(refusal).into_http()),
             }

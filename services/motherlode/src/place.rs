@@ -52,12 +52,17 @@ pub enum PlaceError {
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
     /// The log is there with another number of partitions: where players live is fixed when it's made.
-    #[error("{place} has the log of partitions {found}, not of {configured} partitions as configured")]
+    #[error(
+        "{place} has the log of partitions {found}, not of {configured} partitions as configured, of which {writes} are written \
+         here"
+    )]
     Partitions {
         /// Where it is.
         place: String,
         /// Those that are there.
         found: String,
+        /// Those that the process writes.
+        writes: String,
         /// How many there should be.
         configured: u32,
     },
@@ -119,56 +124,60 @@ impl Place {
         }
     }
 
-    /// Opens all partitions for a service with a data folder. Where the log isn't in that folder, and its locks keep no
-    /// second service out, another lock does: they would share the index. With them comes what tells other processes that
-    /// this one writes the log, where they could take it over.
+    /// Opens the partitions that a service writes. Where the log isn't in its data folder, and its locks keep no second
+    /// service out, another lock does: they would share the index. With them comes what tells other processes that this one
+    /// writes the log, where they could take it over.
     ///
     /// # Errors
     /// See [`PlaceError`].
-    pub fn open_all(&self, data: &Path, partitions: u32) -> Result<(Stores, Option<Presence>), PlaceError> {
+    pub fn open_all(&self, config: &Config) -> Result<(Stores, Option<Presence>), PlaceError> {
         match self {
             Self::Folder { .. } => {
-                self.check_partitions(partitions)?;
-                // From the last to the first: where partition 0 is there all are, and how many there are can be seen.
-                let others = (1..partitions).rev().map(|partition| self.open(partition));
-                let mut others = others.collect::<Result<Vec<_>, _>>()?;
-                others.reverse();
-                Ok((Stores { home: self.open(HOME)?, others, loaded: vec![] }, None))
+                self.check_partitions(config.partitions, &config.writes())?;
+                // From the last to the first: where the first is there all are, and which there are can be seen.
+                let opened = config.writes().into_iter().rev().map(|partition| self.open(partition));
+                Ok((opened.collect::<Result<Vec<_>, _>>()?.into(), None))
             }
-            Self::Stream(config) => {
-                let mut streams = Streams::new(config, data, partitions)?;
-                self.check_partitions(partitions)?;
-                let (stores, presence) = streams.open()?;
-                Ok((stores, Some(presence)))
+            Self::Stream(_) => {
+                let mut streams = Streams::new(config)?;
+                self.check_partitions(config.partitions, &config.writes())?;
+                streams.open()
             }
         }
     }
 
-    /// Waits until nobody is heard who writes the log, where that could be another process: who has the home partition has
-    /// all of them.
+    /// Waits until nobody is heard who writes what this service would, where that could be another process: who has the first
+    /// of these partitions has all of them.
     ///
     /// # Errors
     /// [`PlaceError`]: it can't be asked.
-    pub async fn vacant(&self) -> Result<(), PlaceError> {
+    pub async fn vacant(&self, config: &Config) -> Result<(), PlaceError> {
         match self {
             Self::Folder { .. } => Ok(()),
-            Self::Stream(config) => Ok(jetstream::vacant(config, HOME).await?),
+            Self::Stream(store) => {
+                Ok(jetstream::vacant(store, config.writes().first().copied().unwrap_or(HOME)).await?)
+            }
         }
     }
 
-    /// Refuses another number of partitions than the log was made with; a log whose making was broken off goes on.
+    /// Refuses to write other partitions of so many than the log was made with; a log whose making was broken off goes on. On
+    /// JetStream other processes may have made the others, in a folder they can't have.
     ///
     /// # Errors
     /// See [`PlaceError`].
-    pub fn check_partitions(&self, partitions: u32) -> Result<(), PlaceError> {
+    pub fn check_partitions(&self, partitions: u32, writes: &BTreeSet<u32>) -> Result<(), PlaceError> {
         let found = self.partitions(partitions)?;
-        let wanted: BTreeSet<_> = (0..partitions).collect();
-        let unmade = !found.contains(&HOME) && found.is_subset(&wanted);
-        if found == wanted || unmade {
+        let fits = match self {
+            Self::Folder { .. } => found.is_subset(writes),
+            Self::Stream(_) => found.iter().all(|partition| *partition < partitions),
+        };
+        let unmade = writes.first().is_none_or(|first| !found.contains(first));
+        if fits && (unmade || writes.is_subset(&found)) {
             return Ok(());
         }
-        let found: Vec<_> = found.iter().map(u32::to_string).collect();
-        Err(PlaceError::Partitions { place: self.to_string(), found: found.join(", "), configured: partitions })
+        let listed = |partitions: &BTreeSet<u32>| partitions.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+        let (found, writes) = (listed(&found), listed(writes));
+        Err(PlaceError::Partitions { place: self.to_string(), found, writes, configured: partitions })
     }
 
     /// The partitions that are there; on JetStream of those up to a number.

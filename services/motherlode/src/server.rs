@@ -13,12 +13,14 @@ use crate::{
     measured::Measured,
     metrics::Observed,
     place::{Place, PlaceError},
+    standby::Standby,
     traced::Traced,
 };
 use motherlode_books::{Minor, SessionLimits, StreamId};
 use motherlode_jackpot::{JackpotApi, Steward};
 use motherlode_ledger::{
-    Handle, LedgerApi, Ledgers, LogApi, OpenError, Options, Origin, PROPOSAL_BYTES_MAX, Standing, Stores,
+    Handle, LedgerApi, Ledgers, LogApi, OpenError, Options, Origin, PROPOSAL_BYTES_MAX, Standing, Stores, join_all,
+    open_all,
 };
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
@@ -37,6 +39,7 @@ use motherlode_runtime::{
 };
 use motherlode_spin::{Dealer, SpinApi, Sweeper, UnknownName, Waits};
 use std::{
+    collections::BTreeSet,
     fs, io,
     net::SocketAddr,
     path::{Path, PathBuf},
@@ -75,6 +78,9 @@ pub enum ServeError {
     /// What was being opened was given up.
     #[error("the opening was interrupted: {0}")]
     Interrupted(String),
+    /// A partition that another process writes.
+    #[error("what is written elsewhere is no continuation of what was held of it: {0}")]
+    Replica(String),
     /// A file of the TLS configuration cannot be read.
     #[error("{file}: {source}")]
     Tls {
@@ -129,12 +135,12 @@ pub struct Server {
     background: Vec<JoinHandle<()>>,
 }
 
-/// Opens the log that a configuration names, all partitions of it: in its data folder, or on JetStream.
+/// Opens the log that a configuration names, those partitions that this process writes: in its data folder, or on JetStream.
 ///
 /// # Errors
 /// See [`ServeError::Log`].
 pub fn open_stores(config: &Config) -> Result<Stores, ServeError> {
-    Ok(Place::of(config).open_all(&config.data, config.partitions)?.0)
+    Ok(Place::of(config).open_all(config)?.0)
 }
 
 /// Where a data folder has the log of a partition.
@@ -182,9 +188,20 @@ impl Server {
         options: Options,
         dealer: Dealer,
     ) -> Result<Self, ServeError> {
-        let index = |partition| index_folder(&config.data, partition);
-        let ledgers = Ledgers::open(stores.into(), index, &within(config, options))?;
-        if let Err(error) = prepare(&ledgers).await {
+        let options = within(config, options);
+        let written = open_all(stores.into(), |partition| index_folder(&config.data, partition), &options)?;
+        // Those who write the other partitions may wait for these in turn: until all is ready, these logs are given out, and
+        // nothing else is answered.
+        let here: BTreeSet<_> = written.iter().map(Handle::partition).collect();
+        let giving = match (0..config.partitions).all(|partition| here.contains(&partition)) {
+            true => None,
+            false => Some(Standby::start(&listener, config, &written).await?),
+        };
+        let joined = join_others(config, &here, &options).await?;
+        let ledgers = Ledgers::new(written.into_iter().chain(joined).collect())?;
+        let prepared = prepare(&ledgers).await;
+        giving.into_iter().for_each(Standby::stop);
+        if let Err(error) = prepared {
             ledgers.close().await;
             return Err(error);
         }
@@ -198,10 +215,7 @@ impl Server {
     /// [`ServeError`]; nothing is served then.
     pub async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Self, ServeError> {
         checked(config)?;
-        let targets = config.ledger.targets.clone();
-        let origin = Origin { targets, credentials: config.ledger.credentials()? };
-        let index = |partition| index_folder(&config.data, partition);
-        let ledgers = Ledgers::join(&origin, config.partitions, index, &within(config, options)).await?;
+        let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &within(config, options)).await?)?;
         Self::serve(bind(config)?, config, ledgers, dealer)
     }
 
@@ -347,6 +361,14 @@ pub fn checked(config: &Config) -> Result<(), ServeError> {
     Ok(())
 }
 
+/// Makes replicas of the partitions that are not written here.
+async fn join_others(config: &Config, here: &BTreeSet<u32>, options: &Options) -> Result<Vec<Handle>, ServeError> {
+    let (targets, partitions) = (config.ledger.targets.clone(), config.partitions);
+    let origin = Origin { targets, credentials: config.ledger.credentials()?, partitions };
+    let others = (0..partitions).filter(|partition| !here.contains(partition));
+    Ok(join_all(&origin, others, |partition| index_folder(&config.data, partition), options).await?)
+}
+
 /// Makes what every bet rests on.
 async fn prepare(ledgers: &Ledgers) -> Result<(), ServeError> {
     // Before a bet is taken anywhere: each adds to its game's pool.
@@ -406,6 +428,15 @@ fn spin(config: &Config, ledgers: &Ledgers, dealer: &Dealer, waits: Waits, stop:
         .with_demo_balance(Minor(i64::try_from(config.demo.balance_minor).unwrap_or(i64::MAX))))
 }
 
+/// The log service of those ledgers that are written here.
+pub(crate) fn log_service<'a>(
+    ledgers: impl IntoIterator<Item = &'a Handle>,
+    config: &Config,
+    stop: Stop,
+) -> LogServiceServer<LogApi> {
+    LogServiceServer::new(LogApi::new(ledgers, config.partitions, stop)).max_decoding_message_size(PROPOSAL_BYTES_MAX)
+}
+
 /// The server's future: runs until the stop.
 fn serve(
     config: &Config,
@@ -422,8 +453,7 @@ fn serve(
     let spin = spin.map(|spin| SpinServiceServer::new(spin).max_decoding_message_size(bytes));
     let wallet = role.has_log().then(|| LedgerApi::new(ledgers.clone(), stop.clone()));
     let wallet = wallet.map(|wallet| LedgerServiceServer::new(wallet).max_decoding_message_size(bytes));
-    let log = role.has_log().then(|| LogApi::new(ledgers.clone(), stop.clone()));
-    let log = log.map(|log| LogServiceServer::new(log).max_decoding_message_size(PROPOSAL_BYTES_MAX));
+    let log = role.has_log().then(|| log_service(ledgers.all(), config, stop.clone()));
     let jackpot = role.keeps_pools().then(|| JackpotApi::new(ledgers.clone(), stop.clone()));
     let jackpot = jackpot.map(|jackpot| JackpotServiceServer::new(jackpot).max_decoding_message_size(bytes));
     let report = report.map(|report| ReportServiceServer::new(report).max_decoding_message_size(bytes));

@@ -1,20 +1,23 @@
-//! Standing by: what a process answers while another one writes the log that it could write.
+//! Standing by: what a process answers while another one writes the log that it could write, or while it waits for those
+//! who write the rest of it.
 //!
 //! Its address takes calls and answers each UNAVAILABLE, NOT_THE_WRITER, so that whoever asks goes on to the next; its
 //! health says NOT_SERVING. When the writer is heard no more the log is opened, which fences whoever wrote it, however
-//! late that one wakes up.
+//! late that one wakes up. A process that has part of the log already gives that out meanwhile.
 
-use crate::server::{ServeError, tls};
+use crate::server::{ServeError, log_service, tls};
 use http::{Request, Response};
-use motherlode_ledger::not_the_writer;
+use motherlode_ledger::{Handle, not_the_writer};
 use motherlode_runtime::{
     Config,
+    access::Access,
     stop::{self, Stopper},
 };
 use std::{
     convert::Infallible,
     net::TcpListener as StdListener,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 use tokio::{net::TcpListener, task::JoinHandle};
@@ -24,7 +27,10 @@ use tonic::{
     transport::{Server as Grpc, server::TcpIncoming},
 };
 use tonic_health::ServingStatus;
-use tower::{Layer, Service};
+use tower::{Layer, Service, util::option_layer};
+
+/// How calls of the log service begin.
+const LOG: &str = "/motherlode.log.v1.LogService/";
 
 /// A server of a process that stands by.
 pub struct Standby {
@@ -33,11 +39,11 @@ pub struct Standby {
 }
 
 impl Standby {
-    /// Answers at an address.
+    /// Answers at an address, and gives out the logs that are written here already.
     ///
     /// # Errors
     /// [`ServeError`]: it can't be listened on.
-    pub async fn start(listener: &StdListener, config: &Config) -> Result<Self, ServeError> {
+    pub async fn start(listener: &StdListener, config: &Config, written: &[Handle]) -> Result<Self, ServeError> {
         let unbound = |source| ServeError::Bind { address: config.listen, source };
         let listener = listener.try_clone().and_then(TcpListener::from_std).map_err(unbound)?;
         let (mut reporter, health) = tonic_health::server::health_reporter();
@@ -50,7 +56,12 @@ impl Standby {
         }
         let (stopper, stop) = stop::channel();
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-        let serving = builder.layer(Refusing).add_service(health);
+        let clock = written.first().cloned();
+        let access = clock.map(|clock| Access::new(&config.operators, Arc::new(move || clock.now_ms())));
+        let log = (!written.is_empty()).then(|| log_service(written, config, stop.clone()));
+        let refusing = Refusing { gives: log.is_some() };
+        let router = builder.layer(option_layer(access)).layer(refusing).add_service(health);
+        let serving = router.add_optional_service(log);
         let serving = tokio::spawn(serving.serve_with_incoming_shutdown(incoming, async move {
             stop.requested().await;
             // Those who watch get the end of their stream, which else would never come.
@@ -67,19 +78,24 @@ impl Standby {
     }
 }
 
-/// Refuses all but questions about the process.
-#[derive(Clone)]
-struct Refusing;
+/// Refuses all but questions about the process, and the log where that is given out.
+#[derive(Clone, Copy)]
+struct Refusing {
+    gives: bool,
+}
 
-/// A service that is asked only about the process.
+/// A service that is asked no more than that.
 #[derive(Clone)]
-struct Refused<S>(S);
+struct Refused<S> {
+    inner: S,
+    gives: bool,
+}
 
 impl<S> Layer<S> for Refusing {
     type Service = Refused<S>;
 
     fn layer(&self, inner: S) -> Refused<S> {
-        Refused(inner)
+        Refused { inner, gives: self.gives }
     }
 }
 
@@ -93,12 +109,13 @@ where
     type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, Infallible>> + Send>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        self.0.poll_ready(context)
+        self.inner.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        match request.uri().path().starts_with("/grpc.") {
-            true => Box::pin(self.0.call(request)),
+        let path = request.uri().path();
+        match path.starts_with("/grpc.") || self.gives && path.starts_with(LOG) {
+            true => Box::pin(self.inner.call(request)),
             false => Box::pin(async { Ok(Status::from(not_the_writer()).into_http()) }),
         }
     }

@@ -10,14 +10,12 @@ use crate::{
     server::{ServeError, index_folder, within},
 };
 use futures_util::future::try_join_all;
-use motherlode_books::HOME;
 use motherlode_jetstream::{self as jetstream, Following, JetStreamStore, Presence};
 use motherlode_ledger::{self as ledger, Held, Loaded, Options, Stores};
-use motherlode_log::{Disk, LockGuard, OsDisk, ReadError};
+use motherlode_log::{Disk, LockGuard, OsDisk, ReadError, Store};
 use motherlode_runtime::{Config, config};
 use std::{
     io,
-    path::Path,
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel},
     thread,
     time::Duration,
@@ -41,9 +39,8 @@ const END_MAX: Duration = Duration::from_secs(20);
 pub(crate) struct Streams {
     config: config::Store,
     lock: Option<LockGuard>,
-    home: Partition,
-    /// Partitions 1, 2, 3.
-    others: Vec<Partition>,
+    /// Those that it writes once it has taken them over.
+    partitions: Vec<Partition>,
 }
 
 impl Streams {
@@ -51,13 +48,13 @@ impl Streams {
     ///
     /// # Errors
     /// [`PlaceError::Index`]: another process has the folder.
-    pub(crate) fn new(config: &config::Store, data: &Path, partitions: u32) -> Result<Self, PlaceError> {
-        let failed = |source| PlaceError::Index { folder: data.to_owned(), source };
-        OsDisk.create_dir(data).map_err(failed)?;
-        let lock = OsDisk.lock(&data.join("lock")).map_err(failed)?;
+    pub(crate) fn new(config: &Config) -> Result<Self, PlaceError> {
+        let failed = |source| PlaceError::Index { folder: config.data.clone(), source };
+        OsDisk.create_dir(&config.data).map_err(failed)?;
+        let lock = OsDisk.lock(&config.data.join("lock")).map_err(failed)?;
         let lock = lock.ok_or_else(|| failed(io::Error::other("in use by another process")))?;
-        let others = (1..partitions).map(Partition::new).collect();
-        Ok(Self { config: config.clone(), lock: Some(lock), home: Partition::new(HOME), others })
+        let partitions = config.writes().into_iter().map(Partition::new).collect();
+        Ok(Self { config: config.store.clone(), lock: Some(lock), partitions })
     }
 
     /// Takes all partitions over, with what is held of them. Where that fails, what is held still is, but for what proves to
@@ -65,25 +62,26 @@ impl Streams {
     ///
     /// # Errors
     /// See [`PlaceError`].
-    pub(crate) fn open(&mut self) -> Result<(Stores, Presence), PlaceError> {
-        // From the last to the first: where partition 0 is there all are, and how many there are can be seen.
-        let others = self.others.iter_mut().rev().map(|partition| partition.open(&self.config));
-        let mut others = others.collect::<Result<Vec<_>, _>>()?;
-        others.reverse();
-        let home = self.home.open(&self.config)?;
-        let presence = home.presence(&others);
-        let home = match self.lock.take() {
-            Some(lock) => Box::new(home.with_lock(lock)),
-            None => Box::new(home),
-        };
-        let others = others.into_iter().map(|store| Box::new(store) as _).collect();
-        let partitions = [&mut self.home].into_iter().chain(&mut self.others);
-        let loaded = partitions.filter_map(|partition| partition.ledger.take()).collect();
-        Ok((Stores { home, others, loaded }, presence))
+    pub(crate) fn open(&mut self) -> Result<(Stores, Option<Presence>), PlaceError> {
+        // From the last to the first: where the first is there all are, and which there are can be seen.
+        let opened = self.partitions.iter_mut().rev().map(|partition| partition.open(&self.config));
+        let mut opened = opened.collect::<Result<Vec<_>, _>>()?;
+        opened.reverse();
+        let presence = opened.split_first().map(|(first, others)| first.presence(others));
+        let mut stores: Vec<Box<dyn Store>> = vec![];
+        for store in opened {
+            // One of them keeps the lock, for all.
+            stores.push(match self.lock.take() {
+                Some(lock) => Box::new(store.with_lock(lock)),
+                None => Box::new(store),
+            });
+        }
+        let loaded = self.partitions.iter_mut().filter_map(|partition| partition.ledger.take()).collect();
+        Ok((Stores { stores, loaded }, presence))
     }
 
     fn close(self) {
-        [self.home].into_iter().chain(self.others).for_each(|mut partition| partition.let_go());
+        self.partitions.into_iter().for_each(|mut partition| partition.let_go());
     }
 }
 
@@ -225,7 +223,7 @@ impl Warm {
         let config = config.clone();
         warm.follow(async move {
             free.await?;
-            Ok(Streams::new(&config.store, &config.data, config.partitions)?)
+            Ok(Streams::new(&config)?)
         });
         warm
     }
@@ -236,18 +234,16 @@ impl Warm {
     }
 
     fn follow(&mut self, streams: impl Future<Output = Result<Streams, ServeError>> + Send + 'static) {
-        let (stops, told): (Vec<_>, Vec<_>) = (0..self.config.partitions).map(|_| channel()).unzip();
+        let (stops, told): (Vec<_>, Vec<_>) = self.config.writes().into_iter().map(|_| channel()).unzip();
         let (config, options) = (self.config.clone(), self.options.clone());
         self.stops = stops;
         self.following = Some(tokio::spawn(async move {
-            let Streams { config: store, lock, home, others } = streams.await?;
-            let following = [home].into_iter().chain(others).zip(told).map(|(partition, stop)| {
+            let Streams { config: store, lock, partitions } = streams.await?;
+            let following = partitions.into_iter().zip(told).map(|(partition, stop)| {
                 let (config, options) = (config.clone(), options.clone());
                 on_a_thread(move || partition.follow(&config, &options, &stop))
             });
-            let mut partitions = try_join_all(following).await?.into_iter();
-            let home = partitions.next().unwrap_or_else(|| Partition::new(HOME));
-            Ok(Streams { config: store, lock, home, others: partitions.collect() })
+            Ok(Streams { config: store, lock, partitions: try_join_all(following).await? })
         }));
     }
 

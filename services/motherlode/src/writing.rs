@@ -43,7 +43,7 @@ pub async fn write(
     let mut leaving: Option<JoinHandle<Result<(), ServeError>>> = None;
     loop {
         let (stores, presence) = if stands_by {
-            let standby = Standby::start(&listener, config).await?;
+            let standby = Standby::start(&listener, config, &[]).await?;
             serves(Stage::StandsBy(&listener));
             // What this process had open before is closed first.
             let mut warm = Warm::start(config, options.clone(), leave(leaving.take()));
@@ -88,7 +88,7 @@ pub async fn write(
             _ = &mut signalled => return Ok(()),
         };
         serves(Stage::Serves(&server));
-        let taken_over = presence.is_some();
+        let (taken_over, ledgers) = (presence.is_some(), server.ledgers().clone());
         let why = tokio::select! {
             signal = &mut signalled => {
                 tracing::info!(signal, "stopping");
@@ -99,6 +99,11 @@ pub async fn write(
                 Standing::Failed(why) | Standing::Fenced(why) => why,
                 Standing::Takes => continue,
             },
+            // Whoever starts this process again has it replay, and judge, from the beginning.
+            Standing::Failed(why) | Standing::Fenced(why) = ledgers.replica_failed() => {
+                server.stop().await?;
+                return Err(ServeError::Replica(why));
+            }
         };
         tracing::error!(why, "this process writes the log no more: it stands by");
         server.step_down(&why);
@@ -123,7 +128,7 @@ async fn take_over(config: &Config, warm: &mut Warm) -> Result<Opened, ServeErro
     let place = Place::of(config);
     loop {
         tokio::select! {
-            vacant = place.vacant() => if let Err(error) = vacant {
+            vacant = place.vacant(config) => if let Err(error) = vacant {
                 tracing::warn!(%error, "whether the log has a writer can't be found out");
                 sleep(PAUSE).await;
                 continue;
@@ -133,14 +138,14 @@ async fn take_over(config: &Config, warm: &mut Warm) -> Result<Opened, ServeErro
                 continue;
             }
         }
-        let (mut streams, checked, partitions) = (warm.stop().await?, place.clone(), config.partitions);
+        let (mut streams, checked, of) = (warm.stop().await?, place.clone(), config.clone());
         let opening = tokio::task::spawn_blocking(move || {
-            let opened = checked.check_partitions(partitions).and_then(|()| streams.open());
+            let opened = checked.check_partitions(of.partitions, &of.writes()).and_then(|()| streams.open());
             (streams, opened)
         });
         let (streams, opened) = opening.await.map_err(|error| interrupted(&error))?;
         match opened {
-            Ok((stores, presence)) => return Ok((stores, Some(presence))),
+            Ok(opened) => return Ok(opened),
             Err(error) => tracing::warn!(%error, "the log can't be taken over"),
         }
         warm.go_on(streams);
@@ -159,8 +164,8 @@ async fn leave(leaving: Option<JoinHandle<Result<(), ServeError>>>) -> Result<()
 }
 
 async fn open(config: &Config) -> Result<Opened, ServeError> {
-    let (place, data, partitions) = (Place::of(config), config.data.clone(), config.partitions);
-    let opening = tokio::task::spawn_blocking(move || place.open_all(&data, partitions)).await;
+    let config = config.clone();
+    let opening = tokio::task::spawn_blocking(move || Place::of(&config).open_all(&config)).await;
     Ok(opening.map_err(|error| interrupted(&error))??)
 }
 

@@ -12,7 +12,11 @@ pub use store::{AllowUnsafe, Store, StoreTls};
 
 use crate::jurisdiction::{Jurisdictions, Profiles};
 use serde::Deserialize;
-use std::{collections::BTreeMap, net::SocketAddr, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    net::SocketAddr,
+    path::PathBuf,
+};
 
 /// What `serve` can be told.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -321,7 +325,16 @@ impl Config {
     /// # Errors
     /// [`ConfigError::Ledger`] says what is missing.
     pub fn check_role(&self) -> Result<(), ConfigError> {
-        self.ledger.check(self.role)
+        self.ledger.check(self.role, self.partitions)
+    }
+
+    /// The partitions that this process writes, if it's one with the log; it has the others from those that write them.
+    #[must_use]
+    pub fn writes(&self) -> BTreeSet<u32> {
+        match self.ledger.writes.is_empty() {
+            true => (0..self.partitions).collect(),
+            false => self.ledger.writes.clone(),
+        }
     }
 
     /// Checks that the service is not open to others by mistake: beyond loopback it needs TLS and operators, or leave by

@@ -1,8 +1,8 @@
 //! The link to the process that writes the log: found among those that may, and found again when it's lost.
 
-use super::{Origin, held};
+use super::Origin;
 use crate::index::Held;
-use motherlode_proto::log::v1::{GetHeadRequest, log_service_client::LogServiceClient};
+use motherlode_proto::log::v1::{GetHeadRequest, GetHeadResponse, log_service_client::LogServiceClient};
 use motherlode_runtime::connect::{Connection, connect_lasting};
 use std::time::Duration;
 use tokio::{
@@ -19,6 +19,14 @@ const ANSWER_MAX: Duration = Duration::from_secs(2);
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 pub(super) type Client = LogServiceClient<Connection>;
+
+/// What the process that writes a log says of it.
+pub(super) struct Head {
+    /// Where it ends.
+    pub(super) held: Held,
+    /// How many partitions there are.
+    pub(super) partitions: u32,
+}
 
 /// The link, shared by all who use it.
 pub(super) struct Link {
@@ -92,7 +100,7 @@ impl Link {
     }
 
     /// Where the log ends; waits until the process that writes it says so.
-    pub(super) async fn head(&self) -> Held {
+    pub(super) async fn head(&self) -> Head {
         loop {
             let (number, client) = self.client().await;
             match self.ask(client).await {
@@ -111,12 +119,14 @@ impl Link {
         Ok(client)
     }
 
-    async fn ask(&self, mut client: Client) -> Result<Held, String> {
+    async fn ask(&self, mut client: Client) -> Result<Head, String> {
         let mut request = Request::new(GetHeadRequest { partition: self.partition });
         request.set_timeout(ANSWER_MAX);
         let answer = timeout(ANSWER_MAX, client.get_head(request)).await;
         let answer = answer.map_err(|_| "no answer".to_owned())?.map_err(|status| said(&status))?;
-        held(answer.get_ref()).ok_or_else(|| "a head without its hash".to_owned())
+        let GetHeadResponse { position, hash, partitions } = answer.into_inner();
+        let hash = hash.try_into().map_err(|_| "a head without its hash".to_owned())?;
+        Ok(Head { held: Held { position, hash }, partitions })
     }
 }
 

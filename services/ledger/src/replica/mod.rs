@@ -19,14 +19,13 @@ mod reader;
 
 use crate::{
     Handle, OpenError, Options, Standing,
-    index::Held,
     loaded::Loaded,
     open::{load, spawn},
     shared::Shared,
 };
 use follow::Follower;
 use forward::Forwarder;
-use link::Link;
+use link::{Head, Link};
 use motherlode_log::{Position, genesis};
 use motherlode_runtime::{Refusal, connect::Credentials};
 use reader::Remote;
@@ -51,6 +50,8 @@ pub struct Origin {
     pub targets: Vec<String>,
     /// What they want to see: of the role `node` of the platform.
     pub credentials: Credentials,
+    /// How many partitions their log has.
+    pub partitions: u32,
 }
 
 /// Makes a replica of a partition, with its index in a folder as [`open`](crate::open) has it. It takes as long as it takes
@@ -62,10 +63,13 @@ pub async fn join(origin: Origin, partition: u32, index_folder: &Path, options: 
     let failed = |source: std::io::Error| OpenError::Thread("replica", source);
     let runtime = runtime::Builder::new_multi_thread().worker_threads(1).thread_name("replica").enable_all().build();
     let runtime = Background(Some(runtime.map_err(failed)?));
-    let link = Arc::new(Link::new(origin, partition));
+    let (here, link) = (origin.partitions, Arc::new(Link::new(origin, partition)));
     let asking = Arc::clone(&link);
     let head = runtime.handle().spawn(async move { asking.head().await }).await;
-    let head = head.map_err(|error| OpenError::Origin(error.to_string()))?;
+    let Head { held: head, partitions } = head.map_err(|error| OpenError::Origin(error.to_string()))?;
+    if partitions != here {
+        return Err(OpenError::Origin(format!("its log has {partitions} partitions, not {here} as configured here")));
+    }
     let end = Arc::new(AtomicU64::new(head.position));
     let reader = Arc::new(Remote::new(runtime.handle(), Arc::clone(&link), Arc::clone(&end)));
     let (folder, loading) = (index_folder.to_owned(), options.clone());
@@ -111,7 +115,7 @@ type Asking = oneshot::Sender<Position>;
 async fn heads(link: Arc<Link>, mut asked: mpsc::UnboundedReceiver<Asking>) {
     let mut waiting = vec![];
     while asked.recv_many(&mut waiting, usize::MAX).await > 0 {
-        let head = link.head().await;
+        let head = link.head().await.held;
         for asking in waiting.drain(..) {
             // Whoever has gone away needs no answer.
             let _ = asking.send(head.position);
@@ -178,9 +182,4 @@ impl Drop for Background {
 fn doubt(shared: &Shared, why: &str) {
     tracing::error!(why, "what the ledger sends is no continuation of what this replica holds: it stops");
     shared.fail(Standing::Failed(why.to_owned()));
-}
-
-/// The end of a log as a message has it.
-fn held(message: &motherlode_proto::log::v1::GetHeadResponse) -> Option<Held> {
-    Some(Held { position: message.position, hash: message.hash.as_slice().try_into().ok()? })
 }

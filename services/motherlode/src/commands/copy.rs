@@ -97,7 +97,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 /// As [`run`].
 pub fn copy(from: &Place, to: &Place, follow: bool, stopped: &AtomicBool) -> Result<Vec<Copied>, Failure> {
     let partitions = from.count()?;
-    to.check_partitions(partitions).map_err(Failure::found)?;
+    to.check_partitions(partitions, &(0..partitions).collect()).map_err(Failure::found)?;
     // From the last to the first, as they are made: where partition 0 is there, all are.
     let copies = (0..partitions).rev().map(|partition| Copying::begin(from, to, partition));
     let mut copies = copies.collect::<Result<Vec<_>, _>>()?;

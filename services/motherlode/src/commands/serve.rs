@@ -36,6 +36,10 @@ pub struct Args {
     /// The processes with the log, for the roles without: http://host:port,... Their index stays in the folder.
     #[arg(long, value_name = "URL", value_delimiter = ',')]
     ledger: Vec<String>,
+    /// The partitions that this process writes, of the role ledger; it has the others from those that --ledger names. Default
+    /// all.
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    writes: Vec<u32>,
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -53,6 +57,9 @@ impl Args {
         config.role = self.role.unwrap_or(config.role);
         if !self.ledger.is_empty() {
             config.ledger.targets.clone_from(&self.ledger);
+        }
+        if !self.writes.is_empty() {
+            config.ledger.writes = self.writes.iter().copied().collect();
         }
         config.check_role().map_err(Failure::unusable)?;
         Ok(config)

@@ -3,7 +3,7 @@
 use super::ConfigError;
 use crate::connect::Credentials;
 use serde::Deserialize;
-use std::{fs, io, path::PathBuf};
+use std::{collections::BTreeSet, fs, io, path::PathBuf};
 
 /// What a process does.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -58,8 +58,11 @@ impl std::str::FromStr for Role {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LedgerTargets {
-    /// Their addresses, such as "https://ledger-0:50051"; the one that writes the log is found among them.
+    /// Their addresses, such as "https://ledger-0:50051"; the one that writes a partition is found among them.
     pub targets: Vec<String>,
+    /// The partitions that this process writes, of the role `ledger`: all where it names none. Those that it doesn't write
+    /// it has from the others.
+    pub writes: BTreeSet<u32>,
     /// File with the token.
     pub token_file: Option<PathBuf>,
     /// Root of their certificates (PEM), for https.
@@ -96,8 +99,18 @@ impl LedgerTargets {
     }
 
     /// Checks what a role needs of it.
-    pub(super) fn check(&self, role: Role) -> Result<(), ConfigError> {
+    pub(super) fn check(&self, role: Role, partitions: u32) -> Result<(), ConfigError> {
         let fault = |fault: &str| Err(ConfigError::Ledger { fault: fault.to_owned() });
+        if !self.writes.is_empty() && role != Role::Ledger {
+            return fault("writes is for the role ledger: the others have all of the log, or nothing of it");
+        }
+        if self.writes.iter().any(|partition| *partition >= partitions) {
+            return fault("writes names a partition that there is none of");
+        }
+        let elsewhere = !self.writes.is_empty() && (0..partitions).any(|partition| !self.writes.contains(&partition));
+        if elsewhere && self.targets.is_empty() {
+            return fault("targets must name the processes that write the other partitions");
+        }
         if !role.has_log() && self.targets.is_empty() {
             return fault("targets must name the processes with the log: this role has none of its own");
         }
@@ -125,6 +138,13 @@ mod tests {
             assert!(checked(&format!("role = \"{role}\"")).unwrap_err().contains("ledger: targets must name"));
         }
         assert!(checked("[ledger]\nkey = \"k\"").unwrap_err().contains("go together"));
+        let part = |of: &str, writes: &str| checked(&format!("{of}\npartitions = 3\n{targets}\nwrites = {writes}"));
+        assert_eq!(part("role = \"ledger\"", "[0, 2]"), Ok(()));
+        assert!(part("role = \"ledger\"", "[3]").unwrap_err().contains("there is none of"));
+        assert!(part("role = \"spin\"", "[0]").unwrap_err().contains("for the role ledger"));
+        let alone = checked("role = \"ledger\"\npartitions = 2\n[ledger]\nwrites = [1]");
+        assert!(alone.unwrap_err().contains("that write the other partitions"));
+        assert_eq!(checked("role = \"ledger\"\npartitions = 2\n[ledger]\nwrites = [0, 1]"), Ok(()));
         assert!(Config::parse("role = \"god\"").is_err());
         assert!(Config::parse("[ledger]\ntarget = \"x\"").is_err());
     }
