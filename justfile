@@ -1,0 +1,26 @@
+# Common tasks; `just` lists them. Each is one command that works without just as well.
+
+[private]
+default:
+    @just --list --unsorted
+
+# Build and serve on 127.0.0.1:50051, with the log in ./data
+run *ARGS:
+    cargo run --release -- serve {{ ARGS }}
+
+# All tests, or some parts of them: `just test -h` names the parts
+test *PARTS:
+    ./tests/run {{ PARTS }}
+
+# Format, then lint as CI does
+lint:
+    cargo fmt --all
+    cargo clippy --workspace --all-targets -- -D warnings
+
+# Everything that a change must pass
+ci:
+    .ci/run
+
+# Criterion benches of the hot paths
+bench *ARGS:
+    cargo bench --workspace {{ ARGS }}
