@@ -16,8 +16,8 @@ class Bewitched:
     # Kinds of figures that may decide nothing else.
     DECIDES_NOTHING = ()
 
-    def __init__(self):
-        self.file = GameFile(self.NAME)
+    def __init__(self, version):
+        self.file = GameFile(self.NAME, version)
         self.strips = self.file.strips(self.file.data["reels"]["strips"])
         self.lines = Lines(self.file, ROWS)
         self.scatter = self.file.only("scatter")

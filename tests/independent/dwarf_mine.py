@@ -22,8 +22,8 @@ class DwarfMine:
     # Kinds of figures that may decide nothing else: what a drawn cell shows, where it wins nothing.
     DECIDES_NOTHING = ("spins[].cells[]",)
 
-    def __init__(self):
-        self.file = GameFile(self.NAME)
+    def __init__(self, version):
+        self.file = GameFile(self.NAME, version)
         reels = self.file.data["reels"]
         self.base = self.file.strips(reels["base"])
         self.bonus = self.file.only("free-spins")

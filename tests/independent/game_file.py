@@ -11,8 +11,9 @@ GAMES = Path(__file__).resolve().parents[2] / "engine/slots/games"
 class GameFile:
     """One game's data. Symbols are numbered in the order of the file, as the outcomes number them."""
 
-    def __init__(self, name):
-        content = (GAMES / f"{name}.toml").read_bytes()
+    def __init__(self, name, version):
+        content = (GAMES / name / f"{version}.toml").read_bytes()
+        self.version = version
         self.hash = hashlib.sha256(content).hexdigest()
         self.data = tomllib.loads(content.decode())
         self.symbols = self.data["symbols"]

@@ -1,4 +1,6 @@
-"""The games that are implemented a second time."""
+"""The games that are implemented a second time, in all their rules versions."""
+
+from functools import partial
 
 from bewitched import Bewitched
 from dwarf_mine import DwarfMine
@@ -6,4 +8,13 @@ from mystery_elves import MysteryElves
 from neptune import Neptune
 from witch_feature import WitchFeature
 
-GAMES = [Bewitched, DwarfMine, MysteryElves, Neptune, WitchFeature]
+VERSIONS = {
+    Bewitched: ["1.6", "1.6.1"],
+    DwarfMine: ["1.0", "1.0.1"],
+    MysteryElves: ["1.0", "1.0.1"],
+    Neptune: ["1.0", "1.0.1"],
+    WitchFeature: ["1.0", "1.0.1"],
+}
+# Makes a game of each version; the name is for people.
+GAMES = {f"{game.NAME} {version}": partial(game, version) for game, all in VERSIONS.items() for version in all}
+LATEST = {f"{game.NAME} {all[-1]}" for game, all in VERSIONS.items()}

@@ -26,8 +26,8 @@ class MysteryElves:
     # A card's face beyond its colour (ME-17), and what a symbol that isn't held shows in the feature.
     DECIDES_NOTHING = ("card.card", "spins[].cells[]")
 
-    def __init__(self):
-        self.file = GameFile(self.NAME)
+    def __init__(self, version):
+        self.file = GameFile(self.NAME, version)
         data = self.file.data
         self.strips = self.file.strips(data["reels"]["strips"])
         self.bought_strips = self.file.strips(data["buy"]["strips"])

@@ -18,8 +18,8 @@ class Neptune:
     # Kinds of figures that may decide nothing else.
     DECIDES_NOTHING = ()
 
-    def __init__(self):
-        self.file = GameFile(self.NAME)
+    def __init__(self, version):
+        self.file = GameFile(self.NAME, version)
         self.strips = self.file.strips(self.file.data["reels"]["strips"])
         self.lines = Lines(self.file, ROWS)
         self.mermaid = self.file.only("scatter")

@@ -39,7 +39,8 @@ def expect(holds, what):
 
 def played(game, rounds, seed):
     """What the engine says of the game, and an iterator over the rounds that it plays: each a list of steps."""
-    with subprocess.Popen([PLAYER, game, str(rounds), str(seed)], stdout=subprocess.PIPE, text=True) as process:
+    command = [PLAYER, game.NAME, game.file.version, str(rounds), str(seed)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         yield json.loads(process.stdout.readline())
         for _, steps in groupby(map(json.loads, process.stdout), lambda step: step["round"]):
             yield list(steps)

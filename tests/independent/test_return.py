@@ -8,13 +8,11 @@ import pytest
 from games import GAMES
 from rounds import played
 
-with_returns = pytest.mark.parametrize("game", GAMES, ids=lambda game: game.NAME)
 
-
-@with_returns
-def test_the_exact_return_counted_from_the_file_is_the_engines(game):
-    game = game()
-    (header,) = played(game.NAME, 0, seed=1)
+@pytest.mark.parametrize("name", GAMES)
+def test_the_exact_return_counted_from_the_file_is_the_engines(name):
+    game = GAMES[name]()
+    (header,) = played(game, 0, seed=1)
     assert header["model_hash"] == game.file.hash
     counted = game.returns()
     assert counted

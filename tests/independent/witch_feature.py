@@ -26,8 +26,8 @@ class WitchFeature:
     # and its colour in a combination that triggers nothing either way; the multiplier of a respin that wins nothing.
     DECIDES_NOTHING = ("spins[].cells[]", "spins[].marks[][1]", "spins[].marks[][2]", "spins[].multiplier")
 
-    def __init__(self):
-        self.file = GameFile(self.NAME)
+    def __init__(self, version):
+        self.file = GameFile(self.NAME, version)
         data = self.file.data
         self.strips, self.respin_strips, self.free_strips = (
             self.file.strips(data[reels]["strips"]) for reels in ("reels", "respin_reels", "free_reels")

@@ -116,4 +116,4 @@ def test_pl_27_without_tls_nothing_is_answered_and_a_strange_certificate_is_not_
 
 def test_pl_29_who_may_call_at_all_may_ask_what_the_program_is(connect):
     for name in OPERATORS:
-        assert len(connect(name).reports.GetIdentity(report_pb2.GetIdentityRequest()).models) == 5
+        assert len(connect(name).reports.GetIdentity(report_pb2.GetIdentityRequest()).models) == 10

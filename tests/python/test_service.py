@@ -37,14 +37,19 @@ def test_the_health_of_an_unknown_service_is_not_found(client):
 
 
 def test_pl_13_games_describe_themselves(client):
-    games = {game.game: game for game in client.spins.ListGames(spin_pb2.ListGamesRequest()).games}
+    listed = client.spins.ListGames(spin_pb2.ListGamesRequest()).games
+    games = {}
+    for game in listed:  # The newest version of a game comes first.
+        games.setdefault(game.game, game)
     assert sorted(games) == ["bewitched", "dwarf-mine", "mystery-elves", "neptune", "witch-feature"]
     for name in games:
         assert client.spins.GetGame(spin_pb2.GetGameRequest(game=name)).summary == games[name]
     summary = games["bewitched"]
-    assert (summary.game, summary.rules_version, summary.rules_date) == ("bewitched", "1.6", "2016-04-21")
+    assert (summary.game, summary.rules_version, summary.rules_date) == ("bewitched", "1.6.1", "2026-11-22")
     assert len(bytes.fromhex(summary.model_hash)) == 32
-    for version in ["", "1.6"]:
+    first = client.spins.GetGame(spin_pb2.GetGameRequest(game="bewitched", rules_version="1.6")).summary
+    assert (first.rules_version, first.rules_date) == ("1.6", "2016-04-21") and first in listed
+    for version in ["", "1.6.1"]:
         game = client.spins.GetGame(spin_pb2.GetGameRequest(game="bewitched", rules_version=version))
         assert game.summary == summary and game.title == "Bewitched"
         assert len(game.lines) == 15 and all(len(line.rows) == 5 for line in game.lines)

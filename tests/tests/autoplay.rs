@@ -8,7 +8,7 @@ use motherlode_proto::{
     round::v1::{Account, Round, RoundState, Stake, Witch},
     spin::v1::{AutospinRequest, AutospinResponse, AutospinStop, SpinRequest},
 };
-use motherlode_slots::{Game, games};
+use motherlode_slots::{Game, latest_games};
 use motherlode_tests::{Client, EUR, config, next_choice, start, start_fresh};
 
 const DEPOSIT: i64 = 100_000_000;
@@ -79,7 +79,7 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
     let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, DEPOSIT).await;
-    for game in games() {
+    for game in latest_games() {
         let bet = |round: &Round| round.bet.as_ref().unwrap().amount_minor;
         let one = series(*game, &format!("{}-number", game.name()), &account, 25);
         let (answers, rounds) = play(&mut client, one).await;
@@ -131,7 +131,7 @@ async fn dm_22_me_22_np_14_wf_22_a_malfunction_voids_the_round_and_refunds_the_b
     let server = start_fresh(&config(data.path())).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, DEPOSIT).await;
-    for game in games() {
+    for game in latest_games() {
         let mut voided = false;
         for number in 0..20_000 {
             let before = client.balance(&account).await;
@@ -171,7 +171,7 @@ async fn wf_20_pl_02_on_return_the_final_state_is_shown_and_features_go_on() {
     let mut server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, DEPOSIT).await;
-    for game in games() {
+    for game in latest_games() {
         let mut waiting = None;
         for number in 0..20_000 {
             let id = format!("{}-{number}", game.name());

@@ -14,7 +14,7 @@ use motherlode_proto::{
         play_stream_request::Call, play_stream_response::Answer,
     },
 };
-use motherlode_slots::{Game, games, latest};
+use motherlode_slots::{Game, latest, latest_games};
 use motherlode_tests::Server;
 use motherlode_tests::{
     Client, EUR, account, campaign, checked, config, free_round, next_choice, play, reason, replayed, start, start_with,
@@ -105,7 +105,7 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     let fred = join(&mut client, "fred").await;
     let mut balance = 0;
     let mut promoted = 0;
-    for game in games().iter().copied() {
+    for game in latest_games().iter().copied() {
         let granted = grant(&mut client, campaign(game, game.name(), &fred, 30)).await.unwrap();
         assert_eq!((granted.rounds, granted.rounds_left, granted.state()), (30, 30, CampaignState::Active));
         let bet = minor(granted.bet.as_ref());
@@ -374,7 +374,7 @@ async fn pl_18_a_voided_free_round_is_played_again() {
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
-    for game in games().iter().copied() {
+    for game in latest_games().iter().copied() {
         let fred = join(&mut client, game.name()).await;
         grant(&mut client, campaign(game, "spring", &fred, 20)).await.unwrap();
         let mut rounds = vec![];

@@ -12,7 +12,7 @@ use motherlode_proto::{
     round::v1::{Account, RoundState},
     spin::v1::{AutospinRequest, CloseSessionRequest, OpenSessionRequest, OpenSessionResponse, PlayMode, SpinRequest},
 };
-use motherlode_slots::{games, latest};
+use motherlode_slots::{latest, latest_games};
 use motherlode_tests::{
     Client, EUR, account, campaign, checked, config, play, reason, smallest, stake_on, start, start_on,
 };
@@ -59,7 +59,7 @@ async fn pl_17_demo_play_has_its_own_books_and_leaves_real_money_alone() {
     let mut client = Client::connect(server.address()).await;
     let (real, demo) = (client.fund("dan", EUR, 50_000_000).await, demo_of("dan"));
     let mut expected = GIVEN;
-    for (turn, game) in games().iter().copied().enumerate() {
+    for (turn, game) in latest_games().iter().copied().enumerate() {
         let session_id = open(&mut client, game.name(), &demo, game.name()).await.unwrap().session_id;
         if turn > 0 {
             // Filled up again for each new session.

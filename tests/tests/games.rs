@@ -8,7 +8,7 @@ use motherlode_proto::{
     round::v1::{Account, Awaiting, MarkKind, Round, RoundState, Stake, Witch},
     spin::v1::{Played, SpinRequest},
 };
-use motherlode_slots::{games, latest};
+use motherlode_slots::{latest, latest_games};
 use motherlode_tests::{Client, EUR, checked, next_choice, play, reason, replayed, smallest, stake_on, start};
 use std::collections::BTreeMap;
 use tonic::Code;
@@ -34,7 +34,7 @@ async fn pl_02_pl_06_pl_09_pl_30_every_game_plays_with_all_choices_over_a_restar
     for half in 0..2 {
         let server = start(data.path()).await;
         let mut client = Client::connect(server.address()).await;
-        for game in games().iter().copied() {
+        for game in latest_games().iter().copied() {
             let name = game.name();
             if half == 0 {
                 accounts.insert(name, client.fund(name, EUR, DEPOSIT).await);
@@ -55,7 +55,7 @@ async fn pl_02_pl_06_pl_09_pl_30_every_game_plays_with_all_choices_over_a_restar
             assert_eq!(client.balance(account).await, *expected, "{name}");
         }
         // BW-11, BW-15: only the game with the jackpot adds to a pool.
-        for game in games() {
+        for game in latest_games() {
             let pooled = server.ledger().books(|books| books.pool(game.name()).is_some());
             assert_eq!(pooled, game.info().jackpot, "{}", game.name());
             let last = round(&mut client, &format!("acme/{}/1", game.name())).await;
@@ -64,7 +64,7 @@ async fn pl_02_pl_06_pl_09_pl_30_every_game_plays_with_all_choices_over_a_restar
         server.stop().await.unwrap();
         checked(data.path());
     }
-    for game in games() {
+    for game in latest_games() {
         for number in [1, ROUNDS as u64, 2 * ROUNDS as u64] {
             let replayed = replayed(data.path(), game.name(), number);
             assert!(replayed.matches(), "{} {number}: {:?}", game.name(), replayed.steps);
@@ -177,7 +177,7 @@ async fn pl_12_a_witch_a_gamble_and_a_feature_are_refused_where_a_game_has_none(
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
-    for game in games() {
+    for game in latest_games() {
         let account = client.fund(game.name(), EUR, DEPOSIT).await;
         let bet = SpinRequest { offer_double: false, ..stake_on(*game, "x", &account, smallest(*game)) };
         let mut refused = vec![];
@@ -310,7 +310,7 @@ async fn dm_20_wf_22_the_history_of_a_game_is_its_last_ten_rounds() {
     let account = client.fund("dora", EUR, DEPOSIT).await;
     let mut played = BTreeMap::<_, Vec<_>>::new();
     for number in 0..12 {
-        for game in games() {
+        for game in latest_games() {
             let bet = stake_on(*game, &format!("{}{number}", game.name()), &account, smallest(*game));
             let steps = play(&mut client, *game, bet, 3).await;
             played.entry(game.name()).or_default().insert(0, steps[0].round_id.clone());

@@ -10,7 +10,7 @@ use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},
     round::v1::{Account, Awaiting, Round, RoundState},
 };
-use motherlode_slots::games;
+use motherlode_slots::latest_games;
 use motherlode_tests::{Client, EUR, config, play, smallest, stake_on, start, start_with};
 use std::sync::Arc;
 
@@ -38,7 +38,7 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
     let account = client.fund("hana", EUR, DEPOSIT).await;
     let mut played = vec![];
     for number in 0..30 {
-        for game in games().iter().copied() {
+        for game in latest_games().iter().copied() {
             let bet = stake_on(game, &format!("{}-{number}", game.name()), &account, smallest(game));
             let steps = play(&mut client, game, bet, number).await;
             if game.name() == "neptune" {
@@ -60,7 +60,7 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
         }
         token = next;
         // More is played, the round listed last and one not listed yet are voided, and the service starts again.
-        for game in games().iter().copied() {
+        for game in latest_games().iter().copied() {
             let bet = stake_on(game, &format!("{}-more-{pages}", game.name()), &account, smallest(game));
             play(&mut client, game, bet, 3).await;
         }
@@ -92,7 +92,7 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("hana", EUR, DEPOSIT).await;
     let mut gambles = 0;
-    for game in games().iter().copied() {
+    for game in latest_games().iter().copied() {
         for number in 0..40 {
             let before = client.balance(&account).await;
             let bet = stake_on(game, &format!("{}-{number}", game.name()), &account, smallest(game));

@@ -13,7 +13,7 @@ use motherlode_proto::{
     round::v1::{Awaiting, Card, MarkKind, RoundState, Stake, choice},
     spin::v1::{OpenSessionRequest, PlayMode, Played, SpinRequest},
 };
-use motherlode_slots::{Game, games};
+use motherlode_slots::{Game, latest_games};
 use motherlode_tests::Server;
 use motherlode_tests::{Client, account, campaign, checked, free_round, next_choice, reason, stake_on, start};
 use proptest::{
@@ -332,7 +332,7 @@ impl World {
 
     async fn spin(&mut self, place: Place, id: &str, x: u64) {
         let x = usize::try_from(x).unwrap();
-        let game = games()[x % games().len()];
+        let game = latest_games()[x % latest_games().len()];
         if self.model.open.contains_key(&(purse(place), game.name())) {
             return self.choose(purse(place), game, id, x).await;
         }
@@ -352,7 +352,7 @@ impl World {
 
     async fn grant(&mut self, place: Place, id: &str, x: u64) {
         let x = usize::try_from(x).unwrap();
-        let game = games()[x % games().len()];
+        let game = latest_games()[x % latest_games().len()];
         let coin = CoinValue(game.info().limits.coin_values_micros[x / 5 % 3]);
         let rounds = u32::try_from(x % 7).unwrap() + 1;
         let mut request = campaign(game, id, &account(place.0, place.1), rounds);
@@ -487,7 +487,7 @@ async fn history(ops: &[Op]) {
         match kind {
             0..=9 => {
                 // Collections take many rounds to fill.
-                let game = games()[usize::try_from(x).unwrap() % games().len()];
+                let game = latest_games()[usize::try_from(x).unwrap() % latest_games().len()];
                 let rounds = if game.carries().keys.is_empty() { 1 } else { 25 };
                 for round in 0..rounds {
                     world.spin(bets_in, &format!("{id}.{round}"), x).await;
@@ -496,7 +496,7 @@ async fn history(ops: &[Op]) {
             10 | 11 => {
                 let whose = purse(bets_in);
                 let open = world.model.open.keys().find(|(of, _)| *of == whose).copied();
-                if let Some(game) = open.and_then(|(_, game)| games().iter().find(|of| of.name() == game)) {
+                if let Some(game) = open.and_then(|(_, game)| latest_games().iter().find(|of| of.name() == game)) {
                     world.choose(whose, *game, &id, usize::try_from(x).unwrap()).await;
                 }
             }

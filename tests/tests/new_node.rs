@@ -12,7 +12,7 @@ use motherlode_proto::{
     spin::v1::Played,
 };
 use motherlode_runtime::{Config, config::Store};
-use motherlode_slots::games;
+use motherlode_slots::latest_games;
 use motherlode_tests::Server;
 use motherlode_tests::{Client, EUR, account, answers, config, next_choice, play, smallest, stake_on, start_with};
 use std::{path::Path, process::Command, sync::Arc, time::Duration};
@@ -37,7 +37,7 @@ async fn node(data: &Path, store: &Store) -> (Server, Client) {
 async fn plays(client: &mut Client, account: &Account) -> u64 {
     let mut last = 0;
     for number in 0..6 {
-        for game in games().iter().copied() {
+        for game in latest_games().iter().copied() {
             let bet = stake_on(game, &format!("{}-{number}", game.name()), account, smallest(game));
             let steps = play(client, game, bet, number).await;
             if game.name() == "bewitched" {

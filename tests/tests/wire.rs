@@ -500,7 +500,7 @@ async fn bw_11_pl_12_no_pool_opens_for_a_game_without_a_jackpot() {
     let pool = |pool_id: &str| GetPoolRequest { pool_id: pool_id.to_owned() };
     let terms = client.jackpot.get_pool(pool("bewitched")).await.unwrap().into_inner().pool.unwrap().terms;
     let mut refused = 0;
-    for game in motherlode_slots::games().iter().filter(|game| !game.info().jackpot) {
+    for game in motherlode_slots::latest_games().iter().filter(|game| !game.info().jackpot) {
         let open = OpenPoolRequest { request_id: "o".into(), pool_id: game.name().into(), terms: terms.clone() };
         let status = client.jackpot.open_pool(open).await.unwrap_err();
         assert_eq!((status.code(), reason(&status).as_str()), (Code::InvalidArgument, "INVALID_FIELD"));

@@ -14,7 +14,7 @@ fn bewitched() -> &'static dyn Game {
 }
 
 fn scan(c: &mut Criterion) {
-    let model = Model::compile(include_str!("../games/bewitched.toml")).expect("a test loads it");
+    let model = Model::compile(include_str!("../games/bewitched/1.6.1.toml")).expect("a test loads it");
     let from = model.windows.reels.cycle() / 3;
     let mut group = c.benchmark_group("scan");
     group.throughput(Throughput::Elements(1_000_000)).sample_size(10);

@@ -2,7 +2,7 @@
 //! JSON a step, for the second implementation in `tests/independent` to judge. The first line names the data file; with
 //! 0 rounds it also says what the game's exact mathematics says of its returns.
 //!
-//! `cargo run -p motherlode-slots --example outcomes -- GAME ROUNDS [SEED]`
+//! `cargo run -p motherlode-slots --example outcomes -- GAME VERSION ROUNDS [SEED]`
 //!
 //! Players come one after the other. Each has a few stakes and currencies, changes between them now and then, carries
 //! what the game lets a player carry, and makes every choice at random. The seed decides all of it.
@@ -13,7 +13,7 @@ use std::io::{BufWriter, Write};
 use motherlode_slots::outcome::MarkKind;
 use motherlode_slots::{
     Awaiting, Card, Carried, CarriedScope, Choice, Draws, Game, Outcome, PickOffer, Picked, Prize, Round, Seed, Spin,
-    SpinKind, Stake, Terms, WinKind, latest,
+    SpinKind, Stake, Terms, WinKind, game,
 };
 use serde_json::{Value, json};
 
@@ -30,9 +30,10 @@ const GAMBLE_LIMITS: [u64; 3] = [2_000, 50_000, 12_500_000];
 
 fn main() -> Result<(), Fault> {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let game = latest(args.first().map_or("", String::as_str)).ok_or("which game?")?;
-    let rounds: u64 = args.get(1).ok_or("how many rounds?")?.parse()?;
-    let seed: u64 = args.get(2).map_or(Ok(1), |text| text.parse())?;
+    let arg = |at: usize| args.get(at).map_or("", String::as_str);
+    let game = game(arg(0), arg(1)).ok_or("which game, by which version of its rules?")?;
+    let rounds: u64 = args.get(2).ok_or("how many rounds?")?.parse()?;
+    let seed: u64 = args.get(3).map_or(Ok(1), |text| text.parse())?;
     let mut out = BufWriter::new(std::io::stdout().lock());
     writeln!(out, "{}", header_json(game, rounds == 0)?)?;
     let mut player = Player::new(game, seed);

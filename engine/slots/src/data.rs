@@ -14,6 +14,20 @@ use crate::stake::StakeLimits;
 /// Most coins a line.
 const COINS_PER_LINE_MAX: u32 = 1000;
 
+/// A rules version of a game, and the whole of its data file. Its SHA-256 is in logs: a file that was played never changes.
+///
+/// All versions of a game are built by its one module. What differs between them is said by their files; a part that an
+/// older file doesn't name is as it was then (PL-01).
+#[derive(Clone, Copy, Debug)]
+pub struct RulesVersion {
+    /// The version, such as `1.6`.
+    pub name: &'static str,
+    /// The date of the rules, ISO 8601.
+    pub date: &'static str,
+    /// The data file.
+    pub file: &'static str,
+}
+
 /// Stakes offered.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]

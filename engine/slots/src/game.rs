@@ -368,11 +368,12 @@ pub enum PrizeInfo {
     FreeSpins(u32),
 }
 
-/// Every version of every game, oldest version first. What was once played stays here (PL-01).
+/// Every version of every game, game by game, each game's oldest version first. What was once played stays here (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
     static GAMES: std::sync::LazyLock<Vec<&'static dyn Game>> = std::sync::LazyLock::new(|| {
-        vec![bewitched::v1_6(), dwarf_mine::v1_0(), mystery_elves::v1_0(), neptune::v1_0(), witch_feature::v1_0()]
+        let games = bewitched::versions().chain(dwarf_mine::versions()).chain(mystery_elves::versions());
+        games.chain(neptune::versions()).chain(witch_feature::versions()).collect()
     });
     &GAMES
 }
@@ -381,6 +382,19 @@ pub fn games() -> &'static [&'static dyn Game] {
 #[must_use]
 pub fn game(name: &str, rules_version: &str) -> Option<&'static dyn Game> {
     games().iter().copied().find(|g| g.name() == name && g.rules_version() == rules_version)
+}
+
+/// The latest version of every game, which is what's played where nobody names a version.
+#[must_use]
+pub fn latest_games() -> &'static [&'static dyn Game] {
+    static LATEST: std::sync::LazyLock<Vec<&'static dyn Game>> = std::sync::LazyLock::new(|| {
+        let mut latest = games().to_vec();
+        latest.reverse();
+        latest.dedup_by_key(|game| game.name());
+        latest.reverse();
+        latest
+    });
+    &LATEST
 }
 
 /// The latest version of the game of this name.

@@ -1,6 +1,6 @@
 //! The game mathematics: what a spin shows, what it wins, and what it returns in the long run.
 //!
-//! A game is one data file (`games/*.toml`: symbols, strips, paytable, lines, wheel) and one short
+//! A game is one data file a rules version (`games/*/*.toml`: symbols, strips, paytable, lines, wheel) and one short
 //! module that composes shared parts: [`draws`], [`reels`], [`lines`], [`scatters`], [`wheel`],
 //! [`free_spins`], [`gamble`], [`stake`]. [`par`] derives a game's exact return from the same data,
 //! [`scan`] enumerates its full cycle through the evaluator that serves players, and [`mod@simulate`]
@@ -46,6 +46,7 @@ pub use carried::{Carried, CarriedScope, Carries};
 pub use draws::{Draws, Seed};
 pub use game::{
     Awaiting, Choice, ChoiceRefused, Fact, Game, GameInfo, PartName, Picked, Round, Terms, game, games, latest,
+    latest_games,
 };
 pub use outcome::{
     Card, CardTurn, Mark, MarkKind, Outcome, PickOffer, Prize, Reveal, Spin, SpinKind, Stops, Strip, Win, WinKind,

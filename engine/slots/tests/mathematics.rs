@@ -16,7 +16,7 @@ use motherlode_slots::par::{Exact, decimal};
 use motherlode_slots::scan::{ScanTotals, scan};
 use motherlode_slots::simulate::WIN_BOUNDS_TENTHS;
 use motherlode_slots::windows::Windows;
-use motherlode_slots::{Carried, Draws, Prize, Round, Stake, Tally, WinKind, games, moments, simulate};
+use motherlode_slots::{Carried, Draws, Prize, Round, Stake, Tally, WinKind, moments, simulate};
 use proptest::prelude::*;
 
 fn ratio(numerator: u64, denominator: u64) -> Exact {
@@ -437,8 +437,6 @@ fn the_game_names_itself_and_its_data() {
     assert_eq!(game.rules_version(), text("rules_version"));
     assert_eq!(game.rules_date(), text("rules_date"));
     assert_eq!(game.model_hash(), <[u8; 32]>::from(Sha256::digest(FILE.as_bytes())));
-    assert_eq!(games().iter().filter(|of| of.name() == "bewitched").count(), 1);
-    assert_eq!(motherlode_slots::latest("bewitched").unwrap().rules_version(), "1.6");
     assert!(motherlode_slots::game("bewitched", "1.5").is_none());
     assert!(motherlode_slots::latest("unknown").is_none());
 }

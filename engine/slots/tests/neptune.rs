@@ -19,7 +19,7 @@ use motherlode_slots::{
 };
 use proptest::prelude::*;
 
-const FILE: &str = include_str!("../games/neptune.toml");
+const FILE: &str = include_str!("../games/neptune/1.0.toml");
 static NAIVE: LazyLock<Naive> = LazyLock::new(|| Naive::of(FILE));
 
 fn neptune() -> &'static dyn Game {

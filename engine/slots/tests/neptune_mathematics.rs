@@ -18,7 +18,7 @@ use motherlode_slots::{Carried, Stake, data, latest, moments, simulate};
 use num_traits::ToPrimitive;
 use proptest::prelude::*;
 
-const FILE: &str = include_str!("../games/neptune.toml");
+const FILE: &str = include_str!("../games/neptune/1.0.toml");
 
 /// Every window that `wanted` does not rule out by its first three stops, through the players' evaluator: its scatters,
 /// line coins and runs of treasures.

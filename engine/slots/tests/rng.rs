@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 #![allow(clippy::cast_precision_loss, reason = "statistics")]
 
-use motherlode_slots::{Carried, Choice, Draws, Game, Outcome, Seed, SpinKind, Stake, Terms, games};
+use motherlode_slots::{Carried, Choice, Draws, Game, Outcome, Seed, SpinKind, Stake, Terms, latest_games};
 use std::sync::LazyLock;
 
 const SPINS: usize = 60_000;
@@ -60,7 +60,7 @@ static GAMES: LazyLock<Vec<Spun>> = LazyLock::new(|| {
         let lengths = game.par(&stake).unwrap().reel_sets[0].strips.iter().map(Vec::len).collect();
         Spun { name: game.name(), lengths, spins: stops(game, &stake) }
     };
-    games().iter().map(|game| played(*game)).collect()
+    latest_games().iter().map(|game| played(*game)).collect()
 });
 
 #[test]

@@ -14,7 +14,7 @@ use motherlode_slots::witch_feature::par::{self, Means};
 use motherlode_slots::{Carried, Game, Stake, Tally, latest, moments, scan, simulate};
 use num_traits::{Signed, ToPrimitive};
 
-const FILE: &str = include_str!("../games/witch-feature.toml");
+const FILE: &str = include_str!("../games/witch-feature/1.0.toml");
 
 fn witch_feature() -> &'static dyn Game {
     latest("witch-feature").unwrap()

@@ -15,6 +15,7 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 
 use crate::carried::Carried;
+use crate::data::RulesVersion;
 use crate::draws::Draws;
 use crate::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::gamble::Gamble;
@@ -26,10 +27,11 @@ use crate::windows::{LineBet, Shown};
 
 use model::{DOUBLES_MAX, Model};
 
-const DATA: &str = include_str!("../../games/bewitched.toml");
 const NAME: &str = "bewitched";
-const RULES_VERSION: &str = "1.6";
-const RULES_DATE: &str = "2016-04-21";
+const VERSIONS: [RulesVersion; 2] = [
+    RulesVersion { name: "1.6", date: "2016-04-21", file: include_str!("../../games/bewitched/1.6.toml") },
+    RulesVersion { name: "1.6.1", date: "2026-11-22", file: include_str!("../../games/bewitched/1.6.1.toml") },
+];
 
 /// Vials to combine (BW-06).
 const VIALS: u8 = 3;
@@ -46,22 +48,26 @@ pub(crate) const PARTS: [PartName; 4] = [
     PartName { key: "free_spins", title: "everything won in free spins, bonuses there included" },
 ];
 
-/// Bewitched, rules 1.6.
-#[must_use]
-pub fn v1_6() -> &'static dyn Game {
-    static GAME: LazyLock<Bewitched> = LazyLock::new(|| {
-        let data = crate::data::parse(DATA).expect("the embedded data file parses: a test loads it");
-        let model = Model::compile(DATA).expect("the embedded data file is proven: a test loads it");
-        let info = model.info(&data);
-        Bewitched { model, info, hash: Sha256::digest(DATA.as_bytes()).into() }
-    });
-    &*GAME
+/// Every rules version of Bewitched, oldest first.
+pub fn versions() -> impl Iterator<Item = &'static dyn Game> {
+    static GAMES: LazyLock<[Bewitched; VERSIONS.len()]> = LazyLock::new(|| VERSIONS.each_ref().map(Bewitched::of));
+    GAMES.iter().map(|game| game as &dyn Game)
 }
 
 struct Bewitched {
+    version: &'static RulesVersion,
     model: Model,
     info: GameInfo,
     hash: [u8; 32],
+}
+
+impl Bewitched {
+    fn of(version: &'static RulesVersion) -> Self {
+        let data = crate::data::parse(version.file).expect("the embedded data file parses: a test loads it");
+        let model = Model::compile(version.file).expect("the embedded data file is proven: a test loads it");
+        let info = model.info(&data);
+        Self { version, model, info, hash: Sha256::digest(version.file).into() }
+    }
 }
 
 impl Game for Bewitched {
@@ -70,11 +76,11 @@ impl Game for Bewitched {
     }
 
     fn rules_version(&self) -> &'static str {
-        RULES_VERSION
+        self.version.name
     }
 
     fn rules_date(&self) -> &'static str {
-        RULES_DATE
+        self.version.date
     }
 
     fn model_hash(&self) -> [u8; 32] {

@@ -16,6 +16,7 @@ use sha2::{Digest, Sha256};
 
 use crate::carried::{Carried, Carries};
 use crate::collection::{CARRIES, Collections};
+use crate::data::RulesVersion;
 use crate::draws::Draws;
 use crate::expansion::{CRYSTALS, Drawn, Landed};
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Round, Terms};
@@ -29,10 +30,11 @@ use crate::worth::CoinWorth;
 
 use model::{BONUS_REELS, Model};
 
-const DATA: &str = include_str!("../../games/dwarf-mine.toml");
 const NAME: &str = "dwarf-mine";
-const RULES_VERSION: &str = "1.0";
-const RULES_DATE: &str = "2019-03-14";
+const VERSIONS: [RulesVersion; 2] = [
+    RulesVersion { name: "1.0", date: "2019-03-14", file: include_str!("../../games/dwarf-mine/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../games/dwarf-mine/1.0.1.toml") },
+];
 
 /// An interrupted round can be replayed, or skipped to its win, for so long (DM-21). The rules don't say what becomes of
 /// one that the player left alone (decision): its free spins are played, and the win is paid.
@@ -48,22 +50,26 @@ pub(crate) const PARTS: [PartName; 3] = [
     PartName { key: "collections", title: "everything won in Collection Free Spins, in the long run" },
 ];
 
-/// Dwarf Mine, rules 1.0.
-#[must_use]
-pub fn v1_0() -> &'static dyn Game {
-    static GAME: LazyLock<DwarfMine> = LazyLock::new(|| {
-        let data = crate::data::parse(DATA).expect("the embedded data file parses: a test loads it");
-        let model = Model::compile(&data).expect("the embedded data file compiles: a test loads it");
-        let info = model.info(&data);
-        DwarfMine { model, info, hash: Sha256::digest(DATA.as_bytes()).into() }
-    });
-    &*GAME
+/// Every rules version of Dwarf Mine, oldest first.
+pub fn versions() -> impl Iterator<Item = &'static dyn Game> {
+    static GAMES: LazyLock<[DwarfMine; VERSIONS.len()]> = LazyLock::new(|| VERSIONS.each_ref().map(DwarfMine::of));
+    GAMES.iter().map(|game| game as &dyn Game)
 }
 
 struct DwarfMine {
+    version: &'static RulesVersion,
     model: Model,
     info: GameInfo,
     hash: [u8; 32],
+}
+
+impl DwarfMine {
+    fn of(version: &'static RulesVersion) -> Self {
+        let data = crate::data::parse(version.file).expect("the embedded data file parses: a test loads it");
+        let model = Model::compile(&data).expect("the embedded data file compiles: a test loads it");
+        let info = model.info(&data);
+        Self { version, model, info, hash: Sha256::digest(version.file).into() }
+    }
 }
 
 impl Game for DwarfMine {
@@ -72,11 +78,11 @@ impl Game for DwarfMine {
     }
 
     fn rules_version(&self) -> &'static str {
-        RULES_VERSION
+        self.version.name
     }
 
     fn rules_date(&self) -> &'static str {
-        RULES_DATE
+        self.version.date
     }
 
     fn model_hash(&self) -> [u8; 32] {

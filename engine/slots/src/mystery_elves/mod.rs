@@ -15,6 +15,7 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 
 use crate::carried::Carried;
+use crate::data::RulesVersion;
 use crate::draws::Draws;
 use crate::gamble::ColourGamble;
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Round, Terms};
@@ -26,10 +27,11 @@ use crate::windows::LineBet;
 
 use model::{GAMBLES_MAX, Model};
 
-const DATA: &str = include_str!("../../games/mystery-elves.toml");
 const NAME: &str = "mystery-elves";
-const RULES_VERSION: &str = "1.0";
-const RULES_DATE: &str = "2025-09-11";
+const VERSIONS: [RulesVersion; 2] = [
+    RulesVersion { name: "1.0", date: "2025-09-11", file: include_str!("../../games/mystery-elves/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../games/mystery-elves/1.0.1.toml") },
+];
 
 /// An incomplete game is resolved after so long, and its winnings are paid (ME-20).
 const INTERRUPTION_HOURS: u32 = 120;
@@ -42,22 +44,27 @@ pub(crate) const PARTS: [PartName; 2] = [
     PartName { key: "hold_and_win", title: "Hold and Win" },
 ];
 
-/// Mystery Elves, rules of 11 September 2025.
-#[must_use]
-pub fn v1_0() -> &'static dyn Game {
-    static GAME: LazyLock<MysteryElves> = LazyLock::new(|| {
-        let data = crate::data::parse(DATA).expect("the embedded data file parses: a test loads it");
-        let model = Model::of(&data).expect("the embedded data file compiles: a test loads it");
-        let info = model.info(&data);
-        MysteryElves { model, info, hash: Sha256::digest(DATA.as_bytes()).into() }
-    });
-    &*GAME
+/// Every rules version of Mystery Elves, oldest first.
+pub fn versions() -> impl Iterator<Item = &'static dyn Game> {
+    static GAMES: LazyLock<[MysteryElves; VERSIONS.len()]> =
+        LazyLock::new(|| VERSIONS.each_ref().map(MysteryElves::of));
+    GAMES.iter().map(|game| game as &dyn Game)
 }
 
 struct MysteryElves {
+    version: &'static RulesVersion,
     model: Model,
     info: GameInfo,
     hash: [u8; 32],
+}
+
+impl MysteryElves {
+    fn of(version: &'static RulesVersion) -> Self {
+        let data = crate::data::parse(version.file).expect("the embedded data file parses: a test loads it");
+        let model = Model::of(&data).expect("the embedded data file compiles: a test loads it");
+        let info = model.info(&data);
+        Self { version, model, info, hash: Sha256::digest(version.file).into() }
+    }
 }
 
 impl Game for MysteryElves {
@@ -66,11 +73,11 @@ impl Game for MysteryElves {
     }
 
     fn rules_version(&self) -> &'static str {
-        RULES_VERSION
+        self.version.name
     }
 
     fn rules_date(&self) -> &'static str {
-        RULES_DATE
+        self.version.date
     }
 
     fn model_hash(&self) -> [u8; 32] {

@@ -16,6 +16,7 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 
 use crate::carried::Carried;
+use crate::data::RulesVersion;
 use crate::draws::Draws;
 use crate::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Picked, Round, Terms};
@@ -27,10 +28,11 @@ use crate::windows::LineBet;
 
 use model::Model;
 
-const DATA: &str = include_str!("../../games/neptune.toml");
 const NAME: &str = "neptune";
-const RULES_VERSION: &str = "1.0";
-const RULES_DATE: &str = "2026-11-21";
+const VERSIONS: [RulesVersion; 2] = [
+    RulesVersion { name: "1.0", date: "2026-11-21", file: include_str!("../../games/neptune/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../games/neptune/1.0.1.toml") },
+];
 
 /// Places of [`PARTS`].
 const BASE_LINES: usize = 0;
@@ -44,22 +46,26 @@ pub(crate) const PARTS: [PartName; 4] = [
     PartName { key: "free_spins", title: "everything won in free spins, treasures there included" },
 ];
 
-/// Neptune, rules 1.0.
-#[must_use]
-pub fn v1_0() -> &'static dyn Game {
-    static GAME: LazyLock<Neptune> = LazyLock::new(|| {
-        let data = crate::data::parse(DATA).expect("the embedded data file parses: a test loads it");
-        let model = Model::compile(DATA).expect("the embedded data file is proven: a test loads it");
-        let info = model.info(&data);
-        Neptune { model, info, hash: Sha256::digest(DATA.as_bytes()).into() }
-    });
-    &*GAME
+/// Every rules version of Neptune, oldest first.
+pub fn versions() -> impl Iterator<Item = &'static dyn Game> {
+    static GAMES: LazyLock<[Neptune; VERSIONS.len()]> = LazyLock::new(|| VERSIONS.each_ref().map(Neptune::of));
+    GAMES.iter().map(|game| game as &dyn Game)
 }
 
 struct Neptune {
+    version: &'static RulesVersion,
     model: Model,
     info: GameInfo,
     hash: [u8; 32],
+}
+
+impl Neptune {
+    fn of(version: &'static RulesVersion) -> Self {
+        let data = crate::data::parse(version.file).expect("the embedded data file parses: a test loads it");
+        let model = Model::compile(version.file).expect("the embedded data file is proven: a test loads it");
+        let info = model.info(&data);
+        Self { version, model, info, hash: Sha256::digest(version.file).into() }
+    }
 }
 
 impl Game for Neptune {
@@ -68,11 +74,11 @@ impl Game for Neptune {
     }
 
     fn rules_version(&self) -> &'static str {
-        RULES_VERSION
+        self.version.name
     }
 
     fn rules_date(&self) -> &'static str {
-        RULES_DATE
+        self.version.date
     }
 
     fn model_hash(&self) -> [u8; 32] {

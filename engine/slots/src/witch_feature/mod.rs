@@ -21,6 +21,7 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 
 use crate::carried::{Carried, CarriedScope, Carries};
+use crate::data::RulesVersion;
 use crate::draws::Draws;
 use crate::free_spins::FreeSpins;
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Round, Terms};
@@ -33,10 +34,11 @@ use crate::windows::LineBet;
 use model::{CELLS, FreeFeature, MegaWilds, Model, ROWS, Respin};
 use potions::{Feature, Potion, Shelf};
 
-const DATA: &str = include_str!("../../games/witch-feature.toml");
 const NAME: &str = "witch-feature";
-const RULES_VERSION: &str = "1.0";
-const RULES_DATE: &str = "2022-12-02";
+const VERSIONS: [RulesVersion; 2] = [
+    RulesVersion { name: "1.0", date: "2022-12-02", file: include_str!("../../games/witch-feature/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../games/witch-feature/1.0.1.toml") },
+];
 
 /// Windows of a step: what is left then is played in the next.
 const WINDOWS_PER_STEP: usize = 100;
@@ -62,22 +64,27 @@ pub(crate) const PARTS: [PartName; 7] = [
 /// What is carried, in this order, at each bet (WF-12).
 const CARRIED: [&str; 3] = ["potion_1", "potion_2", "unlocked"];
 
-/// Witch Feature, rules of 2 December 2022.
-#[must_use]
-pub fn v1_0() -> &'static dyn Game {
-    static GAME: LazyLock<WitchFeature> = LazyLock::new(|| {
-        let data = crate::data::parse(DATA).expect("the embedded data file parses: a test loads it");
-        let model = Model::of(&data).expect("the embedded data file compiles: a test loads it");
-        let info = model.info(&data, par::facts(&model));
-        WitchFeature { model, info, hash: Sha256::digest(DATA.as_bytes()).into() }
-    });
-    &*GAME
+/// Every rules version of Witch Feature, oldest first.
+pub fn versions() -> impl Iterator<Item = &'static dyn Game> {
+    static GAMES: LazyLock<[WitchFeature; VERSIONS.len()]> =
+        LazyLock::new(|| VERSIONS.each_ref().map(WitchFeature::of));
+    GAMES.iter().map(|game| game as &dyn Game)
 }
 
 struct WitchFeature {
+    version: &'static RulesVersion,
     model: Model,
     info: GameInfo,
     hash: [u8; 32],
+}
+
+impl WitchFeature {
+    fn of(version: &'static RulesVersion) -> Self {
+        let data = crate::data::parse(version.file).expect("the embedded data file parses: a test loads it");
+        let model = Model::of(&data).expect("the embedded data file compiles: a test loads it");
+        let info = model.info(&data, par::facts(&model));
+        Self { version, model, info, hash: Sha256::digest(version.file).into() }
+    }
 }
 
 impl Game for WitchFeature {
@@ -86,11 +93,11 @@ impl Game for WitchFeature {
     }
 
     fn rules_version(&self) -> &'static str {
-        RULES_VERSION
+        self.version.name
     }
 
     fn rules_date(&self) -> &'static str {
-        RULES_DATE
+        self.version.date
     }
 
     fn model_hash(&self) -> [u8; 32] {

@@ -7,7 +7,7 @@ use motherlode_slots::bewitched::model::Model;
 use motherlode_slots::{Awaiting, Carried, Choice, Draws, Game, Outcome, Picked, Round, Seed, Stake, Terms, game};
 use motherlode_slots::{bewitched::data::GameData, data};
 
-pub const FILE: &str = include_str!("../../games/bewitched.toml");
+pub const FILE: &str = include_str!("../../games/bewitched/1.6.toml");
 
 pub const OPEN: Terms =
     Terms { jackpot: true, double: false, minor_micros: 10_000, gamble_max_minor: 0, carried: Carried([0; 12]) };

@@ -6,7 +6,7 @@ use motherlode_slots::mystery_elves::data::GameData;
 use motherlode_slots::mystery_elves::model::Model;
 use motherlode_slots::{Carried, Choice, Draws, Game, MarkKind, Outcome, Round, Seed, Spin, Stake, Terms, data, game};
 
-pub const FILE: &str = include_str!("../../games/mystery-elves.toml");
+pub const FILE: &str = include_str!("../../games/mystery-elves/1.0.toml");
 
 pub fn elves() -> &'static dyn Game {
     game("mystery-elves", "1.0").unwrap()
