@@ -124,7 +124,7 @@ pub fn followed(ledgers: &Ledgers, hits: usize) -> Model {
             assert_eq!(commit.partition, partition);
             told.take(commit);
             books.apply(commit).expect("the books take it");
-            let all_zero = books.trial_balance().iter().all(|sum| sum.0 == 0);
+            let all_zero = books.trial_balance().is_empty();
             assert!(books.pools().all(PoolState::is_balanced) && all_zero, "{partition}: {}", commit.position);
             let is_pool = commit.stream == StreamId::pool(POOL);
             for event in &commit.events {

@@ -8,7 +8,9 @@
 use core::fmt;
 use serde::{Deserialize, Serialize};
 
-use crate::money::{Currency, Nano};
+use crate::currency::Currency;
+use crate::money::Nano;
+use crate::per_currency::PerCurrency;
 
 /// Where money is. Borrows its names from the commit and the books.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,31 +77,20 @@ pub struct Posting<'a> {
     pub amount: Nano,
 }
 
-/// One figure a currency.
-pub(crate) type PerCurrency = [Nano; Currency::COUNT];
-
 /// An operator's totals. Players are summed, so that a trial balance costs operators, not players.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct OperatorTotals {
-    pub players: PerCurrency,
-    pub external: PerCurrency,
-    pub house: PerCurrency,
-    pub promotion: PerCurrency,
+    pub players: PerCurrency<Nano>,
+    pub external: PerCurrency<Nano>,
+    pub house: PerCurrency<Nano>,
+    pub promotion: PerCurrency<Nano>,
 }
 
 impl OperatorTotals {
     pub fn add(&mut self, other: &Self) {
-        add(&mut self.players, &other.players);
-        add(&mut self.external, &other.external);
-        add(&mut self.house, &other.house);
-        add(&mut self.promotion, &other.promotion);
-    }
-}
-
-/// Adds figure by figure. Cannot overflow: a posting of cash is below 2^94 nanos, so it takes 2^33 postings of the
-/// largest possible amount, all in one direction, to fill an i128.
-pub(crate) fn add(sums: &mut PerCurrency, more: &PerCurrency) {
-    for (sum, amount) in sums.iter_mut().zip(more) {
-        sum.0 += amount.0;
+        self.players.add(&other.players);
+        self.external.add(&other.external);
+        self.house.add(&other.house);
+        self.promotion.add(&other.promotion);
     }
 }

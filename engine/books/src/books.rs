@@ -9,9 +9,11 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::account::{Account, OperatorTotals, PerCurrency, add};
+use crate::account::{Account, OperatorTotals};
 use crate::change::{Changes, PendingChange};
-use crate::money::{Currency, Minor, Nano};
+use crate::currency::Currency;
+use crate::money::{Minor, Nano};
+use crate::per_currency::PerCurrency;
 use crate::player::{OpenRound, PlayerState};
 use crate::players::Players;
 use crate::pool::{Decision, Hit, Pending, PoolState, UnpaidAward};
@@ -44,10 +46,10 @@ impl End {
 }
 
 /// Rates and where their stream stands.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Rates {
     pub head: Head,
-    pub current: [Option<FxRate>; Currency::COUNT],
+    pub current: PerCurrency<FxRate>,
 }
 
 impl Rates {
@@ -55,7 +57,7 @@ impl Rates {
     pub fn of(&self, currency: Currency) -> Option<FxRate> {
         match currency {
             Currency::EUR | Currency::PLAY => Some(FxRate::ONE),
-            _ => self.current[currency.index()],
+            _ => self.current.get(currency).copied(),
         }
     }
 }
@@ -104,7 +106,7 @@ pub struct Books {
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
     pub(crate) rates: Rates,
     pub(crate) system: System,
-    pub(crate) exchange: PerCurrency,
+    pub(crate) exchange: PerCurrency<Nano>,
     pub(crate) transfer: Nano,
     pub(crate) interpartition: Nano,
 }
@@ -229,8 +231,9 @@ impl Books {
     /// What an account holds in a currency.
     #[must_use]
     pub fn holding(&self, account: Account<'_>, currency: Currency) -> Nano {
-        let at = currency.index();
-        let operator = |name: &str| self.operators.get(name).map(|operator| operator.totals).unwrap_or_default();
+        let of = |name: &str, holding: fn(&OperatorTotals) -> &PerCurrency<Nano>| {
+            self.operators.get(name).map_or(Nano::ZERO, |operator| holding(&operator.totals).held(currency))
+        };
         let eur = |figure: Option<Nano>| match currency {
             Currency::EUR => figure.unwrap_or_default(),
             _ => Nano::ZERO,
@@ -241,15 +244,15 @@ impl Books {
                 let player = self.operators.get(operator).and_then(|operator| operator.players.get(player));
                 player.and_then(|player| player.balance(currency)).unwrap_or(Minor::ZERO).to_nano(currency)
             }
-            Account::External(name) => operator(name).external[at],
-            Account::House(name) => operator(name).house[at],
-            Account::Promotion(name) => operator(name).promotion[at],
+            Account::External(name) => of(name, |totals| &totals.external),
+            Account::House(name) => of(name, |totals| &totals.house),
+            Account::Promotion(name) => of(name, |totals| &totals.promotion),
             Account::ContributionsDue(name) => eur(waiting(name).map(|totals| totals.due)),
             Account::JackpotPayable(name) => eur(waiting(name).map(|totals| totals.payable)),
             Account::Increments(name) => eur(self.pool(name).map(|pool| pool.increments)),
             Account::Reserve(name) => eur(self.pool(name).map(|pool| pool.reserve)),
             Account::SeedFunding(name) => eur(self.pool(name).map(|pool| -pool.house_funding)),
-            Account::Exchange => self.exchange[at],
+            Account::Exchange => self.exchange.held(currency),
             Account::Transfer => eur(Some(self.transfer)),
             Account::Interpartition => eur(Some(self.interpartition)),
         }
@@ -259,7 +262,7 @@ impl Books {
     #[must_use]
     pub fn players_total(&self, operator: &str, currency: Currency) -> Nano {
         let operator = self.operators.get(operator);
-        operator.map_or(Nano::ZERO, |operator| operator.totals.players[currency.index()])
+        operator.map_or(Nano::ZERO, |operator| operator.totals.players.held(currency))
     }
 
     /// Names of the operators that have players.
@@ -267,25 +270,25 @@ impl Books {
         self.operators.keys().map(String::as_str)
     }
 
-    /// The trial balance: the sum over all accounts, per currency in index order. Zero at every position (PL-09).
+    /// The trial balance: the sum over all accounts, of each currency that it isn't zero in. Empty at every position (PL-09).
     /// Costs O(operators + pools).
     #[must_use]
-    pub fn trial_balance(&self) -> [Nano; Currency::COUNT] {
-        let mut sums = self.exchange;
+    pub fn trial_balance(&self) -> PerCurrency<Nano> {
+        let mut sums = self.exchange.clone();
         for Operator { totals, .. } in self.operators.values() {
-            add(&mut sums, &totals.players);
-            add(&mut sums, &totals.external);
-            add(&mut sums, &totals.house);
-            add(&mut sums, &totals.promotion);
+            sums.add(&totals.players);
+            sums.add(&totals.external);
+            sums.add(&totals.house);
+            sums.add(&totals.promotion);
         }
-        let eur = &mut sums[Currency::EUR.index()].0;
-        *eur += self.transfer.0 + self.interpartition.0;
+        let mut eur = self.transfer.0 + self.interpartition.0;
         for pending in self.pending.values() {
-            *eur += pending.totals.due.0 + pending.totals.payable.0;
+            eur += pending.totals.due.0 + pending.totals.payable.0;
         }
         for pool in self.pools.values() {
-            *eur += pool.increments.0 + pool.reserve.0 - pool.house_funding.0;
+            eur += pool.increments.0 + pool.reserve.0 - pool.house_funding.0;
         }
+        sums.post(Currency::EUR, Nano(eur));
         sums
     }
 }

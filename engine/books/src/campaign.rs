@@ -3,8 +3,9 @@
 //! The fold counts them, so that no way into the log plays one too many: a round names its campaign, has its game, currency
 //! and bet, and begins before it expires, by the log's own time. The operator's promotion pays the bet to its house.
 
+use crate::currency::Currency;
 use crate::event::RoundStarted;
-use crate::money::{CoinValue, Currency, Minor};
+use crate::money::{CoinValue, Minor};
 use crate::refused::Refused;
 use crate::stream::is_id;
 use serde::{Deserialize, Serialize};

@@ -4,7 +4,8 @@
 
 use crate::campaign::Campaign;
 use crate::change::ChangeProposed;
-use crate::money::{CoinValue, Currency, Minor, Nano};
+use crate::currency::Currency;
+use crate::money::{CoinValue, Minor, Nano};
 use crate::partition::{PartitionReported, PoolMirrored};
 use crate::rate::FxRate;
 use crate::session::SessionName;

@@ -8,6 +8,7 @@ use core::fmt;
 use core::str::FromStr;
 use serde::{Deserialize, Serialize};
 
+use crate::currency::Currency;
 use crate::decimal;
 
 /// Why a figure could not be read or computed.
@@ -22,84 +23,6 @@ pub enum MoneyError {
     /// The exact result does not fit.
     #[error("figure out of range")]
     OutOfRange,
-}
-
-/// A currency of ISO 4217 that accounts can be kept in.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Currency(u8);
-
-/// Code and decimal digits of the minor unit (ISO 4217), by index.
-const CURRENCIES: [(&str, u32); Currency::COUNT] =
-    [("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3), ("XTS", 2)];
-
-impl Currency {
-    /// How many currencies there are; [`Currency::index`] is below it.
-    pub const COUNT: usize = 6;
-    /// Euro: the currency of every pool (BW-12).
-    pub const EUR: Self = Self(0);
-    /// US dollar.
-    pub const USD: Self = Self(1);
-    /// Swedish krona.
-    pub const SEK: Self = Self(2);
-    /// Japanese yen: no minor unit.
-    pub const JPY: Self = Self(3);
-    /// Kuwaiti dinar: three digits.
-    pub const KWD: Self = Self(4);
-    /// The play money of demo play, under the code that ISO 4217 reserves for tests (PL-17). The fold keeps it apart: nothing
-    /// turns it into money or money into it.
-    pub const PLAY: Self = Self(5);
-    /// Every currency, in index order.
-    pub const ALL: [Self; Self::COUNT] = [Self::EUR, Self::USD, Self::SEK, Self::JPY, Self::KWD, Self::PLAY];
-
-    /// The three letters of ISO 4217.
-    #[must_use]
-    pub fn code(self) -> &'static str {
-        CURRENCIES[self.index()].0
-    }
-
-    /// Decimal digits of the minor unit, 0 to 3.
-    #[must_use]
-    pub fn digits(self) -> u32 {
-        CURRENCIES[self.index()].1
-    }
-
-    /// A dense number below [`Currency::COUNT`], for arrays with one entry a currency. Not stable across releases.
-    #[must_use]
-    pub fn index(self) -> usize {
-        usize::from(self.0)
-    }
-
-    /// Whether it's money, and not play money.
-    #[must_use]
-    pub fn is_real(self) -> bool {
-        self != Self::PLAY
-    }
-
-    /// Nanos in one minor unit: 10^(9 - digits).
-    #[must_use]
-    pub fn nanos_per_minor(self) -> i128 {
-        10i128.pow(Nano::DIGITS - self.digits())
-    }
-}
-
-impl FromStr for Currency {
-    type Err = MoneyError;
-
-    fn from_str(code: &str) -> Result<Self, MoneyError> {
-        Self::ALL.into_iter().find(|currency| currency.code() == code).ok_or(MoneyError::UnknownCurrency)
-    }
-}
-
-impl fmt::Display for Currency {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.code())
-    }
-}
-
-impl fmt::Debug for Currency {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.code())
-    }
 }
 
 /// Whole minor units of a currency that is named beside it (PL-09).

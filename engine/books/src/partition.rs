@@ -12,8 +12,9 @@
 //! Money between the two is on [`Account::Interpartition`](crate::Account::Interpartition): the sums of each partition are zero
 //! at every position (PL-09), and over all partitions it holds what is said on one side and not yet on the other.
 
+use crate::currency::Currency;
 use crate::event::PoolTerms;
-use crate::money::{Currency, Minor, Nano};
+use crate::money::{Minor, Nano};
 use crate::pool::{Decision, PoolStatus};
 use crate::stream::StreamId;
 use serde::{Deserialize, Serialize};

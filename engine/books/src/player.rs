@@ -10,8 +10,10 @@ use std::sync::Arc;
 use crate::books::Head;
 use crate::campaign::{Campaign, CampaignState};
 use crate::commit::Commit;
+use crate::currency::Currency;
 use crate::event::{Automatic, Event, RoundStarted};
-use crate::money::{Currency, Minor};
+use crate::money::Minor;
+use crate::per_currency::PerCurrency;
 use crate::session::SessionName;
 
 /// Keys and values of one collection: of a game and a bet level.
@@ -40,7 +42,7 @@ pub struct PlayerState {
     pub rounds_started: u64,
     /// Of play money and of real money.
     last_bets_ms: [Option<i64>; 2],
-    pub(crate) balances: [Option<Minor>; Currency::COUNT],
+    pub(crate) balances: PerCurrency<Minor>,
     pub(crate) open: Vec<Arc<OpenRound>>,
     /// None of them empty, by game and scope; few, so that one look at the memory finds one.
     collections: Option<Arc<Vec<Kept>>>,
@@ -63,12 +65,12 @@ impl PlayerState {
     /// The balance of the account in a currency; none without an account.
     #[must_use]
     pub fn balance(&self, currency: Currency) -> Option<Minor> {
-        self.balances[currency.index()]
+        self.balances.get(currency).copied()
     }
 
     /// Every account, in currency order.
     pub fn balances(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
-        Currency::ALL.into_iter().filter_map(|currency| Some((currency, self.balance(currency)?)))
+        self.balances.iter().map(|(currency, balance)| (currency, *balance))
     }
 
     /// The open rounds, oldest first (PL-20).

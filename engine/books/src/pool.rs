@@ -9,8 +9,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::books::Head;
+use crate::currency::Currency;
 use crate::event::PoolTerms;
-use crate::money::{CoinValue, Currency, Minor, Nano};
+use crate::money::{CoinValue, Minor, Nano};
 use crate::partition::MirroredAward;
 use crate::rate::FxRate;
 use crate::stream::StreamId;

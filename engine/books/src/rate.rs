@@ -4,8 +4,9 @@ use core::fmt;
 use core::str::FromStr;
 use serde::{Deserialize, Serialize};
 
+use crate::currency::Currency;
 use crate::decimal;
-use crate::money::{CoinValue, Currency, Minor, MoneyError, Nano};
+use crate::money::{CoinValue, Minor, MoneyError, Nano};
 
 /// EUR for one major unit of a currency: `mantissa * 10^exponent`, exact.
 ///

@@ -5,8 +5,9 @@
 //! open round and the round's number, for the rate, for the campaign or the money, for the contribution.
 
 use crate::campaign::CampaignOver;
+use crate::currency::Currency;
 use crate::event::Award;
-use crate::money::{Currency, Minor, MoneyError, Nano};
+use crate::money::{Minor, MoneyError, Nano};
 use crate::pool::PoolStatus;
 use crate::switch::Switch;
 

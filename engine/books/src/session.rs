@@ -11,7 +11,8 @@
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::money::{Currency, Minor};
+use crate::currency::Currency;
+use crate::money::Minor;
 use crate::profile::Profile;
 use crate::stream::StreamId;
 

@@ -21,7 +21,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use crate::account::{Posting, add};
+use crate::account::Posting;
 use crate::apply::{Change, Delta};
 use crate::books::{AwardKey, Books, End, Head, Operator, Rates, System};
 use crate::commit::Commit;
@@ -131,7 +131,7 @@ impl Books {
         if stage.system_changed {
             self.system = over.system;
         }
-        add(&mut self.exchange, &over.exchange);
+        self.exchange.add(&over.exchange);
         self.transfer.0 += over.transfer.0;
         self.interpartition.0 += over.interpartition.0;
     }
@@ -204,11 +204,13 @@ impl Books {
         for key in &delta.paid {
             self.unpaid.remove(key);
         }
-        self.rates = delta.rates.unwrap_or(self.rates);
+        if let Some(rates) = delta.rates {
+            self.rates = rates;
+        }
         if let Some(system) = delta.system {
             self.system = system;
         }
-        add(&mut self.exchange, &delta.exchange);
+        self.exchange.add(&delta.exchange);
         self.transfer.0 += delta.transfer.0;
         self.interpartition.0 += delta.interpartition.0;
     }

@@ -16,7 +16,7 @@ use crate::{
     play::Plays,
     recalled::Recalled,
 };
-use motherlode_books::{Books, Commit, Currency, Event, Minor, StreamId};
+use motherlode_books::{Books, Commit, Event, Minor, PerCurrency, StreamId};
 use motherlode_log::{Hash, Position, Record, ScanError, Tail, hash, previous_hash};
 use motherlode_proto::convert::{
     copied::{self, Copied},
@@ -111,8 +111,8 @@ pub struct CopyReport {
     pub books: Books,
     /// What was played, by game, version and currency; what was awarded is the pools' to say.
     pub returns: Vec<Return>,
-    /// Jackpots that reached players, by currency in index order; sums of minor units.
-    pub jackpots: [i128; Currency::COUNT],
+    /// Jackpots that reached players, by currency; sums of minor units.
+    pub jackpots: PerCurrency<i128>,
     /// The first divergence, at the place in the log of the record that has it; `None` when all holds.
     pub divergence: Option<Divergence>,
 }
@@ -171,7 +171,7 @@ struct Auditing<'a> {
     requests: BTreeSet<[u8; 16]>,
     /// Hits that were not paid yet: their round and pool.
     hits: BTreeMap<Position, (StreamId, u64, String)>,
-    jackpots: [i128; Currency::COUNT],
+    jackpots: PerCurrency<i128>,
     fold: Fold<'a>,
     plays: Plays<'a>,
     digest: Digesting,
@@ -186,7 +186,7 @@ impl<'a> Auditing<'a> {
             streams: BTreeMap::new(),
             requests: BTreeSet::new(),
             hits: BTreeMap::new(),
-            jackpots: [0; Currency::COUNT],
+            jackpots: PerCurrency::default(),
             fold: Fold::new(0, recalled, VecDeque::new()),
             plays: Plays::new(recalled),
             digest: Digesting::new(),
@@ -292,7 +292,7 @@ impl<'a> Auditing<'a> {
                         let what = "a jackpot is paid that was not hit, or was paid before";
                         return Err(Fault::new(what, "a hit of the round", format!("round {round}, hit {hit}")));
                     }
-                    self.jackpots[currency.index()] += i128::from(amount.0);
+                    *self.jackpots.entry(*currency) += i128::from(amount.0);
                 }
                 _ => {}
             }

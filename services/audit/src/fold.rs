@@ -8,7 +8,7 @@
 use crate::{
     Divergence, Voids, campaigns::Campaigns, demo::Demo, divergence::Fault, recalled::Recalled, said::Telling,
 };
-use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, Refused, StreamId};
+use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, PerCurrency, Refused, StreamId};
 use motherlode_ledger::index::ProjectedBalance;
 use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub(crate) struct Fold<'a> {
     pub(crate) books: Books,
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
-    pub(crate) voids: [Voids; Currency::COUNT],
+    pub(crate) voids: PerCurrency<Voids>,
     /// Balances of the index compared so far.
     pub(crate) compared: u64,
     partition: u32,
@@ -36,7 +36,7 @@ impl<'a> Fold<'a> {
         Self {
             books: Books::new(),
             awards: BTreeMap::new(),
-            voids: Default::default(),
+            voids: PerCurrency::default(),
             compared: 0,
             partition,
             campaigns: Campaigns::default(),
@@ -119,7 +119,7 @@ impl<'a> Fold<'a> {
         };
         self.campaigns.take(commit, of.as_ref().map(|(started, _)| started))?;
         if let Some((started, win)) = of {
-            let voids = &mut self.voids[started.currency.index()];
+            let voids = self.voids.entry(started.currency);
             voids.rounds += 1;
             voids.refunds += i128::from(refund.0);
             voids.wins_taken_back += i128::from(win_taken_back.0);
@@ -149,7 +149,7 @@ impl<'a> Fold<'a> {
 
     fn trial_balance(&self) -> Result<(), Fault> {
         let sums = self.books.trial_balance();
-        match Currency::ALL.into_iter().zip(sums).find(|(_, sum)| *sum != Nano::ZERO) {
+        match sums.iter().next() {
             Some((currency, sum)) => Err(Fault::new(
                 "PL-09: the trial balance is not zero",
                 format!("0 {currency}"),
@@ -187,14 +187,17 @@ impl<'a> Fold<'a> {
         self.campaigns.agree(&self.books)?;
         self.demo.agree(&self.books)?;
         for operator in self.books.operators() {
-            let mut sums = [0_i128; Currency::COUNT];
+            let mut sums = PerCurrency::<i128>::default();
             for (_, _, player) in self.books.players().filter(|(of, _, _)| *of == operator) {
                 for (currency, balance) in player.balances() {
-                    sums[currency.index()] += balance.to_nano(currency).0;
+                    *sums.entry(currency) += balance.to_nano(currency).0;
                 }
             }
-            for currency in Currency::ALL {
-                let (total, sum) = (self.books.players_total(operator, currency), Nano(sums[currency.index()]));
+            for currency in Currency::all() {
+                let (total, sum) = (
+                    self.books.players_total(operator, currency),
+                    Nano(sums.get(currency).copied().unwrap_or_default()),
+                );
                 if total != sum {
                     return Err(Fault::new(
                         format!("PL-09: the players of {operator} do not hold their total in {currency}"),

@@ -1,7 +1,7 @@
 //! What an audit comes to.
 
 use crate::Divergence;
-use motherlode_books::{Award, Books, Currency};
+use motherlode_books::{Award, Books, Currency, PerCurrency};
 use motherlode_log::{Hash, Position, Tail};
 use std::collections::BTreeMap;
 
@@ -23,8 +23,8 @@ pub struct Report {
     pub returns: Vec<Return>,
     /// The awards of each pool, in log order.
     pub awards: BTreeMap<String, Vec<Award>>,
-    /// Rounds voided, by currency in index order.
-    pub voids: [Voids; Currency::COUNT],
+    /// Rounds voided, by currency.
+    pub voids: PerCurrency<Voids>,
     /// The index, held against the books.
     pub index: Comparison,
     /// The first divergence; `None` when all holds.

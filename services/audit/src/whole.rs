@@ -7,7 +7,7 @@ use crate::{
     divergence::Fault,
     said::{Hearing, Telling},
 };
-use motherlode_books::{Account, Currency, HOME, Nano};
+use motherlode_books::{Account, Currency, HOME, Nano, PerCurrency};
 use std::{
     panic::resume_unwind,
     sync::mpsc::sync_channel,
@@ -84,13 +84,13 @@ impl Whole {
         sums
     }
 
-    /// Rounds voided in all partitions, by currency in index order.
+    /// Rounds voided in all partitions, by currency.
     #[must_use]
-    pub fn voids(&self) -> [Voids; Currency::COUNT] {
-        let mut sums = [Voids::default(); Currency::COUNT];
+    pub fn voids(&self) -> PerCurrency<Voids> {
+        let mut sums = PerCurrency::<Voids>::default();
         for report in &self.partitions {
-            for (sum, of) in sums.iter_mut().zip(&report.voids) {
-                sum.add(of);
+            for (currency, of) in report.voids.iter() {
+                sums.entry(currency).add(of);
             }
         }
         sums

@@ -200,7 +200,7 @@ fn pl_09_a_clean_log_of_several_partitions_holds_and_adds_up() {
     assert_eq!((returns.rounds, returns.hits), (rounds as u64, 4));
     assert_eq!(returns.awarded, i128::from(paid.sum::<i64>()));
     assert_eq!(whole.partitions[0].awards[POOL].len(), 4, "the pool's statement is home's");
-    assert_eq!((whole.voids()[0].rounds, whole.under_way), (1, Nano::ZERO));
+    assert_eq!((whole.voids().get(Currency::EUR).unwrap().rounds, whole.under_way), (1, Nano::ZERO));
 }
 
 /// At every place at which the steward can have been stopped.

@@ -50,7 +50,8 @@ pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'
 /// # Errors
 /// Names the field.
 pub fn currency(field: &str, code: &str) -> Result<Currency, Refusal> {
-    code.parse().map_err(|_| Refusal::field(field, "must be EUR, USD, SEK, JPY or KWD, or XTS for play money"))
+    code.parse()
+        .map_err(|_| Refusal::field(field, "must be a currency of ISO 4217, such as EUR, or XTS for play money"))
 }
 
 /// An account of the caller's. Another operator's is refused as an unknown one is, before anything is looked up (PL-27).

@@ -225,7 +225,7 @@ impl LedgerApi {
 
     fn rates(&self) -> Vec<wire::ExchangeRate> {
         self.ledgers.home().books(|books| {
-            let mut all = Currency::ALL;
+            let mut all: Vec<_> = Currency::all().collect();
             all.sort_by_key(|currency| currency.code());
             let real = all.into_iter().filter(|currency| currency.is_real());
             real.filter_map(|currency| Some(rate_of(currency, books.rate(currency)?))).collect()

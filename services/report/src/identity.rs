@@ -1,7 +1,7 @@
 //! What the program is, and whether it still is (PL-29; NJ 13:69O-1.5(c)).
 
 use crate::{Follower, follower::Figures, returns::Wanted};
-use motherlode_books::{Event, Nano, PoolState, StreamId};
+use motherlode_books::{Event, PoolState, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_proto::{convert::play::hex, report::v1 as wire};
 use motherlode_slots::games;
@@ -173,7 +173,7 @@ impl SelfCheck {
 /// What the books must be at any moment (PL-09, BW-18).
 fn books(ledger: &Handle) -> Vec<String> {
     ledger.books(|books| {
-        let balanced = books.trial_balance().iter().all(|sum| *sum == Nano::ZERO);
+        let balanced = books.trial_balance().is_empty();
         let trial = (!balanced).then(|| "the trial balance is not zero".to_owned());
         let pools = books.pools().filter(|pool| !pool.is_balanced());
         trial.into_iter().chain(pools.map(|pool| format!("pool {} is not balanced", pool.name))).collect()

@@ -9,11 +9,13 @@ mod pool;
 
 use std::sync::Arc;
 
-use crate::account::{Account, OperatorTotals, PerCurrency, Posting};
+use crate::account::{Account, OperatorTotals, Posting};
 use crate::books::{AwardKey, End, Head, Rates, System};
 use crate::commit::Commit;
+use crate::currency::Currency;
 use crate::event::Event;
-use crate::money::{Currency, Minor, MoneyError, Nano};
+use crate::money::{Minor, MoneyError, Nano};
+use crate::per_currency::PerCurrency;
 use crate::player::{PlayerState, SettledRound};
 use crate::pool::{Decision, PendingTotals, PoolState, UnpaidAward};
 use crate::refused::Refused;
@@ -33,7 +35,7 @@ pub(crate) struct Delta {
     pub paid: Vec<AwardKey>,
     /// Of the operator of the commit's stream.
     pub operator: OperatorTotals,
-    pub exchange: PerCurrency,
+    pub exchange: PerCurrency<Nano>,
     pub transfer: Nano,
     pub interpartition: Nano,
 }
@@ -147,7 +149,7 @@ impl<'s> Change<'s> {
                 before.unwrap_or_default()
             }
             StreamId::Rates => {
-                let rates = self.delta.rates.insert(*view.rates());
+                let rates = self.delta.rates.insert(view.rates().clone());
                 std::mem::replace(&mut rates.head, head)
             }
             StreamId::System => {
@@ -180,7 +182,7 @@ impl<'s> Change<'s> {
                 Err(Refused::WrongRate { currency: *currency })
             }
             (Event::RateSet { currency, rate, .. }, Some(rates)) => {
-                rates.current[currency.index()] = Some(*rate);
+                rates.current.set(*currency, *rate);
                 Ok(())
             }
             _ => Err(Refused::WrongStream),
@@ -233,15 +235,14 @@ impl<'s> Change<'s> {
 
     fn post(&mut self, posting: Posting<'s>) {
         let Posting { account, currency, amount } = posting;
-        let at = currency.index();
         match account {
-            Account::Player { .. } => self.delta.operator.players[at].0 += amount.0,
-            Account::External(_) => self.delta.operator.external[at].0 += amount.0,
-            Account::House(_) => self.delta.operator.house[at].0 += amount.0,
-            Account::Promotion(_) => self.delta.operator.promotion[at].0 += amount.0,
+            Account::Player { .. } => self.delta.operator.players.post(currency, amount),
+            Account::External(_) => self.delta.operator.external.post(currency, amount),
+            Account::House(_) => self.delta.operator.house.post(currency, amount),
+            Account::Promotion(_) => self.delta.operator.promotion.post(currency, amount),
             Account::ContributionsDue(pool) => self.pending(pool).due.0 += amount.0,
             Account::JackpotPayable(pool) => self.pending(pool).payable.0 += amount.0,
-            Account::Exchange => self.delta.exchange[at].0 += amount.0,
+            Account::Exchange => self.delta.exchange.post(currency, amount),
             Account::Transfer => self.delta.transfer.0 += amount.0,
             Account::Interpartition => self.delta.interpartition.0 += amount.0,
             Account::Increments(_) | Account::Reserve(_) | Account::SeedFunding(_) => {}
@@ -283,7 +284,8 @@ impl<'s> Change<'s> {
 
     /// The pair of every handler's own care: whatever they did, no money came from nowhere.
     fn sum_to_zero(&self) -> Result<(), Refused> {
-        for currency in Currency::ALL {
+        // Postings are few, and most commits have one currency.
+        for &Posting { currency, .. } in &self.postings {
             let amounts = self.postings.iter().filter(|posting| posting.currency == currency);
             let by = Nano(amounts.map(|posting| posting.amount.0).sum());
             if by != Nano::ZERO {

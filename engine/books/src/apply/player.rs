@@ -6,8 +6,9 @@ use super::{Change, add_cash, expect_amount};
 use crate::account::Account;
 use crate::campaign::{Campaign, CampaignState};
 use crate::commit::Commit;
+use crate::currency::Currency;
 use crate::event::{Contribution, Event, RoundStarted, StepResolved};
-use crate::money::{Currency, Minor, Nano};
+use crate::money::{Minor, Nano};
 use crate::player::{OpenRound, PlayerState, SettledRound, Step};
 use crate::pool::{Decision, Hit, PoolStatus, TakeBack};
 use crate::rate::contribution;
@@ -66,7 +67,7 @@ impl<'s> Change<'s> {
     /// The player's copy; a player exists from the first account on.
     fn player(&mut self) -> Result<&mut PlayerState, Refused> {
         let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
-        if player.balances.iter().all(Option::is_none) {
+        if player.balances.is_empty() {
             return Err(Refused::UnknownPlayer);
         }
         Ok(player)
@@ -74,11 +75,10 @@ impl<'s> Change<'s> {
 
     fn open_account(&mut self, currency: Currency) -> Result<(), Refused> {
         let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
-        let slot = &mut player.balances[currency.index()];
-        if slot.is_some() {
+        if player.balance(currency).is_some() {
             return Err(Refused::AccountExists { currency });
         }
-        *slot = Some(Minor::ZERO);
+        player.balances.set(currency, Minor::ZERO);
         Ok(())
     }
 
@@ -102,7 +102,7 @@ impl<'s> Change<'s> {
         amount: Minor,
     ) -> Result<(), Refused> {
         let balance = add_cash(self.check_account(currency)?, amount)?;
-        self.player()?.balances[currency.index()] = Some(balance);
+        self.player()?.balances.set(currency, balance);
         self.transfer(from, player, currency, amount.to_nano(currency));
         Ok(())
     }
@@ -118,7 +118,7 @@ impl<'s> Change<'s> {
         let balance = self.check_account(currency)?;
         let left = balance.checked_sub(amount).filter(|left| *left >= Minor::ZERO);
         let left = left.ok_or(Refused::InsufficientFunds { currency, balance, needed: amount })?;
-        self.player()?.balances[currency.index()] = Some(left);
+        self.player()?.balances.set(currency, left);
         self.transfer(player, to, currency, amount.to_nano(currency));
         Ok(())
     }

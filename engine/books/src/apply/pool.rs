@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::{Change, add_figure, expect_figure};
 use crate::account::Account;
+use crate::currency::Currency;
 use crate::event::{Award, Event, PoolTerms};
-use crate::money::{Currency, Nano};
+use crate::money::Nano;
 use crate::partition::MirroredAward;
 use crate::pool::{Decision, PoolState, PoolStatus};
 use crate::price::{TakenBack, price, take_back};

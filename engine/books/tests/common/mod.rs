@@ -229,11 +229,11 @@ pub fn paid(award: &Award) -> Event {
 
 /// What holds at every position.
 pub fn check(books: &Books) {
-    assert_eq!(books.trial_balance(), [Nano::ZERO; Currency::COUNT], "PL-09");
+    assert_eq!(books.trial_balance(), PerCurrency::default(), "PL-09");
     for pool in books.pools() {
         assert!(pool.is_balanced(), "BW-18: {pool:?}");
     }
-    for currency in Currency::ALL {
+    for currency in Currency::all() {
         let mut sum = 0;
         for (_, _, player) in books.players() {
             let balance = player.balance(currency).unwrap_or_default();

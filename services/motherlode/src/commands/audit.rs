@@ -108,7 +108,7 @@ fn returned(won: i128, bet: i128) -> Option<Exact> {
 
 /// Sums over all games, by currency: rounds, bets, wins without jackpots, jackpots awarded.
 fn totals(returns: &[Return]) -> impl Iterator<Item = (Currency, u64, i128, i128, i128)> {
-    Currency::ALL.into_iter().filter_map(|currency| {
+    Currency::all().filter_map(|currency| {
         let of = || returns.iter().filter(move |of| of.currency == currency);
         let rounds = of().map(|of| of.rounds).sum();
         let sum = |figure: fn(&Return) -> i128| of().map(figure).sum::<i128>();

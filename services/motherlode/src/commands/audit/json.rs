@@ -2,7 +2,7 @@
 
 use super::{cash, returned, to_be_pooled, totals};
 use motherlode_audit::{Comparison, Divergence, Report, Return, Voids, Whole};
-use motherlode_books::{Award, Currency, Nano, PoolState, PoolStatus};
+use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::par::decimal;
@@ -133,8 +133,8 @@ fn of_game(of: &Return) -> Value {
     })
 }
 
-fn voids(voids: &[Voids; Currency::COUNT]) -> Vec<Value> {
-    let voids = Currency::ALL.into_iter().zip(voids).filter(|(_, voids)| voids.rounds > 0);
+fn voids(voids: &PerCurrency<Voids>) -> Vec<Value> {
+    let voids = voids.iter().filter(|(_, voids)| voids.rounds > 0);
     let of = |(currency, voids): (Currency, &Voids)| {
         json!({"currency": currency.code(), "rounds": voids.rounds, "refunds": cash(voids.refunds, currency),
                "wins_taken_back": cash(voids.wins_taken_back, currency), "wins_left": cash(voids.wins_left, currency)})

@@ -101,5 +101,5 @@ fn value(report: &CopyReport) -> Value {
 }
 
 fn jackpots(report: &CopyReport) -> impl Iterator<Item = (Currency, i128)> {
-    Currency::ALL.into_iter().zip(report.jackpots).filter(|(_, sum)| *sum > 0)
+    report.jackpots.iter().map(|(currency, sum)| (currency, *sum)).filter(|(_, sum)| *sum > 0)
 }

@@ -3,7 +3,7 @@
 use super::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
 use motherlode_audit::{Comparison, Report, Return, Voids, Whole};
-use motherlode_books::{Award, Currency, Nano, PoolState, PoolStatus};
+use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
 
@@ -84,7 +84,7 @@ fn of_tail(tail: &Tail) -> String {
     }
 }
 
-fn played(played: &[Return], voids: &[Voids; Currency::COUNT]) -> Vec<String> {
+fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
     let mut lines = vec![];
     for (currency, _, bets, wins, awarded) in totals(played) {
         let what = if currency.is_real() { "" } else { ", play money" };
@@ -96,7 +96,7 @@ fn played(played: &[Return], voids: &[Voids; Currency::COUNT]) -> Vec<String> {
         if free > 0 {
             lines.push(row(&format!("bets of {} free rounds among them", count(free)), &money(promoted, currency)));
         }
-        let voids = voids[currency.index()];
+        let voids = voids.get(currency).copied().unwrap_or_default();
         if voids.rounds > 0 {
             lines.push(row(
                 &format!("refunded to {} voided rounds", count(voids.rounds)),
