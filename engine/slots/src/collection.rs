@@ -5,7 +5,7 @@
 
 use crate::carried::{Carried, CarriedScope, Carries};
 use crate::expansion::CRYSTALS;
-use crate::worth::CoinWorth;
+use crate::outcome::MeanCoin;
 
 /// What is carried, in this order.
 pub const CARRIES: Carries = Carries {
@@ -109,8 +109,8 @@ impl Collections {
     }
 
     /// Adds a crystal collected at a coin value. The one that makes `needs` completes the collection: it starts again
-    /// from nothing, and the worth of a coin in its free spins is returned.
-    pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64, minor_micros: u64) -> Option<CoinWorth> {
+    /// from nothing, and the mean of its crystals' coin values is returned, which its free spins are played at (DM-12).
+    pub fn collect(&mut self, colour: usize, needs: u64, coin_micros: u64) -> Option<MeanCoin> {
         let crystals = self.crystals[colour].saturating_add(1);
         let micros = self.micros[colour].saturating_add(coin_micros);
         if crystals < needs {
@@ -119,6 +119,6 @@ impl Collections {
         }
         let gifted = if colour == GIFT_COLOUR { std::mem::take(&mut self.gifted) } else { 0 };
         (self.crystals[colour], self.micros[colour]) = (0, 0);
-        Some(CoinWorth::mean(micros, crystals.saturating_sub(gifted), minor_micros))
+        Some(MeanCoin { sum_micros: micros, count: crystals.saturating_sub(gifted).max(1) })
     }
 }

@@ -48,6 +48,9 @@ pub struct SymbolData {
     pub code: String,
     /// The name shown.
     pub name: String,
+    /// A shorter name, chosen by hand; left out where the name itself is short enough.
+    #[serde(default)]
+    pub short: Option<String>,
     /// What it does.
     pub role: Role,
     /// What 1, 2, ... of it pay.
@@ -164,7 +167,31 @@ pub fn micros(part: &'static str, text: &str) -> Result<u64, ModelError> {
 /// The symbols as players are told of them.
 #[must_use]
 pub fn symbol_infos(symbols: &[SymbolData]) -> Vec<SymbolInfo> {
-    symbols.iter().map(|of| SymbolInfo { name: of.name.clone(), role: of.role }).collect()
+    let info = |of: &SymbolData| SymbolInfo {
+        name: of.name.clone(),
+        short: of.short.clone().unwrap_or_else(|| short(&of.name).to_owned()),
+        code: of.code.clone(),
+        role: of.role,
+    };
+    symbols.iter().map(info).collect()
+}
+
+/// The short name of a symbol whose data file says none: those of the first versions are frozen, so theirs stand here.
+fn short(name: &str) -> &str {
+    const CHOSEN: [(&str, &str); 11] = [
+        ("Witches' Battle", "Battle"),
+        ("Purple Potion", "Purple"),
+        ("Emerald Dwarf", "Emerald"),
+        ("Topaz Dwarf", "Topaz"),
+        ("Sapphire Dwarf", "Sapphire"),
+        ("Ruby Dwarf", "Ruby"),
+        ("Green Crystal", "Green"),
+        ("Yellow Crystal", "Yellow"),
+        ("Blue Crystal", "Blue"),
+        ("Red Crystal", "Red"),
+        ("Question mark", "Question"),
+    ];
+    CHOSEN.iter().find(|(long, _)| *long == name).map_or(name, |(_, short)| short)
 }
 
 /// The index of a symbol by its code.

@@ -190,6 +190,10 @@ pub trait Game: Sync + Send {
     fn carries(&self) -> Carries {
         Carries::NOTHING
     }
+    /// The name of a special win of so many total bets, such as GRAND (ME-05); `None` where the game has no such.
+    fn special_win(&self, _bets: u32) -> Option<&str> {
+        None
+    }
     /// Hours after a round's latest step in which its player can see it again, go on with it or skip to its result; then
     /// it's resolved by [`Round::automatic`] (PL-03). `None` where the rules name no time: it waits for the player.
     fn interruption_hours(&self) -> Option<u32> {
@@ -309,11 +313,18 @@ pub struct Fact {
     pub value: String,
 }
 
+/// Most letters of a symbol's short name.
+pub const SHORT_MAX: usize = 12;
+
 /// A symbol.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SymbolInfo {
     /// Its name.
     pub name: String,
+    /// A name of at most [`SHORT_MAX`] letters for where there's little room; the name itself where that is short enough.
+    pub short: String,
+    /// Two letters that stand for it on the strips; no other symbol of the game has them.
+    pub code: String,
     /// What it does.
     pub role: SymbolRole,
 }

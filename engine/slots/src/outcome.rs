@@ -32,6 +32,11 @@ pub struct Outcome {
     pub prize: Option<Prize>,
     /// What the picked objects revealed, in the order picked.
     pub reveals: Vec<Reveal>,
+    /// What the objects that were left unopened hid, by number. To be shown once the round is over, and never before
+    /// (NP-12); it's in no log.
+    pub unopened: Vec<Reveal>,
+    /// What a coin was worth in this step, where that's not the stake's coin value (DM-12); it's in no log.
+    pub mean_coin: Option<MeanCoin>,
     /// The pick that the round waits for after this step.
     pub pick: Option<PickOffer>,
     /// The card turned, if this step was a double.
@@ -64,6 +69,8 @@ impl Outcome {
         self.marks.clear();
         self.prize = None;
         self.reveals.clear();
+        self.unopened.clear();
+        self.mean_coin = None;
         self.pick = None;
         self.card = None;
         self.jackpot = false;
@@ -157,6 +164,15 @@ pub struct PickOffer {
     pub needs: u8,
     /// Out of how many, numbered from 0.
     pub of: u8,
+}
+
+/// The mean of several coin values, exactly (DM-12): their sum over their number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MeanCoin {
+    /// Sum of the coin values, in millionths of the currency's major unit.
+    pub sum_micros: u64,
+    /// How many they are, at least 1.
+    pub count: u64,
 }
 
 /// What a picked object revealed.

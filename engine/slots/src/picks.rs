@@ -165,9 +165,15 @@ impl Pick {
 
     /// What the picked objects reveal, in the order picked.
     pub fn reveal(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
-        picked.iter().map(|&object| {
-            let coins = self.hidden.get(usize::from(object)).copied().unwrap_or(0);
-            Reveal { object, coins }
-        })
+        picked.iter().map(|&object| self.held(object))
+    }
+
+    /// What the objects hid that were not picked, by number.
+    pub fn unopened(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
+        (0..self.offer.of).filter(|object| !picked.contains(object)).map(|object| self.held(object))
+    }
+
+    fn held(&self, object: u8) -> Reveal {
+        Reveal { object, coins: self.hidden.get(usize::from(object)).copied().unwrap_or(0) }
     }
 }

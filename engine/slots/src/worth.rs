@@ -1,5 +1,7 @@
 //! What coins are worth in whole minor units of a currency, rounded half to even (PL-09, DM-17).
 
+use crate::outcome::MeanCoin;
+
 /// The worth of one coin in minor units, an exact fraction: 0.004 EUR is 4,000 / 10,000 of a cent. An average of coin
 /// values (DM-12) is the same with a sum above and a count more below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,10 +17,10 @@ impl CoinWorth {
         Self { numerator: coin_micros, denominator: minor_micros.max(1) }
     }
 
-    /// The mean of `count` coin values that sum to `sum_micros`.
+    /// The mean of several coin values, counted in minor units of `minor_micros`.
     #[must_use]
-    pub fn mean(sum_micros: u64, count: u64, minor_micros: u64) -> Self {
-        Self { numerator: sum_micros, denominator: minor_micros.saturating_mul(count).max(1) }
+    pub fn mean(of: MeanCoin, minor_micros: u64) -> Self {
+        Self { numerator: of.sum_micros, denominator: minor_micros.saturating_mul(of.count).max(1) }
     }
 
     /// Coins in minor units, halves to even. Saturates at the largest number, which no bet offered comes near.
@@ -73,10 +75,11 @@ mod tests {
 
     #[test]
     fn dm_12_a_mean_is_an_exact_fraction() {
+        let mean = |sum_micros, count| CoinWorth::mean(MeanCoin { sum_micros, count }, 10_000);
         // 0.01, 0.01 and 0.02: 100 coins of 0.01333... are 133.33 cents.
-        assert_eq!(CoinWorth::mean(40_000, 3, 10_000).minor(100), 133);
-        assert_eq!(CoinWorth::mean(30_000, 2, 10_000).minor(1), 2);
-        assert_eq!(CoinWorth::mean(50_000, 2, 10_000).minor(1), 2);
+        assert_eq!(mean(40_000, 3).minor(100), 133);
+        assert_eq!(mean(30_000, 2).minor(1), 2);
+        assert_eq!(mean(50_000, 2).minor(1), 2);
     }
 
     #[test]

@@ -36,6 +36,17 @@ pub fn pick_witch(game: &dyn Game, witch: i64) -> Event {
     Event::CollectionChanged { game: game.name().to_owned(), scope: String::new(), changes }
 }
 
+/// The witch that an event picks in a game; `None` for every other event.
+#[must_use]
+pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
+    match event {
+        Event::CollectionChanged { game, scope, changes } if game == in_game && scope.is_empty() => {
+            changes.iter().find(|(key, _)| key == WITCH).map(|(_, witch)| *witch)
+        }
+        _ => None,
+    }
+}
+
 /// The scope of the collection that a bet plays with: `EUR`, or `EUR 1.00` where each bet has its own (WF-12).
 #[must_use]
 pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> String {

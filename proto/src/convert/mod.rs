@@ -5,6 +5,7 @@
 //! * `partition` — those by which partitions tell each other about a pool.
 //! * [`play`] — choices of rounds, and rounds of the log in the engine.
 //! * [`outcome`] — what a step showed and won.
+//! * [`shown`] — what is shown of them that the log does not hold.
 //! * [`terms`] — what a round is played with.
 //! * [`copied`] — such a record in an operator's copy of the log.
 //! * [`refused`] — why the books refuse a commit, between processes.
@@ -19,6 +20,7 @@ mod plain;
 pub mod play;
 pub mod record;
 pub mod refused;
+pub mod shown;
 pub mod terms;
 
 /// Why a message of the log is not one.

@@ -23,7 +23,7 @@ pub fn gamble_max_minor(currency: Currency, rate: FxRate) -> Result<u64, MoneyEr
     u64::try_from(most.0).map_err(|_| MoneyError::OutOfRange)
 }
 
-/// Stake and terms of a game that carries such figures, as a message.
+/// Stake and terms of a game that carries such figures, as a message, without a witch.
 #[must_use]
 pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerms {
     RoundTerms {
@@ -34,6 +34,7 @@ pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerm
         buy_feature: stake.buy_feature,
         gamble_max_minor: terms.gamble_max_minor,
         carried: terms.carried.0.iter().copied().take(carries.keys.len()).collect(),
+        witch: 0,
     }
 }
 

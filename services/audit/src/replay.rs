@@ -21,7 +21,7 @@ use motherlode_proto::{
 };
 use motherlode_slots as slots;
 use prost::Message;
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 /// A round as the log tells it, each step resolved again.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,6 +36,8 @@ pub struct Replayed {
     pub time_ms: i64,
     /// Balance before the bet.
     pub balance_before: Minor,
+    /// The witch who accompanied the player, as the number of [`motherlode_proto::round::v1::Witch`] (BW-05); 0 for none.
+    pub witch: u32,
     /// Its steps.
     pub steps: Vec<ReplayedStep>,
     /// The win with which it was settled; `None` while it is open, or was voided before.
@@ -63,7 +65,9 @@ pub struct ReplayedStep {
     pub collected: Vec<(String, i64)>,
     /// How the replay differs from what was logged; `None` when it gives the very same.
     pub differs: Option<String>,
-    /// Balance after its commit, in the round's currency.
+    /// Balance before its commit, in the round's currency.
+    pub balance_before: Minor,
+    /// Balance after it.
     pub balance_after: Minor,
 }
 
@@ -119,6 +123,8 @@ pub enum ReplayError {
 pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Replayed>, ReplayError> {
     let mut scan = open(log)?;
     let mut replaying: Option<Replaying> = None;
+    // What the player last picked, by game: rounds of older logs don't say it themselves.
+    let mut witches = BTreeMap::new();
     while let Some(record) = scan.next() {
         let partition = scan.partition_number().unwrap_or_default();
         let record = record.map_err(|error| match error {
@@ -132,7 +138,21 @@ pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Repla
         let logged = record::decode(&record.bytes).map_err(no_commit)?;
         if logged.commit.stream == *stream {
             for event in &logged.commit.events {
+                if let Event::CollectionChanged { game, .. } = event
+                    && let Some(witch) = collection::picked_witch(event, game)
+                {
+                    witches.insert(game.clone(), u32::try_from(witch).unwrap_or_default());
+                }
                 add(&mut replaying, &logged, event, number).map_err(no_commit)?;
+                if let (Event::RoundStarted(started), Some(Replaying { replayed, .. })) = (event, &mut replaying)
+                    && started.round == number
+                    && replayed.witch == 0
+                {
+                    replayed.witch = witches.get(&started.game).copied().unwrap_or_default();
+                }
+            }
+            if let Some(Replaying { replayed, balance: last, .. }) = &mut replaying {
+                *last = balance(&logged, replayed.started.currency);
             }
         }
     }
@@ -145,6 +165,8 @@ pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Repla
 /// A round while its commits come in.
 struct Replaying {
     replayed: Replayed,
+    /// The balance after the player's latest commit.
+    balance: Minor,
     /// The round in the engine, as far as it could be resolved.
     round: Result<Live, String>,
 }
@@ -201,9 +223,11 @@ fn start(logged: &Logged, started: &RoundStarted) -> Result<Replaying, Malformed
     });
     let after = balance(logged, started.currency).0;
     let before = after.saturating_add(started.charged().0).saturating_sub(credited.unwrap_or_default());
+    let terms = RoundTerms::decode(started.stake.as_slice())?;
     let replayed = Replayed {
         started: started.clone(),
-        terms: RoundTerms::decode(started.stake.as_slice())?,
+        witch: terms.witch,
+        terms,
         position: commit.position,
         time_ms: commit.time_ms,
         balance_before: Minor(before),
@@ -219,7 +243,7 @@ fn start(logged: &Logged, started: &RoundStarted) -> Result<Replaying, Malformed
         }
         Live { game, round, carried }
     });
-    Ok(Replaying { replayed, round })
+    Ok(Replaying { replayed, balance: Minor(before), round })
 }
 
 impl Replaying {
@@ -269,6 +293,7 @@ impl Replaying {
             outcome: Outcome::decode(resolved.as_ref().unwrap_or(&step.outcome).as_slice())?,
             collected,
             differs,
+            balance_before: self.balance,
             balance_after: balance(logged, self.replayed.started.currency),
         });
         Ok(())

@@ -10,7 +10,7 @@ use crate::{
 use motherlode_books::{Currency, Event, Minor, RoundStarted, SettledRound, StepResolved, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::{
-    convert::{Malformed, event::automatic_to_wire, play::hex, record::Logged},
+    convert::{Malformed, collection, event::automatic_to_wire, play::hex, record::Logged, shown},
     log::v1::RoundTerms,
     round::v1::{Awaiting, Choice, JackpotWin, Outcome, Round, RoundState, Stake, Step, Void, jackpot_win},
 };
@@ -24,14 +24,22 @@ pub fn award_request_id(pool: &str, partition: u32, hit: Position) -> String {
     format!("award/{pool}/{partition}/{hit}")
 }
 
-/// The bet of a round, looked for from one of its commits backwards.
+/// The bet of a round and its steps so far, looked for from one of its commits backwards.
 ///
 /// # Errors
 /// When the log cannot be read, or does not have the bet.
-pub fn started(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundStarted, FetchError> {
+pub fn steps(
+    handle: &Handle,
+    from: &Arc<Logged>,
+    round: u64,
+) -> Result<(RoundStarted, Vec<StepResolved>), FetchError> {
     let commits = history(handle, Arc::clone(from), round)?;
     let bet = commits.last().and_then(|logged| bet_of(logged, round)).cloned();
-    bet.ok_or(FetchError::Missing(0))
+    let steps = commits.iter().rev().flat_map(|logged| &logged.commit.events).filter_map(|event| match event {
+        Event::StepResolved(step) if step.round == round => Some(step.clone()),
+        _ => None,
+    });
+    Ok((bet.ok_or(FetchError::Missing(0))?, steps.collect()))
 }
 
 fn bet_of(logged: &Logged, round: u64) -> Option<&RoundStarted> {
@@ -94,10 +102,21 @@ pub fn read(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Ro
         let logged = handle.fetch(void)?;
         add_all(&mut view, &logged, number)?;
     }
+    complete(&mut view);
     let mut round = view.round;
     pay(handle, stream, &mut round)?;
     hide(&mut round);
     Ok(Some(round))
+}
+
+/// Adds to the outcomes what only resolving the round again tells: nothing that is still hidden (NP-12). A round of a
+/// version that this program does not have is shown as it was logged.
+fn complete(view: &mut View) {
+    let over = view.round.state() != RoundState::Open;
+    let outcomes = view.round.steps.iter_mut().filter_map(|step| step.outcome.as_mut());
+    if let Err(error) = shown::complete(&view.started, view.resolved.iter().zip(outcomes), over) {
+        tracing::warn!(round = view.round.round_id, %error, "the round is shown as it was logged");
+    }
 }
 
 /// Takes the seeds out of an open round: what is still hidden in it follows from them (NP-12).
@@ -119,7 +138,9 @@ fn walk(handle: &Handle, last: Position, number: u64) -> Result<Option<View>, Fe
 /// Adds what a commit says of the round.
 fn add_all(view: &mut View, logged: &Logged, number: u64) -> Result<(), FetchError> {
     let mut events = logged.commit.events.iter();
-    events.try_for_each(|event| go_on(view, logged, event, number)).map_err(|source| malformed(logged, source))
+    events.try_for_each(|event| go_on(view, logged, event, number)).map_err(|source| malformed(logged, source))?;
+    view.balance = balance(logged, view.currency);
+    Ok(())
 }
 
 fn malformed(logged: &Logged, source: Malformed) -> FetchError {
@@ -147,6 +168,10 @@ fn pay(handle: &Handle, stream: &StreamId, round: &mut Round) -> Result<(), Fetc
 struct View {
     round: Round,
     currency: Currency,
+    /// The balance after the player's commit before the next one.
+    balance: Minor,
+    started: RoundStarted,
+    resolved: Vec<StepResolved>,
 }
 
 fn balance(logged: &Logged, currency: Currency) -> Minor {
@@ -187,17 +212,26 @@ fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
         session_name: bet.session.map_or_else(String::new, |session| hex(&session)),
         jurisdiction: bet.jurisdiction.clone(),
         campaign_id: bet.campaign.clone().unwrap_or_default(),
+        witch: witch(logged, bet, &terms),
         ..Round::default()
     };
-    Ok(View { round, currency })
+    Ok(View { round, currency, balance: before, started: bet.clone(), resolved: vec![] })
+}
+
+/// The witch as the bet says her, or as she was picked with it: rounds of older logs say no more.
+fn witch(logged: &Logged, bet: &RoundStarted, terms: &RoundTerms) -> i32 {
+    let picked = logged.commit.events.iter().find_map(|event| collection::picked_witch(event, &bet.game));
+    let witch = Some(i64::from(terms.witch)).filter(|witch| *witch > 0).or(picked);
+    witch.and_then(|witch| i32::try_from(witch).ok()).unwrap_or_default()
 }
 
 fn go_on(view: &mut View, logged: &Logged, event: &Event, number: u64) -> Result<(), Malformed> {
-    let View { round, currency } = view;
-    let currency = *currency;
+    let (round, currency) = (&mut view.round, view.currency);
     match event {
         Event::StepResolved(step) if step.round == number => {
-            let step = step_of(logged, step, currency)?;
+            let resolved = step.clone();
+            let step = step_of(logged, step, currency, view.balance)?;
+            view.resolved.push(resolved);
             round.balance_after = Some(money(balance(logged, currency), currency));
             round.win = step.win.clone();
             round.awaiting = step.outcome.as_ref().map_or(0, |outcome| outcome.awaiting);
@@ -231,7 +265,7 @@ fn go_on(view: &mut View, logged: &Logged, event: &Event, number: u64) -> Result
     Ok(())
 }
 
-fn step_of(logged: &Logged, step: &StepResolved, currency: Currency) -> Result<Step, Malformed> {
+fn step_of(logged: &Logged, step: &StepResolved, currency: Currency, before: Minor) -> Result<Step, Malformed> {
     Ok(Step {
         number: step.step,
         position: logged.commit.position,
@@ -241,5 +275,7 @@ fn step_of(logged: &Logged, step: &StepResolved, currency: Currency) -> Result<S
         win: Some(money(step.win, currency)),
         time: Some(timestamp(logged.commit.time_ms)),
         automatic: step.automatic.as_ref().map(automatic_to_wire),
+        balance_before: Some(money(before, currency)),
+        balance_after: Some(money(balance(logged, currency), currency)),
     })
 }

@@ -11,10 +11,13 @@ use motherlode_books::{
     RoundStarted, StepResolved, StreamId, Switch, contribution,
 };
 use motherlode_ledger::{Proposal, fields::round_name};
-use motherlode_proto::convert::{
-    collection,
-    play::{Unresolvable, choice_to_wire, open_round, resolve_step, write_outcome},
-    terms::{gamble_max_minor, minor_micros, terms_to_log},
+use motherlode_proto::{
+    convert::{
+        collection,
+        play::{Unresolvable, choice_to_wire, open_round, resolve_step, write_outcome},
+        terms::{gamble_max_minor, minor_micros, terms_to_log},
+    },
+    log::v1::RoundTerms,
 };
 use motherlode_runtime::Refusal;
 use motherlode_slots::{Awaiting, Carried, Choice, ChoiceRefused, Draws, Game, Outcome, Round, Seed, Stake, Terms};
@@ -65,7 +68,11 @@ pub(crate) fn spin(books: &Books, bet: &Bet, place: &Place, now_ms: i64, seed: S
         currency,
         bet: amount,
         coin_value: bet.coin_value,
-        stake: terms_to_log(&bet.stake, &terms, bet.game.carries()).encode_to_vec(),
+        stake: RoundTerms {
+            witch: accompanied_by(player, bet),
+            ..terms_to_log(&bet.stake, &terms, bet.game.carries())
+        }
+        .encode_to_vec(),
         rate,
         contribution,
         session: place.session(),
@@ -238,6 +245,16 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<Option<Event>, Refusal>
         Some(witch) if remembered != Some(witch) => Ok(Some(collection::pick_witch(bet.game, witch))),
         _ => Ok(None),
     }
+}
+
+/// The witch who comes along (BW-05), as the log names her; 0 in games without witches.
+fn accompanied_by(player: &PlayerState, bet: &Bet) -> u32 {
+    match collection::has_witches(bet.game) {
+        true => bet.witch.or_else(|| collection::witch(player, bet.game)),
+        false => None,
+    }
+    .and_then(|witch| u32::try_from(witch).ok())
+    .unwrap_or_default()
 }
 
 /// BW-29: a bet above the balance is refused with the minimum bet, which the balance may still cover.

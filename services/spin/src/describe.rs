@@ -48,7 +48,7 @@ fn describe(game: &dyn Game) -> GetGameResponse {
     };
     let symbols = info.symbols.iter().enumerate().map(|(index, symbol)| Symbol {
         name: symbol.name.clone(),
-        short_name: symbol.name.chars().take(4).collect(),
+        short_name: symbol.short.clone(),
         pays: pays(game, index),
     });
     let mut response = GetGameResponse {

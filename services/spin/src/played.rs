@@ -8,7 +8,7 @@ use motherlode_ledger::{
     rounds::{self, award_request_id},
 };
 use motherlode_proto::{
-    convert::record::Logged,
+    convert::{record::Logged, shown},
     round::v1::{JackpotWin, Outcome, RoundState, jackpot_win},
     spin::v1::Played,
 };
@@ -26,12 +26,12 @@ impl SpinApi {
         let Some(Event::StepResolved(step)) = find(|event| matches!(event, Event::StepResolved(_))) else {
             return Err(Refusal::request_id_reused(&commit.request_id));
         };
-        let earlier;
-        let started = match find(|event| matches!(event, Event::RoundStarted(_))) {
-            Some(Event::RoundStarted(started)) => started,
+        let (earlier, steps);
+        let (started, steps) = match find(|event| matches!(event, Event::RoundStarted(_))) {
+            Some(Event::RoundStarted(started)) => (started, std::slice::from_ref(step)),
             _ => {
-                earlier = rounds::started(self.ledgers.of(&commit.stream), logged, step.round)?;
-                &earlier
+                (earlier, steps) = rounds::steps(self.ledgers.of(&commit.stream), logged, step.round)?;
+                (&earlier, steps.as_slice())
             }
         };
         let settled = find(|event| matches!(event, Event::RoundSettled { .. })).is_some();
@@ -39,7 +39,11 @@ impl SpinApi {
             Some(Event::JackpotHit { pool, .. }) => Some(self.award(logged, pool).await?),
             _ => None,
         };
-        answer(logged, step, started, settled, jackpot)
+        let mut played = answer(logged, step, started, settled, jackpot)?;
+        if let Some(outcome) = &mut played.outcome {
+            complete(started, steps, outcome, settled);
+        }
+        Ok(played)
     }
 
     async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {
@@ -61,6 +65,17 @@ impl SpinApi {
         let amount = paid.map(|position| paid_amount(ledger, position)).transpose()?.flatten();
         let state = if amount.is_some() { jackpot_win::State::Paid } else { jackpot_win::State::Pending };
         Ok(JackpotWin { state: state.into(), pool_id: pool.to_owned(), hit_position: commit.position, amount })
+    }
+}
+
+/// Adds to the outcome of the latest of a round's steps what its log does not hold (ME-05, DM-12, NP-12).
+fn complete(started: &RoundStarted, steps: &[StepResolved], outcome: &mut Outcome, settled: bool) {
+    shown::name_all(started, outcome);
+    let Some((_, earlier)) = steps.split_last().filter(|_| shown::has_more(outcome, settled)) else { return };
+    let mut others = vec![Outcome::default(); earlier.len()];
+    let all = steps.iter().zip(others.iter_mut().chain([outcome]));
+    if let Err(error) = shown::complete(started, all, settled) {
+        tracing::warn!(round = started.round, %error, "the step is shown as it was logged");
     }
 }
 

@@ -20,7 +20,7 @@ use crate::data::RulesVersion;
 use crate::draws::Draws;
 use crate::expansion::{CRYSTALS, Drawn, Landed};
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Round, Terms};
-use crate::outcome::{CELLS_MAX, Mark, MarkKind, Outcome, Spin, SpinKind, Win, WinKind};
+use crate::outcome::{CELLS_MAX, Mark, MarkKind, MeanCoin, Outcome, Spin, SpinKind, Win, WinKind};
 use crate::par::Par;
 use crate::reels::{REELS, StopsAt};
 use crate::stake::{Stake, StakeRefused};
@@ -134,8 +134,8 @@ pub struct DwarfMineRound<'a> {
     collections: Collections,
     /// Three Bonus symbols won regular free spins, not yet played.
     free_spins: bool,
-    /// For each colour completed and not yet played, what a coin is worth in its free spins.
-    completed: [Option<CoinWorth>; CRYSTALS],
+    /// For each colour completed and not yet played, the mean coin value of its free spins.
+    completed: [Option<MeanCoin>; CRYSTALS],
     awaiting: Awaiting,
     win_coins: u64,
     win_minor: u64,
@@ -173,9 +173,9 @@ impl<'a> DwarfMineRound<'a> {
         let mut won = if self.free_spins { self.model.free_spins } else { 0 };
         for colour in window.landed.kinds() {
             let needs = u64::from(self.model.needs);
-            let worth = self.collections.collect(colour, needs, self.coin_micros, self.minor_micros);
-            won += if worth.is_some() { self.model.collection_spins } else { 0 };
-            self.completed[colour] = worth;
+            let mean = self.collections.collect(colour, needs, self.coin_micros);
+            won += if mean.is_some() { self.model.collection_spins } else { 0 };
+            self.completed[colour] = mean;
         }
         out.carried = (self.collections != before).then(|| self.collections.carried());
         out.part_coins[BASE_WAYS] = self.show(SpinKind::Base, self.worth, &stops, &window, out);
@@ -192,7 +192,8 @@ impl<'a> DwarfMineRound<'a> {
                 out.part_coins[FREE_SPINS] += self.free_spin(SpinKind::Free, &model.free, self.worth, draws, out);
             }
         } else if let Some(colour) = self.completed.iter().position(Option::is_some) {
-            let worth = self.completed[colour].take().unwrap_or(self.worth);
+            out.mean_coin = self.completed[colour].take();
+            let worth = out.mean_coin.map_or(self.worth, |mean| CoinWorth::mean(mean, self.minor_micros));
             let kind = SpinKind::Collection(model.super_high[colour]);
             for _ in 0..model.collection_spins {
                 out.part_coins[COLLECTIONS] += self.free_spin(kind, &model.collection[colour], worth, draws, out);

@@ -104,6 +104,10 @@ impl Game for MysteryElves {
         &PARTS
     }
 
+    fn special_win(&self, bets: u32) -> Option<&str> {
+        self.model.specials.iter().find(|(of, _)| *of == bets).map(|(_, name)| name.as_str())
+    }
+
     fn interruption_hours(&self) -> Option<u32> {
         Some(INTERRUPTION_HOURS)
     }

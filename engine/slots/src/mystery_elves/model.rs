@@ -32,6 +32,8 @@ pub struct Model {
     pub bought: Windows,
     /// The feature.
     pub hold_and_win: HoldAndWin,
+    /// The special wins in total bets, by name (ME-05).
+    pub specials: Vec<(u32, String)>,
     /// The price of the bought feature in bets.
     pub buy_bets: u32,
     /// Stakes offered.
@@ -67,6 +69,7 @@ impl Model {
             windows,
             bought,
             hold_and_win,
+            specials: data.mysteries.iter().map(|of| (of.bets, of.name.clone())).collect(),
             buy_bets: data.buy.bets,
             limits,
             symbols: data::symbol_infos(&data.symbols),

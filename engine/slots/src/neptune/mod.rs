@@ -164,6 +164,7 @@ impl<'a> NeptuneRound<'a> {
     fn open_treasures(&mut self, picked: &Picked, out: &mut Outcome) {
         let Some(pick) = self.picks.pop_front() else { return };
         out.reveals.extend(pick.reveal(picked.as_slice()));
+        out.unopened.extend(pick.unopened(picked.as_slice()));
         let coins = out.reveals.iter().map(|reveal| reveal.coins).sum::<u64>();
         self.win_coins += coins;
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { TREASURE }] += coins;

@@ -1,0 +1,69 @@
+//! What a round shows besides what its log holds of each outcome: names of special wins, the mean coin value of a
+//! collection, and, once the round is over, what the objects hid that nobody opened (ME-05, DM-12, NP-12).
+//!
+//! All of it follows from the round itself, which is resolved again where it must be: microseconds a step, and only in
+//! rounds that have such things. So outcomes in the log stay the bytes that they are.
+
+use super::play::{Unresolvable, game_of, open_round, resolve_step};
+use crate::round::v1::{self, MarkKind, SpinKind};
+use motherlode_books::{CoinValue, RoundStarted, StepResolved};
+use motherlode_slots::{self as slots, Game, MeanCoin, par};
+
+/// Completes the outcomes of a round's steps, all from the first on. `over`: nothing more can be chosen in the round, so
+/// that nothing is hidden any longer.
+///
+/// # Errors
+/// This binary does not have the game, or a step is not one of it; the outcomes are as they were, or partly completed.
+pub fn complete<'a>(
+    started: &RoundStarted,
+    steps: impl Iterator<Item = (&'a StepResolved, &'a mut v1::Outcome)>,
+    over: bool,
+) -> Result<(), Unresolvable> {
+    let (game, mut round) = open_round(started)?;
+    let mut resolved = slots::Outcome::default();
+    for (step, outcome) in steps {
+        name_special_wins(game, outcome);
+        resolve_step(&mut *round, step.seed, &step.choice, &mut resolved)?;
+        outcome.mean_coin_value = resolved.mean_coin.map(mean_to_wire);
+        let unopened = resolved.unopened.iter().filter(|_| over);
+        outcome.unopened = unopened
+            .map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins })
+            .collect();
+    }
+    Ok(())
+}
+
+/// Whether an outcome has more to show than its names, for which the round must be resolved again.
+#[must_use]
+pub fn has_more(outcome: &v1::Outcome, over: bool) -> bool {
+    let collection = outcome.spins.iter().any(|spin| spin.kind() == SpinKind::Collection);
+    collection || (over && !outcome.reveals.is_empty())
+}
+
+/// Names the special wins of an outcome of a round, where this binary has the game.
+pub fn name_all(started: &RoundStarted, outcome: &mut v1::Outcome) {
+    if let Ok(game) = game_of(started) {
+        name_special_wins(game, outcome);
+    }
+}
+
+fn name_special_wins(game: &dyn Game, outcome: &mut v1::Outcome) {
+    for mark in outcome.spins.iter_mut().flat_map(|spin| &mut spin.marks) {
+        if mark.kind() == MarkKind::Mystery
+            && let Some(name) = game.special_win(mark.value)
+        {
+            name.clone_into(&mut mark.name);
+        }
+    }
+}
+
+fn mean_to_wire(mean: MeanCoin) -> v1::MeanCoinValue {
+    let MeanCoin { sum_micros, count } = mean;
+    let exact = par::ratio(sum_micros, u128::from(count.max(1)) * 1_000_000);
+    let value = par::decimal(&exact, 6);
+    v1::MeanCoinValue {
+        sum: CoinValue(sum_micros).to_string(),
+        count: u32::try_from(count).unwrap_or(u32::MAX),
+        value: value.trim_end_matches('0').trim_end_matches('.').to_owned(),
+    }
+}
