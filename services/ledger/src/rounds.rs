@@ -10,9 +10,9 @@ use crate::{
 use motherlode_books::{Currency, Event, Minor, RoundStarted, SettledRound, StepResolved, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::{
-    convert::{Malformed, collection, event::automatic_to_wire, play::hex, record::Logged, shown},
+    convert::{Malformed, collection, event::automatic_to_wire, play::{self, hex}, record::Logged, shown},
     log::v1::RoundTerms,
-    round::v1::{Awaiting, Choice, JackpotWin, Outcome, Round, RoundState, Stake, Step, Void, jackpot_win},
+    round::v1::{Awaiting, CarriedFigure, Choice, JackpotWin, Outcome, Round, RoundState, Stake, Step, Void, jackpot_win},
 };
 use prost::Message;
 use std::sync::Arc;
@@ -213,9 +213,26 @@ fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
         jurisdiction: bet.jurisdiction.clone(),
         campaign_id: bet.campaign.clone().unwrap_or_default(),
         witch: witch(logged, bet, &terms),
+        carried: carried(bet, &terms),
         ..Round::default()
     };
     Ok(View { round, currency, balance: before, started: bet.clone(), resolved: vec![] })
+}
+
+/// What the player carried when the bet was taken; nothing where this program doesn't have the game.
+fn carried(bet: &RoundStarted, terms: &RoundTerms) -> Vec<CarriedFigure> {
+    let keys = play::game_of(bet).map_or(&[][..], |game| game.carries().keys);
+    let figures = keys.iter().zip(&terms.carried).filter(|(_, value)| **value != 0);
+    figures.map(|(key, value)| CarriedFigure { key: (*key).to_owned(), value: *value }).collect()
+}
+
+/// What a commit changed of what the player carries in the round's game.
+fn changed(logged: &Logged, in_game: &str) -> Vec<CarriedFigure> {
+    let changes = logged.commit.events.iter().filter_map(|event| match event {
+        Event::CollectionChanged { game, scope, changes } if game == in_game && !scope.is_empty() => Some(changes),
+        _ => None,
+    });
+    changes.flatten().map(|(key, value)| CarriedFigure { key: key.clone(), value: *value }).collect()
 }
 
 /// The witch as the bet says her, or as she was picked with it: rounds of older logs say no more.
@@ -230,7 +247,8 @@ fn go_on(view: &mut View, logged: &Logged, event: &Event, number: u64) -> Result
     match event {
         Event::StepResolved(step) if step.round == number => {
             let resolved = step.clone();
-            let step = step_of(logged, step, currency, view.balance)?;
+            let carried = changed(logged, &round.game);
+            let step = Step { carried, ..step_of(logged, step, currency, view.balance)? };
             view.resolved.push(resolved);
             round.balance_after = Some(money(balance(logged, currency), currency));
             round.win = step.win.clone();

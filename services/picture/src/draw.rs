@@ -17,7 +17,7 @@ use pen::{Hue, Pen};
 use crate::figures::grouped;
 use motherlode_books::{Currency, Minor};
 use motherlode_proto::round::v1::{
-    Awaiting, Card, CardTurn, Choice, Outcome, Prize, SpinKind, SpinResult, choice, prize,
+    Awaiting, Card, CardTurn, CarriedFigure, Choice, Outcome, Prize, SpinKind, SpinResult, choice, prize,
 };
 use motherlode_slots::GameInfo;
 
@@ -33,16 +33,16 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
             [spin] if !hold::is_of(spin) && !is_free(spin) => {
                 lines.extend(window::title(spin, before, pen));
                 lines.extend(window::grid(game, spin, pen));
-                lines.extend(window::wins(game, spin, pen));
+                lines.extend(window::wins(game, spin, currency, pen));
             }
-            [first, ..] if hold::is_of(first) => lines.extend(hold::boards(&group, pen)),
-            _ => lines.extend(series::sheet(game, &group, outcome.free_spins_left, pen)),
+            [first, ..] if hold::is_of(first) => lines.extend(hold::boards(game, &group, pen)),
+            _ => lines.extend(series::sheet(series::Of { game, outcome, currency, pen }, &group)),
         }
         before = group.last().copied();
     }
     let feature = outcome.spins.iter().any(hold::is_of);
     lines.extend(outcome.prize.as_ref().and_then(|prize| bonus_gave(prize, feature, pen)));
-    lines.extend(treasure::opened(&outcome.reveals, pen));
+    lines.extend(treasure::opened(outcome, pen));
     lines.extend(outcome.card.as_ref().map(|turn| card(turn, outcome, currency, pen)).into_iter().flatten());
     lines.extend(halved(outcome));
     lines.push(standing(game, outcome, currency, pen));
@@ -72,16 +72,28 @@ fn is_free(spin: &SpinResult) -> bool {
     matches!(spin.kind(), SpinKind::Free | SpinKind::Collection)
 }
 
-/// A player's choice in a few words, such as `picks 1, 4 and 6`.
+/// What a step changed of what a player carries in a game, in words, such as `2 red crystals`; empty for nothing.
 #[must_use]
-pub fn choice(choice: &Choice) -> String {
+pub fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
+    carried::changes(game, figures, currency)
+}
+
+/// A player's choice in a few words, such as `opens 1, 4 and 6`. `game` is none where this program does not know it.
+#[must_use]
+pub fn choice(game: Option<&GameInfo>, choice: &Choice) -> String {
     match &choice.kind {
         Some(choice::Kind::Spin(_)) => "spins".to_owned(),
         Some(choice::Kind::Pick(pick)) => {
             let numbers: Vec<_> = pick.numbers.iter().map(u32::to_string).collect();
+            let does = match game {
+                // BW-06: what is combined awards one of the prizes; NP-10: what is opened holds what is won.
+                Some(game) if !game.prizes.is_empty() => "combines the vials",
+                Some(_) => "opens the objects",
+                None => "picks",
+            };
             match numbers.split_last() {
-                Some((last, rest)) if !rest.is_empty() => format!("picks {} and {last}", rest.join(", ")),
-                _ => format!("picks {}", numbers.join("")),
+                Some((last, rest)) if !rest.is_empty() => format!("{does} {} and {last}", rest.join(", ")),
+                _ => format!("{does} {}", numbers.join("")),
             }
         }
         Some(choice::Kind::StartFeature(_)) => "starts the feature".to_owned(),
@@ -183,17 +195,19 @@ fn halved(outcome: &Outcome) -> Option<String> {
     halved.then(|| "  Half of what was at risk is secured.".to_owned())
 }
 
-/// The round's win as of this step, and what it waits for: in coins, once there was a gamble in cash.
+/// The round's win as of this step in coins and in cash, and what it waits for. Once there was a gamble the coins are
+/// those that were won before it.
 fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> String {
-    let (won, amount) = match outcome.double_strip.is_empty() {
-        true => (outcome.round_win_coins, coins(outcome.round_win_coins)),
-        false => (outcome.round_win_minor, cash(outcome.round_win_minor, currency)),
+    let (coins_won, minor) = (outcome.round_win_coins, outcome.round_win_minor);
+    let hue = if minor > 0 || coins_won > 0 { Hue::Gold } else { Hue::Plain };
+    let amount = match outcome.double_strip.is_empty() {
+        true => format!("{}, {}", pen.bold(hue, &coins(coins_won)), cash(minor, currency)),
+        false => format!("{} ({} before the gamble)", pen.bold(hue, &cash(minor, currency)), coins(coins_won)),
     };
-    let amount = pen.bold(if won > 0 { Hue::Gold } else { Hue::Plain }, &amount);
     let waits = match outcome.awaiting() {
         Awaiting::Nothing | Awaiting::Unspecified => {
-            return match (won, outcome.jackpot) {
-                (0, false) => format!("  {}", pen.dim("No win.")),
+            return match (coins_won, minor, outcome.jackpot) {
+                (0, 0, false) => format!("  {}", pen.dim("No win.")),
                 _ => format!("  The round wins {amount}."),
             };
         }
@@ -207,7 +221,11 @@ fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) ->
         Awaiting::Double if game.halve => "a guess, to secure half, or to collect".to_owned(),
         Awaiting::Double => "a guess, or to collect".to_owned(),
     };
-    format!("  The round has {amount} so far and waits for {waits}.")
+    let left = match (outcome.awaiting(), outcome.free_spins_left) {
+        (Awaiting::FreeSpins, _) | (_, 0) => String::new(),
+        (_, left) => format!("; {} come after that", counted(left.into(), "free spin")),
+    };
+    format!("  The round has {amount} so far and waits for {waits}{left}.")
 }
 
 #[cfg(test)]

@@ -4,11 +4,26 @@ use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_proto::round::v1::Money;
 use motherlode_slots::par::{Exact, decimal};
 
-/// A decimal number with its whole digits in groups of three: `1,234,567.89`.
+/// A time in milliseconds since 1970 as ISO 8601 writes it: `2026-11-22T10:00:00.123Z`.
+#[must_use]
+pub fn iso(unix_ms: i64) -> String {
+    let (seconds, ms) = (unix_ms.div_euclid(1_000), unix_ms.rem_euclid(1_000));
+    let time = prost_types::Timestamp { seconds, nanos: 0 }.to_string();
+    format!("{}.{ms:03}Z", time.trim_end_matches('Z'))
+}
+
+/// The same of a message's timestamp; what is less than a millisecond is left out.
+#[must_use]
+pub fn time(time: &prost_types::Timestamp) -> String {
+    iso(time.seconds.saturating_mul(1_000).saturating_add(i64::from(time.nanos) / 1_000_000))
+}
+
+/// A decimal number with its whole digits in groups of three: `1,234,567.89`. What follows the number, such as its
+/// currency, stays as it is: `2,149 JPY`.
 #[must_use]
 pub fn grouped(number: &str) -> String {
     let (sign, digits) = number.strip_prefix('-').map_or(("", number), |rest| ("-", rest));
-    let (whole, fraction) = digits.find('.').map_or((digits, ""), |point| digits.split_at(point));
+    let (whole, fraction) = digits.split_at(digits.find(|char: char| !char.is_ascii_digit()).unwrap_or(digits.len()));
     let mut text = String::from(sign);
     for (place, digit) in whole.chars().enumerate() {
         if place > 0 && (whole.len() - place).is_multiple_of(3) {
@@ -124,6 +139,22 @@ mod tests {
 
     fn ratio(numerator: i64, denominator: i64) -> Exact {
         Exact::new(numerator.into(), denominator.into())
+    }
+
+    #[test]
+    fn pl_19_times_are_written_as_iso_8601_to_the_millisecond() {
+        assert_eq!(iso(1_795_341_600_123), "2026-11-22T10:00:00.123Z");
+        assert_eq!((iso(0), iso(-1)), ("1970-01-01T00:00:00.000Z".to_owned(), "1969-12-31T23:59:59.999Z".to_owned()));
+        let of = prost_types::Timestamp { seconds: 1_795_341_600, nanos: 7_999_999 };
+        assert_eq!(time(&of), "2026-11-22T10:00:00.007Z");
+    }
+
+    #[test]
+    fn pl_19_a_currency_behind_a_number_is_not_grouped() {
+        assert_eq!(grouped("2149 JPY"), "2,149 JPY");
+        assert_eq!(grouped("-1234567 JPY"), "-1,234,567 JPY");
+        assert_eq!((grouped("1234.567 KWD"), grouped("149 JPY")), ("1,234.567 KWD".to_owned(), "149 JPY".to_owned()));
+        assert_eq!((grouped("never"), grouped("12 of 1234")), ("never".to_owned(), "12 of 1234".to_owned()));
     }
 
     #[test]

@@ -1,6 +1,8 @@
 //! What a player carries from round to round, as a shelf: crystals, potions, unlocked features.
 
 use super::{Hue, Pen, window};
+use motherlode_books::CoinValue;
+use motherlode_proto::round::v1::CarriedFigure;
 use motherlode_slots::{GameInfo, game::SymbolRole};
 
 /// The Potion features in the order in which they are unlocked (WF-11).
@@ -35,6 +37,45 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
         potion("potion_2"),
         pen.dim("○")
     )]
+}
+
+/// What figures of a game are, in words; unknown ones by their keys without underscores.
+///
+/// See [`shelf`] for crystals and Potions; `<colour>_micros` sums the coin values of a colour's crystals in millionths,
+/// `red_gifted` counts those among the red that were a gift (DM-14), and `given` says that it was made.
+pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
+    let collected: Vec<_> =
+        (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
+    let of_colour = |key: &str| {
+        let named = |at: &&usize| first_word(game, **at).to_lowercase() == key;
+        collected.iter().find(named).map(|at| window::name(game, *at))
+    };
+    let told = |CarriedFigure { key, value }: &CarriedFigure| {
+        if let Some(name) = of_colour(key) {
+            return super::counted(u64::try_from(*value).unwrap_or_default(), &name);
+        }
+        if let Some(name) = key.strip_suffix("_micros").and_then(of_colour) {
+            let sum = CoinValue(u64::try_from(*value).unwrap_or_default());
+            return format!("coin values of its {name}s {sum} {currency}");
+        }
+        if let Some(name) = key.strip_suffix("_gifted").and_then(of_colour) {
+            return format!("{value} of the {name}s a gift");
+        }
+        let potion = usize::try_from(*value).ok().and_then(|place| place.checked_sub(1));
+        let potion = potion.and_then(|place| collected.get(place)).map(|at| window::name(game, *at));
+        match (key.as_str(), potion) {
+            ("given", _) if *value > 0 => "the gift of a new player is made".to_owned(),
+            ("given", _) => "the gift of a new player is yet to be made".to_owned(),
+            ("potion_1", potion) => format!("first place {}", potion.unwrap_or("empty".to_owned())),
+            ("potion_2", potion) => format!("second place {}", potion.unwrap_or("empty".to_owned())),
+            ("unlocked", _) => {
+                let count = usize::try_from(*value).unwrap_or_default().clamp(1, FEATURES.len());
+                format!("unlocked {}", FEATURES[..count].join(", "))
+            }
+            (other, _) => format!("{} {value}", other.replace('_', " ")),
+        }
+    };
+    figures.iter().map(told).collect::<Vec<_>>().join("; ")
 }
 
 /// A colour and its crystals, those that lack as rings: `Green ●●○○○`.

@@ -3,31 +3,29 @@
 use super::{Hue, Pen, counted, window};
 use crate::figures::grouped;
 use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult};
+use motherlode_slots::GameInfo;
 
 /// Boards beside each other.
 const ACROSS: usize = 3;
 /// Columns of a position.
 const CELL: usize = 5;
 
-/// The boards of a feature; nothing where there is none. A respin that brought nothing is counted, not drawn.
-pub(super) fn boards(windows: &[&SpinResult], pen: Pen) -> Vec<String> {
+/// The boards of a feature, one after every respin; nothing where there is none.
+pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<String> {
     let Some(last) = windows.last() else { return vec![] };
     let acted = windows.iter().position(|window| acts(window));
     let respins = acted.unwrap_or(windows.len());
-    let news = |at: usize| at > 0 && held(windows[at]) > held(windows[at - 1]);
-    let shown: Vec<_> = (0..windows.len()).filter(|at| *at == 0 || *at + 1 >= respins || news(*at)).collect();
+    let all: Vec<_> = (0..windows.len()).collect();
     let mut lines = vec![format!("  {}", pen.bold(Hue::Cyan, "Hold and Win")), String::new()];
-    for band in shown.chunks(ACROSS) {
-        let blocks: Vec<_> = band.iter().map(|at| block(windows, *at, respins, pen)).collect();
+    for band in all.chunks(ACROSS) {
+        let blocks: Vec<_> = band.iter().map(|at| block(game, windows, *at, respins, pen)).collect();
         for row in 0..blocks.iter().map(Vec::len).max().unwrap_or_default() {
             let cells: Vec<_> = blocks.iter().filter_map(|block| block.get(row).cloned()).collect();
             lines.push(format!("  {}", cells.join("  ")).trim_end().to_owned());
         }
         lines.push(String::new());
     }
-    let silent = windows.len() - shown.len();
-    let left_out = if silent > 0 { format!(", {silent} that brought nothing not shown") } else { String::new() };
-    lines.push(format!("  {}{left_out}; {} held at the end.", counted(respins as u64, "respin"), symbols(held(last))));
+    lines.push(format!("  {}; {} held at the end.", counted(respins as u64, "respin"), symbols(held(last))));
     if let Some(acting) = acted.and_then(|at| windows.get(at)) {
         lines.extend(acting.marks.iter().filter_map(|mark| function(mark, pen)));
         lines.push("  Then each of them turns into a value, which pays too.".to_owned());
@@ -67,10 +65,11 @@ fn acts(spin: &SpinResult) -> bool {
 /// What a function did.
 fn function(mark: &Mark, pen: Pen) -> Option<String> {
     match (mark.kind(), mark.value) {
-        (MarkKind::Mystery, bets) if bets > 0 => Some(format!(
-            "  A Mystery Bonus reveals {}.",
-            pen.bold(Hue::Pink, &format!("{} total bets", grouped(&bets.to_string())))
-        )),
+        (MarkKind::Mystery, bets) if bets > 0 => {
+            let name = if mark.name.is_empty() { String::new() } else { format!("{}: ", mark.name) };
+            let won = pen.bold(Hue::Pink, &format!("{name}{} total bets", grouped(&bets.to_string())));
+            Some(format!("  A Mystery Bonus reveals {won}."))
+        }
         (MarkKind::Multiplier, by) if by > 0 => {
             Some(format!("  A Multiplying Bonus multiplies every other by {}.", pen.bold(Hue::Gold, &by.to_string())))
         }
@@ -79,7 +78,7 @@ fn function(mark: &Mark, pen: Pen) -> Option<String> {
 }
 
 /// A board below its heading.
-fn block(windows: &[&SpinResult], at: usize, respins: usize, pen: Pen) -> Vec<String> {
+fn block(game: &GameInfo, windows: &[&SpinResult], at: usize, respins: usize, pen: Pen) -> Vec<String> {
     let spin = windows[at];
     let before = at.checked_sub(1).map(|before| windows[before]);
     let more = before.map_or(0, |before| held(spin).saturating_sub(held(before)));
@@ -93,15 +92,18 @@ fn block(windows: &[&SpinResult], at: usize, respins: usize, pen: Pen) -> Vec<St
     let width = reels * CELL;
     let mut lines = vec![pen.dim(&format!("{news:<width$}"))];
     for row in 0..rows {
-        lines.push((0..reels).map(|reel| position(spin, before, reel * rows + row, pen)).collect());
+        lines.push((0..reels).map(|reel| position(game, spin, before, reel * rows + row, pen)).collect());
     }
     lines
 }
 
-/// What a position holds; what is new since the window before stands out.
-fn position(spin: &SpinResult, before: Option<&SpinResult>, cell: usize, pen: Pen) -> String {
+/// What a position holds, or the letters of the symbol that it shows; what is new since the window before stands out.
+fn position(game: &GameInfo, spin: &SpinResult, before: Option<&SpinResult>, cell: usize, pen: Pen) -> String {
     let here = |mark: &&Mark| usize::try_from(mark.cell).is_ok_and(|at| at == cell) && is_bonus(mark);
-    let Some(mark) = spin.marks.iter().find(here) else { return pen.dim(&format!("{:>CELL$}", "·")) };
+    let Some(mark) = spin.marks.iter().find(here) else {
+        let symbol = spin.cells.get(cell).map_or_else(String::new, |symbol| window::code(game, usize::from(*symbol)));
+        return pen.dim(&format!("{symbol:>CELL$}"));
+    };
     let new = before.is_some_and(|before| before.marks.iter().find(here) != Some(mark));
     let text = match (new, pen.has_colour()) {
         (true, false) => format!("*{}", carried(mark)),

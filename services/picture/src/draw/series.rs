@@ -3,24 +3,34 @@
 
 use super::{Hue, Pen, coins, counted, window};
 use crate::figures::grouped;
-use motherlode_proto::round::v1::{SpinKind, SpinResult};
+use motherlode_books::Currency;
+use motherlode_proto::round::v1::{MeanCoinValue, Outcome, SpinKind, SpinResult};
 use motherlode_slots::GameInfo;
 use std::collections::BTreeSet;
 
 /// Windows beside each other.
 const ACROSS: usize = 4;
-/// Windows shown of a long series; the others are summed up.
-const SHOWN_MAX: usize = 8;
-/// Columns of one small window.
+/// Columns of one small window: room for five stops of three digits.
 const WIDTH: usize = 19;
 
-/// The sheet; nothing where there are no free spins.
-pub(super) fn sheet(game: &GameInfo, spins: &[&SpinResult], left: u32, pen: Pen) -> Vec<String> {
+/// What a series is drawn with.
+#[derive(Clone, Copy)]
+pub(super) struct Of<'a> {
+    pub(super) game: &'a GameInfo,
+    pub(super) outcome: &'a Outcome,
+    pub(super) currency: Currency,
+    pub(super) pen: Pen,
+}
+
+/// The sheet: every window, below each row of them what they won; nothing where there are no free spins.
+pub(super) fn sheet(of: Of<'_>, spins: &[&SpinResult]) -> Vec<String> {
     let Some(first) = spins.first() else { return vec![] };
-    let shown = shown(spins.len());
-    let mut lines = vec![title(game, first, pen), String::new()];
-    for band in shown.chunks(ACROSS) {
-        let blocks: Vec<_> = band.iter().map(|at| block(game, *at, spins, pen)).collect();
+    let mut lines = vec![title(of, first)];
+    lines.extend(mean_coin(of, first));
+    lines.push(String::new());
+    let all: Vec<_> = (0..spins.len()).collect();
+    for band in all.chunks(ACROSS) {
+        let blocks: Vec<_> = band.iter().map(|at| block(of.game, *at, spins, of.pen)).collect();
         let height = blocks.iter().map(Vec::len).max().unwrap_or_default();
         for row in 0..height {
             let cells: Vec<_> = blocks.iter().map(|block| block.get(row).cloned().unwrap_or_default()).collect();
@@ -29,15 +39,37 @@ pub(super) fn sheet(game: &GameInfo, spins: &[&SpinResult], left: u32, pen: Pen)
             lines.extend(Some(line.trim_end()).filter(|line| !line.is_empty()).map(str::to_owned));
         }
         lines.push(String::new());
+        for at in band {
+            lines.extend(told(of, *at, spins));
+        }
     }
-    lines.extend(legend(game, &shown.iter().filter_map(|at| spins.get(*at).copied()).collect::<Vec<_>>(), pen));
-    lines.extend(hidden(spins, &shown));
-    lines.extend(sum(spins, left, pen));
+    lines.extend(legend(of.game, spins, of.pen));
+    lines.extend(sum(spins, of.outcome.free_spins_left, of.pen));
     lines
 }
 
+/// What a window of the sheet won and did, below its number; nothing where it did nothing.
+fn told(of: Of<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
+    let spin = spins[at];
+    let wins = window::wins(of.game, spin, of.currency, of.pen);
+    if wins.is_empty() {
+        return vec![];
+    }
+    let feature = if counts(spins[0], spin) { String::new() } else { format!(", {}", kind(spin)) };
+    let heading = format!("  #{}{feature}", number(spins, at));
+    [heading].into_iter().chain(wins).chain([String::new()]).collect()
+}
+
+/// DM-12: the mean coin value that a collection's free spins are played at.
+fn mean_coin(of: Of<'_>, first: &SpinResult) -> Option<String> {
+    let mean = of.outcome.mean_coin_value.as_ref().filter(|_| first.kind() == SpinKind::Collection)?;
+    let (MeanCoinValue { sum, count, value }, currency) = (mean, of.currency);
+    let crystals = counted((*count).into(), "crystal");
+    Some(format!("  Played at the mean coin value {value} {currency}: {sum} {currency} over {crystals}"))
+}
+
 /// What the series is: its kind, and what its wins are multiplied with, its rows and ways, its super-high symbol.
-fn title(game: &GameInfo, first: &SpinResult, pen: Pen) -> String {
+fn title(Of { game, pen, .. }: Of<'_>, first: &SpinResult) -> String {
     let mut title = format!("  {}s", pen.bold(Hue::Cyan, kind(first)));
     if first.multiplier > 1 {
         title.push_str(&format!(", line wins times {}", first.multiplier));
@@ -91,6 +123,10 @@ fn block(game: &GameInfo, at: usize, spins: &[&SpinResult], pen: Pen) -> Vec<Str
         (spins, false) => format!("+{}", counted(spins.into(), "spin")),
         (spins, true) => format!("+{}, bonus", counted(spins.into(), "spin")),
     };
+    let stops = window::stops(spin);
+    if !stops.is_empty() {
+        lines.push(format!("{}{}", pen.dim(&stops), " ".repeat(WIDTH.saturating_sub(stops.chars().count()))));
+    }
     lines.push(format!("{}{}", pen.bold(Hue::Cyan, &news), " ".repeat(WIDTH.saturating_sub(news.chars().count()))));
     lines
 }
@@ -109,39 +145,20 @@ fn feature(spin: &SpinResult) -> String {
 /// A symbol in two letters; without colour winners are in capitals and the others are not.
 fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen) -> String {
     let index = window::cell(spin, reel, row).unwrap_or_default();
-    let code = code(game, index);
+    let code = window::code(game, index);
     let wins = window::wins_here(game, spin, reel, row);
-    let text = if wins { code.to_uppercase() } else { code };
+    let text = format!("{:<2}", if wins { code.to_uppercase() } else { code });
     let hue = window::hue(game, index);
     if wins { pen.reversed(hue, &text) } else { pen.plain(hue, &text) }
 }
 
-/// Two letters for a symbol that no symbol before it has.
-fn code(game: &GameInfo, index: usize) -> String {
-    let free = |taken: &[String], name: &str| letters(name).find(|code| !taken.contains(code)).unwrap_or_default();
-    let mut taken = vec![];
-    for symbol in game.symbols.iter().take(index) {
-        taken.push(free(&taken, &symbol.name));
-    }
-    free(&taken, &window::name(game, index))
-}
-
-/// Two letters that can stand for a name: of its first two words, else its first and another.
-fn letters(name: &str) -> impl Iterator<Item = String> {
-    let mut words = name.split(' ');
-    let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
-    let initial = first.chars().take(1).collect::<String>();
-    let others: Vec<_> = second.chars().take(1).chain(first.chars().skip(1)).collect();
-    others.into_iter().map(move |other| format!("{initial}{other}").to_lowercase())
-}
-
-/// What the letters stand for: only those that are shown.
+/// What the letters stand for.
 fn legend(game: &GameInfo, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
     let symbols: BTreeSet<usize> = spins.iter().flat_map(|spin| &spin.cells).map(|cell| usize::from(*cell)).collect();
     let mut lines: Vec<(String, usize)> = vec![];
     for index in symbols {
         let name = window::name(game, index);
-        let code = code(game, index);
+        let code = window::code(game, index);
         let columns = code.chars().count() + 1 + name.chars().count();
         let entry = format!("{} {name}", pen.plain(window::hue(game, index), &code));
         match lines.last_mut() {
@@ -154,24 +171,6 @@ fn legend(game: &GameInfo, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
         }
     }
     lines.into_iter().map(|(line, _)| format!("  {line}")).collect()
-}
-
-/// What the windows that are not shown did.
-fn hidden(spins: &[&SpinResult], shown: &[usize]) -> Option<String> {
-    let hidden = spins.iter().enumerate().filter(|(at, _)| !shown.contains(at));
-    let (mut count, mut won, mut awarded, mut best) = (0, 0_u64, 0_u64, (0, 0));
-    for (at, spin) in hidden {
-        count += 1;
-        won = won.saturating_add(spin.win_coins);
-        awarded += u64::from(spin.free_spins_won);
-        best = best.max((spin.win_coins, number(spins, at)));
-    }
-    if count == 0 {
-        return None;
-    }
-    let best = if best.0 > 0 { format!(", the best #{} with {}", best.1, coins(best.0)) } else { String::new() };
-    let awarded = if awarded > 0 { format!(", {}", counted(awarded, "free spin")) } else { String::new() };
-    Some(format!("  {} not shown: {}{awarded}{best}", counted(count, "spin"), coins(won)))
 }
 
 /// The sum of the series.

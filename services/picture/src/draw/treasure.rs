@@ -1,19 +1,32 @@
-//! Picked objects, opened (NP-10).
+//! Picked objects, opened, and after the round those that were left (NP-10, NP-12).
 
 use super::{Hue, Pen, coins};
 use crate::figures::grouped;
-use motherlode_proto::round::v1::Reveal;
+use motherlode_proto::round::v1::{Outcome, Reveal};
 
 /// Columns of an object: room for a number of coins with its commas.
 const WIDTH: usize = 9;
 /// Objects beside each other.
 const ACROSS: usize = 7;
 
-/// The objects in the order picked, each below its number, and their sum.
-pub(super) fn opened(reveals: &[Reveal], pen: Pen) -> Vec<String> {
+/// The objects in the order picked, each below its number, and their sum; then those that were left, where they may be
+/// shown (NP-12).
+pub(super) fn opened(outcome: &Outcome, pen: Pen) -> Vec<String> {
+    let Outcome { reveals, unopened, .. } = outcome;
     if reveals.is_empty() {
         return vec![];
     }
+    let mut lines = boxes(reveals, pen);
+    let sum = reveals.iter().fold(0_u64, |sum, of| sum.saturating_add(of.coins));
+    lines.push(format!("  They hold {} in all.", pen.bold(Hue::Gold, &coins(sum))));
+    if !unopened.is_empty() {
+        lines.push("  Those left unopened held:".to_owned());
+        lines.extend(boxes(unopened, pen));
+    }
+    lines
+}
+
+fn boxes(reveals: &[Reveal], pen: Pen) -> Vec<String> {
     let mut lines = vec![];
     for row in reveals.chunks(ACROSS) {
         let rule = |left: &str, middle: &str, right: &str| {
@@ -27,7 +40,5 @@ pub(super) fn opened(reveals: &[Reveal], pen: Pen) -> Vec<String> {
         lines.push(format!("  {}│", cells(&held)));
         lines.push(rule("╰", "┴", "╯"));
     }
-    let sum = reveals.iter().fold(0_u64, |sum, of| sum.saturating_add(of.coins));
-    lines.push(format!("  They hold {} in all.", pen.bold(Hue::Gold, &coins(sum))));
     lines
 }

@@ -1,7 +1,8 @@
 //! One window of the reels: the grid with its winning cells, and the list of its wins.
 
-use super::{Hue, Pen, coins, counted};
+use super::{Hue, Pen, cash, coins, counted};
 use crate::figures::grouped;
+use motherlode_books::Currency;
 use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult, Win};
 use motherlode_slots::game::{GameInfo, SymbolInfo, SymbolRole};
 use std::{cmp::Reverse, collections::BTreeMap};
@@ -96,6 +97,9 @@ pub(super) fn grid(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> 
         lines.push(row(at));
     }
     lines.push(rule("└", "┴", "┘"));
+    if !spin.stops.is_empty() {
+        lines.push(format!("  {}", pen.dim(&format!("reels stopped at {}", stops(spin)))));
+    }
     lines
 }
 
@@ -114,7 +118,7 @@ fn painted(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen
         None => ("", String::new()),
     };
     let room = (CELL - 1).saturating_sub(sign.chars().count() + value.chars().count());
-    let name = format!("{sign}{}{value}", fitting(&name(game, index), room));
+    let name = format!("{sign}{}{value}", fitting(game, index, room));
     let text = if wins && !pen.has_colour() { format!("*{name}") } else { name };
     let text = format!("{text:^CELL$}");
     let hue = hue(game, index);
@@ -129,17 +133,20 @@ pub(super) fn name(game: &GameInfo, index: usize) -> String {
     game.symbols.get(index).map_or_else(|| format!("symbol {index}"), |symbol| symbol.name.clone())
 }
 
-/// As many whole words of a name as fit, or as many letters of the first.
-fn fitting(name: &str, width: usize) -> String {
-    let mut fits = String::new();
-    for word in name.split(' ') {
-        let longer = if fits.is_empty() { word.to_owned() } else { format!("{fits} {word}") };
-        if longer.chars().count() > width {
-            break;
-        }
-        fits = longer;
+/// The longest that fits of a symbol's name, its short name and its letters.
+fn fitting(game: &GameInfo, index: usize, width: usize) -> String {
+    let fits = |text: &str| text.chars().count() <= width;
+    match game.symbols.get(index) {
+        Some(symbol) if fits(&symbol.name) => symbol.name.clone(),
+        Some(symbol) if fits(&symbol.short) => symbol.short.clone(),
+        Some(symbol) => symbol.code.chars().take(width).collect(),
+        None => name(game, index).chars().take(width).collect(),
     }
-    if fits.is_empty() { name.chars().take(width).collect() } else { fits }
+}
+
+/// A symbol in two letters, those of its strips; by number where the game does not know it.
+pub(super) fn code(game: &GameInfo, index: usize) -> String {
+    game.symbols.get(index).map_or_else(|| index.to_string(), |symbol| symbol.code.to_lowercase())
 }
 
 /// Whether a mark stands on a cell: a placed Wild covers a square, of which the mark names the top left cell (WF-10).
@@ -178,12 +185,18 @@ fn value_of(mark: &Mark) -> String {
 /// Line wins listed one by one; more are folded by what they pay.
 const LISTED_MAX: usize = 10;
 
-/// A window's wins; what it collected, awarded and started besides.
-pub(super) fn wins(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
+/// A window's wins and their sum; what it collected, awarded and started besides.
+pub(super) fn wins(game: &GameInfo, spin: &SpinResult, currency: Currency, pen: Pen) -> Vec<String> {
     let mut lines: Vec<_> = match spin.wins.iter().filter(|win| win.line > 0).count() {
         0..=LISTED_MAX => spin.wins.iter().map(|win| one(game, spin, win, pen)).collect(),
         _ => folded(game, spin, pen),
     };
+    if spin.win_coins > 0 || spin.win_minor > 0 {
+        let times = if spin.multiplier > 1 { format!(", line wins times {}", spin.multiplier) } else { String::new() };
+        let sum = pen.bold(Hue::Gold, &coins(spin.win_coins));
+        lines.push(format!("  in all {sum}, {}{times}", cash(spin.win_minor, currency)));
+    }
+    lines.extend(placed(game, spin));
     lines.extend(collected(game, spin, pen));
     let told = spin.wins.iter().any(|win| win.line == 0 && win.ways == 0);
     if spin.free_spins_won > 0 && !told {
@@ -195,16 +208,48 @@ pub(super) fn wins(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> 
     lines
 }
 
-/// Crystals and Potions that landed (DM-09, WF-05), from the left.
-fn collected(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Option<String> {
+/// Crystals and Potions that landed (DM-09, WF-05), from the left, each with its place; above a Potion the symbols moved
+/// down.
+fn collected(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
     let marks = spin.marks.iter().filter(|mark| matches!(mark.kind(), MarkKind::Crystal | MarkKind::Potion));
-    let names: Vec<_> = marks
+    marks
         .map(|mark| {
-            let index = usize::try_from(mark.value).unwrap_or(usize::MAX);
-            pen.bold(hue(game, index), &name(game, index))
+            let index = index(mark.value);
+            let moved = match mark.kind() {
+                MarkKind::Potion => "; the symbols above it moved down",
+                _ => "",
+            };
+            format!("  collected: {} at {}{moved}", pen.bold(hue(game, index), &name(game, index)), place(spin, mark))
         })
-        .collect();
-    (!names.is_empty()).then(|| format!("  collected: {}", names.join(", ")))
+        .collect()
+}
+
+/// Wilds that were placed and Question marks that became symbols (WF-08, WF-10, WF-13), each with its place.
+fn placed(game: &GameInfo, spin: &SpinResult) -> Vec<String> {
+    let of = |kind| spin.marks.iter().filter(move |mark| mark.kind() == kind);
+    let wilds = of(MarkKind::PlacedWild).map(|mark| {
+        let size = if mark.value > 1 { format!(" of {0} x {0} from", mark.value) } else { " at".to_owned() };
+        format!("a Wild{size} {}", place(spin, mark))
+    });
+    let questions = of(MarkKind::Question)
+        .map(|mark| format!("a Question mark at {} becomes {}", place(spin, mark), name(game, index(mark.value))));
+    wilds.chain(questions).map(|text| format!("  placed: {text}")).collect()
+}
+
+/// Where a mark stands, counted from 1: `reel 2, row 4`.
+fn place(spin: &SpinResult, mark: &Mark) -> String {
+    let (reel, row) = (mark.cell.checked_div(spin.rows), mark.cell.checked_rem(spin.rows));
+    format!("reel {}, row {}", reel.unwrap_or_default() + 1, row.unwrap_or_default() + 1)
+}
+
+/// Where the reels stopped, counted from 0 as on the strips; empty where cells were drawn one by one.
+pub(super) fn stops(spin: &SpinResult) -> String {
+    let stops: Vec<_> = spin.stops.iter().map(u32::to_string).collect();
+    stops.join(" ")
+}
+
+pub(super) fn index(symbol: u32) -> usize {
+    usize::try_from(symbol).unwrap_or(usize::MAX)
 }
 
 /// Many line wins: those of the same symbols and coins together, with the numbers of their lines.
