@@ -123,6 +123,9 @@ fn outcome_to_wire(game: &dyn Game, outcome: &slots::Outcome) -> v1::Outcome {
             .iter()
             .map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins })
             .collect(),
+        // NP-12, DM-12: in answers alone.
+        unopened: vec![],
+        mean_coin_value: None,
     }
 }
 
@@ -194,7 +197,7 @@ fn mark(mark: &slots::Mark) -> v1::Mark {
         MarkKind::PlacedWild => v1::MarkKind::PlacedWild,
         MarkKind::Question => v1::MarkKind::Question,
     };
-    v1::Mark { cell: mark.cell.into(), kind: kind.into(), value: mark.value }
+    v1::Mark { cell: mark.cell.into(), kind: kind.into(), value: mark.value, name: String::new() }
 }
 
 fn card(card: slots::Card) -> v1::Card {

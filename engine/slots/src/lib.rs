@@ -49,7 +49,8 @@ pub use game::{
     latest_games,
 };
 pub use outcome::{
-    Card, CardTurn, Mark, MarkKind, MeanCoin, Outcome, PickOffer, Prize, Reveal, Spin, SpinKind, Stops, Strip, Win, WinKind,
+    Card, CardTurn, Mark, MarkKind, MeanCoin, Outcome, PickOffer, Prize, Reveal, Spin, SpinKind, Stops, Strip, Win,
+    WinKind,
 };
 pub use par::Par;
 pub use simulate::{Tally, simulate, warm_up};

@@ -26,9 +26,8 @@ pub fn complete<'a>(
         resolve_step(&mut *round, step.seed, &step.choice, &mut resolved)?;
         outcome.mean_coin_value = resolved.mean_coin.map(mean_to_wire);
         let unopened = resolved.unopened.iter().filter(|_| over);
-        outcome.unopened = unopened
-            .map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins })
-            .collect();
+        outcome.unopened =
+            unopened.map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins }).collect();
     }
     Ok(())
 }

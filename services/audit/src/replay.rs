@@ -84,6 +84,10 @@ pub struct ReplayedVoid {
     pub win_taken_back: Minor,
     /// Its position.
     pub position: Position,
+    /// Time of its commit, Unix milliseconds.
+    pub time_ms: i64,
+    /// Balance after it, in the round's currency.
+    pub balance_after: Minor,
 }
 
 /// A jackpot that the round hit.
@@ -196,6 +200,8 @@ fn add(replaying: &mut Option<Replaying>, logged: &Logged, event: &Event, number
                 refund: *refund,
                 win_taken_back: *win_taken_back,
                 position: logged.commit.position,
+                time_ms: logged.commit.time_ms,
+                balance_after: balance(logged, replayed.started.currency),
             });
         }
         (Event::JackpotHit { round, pool }, Some(Replaying { replayed, .. })) if *round == number => {

@@ -10,9 +10,17 @@ use crate::{
 use motherlode_books::{Currency, Event, Minor, RoundStarted, SettledRound, StepResolved, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::{
-    convert::{Malformed, collection, event::automatic_to_wire, play::{self, hex}, record::Logged, shown},
+    convert::{
+        Malformed, collection,
+        event::automatic_to_wire,
+        play::{self, hex},
+        record::Logged,
+        shown,
+    },
     log::v1::RoundTerms,
-    round::v1::{Awaiting, CarriedFigure, Choice, JackpotWin, Outcome, Round, RoundState, Stake, Step, Void, jackpot_win},
+    round::v1::{
+        Awaiting, CarriedFigure, Choice, JackpotWin, Outcome, Round, RoundState, Stake, Step, Void, jackpot_win,
+    },
 };
 use prost::Message;
 use std::sync::Arc;
@@ -28,11 +36,7 @@ pub fn award_request_id(pool: &str, partition: u32, hit: Position) -> String {
 ///
 /// # Errors
 /// When the log cannot be read, or does not have the bet.
-pub fn steps(
-    handle: &Handle,
-    from: &Arc<Logged>,
-    round: u64,
-) -> Result<(RoundStarted, Vec<StepResolved>), FetchError> {
+pub fn steps(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<(RoundStarted, Vec<StepResolved>), FetchError> {
     let commits = history(handle, Arc::clone(from), round)?;
     let bet = commits.last().and_then(|logged| bet_of(logged, round)).cloned();
     let steps = commits.iter().rev().flat_map(|logged| &logged.commit.events).filter_map(|event| match event {
@@ -295,5 +299,6 @@ fn step_of(logged: &Logged, step: &StepResolved, currency: Currency, before: Min
         automatic: step.automatic.as_ref().map(automatic_to_wire),
         balance_before: Some(money(before, currency)),
         balance_after: Some(money(balance(logged, currency), currency)),
+        carried: vec![],
     })
 }

@@ -14,7 +14,7 @@ mod window;
 pub use pen::colour_wanted;
 use pen::{Hue, Pen};
 
-use crate::figures::grouped;
+use crate::figures::{self, grouped};
 use motherlode_books::{Currency, Minor};
 use motherlode_proto::round::v1::{
     Awaiting, Card, CardTurn, CarriedFigure, Choice, Outcome, Prize, SpinKind, SpinResult, choice, prize,
@@ -116,8 +116,7 @@ fn counted(count: u64, one: &str) -> String {
 }
 
 fn cash(minor: u64, currency: Currency) -> String {
-    let minor = Minor(i64::try_from(minor).unwrap_or(i64::MAX));
-    format!("{} {currency}", grouped(&minor.to_decimal(currency)))
+    figures::minor(Minor(i64::try_from(minor).unwrap_or(i64::MAX)), currency)
 }
 
 fn bonus_gave(prize: &Prize, feature: bool, pen: Pen) -> Option<String> {

@@ -38,9 +38,15 @@ pub fn grouped(number: &str) -> String {
 #[must_use]
 pub fn cash(money: &Money) -> String {
     match money.currency_code.parse::<Currency>() {
-        Ok(currency) => format!("{} {currency}", grouped(&Minor(money.amount_minor).to_decimal(currency))),
+        Ok(currency) => minor(Minor(money.amount_minor), currency),
         Err(_) => format!("{} minor units of {}", grouped(&money.amount_minor.to_string()), money.currency_code),
     }
+}
+
+/// Minor units of a currency as people read them: `1,234.50 EUR`, `1,234 JPY`, `1,234.500 KWD`.
+#[must_use]
+pub fn minor(amount: Minor, currency: Currency) -> String {
+    format!("{} {currency}", grouped(&amount.to_decimal(currency)))
 }
 
 /// An amount of cash in minor units as whole coins of a value in millionths, rounded down: the coin view (DM-18).

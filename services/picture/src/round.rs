@@ -1,56 +1,95 @@
-//! A round as one self-contained page for support (PL-19): what the ledger says of it, nothing else and nothing loaded.
+//! A round as people look at it (PL-19): what the ledger or the log says of it, nothing else and nothing left out.
 //!
-//! The facts as tables, each step as it's drawn for a terminal. What was typed by people (an actor, a reason) is escaped.
+//! The round is told in sections: the bet, each step with its picture, the end. They are written as text, or as one
+//! self-contained page that loads nothing. What was typed by people (an actor, a reason) is escaped there.
 
 use crate::{
     draw,
-    figures::cash,
+    figures::{self, cash},
     markup::{self, Markup, plain, table, tag},
 };
-use motherlode_books::Currency;
+use motherlode_books::{Currency, Minor};
 use motherlode_proto::{
     convert::play::hex,
-    round::v1::{Automatic, Choice, JackpotWin, Money, Round, RoundState, Step, Void, automatic::Cause},
+    round::v1::{
+        Automatic, CarriedFigure, Choice, JackpotWin, Money, Outcome, Round, RoundState, Step, Void, Witch,
+        automatic::Cause, choice,
+    },
 };
 use motherlode_slots::{GameInfo, game};
 
 /// What a page is.
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 
-/// The page of a round. Where this program doesn't have the very model that it was played with, its windows aren't drawn.
-#[must_use]
-pub fn page(round: &Round) -> String {
-    let steps = round.steps.iter().map(|step| section(&format!("Step {}", step.number), of_step(round, step)));
-    sheet(
-        &round.round_id,
-        [section("The bet", bet(round))].into_iter().chain(steps).chain([section("The end", end(round))]),
-    )
+/// A part of a round.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Section {
+    /// Its title.
+    pub title: String,
+    /// What the reels showed, drawn for a terminal; empty where there is nothing to draw.
+    pub drawing: String,
+    /// What there is to say: what, and its value.
+    pub facts: Vec<(&'static str, String)>,
 }
 
-/// A page of a round, made of sections.
+impl Section {
+    /// Facts without a value are left out.
+    fn new(title: impl Into<String>, drawing: String, facts: Vec<(&'static str, String)>) -> Self {
+        let facts = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
+        Self { title: title.into(), drawing, facts }
+    }
+}
+
+/// The sections of a round: the bet, one for each step, the end. Where this program doesn't have the very model that it
+/// was played with, its windows aren't drawn.
 #[must_use]
-pub fn sheet(round_id: &str, sections: impl Iterator<Item = Markup>) -> String {
+pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
+    let secured = secured(round);
+    let steps = round.steps.iter().zip(secured).map(|(step, secured)| of_step(round, step, secured, colour));
+    [bet(round)].into_iter().chain(steps).chain([end(round)]).collect()
+}
+
+/// The page of a round.
+#[must_use]
+pub fn page(round: &Round) -> String {
+    page_of(&round.round_id, &sections(round, false))
+}
+
+/// A page of a round's sections.
+#[must_use]
+pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     let title = format!("Round {round_id}");
     let heading = plain("h1", title.as_str());
+    let sections = sections.iter().map(|Section { title, drawing, facts }| {
+        let drawing = match drawing.as_str() {
+            "" => Markup::default(),
+            text => tag("div", &[("class", "scroll")], tag("pre", &[("class", "drawing")], text.trim_matches('\n'))),
+        };
+        let rows = facts.iter().map(|(what, value)| vec![(*what).into(), value.as_str().into()]);
+        let facts = tag("div", &[("class", "facts")], table(&["", ""], rows));
+        plain("section", [plain("h2", title.as_str()), drawing, facts])
+    });
     markup::page(&title, [heading].into_iter().chain(sections).collect::<Markup>())
 }
 
-/// A section of the page.
+/// A round's sections as text, such as for a terminal.
 #[must_use]
-pub fn section(title: &str, inner: impl Into<Markup>) -> Markup {
-    plain("section", [plain("h2", title), inner.into()])
+pub fn text_of(round_id: &str, sections: &[Section]) -> String {
+    let mut text = format!("Round {round_id}\n");
+    for Section { title, drawing, facts } in sections {
+        text += &format!("\n{title}\n{drawing}");
+        let width = facts.iter().map(|(what, _)| what.chars().count()).max().unwrap_or_default();
+        for (what, value) in facts {
+            text += &format!("  {what:<width$}  {value}\n");
+        }
+    }
+    text
 }
 
-/// What is drawn for a terminal, letter by letter.
+/// Who chose what, in words; `game` is none where this program does not know it.
 #[must_use]
-pub fn drawing(text: &str) -> Markup {
-    tag("div", &[("class", "scroll")], plain("pre", text.trim_matches('\n')))
-}
-
-/// Who chose what, in words.
-#[must_use]
-pub fn chosen(choice: &Choice, automatic: Option<&Automatic>) -> String {
-    let choice = draw::choice(choice);
+pub fn chosen(game: Option<&GameInfo>, choice: &Choice, automatic: Option<&Automatic>) -> String {
+    let choice = draw::choice(game, choice);
     let Some(automatic) = automatic else { return format!("the player {choice}") };
     let Automatic { actor, reason, .. } = automatic;
     match automatic.cause() {
@@ -61,60 +100,112 @@ pub fn chosen(choice: &Choice, automatic: Option<&Automatic>) -> String {
     }
 }
 
-/// Two columns: what, and its value. Rows without a value are left out.
-fn facts(rows: Vec<(&str, String)>) -> Markup {
-    let rows = rows.into_iter().filter(|(_, value)| !value.is_empty());
-    table(&["", ""], rows.map(|(what, value)| vec![what.into(), value.into()]))
-}
-
-fn bet(round: &Round) -> Markup {
+fn bet(round: &Round) -> Section {
     let account = round.account.clone().unwrap_or_default();
     let currency = account.currency_code;
     let stake = round.stake.clone().unwrap_or_default();
     let bought = if stake.buy_feature { ", the feature bought" } else { "" };
     let contribution = match round.contribution_eur.as_str() {
         "" => "none".to_owned(),
-        eur => format!("{eur} EUR"),
+        eur => format!("{} EUR", figures::grouped(eur)),
     };
-    facts(vec![
+    let info = info(round);
+    let title = info.map_or_else(String::new, |info| format!(" ({})", info.title));
+    let witch = match round.witch() {
+        Witch::White => "the white witch",
+        Witch::Dark => "the dark witch",
+        Witch::Unspecified => "",
+    };
+    let lines = if stake.lines == 1 { "line" } else { "lines" };
+    let facts = vec![
         ("Operator", account.operator_id),
         ("Player", account.player_id),
-        ("Game", format!("{} {}", round.game, round.rules_version)),
+        ("Game", format!("{} {}{title}", round.game, round.rules_version)),
         ("Model", round.model_hash.clone()),
         ("Time", time(round.start_time.as_ref())),
         ("Session", round.session_name.clone()),
         ("Jurisdiction", round.jurisdiction.clone()),
         (
             "Stake",
-            format!("{} lines x {} of {} {currency}{bought}", stake.lines, stake.coins_per_line, stake.coin_value),
+            format!("{} {lines} x {} of {} {currency}{bought}", stake.lines, stake.coins_per_line, stake.coin_value),
         ),
+        ("Witch", witch.to_owned()),
+        ("Carried into it", carried(info, &round.carried, &currency)),
         ("Bet", money(round.bet.as_ref())),
-        ("Free, by campaign", round.campaign_id.clone()),
         ("Free round of campaign", round.campaign_id.clone()),
         ("Added to the jackpot", contribution),
         ("EUR for 1 of the currency", round.exchange_rate.clone()),
         ("Balance before", money(round.balance_before.as_ref())),
-    ])
+    ];
+    Section::new("The bet", String::new(), facts)
 }
 
-fn of_step(round: &Round, step: &Step) -> Markup {
-    let drawn = match (info(round), &step.outcome, currency(round)) {
-        (Some(info), Some(outcome), Some(currency)) => drawing(&draw::outcome(info, outcome, currency, false)),
-        _ => plain("p", "This program doesn't have the model, and so no names for what the reels showed."),
+fn of_step(round: &Round, step: &Step, secured: Option<Secured>, colour: bool) -> Section {
+    let (info, currency) = (info(round), currency(round));
+    let drawing = match (info, &step.outcome, currency) {
+        (Some(info), Some(outcome), Some(currency)) => draw::outcome(info, outcome, currency, colour),
+        _ => String::new(),
+    };
+    let drawn = match drawing.is_empty() {
+        true => "not drawn: this program doesn't have the model, and so no names for what the reels showed",
+        false => "",
     };
     let choice = step.choice.clone().unwrap_or_default();
     let seed = if step.seed.is_empty() { "shown when the round is over".to_owned() } else { hex(&step.seed) };
-    let facts = facts(vec![
-        ("Choice", chosen(&choice, step.automatic.as_ref())),
+    let secured = match (secured, currency) {
+        (Some(Secured { secured, at_risk }), Some(currency)) => {
+            let cash = |minor: u64| figures::minor(Minor(i64::try_from(minor).unwrap_or(i64::MAX)), currency);
+            format!("{}; {} stay at risk", cash(secured), cash(at_risk))
+        }
+        _ => String::new(),
+    };
+    let code = currency.map_or("", Currency::code);
+    let facts = vec![
+        ("Window", drawn.to_owned()),
+        ("Choice", chosen(info, &choice, step.automatic.as_ref())),
+        ("Secured", secured),
         ("Time", time(step.time.as_ref())),
         ("Log position", step.position.to_string()),
         ("Seed", seed),
         ("Win so far", money(step.win.as_ref())),
-    ]);
-    [drawn, facts].into_iter().collect()
+        ("Balance before the step", money(step.balance_before.as_ref())),
+        ("Balance after the step", money(step.balance_after.as_ref())),
+        ("Carried from now on", carried(info, &step.carried, code)),
+    ];
+    Section::new(format!("Step {}", step.number), drawing, facts)
 }
 
-fn end(round: &Round) -> Markup {
+/// What a step that secures half leaves at risk, in minor units (ME-16).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Secured {
+    secured: u64,
+    at_risk: u64,
+}
+
+/// For each step what it secured, if it did: an odd unit goes to the secured half. What is at risk begins with what was
+/// won, and is what the latest card left of it.
+fn secured(round: &Round) -> Vec<Option<Secured>> {
+    let mut at_risk = 0;
+    let of_step = |step: &Step| {
+        let outcome = step.outcome.as_ref();
+        let halves = matches!(step.choice, Some(Choice { kind: Some(choice::Kind::Halve(_)) }));
+        let halved = halves.then(|| {
+            let left = at_risk / 2;
+            let secured = at_risk - left;
+            at_risk = left;
+            Secured { secured, at_risk }
+        });
+        match outcome {
+            Some(Outcome { card: Some(turn), .. }) => at_risk = turn.won_minor,
+            Some(outcome) if !halves => at_risk = outcome.round_win_minor,
+            _ => {}
+        }
+        halved
+    };
+    round.steps.iter().map(of_step).collect()
+}
+
+fn end(round: &Round) -> Section {
     let state = match round.state() {
         RoundState::Open => "open",
         RoundState::Settled => "settled",
@@ -140,10 +231,12 @@ fn end(round: &Round) -> Markup {
             ("Win left to the player", money(win_left.as_ref())),
         ]);
     }
-    facts(rows)
+    Section::new("The end", String::new(), rows)
 }
 
-fn info(round: &Round) -> Option<&'static GameInfo> {
+/// The description of a round's game; none where this program doesn't have the very model.
+#[must_use]
+pub fn info(round: &Round) -> Option<&'static GameInfo> {
     let game = game(&round.game, &round.rules_version)?;
     (hex(&game.model_hash()) == round.model_hash).then(|| game.info())
 }
@@ -152,13 +245,16 @@ fn currency(round: &Round) -> Option<Currency> {
     round.account.as_ref()?.currency_code.parse().ok()
 }
 
+fn carried(info: Option<&GameInfo>, figures: &[CarriedFigure], currency: &str) -> String {
+    info.map_or_else(String::new, |info| draw::changes(info, figures, currency))
+}
+
 fn money(money: Option<&Money>) -> String {
     money.map(cash).unwrap_or_default()
 }
 
-/// A time as RFC 3339 writes it, in UTC.
 fn time(time: Option<&prost_types::Timestamp>) -> String {
-    time.map(ToString::to_string).unwrap_or_default()
+    time.map(figures::time).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -219,9 +315,9 @@ mod tests {
         let collect = Choice { kind: Some(choice::Kind::Collect(choice::Collect {})) };
         let by = |cause: Cause| {
             let (actor, reason) = ("ann".to_owned(), "asked to".to_owned());
-            chosen(&collect, Some(&Automatic { cause: cause.into(), actor, reason }))
+            chosen(None, &collect, Some(&Automatic { cause: cause.into(), actor, reason }))
         };
-        assert_eq!(chosen(&collect, None), "the player collects");
+        assert_eq!(chosen(None, &collect, None), "the player collects");
         assert_eq!(by(Cause::Skipped), "the player skips, the game's rule collects");
         assert_eq!(by(Cause::TimeOver), "the player's time is over, the game's rule collects");
         assert_eq!(by(Cause::Closed), "ann closes (asked to), the game's rule collects");

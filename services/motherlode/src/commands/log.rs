@@ -140,7 +140,7 @@ fn line(logged: &Logged) -> String {
     format!(
         "{:>8}  {}  {} v{}  {}  {}",
         commit.position,
-        commit.time_ms,
+        motherlode_picture::figures::iso(commit.time_ms),
         commit.stream,
         commit.version,
         commit.request_id,

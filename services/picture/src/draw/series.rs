@@ -48,14 +48,16 @@ pub(super) fn sheet(of: Of<'_>, spins: &[&SpinResult]) -> Vec<String> {
     lines
 }
 
-/// What a window of the sheet won and did, below its number; nothing where it did nothing.
+/// What a window of the sheet won and did, below its number; nothing where a free spin did nothing.
 fn told(of: Of<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     let spin = spins[at];
     let wins = window::wins(of.game, spin, of.currency, of.pen);
-    if wins.is_empty() {
-        return vec![];
-    }
-    let feature = if counts(spins[0], spin) { String::new() } else { format!(", {}", kind(spin)) };
+    let feature = match (counts(spins[0], spin), wins.is_empty()) {
+        (true, true) => return vec![],
+        (true, false) => String::new(),
+        (false, true) => format!(", {}: no win", kind(spin)),
+        (false, false) => format!(", {}", kind(spin)),
+    };
     let heading = format!("  #{}{feature}", number(spins, at));
     [heading].into_iter().chain(wins).chain([String::new()]).collect()
 }
@@ -94,11 +96,6 @@ fn counts(series: &SpinResult, spin: &SpinResult) -> bool {
     spin.kind() == series.kind()
 }
 
-/// Which of so many windows are shown: all, or the first and the last.
-fn shown(count: usize) -> Vec<usize> {
-    if count <= SHOWN_MAX { (0..count).collect() } else { (0..SHOWN_MAX - 1).chain([count - 1]).collect() }
-}
-
 /// One small window below its number and win.
 fn block(game: &GameInfo, at: usize, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
     let (spin, series) = (spins[at], spins[0]);
@@ -124,9 +121,7 @@ fn block(game: &GameInfo, at: usize, spins: &[&SpinResult], pen: Pen) -> Vec<Str
         (spins, true) => format!("+{}, bonus", counted(spins.into(), "spin")),
     };
     let stops = window::stops(spin);
-    if !stops.is_empty() {
-        lines.push(format!("{}{}", pen.dim(&stops), " ".repeat(WIDTH.saturating_sub(stops.chars().count()))));
-    }
+    lines.push(format!("{}{}", pen.dim(&stops), " ".repeat(WIDTH.saturating_sub(stops.chars().count()))));
     lines.push(format!("{}{}", pen.bold(Hue::Cyan, &news), " ".repeat(WIDTH.saturating_sub(news.chars().count()))));
     lines
 }
@@ -174,10 +169,10 @@ fn legend(game: &GameInfo, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
 }
 
 /// The sum of the series.
-fn sum(spins: &[&SpinResult], left: u32, pen: Pen) -> Vec<String> {
+fn sum(spins: &[&SpinResult], left: u32, pen: Pen) -> Option<String> {
     let won = spins.iter().fold(0_u64, |sum, spin| sum.saturating_add(spin.win_coins));
     let awarded: u64 = spins.iter().map(|spin| u64::from(spin.free_spins_won)).sum();
-    let Some(first) = spins.first() else { return vec![] };
+    let first = spins.first()?;
     let played = spins.iter().filter(|spin| counts(first, spin)).count();
     let mut line = format!(
         "  {} won {}",
@@ -190,9 +185,5 @@ fn sum(spins: &[&SpinResult], left: u32, pen: Pen) -> Vec<String> {
     if left > 0 && super::is_free(first) {
         line.push_str(&format!("; {left} still to play"));
     }
-    let mut lines = vec![format!("{line}.")];
-    if spins.last().is_some_and(|spin| spin.bonus) {
-        lines.push(format!("  {}", pen.bold(Hue::Cyan, window::BONUS_STARTS)));
-    }
-    lines
+    Some(format!("{line}."))
 }

@@ -36,24 +36,26 @@ const LOSS: [&str; 3] = ["BP RP Ra RP BP", "Ra BC BC PP Ra", "DW GP RP GP BC"];
 fn a_window_shows_its_winning_cells_lines_and_scatters() {
     let mut spin = spin(["WB GP Ra PP BP", "Wi Ra Ra WB BC", "RP GP WB BC DW"]);
     spin.wins = vec![line_win(1, 6, 3, 20), line_win(0, 1, 3, 45)];
-    spin.win_coins = 65;
+    (spin.win_coins, spin.win_minor) = (65, 65);
     spin.free_spins_won = 8;
     let outcome_of = Outcome {
         spins: vec![spin],
         awaiting: Awaiting::FreeSpins.into(),
         free_spins_left: 8,
         round_win_coins: 65,
+        round_win_minor: 65,
         ..Outcome::default()
     };
     let picture = "
   ┌──────────────┬──────────────┬──────────────┬──────────────┬──────────────┐
-  │  *Witches'   │ Green Potion │    Raven     │Purple Potion │ Blue Potion  │
-  │    *Wild     │    *Raven    │    *Raven    │  *Witches'   │  Black Cat   │
-  │  Red Potion  │ Green Potion │  *Witches'   │  Black Cat   │  Dark Witch  │
+  │   *Battle    │ Green Potion │    Raven     │Purple Potion │ Blue Potion  │
+  │    *Wild     │    *Raven    │    *Raven    │   *Battle    │  Black Cat   │
+  │  Red Potion  │ Green Potion │   *Battle    │  Black Cat   │  Dark Witch  │
   └──────────────┴──────────────┴──────────────┴──────────────┴──────────────┘
   line  1   ─────   3 x Raven                 20 coins
   scatter           3 x Witches' Battle       45 coins   + 8 free spins
-  The round has 65 coins so far and waits for the start of 8 free spins.
+  in all 65 coins, 0.65 EUR
+  The round has 65 coins, 0.65 EUR so far and waits for the start of 8 free spins.
 ";
     assert_eq!(format!("\n{}", drawn(&outcome_of, false)), picture);
 }
@@ -89,6 +91,8 @@ fn free_spins_stand_beside_each_other_with_their_sum() {
         spin.kind = SpinKind::Free.into();
         spin.multiplier = 2;
         spin.win_coins = win.map_or(0, |win| win.coins);
+        spin.win_minor = spin.win_coins / 2;
+        spin.stops = vec![4, 17, 102, 0, 88];
         spin.wins = win.into_iter().collect();
         spin
     };
@@ -102,33 +106,42 @@ fn free_spins_stand_beside_each_other_with_their_sum() {
         pick: Some(PickOffer { needs: 3, of: 6 }),
         free_spins_left: 3,
         round_win_coins: 1_265,
+        round_win_minor: 633,
         ..Outcome::default()
     };
     let picture = "
   Free spins, line wins times 2
 
   #1           ·     #2      +1,200     #3           ·     #4           ·
-  bp rp ra rp bp     bp rp ra rp bp     bp rp ra rp bp     bp rp ra rp bp
-  ra bc bc pp ra     WI BC BC BC ra     ra bc bc pp ra     ra bc bc pp ra
-  dw gp rp gp bc     dw gp rp gp bc     dw gp rp gp bc     dw gp rp gp bc
+  bl re ra re bl     bl re ra re bl     bl re ra re bl     bl re ra re bl
+  ra ca ca pu ra     WI CA CA CA ra     ra ca ca pu ra     ra ca ca pu ra
+  dw gr re gr ca     dw gr re gr ca     dw gr re gr ca     dw gr re gr ca
+  4 17 102 0 88      4 17 102 0 88      4 17 102 0 88      4 17 102 0 88
+
+  #2
+  line  1   ─────   4 x Black Cat          1,200 coins
+  in all 1,200 coins, 6.00 EUR, line wins times 2
 
   #5           ·
-  ME rp ra rp bp
-  ra ME bc pp ra
-  dw gp ME gp bc
+  ME re ra re bl
+  ra ME ca pu ra
+  dw gr ME gr ca
+  4 17 102 0 88
   bonus round
 
-  wi Wild  me Merlin  dw Dark Witch  bc Black Cat  ra Raven  rp Red Potion
-  gp Green Potion  bp Blue Potion  pp Purple Potion
-  5 free spins won 1,200 coins; 3 still to play.
+  #5
   The bonus round starts.
-  The round has 1,265 coins so far and waits for a pick of 3 out of 6.
+
+  wi Wild  me Merlin  dw Dark Witch  ca Black Cat  ra Raven  re Red Potion
+  gr Green Potion  bl Blue Potion  pu Purple Potion
+  5 free spins won 1,200 coins; 3 still to play.
+  The round has 1,265 coins, 6.33 EUR so far and waits for a pick of 3 out of 6; 3 free spins come after that.
 ";
     assert_eq!(format!("\n{}", drawn(&outcome_of, false)), picture);
 }
 
 #[test]
-fn a_long_series_is_abbreviated_and_nothing_of_it_is_lost_from_the_sum() {
+fn pl_19_a_long_series_is_shown_whole() {
     let mut spins = vec![SpinResult { kind: SpinKind::Free.into(), multiplier: 2, ..spin(LOSS) }; 40];
     for (at, coins) in [(3, 10), (20, 50), (30, 70)] {
         spins[at].win_coins = coins;
@@ -136,8 +149,12 @@ fn a_long_series_is_abbreviated_and_nothing_of_it_is_lost_from_the_sum() {
     spins[20].free_spins_won = 8;
     let outcome_of = Outcome { spins, awaiting: Awaiting::Nothing.into(), ..Outcome::default() };
     let drawn = drawn(&outcome_of, false);
-    assert!(drawn.contains("#40") && !drawn.contains("#8 "), "{drawn}");
-    assert!(drawn.contains("\n  32 spins not shown: 120 coins, 8 free spins, the best #31 with 70 coins\n"), "{drawn}");
+    for number in 1..=40 {
+        assert!(drawn.contains(&format!("  #{number} ")), "{number}: {drawn}");
+    }
+    for won in ["#4         +10", "#21        +50", "#31        +70"] {
+        assert!(drawn.contains(won), "{won}: {drawn}");
+    }
     assert!(drawn.contains("\n  40 free spins won 130 coins and 8 more free spins.\n"), "{drawn}");
 }
 
@@ -200,9 +217,12 @@ fn no_outcome_stops_the_drawing() {
 
 #[test]
 fn choices_are_told_in_words() {
-    let told = |kind| choice(&Choice { kind });
-    let vials = choice::Kind::Pick(choice::Pick { numbers: vec![1, 4, 6] });
-    assert_eq!(told(Some(vials)), "picks 1, 4 and 6");
+    let told = |kind| choice(Some(game()), &Choice { kind });
+    let picks = Choice { kind: Some(choice::Kind::Pick(choice::Pick { numbers: vec![1, 4, 6] })) };
+    assert_eq!(told(picks.kind.clone()), "combines the vials 1, 4 and 6");
+    let neptune = motherlode_slots::latest("neptune").unwrap().info();
+    assert_eq!(choice(Some(neptune), &picks), "opens the objects 1, 4 and 6");
+    assert_eq!(choice(None, &picks), "picks 1, 4 and 6");
     assert_eq!(told(Some(choice::Kind::Double(Card::BlackSpade.into()))), "doubles on black spade");
     assert_eq!(told(None), "makes no choice");
 }

@@ -275,7 +275,7 @@ fn folded(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
 }
 
 /// What is said of a window that started the bonus.
-pub(super) const BONUS_STARTS: &str = "The bonus round starts.";
+const BONUS_STARTS: &str = "The bonus round starts.";
 
 fn one(game: &GameInfo, spin: &SpinResult, win: &Win, pen: Pen) -> String {
     let index = usize::try_from(win.symbol).unwrap_or(usize::MAX);

@@ -247,7 +247,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
             }
             jackpots.extend(self.jackpot(&played).await?);
             match self.next(game, &outcome)? {
-                Next::Choice(kind) => played = self.choose(&played.round_id, kind).await?,
+                Next::Choice(kind) => played = self.choose(game, &played.round_id, kind).await?,
                 Next::Settled => {
                     self.close(&played, !jackpots.is_empty()).await?;
                     let win = played.win.as_ref().map_or(0, |win| win.amount_minor);
@@ -280,9 +280,9 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         self.console.say(&draw::shelf(game.info(), &figure, self.console.colour()))
     }
 
-    async fn choose(&mut self, round_id: &str, kind: choice::Kind) -> Result<Played, Failure> {
+    async fn choose(&mut self, game: &dyn Game, round_id: &str, kind: choice::Kind) -> Result<Played, Failure> {
         let choice = Choice { kind: Some(kind) };
-        self.console.say(&format!("\n  {} {}\n", self.account.player_id, draw::choice(&choice)))?;
+        self.console.say(&format!("\n  {} {}\n", self.account.player_id, draw::choice(Some(game.info()), &choice)))?;
         let request = ChooseRequest {
             request_id: client::request_id()?,
             round_id: round_id.to_owned(),

@@ -1,7 +1,7 @@
 //! Pictures of what only some games have.
 
 use super::*;
-use motherlode_proto::round::v1::{Mark, MarkKind, Reveal, SpinKind};
+use motherlode_proto::round::v1::{CarriedFigure, Mark, MarkKind, MeanCoinValue, Reveal, SpinKind};
 
 fn info(game: &str) -> &'static GameInfo {
     motherlode_slots::latest(game).unwrap().info()
@@ -28,7 +28,7 @@ fn symbol(game: &GameInfo, name: &str) -> u32 {
 }
 
 fn mark(cell: u32, kind: MarkKind, value: u32) -> Mark {
-    Mark { cell, kind: kind.into(), value }
+    Mark { cell, kind: kind.into(), value, name: String::new() }
 }
 
 fn drawn_of(game: &GameInfo, spins: Vec<SpinResult>, rest: Outcome) -> String {
@@ -56,10 +56,13 @@ fn dm_01_dm_03_dm_09_an_expanded_window_shows_its_ways_its_new_rows_and_crystals
   │     Club     │Green Crystal │     Axe      │     Club     │     Axe      │
   └──────────────┴──────────────┴──────────────┴──────────────┴──────────────┘
   2 ways            3 x Heart                  4 coins
-  collected: Green Crystal
-  The round wins 4 coins.
+  collected: Green Crystal at reel 2, row 5
+  The round wins 4 coins, 0.04 EUR.
 ";
-    assert_eq!(drawn_of(game, vec![spin.clone()], Outcome { round_win_coins: 4, ..Outcome::default() }), picture);
+    assert_eq!(
+        drawn_of(game, vec![spin.clone()], Outcome { round_win_coins: 4, round_win_minor: 4, ..Outcome::default() }),
+        picture
+    );
     // DM-10: the free spins stand once, and are no part of a win on ways.
     spin.wins = vec![win(1), win(12)];
     spin.free_spins_won = 10;
@@ -69,12 +72,16 @@ fn dm_01_dm_03_dm_09_an_expanded_window_shows_its_ways_its_new_rows_and_crystals
 }
 
 #[test]
-fn dm_11_collection_free_spins_name_their_super_high_symbol_and_the_shelf_shows_crystals() {
+fn dm_11_dm_12_collection_free_spins_name_their_super_high_symbol_and_the_shelf_shows_crystals() {
     let game = info("dwarf-mine");
     let mut spin = window(game, SpinKind::Collection, &["Ruby Axe Club Spade Axe"; 7]);
     spin.ways = 16_807;
     spin.collection_symbol = symbol(game, "Ruby Dwarf");
-    let drawn = drawn_of(game, vec![spin; 5], Outcome::default());
+    // DM-12: three crystals at coin values that sum to 0.4.
+    let mean = Some(MeanCoinValue { sum: "0.4".to_owned(), count: 3, value: "0.133333".to_owned() });
+    let drawn = drawn_of(game, vec![spin; 5], Outcome { mean_coin_value: mean, ..Outcome::default() });
+    let stated = "\n  Played at the mean coin value 0.133333 EUR: 0.4 EUR over 3 crystals\n";
+    assert!(drawn.contains(stated), "{drawn}");
     let title = "\n  Collection free spins, 7 rows, 16,807 ways, with the Ruby Dwarf\n";
     assert!(drawn.starts_with(title), "{drawn}");
     assert!(drawn.contains("\n  5 collection free spins won 0 coins.\n"), "{drawn}");
@@ -87,10 +94,17 @@ fn dm_11_collection_free_spins_name_their_super_high_symbol_and_the_shelf_shows_
     };
     let shelf = shelf(game, &figure, false);
     assert_eq!(shelf, "  Crystals   Green ●○○○○   Yellow ○○○○○   Blue ○○○○○   Red ●●●○○\n");
+    // DM-12, DM-14: in words, and never by the keys of the log.
+    let figures = [("red", 3), ("green", 1), ("red_micros", 400_000), ("red_gifted", 3), ("given", 1)];
+    let figures = figures.map(|(key, value)| CarriedFigure { key: key.to_owned(), value });
+    let told = changes(game, &figures, "EUR");
+    let wanted = "3 Red Crystals; 1 Green Crystal; coin values of its Red Crystals 0.4 EUR; 3 of the Red Crystals a \
+                  gift; the gift of a new player is made";
+    assert_eq!(told, wanted);
 }
 
 #[test]
-fn me_08_me_12_hold_and_win_shows_what_is_held_what_acts_and_the_full_screen() {
+fn me_05_me_08_me_12_hold_and_win_shows_what_is_held_what_acts_and_the_full_screen() {
     let game = info("mystery-elves");
     let board = |marks: Vec<Mark>, multiplier| SpinResult {
         marks,
@@ -100,7 +114,8 @@ fn me_08_me_12_hold_and_win_shows_what_is_held_what_acts_and_the_full_screen() {
     let value = |cell, value| mark(cell, MarkKind::Bonus, value);
     let held = vec![value(0, 18), mark(4, MarkKind::Mystery, 0), mark(7, MarkKind::Multiplier, 0)];
     let more = [held.clone(), vec![value(14, 2)]].concat();
-    let acted = vec![value(0, 18), mark(4, MarkKind::Mystery, 1_000), mark(7, MarkKind::Multiplier, 2), value(14, 2)];
+    let grand = Mark { name: "GRAND".to_owned(), ..mark(4, MarkKind::Mystery, 1_000) };
+    let acted = vec![value(0, 18), grand, mark(7, MarkKind::Multiplier, 2), value(14, 2)];
     let turned = vec![value(0, 18), value(4, 5), value(7, 1), value(14, 2)];
     let spins = vec![
         board(held.clone(), 1),
@@ -114,25 +129,25 @@ fn me_08_me_12_hold_and_win_shows_what_is_held_what_acts_and_the_full_screen() {
     let picture = "
   Hold and Win
 
-  #1   3 held                #3   4 held, 1 new         #4   4 held
-    18x    ·    ·    ·    ·    18x    ·    ·    ·    ·    18x    ·    ·    ·    ·
-      ·    ?   ×?    ·    ·      ·    ?   ×?    ·    ·      ·    ?   ×?    ·    ·
-      ·    ·    ·    ·    ·      ·    ·    ·    ·  *2x      ·    ·    ·    ·   2x
+  #1   3 held                #2   3 held                #3   4 held, 1 new
+    18x   la   la   la   la    18x   la   la   la   la    18x   la   la   la   la
+     la    ?   ×?   la   la     la    ?   ×?   la   la     la    ?   ×?   la   la
+     la   la   la   la   la     la   la   la   la   la     la   la   la   la  *2x
 
-  functions act              turned into values
-    18x    ·    ·    ·    ·    18x    ·    ·    ·    ·
-      ·*1000  *×2    ·    ·      ·  *5x  *1x    ·    ·
-      ·    ·    ·    ·   2x      ·    ·    ·    ·   2x
+  #4   4 held                functions act              turned into values
+    18x   la   la   la   la    18x   la   la   la   la    18x   la   la   la   la
+     la    ?   ×?   la   la     la*1000  *×2   la   la     la  *5x  *1x   la   la
+     la   la   la   la   2x     la   la   la   la   2x     la   la   la   la   2x
 
-  4 respins, 1 that brought nothing not shown; 4 Bonus symbols held at the end.
-  A Mystery Bonus reveals 1,000 total bets.
+  4 respins; 4 Bonus symbols held at the end.
+  A Mystery Bonus reveals GRAND: 1,000 total bets.
   A Multiplying Bonus multiplies every other by 2.
   Then each of them turns into a value, which pays too.
   All 15 positions hold a Bonus symbol: the win times 2!
   Hold and Win gives 4,092 times the total bet: 40,920 coins
-  The round wins 40,920 coins.
+  The round wins 40,920 coins, 409.20 EUR.
 ";
-    let rest = Outcome { prize, round_win_coins: 40_920, ..Outcome::default() };
+    let rest = Outcome { prize, round_win_coins: 40_920, round_win_minor: 40_920, ..Outcome::default() };
     assert_eq!(drawn_of(game, spins, rest), picture);
 }
 
@@ -149,8 +164,9 @@ fn me_04_a_paid_spin_shows_what_its_bonus_symbols_carry() {
 fn me_16_half_secured_is_told_at_once_and_with_the_next_card() {
     let game = info("mystery-elves");
     let mut rest = Outcome { awaiting: Awaiting::Double.into(), round_win_coins: 418, ..Outcome::default() };
+    rest.round_win_minor = 4_180;
     let halved = "  Half of what was at risk is secured.\n  \
-                  The round has 418 coins so far and waits for a guess, to secure half, or to collect.\n";
+                  The round has 418 coins, 41.80 EUR so far and waits for a guess, to secure half, or to collect.\n";
     assert_eq!(outcome(game, &rest, Currency::EUR, false), halved);
     rest.card = Some(CardTurn {
         guess: Card::RedHeart.into(),
@@ -167,18 +183,24 @@ fn me_16_half_secured_is_told_at_once_and_with_the_next_card() {
 }
 
 #[test]
-fn np_10_opened_treasures_stand_below_their_numbers_in_the_order_picked() {
+fn np_10_np_12_opened_treasures_stand_below_their_numbers_in_the_order_picked() {
     let reveal = |number, coins| Reveal { number, coins };
     let reveals = vec![reveal(12, 1_250), reveal(3, 20), reveal(7, 5)];
+    let unopened = vec![reveal(1, 80), reveal(2, 2_500)];
     let picture = "
   ╭─────────┬─────────┬─────────╮
   │ no. 12  │  no. 3  │  no. 7  │
   │  1,250  │   20    │    5    │
   ╰─────────┴─────────┴─────────╯
   They hold 1,275 coins in all.
+  Those left unopened held:
+  ╭─────────┬─────────╮
+  │  no. 1  │  no. 2  │
+  │   80    │  2,500  │
+  ╰─────────┴─────────╯
   No win.
 ";
-    assert_eq!(drawn_of(info("neptune"), vec![], Outcome { reveals, ..Outcome::default() }), picture);
+    assert_eq!(drawn_of(info("neptune"), vec![], Outcome { reveals, unopened, ..Outcome::default() }), picture);
 }
 
 const WITCHES: [&str; 4] =
@@ -199,13 +221,14 @@ fn wf_05_wf_10_potions_are_seen_landing_and_a_mega_wild_covers_its_square() {
   │     Ten      │     Ace      │     Cat      │     Owl      │     Cat      │
   │     Owl      │     Ten      │     King     │     Jack     │     Ace      │
   └──────────────┴──────────────┴──────────────┴──────────────┴──────────────┘
-  collected: Red Potion
+  collected: Red Potion at reel 2, row 2; the symbols above it moved down
   Three Potions start the Mega Wild Respin
   ┌──────────────┬──────────────┬──────────────┬──────────────┬──────────────┐
   │     Cat      │    ▣ Wild    │    ▣ Wild    │     Ace      │     Ten      │
   │     Jack     │    ▣ Wild    │    ▣ Wild    │     Wild     │     Ten      │
   │     Ten      │     Ace      │     Cat      │     Owl      │     Cat      │
   └──────────────┴──────────────┴──────────────┴──────────────┴──────────────┘
+  placed: a Wild of 2 x 2 from reel 2, row 1
   No win.
 ";
     assert_eq!(drawn_of(game, vec![base, respin], Outcome::default()), picture);
@@ -227,6 +250,9 @@ fn wf_06_wf_11_the_shelf_shows_potions_and_unlocked_features() {
     let all = "High Symbols, Random Wilds, Multiplier, Mega Wild";
     assert_eq!(carried([1, 2, 4]), format!("  Potions    ◉ Red   ◉ Blue   ○   unlocked: {all}\n"));
     assert_eq!(shelf(super::game(), &|_| 1, false), "");
+    let figure = |key: &str, value| CarriedFigure { key: key.to_owned(), value };
+    let told = changes(game, &[figure("potion_1", 3), figure("potion_2", 0), figure("unlocked", 2)], "EUR");
+    assert_eq!(told, "first place Green Potion; second place empty; unlocked High Symbols, Random Wilds");
 }
 
 #[test]

@@ -1,0 +1,443 @@
+//! PL-19, PL-05: pictures leave nothing out. Rounds that the engine resolves are drawn, and all that their outcomes say is
+//! looked for in what was drawn: read back line by line, without the code that draws.
+//!
+//! Messages are taken apart by all of their fields, so that a new one doesn't compile until it's looked for here.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+use motherlode_books::Currency;
+use motherlode_picture::draw;
+use motherlode_proto::{
+    convert::play::write_outcome,
+    round::v1::{
+        self as v1, Awaiting, CardTurn, Mark, MarkKind, Outcome, PickOffer, Prize, Reveal, SpinKind, SpinResult, Win,
+        prize,
+    },
+};
+use motherlode_slots::{self as slots, Card, Carried, Choice, Draws, Game, GameInfo, Stake, Terms, games};
+use prost::Message;
+use std::collections::BTreeMap;
+
+/// How often each text is told.
+type Told = BTreeMap<String, usize>;
+
+fn tell(told: &mut Told, text: impl Into<String>) {
+    *told.entry(text.into()).or_default() += 1;
+}
+
+/// 1234567 as `1,234,567`, by its own way.
+fn digits(number: u64) -> String {
+    if number < 1_000 { number.to_string() } else { format!("{},{:03}", digits(number / 1_000), number % 1_000) }
+}
+
+fn coins(number: u64) -> String {
+    format!("{} coin{}", digits(number), if number == 1 { "" } else { "s" })
+}
+
+fn euros(minor: u64) -> String {
+    format!("{}.{:02} EUR", digits(minor / 100), minor % 100)
+}
+
+fn name(game: &GameInfo, symbol: u32) -> &str {
+    &game.symbols[symbol as usize].name
+}
+
+fn place(spin: &SpinResult, cell: u32) -> String {
+    format!("reel {}, row {}", cell / spin.rows + 1, cell % spin.rows + 1)
+}
+
+/// What must be told of a step, line by line and as often; and texts that must stand anywhere.
+fn wanted(game: &GameInfo, outcome: &Outcome) -> (Told, Vec<String>) {
+    let Outcome {
+        spins,
+        prize,
+        card,
+        jackpot,
+        awaiting: _,
+        free_spins_left,
+        double_strip,
+        round_win_coins,
+        round_win_minor,
+        pick,
+        reveals,
+        unopened,
+        mean_coin_value,
+    } = outcome;
+    let (mut lines, mut texts) = (Told::new(), vec![]);
+    for spin in spins {
+        of_window(game, spin, &mut lines, &mut texts);
+    }
+    if let Some(Prize { kind, coins: won }) = prize {
+        texts.push(match kind.as_ref().unwrap() {
+            prize::Kind::Multiple(multiple) => {
+                format!("{} times the total bet: {}", digits((*multiple).into()), coins(*won))
+            }
+            prize::Kind::FreeSpins(spins) => format!("gives {spins} free spin"),
+            prize::Kind::Jackpot(_) => "J A C K P O T".to_owned(),
+        });
+    }
+    assert!(!*jackpot || matches!(prize, Some(Prize { kind: Some(prize::Kind::Jackpot(_)), .. })));
+    let card_name = |card: i32| match v1::Card::try_from(card).unwrap() {
+        v1::Card::RedHeart => ("red heart", '♥'),
+        v1::Card::BlackSpade => ("black spade", '♠'),
+        v1::Card::RedDiamond => ("red diamond", '♦'),
+        v1::Card::BlackClub => ("black club", '♣'),
+        v1::Card::Joker => ("joker", '★'),
+        v1::Card::Unspecified => panic!("no card"),
+    };
+    if let Some(CardTurn { guess, drawn, won, risked_minor, won_minor }) = card {
+        let verdict = if *won { "right" } else { "wrong" };
+        let (drawn, guess) = (card_name(*drawn).0, card_name(*guess).0);
+        texts.push(format!("The card is the {drawn}, the guess was the {guess}: {verdict}."));
+        texts.push(format!("{} become {}.", euros(*risked_minor), euros(*won_minor)));
+        let strip: Vec<_> = double_strip.iter().map(|card| card_name(*card).1.to_string()).collect();
+        texts.push(format!("latest first: {}", strip.join(" ")));
+    }
+    for Reveal { number, coins } in reveals.iter().chain(unopened) {
+        texts.extend([format!("no. {number} "), format!(" {} ", digits(*coins))]);
+    }
+    if let Some(v1::MeanCoinValue { sum, count, value }) = mean_coin_value {
+        texts.push(format!("the mean coin value {value} EUR: {sum} EUR over {count} crystal"));
+    }
+    if let Some(PickOffer { needs, of }) = pick {
+        texts.push(format!("a pick of {needs} out of {of}"));
+    }
+    if *free_spins_left > 0 {
+        texts.push(format!("{free_spins_left} free spin"));
+    }
+    if *round_win_coins > 0 || *round_win_minor > 0 {
+        texts.extend([coins(*round_win_coins), euros(*round_win_minor)]);
+    }
+    texts.push(match outcome.awaiting() {
+        Awaiting::Nothing if *round_win_minor == 0 && *round_win_coins == 0 && !jackpot => "No win.".to_owned(),
+        Awaiting::Nothing => "The round wins".to_owned(),
+        Awaiting::Pick => "waits for a pick".to_owned(),
+        Awaiting::FreeSpins => "waits for the start of".to_owned(),
+        Awaiting::Feature => "waits for the start of the feature".to_owned(),
+        Awaiting::Double => "waits for a guess".to_owned(),
+        Awaiting::Spin | Awaiting::Unspecified => panic!("no step leaves a round so"),
+    });
+    (lines, texts)
+}
+
+fn of_window(game: &GameInfo, spin: &SpinResult, lines: &mut Told, texts: &mut Vec<String>) {
+    let SpinResult {
+        kind: _,
+        stops,
+        rows,
+        cells,
+        multiplier,
+        wins,
+        win_coins,
+        free_spins_won,
+        bonus,
+        marks,
+        win_minor,
+        ways,
+        collection_symbol,
+    } = spin;
+    let reels = cells.len() / *rows as usize;
+    for row in 0..*rows as usize {
+        let symbols = (0..reels).map(|reel| u32::from(cells[reel * *rows as usize + row]));
+        tell(lines, format!("row {}", symbols.map(|symbol| symbol.to_string()).collect::<Vec<_>>().join(" ")));
+    }
+    if !stops.is_empty() {
+        let stops: Vec<_> = stops.iter().map(u32::to_string).collect();
+        tell(lines, format!("stops {}", stops.join(" ")));
+    }
+    for Win { line, symbol, count, coins, ways } in wins {
+        let place = match (line, ways) {
+            (0, 0) => "scatter".to_owned(),
+            (0, ways) => format!("{ways} ways"),
+            (line, _) => format!("line {line}"),
+        };
+        tell(lines, format!("{place}: {count} x {} {coins}", name(game, *symbol)));
+    }
+    if *win_coins > 0 || *win_minor > 0 {
+        let times = if *multiplier > 1 { format!(", line wins times {multiplier}") } else { String::new() };
+        tell(lines, format!("in all {}, {}{times}", coins(*win_coins), euros(*win_minor)));
+    }
+    if *multiplier > 1 {
+        texts.push(format!("times {multiplier}"));
+    }
+    if *free_spins_won > 0 {
+        texts.push(format!("+ {free_spins_won} free spin"));
+    }
+    if *bonus && spin.kind() != SpinKind::HoldAndWin {
+        texts.push("The bonus round starts.".to_owned());
+    }
+    for Mark { cell, kind: _, value, name: special } in marks {
+        let mark = spin.marks.iter().find(|mark| mark.cell == *cell && mark.value == *value).unwrap();
+        match mark.kind() {
+            MarkKind::Crystal => tell(lines, format!("collected: {} at {}", name(game, *value), place(spin, *cell))),
+            MarkKind::Potion => tell(
+                lines,
+                format!("collected: {} at {}; the symbols above it moved down", name(game, *value), place(spin, *cell)),
+            ),
+            MarkKind::PlacedWild if *value > 1 => {
+                tell(lines, format!("placed: a Wild of {value} x {value} from {}", place(spin, *cell)));
+            }
+            MarkKind::PlacedWild => tell(lines, format!("placed: a Wild at {}", place(spin, *cell))),
+            MarkKind::Question => {
+                let text = format!("placed: a Question mark at {} becomes {}", place(spin, *cell), name(game, *value));
+                tell(lines, text);
+            }
+            MarkKind::Bonus => texts.push(format!("{value}x")),
+            MarkKind::Multiplier if *value == 0 => texts.push("×?".to_owned()),
+            MarkKind::Multiplier => texts.push(format!("multiplies every other by {value}.")),
+            MarkKind::Mystery if *value == 0 => texts.push("?".to_owned()),
+            MarkKind::Mystery => {
+                assert!(["MINI", "MINOR", "MAJOR", "GRAND"].contains(&special.as_str()), "ME-05: {special}");
+                texts.push(format!("reveals {special}: {} total bets", digits((*value).into())));
+            }
+            MarkKind::Unspecified => panic!("a mark of no kind"),
+        }
+    }
+    if *ways > 0 {
+        texts.push(format!("{rows} rows, {} ways", digits(*ways)));
+    }
+    if spin.kind() == SpinKind::Collection {
+        texts.push(format!("with the {}", name(game, *collection_symbol)));
+    }
+    texts.extend(
+        match spin.kind() {
+            SpinKind::Unspecified | SpinKind::Base => None,
+            SpinKind::Free => Some("Free spin"),
+            SpinKind::Collection => Some("Collection free spin"),
+            SpinKind::HoldAndWin => Some("Hold and Win"),
+            SpinKind::HighSymbols => Some("High Symbols Respin"),
+            SpinKind::RandomWilds => Some("Random Wilds Respin"),
+            SpinKind::MultiplierRespin => Some("Multiplier Respin"),
+            SpinKind::MegaWild => Some("Mega Wild Respin"),
+            SpinKind::Explosion => Some("Explosion"),
+        }
+        .map(str::to_owned),
+    );
+}
+
+/// What a drawing tells, line by line.
+fn read(game: &GameInfo, drawing: &str) -> Told {
+    let mut told = Told::new();
+    let mut lines = drawing.lines().peekable();
+    while let Some(line) = lines.next() {
+        let text = line.trim();
+        let words: Vec<&str> = text.split_whitespace().collect();
+        if text.starts_with('│') {
+            frame(game, text, &mut told);
+        } else if let Some(stops) = text.strip_prefix("reels stopped at ") {
+            tell(&mut told, format!("stops {stops}"));
+        } else if ["in all ", "collected: ", "placed: "].iter().any(|told| text.starts_with(told)) {
+            tell(&mut told, text);
+        } else if let Some((place, what)) = win(&words) {
+            match place {
+                // Lines that win the same stand together: so many of so much each, then their numbers.
+                [_, "line" | "lines", "of", each] => {
+                    while let Some(numbers) =
+                        lines.next_if(|line| line.trim().split(' ').all(|of| of.parse::<u32>().is_ok()))
+                    {
+                        for line in numbers.split_whitespace() {
+                            tell(&mut told, format!("line {line}: {} {each}", what.0));
+                        }
+                    }
+                }
+                ["line", number, ..] => tell(&mut told, format!("line {number}: {} {}", what.0, what.1)),
+                [ways, "way" | "ways"] => tell(
+                    &mut told,
+                    format!("{}: {} {}", format_args!("{} ways", ways.replace(',', "")), what.0, what.1),
+                ),
+                ["scatter"] => tell(&mut told, format!("scatter: {} {}", what.0, what.1)),
+                other => panic!("{other:?} in {line}"),
+            }
+        } else {
+            small(game, line, &mut told);
+        }
+    }
+    told
+}
+
+/// A win's place, and its symbols and coins: `line 1 ───── 3 x Raven 20 coins`.
+fn win<'a>(words: &'a [&'a str]) -> Option<(&'a [&'a str], (String, String))> {
+    let x = words.iter().position(|word| *word == "x")?;
+    let coins = words.iter().position(|word| *word == "coins" || *word == "coin")?;
+    let count = x.checked_sub(1).filter(|_| coins > x + 1)?;
+    let what = format!("{} x {}", words[count], words[x + 1..coins - 1].join(" "));
+    Some((&words[..count], (what, words[coins - 1].replace(',', ""))))
+}
+
+/// A row of a window in a frame, each cell with its symbol's name, short name or letters and what stands on it.
+fn frame(game: &GameInfo, text: &str, told: &mut Told) {
+    let cells: Vec<_> = text.trim_matches('│').split('│').map(str::trim).collect();
+    let named = |cell: &&str| {
+        let cell = cell.trim_start_matches(['*', '▣', '?', ' ']);
+        let fits =
+            |symbol: &slots::game::SymbolInfo| cell.starts_with(&*symbol.name) || cell.starts_with(&*symbol.short);
+        // The longest name, where one begins another.
+        let found = game.symbols.iter().enumerate().filter(|(_, symbol)| fits(symbol));
+        found.max_by_key(|(_, symbol)| symbol.short.len()).map(|(at, _)| at.to_string())
+    };
+    let row: Option<Vec<_>> = cells.iter().map(named).collect();
+    if let Some(row) = row.filter(|row| row.len() == 5) {
+        tell(told, format!("row {}", row.join(" ")));
+    }
+}
+
+/// A row of windows beside each other: letters, or stops, of each; on a board of Hold and Win values stand for the Bonus.
+fn small(game: &GameInfo, line: &str, told: &mut Told) {
+    let words: Vec<_> = line.split_whitespace().collect();
+    let letters = |word: &&str| game.symbols.iter().position(|symbol| symbol.code.eq_ignore_ascii_case(word));
+    let bonus = game.symbols.iter().position(|symbol| symbol.role == slots::game::SymbolRole::Bonus);
+    let held = |word: &&str| word.contains(|char: char| char.is_ascii_digit() || char == '?');
+    let numbers = words.iter().all(|word| word.parse::<u32>().is_ok());
+    // A board's cell is filled by four digits: it then has no blank before it.
+    let spaced = line.replace('*', " ");
+    let words: Vec<_> = spaced.split_whitespace().collect();
+    if words.is_empty() || !words.len().is_multiple_of(5) {
+        return;
+    }
+    for window in words.chunks(5) {
+        if numbers {
+            tell(told, format!("stops {}", window.join(" ")));
+        } else if let Some(row) =
+            window.iter().map(|word| letters(word).or_else(|| bonus.filter(|_| held(word)))).collect::<Option<Vec<_>>>()
+        {
+            tell(told, format!("row {}", row.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")));
+        }
+    }
+}
+
+/// Draws a step, as text and on a page, and looks for all of it.
+fn check(game: &'static dyn Game, outcome: &Outcome, of: &str) {
+    let info = game.info();
+    let drawing = draw::outcome(info, outcome, Currency::EUR, false);
+    let (lines, texts) = wanted(info, outcome);
+    let found = read(info, &drawing);
+    for (line, times) in &lines {
+        let found = found.get(line).copied().unwrap_or_default();
+        assert!(found >= *times, "{of}: `{line}` is told {found} times, not {times}:\n{drawing}\n{found:?}");
+    }
+    // No win, sum or collected thing is told that was not.
+    for (line, times) in found.iter().filter(|(line, _)| !line.starts_with("row ") && !line.starts_with("stops ")) {
+        assert_eq!(lines.get(line), Some(times), "{of}: `{line}` is told {times} times:\n{drawing}");
+    }
+    for text in texts {
+        assert!(drawing.contains(&text), "{of}: `{text}` is not told:\n{drawing}");
+    }
+}
+
+/// The message of an outcome, with what services add to it once its round is over.
+fn message(game: &'static dyn Game, resolved: &slots::Outcome) -> Outcome {
+    let mut bytes = vec![];
+    write_outcome(game, resolved, &mut bytes);
+    let mut outcome = Outcome::decode(bytes.as_slice()).unwrap();
+    for mark in outcome.spins.iter_mut().flat_map(|spin| &mut spin.marks) {
+        if mark.kind() == MarkKind::Mystery && mark.value > 0 {
+            game.special_win(mark.value).unwrap().clone_into(&mut mark.name);
+        }
+    }
+    outcome.unopened =
+        resolved.unopened.iter().map(|of| Reveal { number: u32::from(of.object) + 1, coins: of.coins }).collect();
+    outcome.mean_coin_value = resolved.mean_coin.map(|mean| v1::MeanCoinValue {
+        sum: (mean.sum_micros / 1_000_000).to_string(),
+        count: u32::try_from(mean.count).unwrap(),
+        value: "0.5".to_owned(),
+    });
+    outcome
+}
+
+/// Plays rounds of a version at a stake, each from what the player carried, gambles with them, and checks the picture of
+/// every step; how often each kind of thing was seen.
+fn play(game: &'static dyn Game, stake: &Stake, carried: Carried, rounds: u64) -> BTreeMap<String, u64> {
+    let mut terms = Terms::plain(carried);
+    (terms.double, terms.gamble_max_minor) = (game.info().doubles_max > 0, 12_500_000);
+    let mut seen = BTreeMap::new();
+    for number in 0..rounds {
+        let mut seed = [7; 32];
+        seed[..8].copy_from_slice(&number.to_le_bytes());
+        let mut round = game.open(stake, &terms).unwrap();
+        let mut resolved = slots::Outcome::default();
+        for step in 0_u8.. {
+            seed[31] = step;
+            let Some(next) = round.automatic() else { break };
+            // The last of them is always offered: a half of one unit is not, nor a turn past the limit.
+            let tried = match (round.awaiting(), (number + u64::from(step)) % 3) {
+                (slots::Awaiting::Double, 0) => vec![Choice::Double(Card::RedHeart), next],
+                (slots::Awaiting::Double, 1) => vec![Choice::Halve, Choice::Double(Card::BlackSpade), next],
+                _ => vec![next],
+            };
+            let done =
+                tried.iter().any(|choice| round.resolve(choice, &mut Draws::from_seed(seed), &mut resolved).is_ok());
+            assert!(done, "{} round {number}", game.name());
+            let outcome = message(game, &resolved);
+            check(game, &outcome, &format!("{} {} round {number} step {step}", game.name(), game.rules_version()));
+            let kinds = outcome.spins.iter().map(|spin| format!("{:?}", spin.kind()));
+            let marks = outcome.spins.iter().flat_map(|spin| &spin.marks).map(|mark| format!("{:?}", mark.kind()));
+            let extras = [
+                (!outcome.unopened.is_empty(), "unopened"),
+                (outcome.card.is_some(), "card"),
+                (outcome.prize.is_some(), "prize"),
+                (outcome.mean_coin_value.is_some(), "mean coin value"),
+            ];
+            let extras = extras.into_iter().filter(|(there, _)| *there).map(|(_, extra)| extra.to_owned());
+            for of in kinds.chain(marks).chain(extras) {
+                *seen.entry(of).or_default() += 1;
+            }
+        }
+    }
+    seen
+}
+
+fn stake(game: &dyn Game) -> Stake {
+    let limits = &game.info().limits;
+    Stake {
+        coin_value_micros: 40_000.max(limits.coin_values_micros[0]),
+        lines: limits.lines.1,
+        coins_per_line: limits.coins_per_line.0,
+        buy_feature: false,
+    }
+}
+
+/// Plays every version of a game; everything that its rules name must have been seen.
+fn all_of(name: &str, carried: &[i64], buy_feature: bool, rounds: u64, must_see: &[&str]) {
+    let mut from = Carried::default();
+    from.0[..carried.len()].copy_from_slice(carried);
+    for game in games().iter().filter(|game| game.name() == name) {
+        let stake = Stake { buy_feature, ..stake(*game) };
+        let coin_value_micros = *game.info().limits.coin_values_micros.iter().rfind(|value| **value <= 40_000).unwrap();
+        let seen = play(*game, &Stake { coin_value_micros, ..stake }, from, rounds);
+        for what in must_see {
+            assert!(seen.contains_key(*what), "{} {}: no {what} in {seen:?}", game.name(), game.rules_version());
+        }
+    }
+}
+
+#[test]
+fn pl_19_pictures_of_bewitched_leave_nothing_out() {
+    all_of("bewitched", &[], false, 600, &["Base", "Free", "card", "prize"]);
+}
+
+/// One crystal short of all four collections.
+#[test]
+fn pl_19_dm_12_pictures_of_dwarf_mine_leave_nothing_out() {
+    let carried = [4, 4, 4, 4, 2_000_000, 2_000_000, 2_000_000, 500_000, 3, 1];
+    all_of("dwarf-mine", &carried, false, 200, &["Base", "Free", "Collection", "Crystal", "mean coin value"]);
+}
+
+#[test]
+fn pl_19_me_05_pictures_of_mystery_elves_leave_nothing_out() {
+    all_of("mystery-elves", &[], false, 200, &["Base", "Bonus", "card"]);
+    all_of("mystery-elves", &[], true, 100, &["HoldAndWin", "Bonus", "Mystery", "Multiplier"]);
+}
+
+#[test]
+fn pl_19_np_12_pictures_of_neptune_leave_nothing_out() {
+    all_of("neptune", &[], false, 800, &["Base", "Free", "unopened"]);
+}
+
+/// Two Potions short of nothing: every third Potion completes a combination, with all features unlocked.
+#[test]
+fn pl_19_wf_15_pictures_of_witch_feature_leave_nothing_out() {
+    let features = ["HighSymbols", "RandomWilds", "MultiplierRespin", "MegaWild", "Explosion"];
+    all_of("witch-feature", &[1, 2, 4], false, 300, &["Base", "Free", "Potion", "HighSymbols", "RandomWilds"]);
+    all_of("witch-feature", &[1, 3, 4], false, 300, &[features[0], features[2], "PlacedWild"]);
+    all_of("witch-feature", &[2, 3, 4], false, 300, &[features[3], features[4], "Question"]);
+}
