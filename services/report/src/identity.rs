@@ -4,10 +4,16 @@ use crate::{Follower, follower::Figures, returns::Wanted};
 use motherlode_books::{Event, PoolState, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_proto::{convert::play::hex, report::v1 as wire};
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Shared},
+};
 use motherlode_slots::games;
+use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
 use std::{
-    fs,
+    fs::File,
+    io::{self, Read},
     sync::{Arc, OnceLock},
     time::Duration,
 };
@@ -67,8 +73,20 @@ static STARTED: OnceLock<Option<[u8; 32]>> = OnceLock::new();
 
 /// SHA-256 of the file that is running.
 fn executable() -> Option<[u8; 32]> {
-    let bytes = std::env::current_exe().and_then(fs::read).ok()?;
-    Some(Sha256::digest(bytes).into())
+    std::env::current_exe().and_then(File::open).and_then(digest).ok()
+}
+
+/// SHA-256 of all that can be read. It holds a small part of it at a time.
+fn digest(mut from: impl Read) -> io::Result<[u8; 32]> {
+    let (mut hash, mut part) = (Sha256::new(), vec![0; 64 << 10]);
+    loop {
+        match from.read(&mut part) {
+            Ok(0) => return Ok(hash.finalize().into()),
+            Ok(read) => hash.update(&part[..read]),
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
 }
 
 /// The check, on demand and every 24 hours of the ledger's clock.
@@ -76,13 +94,18 @@ fn executable() -> Option<[u8; 32]> {
 pub struct SelfCheck {
     pub(crate) identity: Arc<Identity>,
     follower: Follower,
+    /// The check that is under way: whoever asks meanwhile gets what it finds.
+    under_way: Arc<Mutex<Option<UnderWay>>>,
 }
+
+/// What a check will have found.
+type UnderWay = Shared<BoxFuture<'static, Arc<[String]>>>;
 
 impl SelfCheck {
     /// A check of a program and the books of a follower's ledgers.
     #[must_use]
     pub fn new(identity: Identity, follower: Follower) -> Self {
-        Self { identity: Arc::new(identity), follower }
+        Self { identity: Arc::new(identity), follower, under_way: Arc::default() }
     }
 
     /// Checks every 24 hours for as long as it's polled, the first time at once.
@@ -123,8 +146,25 @@ impl SelfCheck {
         Some(now_ms)
     }
 
-    /// What is not as it must be; it's logged as significant events.
-    pub async fn check(&self) -> Vec<String> {
+    /// What is not as it must be; it's logged as significant events. However many ask, one check is under way at a time.
+    pub async fn check(&self) -> Arc<[String]> {
+        let check = self.under_way.lock().get_or_insert_with(|| self.begin()).clone();
+        check.await
+    }
+
+    /// Begins a check, as a task: it ends, and makes way for the next, whether or not those who asked still wait.
+    fn begin(&self) -> UnderWay {
+        let (check, done) = (self.clone(), Arc::clone(&self.under_way));
+        let task = tokio::spawn(async move {
+            let found = tokio::spawn(async move { check.look().await }).await;
+            done.lock().take();
+            found.unwrap_or_else(|error| vec![format!("the self-check broke off: {error}")])
+        });
+        let ended = |found: Result<_, _>| Arc::from(found.unwrap_or_else(|_| vec!["the service stops".to_owned()]));
+        task.map(ended).boxed().shared()
+    }
+
+    async fn look(&self) -> Vec<String> {
         let mut failures = vec![];
         // No task for a thread that answers calls.
         let executable = spawn_blocking(executable).await.ok().flatten();
@@ -192,4 +232,32 @@ pub(crate) async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<(
         events: vec![Event::IntegrityFailed { check: check.to_owned(), finding: finding.to_owned() }],
     };
     ledger.append(proposal).await.map(|_| ())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads that come in pieces, with an interruption.
+    struct Pieces(Vec<io::Result<&'static [u8]>>);
+
+    impl Read for Pieces {
+        fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+            let piece = if self.0.is_empty() { Ok(&b""[..]) } else { self.0.remove(0) };
+            piece.map(|piece| {
+                into[..piece.len()].copy_from_slice(piece);
+                piece.len()
+            })
+        }
+    }
+
+    #[test]
+    fn uf_04_a_file_is_hashed_piece_by_piece() {
+        let interrupted = || Err(io::ErrorKind::Interrupted.into());
+        let pieces = Pieces(vec![Ok(b"a"), interrupted(), Ok(b"bc")]);
+        // FIPS 180-4's own example.
+        let known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(hex(&digest(pieces).unwrap()), known);
+        assert!(digest(Pieces(vec![Err(io::ErrorKind::BrokenPipe.into())])).is_err());
+    }
 }

@@ -257,6 +257,7 @@ impl ReportService for ReportApi {
         _: Request<wire::RunSelfCheckRequest>,
     ) -> Result<Response<wire::RunSelfCheckResponse>, Status> {
         let time = Some(timestamp(self.follower.ledgers().now_ms()));
-        Ok(Response::new(wire::RunSelfCheckResponse { time, failures: self.check.check().await }))
+        let failures = self.check.check().await.to_vec();
+        Ok(Response::new(wire::RunSelfCheckResponse { time, failures }))
     }
 }
