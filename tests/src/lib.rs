@@ -4,6 +4,7 @@ pub mod answers;
 mod cable;
 mod client;
 mod games;
+pub mod hostile;
 pub mod operators;
 pub mod partitions;
 mod player;

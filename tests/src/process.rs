@@ -71,6 +71,12 @@ impl Process {
         whole.lines().rfind(|line| line.contains(words)).map(str::to_owned)
     }
 
+    /// Its id.
+    #[must_use]
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Kills it with SIGKILL, by its id, and waits for its end.
     pub fn kill(mut self) {
         self.end();

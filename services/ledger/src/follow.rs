@@ -5,7 +5,7 @@
 //! anybody else; the platform, and everybody where there are no operators, gets the log whole. What is sent is durable.
 //!
 //! Nothing is read before the transport asks for it: a slow reader holds back its own stream and costs one message of
-//! memory. Cost: the records of others are read and passed over.
+//! memory, and only a few read at the same time. Cost: the records of others are read and passed over.
 
 use crate::{FetchError, Handle, Ledgers, index::Held};
 use futures_util::{Stream, stream};
@@ -13,12 +13,14 @@ use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::{convert::record, ledger::v1 as wire};
 use motherlode_runtime::{Caller, Refusal, Stop};
 use std::{io, time::Duration};
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tonic::{Code, Status};
 
 /// Records, and bytes of them, read at once: one message holds no more, but for a single longer record.
 const RECORDS_MAX: usize = 512;
-const BYTES_MAX: usize = 256 << 10;
+const BYTES_MAX: usize = 64 << 10;
+/// Reads of the log at the same time, for all who follow it: each holds what it has read until it's handed on.
+static READS: Semaphore = Semaphore::const_new(16);
 /// From a message without records to the next one, at least.
 const QUIET: Duration = Duration::from_millis(100);
 
@@ -81,6 +83,8 @@ impl Follow {
         loop {
             let end = self.head.borrow_and_update().position;
             while self.sent < end {
+                // It's never closed. Who waits for it waits for those before it only.
+                let _turn = READS.acquire().await;
                 let records = self.read(end).await?;
                 if !records.is_empty() {
                     return Ok(Some(self.say(records)));

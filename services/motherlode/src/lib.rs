@@ -6,6 +6,7 @@ pub mod commands;
 mod current;
 mod deadline;
 mod followed;
+mod front;
 mod measured;
 mod metrics;
 pub mod place;

@@ -10,6 +10,7 @@
 use crate::{
     current::Current,
     deadline::Deadline,
+    front::{bounds, buffers, tls},
     measured::Measured,
     metrics::Observed,
     place::{Place, PlaceError},
@@ -34,22 +35,24 @@ use motherlode_report::{Follower, Identity as Program, ReportApi, SelfCheck};
 use motherlode_runtime::{
     Config, ConfigError, Profiles,
     access::Access,
-    config::{Role, Tls},
+    config::Role,
+    connections::{self, Acceptor, TlsError},
+    explained::Explained,
     stop::{self, Stop, Stopper},
 };
 use motherlode_spin::{Dealer, SpinApi, Sweeper, UnknownName, Waits};
 use std::{
     collections::BTreeSet,
-    fs, io,
+    io,
     net::SocketAddr,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
 };
 use tokio::{net::TcpListener, task::JoinHandle};
-use tonic::transport::{Certificate, Identity, Server as Grpc, ServerTlsConfig, server::TcpIncoming};
+use tonic::service::Routes;
 use tonic_health::ServingStatus;
-use tower::util::option_layer;
+use tower::{ServiceBuilder, util::option_layer};
 
 /// Games whose bets are pooled: each has a pool of its own name.
 const POOLED_GAMES: [&str; 1] = ["bewitched"];
@@ -89,6 +92,9 @@ pub enum ServeError {
         /// What the system said.
         source: io::Error,
     },
+    /// The TLS configuration's files do not make a TLS.
+    #[error("TLS: {0}")]
+    TlsUnusable(#[from] TlsError),
     /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Bind {
@@ -117,9 +123,6 @@ pub enum ServeError {
     /// The reflection service refuses the descriptors.
     #[error("reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
-    /// The transport failed.
-    #[error(transparent)]
-    Transport(#[from] tonic::transport::Error),
 }
 
 /// A running service.
@@ -127,7 +130,7 @@ pub struct Server {
     address: SocketAddr,
     ledgers: Ledgers,
     stopper: Stopper,
-    serving: JoinHandle<Result<(), tonic::transport::Error>>,
+    serving: JoinHandle<()>,
     grace: Duration,
     sweeper: Option<Sweeper>,
     check: Option<SelfCheck>,
@@ -310,7 +313,7 @@ impl Server {
     /// Stops in order.
     ///
     /// # Errors
-    /// When the transport failed meanwhile.
+    /// None as yet.
     pub async fn stop(self) -> Result<(), ServeError> {
         self.stopper.stop();
         let mut serving = self.serving;
@@ -326,14 +329,10 @@ impl Server {
         }
         drop((self.check, self.sweeper));
         self.ledgers.close().await;
-        match served {
-            Ok(Ok(served)) => Ok(served?),
-            Ok(Err(error)) => {
-                tracing::error!(%error, "the server's task ended");
-                Ok(())
-            }
-            Err(_) => Ok(()),
+        if let Ok(Err(error)) = served {
+            tracing::error!(%error, "the server's task ended");
         }
+        Ok(())
     }
 }
 
@@ -388,18 +387,6 @@ pub(crate) fn within(config: &Config, options: Options) -> Options {
     Options { answer_wait_max, change_lapse_ms, ..options }
 }
 
-/// What TLS needs, read from its files. Clients need no certificate: a token may do, which is for the layer to say.
-pub(crate) fn tls(files: &Tls) -> Result<ServerTlsConfig, ServeError> {
-    let read =
-        |path: &Path| fs::read(path).map_err(|source| ServeError::Tls { file: path.display().to_string(), source });
-    let identity = Identity::from_pem(read(&files.certificate)?, read(&files.key)?);
-    let tls = ServerTlsConfig::new().identity(identity);
-    Ok(match &files.client_ca {
-        Some(roots) => tls.client_ca_root(Certificate::from_pem(read(roots)?)).client_auth_optional(true),
-        None => tls,
-    })
-}
-
 /// What this program is, with the whole configuration but for its role, and where it listens and keeps its data and its log:
 /// what decides how it plays is the same on every machine.
 fn identity(config: &Config) -> Program {
@@ -440,13 +427,13 @@ pub(crate) fn log_service<'a>(
 /// The server's future: runs until the stop.
 fn serve(
     config: &Config,
-    tls: Option<ServerTlsConfig>,
+    tls: Option<Acceptor>,
     listener: TcpListener,
     ledgers: &Ledgers,
     spin: Option<SpinApi>,
     report: Option<ReportApi>,
     stop: Stop,
-) -> Result<impl Future<Output = Result<(), tonic::transport::Error>> + Send + use<>, ServeError> {
+) -> Result<impl Future<Output = ()> + Send + use<>, ServeError> {
     let limits = &config.limits;
     let bytes = limits.message_bytes_max;
     let role = config.role;
@@ -466,37 +453,47 @@ fn serve(
         names.iter().fold(all, |some, name| some.with_service_name(*name))
     };
     let (mut reporter, health) = tonic_health::server::health_reporter();
-    let mut builder = Grpc::builder();
-    if let Some(tls) = tls {
-        builder = builder.tls_config(tls)?;
+    let mut routes = Routes::builder();
+    routes.add_service(health);
+    if let Some(spin) = spin {
+        routes.add_service(spin);
+    }
+    if let Some(wallet) = wallet {
+        routes.add_service(wallet);
+    }
+    if let Some(jackpot) = jackpot {
+        routes.add_service(jackpot);
+    }
+    if let Some(report) = report {
+        routes.add_service(report);
+    }
+    if let Some(log) = log {
+        routes.add_service(log);
+    }
+    if config.reflection {
+        // Clients that are still on the older version of reflection: Python's, for one.
+        routes.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
     }
     let clock = ledgers.clone();
     let access = Access::new(&config.operators, Arc::new(move || clock.now_ms()));
-    let mut router = builder
+    let exports = config.telemetry.otlp_endpoint.is_some();
+    let service = ServiceBuilder::new()
         // The first is the outermost. Who calls is known before anything else is looked at.
-        .layer(option_layer(config.telemetry.otlp_endpoint.as_ref().map(|_| Measured::new())))
-        .layer(option_layer(config.telemetry.otlp_endpoint.as_ref().map(|_| Traced)))
+        .layer(option_layer(exports.then(Measured::new)))
+        .layer(option_layer(exports.then_some(Traced)))
+        .layer(Explained)
         .layer(access)
+        .layer(buffers(config))
         .layer(Deadline)
         .layer(Current(ledgers.clone()))
-        .concurrency_limit_per_connection(limits.concurrent_requests_max as usize)
-        .max_concurrent_streams(limits.concurrent_requests_max)
-        .http2_keepalive_interval(Some(Duration::from_secs(30)))
-        .add_service(health)
-        .add_optional_service(spin)
-        .add_optional_service(wallet)
-        .add_optional_service(jackpot)
-        .add_optional_service(report)
-        .add_optional_service(log);
-    if config.reflection {
-        // Clients that are still on the older version of reflection: Python's, for one.
-        router = router.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
-    }
+        .service(routes.routes().prepare());
+    let bounds = bounds(config);
     let told: Vec<_> = names.iter().copied().chain([""]).collect();
     Ok(async move {
         for service in told.iter().copied() {
             reporter.set_service_status(service, ServingStatus::Serving).await;
         }
+        let (stopper, told_all) = stop::channel();
         let stopped = async move {
             stop.requested().await;
             for service in told.iter().copied() {
@@ -506,8 +503,8 @@ fn serve(
             for service in told.iter().copied() {
                 reporter.clear_service_status(service).await;
             }
+            stopper.stop();
         };
-        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-        router.serve_with_incoming_shutdown(incoming, stopped).await
+        tokio::join!(stopped, connections::serve(listener, tls, bounds, service, told_all));
     })
 }

@@ -5,12 +5,17 @@
 //! health says NOT_SERVING. When the writer is heard no more the log is opened, which fences whoever wrote it, however
 //! late that one wakes up. A process that has part of the log already gives that out meanwhile.
 
-use crate::server::{ServeError, log_service, tls};
+use crate::{
+    front::{bounds, buffers, tls},
+    server::{ServeError, log_service},
+};
 use http::{Request, Response};
 use motherlode_ledger::{Handle, not_the_writer};
 use motherlode_runtime::{
     Config,
     access::Access,
+    connections,
+    explained::Explained,
     stop::{self, Stopper},
 };
 use std::{
@@ -21,13 +26,9 @@ use std::{
     task::{Context, Poll},
 };
 use tokio::{net::TcpListener, task::JoinHandle};
-use tonic::{
-    Status,
-    body::Body,
-    transport::{Server as Grpc, server::TcpIncoming},
-};
+use tonic::{Status, body::Body, service::Routes};
 use tonic_health::ServingStatus;
-use tower::{Layer, Service, util::option_layer};
+use tower::{Layer, Service, ServiceBuilder, util::option_layer};
 
 /// How calls of the log service begin.
 const LOG: &str = "/motherlode.log.v1.LogService/";
@@ -35,7 +36,7 @@ const LOG: &str = "/motherlode.log.v1.LogService/";
 /// A server of a process that stands by.
 pub struct Standby {
     stopper: Stopper,
-    serving: JoinHandle<Result<(), tonic::transport::Error>>,
+    serving: JoinHandle<()>,
 }
 
 impl Standby {
@@ -50,23 +51,30 @@ impl Standby {
         for service in crate::server::services(config.role).into_iter().chain([""]) {
             reporter.set_service_status(service, ServingStatus::NotServing).await;
         }
-        let mut builder = Grpc::builder();
-        if let Some(files) = &config.tls {
-            builder = builder.tls_config(tls(files)?)?;
-        }
+        let tls = config.tls.as_ref().map(tls).transpose()?;
         let (stopper, stop) = stop::channel();
-        let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
         let clock = written.first().cloned();
         let access = clock.map(|clock| Access::new(&config.operators, Arc::new(move || clock.now_ms())));
-        let log = (!written.is_empty()).then(|| log_service(written, config, stop.clone()));
-        let refusing = Refusing { gives: log.is_some() };
-        let router = builder.layer(option_layer(access)).layer(refusing).add_service(health);
-        let serving = router.add_optional_service(log);
-        let serving = tokio::spawn(serving.serve_with_incoming_shutdown(incoming, async move {
-            stop.requested().await;
-            // Those who watch get the end of their stream, which else would never come.
-            reporter.clear_service_status("").await;
-        }));
+        let mut routes = Routes::builder();
+        routes.add_service(health);
+        if !written.is_empty() {
+            routes.add_service(log_service(written, config, stop.clone()));
+        }
+        let service = ServiceBuilder::new()
+            .layer(Explained)
+            .layer(option_layer(access))
+            .layer(buffers(config))
+            .layer(Refusing { gives: !written.is_empty() })
+            .service(routes.routes().prepare());
+        let bounds = bounds(config);
+        let serving = tokio::spawn(async move {
+            let ended = async {
+                stop.clone().requested().await;
+                // Those who watch get the end of their stream, which else would never come.
+                reporter.clear_service_status("").await;
+            };
+            tokio::join!(ended, connections::serve(listener, tls, bounds, service, stop.clone()));
+        });
         Ok(Self { stopper, serving })
     }
 

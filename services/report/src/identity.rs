@@ -1,13 +1,13 @@
 //! What the program is, and whether it still is (PL-29; NJ 13:69O-1.5(c)).
 
 use crate::{Follower, follower::Figures, returns::Wanted};
-use motherlode_books::{Event, PoolState, StreamId};
-use motherlode_ledger::{AppendError, Handle, Proposal};
-use motherlode_proto::{convert::play::hex, report::v1 as wire};
 use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
+use motherlode_books::{Event, PoolState, StreamId};
+use motherlode_ledger::{AppendError, Handle, Proposal};
+use motherlode_proto::{convert::play::hex, report::v1 as wire};
 use motherlode_slots::games;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};

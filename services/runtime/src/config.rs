@@ -14,7 +14,7 @@ use crate::jurisdiction::{Jurisdictions, Profiles};
 use serde::Deserialize;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::PathBuf,
 };
 
@@ -123,6 +123,32 @@ pub struct Limits {
     pub message_bytes_max: usize,
     /// Requests in flight on one connection.
     pub concurrent_requests_max: u32,
+    /// Connections at one time; fewer where the process may not have as many descriptors.
+    pub connections_max: usize,
+    /// The same from one address; in IPv6, from a network of 64 bits.
+    pub connections_per_peer_max: usize,
+    /// The same from single addresses, as of a gateway that all come through.
+    pub connections_of_peers: BTreeMap<IpAddr, usize>,
+    /// Connections of one operator with calls under way.
+    pub connections_per_operator_max: usize,
+    /// Milliseconds from a connection's being accepted until TLS and HTTP/2 have begun.
+    pub handshake_ms_max: u64,
+    /// Milliseconds without a call after which a connection is closed.
+    pub connection_idle_ms_max: u64,
+    /// Milliseconds from one ping to the next on a connection.
+    pub keep_alive_ms: u64,
+    /// Milliseconds until a ping is answered; then the connection is closed.
+    pub keep_alive_answer_ms_max: u64,
+    /// Bytes of one call's headers.
+    pub header_bytes_max: u32,
+    /// Calls in 10 seconds that their caller may give up on one connection before it's closed.
+    pub cancelled_calls_max: u32,
+    /// Descriptors that no connection gets: the log and its index need some.
+    pub descriptors_reserved: usize,
+    /// Bytes that wait to be sent or to come whole, of all calls.
+    pub buffer_bytes_max: usize,
+    /// The same of one operator's calls.
+    pub buffer_bytes_per_operator_max: usize,
     /// Milliseconds that a call waits for the log, whatever deadline the caller set; then it answers DEADLINE_EXCEEDED.
     pub request_ms_max: u64,
     /// Milliseconds that the answer to a hit waits for its award; after that it says "pending".
@@ -196,6 +222,19 @@ impl Default for Limits {
             batch_commits_max: 512,
             message_bytes_max: 64 * 1024,
             concurrent_requests_max: 1024,
+            connections_max: 1024,
+            connections_per_peer_max: 256,
+            connections_of_peers: BTreeMap::new(),
+            connections_per_operator_max: 256,
+            handshake_ms_max: 5_000,
+            connection_idle_ms_max: 300_000,
+            keep_alive_ms: 30_000,
+            keep_alive_answer_ms_max: 20_000,
+            header_bytes_max: 16 * 1024,
+            cancelled_calls_max: 5_000,
+            descriptors_reserved: 256,
+            buffer_bytes_max: 256 * 1024 * 1024,
+            buffer_bytes_per_operator_max: 64 * 1024 * 1024,
             request_ms_max: 10_000,
             award_wait_ms_max: 2_000,
             change_lapse_ms: 86_400_000,
@@ -290,6 +329,30 @@ impl Config {
             ("limits.batch_commits_max", limits.batch_commits_max as u64, 1, 4096, "1 to 4096"),
             ("limits.message_bytes_max", limits.message_bytes_max as u64, 1024, 4 << 20, "1024 to 4194304"),
             ("limits.concurrent_requests_max", limits.concurrent_requests_max.into(), 1, 65_536, "1 to 65536"),
+            ("limits.connections_max", limits.connections_max as u64, 1, 1 << 20, "1 to 1048576"),
+            ("limits.connections_per_peer_max", limits.connections_per_peer_max as u64, 1, 1 << 20, "1 to 1048576"),
+            (
+                "limits.connections_per_operator_max",
+                limits.connections_per_operator_max as u64,
+                1,
+                1 << 20,
+                "1 to 1048576",
+            ),
+            ("limits.handshake_ms_max", limits.handshake_ms_max, 100, 600_000, "100 to 600000"),
+            ("limits.connection_idle_ms_max", limits.connection_idle_ms_max, 1_000, 86_400_000, "1000 to 86400000"),
+            ("limits.keep_alive_ms", limits.keep_alive_ms, 100, 3_600_000, "100 to 3600000"),
+            ("limits.keep_alive_answer_ms_max", limits.keep_alive_answer_ms_max, 100, 600_000, "100 to 600000"),
+            ("limits.header_bytes_max", limits.header_bytes_max.into(), 1024, 1 << 20, "1024 to 1048576"),
+            ("limits.cancelled_calls_max", limits.cancelled_calls_max.into(), 1, 1 << 30, "1 to 1073741824"),
+            ("limits.descriptors_reserved", limits.descriptors_reserved as u64, 16, 1 << 20, "16 to 1048576"),
+            ("limits.buffer_bytes_max", limits.buffer_bytes_max as u64, 1 << 20, 1 << 40, "1048576 to 1099511627776"),
+            (
+                "limits.buffer_bytes_per_operator_max",
+                limits.buffer_bytes_per_operator_max as u64,
+                1 << 20,
+                1 << 40,
+                "1048576 to 1099511627776",
+            ),
             ("limits.request_ms_max", limits.request_ms_max, 100, 600_000, "100 to 600000"),
             ("limits.award_wait_ms_max", limits.award_wait_ms_max, 0, 60_000, "0 to 60000"),
             ("limits.change_lapse_ms", limits.change_lapse_ms, 60_000, 2_592_000_000, "60000 to 2592000000"),
@@ -308,7 +371,9 @@ impl Config {
         let by_game = interruption.hours.values().map(|game| hours("interruption.hours", game));
         let by_jurisdiction = interruption.jurisdictions.values().flat_map(BTreeMap::values);
         let by_jurisdiction = by_jurisdiction.map(|game| hours("interruption.jurisdictions", game));
-        let ranged = ranged.into_iter().chain(by_game).chain(by_jurisdiction);
+        let of_peers = limits.connections_of_peers.values();
+        let of_peers = of_peers.map(|of| ("limits.connections_of_peers", *of as u64, 1, 1 << 20, "1 to 1048576"));
+        let ranged = ranged.into_iter().chain(of_peers).chain(by_game).chain(by_jurisdiction);
         for (key, value, low, high, range) in ranged {
             if !(low..=high).contains(&value) {
                 return Err(ConfigError::Range { key, value, range });

@@ -2,8 +2,11 @@
 
 pub mod access;
 mod appends;
+pub mod buffers;
 pub mod config;
 pub mod connect;
+pub mod connections;
+pub mod explained;
 pub mod jurisdiction;
 pub mod refusal;
 pub mod stop;

@@ -272,11 +272,11 @@ async fn pl_12_pl_27_every_call_refuses_what_it_must_and_the_log_does_not_grow()
         // Proposals of other processes may be longer than what callers say.
         let of_nodes = path.starts_with("/motherlode.log.");
         let limit = if of_nodes { PROPOSAL_BYTES_MAX } else { Config::default().limits.message_bytes_max };
-        // The transport's own two have no details: a message above the limit, and bytes that are no message.
+        // A message above the limit, and bytes that are no message.
         let answered = service.refused(owner, row, vec![0; limit + 1]).await;
-        assert_eq!(refusal(&answered), (Code::OutOfRange, String::new()), "{path}");
+        assert_eq!(refusal(&answered), (Code::OutOfRange, "MESSAGE_TOO_LONG".into()), "{path}");
         let answered = service.refused(owner, row, vec![0xff]).await;
-        assert_eq!(refusal(&answered), (Code::Internal, String::new()), "{path}");
+        assert_eq!(refusal(&answered), (Code::InvalidArgument, "MESSAGE_MALFORMED".into()), "{path}");
 
         if row.fields {
             let answered = service.refused(owner, row, (row.request)(&malformed(&names))).await;

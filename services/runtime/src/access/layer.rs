@@ -10,6 +10,7 @@ use super::{
 use crate::{
     Clock, Refusal,
     config::{Operator, PLATFORM},
+    connections::Connection,
 };
 use http::{HeaderMap, Request, Response, header::AUTHORIZATION};
 use std::{
@@ -43,22 +44,29 @@ impl Access {
 
     /// Lets a call in: with its caller, or, where none needs to be known, without. In the order of the module's promise.
     fn admit<B>(&self, request: &Request<B>) -> Result<Option<Arc<Identity>>, Refusal> {
-        let Some(identities) = &self.identities else { return Ok(None) };
         let path = request.uri().path();
         if OPEN.iter().any(|open| path.starts_with(open)) {
             return Ok(None);
         }
+        // Tests of single layers have no connection.
+        let connection = request.extensions().get::<Arc<Connection>>();
+        let belongs_to = |operator| connection.map_or(Ok(()), |connection| connection.belongs_to(operator));
+        let Some(identities) = &self.identities else {
+            belongs_to(None)?;
+            return Ok(None);
+        };
         let identity = identify(identities, request)?;
         let now_ms = (self.clock)();
         if let Some(refusal) = identity.expired(now_ms) {
             return Err(refusal);
         }
+        belongs_to(Some(&identity.operator.id))?;
         if let Some(bucket) = &identity.operator.bucket {
             bucket.take(now_ms)?;
         }
         let call = CALLS.iter().find(|call| call.path == path);
         let call = call.ok_or_else(|| Refusal::new(Code::Unimplemented, "METHOD_UNKNOWN", "no such method"))?;
-        let of_platform = !call.platform || identity.operator.id == PLATFORM;
+        let of_platform = !call.platform || *identity.operator.id == *PLATFORM;
         if of_platform && identity.roles.meets(call.roles) {
             return Ok(Some(Arc::clone(identity)));
         }

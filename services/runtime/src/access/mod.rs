@@ -5,8 +5,8 @@
 //! one question, whether an operator's things are its own; what is not is answered like what is unknown.
 //!
 //! A call is refused for the first of: no credential (UNAUTHENTICATED, TOKEN_MISSING), an unknown one (TOKEN_UNKNOWN,
-//! CERTIFICATE_UNKNOWN), one that has expired (TOKEN_EXPIRED, CERTIFICATE_EXPIRED), too many calls (RESOURCE_EXHAUSTED,
-//! RATE_LIMITED with RetryInfo), no such method (UNIMPLEMENTED, METHOD_UNKNOWN), a role that the credential lacks
+//! CERTIFICATE_UNKNOWN), one that has expired (TOKEN_EXPIRED, CERTIFICATE_EXPIRED), too many connections
+//! (RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS) or calls (RESOURCE_EXHAUSTED, RATE_LIMITED; both with RetryInfo), no such method (UNIMPLEMENTED, METHOD_UNKNOWN), a role that the credential lacks
 //! (PERMISSION_DENIED, ROLE_MISSING). Only then is the message read. Health and reflection are open.
 //!
 //! A call's caller is fixed at its start. When its credential expires under way, as in a stream, the call ends with
@@ -52,7 +52,7 @@ struct Identity {
 /// An operator at work.
 #[derive(Debug)]
 struct Operator {
-    id: String,
+    id: Arc<str>,
     bucket: Option<Bucket>,
 }
 
@@ -79,7 +79,7 @@ impl Caller {
     /// Whether an operator's players, rounds and sessions are the caller's to see.
     #[must_use]
     pub fn owns(&self, operator: &str) -> bool {
-        self.0.as_ref().is_none_or(|identity| identity.operator.id == operator)
+        self.0.as_ref().is_none_or(|identity| *identity.operator.id == *operator)
     }
 
     /// Whether what an operator's players have of things that all operators share, a pool's awards say, is the caller's
@@ -92,8 +92,14 @@ impl Caller {
     /// The operator whose things alone are the caller's; none where everybody's are: the platform, and anyone.
     #[must_use]
     pub fn own(&self) -> Option<&str> {
-        let operator = self.0.as_ref().map(|identity| identity.operator.id.as_str());
+        let operator = self.0.as_ref().map(|identity| &*identity.operator.id);
         operator.filter(|operator| *operator != PLATFORM)
+    }
+
+    /// The operator, whoever it is; empty where there is none to be known.
+    #[must_use]
+    pub fn operator(&self) -> Arc<str> {
+        self.0.as_ref().map_or_else(|| Arc::from(""), |identity| Arc::clone(&identity.operator.id))
     }
 
     /// Which actor of its operator this is (PL-27): the name of the credential. None where there are no operators, and so no
@@ -128,7 +134,7 @@ fn identities(operators: &[config::Operator]) -> Vec<Arc<Identity>> {
             let burst = configured.calls_burst_max.unwrap_or(rate);
             Bucket::new(rate, burst)
         });
-        let operator = Arc::new(Operator { id: configured.id.clone(), bucket });
+        let operator = Arc::new(Operator { id: configured.id.as_str().into(), bucket });
         let credentials = configured.credentials.iter().filter_map(|credential| {
             let (kind, digest) = match (credential.token_sha256, credential.certificate_sha256) {
                 (Some(digest), _) => (Kind::Token, digest),

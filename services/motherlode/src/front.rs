@@ -1,0 +1,68 @@
+//! What stands before the services of every process, whether it serves or stands by: TLS, the bounds on connections and on
+//! what waits in their calls.
+
+use crate::server::ServeError;
+use motherlode_proto::FILE_DESCRIPTOR_SET;
+use motherlode_runtime::{
+    Config,
+    buffers::Buffers,
+    config::Tls,
+    connections::{Acceptor, Bounds, acceptor, descriptors},
+};
+use prost::Message;
+use prost_types::FileDescriptorSet;
+use std::{fs, path::Path};
+
+/// The one call of others' services whose messages come one by one.
+const REFLECTION: [&str; 2] = [
+    "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo",
+    "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+];
+
+/// What makes TLS connections, from its files. Clients need no certificate: a token may do, which is for the layer to say.
+///
+/// # Errors
+/// A file cannot be read, or is not what it should be.
+pub(crate) fn tls(files: &Tls) -> Result<Acceptor, ServeError> {
+    let read =
+        |path: &Path| fs::read(path).map_err(|source| ServeError::Tls { file: path.display().to_string(), source });
+    let roots = files.client_ca.as_deref().map(read).transpose()?;
+    Ok(acceptor(&read(&files.certificate)?, &read(&files.key)?, roots.as_deref())?)
+}
+
+/// What connections are held to, with as many descriptors as the process may have.
+pub(crate) fn bounds(config: &Config) -> Bounds {
+    Bounds::of(&config.limits, descriptors())
+}
+
+/// What calls' buffers are held to.
+pub(crate) fn buffers(config: &Config) -> Buffers {
+    Buffers::new(config, streams())
+}
+
+/// Paths of the calls whose caller may send many messages.
+fn streams() -> Vec<String> {
+    let described = FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap_or_default();
+    let mut streams: Vec<_> = REFLECTION.map(str::to_owned).into();
+    for file in &described.file {
+        for service in &file.service {
+            let streaming = service.method.iter().filter(|method| method.client_streaming());
+            streams.extend(streaming.map(|method| format!("/{}.{}/{}", file.package(), service.name(), method.name())));
+        }
+    }
+    streams
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uf_02_calls_with_many_messages_are_known() {
+        let streams = streams();
+        for path in ["/motherlode.spin.v1.SpinService/PlayStream", "/motherlode.log.v1.LogService/Propose"] {
+            assert!(streams.iter().any(|stream| stream == path), "{path}");
+        }
+        assert!(!streams.iter().any(|stream| stream == "/motherlode.spin.v1.SpinService/Spin"));
+    }
+}

@@ -1,0 +1,24 @@
+//! How many descriptors the process may have.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// As many as are asked for at the most: each of them costs the kernel memory.
+const DESCRIPTORS_MAX: u64 = 1 << 20;
+
+/// Raises the process's limit of descriptors as far as it may itself, and answers what it is then.
+#[must_use]
+pub fn descriptors() -> u64 {
+    let limit = getrlimit(Resource::Nofile);
+    let (current, maximum) = (limit.current.unwrap_or(DESCRIPTORS_MAX), limit.maximum.unwrap_or(DESCRIPTORS_MAX));
+    let wanted = maximum.min(DESCRIPTORS_MAX);
+    if current >= wanted {
+        return current;
+    }
+    match setrlimit(Resource::Nofile, Rlimit { current: Some(wanted), maximum: limit.maximum }) {
+        Ok(()) => wanted,
+        Err(error) => {
+            tracing::warn!(%error, descriptors = current, "the limit of descriptors cannot be raised");
+            current
+        }
+    }
+}

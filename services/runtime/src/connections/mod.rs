@@ -1,0 +1,234 @@
+//! Connections: who may have how many, and for how long one is kept.
+//!
+//! What one caller opens is paid from that caller's share. A connection that is not through its handshakes (TLS, then
+//! HTTP/2's preface) in time is dropped; so is one whose pings are not answered, and one without a call for long. There is
+//! a bound on all of them, on those from one address and on those of one operator. Where a bound is met, the least useful
+//! connection of the one who has the most makes way: see [`Table`].
+//!
+//! All bounds lie below the limit of descriptors, of which some are kept back for the log and its index. When there are
+//! none left all the same, one connection is let go of, the log says so, and accepting goes on.
+//!
+//! Memory, in the worst case a connection: its receive window of [`CONNECTION_WINDOW`], [`HEADER_TABLE`] twice, and what
+//! TLS buffers. What waits to be sent is counted by [`crate::buffers`].
+
+mod calls;
+mod descriptors;
+mod stream;
+mod table;
+mod tls;
+
+pub use descriptors::descriptors;
+pub use table::{Bounds, Connection, Table};
+pub use tls::{Acceptor, TlsError, acceptor};
+
+use crate::stop::Stop;
+use calls::Calls;
+use hyper::server::conn::http2;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use std::{
+    convert::Infallible,
+    io,
+    net::SocketAddr,
+    pin::pin,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use stream::{Greeted, Wire};
+use table::Admitted;
+use tokio::{
+    net::{TcpListener, TcpStream},
+    task::JoinSet,
+    time::{sleep, sleep_until, timeout_at},
+};
+use tonic::body::Body;
+use tower::Service;
+
+/// Bytes that a peer may send on one connection before they are read.
+const CONNECTION_WINDOW: u32 = 256 << 10;
+/// The same of one call.
+const CALL_WINDOW: u32 = 64 << 10;
+/// Bytes of one call's answer that are taken over for sending, but for the last part of them.
+const SEND_BUFFER: usize = 64 << 10;
+/// Bytes of HPACK's table.
+const HEADER_TABLE: u32 = 4 << 10;
+/// Bytes of one frame that is taken.
+const FRAME: u32 = 16 << 10;
+/// Calls that a peer may open and reset before they are looked at; one more ends the connection.
+const RESET_UNSEEN_MAX: usize = 20;
+/// Errors in single calls after which a connection ends.
+const RESET_OWN_MAX: usize = 256;
+/// How long a connection that was told to end may take.
+const LEAVE: Duration = Duration::from_secs(5);
+/// After an accept that failed for want of something.
+const PAUSE: Duration = Duration::from_millis(50);
+/// How often that's said.
+const SAY_EVERY: Duration = Duration::from_secs(10);
+
+/// Serves what comes to an address, until the stop; then the listener is closed, and calls under way are answered.
+/// Dropped, it lets go of all connections.
+pub async fn serve<S>(listener: TcpListener, acceptor: Option<Acceptor>, bounds: Bounds, service: S, stop: Stop)
+where
+    S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
+        + Clone
+        + Send
+        + Sync
+        + 'static,
+    S::Future: Send + 'static,
+{
+    let table = Table::new(bounds);
+    let mut served = JoinSet::new();
+    {
+        let listener = listener;
+        let mut stopped = pin!(stop.clone().requested());
+        let mut said = None;
+        loop {
+            let accepted = tokio::select! {
+                biased;
+                () = &mut stopped => break,
+                Some(_) = served.join_next() => continue,
+                accepted = listener.accept() => accepted,
+            };
+            match accepted {
+                Ok((stream, peer)) => match table.admit(peer.ip()) {
+                    // Whoever is refused finds the connection closed.
+                    None => table.say_refused(peer.ip()),
+                    Some(admitted) => {
+                        let one = One { stream, peer, admitted, acceptor: acceptor.clone(), stop: stop.clone() };
+                        served.spawn(one.serve(service.clone()));
+                    }
+                },
+                Err(error) if of_the_peer(&error) => {}
+                Err(error) => {
+                    let now = Instant::now();
+                    if said.is_none_or(|said| now > said + SAY_EVERY) {
+                        said = Some(now);
+                        let connections = table.count();
+                        tracing::error!(%error, connections, "no connection can be accepted; one is let go of");
+                    }
+                    table.make_way();
+                    tokio::select! {
+                        () = &mut stopped => break,
+                        () = sleep(PAUSE) => {}
+                    }
+                }
+            }
+        }
+    }
+    while served.join_next().await.is_some() {}
+}
+
+/// Whether an accept failed because of who connected.
+fn of_the_peer(error: &io::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, TimedOut};
+    matches!(
+        error.kind(),
+        ConnectionAborted | ConnectionRefused | ConnectionReset | BrokenPipe | Interrupted | TimedOut
+    )
+}
+
+/// A connection to be served.
+struct One {
+    stream: TcpStream,
+    peer: SocketAddr,
+    admitted: Admitted,
+    acceptor: Option<Acceptor>,
+    stop: Stop,
+}
+
+impl One {
+    async fn serve<S>(self, service: S)
+    where
+        S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        S::Future: Send + 'static,
+    {
+        let connection = Arc::clone(&self.admitted.0);
+        let peer = self.peer;
+        tokio::select! {
+            biased;
+            () = connection.shed() => tracing::debug!(%peer, "a connection made way for another"),
+            why = self.run(service) => if let Some(why) = why {
+                tracing::debug!(%peer, why, "a connection was ended");
+            },
+        }
+    }
+
+    /// Serves it to its end; says why, where that's not its peer's doing.
+    async fn run<S>(self, service: S) -> Option<&'static str>
+    where
+        S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
+            + Clone
+            + Send
+            + Sync
+            + 'static,
+        S::Future: Send + 'static,
+    {
+        let Self { stream, admitted, acceptor, stop, .. } = self;
+        let connection = &admitted.0;
+        let bounds = connection.bounds();
+        let by = tokio::time::Instant::now() + bounds.handshake;
+        // It's no reason to refuse anybody.
+        let _ = stream.set_nodelay(true);
+        let wire = match acceptor {
+            None => Wire::Plain(stream),
+            Some(acceptor) => match timeout_at(by, acceptor.accept(stream)).await {
+                Ok(Ok(stream)) => Wire::Tls(Box::new(stream)),
+                Ok(Err(_)) => return None,
+                Err(_) => return Some("no TLS handshake in time"),
+            },
+        };
+        let calls = Calls::new(service, Arc::clone(connection), &wire);
+        let greeted = Greeted::new(wire, Arc::clone(connection));
+        let mut http = pin!(http(bounds).serve_connection(TokioIo::new(greeted), calls));
+        let mut stopped = pin!(stop.requested());
+        let mut leaving = None;
+        let mut look = pin!(sleep_until(by));
+        loop {
+            tokio::select! {
+                _ = http.as_mut() => return None,
+                () = &mut stopped, if leaving.is_none() => {
+                    http.as_mut().graceful_shutdown();
+                    // As long as calls are under way: whoever stops all knows how long that may take.
+                    leaving = Some("the service stops");
+                    look.as_mut().reset(tokio::time::Instant::now() + Duration::from_secs(86_400));
+                }
+                () = &mut look => {
+                    if !connection.is_greeted() {
+                        return Some("no HTTP/2 preface in time");
+                    }
+                    if leaving.is_some() {
+                        return leaving;
+                    }
+                    match connection.left() {
+                        Some(left) => look.as_mut().reset(tokio::time::Instant::now() + left),
+                        None => {
+                            http.as_mut().graceful_shutdown();
+                            leaving = Some("no call for long");
+                            look.as_mut().reset(tokio::time::Instant::now() + LEAVE);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn http(bounds: &Bounds) -> http2::Builder<TokioExecutor> {
+    let mut http = http2::Builder::new(TokioExecutor::new());
+    http.timer(TokioTimer::new())
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .initial_stream_window_size(CALL_WINDOW)
+        .max_send_buf_size(SEND_BUFFER)
+        .header_table_size(HEADER_TABLE)
+        .max_frame_size(FRAME)
+        .max_header_list_size(bounds.header_bytes)
+        .max_concurrent_streams(bounds.calls)
+        .max_pending_accept_reset_streams(RESET_UNSEEN_MAX)
+        .max_local_error_reset_streams(RESET_OWN_MAX)
+        .keep_alive_interval(bounds.keep_alive)
+        .keep_alive_timeout(bounds.keep_alive_answer);
+    http
+}

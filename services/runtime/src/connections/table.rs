@@ -1,0 +1,470 @@
+//! Which connections there are, and which one makes way for another.
+//!
+//! Cost: a connection that comes or belongs to somebody for the first time walks all of them; a call touches its own only.
+
+use crate::{Refusal, config::Limits};
+use parking_lot::Mutex;
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    net::{IpAddr, Ipv6Addr},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tokio::sync::Notify;
+use tonic::Code;
+
+/// In which calls that were given up are counted.
+const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
+/// How often it's said that connections are refused.
+const SAY_EVERY: Duration = Duration::from_secs(10);
+
+/// What connections are held to.
+#[derive(Debug, Clone)]
+pub struct Bounds {
+    /// Connections at one time.
+    pub all: usize,
+    /// The same from one address.
+    pub per_peer: usize,
+    /// The same from single addresses that have a bound of their own.
+    pub peers: BTreeMap<IpAddr, usize>,
+    /// The same of one operator.
+    pub per_operator: usize,
+    /// From its being accepted until HTTP/2 has begun.
+    pub handshake: Duration,
+    /// Without a call.
+    pub idle: Duration,
+    /// From one ping to the next.
+    pub keep_alive: Duration,
+    /// Until a ping is answered.
+    pub keep_alive_answer: Duration,
+    /// Calls under way on one connection.
+    pub calls: u32,
+    /// Bytes of one call's headers.
+    pub header_bytes: u32,
+    /// Calls that were given up by the caller on one connection in 10 seconds.
+    pub cancelled: u32,
+}
+
+impl Bounds {
+    /// Those of a configuration, and below so many descriptors.
+    #[must_use]
+    pub fn of(limits: &Limits, descriptors: u64) -> Self {
+        let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
+        // However few there are, some are for connections and some for the log.
+        let reserve = limits.descriptors_reserved.min(descriptors / 2);
+        let all = limits.connections_max.min(descriptors - reserve);
+        if all < limits.connections_max {
+            let wanted = limits.connections_max;
+            tracing::warn!(descriptors, reserve, wanted, all, "fewer connections than configured: too few descriptors");
+        } else {
+            tracing::info!(descriptors, reserve, all, "connections are bounded");
+        }
+        let ms = Duration::from_millis;
+        Self {
+            all,
+            per_peer: limits.connections_per_peer_max,
+            peers: limits.connections_of_peers.iter().map(|(peer, bound)| (network(*peer), *bound)).collect(),
+            per_operator: limits.connections_per_operator_max,
+            handshake: ms(limits.handshake_ms_max),
+            idle: ms(limits.connection_idle_ms_max),
+            keep_alive: ms(limits.keep_alive_ms),
+            keep_alive_answer: ms(limits.keep_alive_answer_ms_max),
+            calls: limits.concurrent_requests_max,
+            header_bytes: limits.header_bytes_max,
+            cancelled: limits.cancelled_calls_max,
+        }
+    }
+}
+
+/// Whom an address is counted for: in IPv6 one host has a network of 64 bits to itself.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(six) => Ipv6Addr::from(u128::from(six) & !u128::from(u64::MAX)).into(),
+        four => four,
+    }
+}
+
+/// The connections of one server. Clones are the same table.
+///
+/// Where a bound is met, one connection makes way: of the least useful kind (not greeted, then of nobody known, then
+/// without a call), of the address that has the most, the oldest. A connection with calls under way makes way only for
+/// an address that has at least two fewer. So whoever opens many displaces its own, and keeps nobody else out.
+#[derive(Clone)]
+pub struct Table(Arc<Shared>);
+
+struct Shared {
+    bounds: Bounds,
+    began: Instant,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    /// By age.
+    connections: BTreeMap<u64, Arc<Connection>>,
+    said: Option<Instant>,
+}
+
+/// A connection.
+pub struct Connection {
+    id: u64,
+    peer: IpAddr,
+    table: Arc<Shared>,
+    greeted: AtomicBool,
+    /// Whose call was the first that was let in: an operator's, or anyone's where there are none.
+    known: OnceLock<Option<String>>,
+    calls: AtomicU32,
+    /// When it had no call any more: milliseconds since the table was made.
+    rests_since: AtomicU64,
+    cancelled: Mutex<Option<(Instant, u32)>>,
+    shed: Notify,
+}
+
+/// A connection's place in the table.
+pub(super) struct Admitted(pub(super) Arc<Connection>);
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        self.0.table.state.lock().connections.remove(&self.0.id);
+    }
+}
+
+impl Table {
+    /// An empty one.
+    #[must_use]
+    pub fn new(bounds: Bounds) -> Self {
+        Self(Arc::new(Shared { bounds, began: Instant::now(), state: Mutex::default() }))
+    }
+
+    /// How many connections there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.0.state.lock().connections.len()
+    }
+
+    /// Takes a connection in; none where it's refused.
+    pub(super) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
+        let (peer, bounds) = (network(peer), &self.0.bounds);
+        let mut state = self.0.state.lock();
+        let own = state.connections.values().filter(|one| one.peer == peer).count();
+        if own >= bounds.peers.get(&peer).copied().unwrap_or(bounds.per_peer) {
+            state.shed_where(|one| one.peer == peer && one.kind() < Kind::Busy)?;
+        } else if state.connections.len() >= bounds.all {
+            state.make_way(peer, own)?;
+        }
+        state.next += 1;
+        let connection = Arc::new(Connection {
+            id: state.next,
+            peer,
+            table: Arc::clone(&self.0),
+            greeted: AtomicBool::new(false),
+            known: OnceLock::new(),
+            calls: AtomicU32::new(0),
+            rests_since: AtomicU64::new(self.0.now()),
+            cancelled: Mutex::new(None),
+            shed: Notify::new(),
+        });
+        state.connections.insert(connection.id, Arc::clone(&connection));
+        Some(Admitted(connection))
+    }
+
+    /// Lets go of one connection, if there's any that is of no use or one of many.
+    pub(super) fn make_way(&self) {
+        // For one of an address that has none.
+        let _ = self.0.state.lock().make_way(Ipv6Addr::UNSPECIFIED.into(), 0);
+    }
+
+    /// Says that connections are refused, once for some time.
+    pub(super) fn say_refused(&self, peer: IpAddr) {
+        let mut state = self.0.state.lock();
+        let now = Instant::now();
+        if state.said.is_none_or(|said| now > said + SAY_EVERY) {
+            state.said = Some(now);
+            let connections = state.connections.len();
+            tracing::warn!(%peer, connections, "a connection is refused: there are too many");
+        }
+    }
+}
+
+impl State {
+    /// Makes way for a connection of an address that has so many.
+    fn make_way(&mut self, peer: IpAddr, own: usize) -> Option<()> {
+        let mut counts = HashMap::new();
+        for one in self.connections.values() {
+            *counts.entry(one.peer).or_insert(0_usize) += 1;
+        }
+        let count = |one: &Connection| counts.get(&one.peer).copied().unwrap_or(0);
+        let may = |one: &&Arc<Connection>| match one.kind() {
+            Kind::Busy => count(one) >= own + 2,
+            _ => one.peer == peer || count(one) > own,
+        };
+        let least = self.connections.values().filter(may).min_by_key(|one| {
+            let kind = one.kind();
+            // Of those at work the youngest: what it does has cost the least.
+            let age = if kind == Kind::Busy { u64::MAX - one.id } else { one.id };
+            (kind, Reverse(count(one)), age)
+        });
+        let id = least?.id;
+        self.shed(id)
+    }
+
+    /// Lets go of the least useful connection of some.
+    fn shed_where(&mut self, of: impl Fn(&Connection) -> bool) -> Option<()> {
+        let least = self.connections.values().filter(|one| of(one)).min_by_key(|one| (one.kind(), one.id))?;
+        let id = least.id;
+        self.shed(id)
+    }
+
+    fn shed(&mut self, id: u64) -> Option<()> {
+        self.connections.remove(&id)?.shed.notify_one();
+        Some(())
+    }
+}
+
+/// How useful a connection is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    /// Its handshakes are not done.
+    Ungreeted,
+    /// No call of it was let in, and none is under way.
+    Unknown,
+    /// No call of it was let in; those that are open to everybody are under way.
+    Watched,
+    /// It has no call under way.
+    Idle,
+    /// It has.
+    Busy,
+}
+
+impl Shared {
+    fn now(&self) -> u64 {
+        u64::try_from(self.began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+impl Connection {
+    fn kind(&self) -> Kind {
+        let at_rest = self.calls.load(Ordering::Relaxed) == 0;
+        match (self.greeted.load(Ordering::Relaxed), self.known.get().is_some()) {
+            (false, _) => Kind::Ungreeted,
+            (true, false) if at_rest => Kind::Unknown,
+            (true, false) => Kind::Watched,
+            (true, true) if at_rest => Kind::Idle,
+            (true, true) => Kind::Busy,
+        }
+    }
+
+    /// Counts it as an operator's, whose call is let in; as nobody's in particular where there are no operators.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS: the operator has as many as it may, and all of them have calls under way.
+    pub fn belongs_to(&self, operator: Option<&str>) -> Result<(), Refusal> {
+        if self.known.get().is_some() {
+            return Ok(());
+        }
+        let mut state = self.table.state.lock();
+        if let Some(operator) = operator {
+            let most = self.table.bounds.per_operator;
+            let theirs = |one: &Connection| one.known.get().is_some_and(|known| known.as_deref() == Some(operator));
+            let count = state.connections.values().filter(|one| theirs(one)).count();
+            if count >= most && state.shed_where(|one| theirs(one) && one.kind() < Kind::Busy).is_none() {
+                let message = "the operator has as many connections as it may";
+                return Err(Refusal::new(Code::ResourceExhausted, "TOO_MANY_CONNECTIONS", message)
+                    .with("connections_per_operator_max", most)
+                    .retry_after(Duration::from_secs(1)));
+            }
+        }
+        // A second call of the same moment may have been before.
+        let _ = self.known.set(operator.map(str::to_owned));
+        Ok(())
+    }
+
+    pub(super) fn bounds(&self) -> &Bounds {
+        &self.table.bounds
+    }
+
+    /// HTTP/2 has begun.
+    pub(super) fn greet(&self) {
+        self.greeted.store(true, Ordering::Relaxed);
+    }
+
+    pub(super) fn is_greeted(&self) -> bool {
+        self.greeted.load(Ordering::Relaxed)
+    }
+
+    /// A call begins.
+    pub(super) fn begin(&self) {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A call ends: answered, or given up by its caller.
+    pub(super) fn end(&self, answered: bool) {
+        self.rests_since.store(self.table.now(), Ordering::Relaxed);
+        self.calls.fetch_sub(1, Ordering::Relaxed);
+        if answered {
+            return;
+        }
+        let now = Instant::now();
+        let mut cancelled = self.cancelled.lock();
+        let (since, count) = cancelled.filter(|(since, _)| now < *since + CANCELLED_WINDOW).unwrap_or((now, 0));
+        *cancelled = Some((since, count + 1));
+        if count >= self.table.bounds.cancelled {
+            self.shed.notify_one();
+        }
+    }
+
+    /// Waits until it has to make way.
+    pub(super) async fn shed(&self) {
+        self.shed.notified().await;
+    }
+
+    /// How long it may stay without a call from now on; none where that's over.
+    pub(super) fn left(&self) -> Option<Duration> {
+        let idle = self.table.bounds.idle;
+        if self.calls.load(Ordering::Relaxed) > 0 {
+            return Some(idle);
+        }
+        let rested = Duration::from_millis(self.table.now().saturating_sub(self.rests_since.load(Ordering::Relaxed)));
+        idle.checked_sub(rested).filter(|left| !left.is_zero())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use futures_util::FutureExt;
+
+    fn table(all: usize, per_peer: usize) -> Table {
+        let bounds = Bounds { all, per_peer, per_operator: 2, ..Bounds::of(&Limits::default(), 1 << 20) };
+        Table::new(bounds)
+    }
+
+    fn peer(number: u8) -> IpAddr {
+        IpAddr::from([10, 0, 0, number])
+    }
+
+    fn is_shed(admitted: &Admitted) -> bool {
+        admitted.0.shed().now_or_never().is_some()
+    }
+
+    /// A connection with a call of an operator under way.
+    fn busy(table: &Table, from: u8) -> Admitted {
+        let admitted = idle(table, from);
+        admitted.0.begin();
+        admitted
+    }
+
+    fn idle(table: &Table, from: u8) -> Admitted {
+        let admitted = table.admit(peer(from)).unwrap();
+        admitted.0.greet();
+        admitted.0.belongs_to(None).unwrap();
+        admitted
+    }
+
+    #[test]
+    fn uf_02_who_has_as_many_as_one_address_may_displaces_its_own_and_nobody_elses() {
+        let table = table(10, 2);
+        let (other, work, rest) = (idle(&table, 2), busy(&table, 1), idle(&table, 1));
+        let third = table.admit(peer(1)).unwrap();
+        assert_eq!((is_shed(&rest), is_shed(&work), is_shed(&other), table.count()), (true, false, false, 3));
+        third.0.greet();
+        third.0.begin();
+        // Nobody knows whose its call is: it may be a watch of the health, as many as anybody likes.
+        let fourth = busy(&table, 1);
+        assert!(is_shed(&third));
+        assert!(table.admit(peer(1)).is_none(), "both are at work");
+        drop(fourth);
+        assert!(table.admit(peer(1)).is_some());
+        assert!(!is_shed(&other));
+    }
+
+    #[test]
+    fn uf_02_a_full_table_takes_in_who_has_fewer_at_the_cost_of_who_has_the_most() {
+        let table = table(4, 4);
+        let mine: Vec<_> = (0..3).map(|_| busy(&table, 1)).collect();
+        let silent = table.admit(peer(1)).unwrap();
+        // The one that never says anything goes first, then the youngest of the many.
+        let second = busy(&table, 2);
+        assert!(is_shed(&silent));
+        let third = busy(&table, 3);
+        assert_eq!(mine.iter().map(is_shed).collect::<Vec<_>>(), [false, false, true]);
+        // Now two, one and one: the next address is no better off than the first, and takes nothing from those at work
+        // but from who has two.
+        let fourth = busy(&table, 4);
+        assert_eq!(mine.iter().take(2).map(is_shed).collect::<Vec<_>>(), [false, true]);
+        assert!(table.admit(peer(5)).is_none() && table.admit(peer(1)).is_none());
+        assert!(!is_shed(&second) && !is_shed(&third) && !is_shed(&fourth));
+        assert_eq!(table.count(), 4);
+    }
+
+    #[test]
+    fn uf_02_idle_connections_of_many_addresses_keep_nobody_out() {
+        let table = table(3, 2);
+        let idle: Vec<_> = (1..=3).map(|from| idle(&table, from)).collect();
+        let newcomer = busy(&table, 9);
+        assert_eq!(idle.iter().map(is_shed).collect::<Vec<_>>(), [true, false, false], "the oldest");
+        assert!(!is_shed(&newcomer));
+    }
+
+    #[test]
+    fn uf_02_an_operator_has_so_many_connections_with_calls_and_no_more() {
+        let table = table(10, 10);
+        let open = || table.admit(peer(1)).unwrap();
+        let at_work: Vec<_> = (0..2).map(|_| open()).collect();
+        for one in &at_work {
+            one.0.greet();
+            one.0.belongs_to(Some("acme")).unwrap();
+            one.0.belongs_to(Some("acme")).unwrap();
+            one.0.begin();
+        }
+        let (more, other) = (open(), open());
+        let refused = more.0.belongs_to(Some("acme")).unwrap_err();
+        assert_eq!((refused.code(), refused.reason()), (Code::ResourceExhausted, "TOO_MANY_CONNECTIONS"));
+        other.0.belongs_to(Some("other")).unwrap();
+        at_work[1].0.end(true);
+        more.0.belongs_to(Some("acme")).unwrap();
+        assert_eq!(at_work.iter().map(is_shed).collect::<Vec<_>>(), [false, true]);
+    }
+
+    #[test]
+    fn uf_02_who_gives_up_more_calls_than_may_be_loses_the_connection() {
+        let bounds = Bounds { cancelled: 3, ..Bounds::of(&Limits::default(), 1 << 20) };
+        let table = Table::new(bounds);
+        let one = table.admit(peer(1)).unwrap();
+        for (answered, shed) in [(false, false), (false, false), (true, false), (false, false), (false, true)] {
+            one.0.begin();
+            one.0.end(answered);
+            assert_eq!(is_shed(&one), shed);
+        }
+    }
+
+    #[test]
+    fn uf_02_a_host_is_one_peer_in_every_notation_and_a_trusted_one_has_its_own_bound() {
+        let mapped: IpAddr = "::ffff:10.0.0.1".parse().unwrap();
+        assert_eq!(network(mapped), peer(1));
+        let six = |text: &str| network(text.parse().unwrap());
+        assert_eq!(six("2001:db8::1"), six("2001:db8::ffff:1"));
+        assert_ne!(six("2001:db8::1"), six("2001:db8:0:1::1"));
+        let limits =
+            Limits { connections_per_peer_max: 1, connections_of_peers: [(mapped, 3)].into(), ..Limits::default() };
+        let table = Table::new(Bounds::of(&limits, 1 << 20));
+        let many: Vec<_> = (0..3).map(|_| busy(&table, 1)).collect();
+        assert!(table.admit(peer(1)).is_none() && many.iter().all(|one| !is_shed(one)));
+        let _one = busy(&table, 2);
+        assert!(table.admit(peer(2)).is_none());
+    }
+
+    #[test]
+    fn uf_02_connections_leave_descriptors_for_the_log() {
+        let of = |limits: &Limits, descriptors| Bounds::of(limits, descriptors).all;
+        let limits = Limits { connections_max: 1000, descriptors_reserved: 100, ..Limits::default() };
+        assert_eq!(of(&limits, 1_000_000), 1000);
+        assert_eq!(of(&limits, 1024), 924);
+        assert_eq!(of(&limits, 64), 32);
+    }
+}

@@ -1,0 +1,52 @@
+//! TLS of the service, from its files' contents.
+
+use std::sync::Arc;
+use tokio_rustls::{
+    TlsAcceptor,
+    rustls::{
+        self, RootCertStore, ServerConfig,
+        pki_types::{CertificateDer, PrivateKeyDer, pem, pem::PemObject},
+        server::{VerifierBuilderError, WebPkiClientVerifier},
+    },
+};
+
+/// Makes TLS connections of plain ones.
+pub type Acceptor = TlsAcceptor;
+
+/// Why the service's TLS cannot be.
+#[derive(Debug, thiserror::Error)]
+pub enum TlsError {
+    /// A file is not PEM, or lacks what it's for.
+    #[error("{0}")]
+    Pem(#[from] pem::Error),
+    /// The certificate and its key do not go together, or are of a kind that is not served.
+    #[error("{0}")]
+    Rustls(#[from] rustls::Error),
+    /// The clients' roots are of no use.
+    #[error("{0}")]
+    Roots(#[from] VerifierBuilderError),
+}
+
+/// TLS with a certificate and its key, and with the roots that clients' certificates are checked against where there are
+/// some; a client may do without: who calls is for another layer to say. All in PEM.
+///
+/// # Errors
+/// [`TlsError`] says what is wrong with them.
+pub fn acceptor(certificate: &[u8], key: &[u8], client_roots: Option<&[u8]>) -> Result<Acceptor, TlsError> {
+    let certificates = |pem| CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
+    // The same as in all other connections of the process, whatever features others switch on.
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = ServerConfig::builder_with_provider(Arc::clone(&provider)).with_safe_default_protocol_versions()?;
+    let builder = match client_roots {
+        None => builder.with_no_client_auth(),
+        Some(pem) => {
+            let mut roots = RootCertStore::empty();
+            roots.add_parsable_certificates(certificates(pem)?);
+            let verifier = WebPkiClientVerifier::builder_with_provider(roots.into(), provider);
+            builder.with_client_cert_verifier(verifier.allow_unauthenticated().build()?)
+        }
+    };
+    let mut config = builder.with_single_cert(certificates(certificate)?, PrivateKeyDer::from_pem_slice(key)?)?;
+    config.alpn_protocols.push(b"h2".to_vec());
+    Ok(TlsAcceptor::from(Arc::new(config)))
+}

@@ -1,0 +1,266 @@
+//! Callers that mean harm, in the small: connections that say nothing, calls that are begun and not read, bytes that are no
+//! message. They speak HTTP/2 by hand, since a well-kept client does none of this.
+
+use h2::{
+    Reason, RecvStream, SendStream,
+    client::{self, Connection, ResponseFuture, SendRequest},
+};
+use http::{HeaderMap, Request};
+use motherlode_runtime::connect::Credentials;
+use prost::{
+    Message,
+    bytes::{BufMut, Bytes, BytesMut},
+};
+use std::{
+    future::poll_fn,
+    io,
+    net::{IpAddr, SocketAddr},
+    pin::Pin,
+    sync::Arc,
+    task::Poll,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpSocket, TcpStream},
+};
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{
+        ClientConfig, RootCertStore,
+        crypto::ring,
+        pki_types::{CertificateDer, ServerName, pem::PemObject},
+    },
+};
+use tonic::{Code, Status};
+
+/// What HTTP/2 begins with, and settings that ask for nothing (RFC 9113, 3.4).
+pub const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+/// As much as HTTP/2 lets a receiver promise to take.
+const WINDOW_MAX: u32 = (1 << 31) - 1;
+
+/// Bytes both ways.
+pub trait Bidirectional: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bidirectional for T {}
+
+/// A connection's bytes, in the clear or not.
+pub type Wire = Box<dyn Bidirectional>;
+
+/// A service to be harmed.
+#[derive(Clone)]
+pub struct Target {
+    /// Where it listens.
+    pub address: SocketAddr,
+    tls: Option<TlsConnector>,
+    root: Option<String>,
+    token: Option<String>,
+    from: Option<IpAddr>,
+}
+
+impl Target {
+    /// One that speaks in the clear.
+    #[must_use]
+    pub fn plain(address: SocketAddr) -> Self {
+        Self { address, tls: None, root: None, token: None, from: None }
+    }
+
+    /// One with TLS, and the root of its certificate in PEM.
+    ///
+    /// # Panics
+    /// When the root is none.
+    #[must_use]
+    pub fn tls(address: SocketAddr, root: &str) -> Self {
+        let mut roots = RootCertStore::empty();
+        roots.add(CertificateDer::from_pem_slice(root.as_bytes()).expect("a certificate")).expect("a root");
+        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()));
+        let config = config.with_safe_default_protocol_versions().expect("versions that ring has");
+        let mut config = config.with_root_certificates(roots).with_no_client_auth();
+        config.alpn_protocols.push(b"h2".to_vec());
+        Self { tls: Some(Arc::new(config).into()), root: Some(root.to_owned()), ..Self::plain(address) }
+    }
+
+    /// The same at another address.
+    #[must_use]
+    pub fn at(&self, address: SocketAddr) -> Self {
+        Self { address, ..self.clone() }
+    }
+
+    /// The same, shown a token.
+    #[must_use]
+    pub fn with(&self, token: &str) -> Self {
+        Self { token: Some(token.to_owned()), ..self.clone() }
+    }
+
+    /// The same, from an address of this machine.
+    #[must_use]
+    pub fn from(&self, last: u8) -> Self {
+        Self { from: Some([127, 0, 0, last].into()), ..self.clone() }
+    }
+
+    /// What an honest client is told.
+    #[must_use]
+    pub fn honest(&self) -> (String, Credentials) {
+        let (scheme, host) = if self.tls.is_some() { ("https", "localhost") } else { ("http", "127.0.0.1") };
+        let ca = self.root.clone().map(String::into_bytes);
+        let credentials = Credentials { token: self.token.clone(), ca, ..Credentials::default() };
+        (format!("{scheme}://{host}:{}", self.address.port()), credentials)
+    }
+
+    /// A connection before anything is said.
+    ///
+    /// # Errors
+    /// As the system says.
+    pub async fn tcp(&self) -> io::Result<TcpStream> {
+        let socket = TcpSocket::new_v4()?;
+        if let Some(from) = self.from {
+            socket.bind((from, 0).into())?;
+        }
+        socket.connect(self.address).await
+    }
+
+    /// The same, through TLS where the service has it.
+    ///
+    /// # Errors
+    /// As the system says, or the handshake does.
+    pub async fn wire(&self) -> io::Result<Wire> {
+        let stream = self.tcp().await?;
+        match &self.tls {
+            None => Ok(Box::new(stream)),
+            Some(tls) => {
+                let name = ServerName::try_from("localhost").expect("a name");
+                Ok(Box::new(tls.connect(name, stream).await?))
+            }
+        }
+    }
+
+    /// A connection whose every byte would be taken, if it were read.
+    ///
+    /// # Errors
+    /// As the connection says.
+    pub async fn http(&self) -> Result<(SendRequest<Bytes>, Connection<Wire, Bytes>), h2::Error> {
+        let wire = self.wire().await.map_err(|_| h2::Error::from(Reason::CONNECT_ERROR))?;
+        let mut builder = client::Builder::new();
+        builder.initial_window_size(WINDOW_MAX).initial_connection_window_size(WINDOW_MAX);
+        builder.handshake(wire).await
+    }
+
+    /// The head of a call.
+    ///
+    /// # Panics
+    /// The path or the token is none.
+    #[must_use]
+    pub fn head(&self, path: &str) -> Request<()> {
+        let uri = format!("http://localhost{path}");
+        let head = Request::post(uri).header("content-type", "application/grpc").header("te", "trailers");
+        let head = match &self.token {
+            Some(token) => head.header("authorization", format!("Bearer {token}")),
+            None => head,
+        };
+        head.body(()).expect("a request")
+    }
+
+    /// Makes one call with bytes for a message, on a connection of its own.
+    ///
+    /// # Errors
+    /// The status that it ends with; UNAVAILABLE where the connection did.
+    pub async fn call(&self, path: &str, bytes: Bytes) -> Result<(), Status> {
+        let gone = |error: h2::Error| Status::unavailable(error.to_string());
+        let (send, connection) = self.http().await.map_err(gone)?;
+        let driver = tokio::spawn(connection);
+        let answered = async {
+            let (response, mut body) = send.ready().await?.send_request(self.head(path), false)?;
+            body.send_data(bytes, true)?;
+            status(response).await
+        };
+        let status = answered.await.map_err(gone);
+        driver.abort();
+        match status? {
+            status if status.code() == Code::Ok => Ok(()),
+            status => Err(status),
+        }
+    }
+}
+
+/// A message as gRPC frames it.
+#[must_use]
+pub fn framed(message: &impl Message) -> Bytes {
+    frame(&message.encode_to_vec())
+}
+
+/// Bytes as gRPC frames a message.
+///
+/// # Panics
+/// When they are too many.
+#[must_use]
+pub fn frame(bytes: &[u8]) -> Bytes {
+    let mut framed = BytesMut::with_capacity(5 + bytes.len());
+    framed.put_u8(0);
+    framed.put_u32(bytes.len().try_into().expect("a message is shorter"));
+    framed.put_slice(bytes);
+    framed.freeze()
+}
+
+/// What a call ends with, all of it read.
+async fn status(response: ResponseFuture) -> Result<Status, h2::Error> {
+    let (head, body) = response.await?.into_parts();
+    let of = |headers: &HeaderMap| Status::from_header_map(headers);
+    if let Some(status) = of(&head.headers) {
+        return Ok(status);
+    }
+    let trailers = read(body).await?;
+    Ok(trailers.as_ref().and_then(of).unwrap_or_else(|| Status::unknown("no status")))
+}
+
+async fn read(mut body: RecvStream) -> Result<Option<HeaderMap>, h2::Error> {
+    while let Some(bytes) = body.data().await {
+        let length = bytes?.len();
+        body.flow_control().release_capacity(length)?;
+    }
+    body.trailers().await
+}
+
+/// Calls that were begun on one connection and of which nothing is read any more.
+pub struct Unread {
+    connection: Connection<Wire, Bytes>,
+    _send: SendRequest<Bytes>,
+    _calls: Vec<(ResponseFuture, SendStream<Bytes>)>,
+}
+
+/// Begins so many calls on one connection, and reads no more of it once they have come to the service.
+///
+/// # Errors
+/// As the connection says.
+pub async fn unread(target: &Target, path: &str, message: &Bytes, calls: usize) -> Result<Unread, h2::Error> {
+    let (send, mut connection) = target.http().await?;
+    let mut pings = connection.ping_pong().expect("nobody else pings");
+    let beginning = async {
+        let (mut send, mut begun) = (send, vec![]);
+        for _ in 0..calls {
+            send = send.ready().await?;
+            let (response, mut body) = send.send_request(target.head(path), false)?;
+            body.send_data(message.clone(), true)?;
+            begun.push((response, body));
+        }
+        // What was sent before has been read when this is answered.
+        pings.ping(h2::Ping::opaque()).await?;
+        Ok::<_, h2::Error>((send, begun))
+    };
+    let mut beginning = std::pin::pin!(beginning);
+    let begun = poll_fn(|context| {
+        if let Poll::Ready(ended) = Pin::new(&mut connection).poll(context) {
+            return Poll::Ready(Err(ended.err().unwrap_or_else(|| Reason::CANCEL.into())));
+        }
+        beginning.as_mut().poll(context)
+    });
+    let (send, begun) = begun.await?;
+    Ok(Unread { connection, _send: send, _calls: begun })
+}
+
+impl Unread {
+    /// Reads until the connection ends.
+    pub async fn ended(self) {
+        // Whichever way it ends.
+        let _ = self.connection.await;
+    }
+}

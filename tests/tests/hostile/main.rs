@@ -1,0 +1,112 @@
+//! Two operators do what harm callers can, all of it at once, while a third one plays at a constant rate (issue, "Must
+//! show"). Asked for by name: `tests/run hostile`. Loopback only, bounded in time, rates and memory.
+//!
+//! The third's rounds begin when they are due, whatever became of those before (open loop), and each is measured from when
+//! it was due. What it gets no answer to, it repeats with the same request id, as the contract says, until its deadline.
+//!
+//! - `MOTHERLODE_HOSTILE_SECONDS`: how long all of it takes, 600 by default.
+//! - `MOTHERLODE_HOSTILE_RATE`: the third's rounds a second, 50 by default.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+mod attacks;
+mod honest;
+
+use attacks::{Attack, Tally};
+use honest::Honest;
+use motherlode_tests::{
+    Process,
+    hostile::Target,
+    operators::{Certificates, operator},
+};
+use std::{
+    env, fs,
+    path::Path,
+    process::Command,
+    time::{Duration, Instant},
+};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
+const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
+
+/// The third's p99 may be so many times what it was before.
+const SLOWER_MAX: u32 = 3;
+/// The service may take so much memory.
+const BYTES_MAX: u64 = 1 << 30;
+
+fn asked(variable: &str, default: u64) -> u64 {
+    env::var(variable).map_or(default, |asked| asked.parse().expect("it's a number"))
+}
+
+/// Writes the configuration: TLS, two who mean harm, one who plays, and the platform, whose token one of them has got.
+fn configure(folder: &Path) -> (String, Target) {
+    let certificates = Certificates::make(folder);
+    let operators = ["mallory", "marvin", "honest"].map(|id| operator(id, &[(id, ALL)])).concat();
+    let platform = operator("platform", &[("first", ALL), ("second", ALL)]);
+    let file = folder.join("serve.toml");
+    fs::write(&file, Certificates::section(folder) + &operators + &platform).unwrap();
+    let nowhere = ([127, 0, 0, 1], 0).into();
+    (file.display().to_string(), Target::tls(nowhere, &certificates.root))
+}
+
+fn figure(process: &Process, name: &str) -> u64 {
+    let status = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() << 10
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
+    let all = Duration::from_secs(asked("MOTHERLODE_HOSTILE_SECONDS", 600).max(20));
+    let rate = u32::try_from(asked("MOTHERLODE_HOSTILE_RATE", 50)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let (file, target) = configure(folder.path());
+    let data = folder.path().join("data");
+    let start = || Process::start(PROGRAM, &data, Some(file.as_ref()));
+    let process = start();
+    let target = target.at(process.address);
+
+    let honest = Honest::connect(&target.with("honest"), rate).await;
+    honest.fund().await;
+    // What is loaded and connected once is no part of the measure.
+    honest.play(Duration::from_secs(2)).await;
+    let calm = honest.play(all / 6).await;
+    println!("calm:     {calm}; {} MB", figure(&process, "VmHWM:") >> 20);
+
+    let tally = Tally::default();
+    let until = Instant::now() + all * 5 / 6;
+    let harm = Attack::all(&target, &tally, until);
+    let attacked = honest.play(all * 5 / 6).await;
+    let memory = figure(&process, "VmHWM:");
+    println!("attacked: {attacked}; {} MB at the most, {} descriptors", memory >> 20, descriptors(&process));
+    for attack in harm {
+        attack.await.unwrap();
+    }
+    println!("{tally}");
+    let after = honest.play(Duration::from_secs(2)).await;
+    println!("after:    {after}");
+
+    let before = honest.balances().await;
+    assert_eq!(process.terminate().await, Some(0), "it stops in order");
+    let audit = Command::new(PROGRAM).arg("audit").arg(&data).output().unwrap();
+    let said = String::from_utf8_lossy(&audit.stdout) + String::from_utf8_lossy(&audit.stderr);
+    println!("{}", said.trim_end());
+    assert!(audit.status.success(), "the audit finds fault");
+    let process = start();
+    let again = Honest::connect(&target.at(process.address).with("honest"), rate).await;
+    assert_eq!(again.balances().await, before, "a restart changes nothing");
+    let restarted = again.play(Duration::from_secs(1)).await;
+    assert_eq!(process.terminate().await, Some(0));
+
+    for played in [&calm, &attacked, &after, &restarted] {
+        assert_eq!(played.failed, vec![] as Vec<String>, "the third is not served");
+    }
+    assert!(memory < BYTES_MAX, "{memory} bytes");
+    let (calm, attacked) = (calm.p99(), attacked.p99());
+    assert!(attacked <= calm * SLOWER_MAX, "p99 is {attacked:?} under attack, and {calm:?} else");
+    tally.check();
+}
+
+fn descriptors(process: &Process) -> usize {
+    fs::read_dir(format!("/proc/{}/fd", process.id())).unwrap().count()
+}
