@@ -4,18 +4,18 @@
 
 use crate::{
     pools::Pools,
-    returns::{Returns, Wanted},
+    returns::{Found, Returns, Wanted},
     significant::Significant,
 };
 use futures_util::future::join_all;
-use motherlode_books::{Event, RoundStarted, StreamId};
+use motherlode_books::{Event, RoundStarted, StepResolved, StreamId};
 use motherlode_ledger::{FetchError, Handle, Ledgers};
 use motherlode_proto::{
     convert::record::Logged,
-    report::v1::Return,
-    round::v1::{Choice, choice::Kind},
+    round::v1::{Choice, Outcome, SpinKind, choice::Kind},
 };
 use motherlode_runtime::{Refusal, config::Report};
+use motherlode_slots as slots;
 use parking_lot::{RwLock, RwLockReadGuard};
 use prost::Message;
 use std::{borrow::Cow, collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
@@ -60,6 +60,54 @@ pub(crate) struct Open<'a> {
     pub(crate) started: Cow<'a, RoundStarted>,
     /// The win before any gamble.
     pub(crate) win: i64,
+    /// What of it was won by features that are collected over rounds.
+    pub(crate) collected: i64,
+    /// A new player was given something in it.
+    pub(crate) gift: bool,
+    /// Its game collects something over rounds.
+    collects: bool,
+    /// Free spins have begun: what follows is theirs.
+    in_free_spins: bool,
+}
+
+impl<'a> Open<'a> {
+    pub(crate) fn new(started: Cow<'a, RoundStarted>) -> Self {
+        let game = slots::game(&started.game, &started.rules_version);
+        let collects = game.is_some_and(|game| !game.carries().keys.is_empty());
+        Self { started, win: 0, collected: 0, gift: false, collects, in_free_spins: false }
+    }
+
+    /// Takes up a step that is no gamble.
+    pub(crate) fn step(&mut self, step: &StepResolved) {
+        self.win = step.win.0;
+        if !self.collects {
+            return;
+        }
+        let spins = Outcome::decode(step.outcome.as_slice()).unwrap_or_default().spins;
+        for spin in &spins {
+            let collected = match spin.kind() {
+                SpinKind::Base | SpinKind::Unspecified => false,
+                SpinKind::Free => {
+                    self.in_free_spins = true;
+                    false
+                }
+                SpinKind::Collection => true,
+                _ => !self.in_free_spins,
+            };
+            if collected {
+                self.collected = self.collected.saturating_add(i64::try_from(spin.win_minor).unwrap_or(i64::MAX));
+            }
+        }
+    }
+
+    /// Takes up a change of what the player carries: DM-14's gift is counted where it's made.
+    fn carries(&mut self, changes: &[(String, i64)]) {
+        self.gift |= changes.iter().any(|(key, value)| key.ends_with("_gifted") && *value > 0);
+    }
+
+    fn into_owned(self) -> Open<'static> {
+        Open { started: Cow::Owned(self.started.into_owned()), ..self }
+    }
 }
 
 impl Follower {
@@ -194,7 +242,7 @@ impl Follower {
     }
 
     /// The returns that are wanted.
-    pub(crate) async fn returns(&self, wanted: Wanted) -> Result<(Vec<Return>, u64), Refusal> {
+    pub(crate) async fn returns(&self, wanted: Wanted) -> Result<(Found, u64), Refusal> {
         let (returns, position) = self.read(Returns::of_all).await?;
         let report = tokio::task::spawn_blocking(move || returns.report(&wanted));
         let report = report.await.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?;
@@ -220,15 +268,21 @@ impl Figures {
         for (number, event) in (1..).zip(&commit.events) {
             let ended = match event {
                 Event::RoundStarted(started) => {
-                    begun = Some(Open { started: Cow::Borrowed(started), win: 0 });
+                    begun = Some(Open::new(Cow::Borrowed(started)));
                     None
                 }
                 Event::StepResolved(step) if is_gamble(&step.choice) => None,
                 Event::StepResolved(step) => {
                     if let Some(open) = &mut begun {
-                        open.win = step.win.0;
+                        open.step(step);
                     } else if let Some(open) = self.open.get_mut(&key(step.round)) {
-                        open.win = step.win.0;
+                        open.step(step);
+                    }
+                    None
+                }
+                Event::CollectionChanged { changes, .. } => {
+                    if let Some(open) = &mut begun {
+                        open.carries(changes);
                     }
                     None
                 }
@@ -245,8 +299,8 @@ impl Figures {
             self.pools.take(logged, event);
             self.significant.take(logged, number, event, ended.as_ref());
         }
-        if let Some(Open { started, win }) = begun {
-            self.open.insert(key(started.round), Open { started: Cow::Owned(started.into_owned()), win });
+        if let Some(open) = begun {
+            self.open.insert(key(open.started.round), open.into_owned());
         }
     }
 }

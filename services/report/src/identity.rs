@@ -7,7 +7,10 @@ use futures_util::{
 };
 use motherlode_books::{Event, PoolState, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
-use motherlode_proto::{convert::play::hex, report::v1 as wire};
+use motherlode_proto::{
+    convert::play::hex,
+    report::v1::{self as wire, r#return::Weighting},
+};
 use motherlode_slots::games;
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};
@@ -122,12 +125,15 @@ impl SelfCheck {
     pub async fn alert(&self) {
         let wanted = Wanted { game: String::new(), operator: None, out_of_band_only: true };
         let Ok((returns, _)) = self.follower.returns(wanted).await else { return };
-        for of in returns {
-            let bet = of.bet.map(|bet| format!("{} {}", bet.amount_minor, bet.currency_code)).unwrap_or_default();
-            let finding = format!(
-                "{} {} at a bet of {bet} minor units returns more or less than it must",
-                of.game, of.rules_version
-            );
+        for of in returns.levels.into_iter().chain(returns.totals) {
+            let bets = match (&of.bet, of.weighting()) {
+                (Some(bet), _) => format!("at a bet of {} {} minor units", bet.amount_minor, bet.currency_code),
+                (None, Weighting::Round) => {
+                    format!("at all bets of {}, each round counted the same,", of.currency_code)
+                }
+                (None, _) => format!("at all bets of {}", of.currency_code),
+            };
+            let finding = format!("{} {} {bets} returns more or less than it must", of.game, of.rules_version);
             tracing::warn!(finding, rounds = of.rounds, rtp = of.rtp, band = of.band, "out of band");
             if let Err(error) = log(self.follower.ledgers().home(), "return", &finding).await {
                 tracing::error!(%error, "an alert was not logged");

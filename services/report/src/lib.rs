@@ -7,6 +7,7 @@
 //! Costs: one decoding of the log in the background of each start; a few hundred bytes a significant event, a few per
 //! game and bet and per pool and day.
 
+mod band;
 mod follower;
 mod identity;
 mod pools;

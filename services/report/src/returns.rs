@@ -1,16 +1,26 @@
 //! What games return, held against their mathematics (PL-23).
 //!
 //! A level is a version of a game at one stake in one currency, counted operator by operator: all its rounds have the same
-//! distribution, whose mean and standard deviation the game's own mathematics give. The band is Bernstein's bound for sums of bounded independent
-//! figures: outside of `z s / sqrt(N) + z^2 M / 3N` lies at most `2 exp(-z^2 / 2)` of the chance at any number of rounds,
-//! so that a sound game with few rounds, and one great win among them, raises nothing.
+//! distribution, whose mean and standard deviation the game's own mathematics give. Above the levels stand two sums of each
+//! version and currency: one weighs each round by its stake, as money does; in the other each counts the same, so that no
+//! large stake hides what small ones show. How far each may be off: [`crate::band`].
+//!
+//! What a game collects over rounds (crystals, Potions) is won in one round and paid for by others, at other stakes. So a
+//! level and the sum of rounds are held against the mathematics without it; the sum of stakes has it on both sides.
 //!
 //! Statistics, not money: floating point is enough here.
 
-use crate::follower::{Figures, Open};
+use crate::{
+    band::{self, Part, Theory, Verdict, Wins},
+    follower::{Figures, Open},
+};
 use motherlode_books::{Currency, Minor};
 use motherlode_ledger::fields::money;
-use motherlode_proto::{log::v1::RoundTerms, report::v1 as wire, round::v1 as round};
+use motherlode_proto::{
+    log::v1::RoundTerms,
+    report::v1::{self as wire, r#return::Weighting},
+    round::v1 as round,
+};
 use motherlode_slots::{self as slots, Game, par::Exact};
 use parking_lot::Mutex;
 use prost::Message;
@@ -19,8 +29,8 @@ use std::{
     sync::LazyLock,
 };
 
-/// Standard deviations on either side: a sound game leaves the band in 7.5 of a million looks.
-const Z: f64 = 5.0;
+/// Parts of a return that every round wins by itself, whatever the player carries.
+const OF_THE_ROUND: [&str; 4] = ["base_lines", "base_ways", "scatter", "free_spins"];
 
 /// Returns by level and operator.
 #[derive(Clone, Default)]
@@ -47,22 +57,33 @@ struct Level {
     buy_feature: bool,
 }
 
-#[derive(Debug, Clone, Copy, Default)]
+/// Rounds of a level.
+#[derive(Debug, Clone, Default)]
 struct Tally {
     bet: i64,
-    rounds: u64,
+    /// What was won in minor units.
     wins: i128,
-    win_max: i64,
+    /// The same round by round.
+    all: Wins,
+    /// The same without what was collected over rounds.
+    own: Wins,
+    /// New players who were given something.
+    gifts: u64,
 }
 
-/// What the mathematics say of a round, in bets.
+/// What the mathematics say of a level.
 #[derive(Debug, Clone, Copy)]
-struct Theory {
-    rtp: f64,
-    /// The least that it is while nothing has been collected or unlocked.
-    rtp_least: f64,
-    std_dev: f64,
-    win_max: f64,
+struct Known {
+    all: Theory,
+    own: Theory,
+    /// What a gift is worth in bets.
+    gift: f64,
+}
+
+/// Returns that are asked for.
+pub(crate) struct Found {
+    pub(crate) levels: Vec<wire::Return>,
+    pub(crate) totals: Vec<wire::Return>,
 }
 
 impl Returns {
@@ -71,7 +92,7 @@ impl Returns {
         let mut sum = Self::default();
         for (level, tallies) in partitions.iter().flat_map(|figures| &figures.returns.0) {
             for (operator, tally) in tallies {
-                sum.count(level.clone(), operator, *tally);
+                sum.count(level.clone(), operator, tally);
             }
         }
         sum
@@ -90,46 +111,113 @@ impl Returns {
             coins_per_line: terms.coins_per_line,
             buy_feature: terms.buy_feature,
         };
-        let round = Tally { bet: started.bet.0, rounds: 1, wins: open.win.into(), win_max: open.win };
-        self.count(level, operator, round);
+        let bet = started.bet.0;
+        let tally = self.of(level, operator);
+        tally.bet = bet;
+        tally.wins += i128::from(open.win);
+        tally.gifts += u64::from(open.gift);
+        tally.all.add(bets(open.win, bet));
+        tally.own.add(bets(open.win - open.collected, bet));
     }
 
-    fn count(&mut self, level: Level, operator: &str, rounds: Tally) {
-        let tallies = self.0.entry(level).or_default();
-        match tallies.get_mut(operator) {
-            Some(tally) => *tally = tally.and(rounds),
-            None => {
-                tallies.insert(operator.to_owned(), rounds);
-            }
-        }
+    fn count(&mut self, level: Level, operator: &str, rounds: &Tally) {
+        self.of(level, operator).merge(rounds);
+    }
+
+    fn of(&mut self, level: Level, operator: &str) -> &mut Tally {
+        self.0.entry(level).or_default().entry(operator.to_owned()).or_default()
     }
 
     /// Rounds counted, by game.
     pub(crate) fn rounds(&self) -> Vec<(String, u64)> {
         let mut rounds = BTreeMap::new();
         for (level, tallies) in &self.0 {
-            *rounds.entry(level.game.clone()).or_default() += tallies.values().map(|tally| tally.rounds).sum::<u64>();
+            *rounds.entry(level.game.clone()).or_default() +=
+                tallies.values().map(|tally| tally.all.rounds).sum::<u64>();
         }
         rounds.into_iter().collect()
     }
 
-    /// The levels that are wanted. The mathematics of a level cost tens of milliseconds at its first time: not for a lock,
-    /// nor for a thread that answers calls.
-    pub(crate) fn report(&self, wanted: &Wanted) -> Vec<wire::Return> {
+    /// The levels that are wanted, and their sums. The mathematics of a level cost tens of milliseconds at its first time: not
+    /// for a lock, nor for a thread that answers calls.
+    pub(crate) fn report(&self, wanted: &Wanted) -> Found {
         let levels = self.0.iter().filter(|(level, _)| wanted.game.is_empty() || level.game == wanted.game);
-        let shown = levels.filter_map(|(level, tallies)| {
-            let of = |(operator, _): &(&String, &Tally)| wanted.operator.as_ref().is_none_or(|one| one == *operator);
-            let tally = tallies.iter().filter(of).map(|(_, tally)| *tally).reduce(Tally::and)?;
-            Some(level.report(&tally))
-        });
-        shown.filter(|shown| shown.out_of_band || !wanted.out_of_band_only).collect()
+        let tallies: Vec<_> = levels
+            .filter_map(|(level, tallies)| {
+                let of =
+                    |(operator, _): &(&String, &Tally)| wanted.operator.as_ref().is_none_or(|one| one == *operator);
+                let mut wanted = tallies.iter().filter(of).map(|(_, tally)| tally);
+                let mut sum = wanted.next()?.clone();
+                wanted.for_each(|tally| sum.merge(tally));
+                Some((level, sum, level.known()))
+            })
+            .collect();
+        let shown = |of: &wire::Return| of.out_of_band || !wanted.out_of_band_only;
+        let levels = tallies.iter().map(|(level, tally, known)| level.report(tally, *known)).filter(shown).collect();
+        // Levels are in the order of game, version and currency.
+        let versions = tallies.chunk_by(|(one, ..), (next, ..)| one.version() == next.version());
+        let totals = versions.flat_map(|levels| [total(levels, Weighting::Stake), total(levels, Weighting::Round)]);
+        Found { levels, totals: totals.flatten().filter(shown).collect() }
+    }
+}
+
+/// A level with its rounds, and its mathematics where this program has them.
+type Counted<'a> = (&'a Level, Tally, Option<Known>);
+
+/// The sum of a version's levels in a currency; none where this program doesn't have its mathematics.
+#[allow(clippy::cast_precision_loss, reason = "a band of statistics")]
+fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
+    let (first, ..) = levels.first()?;
+    let part = |(_, tally, known): &'_ Counted<'_>| -> Option<(f64, Known)> { Some((tally.bet as f64, (*known)?)) };
+    let known: Vec<_> = levels.iter().map(part).collect::<Option<_>>()?;
+    let parts = levels.iter().zip(&known).map(|((_, tally, _), (bet, known))| match weighting {
+        Weighting::Stake => Part { weight: *bet, wins: &tally.all, theory: known.all },
+        _ => Part { weight: 1.0, wins: &tally.own, theory: known.own },
+    });
+    // What was given to a new player at one stake may be won at the highest.
+    let highest = known.iter().map(|(bet, _)| *bet).fold(0.0, f64::max);
+    let gifts: f64 = levels.iter().zip(&known).map(|((_, tally, _), (_, known))| tally.gifts as f64 * known.gift).sum();
+    let owed = if weighting == Weighting::Stake { gifts * highest } else { 0.0 };
+    let verdict = band::verdict(&parts.collect::<Vec<_>>(), owed);
+    let wins: i128 = levels.iter().map(|(_, tally, _)| tally.wins).sum();
+    let bets: i128 = levels.iter().map(|(_, tally, _)| tally.bets()).sum();
+    let shown = wire::Return {
+        game: first.game.clone(),
+        rules_version: first.rules_version.clone(),
+        rounds: levels.iter().map(|(_, tally, _)| tally.all.rounds).sum(),
+        wins_minor: wins.to_string(),
+        bets_minor: bets.to_string(),
+        rtp: decimal(wins as f64 / bets as f64),
+        theoretical_rtp: decimal(verdict.theoretical_rtp),
+        weighting: weighting.into(),
+        currency_code: first.currency.code().to_owned(),
+        ..wire::Return::default()
+    };
+    Some(held(shown, &verdict))
+}
+
+/// With what a verdict says.
+fn held(shown: wire::Return, verdict: &Verdict) -> wire::Return {
+    wire::Return {
+        held_rtp: decimal(verdict.rtp),
+        held_theoretical_rtp: decimal(verdict.theoretical_rtp),
+        effective_rounds: format!("{:.1}", verdict.effective_rounds),
+        band: decimal(verdict.above),
+        band_below: decimal(verdict.below),
+        out_of_band: verdict.out_of_band,
+        ..shown
     }
 }
 
 impl Level {
-    fn report(&self, tally: &Tally) -> wire::Return {
-        let rtp = tally.rtp();
-        let mut shown = wire::Return {
+    /// What is added up.
+    fn version(&self) -> (&str, &str, Currency) {
+        (&self.game, &self.rules_version, self.currency)
+    }
+
+    #[allow(clippy::cast_precision_loss, reason = "a return of statistics")]
+    fn report(&self, tally: &Tally, known: Option<Known>) -> wire::Return {
+        let shown = wire::Return {
             game: self.game.clone(),
             rules_version: self.rules_version.clone(),
             stake: Some(round::Stake {
@@ -139,38 +227,37 @@ impl Level {
                 buy_feature: self.buy_feature,
             }),
             bet: Some(money(Minor(tally.bet), self.currency)),
-            rounds: tally.rounds,
+            rounds: tally.all.rounds,
             wins_minor: tally.wins.to_string(),
-            rtp: decimal(rtp),
+            bets_minor: tally.bets().to_string(),
+            rtp: decimal(tally.wins as f64 / tally.bets() as f64),
+            weighting: Weighting::Level.into(),
+            currency_code: self.currency.code().to_owned(),
             ..wire::Return::default()
         };
-        if let Some(theory) = self.theory() {
-            let band = theory.band(tally);
-            shown.theoretical_rtp = decimal(theory.rtp);
-            shown.std_dev = decimal(theory.std_dev);
-            shown.band = decimal(band);
-            shown.out_of_band = rtp > theory.rtp + band || rtp < theory.rtp_least - band;
-        }
-        shown
+        let Some(known) = known else { return shown };
+        let verdict = band::verdict(&[Part { weight: 1.0, wins: &tally.own, theory: known.own }], 0.0);
+        let (theoretical_rtp, std_dev) = (decimal(known.all.rtp), decimal(known.all.std_dev));
+        held(wire::Return { theoretical_rtp, std_dev, ..shown }, &verdict)
     }
 
     /// None for a version that this binary does not have.
-    fn theory(&self) -> Option<Theory> {
+    fn known(&self) -> Option<Known> {
         type Key = (&'static str, &'static str, u32, u32, bool);
-        static KNOWN: LazyLock<Mutex<HashMap<Key, Theory>>> = LazyLock::new(Mutex::default);
+        static KNOWN: LazyLock<Mutex<HashMap<Key, Known>>> = LazyLock::new(Mutex::default);
         let game = slots::game(&self.game, &self.rules_version)?;
         let key = (game.name(), game.rules_version(), self.lines, self.coins_per_line, self.buy_feature);
-        let known = KNOWN.lock().get(&key).copied();
-        if known.is_some() {
-            return known;
+        let found = KNOWN.lock().get(&key).copied();
+        if found.is_some() {
+            return found;
         }
-        let theory = theory(game, self)?;
-        KNOWN.lock().insert(key, theory);
-        Some(theory)
+        let known = known(game, self)?;
+        KNOWN.lock().insert(key, known);
+        Some(known)
     }
 }
 
-fn theory(game: &dyn Game, level: &Level) -> Option<Theory> {
+fn known(game: &dyn Game, level: &Level) -> Option<Known> {
     let stake = slots::Stake {
         coin_value_micros: level.coin_value,
         lines: level.lines,
@@ -178,39 +265,39 @@ fn theory(game: &dyn Game, level: &Level) -> Option<Theory> {
         buy_feature: level.buy_feature,
     };
     let par = game.par(&stake).ok()?;
-    // Returns before everything is unlocked; what only comes of a long collection (DM-14).
-    let locked = par.conditional_rtps.iter().filter(|condition| condition.key.starts_with("unlocked"));
-    let collected = par.parts.iter().filter(|part| part.name.key == "collections").map(|part| float(&part.rtp));
-    let rtp = float(&par.rtp_without_jackpot);
-    let least = locked.map(|condition| float(&condition.rtp)).fold(rtp, f64::min) - collected.sum::<f64>();
-    Some(Theory { rtp, rtp_least: least, std_dev: par.std_dev, win_max: float(&par.max_win_bets) })
-}
-
-impl Theory {
-    /// How far from the return a sound game may be.
-    #[allow(clippy::cast_precision_loss, reason = "a band of statistics")]
-    fn band(&self, tally: &Tally) -> f64 {
-        let rounds = tally.rounds as f64;
-        let win_max = self.win_max.max(tally.win_max as f64 / tally.bet as f64);
-        Z * self.std_dev / rounds.sqrt() + Z * Z * win_max / (3.0 * rounds)
-    }
+    let (rtp, std_dev) = (float(&par.rtp_without_jackpot), par.std_dev);
+    let collected = match game.carries().keys {
+        [] => 0.0,
+        _ => {
+            let over_rounds = par.parts.iter().filter(|part| !OF_THE_ROUND.contains(&part.name.key));
+            over_rounds.map(|part| float(&part.rtp)).sum()
+        }
+    };
+    // What is collected comes in rounds that win more anyway, or independently of them: without it the spread is no wider.
+    let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
+    let all = Theory { rtp, rtp_least: own.rtp, std_dev };
+    Some(Known { all, own, gift: par.rate("gift_worth").map_or(0.0, float) })
 }
 
 impl Tally {
-    /// Both together: rounds of the same bet.
-    fn and(self, other: Self) -> Self {
-        Self {
-            bet: other.bet,
-            rounds: self.rounds + other.rounds,
-            wins: self.wins + other.wins,
-            win_max: self.win_max.max(other.win_max),
-        }
+    /// Adds rounds of the same bet.
+    fn merge(&mut self, other: &Self) {
+        self.bet = other.bet;
+        self.wins += other.wins;
+        self.gifts += other.gifts;
+        self.all.merge(&other.all);
+        self.own.merge(&other.own);
     }
 
-    #[allow(clippy::cast_precision_loss, reason = "a return of statistics")]
-    fn rtp(&self) -> f64 {
-        self.wins as f64 / (self.bet as f64 * self.rounds as f64)
+    /// What was staked in minor units.
+    fn bets(&self) -> i128 {
+        i128::from(self.bet) * i128::from(self.all.rounds)
     }
+}
+
+#[allow(clippy::cast_precision_loss, reason = "statistics")]
+fn bets(win: i64, bet: i64) -> f64 {
+    win as f64 / bet as f64
 }
 
 fn float(exact: &Exact) -> f64 {
@@ -220,3 +307,6 @@ fn float(exact: &Exact) -> f64 {
 fn decimal(figure: f64) -> String {
     format!("{figure:.6}")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,6 +1,11 @@
 //! The report service over gRPC.
 
-use crate::{Follower, SelfCheck, follower::Figures, pools, returns::Wanted};
+use crate::{
+    Follower, SelfCheck,
+    follower::Figures,
+    pools,
+    returns::{Found, Wanted},
+};
 use futures_util::{Stream, stream};
 use motherlode_ledger::{
     fields::{self, timestamp},
@@ -225,10 +230,11 @@ impl ReportService for ReportApi {
         };
         if operator.as_ref().is_some_and(|operator| !caller.sees(operator)) {
             let ((), position) = self.follower.read(|_| ()).await?;
-            return Ok(Response::new(wire::ListReturnsResponse { returns: vec![], position }));
+            return Ok(Response::new(wire::ListReturnsResponse { position, ..wire::ListReturnsResponse::default() }));
         }
         let (returns, position) = self.follower.returns(Wanted { game, operator, out_of_band_only }).await?;
-        Ok(Response::new(wire::ListReturnsResponse { returns, position }))
+        let Found { levels: returns, totals } = returns;
+        Ok(Response::new(wire::ListReturnsResponse { returns, position, totals }))
     }
 
     async fn get_pool_statement(

@@ -184,7 +184,7 @@ fn line(counters: &WatchCountersResponse, currency: Currency) -> String {
     format!("{time} {} {status} position {} {currency} {}\n", counters.pool_id, counters.position, figures.join(" "))
 }
 
-/// One refresh as a table; of each figure whole cents stand out, what is not yet a cent is dim.
+/// One refresh as a table; of each figure whole minor units stand out, what is not yet one is dim.
 fn table(counters: &WatchCountersResponse, currency: Currency) -> String {
     let (status, colour) = status(counters);
     let mut text = format!(
@@ -192,7 +192,9 @@ fn table(counters: &WatchCountersResponse, currency: Currency) -> String {
         counters.pool_id, "coin value", "jackpot"
     );
     for counter in &counters.counters {
-        let cents = counter.figure.find('.').map_or(counter.figure.len(), |point| point + 3);
+        let digits = usize::try_from(currency.digits()).unwrap_or_default();
+        let whole = |point: usize| if digits > 0 { point + 1 + digits } else { point };
+        let cents = counter.figure.find('.').map_or(counter.figure.len(), whole);
         let (cash, rest) = counter.figure.split_at_checked(cents).unwrap_or((&counter.figure, ""));
         let cash = figures::grouped(cash);
         text.push_str(&format!("{:>12} \x1b[1;33m{cash:>18}\x1b[0;2m{rest}\x1b[0m\n", counter.coin_value));
@@ -260,6 +262,20 @@ mod tests {
         let second = String::from_utf8(output).unwrap().split_off(first.len());
         assert!(second.starts_with(&format!("\x1b[{}A\x1b[J", first.lines().count())), "{second:?}");
         assert!(second.contains("position 1,234") && second.contains("20,000.05"), "{second}");
+    }
+
+    /// Minor units have as many digits as their currency: none of the yen, three of the dinar.
+    #[test]
+    fn bw_13_figures_are_grouped_and_cut_by_the_digits_of_their_currency() {
+        let mut counters = counters(7);
+        counters.counters[0].figure = "1234567.89125".to_owned();
+        let shown = |code: &str| table(&counters, code.parse().unwrap());
+        for (code, cash, rest) in
+            [("EUR", "1,234,567.89", "125"), ("JPY", "1,234,567", ".89125"), ("KWD", "1,234,567.891", "25")]
+        {
+            let wanted = format!("{cash}\x1b[0;2m{rest}\x1b[0m");
+            assert!(shown(code).contains(&wanted), "{code}: {:?}", shown(code));
+        }
     }
 
     /// BW-13, BW-14: the first refresh comes at once, with the figure of each coin value of a new pool.
