@@ -8,10 +8,12 @@ use motherlode_ledger::Options;
 use motherlode_proto::{
     convert::play::hex,
     ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},
-    round::v1::{Account, Awaiting, Round, RoundState},
+    report::v1::{GetRoundPageRequest, report_service_client::ReportServiceClient},
+    round::v1::{Account, Awaiting, Round, RoundState, Witch},
+    spin::v1::SpinRequest,
 };
 use motherlode_slots::latest_games;
-use motherlode_tests::{Client, EUR, config, play, smallest, stake_on, start, start_with};
+use motherlode_tests::{Client, EUR, bet, config, next_choice, play, smallest, stake_on, start, start_with};
 use std::sync::Arc;
 
 const DEPOSIT: i64 = 1_000_000_000;
@@ -121,7 +123,17 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
             for ((kept, told), number) in round.steps.iter().zip(&steps).zip(1..) {
                 assert_eq!((kept.number, kept.position, told.step), (number, told.position, number));
                 assert_eq!((kept.seed.len(), time(&kept.time)), (32, time(&round.start_time)));
-                assert_eq!((&kept.outcome, &kept.win), (&told.outcome, &told.win));
+                // NP-12: what was left unopened is told once the round is over, and so in the last answer at the earliest.
+                let mut outcome = kept.outcome.clone().unwrap();
+                if number < last.step {
+                    outcome.unopened.clear();
+                }
+                assert_eq!((Some(&outcome), &kept.win), (told.outcome.as_ref(), &told.win));
+                // PL-05: money before and after each step.
+                let earlier =
+                    (number as usize).checked_sub(2).map(|earlier| minor(&round.steps[earlier].balance_after));
+                assert_eq!(minor(&kept.balance_before), earlier.unwrap_or(before));
+                assert_eq!(kept.balance_after, told.balance);
                 assert!(kept.choice.as_ref().is_some_and(|choice| choice.kind.is_some()));
                 gambles += usize::from(kept.outcome.as_ref().unwrap().card.is_some());
             }
@@ -129,4 +141,80 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
     }
     assert!(gambles > 0, "turns of the gamble among them");
     server.stop().await.unwrap();
+}
+
+/// BW-05: the witch who accompanied the player is told with each round, as she was then.
+#[tokio::test(flavor = "multi_thread")]
+async fn bw_05_pl_19_a_round_names_the_witch_as_she_was_then() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("hana", EUR, DEPOSIT).await;
+    let witches = [Witch::White, Witch::Unspecified, Witch::Dark, Witch::Unspecified];
+    for (number, witch) in witches.into_iter().enumerate() {
+        let bet = SpinRequest { witch: witch.into(), ..bet(&format!("w{number}"), &account, "0.10") };
+        client.play_out(bet).await.unwrap();
+    }
+    for (number, witch) in [(1, Witch::White), (2, Witch::White), (3, Witch::Dark), (4, Witch::Dark)] {
+        let round = get(&mut client, &format!("acme/hana/{number}")).await;
+        assert_eq!(round.witch(), witch, "{number}");
+        let page = page_of(&server, &round.round_id).await;
+        let name = if witch == Witch::White { "the white witch" } else { "the dark witch" };
+        assert!(page.contains(name), "{page}");
+    }
+    server.stop().await.unwrap();
+}
+
+/// NP-12: while the round is open nothing tells what unopened objects hide, and afterwards everything does.
+#[tokio::test(flavor = "multi_thread")]
+async fn np_12_pl_19_unopened_objects_are_shown_once_the_round_is_over() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("hana", EUR, DEPOSIT).await;
+    let game = motherlode_slots::latest("neptune").unwrap();
+    let mut seen = 0;
+    // One round in 76 has a treasure; 2,000 have none with a chance of 10^-12.
+    for number in 0..2_000 {
+        let bet = stake_on(game, &format!("n{number}"), &account, smallest(game));
+        let mut played = client.spin(bet, None).await.unwrap();
+        let mut step = 0;
+        while let Some(kind) = next_choice(&played) {
+            let open = get(&mut client, &played.round_id).await;
+            assert_eq!(open.state(), RoundState::Open);
+            let told =
+                |round: &Round| round.steps.iter().any(|step| !step.outcome.as_ref().unwrap().unopened.is_empty());
+            assert!(!told(&open) && open.steps.iter().all(|step| step.seed.is_empty()), "{open:?}");
+            assert!(!page_of(&server, &played.round_id).await.contains("unopened"));
+            step += 1;
+            played = client.choose(&format!("n{number}.{step}"), &played.round_id, kind, None).await.unwrap();
+        }
+        let round = get(&mut client, &played.round_id).await;
+        let outcomes = round.steps.iter().map(|step| step.outcome.as_ref().unwrap());
+        for outcome in outcomes.filter(|outcome| !outcome.reveals.is_empty()) {
+            seen += 1;
+            let numbers = outcome.reveals.iter().chain(&outcome.unopened).map(|of| of.number);
+            let numbers: std::collections::BTreeSet<_> = numbers.collect();
+            assert_eq!(numbers.len(), usize::from(game.info().picks_of), "{outcome:?}");
+            let page = page_of(&server, &round.round_id).await;
+            assert!(page.contains("Those left unopened held:"), "{page}");
+        }
+        if seen > 1 {
+            break;
+        }
+    }
+    assert!(seen > 0);
+    server.stop().await.unwrap();
+}
+
+async fn get(client: &mut Client, round_id: &str) -> Round {
+    let request = GetRoundRequest { round_id: round_id.to_owned() };
+    client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap()
+}
+
+async fn page_of(server: &motherlode_tests::Server, round_id: &str) -> String {
+    let url = format!("http://{}", server.address());
+    let mut reports = ReportServiceClient::connect(url).await.unwrap();
+    let request = GetRoundPageRequest { round_id: round_id.to_owned() };
+    String::from_utf8(reports.get_round_page(request).await.unwrap().into_inner().content).unwrap()
 }
