@@ -54,7 +54,7 @@ async fn uf_02_a_connection_that_never_ends_its_handshakes_is_dropped_in_the_cle
     let tls = Config::parse(&Certificates::section(folder.path())).unwrap().tls;
     for tls in [None, tls] {
         let data = tempfile::tempdir().unwrap();
-        let secured = tls.is_some();
+        let (secured, tls_again) = (tls.is_some(), tls.clone());
         let server = start(data.path(), |config| {
             config.tls = tls;
             config.limits.handshake_ms_max = 300;
@@ -71,6 +71,19 @@ async fn uf_02_a_connection_that_never_ends_its_handshakes_is_dropped_in_the_cle
         }
         assert!(timeout(Duration::from_millis(1), rest(honest)).await.is_err(), "it has said what it must");
         server.stop().await.unwrap();
+
+        // A stop waits for calls, not for those who have not come to make one.
+        let data = tempfile::tempdir().unwrap();
+        let server = start(data.path(), |config| {
+            config.tls = tls_again;
+            config.limits.handshake_ms_max = 600_000;
+            config.limits.request_ms_max = 600_000;
+        })
+        .await;
+        let target = target.at(server.address());
+        let silent = [open(&plain.at(server.address()), &[]).await, open(&target, &GREETING[..12]).await];
+        timeout(NEVER, server.stop()).await.expect("it waits for nobody").unwrap();
+        drop(silent);
     }
 }
 

@@ -12,15 +12,19 @@ use futures_util::{Stream, stream};
 use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::{convert::record, ledger::v1 as wire};
 use motherlode_runtime::{Caller, Refusal, Stop};
-use std::{io, time::Duration};
+use std::{io, num::NonZeroUsize, sync::LazyLock, thread, time::Duration};
 use tokio::sync::{Semaphore, watch};
 use tonic::{Code, Status};
 
 /// Records, and bytes of them, read at once: one message holds no more, but for a single longer record.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Reads of the log at the same time, for all who follow it: each holds what it has read until it's handed on.
-static READS: Semaphore = Semaphore::const_new(16);
+/// Reads of the log at the same time, for all who follow it: so many that three of four processors are left to those who
+/// play. Each holds what it has read until it's handed on.
+static READS: LazyLock<Semaphore> = LazyLock::new(|| {
+    let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
+    Semaphore::new((processors / 4).max(1))
+});
 /// From a message without records to the next one, at least.
 const QUIET: Duration = Duration::from_millis(100);
 

@@ -173,7 +173,7 @@ impl Attack {
     /// TLS, and then the beginning of HTTP/2 and no more; or the beginning of TLS.
     async fn half_greetings(self) {
         let mut kept = VecDeque::new();
-        while self.again(4).await {
+        while self.again(2).await {
             if let Ok(Ok(mut wire)) = timeout(ANSWER_MAX, self.marvin.from(7).wire()).await {
                 let written = wire.write_all(&GREETING[..GREETING.len() - 12]).await;
                 self.tally.count("half a greeting", if written.is_ok() { "said" } else { "refused" });
@@ -263,7 +263,7 @@ impl Attack {
         let alice = account("mallory", "alice", "EUR");
         client.fund_account(&alice, 1_000_000_000).await;
         let mut number = 0;
-        while self.again(20).await {
+        while self.again(4).await {
             number += 1;
             let played = client.play_out(bet(&format!("history-{number}"), &alice, "0.01")).await;
             self.tally.answer("history", &played);
@@ -340,7 +340,7 @@ impl Attack {
     async fn messages(self) {
         let Some(mut client) = self.connected(&self.marvin).await else { return };
         let mut number = 0_usize;
-        while self.again(10).await {
+        while self.again(2).await {
             number += 1;
             let path = SPIN.to_owned() + ["Spin", "PlayStream", "Autospin", "OpenSession"][number % 4];
             let no_message = Bytes::from_static([&b"\0\0\0\0\x01\xff"[..], b"\x02\0\0\0\0", b"\0\0\0"][number % 3]);
@@ -392,7 +392,7 @@ impl Attack {
     async fn bad_tokens(self) {
         let mut number = 0;
         let Some(_) = self.connected(&self.mallory).await else { return };
-        while self.again(4).await {
+        while self.again(1).await {
             let Some(mut client) = self.client(&self.mallory.with(&format!("guess-{number}"))).await else { continue };
             for _ in 0..10 {
                 number += 1;

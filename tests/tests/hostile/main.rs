@@ -76,9 +76,12 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     let tally = Tally::default();
     let until = Instant::now() + all * 5 / 6;
     let harm = Attack::all(&target, &tally, until);
+    let before = (worked(process.id()), worked(std::process::id()));
     let attacked = honest.play(all * 5 / 6).await;
     let memory = figure(&process, "VmHWM:");
     println!("attacked: {attacked}; {} MB at the most, {} descriptors", memory >> 20, descriptors(&process));
+    let (service, callers) = (worked(process.id()) - before.0, worked(std::process::id()) - before.1);
+    println!("          processor time: {service:.0} s the service, {callers:.0} s the callers");
     for attack in harm {
         attack.await.unwrap();
     }
@@ -105,6 +108,14 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     let (calm, attacked) = (calm.p99(), attacked.p99());
     assert!(attacked <= calm * SLOWER_MAX, "p99 is {attacked:?} under attack, and {calm:?} else");
     tally.check();
+}
+
+/// Seconds of processor time that a process has used: user's and system's, in hundredths (proc(5)).
+fn worked(id: u32) -> f64 {
+    let stat = fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
+    // After the name, which may hold spaces: the state is the third field, the times are the 14th and the 15th.
+    let (_, rest) = stat.rsplit_once(") ").unwrap();
+    rest.split_whitespace().skip(11).take(2).map(|ticks| ticks.parse::<f64>().unwrap() / 100.0).sum()
 }
 
 fn descriptors(process: &Process) -> usize {

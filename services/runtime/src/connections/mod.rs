@@ -172,24 +172,30 @@ impl One {
         let by = tokio::time::Instant::now() + bounds.handshake;
         // It's no reason to refuse anybody.
         let _ = stream.set_nodelay(true);
+        let mut stopped = pin!(stop.requested());
         let wire = match acceptor {
             None => Wire::Plain(stream),
-            Some(acceptor) => match timeout_at(by, acceptor.accept(stream)).await {
-                Ok(Ok(stream)) => Wire::Tls(Box::new(stream)),
-                Ok(Err(_)) => return None,
-                Err(_) => return Some("no TLS handshake in time"),
+            Some(acceptor) => tokio::select! {
+                () = &mut stopped => return Some("the service stops"),
+                accepted = timeout_at(by, acceptor.accept(stream)) => match accepted {
+                    Ok(Ok(stream)) => Wire::Tls(Box::new(stream)),
+                    Ok(Err(_)) => return None,
+                    Err(_) => return Some("no TLS handshake in time"),
+                },
             },
         };
         let calls = Calls::new(service, Arc::clone(connection), &wire);
         let greeted = Greeted::new(wire, Arc::clone(connection));
         let mut http = pin!(http(bounds).serve_connection(TokioIo::new(greeted), calls));
-        let mut stopped = pin!(stop.requested());
         let mut leaving = None;
         let mut look = pin!(sleep_until(by));
         loop {
             tokio::select! {
                 _ = http.as_mut() => return None,
                 () = &mut stopped, if leaving.is_none() => {
+                    if !connection.is_greeted() {
+                        return Some("the service stops");
+                    }
                     http.as_mut().graceful_shutdown();
                     // As long as calls are under way: whoever stops all knows how long that may take.
                     leaving = Some("the service stops");
