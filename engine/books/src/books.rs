@@ -228,6 +228,12 @@ impl Books {
         self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
     }
 
+    /// The award of a hit that has not reached its player, by the hit's partition and position.
+    #[must_use]
+    pub fn unpaid_award(&self, partition: u32, hit: u64) -> Option<&UnpaidAward> {
+        self.unpaid.get(&(partition, hit))
+    }
+
     /// What an account holds in a currency.
     #[must_use]
     pub fn holding(&self, account: Account<'_>, currency: Currency) -> Nano {

@@ -13,9 +13,10 @@ use crate::event::Event;
 use crate::money::Nano;
 use crate::refused::Refused;
 use crate::stream::StreamId;
+use crate::switch::operator_of;
 
-/// Most changes that wait at one time.
-const CHANGES_MAX: usize = 64;
+/// Most changes that wait at one time, of all actors.
+const CHANGES_MAX: usize = 512;
 
 /// A change that one actor asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -28,6 +29,14 @@ pub struct ChangeProposed {
     pub actor: String,
     /// From when on nobody can approve it, Unix ms.
     pub lapses_ms: i64,
+}
+
+impl ChangeProposed {
+    /// The operator whose actor asks; `None` for the platform's.
+    #[must_use]
+    pub fn operator(&self) -> Option<&str> {
+        operator_of(&self.actor)
+    }
 }
 
 /// A proposed change that waits for another actor.
@@ -73,6 +82,12 @@ impl Event {
         Ok(change)
     }
 
+    /// Whether it stops something for now: one actor is enough for that, and two start it again (PL-25).
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::SwitchSet { on: false, .. } | Self::PoolSuspended { .. })
+    }
+
     /// Whether it's a change of the stream that needs two actors.
     fn is_change_of(&self, stream: &StreamId) -> bool {
         match (stream, self) {
@@ -90,6 +105,11 @@ impl Event {
 pub(crate) struct Changes(BTreeMap<u64, PendingChange>);
 
 impl Changes {
+    /// Most changes of one actor that wait at one time.
+    pub(crate) const OF_ACTOR_MAX: usize = 16;
+    /// Most changes of all actors of one operator, or of the platform, that wait at one time.
+    pub(crate) const OF_OPERATOR_MAX: usize = 64;
+
     /// Those that wait, the oldest first; ones that have lapsed may be among them.
     pub fn pending(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
         self.0.iter().map(|(position, change)| (*position, change))

@@ -13,6 +13,9 @@ use crate::stream::StreamId;
 use crate::switch::Switch;
 use serde::{Deserialize, Serialize};
 
+/// Who acts where there are no operators, so that nobody can be told apart (PL-27). No credential is called so.
+pub const ANYONE: &str = "(anyone)";
+
 /// One thing that happened. The comments name the stream that it stands in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
@@ -93,6 +96,29 @@ pub enum Event {
         amount: Minor,
         /// The award's currency.
         currency: Currency,
+    },
+    /// Player: an award can't be paid for now, since the account has no room for it. It's still owed: it's paid once there is.
+    AwardSetAside {
+        /// The player's round.
+        round: u64,
+        /// The pool.
+        pool: String,
+        /// Position of the hit, in this stream's partition.
+        hit: u64,
+        /// The award's amount.
+        amount: Minor,
+        /// The award's currency.
+        currency: Currency,
+        /// Why it can't be paid.
+        reason: String,
+    },
+    /// Any stream: who made the commit that it ends (PL-22, PL-27). It changes nothing.
+    ActedBy {
+        /// The authenticated credential: its name for the platform, `operator/name` for an operator, [`ANYONE`] where there are
+        /// no operators.
+        actor: String,
+        /// What the caller said of itself, in its own words: on whose behalf, a ticket's number. Nobody has checked it.
+        reference: String,
     },
     /// Player: the operator grants free rounds (PL-18).
     CampaignGranted(Campaign),

@@ -264,6 +264,8 @@ pub struct UnpaidAward {
     pub currency: Currency,
     /// What was booked for it, EUR.
     pub paid: Nano,
+    /// Whether it waits for room on the account.
+    pub set_aside: bool,
 }
 
 /// What players' streams hold ready for a pool.

@@ -110,7 +110,8 @@ impl Worth {
             (numerator, self.base.checked_mul(self.rate.0)?)
         };
         let minor = numerator.checked_div(denominator.checked_mul(self.minor)?)?;
-        i64::try_from(minor).ok().map(Minor)
+        // What no account could hold is cut to what one can; the rest goes to the reserve, like the part of a cent.
+        Some(Minor(i64::try_from(minor).unwrap_or(i64::MAX)))
     }
 
     /// `amount x rate`, cut at 1e-9 EUR.

@@ -210,6 +210,25 @@ pub enum Refused {
     #[error("no transfer from {pool}")]
     NoSuchTransfer { pool: String },
 
+    /// More than one call can be about.
+    #[error("{amount} minor units of {currency} are more than the {ceiling} that one amount can be")]
+    AmountAboveCeiling { currency: Currency, amount: Minor, ceiling: Minor },
+    /// More than an account is filled up to, or than one that bets can hold.
+    #[error("the {currency} balance of {balance} leaves no room: it can be {ceiling} minor units")]
+    BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
+    /// A rate that would take figures out of their range.
+    #[error("the rate of {currency} is out of bounds: a minor unit is worth 10^-9 to 10^4 EUR")]
+    RateOutOfBounds { currency: Currency },
+    /// An award is set aside only where it can't be paid.
+    #[error("the award of the hit at {hit} can be paid")]
+    AwardPayable { hit: u64 },
+    /// An operator switches on what its own actors have switched off.
+    #[error("{switch} was switched off by the platform")]
+    PlatformsSwitch { switch: Switch },
+    /// Changes of an operator's are its own actors' to approve, those of the platform the platform's.
+    #[error("change {change} is for another operator's actors to approve")]
+    OtherActors { change: u64 },
+
     /// A figure that does not fit.
     #[error(transparent)]
     Money(#[from] MoneyError),

@@ -64,6 +64,19 @@ pub struct SwitchedOff {
     pub time_ms: i64,
 }
 
+impl SwitchedOff {
+    /// The operator whose actor switched it off; `None` where it was the platform's.
+    #[must_use]
+    pub fn operator(&self) -> Option<&str> {
+        operator_of(&self.actor)
+    }
+}
+
+/// The operator that an actor acts for; `None` for the platform's, who are called by their credential's name alone.
+pub(crate) fn operator_of(actor: &str) -> Option<&str> {
+    actor.split_once('/').map(|(operator, _)| operator)
+}
+
 /// Everything that is switched off.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Switches(BTreeMap<Switch, SwitchedOff>);
@@ -79,7 +92,8 @@ impl Switches {
         self.off().find(|(switch, _)| switch.covers(operator, game, rules_version))
     }
 
-    /// Turns a switch off, or on again with `None`.
+    /// Turns a switch off, or on again with `None`. What an operator has switched off the platform can switch off as well: from
+    /// then on it's the platform's.
     ///
     /// # Errors
     /// [`Refused::BadSwitch`]; [`Refused::SwitchUnchanged`] where it's so already.
@@ -87,7 +101,10 @@ impl Switches {
         if !switch.is_valid() {
             return Err(Refused::BadSwitch);
         }
-        if self.0.contains_key(switch) == off.is_some() {
+        let stronger = |now: &SwitchedOff| {
+            off.as_ref().is_some_and(|off| operator_of(&now.actor).is_some() && operator_of(&off.actor).is_none())
+        };
+        if self.0.get(switch).map_or(off.is_none(), |now| off.is_some() && !stronger(now)) {
             return Err(Refused::SwitchUnchanged { switch: switch.clone() });
         }
         match off {

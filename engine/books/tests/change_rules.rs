@@ -153,11 +153,11 @@ fn pl_27_only_changes_of_pools_and_switches_are_proposed_and_not_without_end() {
     }
     let good = proposal(pool_stream(), &suspension(), "ann");
     assert_eq!(world.try_write(pool_stream(), vec![good.clone()]), Err(Refused::WrongStream));
-    for number in 0..64 {
+    for number in 0..512 {
         world.write(StreamId::System, vec![proposal(StreamId::System, &switch(&format!("o{number}")), "ann")]);
     }
     let full = world.try_write(StreamId::System, vec![good.clone()]);
-    assert_eq!(full, Err(Refused::TooManyChanges { most: 64 }));
+    assert_eq!(full, Err(Refused::TooManyChanges { most: 512 }));
     world.now_ms = LAPSES_MS;
     let Event::ChangeProposed(mut later) = good else { unreachable!() };
     assert_eq!(world.try_write(StreamId::System, vec![Event::ChangeProposed(later.clone())]), Err(Refused::BadChange));

@@ -125,6 +125,17 @@ pub fn to_log(event: &Event) -> v1::Event {
             amount: amount.0,
             currency: code(currency),
         }),
+        Event::AwardSetAside { round, pool, hit, amount, currency, reason } => Kind::AwardSetAside(v1::AwardSetAside {
+            round: *round,
+            pool: pool.clone(),
+            hit: *hit,
+            amount: amount.0,
+            currency: code(currency),
+            reason: reason.clone(),
+        }),
+        Event::ActedBy { actor, reference } => {
+            Kind::ActedBy(v1::ActedBy { actor: actor.clone(), reference: reference.clone() })
+        }
         Event::PlayMoneyGiven { amount } => Kind::PlayMoneyGiven(v1::PlayMoneyGiven { amount: amount.0 }),
         Event::CampaignGranted(campaign) => Kind::CampaignGranted(campaign_granted(campaign)),
         Event::CampaignCancelled { campaign, reason, actor } => Kind::CampaignCancelled(v1::CampaignCancelled {
@@ -307,6 +318,15 @@ pub fn from_log(event: v1::Event) -> Result<Event> {
             amount: Minor(paid.amount),
             currency: currency(&paid.currency)?,
         },
+        Kind::AwardSetAside(waits) => Event::AwardSetAside {
+            round: waits.round,
+            pool: waits.pool,
+            hit: waits.hit,
+            amount: Minor(waits.amount),
+            currency: currency(&waits.currency)?,
+            reason: waits.reason,
+        },
+        Kind::ActedBy(by) => Event::ActedBy { actor: by.actor, reference: by.reference },
         Kind::PlayMoneyGiven(given) => Event::PlayMoneyGiven { amount: Minor(given.amount) },
         Kind::CampaignGranted(granted) => Event::CampaignGranted(Campaign {
             currency: currency(&granted.currency)?,

@@ -122,6 +122,12 @@ reasons! {
     62 DecidedAtHome;
     63 BadReport { reason };
     64 StaleMirror { expected, found };
+    200 AmountAboveCeiling { currency, amount, ceiling };
+    201 BalanceAboveCeiling { currency, balance, ceiling };
+    202 RateOutOfBounds { currency };
+    203 AwardPayable { hit };
+    204 OtherActors { change };
+    205 PlatformsSwitch { switch };
 }
 
 fn next<'a, T: Argument>(left: &mut impl Iterator<Item = &'a [u8]>) -> Result<T, Malformed> {

@@ -326,7 +326,7 @@ fn without_pools(event: &Event) -> Option<Event> {
     let mut event = event.clone();
     match &mut event {
         Event::RoundStarted(started) => started.contribution = None,
-        Event::JackpotHit { .. } | Event::ChangeApproved { .. } => return None,
+        Event::JackpotHit { .. } | Event::AwardSetAside { .. } | Event::ChangeApproved { .. } => return None,
         Event::JackpotPaid { amount, currency, .. } => {
             let (amount, currency) = (*amount, *currency);
             return (amount > Minor::ZERO).then_some(Event::Deposited { currency, amount });

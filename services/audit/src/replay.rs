@@ -228,7 +228,7 @@ fn start(logged: &Logged, started: &RoundStarted) -> Result<Replaying, Malformed
         _ => None,
     });
     let after = balance(logged, started.currency).0;
-    let before = after.saturating_add(started.charged().0).saturating_sub(credited.unwrap_or_default());
+    let before = after.saturating_sub(credited.unwrap_or_default()).saturating_add(started.charged().0);
     let terms = RoundTerms::decode(started.stake.as_slice())?;
     let replayed = Replayed {
         started: started.clone(),

@@ -1,9 +1,13 @@
 //! The jackpot service over gRPC.
 
-use crate::{counters::Watch, wire as message};
-use motherlode_books::{Award, Event, PoolState, StreamId};
+use crate::{
+    counters::Watch,
+    steward::{in_the_way, payment},
+    wire as message,
+};
+use motherlode_books::{Award, Event, Minor, PoolState, Refused, StreamId, UnpaidAward};
 use motherlode_ledger::{
-    Ledgers,
+    AppendError, Handle, Ledgers,
     changes::{self, Ask, Asked},
     fields, fingerprint,
 };
@@ -59,10 +63,11 @@ impl JackpotApi {
         (method, request): (&str, &impl Message),
         request_id: &str,
         pool_id: &str,
-        change: Event,
+        (change, reference): (Event, &str),
     ) -> Result<(Option<wire::Pool>, u64), Refusal> {
         let stream = StreamId::pool(fields::id("pool_id", pool_id)?);
-        let ask = Ask { stream: stream.clone(), request_id, fingerprint: fingerprint(method, request), change };
+        let fingerprint = fingerprint(method, request);
+        let ask = Ask { stream: stream.clone(), request_id, fingerprint, change, reference };
         let asked = changes::ask(self.ledgers.home(), caller, ask).await?;
         if let Asked::Made(position) = asked {
             self.ledgers.spread(&stream, position).await?;
@@ -78,7 +83,7 @@ impl JackpotApi {
         }
         let change = Event::PoolOpened { pool: request.pool_id.clone(), terms };
         let (asked, id) = (("open_pool", request), &request.request_id);
-        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, change).await?;
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, "")).await?;
         Ok(wire::OpenPoolResponse { pool, change_id })
     }
 
@@ -91,7 +96,7 @@ impl JackpotApi {
         let version = self.pool(&request.pool_id, PoolState::next_terms_version)?;
         let change = Event::PoolTermsChanged { terms: message::parse_terms(request.terms.as_ref(), version)? };
         let asked = ("change_pool_terms", request);
-        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, change).await?;
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, "")).await?;
         Ok(wire::ChangePoolTermsResponse { pool, change_id })
     }
 
@@ -102,11 +107,12 @@ impl JackpotApi {
     ) -> Result<wire::SuspendPoolResponse, Refusal> {
         let change = Event::PoolSuspended {
             reason: fields::text("reason", &request.reason, 256)?.to_owned(),
-            actor: fields::text("actor", &request.actor, 64)?.to_owned(),
+            actor: caller.signature(),
         };
+        let reference = fields::reference("actor", &request.actor)?;
         self.pool(&request.pool_id, |_| ())?;
         let (asked, id) = (("suspend_pool", request), &request.request_id);
-        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, change).await?;
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, reference)).await?;
         Ok(wire::SuspendPoolResponse { pool, change_id })
     }
 
@@ -115,10 +121,11 @@ impl JackpotApi {
         caller: &Caller,
         request: &wire::ResumePoolRequest,
     ) -> Result<wire::ResumePoolResponse, Refusal> {
-        let change = Event::PoolResumed { actor: fields::text("actor", &request.actor, 64)?.to_owned() };
+        let reference = fields::reference("actor", &request.actor)?;
+        let change = Event::PoolResumed { actor: caller.signature() };
         self.pool(&request.pool_id, |_| ())?;
         let (asked, id) = (("resume_pool", request), &request.request_id);
-        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, change).await?;
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, reference)).await?;
         Ok(wire::ResumePoolResponse { pool, change_id })
     }
 
@@ -128,14 +135,52 @@ impl JackpotApi {
         request: &wire::RetirePoolRequest,
     ) -> Result<wire::RetirePoolResponse, Refusal> {
         let into = fields::id("into_pool_id", &request.into_pool_id)?;
-        let actor = fields::text("actor", &request.actor, 64)?;
+        let reference = fields::reference("actor", &request.actor)?;
         self.pool(into, |_| ())?;
         let (increments, reserve) = self.pool(&request.pool_id, |pool| (pool.increments, pool.reserve))?;
-        let (into, actor) = (into.to_owned(), actor.to_owned());
+        let (into, actor) = (into.to_owned(), caller.signature());
         let change = Event::PoolRetired { into, increments, reserve, actor };
         let (asked, id) = (("retire_pool", request), &request.request_id);
-        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, change).await?;
+        let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, reference)).await?;
         Ok(wire::RetirePoolResponse { pool, change_id })
+    }
+
+    /// Tries to pay what is set aside; see the call's own words.
+    async fn resolve(
+        &self,
+        caller: &Caller,
+        request: &wire::ResolveAwardsRequest,
+    ) -> Result<wire::ResolveAwardsResponse, Refusal> {
+        let reference = fields::reference("reference", &request.reference)?;
+        self.pool(&request.pool_id, |_| ())?;
+        let mut answer = wire::ResolveAwardsResponse::default();
+        for ledger in self.ledgers.all() {
+            let left = PAGE_SIZE_MAX - answer.paid.len() - answer.waiting.len();
+            for (partition, hit, award) in self.set_aside(caller, ledger, &request.pool_id, left) {
+                let shown = message::set_aside(partition, hit, &award);
+                let acted = fields::acted_by(caller, reference);
+                match ledger.append(payment(partition, hit, &award, Some(acted))).await {
+                    Ok(_) => answer.paid.push(shown),
+                    Err(AppendError::Refused(Refused::Money(_))) => {
+                        let in_the_way = Minor(ledger.books(|books| in_the_way(books, &award)));
+                        let in_the_way = Some(fields::money(in_the_way, award.currency));
+                        answer.waiting.push(wire::SetAsideAward { in_the_way, ..shown });
+                    }
+                    Err(error) => return Err(error.into()),
+                }
+            }
+        }
+        Ok(answer)
+    }
+
+    /// A pool's awards that are set aside in a partition, as far as a caller may see them.
+    fn set_aside(&self, caller: &Caller, ledger: &Handle, pool: &str, most: usize) -> Vec<(u32, u64, UnpaidAward)> {
+        let is_shown = |stream: &StreamId| matches!(stream, StreamId::Player { operator, .. } if caller.sees(operator));
+        ledger.books(|books| {
+            let waiting = books.unpaid_awards().filter(|(.., award)| award.set_aside && &*award.pool == pool);
+            let shown = waiting.filter(|(.., award)| is_shown(&award.stream)).take(most);
+            shown.map(|(partition, hit, award)| (partition, hit, award.clone())).collect()
+        })
     }
 
     fn awards(&self, caller: &Caller, request: &wire::ListAwardsRequest) -> Result<wire::ListAwardsResponse, Refusal> {
@@ -207,6 +252,13 @@ impl JackpotService for JackpotApi {
         request: Request<wire::ListAwardsRequest>,
     ) -> Result<Response<wire::ListAwardsResponse>, Status> {
         Ok(Response::new(self.awards(&Caller::of(&request), request.get_ref())?))
+    }
+
+    async fn resolve_awards(
+        &self,
+        request: Request<wire::ResolveAwardsRequest>,
+    ) -> Result<Response<wire::ResolveAwardsResponse>, Status> {
+        Ok(Response::new(self.resolve(&Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn open_pool(

@@ -4,12 +4,17 @@
 //! mirrored back, and the award is paid where the winner is ([`motherlode_books::Books::partition_report`],
 //! [`pool_mirror`](motherlode_books::Books::pool_mirror)). All of it follows from durable state, whatever was done of it
 //! before; and a partition that takes nothing at the moment keeps none of the others waiting.
+//!
+//! What the books refuse waits alone: another pool and another award go on, and so does a start of the service. It's logged as
+//! a failed integrity (PL-22) and tried again each time. An award that its account has no room for is set aside.
 
 use crate::copies::Copies;
 use futures_util::future::select_all;
-use motherlode_books::{CoinValue, CollisionShare, Event, Minor, Nano, PoolStatus, PoolTerms, StreamId, UnpaidAward};
+use motherlode_books::{
+    Books, CoinValue, CollisionShare, Event, Nano, PoolStatus, PoolTerms, Refused, StreamId, UnpaidAward,
+};
 use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal, rounds::award_request_id};
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
 /// Contributions without a hit are pooled this often: one commit for all bets of the time between.
@@ -35,13 +40,21 @@ pub fn standard_terms() -> PoolTerms {
 pub struct Steward {
     ledgers: Ledgers,
     copies: Copies,
+    /// The faults that this steward has told of.
+    told: BTreeSet<String>,
+}
+
+/// Something that the books refuse, and that waits alone.
+struct Fault {
+    what: String,
+    why: Refused,
 }
 
 impl Steward {
     /// A steward of all pools of the ledgers.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>) -> Self {
-        Self { ledgers: ledgers.into(), copies: Copies::default() }
+        Self { ledgers: ledgers.into(), copies: Copies::default(), told: BTreeSet::new() }
     }
 
     /// Opens a pool with the standard terms where it was never opened.
@@ -54,9 +67,15 @@ impl Steward {
         }
         let opened = Event::PoolOpened { pool: pool.to_owned(), terms: standard_terms() };
         let stream = StreamId::pool(pool);
-        self.ledgers.append(proposal(stream, Some(0), "steward/open".to_owned(), vec![opened])).await?;
-        tracing::info!(pool, "opened with the standard terms");
-        Ok(())
+        match self.ledgers.append(proposal(stream, Some(0), "steward/open".to_owned(), vec![opened])).await {
+            Ok(_) => {
+                tracing::info!(pool, "opened with the standard terms");
+                Ok(())
+            }
+            // Somebody else has opened it meanwhile.
+            Err(AppendError::Conflict { .. }) => Ok(()),
+            Err(error) => Err(error),
+        }
     }
 
     /// Runs for as long as it's polled.
@@ -89,36 +108,58 @@ impl Steward {
     }
 
     /// Has all partitions know what was decided at home, decides every hit and void that waits and pays every award; pools
-    /// all contributions when that is due. The first error, with everything done that could be.
+    /// all contributions when that is due. The first error, with everything done that could be. What the books refuse is no
+    /// error: it's told of, and waits.
     ///
     /// # Errors
     /// When a ledger takes no appends.
     pub async fn keep_up(&mut self, pool_all: bool) -> Result<(), AppendError> {
-        let mut result = Ok(());
-        let mut note = |done: Result<(), AppendError>| {
-            if result.is_ok() {
-                result = done;
-            }
+        let (mut result, mut faults) = (Ok(()), vec![]);
+        let mut note = |what: String, done: Result<(), AppendError>| match done {
+            Err(AppendError::Refused(why)) => faults.push(Fault { what, why }),
+            done if result.is_ok() => result = done,
+            _ => {}
         };
         let home = self.ledgers.home();
         for there in self.ledgers.others() {
-            note(self.copies.bring_to(home, there).await);
+            note(format!("copies/{}", there.partition()), self.copies.bring_to(home, there).await);
         }
         let pools = home.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());
         for pool in &pools {
             for there in self.ledgers.others() {
-                note(self.report(pool, there, pool_all).await);
+                note(format!("report/{pool}/{}", there.partition()), self.report(pool, there, pool_all).await);
             }
-            note(self.decide(pool, pool_all).await);
+            note(format!("pool/{pool}"), self.decide(pool, pool_all).await);
             for there in self.ledgers.others() {
-                note(self.mirror(pool, there).await);
+                note(format!("mirror/{pool}/{}", there.partition()), self.mirror(pool, there).await);
             }
-            note(self.hand_over(pool).await);
+            note(format!("hand-over/{pool}"), self.hand_over(pool).await);
         }
+        let mut faults_of_awards = vec![];
         for ledger in self.ledgers.all() {
-            note(pay(ledger).await);
+            let mut refused = vec![];
+            note(String::new(), pay(ledger, &mut refused).await);
+            faults_of_awards.append(&mut refused);
+        }
+        faults.append(&mut faults_of_awards);
+        for fault in faults {
+            self.tell(fault).await;
         }
         result
+    }
+
+    /// Says once, in the log and to whoever watches, what the books refuse.
+    async fn tell(&mut self, fault: Fault) {
+        let Fault { what, why } = fault;
+        let finding = format!("{what}: {why}");
+        if !self.told.insert(finding.clone()) {
+            return;
+        }
+        tracing::error!(what, %why, "the books refuse what follows from the log; it waits, all else goes on");
+        let id = format!("steward/refused/{finding}");
+        let failed = Event::IntegrityFailed { check: "jackpots".to_owned(), finding };
+        // Where the log takes nothing now there are other words for it, and the next process tells again.
+        let _ = self.ledgers.append(proposal(StreamId::System, None, id, vec![failed])).await;
     }
 
     /// Reports what a partition's bets leave for a pool, up to its last hit or void; to its end when all is to be pooled.
@@ -201,24 +242,60 @@ impl Steward {
     }
 }
 
-/// Pays the awards that wait in a partition, in the order of their hits.
-async fn pay(ledger: &Handle) -> Result<(), AppendError> {
-    let unpaid: Vec<(u32, u64, UnpaidAward)> = ledger
-        .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());
+/// Pays the awards that wait in a partition, in the order of their hits. One that its account has no room for is set aside, and
+/// paid once there is room: none keeps another waiting. What was refused otherwise is named.
+///
+/// # Errors
+/// When the ledger takes no appends.
+async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<(), AppendError> {
+    let unpaid: Vec<(u32, u64, UnpaidAward)> = ledger.books(|books| {
+        let due = books.unpaid_awards().filter(|(.., award)| !award.set_aside || in_the_way(books, award) == 0);
+        due.map(|(partition, hit, award)| (partition, hit, award.clone())).collect()
+    });
     for (partition, hit, award) in unpaid {
-        let id = award_request_id(&award.pool, partition, hit);
-        let paid = Event::JackpotPaid {
-            round: award.round,
-            pool: award.pool.to_string(),
-            hit,
-            amount: award.amount,
-            currency: award.currency,
+        let done = match ledger.append(payment(partition, hit, &award, None)).await {
+            Ok(_) => {
+                tracing::info!(partition, hit, pool = %award.pool, amount = %award.amount.to_decimal(award.currency),
+                    currency = %award.currency, "a jackpot was paid");
+                Ok(())
+            }
+            Err(AppendError::Refused(Refused::Money(error))) if !award.set_aside => {
+                tracing::error!(%error, partition, hit, pool = %award.pool, "an award is set aside");
+                ledger.append(setting_aside(partition, hit, &award, error.to_string())).await.map(|_| ())
+            }
+            Err(error) => Err(error),
         };
-        ledger.append(proposal(award.stream, None, id, vec![paid])).await?;
-        tracing::info!(partition, hit, pool = %award.pool, amount = %Minor::to_decimal(award.amount, award.currency),
-            currency = %award.currency, "a jackpot was paid");
+        match done {
+            Ok(()) => {}
+            Err(AppendError::Refused(why)) => {
+                refused.push(Fault { what: format!("award/{}/{partition}/{hit}", award.pool), why });
+            }
+            Err(error) => return Err(error),
+        }
     }
     Ok(())
+}
+
+/// Minor units that must be withdrawn before an award can be paid.
+pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
+    let balance = books.player(&award.stream).and_then(|player| player.balance(award.currency)).unwrap_or_default();
+    award.amount.0.saturating_sub(i64::MAX - balance.0.max(0)).max(0)
+}
+
+/// The payment of an award, under the name that makes it come once.
+pub(crate) fn payment(partition: u32, hit: u64, award: &UnpaidAward, acted: Option<Event>) -> Proposal {
+    let UnpaidAward { round, amount, currency, .. } = *award;
+    let paid = Event::JackpotPaid { round, pool: award.pool.to_string(), hit, amount, currency };
+    let id = award_request_id(&award.pool, partition, hit);
+    proposal(award.stream.clone(), None, id, [paid].into_iter().chain(acted).collect())
+}
+
+fn setting_aside(partition: u32, hit: u64, award: &UnpaidAward, reason: String) -> Proposal {
+    let UnpaidAward { round, amount, currency, .. } = *award;
+    let pool = award.pool.to_string();
+    let id = format!("set-aside/{pool}/{partition}/{hit}");
+    let waits = Event::AwardSetAside { round, pool, hit, amount, currency, reason };
+    proposal(award.stream.clone(), None, id, vec![waits])
 }
 
 /// Proposals of the steward need no fingerprint: their ids have a slash, which no client's has.

@@ -1,6 +1,6 @@
 //! Pools and awards as messages, and terms from messages.
 
-use motherlode_books::{Award, CollisionShare, PoolState, PoolStatus, PoolTerms};
+use motherlode_books::{Award, CollisionShare, PoolState, PoolStatus, PoolTerms, UnpaidAward};
 use motherlode_ledger::fields::{self, money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, jackpot::v1 as wire};
 use motherlode_runtime::Refusal;
@@ -63,6 +63,17 @@ pub(crate) fn parse_terms(terms: Option<&wire::PoolTerms>, version: u32) -> Resu
             Err(_) => return Err(Refusal::field("terms.collision_share", "is not one of the ways to share")),
         },
     })
+}
+
+/// An award that is set aside.
+pub(crate) fn set_aside(partition: u32, hit: u64, award: &UnpaidAward) -> wire::SetAsideAward {
+    wire::SetAsideAward {
+        round_id: round_name(&award.stream, award.round),
+        amount: Some(money(award.amount, award.currency)),
+        in_the_way: None,
+        hit_partition: partition,
+        hit_position: hit,
+    }
 }
 
 /// An award with its sources.

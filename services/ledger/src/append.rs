@@ -1,6 +1,6 @@
 //! What goes into the ledger and what comes out: proposals and their verdicts.
 
-use crate::{campaign_over, changes, unknown_account, unknown_campaign};
+use crate::{campaign_over, changes, fields, unknown_account, unknown_campaign};
 use motherlode_books::{Event, Refused, StreamId};
 use motherlode_runtime::Refusal;
 use prost::Message;
@@ -105,6 +105,16 @@ fn refused_by_books(refused: &Refused) -> Refusal {
                 .with("balance_minor", balance)
                 .with("needed_minor", needed)
                 .with("currency_code", currency)
+        }
+        Refused::AmountAboveCeiling { currency, ceiling, .. } => fields::above_limit(*currency, *ceiling),
+        Refused::BalanceAboveCeiling { currency, balance, ceiling } => {
+            Refusal::precondition("BALANCE_ABOVE_LIMIT", message)
+                .with("balance_minor", balance)
+                .with("limit_minor", ceiling)
+                .with("currency_code", currency)
+        }
+        Refused::RateOutOfBounds { currency } => {
+            Refusal::precondition("RATE_OUT_OF_BOUNDS", message).with("currency_code", currency)
         }
         Refused::PoolStatus { .. } => Refusal::precondition("POOL_STATUS", message),
         Refused::WrongFigure { .. } => Refusal::new(Code::Aborted, "POOL_FIGURE_STALE", message),

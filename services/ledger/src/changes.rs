@@ -1,6 +1,7 @@
 //! Changes of pools and switches (PL-27): asked for by one actor, approved by another. The one mechanism for both services.
 //!
-//! An actor is a credential of the platform's: its name. Where there are no operators nobody can be told apart, and a
+//! An actor is a credential: its name. What stops something is made at once by one actor; what starts it again, and every
+//! other change, takes two of the same operator's (PL-25). Where there are no operators nobody can be told apart, and every
 //! change is made at once. What a change may be refused for it's refused for when it's proposed, and again when it's
 //! approved, since the log has gone on; it then still waits.
 
@@ -11,7 +12,7 @@ use crate::{
 };
 use motherlode_books::{Books, ChangeProposed, Commit, Event, PendingChange, Refused, StreamId};
 use motherlode_proto::{convert::event::to_log, ledger::v1 as wire};
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
 use std::time::Duration;
 use tonic::Code;
 
@@ -48,6 +49,8 @@ pub struct Ask<'a> {
     pub fingerprint: [u8; 16],
     /// What is to be logged; what only its place decides is filled in.
     pub change: Event,
+    /// What the caller says of itself, beside its credential.
+    pub reference: &'a str,
 }
 
 /// Makes a change, or proposes it where it takes two.
@@ -55,7 +58,7 @@ pub struct Ask<'a> {
 /// # Errors
 /// What the request or the change itself is refused for.
 pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked, Refusal> {
-    let Ask { stream, request_id, fingerprint, change } = ask;
+    let Ask { stream, request_id, fingerprint, change, reference } = ask;
     let request_id = fields::id("request_id", request_id)?;
     let change = change.as_proposed();
     // The same request may have been answered when there were operators, or when there were none.
@@ -66,16 +69,23 @@ pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked
             return Ok(if proposed { Asked::Waits(position) } else { Asked::Made(position) });
         }
     }
-    let Some(actor) = caller.actor() else {
-        let made = make(ledger, &stream, request_id, fingerprint, None, &change).await?;
-        return Ok(Asked::Made(made));
+    let acted = fields::acted_by(caller, reference);
+    let Some(actor) = caller.actor().filter(|_| !change.is_stop()) else {
+        let signed = Signed { approval: None, acted: Some(acted) };
+        return Ok(Asked::Made(make(ledger, &stream, request_id, fingerprint, &signed, &change).await?));
     };
     collected(ledger, &stream, &change).await;
     ledger.books(|books| would_be_taken(books, ledger.partition(), &stream, &change))?;
     let lapses_ms = ledger.now_ms().saturating_add(ledger.change_lapse_ms());
-    let proposed = ChangeProposed { stream, change: Box::new(change), actor: actor.to_owned(), lapses_ms };
-    let events = vec![Event::ChangeProposed(proposed)];
+    let proposed = ChangeProposed { stream, change: Box::new(change), actor, lapses_ms };
+    let events = vec![Event::ChangeProposed(proposed), acted];
     Ok(Asked::Waits(append(ledger, &StreamId::System, request_id, fingerprint, events).await?))
+}
+
+/// Who makes a change: what is logged before it and after it.
+struct Signed {
+    approval: Option<Event>,
+    acted: Option<Event>,
 }
 
 /// Logs a change as it's due now, after its approval where it needs one. Where it will stand.
@@ -84,13 +94,13 @@ async fn make(
     stream: &StreamId,
     request_id: &str,
     fingerprint: [u8; 16],
-    approval: Option<Event>,
+    signed: &Signed,
     change: &Event,
 ) -> Result<u64, AppendError> {
     collected(ledger, stream, change).await;
     loop {
         let due = ledger.books(|books| change.as_due(stream, books))?;
-        let events = approval.iter().cloned().chain([due]).collect();
+        let events = signed.approval.iter().cloned().chain([due]).chain(signed.acted.clone()).collect();
         match append(ledger, stream, request_id, fingerprint, events).await {
             // Something was pooled, or other terms came, between the reading and the writing: what there is now is taken.
             Err(AppendError::Refused(Refused::WrongFigure { .. } | Refused::WrongTerms { .. })) => {}
@@ -137,14 +147,17 @@ fn would_be_taken(books: &Books, partition: u32, stream: &StreamId, change: &Eve
         time_ms: end.time_ms,
         events: vec![change.as_due(stream, books)?],
     };
+    books.admit(&commit)?;
     books.postings(&commit, None)?;
     Ok(())
 }
 
-pub(crate) fn list(ledger: &Handle) -> wire::ListChangesResponse {
+/// Those that the caller's actors can approve; for the platform, all.
+pub(crate) fn list(ledger: &Handle, caller: &Caller) -> wire::ListChangesResponse {
     let now_ms = ledger.now_ms();
     let changes = ledger.books(|books| {
         let waiting = books.pending_changes().filter(|(_, change)| now_ms < change.proposed.lapses_ms);
+        let waiting = waiting.filter(|(_, change)| concerns(caller, &change.proposed));
         waiting.map(to_wire).collect()
     });
     wire::ListChangesResponse { changes }
@@ -169,14 +182,15 @@ pub(crate) async fn approve(
 ) -> Result<wire::ApproveChangeResponse, Refusal> {
     let ledger = ledgers.home();
     let request_id = fields::id("request_id", &request.request_id)?;
-    let ChangeProposed { stream, change, actor: proposed_by, .. } = proposal(ledger, request.change_id)?;
+    let ChangeProposed { stream, change, actor: proposed_by, .. } = proposal(ledger, caller, request.change_id)?;
     let fingerprint = fingerprint("approve_change", request);
     let position = match ledger.find(&stream, request_id, fingerprint)? {
         Some(made) => made.commit.position,
         None => {
             let (change_id, actor) = (request.change_id, actor(caller)?);
             let approval = Event::ChangeApproved { change: change_id, proposed_by, actor };
-            make(ledger, &stream, request_id, fingerprint, Some(approval), &change).await?
+            let signed = Signed { approval: Some(approval), acted: None };
+            make(ledger, &stream, request_id, fingerprint, &signed, &change).await?
         }
     };
     let pending_partitions = ledgers.spread(&stream, position).await?;
@@ -190,7 +204,7 @@ pub(crate) async fn reject(
 ) -> Result<wire::RejectChangeResponse, Refusal> {
     let request_id = fields::id("request_id", &request.request_id)?;
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
-    proposal(ledger, request.change_id)?;
+    proposal(ledger, caller, request.change_id)?;
     let event = Event::ChangeRejected { change: request.change_id, actor: actor(caller)?, reason };
     let fingerprint = fingerprint("reject_change", request);
     let position = append(ledger, &StreamId::System, request_id, fingerprint, vec![event]).await?;
@@ -199,18 +213,28 @@ pub(crate) async fn reject(
 
 /// Who decides about another's change.
 fn actor(caller: &Caller) -> Result<String, Refusal> {
-    let actor = caller.actor().map(str::to_owned);
-    actor.ok_or_else(|| Refusal::precondition("NO_ACTORS", "without operators there are no actors to tell apart"))
+    caller
+        .actor()
+        .ok_or_else(|| Refusal::precondition("NO_ACTORS", "without operators there are no actors to tell apart"))
 }
 
-/// A change that was once proposed, waiting or not: a repeated request is about one that no longer does.
-fn proposal(ledger: &Handle, change_id: u64) -> Result<ChangeProposed, Refusal> {
+/// Whether a change is the caller's to see: its own operator's; to the platform, every one.
+fn concerns(caller: &Caller, proposed: &ChangeProposed) -> bool {
+    match (caller.own(), proposed.operator()) {
+        (None, _) => true,
+        (Some(own), of) => of == Some(own),
+    }
+}
+
+/// A change that was once proposed, waiting or not: a repeated request is about one that no longer does. Another operator's is
+/// refused as an unknown one is (PL-27).
+fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangeProposed, Refusal> {
     let unknown = || Refusal::not_found("CHANGE_UNKNOWN", "no such change waits").with("change_id", change_id);
     if !(1..=ledger.durable()).contains(&change_id) {
         return Err(unknown());
     }
     match ledger.fetch(change_id)?.commit.events.first() {
-        Some(Event::ChangeProposed(proposed)) => Ok(proposed.clone()),
+        Some(Event::ChangeProposed(proposed)) if concerns(caller, proposed) => Ok(proposed.clone()),
         _ => Err(unknown()),
     }
 }
@@ -225,6 +249,12 @@ pub(crate) fn refused(refused: &Refused) -> Option<Refusal> {
         Refused::ChangeLapsed { change } => Refusal::precondition("CHANGE_LAPSED", message).with("change_id", change),
         Refused::SameActor { change, actor } => {
             Refusal::new(Code::PermissionDenied, "SAME_ACTOR", message).with("change_id", change).with("actor", actor)
+        }
+        Refused::PlatformsSwitch { .. } => {
+            Refusal::new(Code::PermissionDenied, "ROLE_MISSING", message).with("operator", PLATFORM)
+        }
+        Refused::OtherActors { change } => {
+            Refusal::new(Code::PermissionDenied, "OTHER_ACTORS", message).with("change_id", change)
         }
         Refused::TooManyChanges { most } => {
             Refusal::new(Code::ResourceExhausted, "TOO_MANY_CHANGES", message).with("changes_max", most)

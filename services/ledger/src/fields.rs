@@ -1,6 +1,6 @@
 //! Request fields, checked: what the wire says as what the books understand, or a refusal that names the field (PL-12).
 
-use motherlode_books::{CampaignOver, CoinValue, Currency, Minor, Nano, StreamId, is_id};
+use motherlode_books::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_id};
 use motherlode_proto::round::v1::{Account, Money};
 use motherlode_runtime::{Caller, Refusal};
 
@@ -151,18 +151,63 @@ pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
     Account { operator_id, player_id, currency_code: currency.code().to_owned() }
 }
 
-/// An amount of money to move.
+/// An amount of money to move: at least one minor unit, and no more than an amount can be.
+///
+/// # Errors
+/// Names the field; AMOUNT_ABOVE_LIMIT with the limit.
+pub fn amount(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
+    at_least(field, minor, 1)?;
+    within(field, Minor(minor), currency, currency.ceiling().amount)
+}
+
+/// An amount to be taken out: as much as an account can be filled with.
+///
+/// # Errors
+/// As [`amount`].
+pub fn withdrawal(field: &str, minor: i64, currency: Currency) -> Result<Minor, Refusal> {
+    at_least(field, minor, 1)?;
+    within(field, Minor(minor), currency, currency.ceiling().balance)
+}
+
+/// A limit in minor units that a request may set, of at least so many.
+///
+/// # Errors
+/// As [`amount`].
+pub fn limit(field: &str, minor: Option<i64>, least: i64, currency: Currency) -> Result<Option<Minor>, Refusal> {
+    let checked = |minor| {
+        at_least(field, minor, least)?;
+        within(field, Minor(minor), currency, currency.ceiling().amount)
+    };
+    minor.map(checked).transpose()
+}
+
+fn at_least(field: &str, minor: i64, least: i64) -> Result<(), Refusal> {
+    if minor >= least { Ok(()) } else { Err(Refusal::field(field, format!("must be at least {least}"))) }
+}
+
+fn within(field: &str, amount: Minor, currency: Currency, limit: Minor) -> Result<Minor, Refusal> {
+    if amount <= limit { Ok(amount) } else { Err(above_limit(currency, limit).with("field", field)) }
+}
+
+/// The refusal of more than one amount can be.
+pub(crate) fn above_limit(currency: Currency, limit: Minor) -> Refusal {
+    Refusal::precondition("AMOUNT_ABOVE_LIMIT", format!("an amount of {currency} is at most {limit} minor units"))
+        .with("limit_minor", limit)
+        .with("currency_code", currency)
+}
+
+/// What a caller says of itself beside its credential: on whose behalf, a ticket's number. It may say nothing.
 ///
 /// # Errors
 /// Names the field.
-pub fn amount(field: &str, minor: i64) -> Result<Minor, Refusal> {
-    // A bound far below i64's keeps every sum of balances in range.
-    const MAX: i64 = 1_000_000_000_000_000;
-    if (1..=MAX).contains(&minor) {
-        Ok(Minor(minor))
-    } else {
-        Err(Refusal::field(field, "must be 1 to 10^15 minor units"))
-    }
+pub fn reference<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
+    if value.is_empty() { Ok(value) } else { text(field, value, 64) }
+}
+
+/// Says who makes a commit, at its end (PL-22, PL-27): the caller's credential, and what it says of itself.
+#[must_use]
+pub fn acted_by(caller: &Caller, reference: &str) -> Event {
+    Event::ActedBy { actor: caller.signature(), reference: reference.to_owned() }
 }
 
 /// A coin value.

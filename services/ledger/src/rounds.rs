@@ -19,7 +19,7 @@ use motherlode_proto::{
     },
     log::v1::RoundTerms,
     round::v1::{
-        Awaiting, CarriedFigure, Choice, JackpotWin, Outcome, Round, RoundState, Stake, Step, Void, jackpot_win,
+        Awaiting, CarriedFigure, Choice, JackpotWin, Money, Outcome, Round, RoundState, Stake, Step, Void, jackpot_win,
     },
 };
 use prost::Message;
@@ -156,6 +156,10 @@ fn pay(handle: &Handle, stream: &StreamId, round: &mut Round) -> Result<(), Fetc
     for jackpot in &mut round.jackpots {
         let id = award_request_id(&jackpot.pool_id, handle.partition(), jackpot.hit_position);
         let Some(place) = handle.seen(stream, &id).map_err(|_| FetchError::Missing(jackpot.hit_position))? else {
+            if let Some(owed) = set_aside(handle, jackpot.hit_position) {
+                jackpot.amount = Some(owed);
+                jackpot.state = jackpot_win::State::SetAside.into();
+            }
             continue;
         };
         let paid = handle.fetch(place.position)?;
@@ -166,6 +170,15 @@ fn pay(handle: &Handle, stream: &StreamId, round: &mut Round) -> Result<(), Fetc
         jackpot.state = jackpot_win::State::Paid.into();
     }
     Ok(())
+}
+
+/// What a player is owed for a hit whose award is set aside.
+#[must_use]
+pub fn set_aside(handle: &Handle, hit: Position) -> Option<Money> {
+    handle.books(|books| {
+        let award = books.unpaid_award(handle.partition(), hit).filter(|award| award.set_aside)?;
+        Some(money(award.amount, award.currency))
+    })
 }
 
 /// A round while its commits are folded into it.
@@ -192,7 +205,7 @@ fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
         Event::RoundSettled { win, .. } => Some(win.0),
         _ => None,
     });
-    let before = Minor(balance(logged, currency).0 + bet.charged().0 - credited.unwrap_or(0));
+    let before = Minor(balance(logged, currency).0 - credited.unwrap_or(0) + bet.charged().0);
     let round = Round {
         round_id: round_name(stream, bet.round),
         account: Some(account_of(stream, currency)),

@@ -90,7 +90,7 @@ impl LedgerApi {
 
     async fn deposit(&self, caller: &Caller, request: wire::DepositRequest) -> Result<wire::DepositResponse, Refusal> {
         let account = fields::real_account(caller, request.account.as_ref())?;
-        let amount = fields::amount("amount_minor", request.amount_minor)?;
+        let amount = fields::amount("amount_minor", request.amount_minor, account.currency)?;
         let event = Event::Deposited { currency: account.currency, amount };
         let transaction = self.book("deposit", &request, &request.request_id, account, event).await?;
         Ok(wire::DepositResponse { transaction: Some(transaction) })
@@ -102,7 +102,7 @@ impl LedgerApi {
         request: wire::WithdrawRequest,
     ) -> Result<wire::WithdrawResponse, Refusal> {
         let account = fields::real_account(caller, request.account.as_ref())?;
-        let amount = fields::amount("amount_minor", request.amount_minor)?;
+        let amount = fields::withdrawal("amount_minor", request.amount_minor, account.currency)?;
         let event = Event::Withdrawn { currency: account.currency, amount };
         let transaction = self.book("withdraw", &request, &request.request_id, account, event).await?;
         Ok(wire::WithdrawResponse { transaction: Some(transaction) })
@@ -198,7 +198,11 @@ impl LedgerApi {
         read.ok_or_else(unknown_account)
     }
 
-    async fn set_rate(&self, request: wire::SetExchangeRateRequest) -> Result<wire::SetExchangeRateResponse, Refusal> {
+    async fn set_rate(
+        &self,
+        caller: &Caller,
+        request: wire::SetExchangeRateRequest,
+    ) -> Result<wire::SetExchangeRateResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let currency = fields::currency("currency_code", &request.currency_code)?;
         match currency {
@@ -216,7 +220,7 @@ impl LedgerApi {
             expected_version: None,
             request_id: request_id.to_owned(),
             fingerprint: fingerprint("set_exchange_rate", &request),
-            events: vec![Event::RateSet { currency, rate, source: source.to_owned() }],
+            events: vec![Event::RateSet { currency, rate, source: source.to_owned() }, fields::acted_by(caller, "")],
         };
         let position = self.ledgers.append(proposal).await?.commit.position;
         let pending_partitions = self.ledgers.spread(&StreamId::Rates, position).await?;
@@ -329,7 +333,7 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::SetExchangeRateRequest>,
     ) -> Result<Response<wire::SetExchangeRateResponse>, Status> {
-        Ok(Response::new(self.set_rate(request.into_inner()).await?))
+        Ok(Response::new(self.set_rate(&Caller::of(&request), request.into_inner()).await?))
     }
 
     async fn list_exchange_rates(
@@ -355,9 +359,9 @@ impl LedgerService for LedgerApi {
 
     async fn list_changes(
         &self,
-        _: Request<wire::ListChangesRequest>,
+        request: Request<wire::ListChangesRequest>,
     ) -> Result<Response<wire::ListChangesResponse>, Status> {
-        Ok(Response::new(changes::list(self.ledgers.home())))
+        Ok(Response::new(changes::list(self.ledgers.home(), &Caller::of(&request))))
     }
 
     async fn approve_change(

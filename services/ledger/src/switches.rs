@@ -1,4 +1,5 @@
-//! Switches over gRPC (PL-25): new rounds of a part of the service, off and on.
+//! Switches over gRPC (PL-25): new rounds of a part of the service, off and on. An operator's admin has those of its own
+//! players, the platform's all.
 
 use crate::{
     Handle, Ledgers,
@@ -8,7 +9,8 @@ use crate::{
 };
 use motherlode_books::{Event, StreamId, Switch, SwitchedOff};
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};
-use motherlode_runtime::{Caller, Refusal};
+use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
+use tonic::Code;
 
 pub(crate) async fn set(
     ledgers: &Ledgers,
@@ -17,6 +19,10 @@ pub(crate) async fn set(
 ) -> Result<wire::SetSwitchResponse, Refusal> {
     let request_id = fields::id("request_id", &request.request_id)?;
     let switch = parse(request.switch.as_ref())?;
+    if caller.own().is_some_and(|own| own != switch.operator) {
+        let message = "an operator switches the games of its own players";
+        return Err(Refusal::new(Code::PermissionDenied, "ROLE_MISSING", message).with("operator", PLATFORM));
+    }
     let on = match request.state() {
         State::Unspecified => return Err(Refusal::field("state", "must be on or off")),
         State::Off => false,
@@ -29,9 +35,10 @@ pub(crate) async fn set(
             .with("rules_version", &switch.rules_version));
     }
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
-    let actor = fields::text("actor", &request.actor, 64)?.to_owned();
-    let change = Event::SwitchSet { switch, on, reason, actor };
-    let ask = Ask { stream: StreamId::System, request_id, fingerprint: fingerprint("set_switch", request), change };
+    let reference = fields::reference("actor", &request.actor)?;
+    let fingerprint = fingerprint("set_switch", request);
+    let change = Event::SwitchSet { switch, on, reason, actor: caller.signature() };
+    let ask = Ask { stream: StreamId::System, request_id, fingerprint, change, reference };
     Ok(match changes::ask(ledgers.home(), caller, ask).await? {
         Asked::Made(position) => {
             let pending_partitions = ledgers.spread(&StreamId::System, position).await?;

@@ -29,13 +29,13 @@ pub(crate) async fn void_round(
     let request_id = fields::id("request_id", &request.request_id)?;
     let id = fields::round_id(caller, &request.round_id)?;
     let reason = fields::text("reason", &request.reason, 256)?;
-    let actor = fields::text("actor", &request.actor, 64)?;
+    let by = By { actor: &caller.signature(), reference: fields::reference("actor", &request.actor)? };
     let fingerprint = fingerprint("void_round", request);
     let ledger = ledgers.of(&id.stream);
     loop {
         let player = ledger.player(&id.stream).filter(|player| id.number <= player.rounds_started);
         let decided = match player {
-            Some(player) => decide(ledger, &player, &id, reason, actor).map(|decided| (player.head.version, decided)),
+            Some(player) => decide(ledger, &player, &id, reason, &by).map(|decided| (player.head.version, decided)),
             None => Err(unknown_round(&request.round_id)),
         };
         let (version, Decided { recalled, events }) = match decided {
@@ -67,7 +67,13 @@ struct Decided {
     events: Vec<Event>,
 }
 
-fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, actor: &str) -> Result<Decided, Refusal> {
+/// Who voids.
+struct By<'a> {
+    actor: &'a str,
+    reference: &'a str,
+}
+
+fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, by: &By<'_>) -> Result<Decided, Refusal> {
     let name = || round_name(&id.stream, id.number);
     if player.voided_at(id.number).is_some() {
         return Err(Refusal::precondition("ALREADY_VOIDED", "the round is void").with("round_id", name()));
@@ -94,11 +100,12 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, act
     let voided = Event::RoundVoided {
         round: id.number,
         reason: reason.to_owned(),
-        actor: actor.to_owned(),
+        actor: by.actor.to_owned(),
         refund: started.charged(),
         win_taken_back: win.min(held),
     };
-    let events = [voided].into_iter().chain(undone).collect();
+    let acted = Event::ActedBy { actor: by.actor.to_owned(), reference: by.reference.to_owned() };
+    let events = [voided].into_iter().chain(undone).chain([acted]).collect();
     Ok(Decided { recalled: recalled.map(Box::new), events })
 }
 

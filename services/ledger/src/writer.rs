@@ -186,7 +186,8 @@ impl Group {
         }
     }
 
-    /// The order of the checks is the documented one: request id, version, the books' invariants.
+    /// The order of the checks is the documented one: request id, version, what new commits are held to, the books'
+    /// invariants.
     fn judge(
         &mut self,
         books: &Books,
@@ -221,6 +222,7 @@ impl Group {
             time_ms: self.time_ms,
             events: proposal.events,
         };
+        self.stage.admit(books, &commit)?;
         self.stage.apply_recalling(books, &commit, recalled)?;
         let balances_after = balances(&self.stage, books, &commit.stream);
         let logged = Logged { commit, balances_after };

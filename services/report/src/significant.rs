@@ -1,14 +1,19 @@
 //! Significant events: which events of the log they are, with before, after, actor and reason (PL-22; GLI-19 2.8.8).
 
 use crate::follower::Open;
-use motherlode_books::{ChangeProposed, Currency, Event, FxRate, HOME, Minor, Nano, PoolTerms, StreamId, contribution};
+use motherlode_books::{
+    ChangeProposed, Commit, Currency, Event, FxRate, HOME, Minor, Nano, PoolTerms, StreamId, contribution,
+};
 use motherlode_ledger::fields::{round_name, timestamp};
 use motherlode_proto::{
     convert::record::Logged,
     report::v1::{SignificantEvent, SignificantKind as Kind},
 };
 use motherlode_runtime::config::{PLATFORM, Report};
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// EUR in billionths.
 const EUR: i128 = 1_000_000_000;
@@ -19,6 +24,8 @@ pub(crate) struct Significant {
     thresholds: Report,
     terms: BTreeMap<String, PoolTerms>,
     rates: BTreeMap<Currency, FxRate>,
+    /// Awards that are set aside, by partition and position of their hits.
+    set_aside: BTreeSet<(u32, u64)>,
 }
 
 /// What a significant event says, apart from where and when.
@@ -44,7 +51,13 @@ impl Said {
 
 impl Significant {
     pub(crate) fn new(config: &Report) -> Self {
-        Self { events: vec![], thresholds: config.clone(), terms: BTreeMap::new(), rates: BTreeMap::new() }
+        Self {
+            events: vec![],
+            thresholds: config.clone(),
+            terms: BTreeMap::new(),
+            rates: BTreeMap::new(),
+            set_aside: BTreeSet::new(),
+        }
     }
 
     /// All so far, in log order.
@@ -74,19 +87,20 @@ impl Significant {
             _ => "",
         };
         let said = match &commit.stream {
-            StreamId::Player { .. } => self.of_player(operator, &commit.stream, event, round),
+            StreamId::Player { .. } => self.of_player(operator, commit, event, round),
             StreamId::Pool(pool) => self.of_pool(pool, event),
             StreamId::Rates | StreamId::System => self.of_service(event),
         };
         let Some(Said { kind, subject, before, after, actor, reason }) = said else { return };
         let operator_id = match event {
             Event::SwitchSet { switch, .. } => switch.operator.clone(),
-            Event::ChangeProposed(_) | Event::ChangeRejected { .. } => PLATFORM.to_owned(),
+            Event::ChangeProposed(proposed) => proposed.operator().unwrap_or(PLATFORM).to_owned(),
+            Event::ChangeRejected { actor, .. } => actor.split_once('/').map_or(PLATFORM, |(of, _)| of).to_owned(),
             _ => operator.to_owned(),
         };
         let (actor, approver) = match approval(logged, number) {
             Some((proposed_by, approver)) => (in_the_name(&actor, proposed_by), approver.to_owned()),
-            None => (actor, String::new()),
+            None => (acted(commit, actor), String::new()),
         };
         self.events.push(Arc::new(SignificantEvent {
             position: commit.position,
@@ -111,7 +125,8 @@ impl Significant {
         }
     }
 
-    fn of_player(&self, operator: &str, stream: &StreamId, event: &Event, round: Option<&Open<'_>>) -> Option<Said> {
+    fn of_player(&mut self, operator: &str, commit: &Commit, event: &Event, round: Option<&Open<'_>>) -> Option<Said> {
+        let stream = &commit.stream;
         match event {
             Event::RoundSettled { round: number, win } => {
                 let started = &round?.started;
@@ -126,11 +141,22 @@ impl Significant {
                     Said::new(Kind::LargeWin, round_name(stream, *number), bet, after)
                 })
             }
-            Event::JackpotPaid { round: number, pool, amount, currency, .. } => {
+            Event::JackpotPaid { round: number, pool, amount, currency, hit } => {
                 let rate = self.rates.get(currency).copied().unwrap_or(FxRate::ONE);
                 let after = format!("jackpot of pool {pool}: {}", cash(*amount, *currency));
                 let large = self.is_large(operator, *amount, *currency, rate);
-                large.then(|| Said::new(Kind::LargeWin, round_name(stream, *number), "", after))
+                let waited = self.set_aside.remove(&(commit.partition, *hit));
+                let (kind, before) = match (large, waited) {
+                    (true, waited) => (Kind::LargeWin, if waited { "set aside" } else { "" }),
+                    (false, true) => (Kind::AwardSetAside, "set aside"),
+                    (false, false) => return None,
+                };
+                Some(Said::new(kind, round_name(stream, *number), before, after))
+            }
+            Event::AwardSetAside { round: number, pool, hit, amount, currency, reason } => {
+                self.set_aside.insert((commit.partition, *hit));
+                let before = format!("jackpot of pool {pool}: {}", cash(*amount, *currency));
+                Some(Said::new(Kind::AwardSetAside, round_name(stream, *number), before, "set aside").by("", reason))
             }
             Event::RoundVoided { round: number, reason, actor, refund, win_taken_back } => {
                 let before = if round.is_some() { "open" } else { "settled" };
@@ -220,6 +246,14 @@ fn approval(logged: &Logged, number: u32) -> Option<(&str, &str)> {
     match logged.commit.events.get(before)? {
         Event::ChangeApproved { proposed_by, actor, .. } => Some((proposed_by, actor)),
         _ => None,
+    }
+}
+
+/// Who made a commit, where that's said at its end: the credential, and what it said of itself.
+fn acted(commit: &Commit, actor: String) -> String {
+    match commit.events.last() {
+        Some(Event::ActedBy { actor, reference }) => in_the_name(reference, actor),
+        _ => actor,
     }
 }
 

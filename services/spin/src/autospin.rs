@@ -14,7 +14,7 @@ use motherlode_ledger::{
     rounds,
 };
 use motherlode_proto::{
-    round::v1::{Round, RoundState, jackpot_win},
+    round::v1::{Round, RoundState},
     spin::v1::{AutospinRequest, AutospinResponse, AutospinStop, Played, SpinRequest},
 };
 use motherlode_runtime::{Caller, Refusal};
@@ -105,10 +105,11 @@ impl Series {
         if let Ok(place) = api.place(&bet) {
             place.autoplay()?;
         }
+        let currency = bet.account.currency;
         let limits = AutospinLimits {
-            loss: limit("loss_limit_minor", request.loss_limit_minor, 0)?,
+            loss: fields::limit("loss_limit_minor", request.loss_limit_minor, 0, currency)?,
             at_loss: bet.game.info().autoplay_ends_at_loss,
-            win: limit("win_limit_minor", request.win_limit_minor, 1)?,
+            win: fields::limit("win_limit_minor", request.win_limit_minor, 1, currency)?,
             on_jackpot: request.stop_on_jackpot,
             on_feature: request.stop_on_feature,
         };
@@ -247,14 +248,6 @@ impl Bet {
     }
 }
 
-/// An optional amount of the account, of at least so many minor units.
-pub(crate) fn limit(field: &str, minor: Option<i64>, least: i64) -> Result<Option<Minor>, Refusal> {
-    match minor {
-        Some(minor) if minor < least => Err(Refusal::field(field, format!("must be at least {least}"))),
-        minor => Ok(minor.map(Minor)),
-    }
-}
-
 /// How a spin's round ended, where that's all there is to it.
 fn finished_at_once(played: &Played) -> Option<FinishedRound> {
     let amount = |money: &Option<motherlode_proto::round::v1::Money>| money.as_ref().map(|it| Minor(it.amount_minor));
@@ -271,9 +264,9 @@ fn finished_at_once(played: &Played) -> Option<FinishedRound> {
     Some(FinishedRound { bet, win: amount(&played.win)?, jackpot, feature })
 }
 
-/// How a round ended; none while a jackpot of it is not paid. Of a voided round only the jackpot counts (BW-19).
+/// How a round ended; none while a jackpot of it is not priced. Of a voided round only the jackpot counts (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
-    if round.jackpots.iter().any(|jackpot| jackpot.state() != jackpot_win::State::Paid) {
+    if round.jackpots.iter().any(|jackpot| jackpot.amount.is_none()) {
         return None;
     }
     let paid = round.jackpots.iter().filter_map(|jackpot| Some(jackpot.amount.as_ref()?.amount_minor));

@@ -34,8 +34,8 @@ impl SpinApi {
     ) -> Result<wire::GrantCampaignResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let account = fields::real_account(caller, request.account.as_ref())?;
-        let event = Event::CampaignGranted(parse(&account, request)?);
-        let commit = &self.record(account, request_id, fingerprint("grant_campaign", request), event).await?.commit;
+        let events = vec![Event::CampaignGranted(parse(&account, request)?), fields::acted_by(caller, "")];
+        let commit = &self.record(account, request_id, fingerprint("grant_campaign", request), events).await?.commit;
         let Some(Event::CampaignGranted(campaign)) = commit.events.first() else {
             return Err(Refusal::request_id_reused(request_id));
         };
@@ -59,7 +59,7 @@ impl SpinApi {
         let account = fields::account(caller, request.account.as_ref())?;
         let campaign = fields::id("campaign_id", &request.campaign_id)?.to_owned();
         let reason = fields::text("reason", &request.reason, 256)?.to_owned();
-        let actor = fields::text("actor", &request.actor, 64)?.to_owned();
+        let reference = fields::reference("actor", &request.actor)?;
         let other = self.ledgers.of(&account.stream).books(|books| {
             let granted = books.player(&account.stream).and_then(|player| player.campaign(&campaign));
             granted.is_some_and(|state| state.campaign.currency != account.currency)
@@ -67,22 +67,23 @@ impl SpinApi {
         if other {
             return Err(unknown_campaign(&campaign));
         }
-        let (fingerprint, event) =
-            (fingerprint("cancel_campaign", request), Event::CampaignCancelled { campaign, reason, actor });
-        let position = self.record(account, request_id, fingerprint, event).await?.commit.position;
+        let cancelled = Event::CampaignCancelled { campaign, reason, actor: caller.signature() };
+        let (fingerprint, events) =
+            (fingerprint("cancel_campaign", request), vec![cancelled, fields::acted_by(caller, reference)]);
+        let position = self.record(account, request_id, fingerprint, events).await?.commit.position;
         Ok(wire::CancelCampaignResponse { position })
     }
 
-    /// One event about a campaign on a player's stream; the fold decides on it.
+    /// What happens to a campaign, on a player's stream; the fold decides on it.
     async fn record(
         &self,
         account: AccountId,
         request_id: &str,
         fingerprint: [u8; 16],
-        event: Event,
+        events: Vec<Event>,
     ) -> motherlode_ledger::Verdict {
         let (stream, request_id) = (account.stream, request_id.to_owned());
-        let proposal = Proposal { stream, expected_version: None, request_id, fingerprint, events: vec![event] };
+        let proposal = Proposal { stream, expected_version: None, request_id, fingerprint, events };
         self.ledgers.append(proposal).await
     }
 

@@ -155,7 +155,9 @@ pub(crate) fn automatic(books: &Books, asked: &Asked, seed: Seed) -> Option<Resu
         let drawn = round.resolve(&choice, &mut Draws::from_seed(seed), &mut outcome);
         drawn.map_err(|refused| internal(&refused))?;
         let step = Step { number: next_step(open), choice: &choice, seed, why: Some(why) };
-        step_events(player, game, &open.started, step, &outcome)
+        let mut events = step_events(player, game, &open.started, step, &outcome)?;
+        events.extend(asked.acted.clone());
+        Ok(events)
     };
     Some(events().map(|events| Proposal {
         stream: stream.clone(),

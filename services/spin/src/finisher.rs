@@ -30,6 +30,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) fingerprint: [u8; 16],
     /// Why the step is automatic, as the round stands; none when it isn't, any more.
     pub(crate) why: &'a (dyn Fn(&OpenRound) -> Option<Automatic> + Sync),
+    /// Who asks, where that's to be logged with it.
+    pub(crate) acted: Option<Event>,
 }
 
 /// The id under which a step of a round is resolved by nobody in particular.
@@ -67,7 +69,7 @@ impl Finisher {
         while let Some(next) = steps.last().and_then(|last| follower(last)) {
             let request_id = step_request_id(round.number, next);
             let why = |open: &OpenRound| open.automatic.clone().filter(|_| next_step(open) == next);
-            let asked = Asked { round, request_id, fingerprint: NOBODYS, why: &why };
+            let asked = Asked { round, request_id, fingerprint: NOBODYS, why: &why, acted: None };
             let made = match self.step(&asked).await? {
                 Some(logged) => Some(logged),
                 None => self.ledgers.of(&round.stream).find(&round.stream, &asked.request_id, NOBODYS)?,
@@ -163,6 +165,7 @@ pub(crate) mod tests {
                 request_id: "skip".into(),
                 fingerprint: motherlode_ledger::fingerprint("skip_round", &request),
                 why: &|_: &OpenRound| Some(Automatic::Skipped),
+                acted: None,
             };
             let finisher = Finisher { ledgers: ledger.clone().into(), dealer: dealer.clone() };
             finisher.step(&asked).await.unwrap().expect("the first step");

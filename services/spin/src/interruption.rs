@@ -5,7 +5,7 @@ use crate::{
     service::SpinApi,
     session,
 };
-use motherlode_books::{Automatic, OpenRound, StreamId};
+use motherlode_books::{Automatic, Event, OpenRound, StreamId};
 use motherlode_ledger::{
     Handle,
     fields::{self, RoundId, timestamp},
@@ -29,7 +29,8 @@ impl SpinApi {
         let session = session::optional(&request.session_id)?;
         let content = SkipRoundRequest { session_id: String::new(), ..request.clone() };
         let acts = self.act(session, &round);
-        self.finish(&round, request_id, fingerprint("skip_round", &content), &Automatic::Skipped, acts).await
+        let why = Why { automatic: Automatic::Skipped, acted: None };
+        self.finish(&round, request_id, fingerprint("skip_round", &content), why, acts).await
     }
 
     /// Plays a round to its end as its game's rule chooses, on the operator's word (PL-20).
@@ -41,9 +42,10 @@ impl SpinApi {
         let request_id = fields::id("request_id", &request.request_id)?;
         let round = fields::round_id(caller, &request.round_id)?;
         let reason = fields::text("reason", &request.reason, 256)?.to_owned();
-        let actor = fields::text("actor", &request.actor, 64)?.to_owned();
-        let closed = Automatic::Closed { actor, reason };
-        self.finish(&round, request_id, fingerprint("close_round", request), &closed, Ok(())).await
+        let reference = fields::reference("actor", &request.actor)?;
+        let closed = Automatic::Closed { actor: caller.signature(), reason };
+        let why = Why { automatic: closed, acted: Some(fields::acted_by(caller, reference)) };
+        self.finish(&round, request_id, fingerprint("close_round", request), why, Ok(())).await
     }
 
     /// Finishes a round; what each step did that this request, or nobody in particular after it, resolved.
@@ -52,12 +54,13 @@ impl SpinApi {
         round: &RoundId,
         request_id: &str,
         fingerprint: [u8; 16],
-        why: &Automatic,
+        why: Why,
         allowed: Result<(), Refusal>,
     ) -> Result<Vec<Played>, Refusal> {
         let finisher = Finisher { ledgers: self.ledgers.clone(), dealer: self.dealer.clone() };
-        let asked =
-            Asked { round, request_id: request_id.to_owned(), fingerprint, why: &|_: &OpenRound| Some(why.clone()) };
+        let Why { automatic, acted } = why;
+        let why = &|_: &OpenRound| Some(automatic.clone());
+        let asked = Asked { round, request_id: request_id.to_owned(), fingerprint, why, acted };
         // What was done once is answered as ever, whatever is true now.
         let first = match self.ledgers.of(&round.stream).find(&round.stream, request_id, fingerprint)? {
             Some(logged) => logged,
@@ -150,6 +153,13 @@ impl SpinApi {
         }
         Ok(page)
     }
+}
+
+/// Why a round is finished for its player.
+struct Why {
+    automatic: Automatic,
+    /// Who asks, where it's the operator.
+    acted: Option<Event>,
 }
 
 /// An open round that is listed.

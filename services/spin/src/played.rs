@@ -56,14 +56,23 @@ impl SpinApi {
                 if let Some(seen) = ledger.seen(&commit.stream, &id)? {
                     return Ok::<_, Refusal>(Some(seen.position));
                 }
+                if rounds::set_aside(ledger, commit.position).is_some() {
+                    return Ok(None);
+                }
                 if head.changed().await.is_err() {
                     return Ok(None);
                 }
             }
         };
         let paid = tokio::time::timeout(self.award_wait_max, wait).await.unwrap_or(Ok(None))?;
-        let amount = paid.map(|position| paid_amount(ledger, position)).transpose()?.flatten();
-        let state = if amount.is_some() { jackpot_win::State::Paid } else { jackpot_win::State::Pending };
+        let paid = paid.map(|position| paid_amount(ledger, position)).transpose()?.flatten();
+        let owed = rounds::set_aside(ledger, commit.position).filter(|_| paid.is_none());
+        let state = match (&paid, &owed) {
+            (Some(_), _) => jackpot_win::State::Paid,
+            (None, Some(_)) => jackpot_win::State::SetAside,
+            (None, None) => jackpot_win::State::Pending,
+        };
+        let amount = paid.or(owed);
         Ok(JackpotWin { state: state.into(), pool_id: pool.to_owned(), hit_position: commit.position, amount })
     }
 }

@@ -120,8 +120,8 @@ impl SpinApi {
             set_by_player(&limits)?;
         }
         let profile = profile.strictest(own_limits(&limits)?);
-        let loss_max = crate::autospin::limit("limits.loss_max_minor", limits.loss_max_minor, 1)?;
-        let bet_max = crate::autospin::limit("limits.bet_max_minor", limits.bet_max_minor, 1)?;
+        let loss_max = fields::limit("limits.loss_max_minor", limits.loss_max_minor, 1, currency)?;
+        let bet_max = fields::limit("limits.bet_max_minor", limits.bet_max_minor, 1, currency)?;
         jackpot_allowed(jurisdiction, &profile, game)?;
         let (jurisdiction, game) = (jurisdiction.to_owned(), game.name());
         let known = |books: &motherlode_books::Books| books.player(&stream)?.balance(currency);

@@ -155,7 +155,7 @@ impl Sweeper {
         let Some(step) = step else { return Ok(()) };
         let request_id = step_request_id(round.number, step);
         let why = |open: &OpenRound| self.why(open, ledger.now_ms()).filter(|_| next_step(open) == step);
-        let asked = Asked { round, request_id, fingerprint: NOBODYS, why: &why };
+        let asked = Asked { round, request_id, fingerprint: NOBODYS, why: &why, acted: None };
         if let Some(first) = self.finisher.step(&asked).await? {
             self.finisher.finish(round, first).await?;
         }

@@ -21,7 +21,7 @@ use crate::pool::{Decision, PendingTotals, PoolState, UnpaidAward};
 use crate::refused::Refused;
 use crate::stage::View;
 use crate::stream::StreamId;
-use crate::switch::SwitchedOff;
+use crate::switch::{SwitchedOff, operator_of};
 
 /// The consequences of one commit. States replace what was there, totals add to it.
 pub(crate) struct Delta {
@@ -166,6 +166,9 @@ impl<'s> Change<'s> {
         if let Event::ChangeApproved { change, proposed_by, actor } = event {
             return self.approve(*change, proposed_by, actor);
         }
+        if let Event::ActedBy { .. } = event {
+            return Ok(());
+        }
         match &self.commit.stream {
             StreamId::Player { operator, player } => {
                 self.player_event(Account::Player { operator, player }, operator, event)
@@ -217,6 +220,9 @@ impl<'s> Change<'s> {
         }
         if proposed.actor != proposed_by || actor.is_empty() {
             return Err(Refused::NotAsProposed);
+        }
+        if operator_of(&proposed.actor) != operator_of(actor) {
+            return Err(Refused::OtherActors { change });
         }
         if proposed.actor == actor {
             return Err(Refused::SameActor { change, actor: actor.to_owned() });

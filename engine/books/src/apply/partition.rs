@@ -188,6 +188,6 @@ impl MirroredAward {
 
     pub(super) fn unpaid(&self, pool: Arc<str>) -> UnpaidAward {
         let Self { stream, round, amount, currency, paid, .. } = self.clone();
-        UnpaidAward { pool, stream, round, amount, currency, paid }
+        UnpaidAward { pool, stream, round, amount, currency, paid, set_aside: false }
     }
 }

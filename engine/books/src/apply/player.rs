@@ -10,7 +10,7 @@ use crate::currency::Currency;
 use crate::event::{Contribution, Event, RoundStarted, StepResolved};
 use crate::money::{Minor, Nano};
 use crate::player::{OpenRound, PlayerState, SettledRound, Step};
-use crate::pool::{Decision, Hit, PoolStatus, TakeBack};
+use crate::pool::{Decision, Hit, PoolStatus, TakeBack, UnpaidAward};
 use crate::rate::contribution;
 use crate::refused::Refused;
 
@@ -59,6 +59,9 @@ impl<'s> Change<'s> {
             }
             Event::JackpotPaid { round, pool, hit, amount, currency } => {
                 self.pay_jackpot(account, *round, pool, *hit, *amount, *currency)
+            }
+            Event::AwardSetAside { round, pool, hit, amount, currency, .. } => {
+                self.set_aside(*round, pool, *hit, *amount, *currency)
             }
             _ => Err(Refused::WrongStream),
         }
@@ -368,6 +371,21 @@ impl<'s> Change<'s> {
         amount: Minor,
         currency: Currency,
     ) -> Result<(), Refused> {
+        let award = self.unpaid(round, pool, hit, amount, currency)?;
+        self.delta.paid.push((self.commit.partition, hit));
+        self.transfer(Account::JackpotPayable(pool), Account::Exchange, Currency::EUR, award.paid);
+        self.pay_player(Account::Exchange, account, currency, amount)
+    }
+
+    /// The award of a hit of this player's that waits to be paid.
+    fn unpaid(
+        &self,
+        round: u64,
+        pool: &str,
+        hit: u64,
+        amount: Minor,
+        currency: Currency,
+    ) -> Result<&'s UnpaidAward, Refused> {
         let key = (self.commit.partition, hit);
         let award = self.view.unpaid(key).filter(|_| !self.delta.paid.contains(&key));
         let award = award.filter(|award| {
@@ -378,9 +396,25 @@ impl<'s> Change<'s> {
         });
         let award = award.ok_or(Refused::NoSuchAward { hit })?;
         expect_amount(award.amount, amount)?;
-        self.delta.paid.push(key);
-        self.transfer(Account::JackpotPayable(pool), Account::Exchange, Currency::EUR, award.paid);
-        self.pay_player(Account::Exchange, account, currency, amount)
+        Ok(award)
+    }
+
+    /// An award waits where the account has no room for it; no money moves, and what is owed stays owed.
+    fn set_aside(
+        &mut self,
+        round: u64,
+        pool: &str,
+        hit: u64,
+        amount: Minor,
+        currency: Currency,
+    ) -> Result<(), Refused> {
+        let award = self.unpaid(round, pool, hit, amount, currency)?;
+        if award.set_aside || add_cash(self.check_account(currency)?, amount).is_ok() {
+            return Err(Refused::AwardPayable { hit });
+        }
+        let waiting = UnpaidAward { set_aside: true, ..award.clone() };
+        self.delta.awarded.push(((self.commit.partition, hit), waiting));
+        Ok(())
     }
 }
 

@@ -31,6 +31,7 @@ use crate::{
     config::{self, Digest, PLATFORM},
 };
 use bucket::Bucket;
+use motherlode_books::ANYONE;
 use sha2::{Digest as _, Sha256};
 use std::sync::Arc;
 
@@ -102,11 +103,20 @@ impl Caller {
         self.0.as_ref().map_or_else(|| Arc::from(""), |identity| Arc::clone(&identity.operator.id))
     }
 
-    /// Which actor of its operator this is (PL-27): the name of the credential. None where there are no operators, and so no
-    /// actors to tell apart.
+    /// Which actor this is (PL-22, PL-27): the credential's name for the platform, as logs have had it from the start, and
+    /// `operator/name` for an operator. None where there are no operators, and so no actors to tell apart.
     #[must_use]
-    pub fn actor(&self) -> Option<&str> {
-        self.0.as_ref().map(|identity| identity.name.as_str())
+    pub fn actor(&self) -> Option<String> {
+        self.0.as_ref().map(|identity| match &*identity.operator.id {
+            PLATFORM => identity.name.clone(),
+            operator => format!("{operator}/{}", identity.name),
+        })
+    }
+
+    /// Who makes a call, as the log keeps it: the [`actor`](Self::actor), or [`ANYONE`] where nobody can be told apart.
+    #[must_use]
+    pub fn signature(&self) -> String {
+        self.actor().unwrap_or_else(|| ANYONE.to_owned())
     }
 
     /// Counts a call against the operator's rate.
