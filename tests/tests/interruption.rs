@@ -341,7 +341,7 @@ async fn pl_20_open_rounds_are_listed_the_oldest_first_and_closed_by_the_operato
         (RoundState::Settled, vec![None, Some(Cause::Closed), Some(Cause::Closed)])
     );
     let by = round.steps[2].automatic.as_ref().unwrap();
-    assert_eq!((by.actor.as_str(), by.reason.as_str()), ("ann", "the player asked for it"));
+    assert_eq!((by.actor.as_str(), by.reason.as_str()), ("(anyone)", "the player asked for it"));
     let left: Vec<_> = timed.open_rounds("").await.into_iter().map(|open| open.round.unwrap().round_id).collect();
     assert_eq!(left, [&names[..1], &names[2..]].concat());
 

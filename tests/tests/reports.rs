@@ -94,13 +94,13 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
     let all = events(&mut first, &[]).await;
     let void = "void: 15 minor units refunded, 0 taken back";
     let expected = [
-        [&voided, "open", void, "cleo", "reel 3 stuck"],
-        ["rate SEK", "0.0875", "0.09", "", "ECB"],
-        ["rate SEK", "", "0.0875", "", "ECB"],
-        ["pool bewitched", "suspended", "active", "ben", ""],
-        ["pool bewitched", "active", "suspended", "ben", "audit"],
-        ["game neptune at operator acme", "off", "on", "ann", "reel 3 stuck"],
-        ["game neptune at operator acme", "on", "off", "ann", "reel 3 stuck"],
+        [&voided, "open", void, "(anyone) for cleo", "reel 3 stuck"],
+        ["rate SEK", "0.0875", "0.09", "(anyone)", "ECB"],
+        ["rate SEK", "", "0.0875", "(anyone)", "ECB"],
+        ["pool bewitched", "suspended", "active", "(anyone) for ben", ""],
+        ["pool bewitched", "active", "suspended", "(anyone) for ben", "audit"],
+        ["game neptune at operator acme", "off", "on", "(anyone) for ann", "reel 3 stuck"],
+        ["game neptune at operator acme", "on", "off", "(anyone) for ann", "reel 3 stuck"],
     ];
     // The oldest is the pool's opening; whether alice won much is for another test.
     let found: Vec<_> = all.iter().filter(|event| event.kind() != Kind::LargeWin).collect();

@@ -158,7 +158,7 @@ async fn other_refusals(client: &mut Client, alice: &Account) {
     expect(client.choose("c", "acme/alice/1", none, None).await, Code::InvalidArgument, "INVALID_FIELD");
     let open = OpenAccountRequest { request_id: "again".into(), account: Some(alice.clone()) };
     expect(client.ledger.open_account(open).await, Code::AlreadyExists, "ACCOUNT_EXISTS");
-    for amount_minor in [0, -5, i64::MAX] {
+    for amount_minor in [0, -5, i64::MIN] {
         let deposit = DepositRequest { request_id: "d".into(), account: Some(alice.clone()), amount_minor };
         expect(client.ledger.deposit(deposit).await, Code::InvalidArgument, "INVALID_FIELD");
     }

@@ -74,7 +74,7 @@ async fn pl_25_a_game_is_off_at_once_for_new_rounds_and_its_open_round_concludes
     let listed = off(&mut client).await;
     assert_eq!(listed.len(), 1);
     assert_eq!((listed[0].switch.as_ref(), listed[0].position), (Some(&switch), position));
-    assert_eq!((listed[0].reason.as_str(), listed[0].actor.as_str()), ("reel 3 stuck", "ann"));
+    assert_eq!((listed[0].reason.as_str(), listed[0].actor.as_str()), ("reel 3 stuck", "(anyone)"));
 
     let version = || server.player("bob").head.version;
     let before = version();

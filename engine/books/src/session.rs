@@ -14,6 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::currency::Currency;
 use crate::money::Minor;
 use crate::profile::Profile;
+use crate::quota::Quota;
 use crate::stream::StreamId;
 
 /// How long sessions last, and how many there can be.
@@ -85,7 +86,7 @@ pub enum SessionRefused {
     /// The session has lasted as long as it may; open rounds go on (PL-26).
     #[error("the session's time is up: no bet is taken in it")]
     TimeUp,
-    /// There is no room for one more.
+    /// There is no room for one more: of all, or of the operator.
     #[error("there are too many sessions")]
     Full,
 }
@@ -95,6 +96,8 @@ pub enum SessionRefused {
 #[derive(Debug)]
 pub struct Sessions<K> {
     limits: SessionLimits,
+    /// Places by operator.
+    quota: Quota,
     entries: BTreeMap<SessionId, Entry<K>>,
     /// The entry of a place.
     by_place: BTreeMap<Place, SessionId>,
@@ -107,6 +110,14 @@ type Place = (StreamId, String, bool);
 
 fn place(of: &SessionOf) -> Place {
     (of.stream.clone(), of.game.clone(), of.currency.is_real())
+}
+
+/// The operator of a player.
+fn operator(stream: &StreamId) -> &str {
+    match stream {
+        StreamId::Player { operator, .. } => operator,
+        _ => "",
+    }
 }
 
 #[derive(Debug)]
@@ -133,7 +144,14 @@ impl<K> Sessions<K> {
     /// No sessions.
     #[must_use]
     pub fn new(limits: SessionLimits) -> Self {
-        Self { limits, entries: BTreeMap::new(), by_place: BTreeMap::new(), deadlines: BTreeSet::new() }
+        let quota = Quota::new(limits.count_max, 1);
+        Self { limits, quota, entries: BTreeMap::new(), by_place: BTreeMap::new(), deadlines: BTreeSet::new() }
+    }
+
+    /// The same, shared by so many operators: none takes the places of all (see [`Quota`]). Before any is opened.
+    #[must_use]
+    pub fn shared_by(self, operators: usize) -> Self {
+        Self { quota: Quota::new(self.limits.count_max, operators), ..self }
     }
 
     /// Opens a session under a fresh id. The request that opened a live session gets its id again.
@@ -158,7 +176,7 @@ impl<K> Sessions<K> {
                 State::Live(_) => Ok(id),
             };
         }
-        if self.entries.len() >= self.limits.count_max {
+        if self.entries.len() >= self.limits.count_max || !self.quota.take(operator(&of.stream)) {
             return Err(SessionRefused::Full);
         }
         let deadline_ms = now_ms.saturating_add(self.idle_ms_max(&of));
@@ -337,6 +355,7 @@ impl<K> Sessions<K> {
         let entry = self.entries.remove(&id)?;
         self.deadlines.remove(&(entry.deadline_ms, id));
         self.by_place.remove(&place(&entry.of));
+        self.quota.give(operator(&entry.of.stream));
         Some(entry)
     }
 }

@@ -252,6 +252,7 @@ async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<(), AppendErro
         let due = books.unpaid_awards().filter(|(.., award)| !award.set_aside || in_the_way(books, award) == 0);
         due.map(|(partition, hit, award)| (partition, hit, award.clone())).collect()
     });
+    let mut busy = Ok(());
     for (partition, hit, award) in unpaid {
         let done = match ledger.append(payment(partition, hit, &award, None)).await {
             Ok(_) => {
@@ -270,10 +271,12 @@ async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<(), AppendErro
             Err(AppendError::Refused(why)) => {
                 refused.push(Fault { what: format!("award/{}/{partition}/{hit}", award.pool), why });
             }
+            // The winner's operator has no place in the queue: others have.
+            Err(AppendError::Busy) => busy = Err(AppendError::Busy),
             Err(error) => return Err(error),
         }
     }
-    Ok(())
+    busy
 }
 
 /// Minor units that must be withdrawn before an award can be paid.

@@ -7,7 +7,7 @@ use crate::{
     shared::{Appended, Shared, Standing},
     writer::{Message, Proposed, Reply, Verdict, Verdicts, same},
 };
-use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
+use motherlode_books::{Books, PlayerState, Quota, SettledRound, StreamId};
 use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::convert::{Malformed, record::Logged};
 use motherlode_runtime::{Refusal, trace::traceparent, until::until};
@@ -30,6 +30,8 @@ use tonic::Code;
 pub struct Options {
     /// Proposals waiting for the writer; one more is refused.
     pub queue_length_max: usize,
+    /// Operators that share those places, see [`Quota`].
+    pub operators: usize,
     /// Commits in one group commit.
     pub batch_commits_max: usize,
     /// How long a proposal waits for its answer; `None` for as long as it takes.
@@ -54,6 +56,7 @@ impl Default for Options {
         };
         Self {
             queue_length_max: 8192,
+            operators: 1,
             batch_commits_max: 512,
             answer_wait_max: Some(Duration::from_secs(10)),
             change_lapse_ms: 86_400_000,
@@ -119,11 +122,39 @@ pub struct Seen {
     pub position: Position,
 }
 
+/// The places of the queue, by operator.
+#[derive(Clone)]
+pub(crate) struct Places(Arc<Mutex<Quota>>);
+
+impl Places {
+    pub(crate) fn new(options: &Options) -> Self {
+        Self(Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))))
+    }
+
+    /// A place for a proposal of a player's; what the service itself proposes needs none. `None` where there is none left.
+    fn take(&self, stream: &StreamId) -> Option<Place> {
+        let StreamId::Player { operator, .. } = stream else { return Some(Place(None)) };
+        self.0.lock().take(operator).then(|| Place(Some((self.clone(), operator.clone()))))
+    }
+}
+
+/// A place in the queue, given back when it's dropped.
+pub(crate) struct Place(Option<(Places, String)>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some((places, operator)) = &self.0 {
+            places.0.lock().give(operator);
+        }
+    }
+}
+
 /// A ledger, as services hold it.
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
     inbox: mpsc::Sender<Message>,
+    places: Places,
     threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
     /// Of a replica: where the log is written.
     upstream: Option<Upstream>,
@@ -133,10 +164,11 @@ impl Handle {
     pub(crate) fn new(
         shared: Arc<Shared>,
         inbox: mpsc::Sender<Message>,
+        places: Places,
         threads: [JoinHandle<()>; 2],
         upstream: Option<Upstream>,
     ) -> Self {
-        Self { shared, inbox, threads: Arc::new(Mutex::new(threads.into())), upstream }
+        Self { shared, inbox, places, threads: Arc::new(Mutex::new(threads.into())), upstream }
     }
 
     /// Waits until what is read here is as of now: no older than the call. Whoever writes the log has all of it; a replica
@@ -270,9 +302,10 @@ impl Handle {
             Ok(Some(logged)) => return Some(same(logged, proposal.fingerprint)),
             Err(error) => return Some(Err(error)),
         }
+        let Some(place) = self.places.take(&proposal.stream) else { return Some(Err(AppendError::Busy)) };
         // Another process can't see this one's spans.
         let traceparent = self.upstream.as_ref().and_then(|_| traceparent()).map(String::into_boxed_str);
-        let proposed = Proposed { proposal, name, looked, recalled, until, traceparent, reply };
+        let proposed = Proposed { proposal, name, looked, recalled, until, traceparent, place, reply };
         let sent = self.inbox.try_send(Message::Append(proposed));
         sent.err().map(|error| match error {
             TrySendError::Full(_) => Err(AppendError::Busy),

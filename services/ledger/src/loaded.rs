@@ -6,6 +6,7 @@
 
 use crate::{
     Handle, OpenError, Options, Standing,
+    handle::Places,
     index::Held,
     open::{load, record_hash, spawn},
     uptake::Uptake,
@@ -89,7 +90,7 @@ impl Loaded {
             time_ms,
         };
         let writing = spawn("writer", move || writer.run())?;
-        Ok(Handle::new(shared, sender, [writing, projecting], None))
+        Ok(Handle::new(shared, sender, Places::new(&options), [writing, projecting], None))
     }
 
     /// Lets go of it: the index is synced, a snapshot written where it's worth it.

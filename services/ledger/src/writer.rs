@@ -8,6 +8,7 @@
 
 use crate::{
     AppendError, Proposal,
+    handle::Place,
     index::Held,
     requests::Name,
     shared::{Appended, Projection, Shared, Standing, made},
@@ -41,6 +42,8 @@ pub(crate) struct Proposed {
     pub(crate) until: Option<tokio::time::Instant>,
     /// Of a replica's: the trace that it's part of.
     pub(crate) traceparent: Option<Box<str>>,
+    /// Of its operator's in the queue.
+    pub(crate) place: Place,
     pub(crate) reply: Reply,
 }
 

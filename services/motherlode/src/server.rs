@@ -384,7 +384,7 @@ async fn prepare(ledgers: &Ledgers) -> Result<(), ServeError> {
 pub(crate) fn within(config: &Config, options: Options) -> Options {
     let answer_wait_max = Some(Duration::from_millis(config.limits.request_ms_max));
     let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
-    Options { answer_wait_max, change_lapse_ms, ..options }
+    Options { answer_wait_max, change_lapse_ms, operators: config.sharing(), ..options }
 }
 
 /// What this program is, with the whole configuration but for its role, and where it listens and keeps its data and its log:
@@ -410,7 +410,7 @@ fn spin(config: &Config, ledgers: &Ledgers, dealer: &Dealer, waits: Waits, stop:
     };
     let spin = SpinApi::new(ledgers.clone(), dealer.clone(), award_wait, stop);
     Ok(spin
-        .with_sessions(sessions, Profiles::new(&config.jurisdictions)?)
+        .with_sessions(sessions, config.sharing(), Profiles::new(&config.jurisdictions)?)
         .with_waits(waits)
         .with_demo_balance(Minor(i64::try_from(config.demo.balance_minor).unwrap_or(i64::MAX))))
 }

@@ -115,7 +115,8 @@ impl Default for Demo {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Appends waiting for the writer; one more is answered RESOURCE_EXHAUSTED.
+    /// Appends waiting for the writer; one more is answered RESOURCE_EXHAUSTED. Operators share them: half is divided evenly
+    /// between them and theirs alone, half is whoever's needs it.
     pub queue_length_max: usize,
     /// Commits in one group commit.
     pub batch_commits_max: usize,
@@ -159,7 +160,7 @@ pub struct Limits {
     pub session_idle_ms_max: u64,
     /// Milliseconds after a dropped connection in which no session of its player and game is opened.
     pub session_hold_ms: u64,
-    /// Sessions at one time; one more is answered RESOURCE_EXHAUSTED.
+    /// Sessions at one time; one more is answered RESOURCE_EXHAUSTED. Operators share them in the same way.
     pub sessions_max: usize,
     /// Bytes of one segment file.
     pub segment_bytes: u64,
@@ -400,6 +401,12 @@ impl Config {
             true => (0..self.partitions).collect(),
             false => self.ledger.writes.clone(),
         }
+    }
+
+    /// How many operators share what there is of places: those with players. Without any there's one, everybody.
+    #[must_use]
+    pub fn sharing(&self) -> usize {
+        self.operators.iter().filter(|operator| operator.id != PLATFORM).count().max(1)
     }
 
     /// Checks that the service is not open to others by mistake: beyond loopback it needs TLS and operators, or leave by

@@ -71,6 +71,11 @@ impl Refusal {
         self
     }
 
+    /// A metadata entry.
+    pub fn metadata(&self, key: &str) -> Option<&str> {
+        self.metadata.iter().find(|(of, _)| *of == key).map(|(_, value)| value.as_str())
+    }
+
     /// The reason in UPPER_SNAKE.
     pub fn reason(&self) -> &'static str {
         self.reason

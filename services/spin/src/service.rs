@@ -62,10 +62,11 @@ impl SpinApi {
         Self { ledgers, dealer, award_wait_max, stop, desk, waits: Waits::default(), demo_balance }
     }
 
-    /// With other limits of sessions than the default, and with what jurisdictions and operators allow.
+    /// With other limits of sessions than the default, shared by so many operators, and with what jurisdictions and operators
+    /// allow.
     #[must_use]
-    pub fn with_sessions(self, limits: SessionLimits, profiles: Profiles) -> Self {
-        Self { desk: Desk::new(self.ledgers.clone(), limits, profiles), ..self }
+    pub fn with_sessions(self, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
+        Self { desk: Desk::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
     /// Under what a bet is placed; in a session it's an action of it.

@@ -38,8 +38,10 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    pub(crate) fn new(ledgers: Ledgers, limits: SessionLimits, profiles: Profiles) -> Self {
-        Self { sessions: Arc::new(Mutex::new(Sessions::new(limits))), ledgers, profiles: Arc::new(profiles) }
+    /// With so many operators, who share the places.
+    pub(crate) fn new(ledgers: Ledgers, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
+        let sessions = Sessions::new(limits).shared_by(operators);
+        Self { sessions: Arc::new(Mutex::new(sessions)), ledgers, profiles: Arc::new(profiles) }
     }
 
     /// Where a bet of a player stands: in its session, or without one under its operator's own profile.

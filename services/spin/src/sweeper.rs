@@ -67,6 +67,16 @@ impl Waits {
     }
 }
 
+/// What became of a round that was due.
+enum Swept {
+    /// It's resolved, or can't be, which was said.
+    Reported,
+    /// The log takes nothing of its operator's at the moment.
+    Full,
+    /// The log takes nothing at the moment.
+    BrokenOff,
+}
+
 /// The sweeper (see the [module](self)).
 #[derive(Clone)]
 pub struct Sweeper {
@@ -100,14 +110,17 @@ impl Sweeper {
 
     async fn sweep_partition(&self, ledger: &Handle) {
         let operators: Vec<_> = ledger.books(|books| books.operators().map(str::to_owned).collect());
-        for operator in operators {
+        'operators: for operator in operators {
             let mut next = Some(0);
             while let Some(after) = next {
                 let due;
                 (due, next) = self.due(ledger, &operator, after);
                 for round in due {
-                    if !self.resolve_or_report(&round).await {
-                        return;
+                    match self.resolve_or_report(&round).await {
+                        Swept::Reported => {}
+                        // Its places in the queue are all taken: the others have theirs.
+                        Swept::Full => continue 'operators,
+                        Swept::BrokenOff => return,
                     }
                 }
             }
@@ -130,16 +143,20 @@ impl Sweeper {
         })
     }
 
-    /// Resolves a round; false where the log takes nothing at the moment.
-    async fn resolve_or_report(&self, round: &RoundId) -> bool {
-        let Err(refusal) = self.resolve(round).await else { return true };
+    /// Resolves a round, or says why not.
+    async fn resolve_or_report(&self, round: &RoundId) -> Swept {
+        let Err(refusal) = self.resolve(round).await else { return Swept::Reported };
         let (name, reason) = (round_name(&round.stream, round.number), refusal.reason());
         let passes = matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded);
         match passes {
             true => tracing::warn!(round = name, reason, "a sweep was broken off"),
             false => tracing::error!(round = name, reason, "a round was not resolved"),
         }
-        !passes
+        match (passes, refusal.code()) {
+            (false, _) => Swept::Reported,
+            (true, Code::ResourceExhausted) => Swept::Full,
+            (true, _) => Swept::BrokenOff,
+        }
     }
 
     /// Why a round is to be resolved now; `None` when it's not.

@@ -48,7 +48,7 @@ impl Service {
         let data = tempfile::tempdir().unwrap();
         let all = format!("{ROLES:?}");
         let single = ROLES.map(|role| format!("[{role:?}]"));
-        let mut acme = vec![("acme", &*all)];
+        let mut acme = vec![("acme", &*all), ("acme-second", &*all)];
         acme.extend(ROLES.into_iter().zip(single.iter().map(String::as_str)));
         let text = operator("acme", &acme)
             + &operator("other", &[("other", &all)])
@@ -56,7 +56,7 @@ impl Service {
         let config = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
         let server = start_fresh(&config).await;
         let mut connections = BTreeMap::new();
-        for token in ["", "acme", "other", "platform", "second"].into_iter().chain(ROLES) {
+        for token in ["", "acme", "acme-second", "other", "platform", "second"].into_iter().chain(ROLES) {
             let token_shown = Some(token.to_owned()).filter(|token| !token.is_empty());
             let credentials = Credentials { token: token_shown, ..Credentials::default() };
             let target = format!("http://{}", server.address());
@@ -86,18 +86,21 @@ impl Service {
         }
     }
 
-    /// Proposes a change that waits for the platform's first actor.
-    async fn propose(&self, request_id: &str) -> u64 {
-        let switch = Switch { operator_id: request_id.into(), ..Switch::default() };
-        let request = SetSwitchRequest {
-            request_id: request_id.into(),
-            switch: Some(switch),
-            state: State::Off.into(),
+    /// Stops one of acme's games, or its latest version, and proposes to start it again: a change that waits for acme's first actor.
+    async fn propose(&self, game: &str, by_version: bool) -> u64 {
+        let version = motherlode_slots::latest(game).unwrap().rules_version();
+        let rules_version = if by_version { version.to_owned() } else { String::new() };
+        let switch = Switch { operator_id: "acme".into(), game: game.into(), rules_version };
+        let request = |state: State| SetSwitchRequest {
+            request_id: format!("{game}-{by_version}-{state:?}"),
+            switch: Some(switch.clone()),
+            state: state.into(),
             reason: "test".into(),
             actor: "bob".into(),
         };
-        let mut second = Client::on(self.connections["second"].clone());
-        second.ledger.set_switch(request).await.unwrap().into_inner().change_id
+        let mut second = Client::on(self.connections["acme-second"].clone());
+        second.ledger.set_switch(request(State::Off)).await.unwrap();
+        second.ledger.set_switch(request(State::On)).await.unwrap().into_inner().change_id
     }
 
     /// Has the platform's second actor approve a change of the first.
@@ -140,12 +143,13 @@ impl Service {
             let (request_id, pool_id, why) = ("again".to_owned(), "extra".to_owned(), "test".to_owned());
             let suspend = SuspendPoolRequest { request_id, pool_id, reason: why.clone(), actor: why };
             let mut platform = Client::on(self.connections["platform"].clone());
-            self.approve(platform.jackpot.suspend_pool(suspend).await.unwrap().into_inner().change_id).await;
+            platform.jackpot.suspend_pool(suspend).await.unwrap();
         }
         let mut changes = [0; 2];
         if row.path.ends_with("Change") {
-            for (number, change) in changes.iter_mut().enumerate() {
-                *change = self.propose(&format!("{}-{number}", row.path.replace('/', "."))).await;
+            let by_version = row.path.ends_with("RejectChange");
+            for (change, game) in changes.iter_mut().zip(["bewitched", "dwarf-mine"]) {
+                *change = self.propose(game, by_version).await;
             }
         }
         let pool = match row.path.rsplit('/').next() {

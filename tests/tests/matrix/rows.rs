@@ -203,6 +203,9 @@ pub const ROWS: &[Row] = &[
     row("/motherlode.jackpot.v1.JackpotService/ListAwards", NO_POOL, |it| {
         jackpot::ListAwardsRequest { pool_id: it.pool.clone(), ..Default::default() }.encode_to_vec()
     }),
+    row("/motherlode.jackpot.v1.JackpotService/ResolveAwards", NO_POOL, |it| {
+        jackpot::ResolveAwardsRequest { pool_id: it.pool.clone(), reference: "ticket 7".into() }.encode_to_vec()
+    }),
     row("/motherlode.jackpot.v1.JackpotService/OpenPool", None, |it| {
         jackpot::OpenPoolRequest { request_id: it.request.clone(), pool_id: it.pool.clone(), terms: terms(it) }
             .encode_to_vec()

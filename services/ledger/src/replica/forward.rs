@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     AppendError, Proposal, Verdict,
+    handle::Place,
     shared::{Shared, made},
     wire::{outcome_from_wire, proposal_to_wire},
     writer::{Message, Proposed, Reply, answer},
@@ -57,6 +58,8 @@ struct Outstanding {
     /// Whoever waits has gone then; none for as long as it takes.
     until: Option<Instant>,
     traceparent: Option<Box<str>>,
+    /// Of its operator's: given back with the verdict.
+    _place: Place,
 }
 
 /// A proposal whose verdict has come.
@@ -180,11 +183,12 @@ impl Forwarder {
         for message in messages.drain(..) {
             match message {
                 Message::Append(proposed) if self.outstanding.len() < self.outstanding_max => {
-                    let Proposed { proposal, until, traceparent, reply, .. } = proposed;
+                    let Proposed { proposal, until, traceparent, place, reply, .. } = proposed;
                     let most = self.shared.answer_wait_max.map(|wait| Instant::now() + wait);
                     let until = until.into_iter().chain(most).min();
                     self.tickets += 1;
-                    self.outstanding.insert(self.tickets, Outstanding { proposal, reply, until, traceparent });
+                    self.outstanding
+                        .insert(self.tickets, Outstanding { proposal, reply, until, traceparent, _place: place });
                     self.unsent.push_back(self.tickets);
                 }
                 Message::Append(Proposed { reply, .. }) => answer([(reply, Err(AppendError::Busy))].into_iter()),

@@ -19,6 +19,7 @@ mod reader;
 
 use crate::{
     Handle, OpenError, Options, Standing,
+    handle::Places,
     loaded::Loaded,
     open::{load, spawn},
     shared::Shared,
@@ -105,7 +106,7 @@ fn start(
             }
         });
     })?;
-    Ok(Handle::new(shared, sender, [running, projecting], Some(Upstream(asking))))
+    Ok(Handle::new(shared, sender, Places::new(options), [running, projecting], Some(Upstream(asking))))
 }
 
 /// One who waits to know where the log ends.

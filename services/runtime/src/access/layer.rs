@@ -5,6 +5,7 @@ use super::{
     calls::{CALLS, OPEN},
     digest,
     expiry::Expiring,
+    failed::Failed,
     identities,
 };
 use crate::{
@@ -14,6 +15,7 @@ use crate::{
 };
 use http::{HeaderMap, Request, Response, header::AUTHORIZATION};
 use std::{
+    net::IpAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -32,6 +34,7 @@ pub struct Access {
     /// None: access is open.
     identities: Option<Arc<[Arc<Identity>]>>,
     clock: Clock,
+    failed: Arc<Failed>,
 }
 
 impl Access {
@@ -39,7 +42,7 @@ impl Access {
     #[must_use]
     pub fn new(operators: &[Operator], clock: Clock) -> Self {
         let identities = (!operators.is_empty()).then(|| identities(operators).into());
-        Self { identities, clock }
+        Self { identities, clock, failed: Arc::new(Failed::new()) }
     }
 
     /// Lets a call in: with its caller, or, where none needs to be known, without. In the order of the module's promise.
@@ -91,6 +94,19 @@ fn identify<'a, B>(identities: &'a [Arc<Identity>], request: &Request<B>) -> Res
             .ok_or_else(|| refuse("CERTIFICATE_UNKNOWN", "no operator has this certificate")),
         None => Err(refuse("TOKEN_MISSING", "the call needs the header `authorization: Bearer <token>`")),
     }
+}
+
+/// The method that a call names; what there is none of is not repeated.
+fn method<B>(request: &Request<B>) -> &'static str {
+    CALLS.iter().find(|call| call.path == request.uri().path()).map_or("unknown", |call| call.path)
+}
+
+/// Where a call comes from.
+fn peer<B>(request: &Request<B>) -> Option<IpAddr> {
+    let extensions = request.extensions();
+    let plain = extensions.get::<TcpConnectInfo>().and_then(TcpConnectInfo::remote_addr);
+    let tls = || extensions.get::<TlsConnectInfo<TcpConnectInfo>>()?.get_ref().remote_addr();
+    plain.or_else(tls).map(|address| address.ip())
 }
 
 /// What stands behind "Bearer"; the scheme's case does not matter (RFC 9110, 11.1).
@@ -156,7 +172,12 @@ where
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
         match self.access.admit(&request) {
-            Err(refusal) => Answer(State::Refused(Some(refusal))),
+            Err(refusal) => {
+                if refusal.code() == Code::Unauthenticated {
+                    self.access.failed.note(&refusal, method(&request), peer(&request));
+                }
+                Answer(State::Refused(Some(refusal)))
+            }
             Ok(None) => Answer(State::Asked(self.inner.call(request), None)),
             Ok(Some(identity)) => {
                 let expiring = identity.expires_ms.map(|_| (Arc::clone(&identity), Arc::clone(&self.access.clock)));

@@ -19,6 +19,7 @@ mod bucket;
 mod calls;
 pub(crate) mod civil;
 mod expiry;
+mod failed;
 mod layer;
 mod roles;
 

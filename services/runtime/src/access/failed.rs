@@ -1,0 +1,82 @@
+//! Log-ins that failed: counted, and said in the log (PL-22, PL-27). Nothing of what was shown is said: it may be a secret.
+//!
+//! Whoever tries again and again fills no log: after [`LINES_MAX`] lines in [`WINDOW`] the rest are counted, and how many they
+//! were is said with the next line. The counter is OpenTelemetry's `motherlode.access.failed`, by reason.
+
+use crate::Refusal;
+use opentelemetry::{KeyValue, global, metrics::Counter};
+use parking_lot::Mutex;
+use std::{
+    net::IpAddr,
+    time::{Duration, Instant},
+};
+
+/// Lines in the log in a window.
+const LINES_MAX: u32 = 10;
+/// How long a window is.
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// Log-ins that failed at one service.
+pub(super) struct Failed {
+    counter: Counter<u64>,
+    said: Mutex<Said>,
+}
+
+/// What was said in the running window.
+#[derive(Debug, Default)]
+struct Said {
+    since: Option<Instant>,
+    lines: u32,
+    /// Failures without a line of their own since the latest.
+    unsaid: u64,
+}
+
+impl Failed {
+    pub(super) fn new() -> Self {
+        let counter = global::meter("motherlode").u64_counter("motherlode.access.failed");
+        let counter =
+            counter.with_description("Calls whose credential is missing, unknown or expired (PL-27).").build();
+        Self { counter, said: Mutex::default() }
+    }
+
+    /// Counts a failure, and says it where there's a line for it.
+    pub(super) fn note(&self, refusal: &Refusal, method: &str, peer: Option<IpAddr>) {
+        let reason = refusal.reason();
+        self.counter.add(1, &[KeyValue::new("reason", reason)]);
+        let Some(unsaid) = self.said.lock().line(Instant::now()) else { return };
+        let peer = peer.map(|peer| peer.to_string()).unwrap_or_default();
+        let operator = refusal.metadata("operator").unwrap_or_default();
+        let credential = refusal.metadata("credential").unwrap_or_default();
+        tracing::warn!(reason, method, peer, operator, credential, unsaid, "a log-in failed");
+    }
+}
+
+impl Said {
+    /// Takes a line, and how many failures had none since the line before; none where the window is full.
+    fn line(&mut self, now: Instant) -> Option<u64> {
+        if self.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {
+            (self.since, self.lines) = (Some(now), 0);
+        }
+        if self.lines == LINES_MAX {
+            self.unsaid += 1;
+            return None;
+        }
+        self.lines += 1;
+        Some(std::mem::take(&mut self.unsaid))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uf_08_failures_have_a_bounded_number_of_lines_and_none_is_left_uncounted() {
+        let (mut said, start) = (Said::default(), Instant::now());
+        let lines: Vec<_> = (0..1_000).filter_map(|_| said.line(start)).collect();
+        assert_eq!(lines, [0; 10]);
+        assert_eq!(said.line(start + WINDOW - Duration::from_millis(1)), None);
+        assert_eq!(said.line(start + WINDOW), Some(991));
+        assert_eq!(said.line(start + WINDOW), Some(0));
+    }
+}
