@@ -204,7 +204,7 @@ mod jackpots {
         let played = client.choose("hit.1", &round, vials(), Some(Force::Jackpot)).await.unwrap();
         let won = played.jackpot.unwrap();
         // A fiftieth of 20,000 EUR and of a share of what was bet.
-        assert_eq!((won.state(), won.amount.unwrap().amount_minor), (State::SetAside, 40_000));
+        assert_eq!((won.state(), won.amount.as_ref().unwrap().amount_minor), (State::SetAside, 40_000));
         assert_eq!(until(&mut client, &round, State::SetAside).await.amount, won.amount);
         let others = client.choose("hit.1", &bobs, vials(), Some(Force::Jackpot)).await.unwrap();
         assert_eq!(others.jackpot.unwrap().state(), State::Paid, "another award is paid");

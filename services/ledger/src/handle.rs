@@ -134,16 +134,17 @@ impl Places {
     /// A place for a proposal of a player's; what the service itself proposes needs none. `None` where there is none left.
     fn take(&self, stream: &StreamId) -> Option<Place> {
         let StreamId::Player { operator, .. } = stream else { return Some(Place(None)) };
-        self.0.lock().take(operator).then(|| Place(Some((self.clone(), operator.clone()))))
+        self.0.lock().take(operator).then(|| Place(Some(Box::new((self.clone(), operator.clone())))))
     }
 }
 
 /// A place in the queue, given back when it's dropped.
-pub(crate) struct Place(Option<(Places, String)>);
+pub(crate) struct Place(Option<Box<(Places, String)>>);
 
 impl Drop for Place {
     fn drop(&mut self) {
-        if let Some((places, operator)) = &self.0 {
+        if let Some(of) = &self.0 {
+            let (places, operator) = &**of;
             places.0.lock().give(operator);
         }
     }

@@ -76,6 +76,7 @@ pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
     }
 }
 
+#[allow(clippy::large_enum_variant, reason = "all but one are proposals")]
 pub(crate) enum Message {
     Append(Proposed),
     Close,

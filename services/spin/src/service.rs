@@ -57,7 +57,7 @@ impl SpinApi {
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
         let ledgers = ledgers.into();
-        let desk = Desk::new(ledgers.clone(), SessionLimits::default(), Profiles::default());
+        let desk = Desk::new(ledgers.clone(), SessionLimits::default(), 1, Profiles::default());
         let demo_balance = Minor(100_000);
         Self { ledgers, dealer, award_wait_max, stop, desk, waits: Waits::default(), demo_balance }
     }

@@ -33,9 +33,10 @@ struct Said {
 
 impl Failed {
     pub(super) fn new() -> Self {
-        let counter = global::meter("motherlode").u64_counter("motherlode.access.failed");
-        let counter =
-            counter.with_description("Calls whose credential is missing, unknown or expired (PL-27).").build();
+        let meter = global::meter("motherlode");
+        let counter = meter.u64_counter("motherlode.access.failed");
+        let counter = counter.with_description("Calls whose credential is missing, unknown or expired (PL-27).");
+        let counter = counter.build();
         Self { counter, said: Mutex::default() }
     }
 
