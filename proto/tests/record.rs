@@ -185,7 +185,9 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         ),
         mirrored(share, nano, PoolStatus::Active),
         mirrored(share, nano, PoolStatus::Suspended),
-        mirrored(share, nano, PoolStatus::Retired { into: text, increments: nano, reserve: nano }),
+        mirrored(share, nano, PoolStatus::Retired { into: text.clone(), increments: nano, reserve: nano }),
+        Event::AwardSetAside { round, pool, hit: 99, amount: minor, currency, reason: text.clone() },
+        Event::ActedBy { actor: text.clone(), reference: text },
     ]
 }
 

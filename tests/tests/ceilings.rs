@@ -414,7 +414,7 @@ async fn make(client: &mut Client, number: usize, alice: &Account, call: &Call) 
 fn sound(server: &Server) {
     for ledger in server.ledgers().all() {
         ledger.books(|books| {
-            assert!(books.trial_balance().iter().all(|sum| sum.0 == 0));
+            assert!(books.trial_balance().iter().all(|(_, sum)| sum.0 == 0));
             assert!(books.pools().all(motherlode_books::PoolState::is_balanced));
         });
     }

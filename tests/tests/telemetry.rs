@@ -2,7 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_tests::{Client, EUR, Process, bet};
+use motherlode_proto::ledger::v1::GetLogStatusRequest;
+use motherlode_runtime::connect::{Credentials, connect};
+use motherlode_tests::{
+    Client, EUR, Process, bet,
+    operators::{operator, token},
+};
 use opentelemetry_proto::tonic::{
     collector::metrics::v1::{
         ExportMetricsServiceRequest, ExportMetricsServiceResponse,
@@ -79,14 +84,53 @@ fn asked(text: &str) -> Vec<String> {
     named.map(base).collect()
 }
 
-#[tokio::test(flavor = "multi_thread")]
-async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
+/// A collector's address, and what it gets.
+async fn collector() -> (String, mpsc::UnboundedReceiver<Vec<Metric>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
-    let (sender, mut exports) = mpsc::unbounded_channel();
+    let (sender, exports) = mpsc::unbounded_channel();
     let collector = Server::builder().add_service(MetricsServiceServer::new(Collector(sender)));
     tokio::spawn(collector.serve_with_incoming(TcpListenerStream::new(listener)));
+    (endpoint, exports)
+}
 
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_08_failed_log_ins_are_counted_and_said_without_what_was_shown() {
+    let (endpoint, mut exports) = collector().await;
+    let data = tempfile::tempdir().unwrap();
+    let config = data.path().join("config.toml");
+    let telemetry = format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nmetrics_seconds = 1\n");
+    fs::write(&config, telemetry + &operator("acme", &[("right", r#"["audit"]"#)])).unwrap();
+    let program = env!("CARGO_BIN_EXE_motherlode-under-test");
+    let service = Process::start(program, &data.path().join("data"), Some(&config));
+    let target = format!("http://{}", service.address);
+    let secret = "a-wrong-token-of-somebodys";
+    let shown = async |credentials: &Credentials| {
+        let mut client = Client::on(connect(&target, credentials, None).await.unwrap());
+        client.ledger.get_log_status(GetLogStatusRequest {}).await.is_ok()
+    };
+    for _ in 0..25 {
+        assert!(!shown(&token(secret)).await);
+    }
+    assert!(!shown(&Credentials::default()).await);
+    assert!(shown(&token("right")).await);
+
+    let mut failed = BTreeMap::new();
+    while failed.get("TOKEN_MISSING") != Some(&1) {
+        let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
+        let counted = metrics.iter().find(|metric| prometheus(metric) == "motherlode_access_failed_total");
+        failed = counted.map(|metric| points(metric, "reason")).unwrap_or_default();
+    }
+    assert_eq!((failed["TOKEN_UNKNOWN"], failed["TOKEN_EXPIRED"], failed["CERTIFICATE_UNKNOWN"]), (25, 0, 0));
+    let line = service.said("a log-in failed").unwrap();
+    assert!(line.contains("TOKEN_UNKNOWN") && line.contains("GetLogStatus") && line.contains("127.0.0.1"), "{line}");
+    assert_eq!(service.said(secret), None, "nothing of what was shown");
+    assert_eq!(service.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
+    let (endpoint, mut exports) = collector().await;
     let data = tempfile::tempdir().unwrap();
     let config = data.path().join("config.toml");
     fs::write(
@@ -111,6 +155,7 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
         seen = metrics.into_iter().map(|metric| (prometheus(&metric), metric)).collect();
     }
     assert!(seen["motherlode_log_position"].data.is_some());
+    assert!(seen.contains_key("motherlode_access_failed_total"), "before the first of them");
     assert_eq!(points(&seen["motherlode_log_writable"], "partition").into_values().collect::<Vec<_>>(), [1]);
     // The pool's opening.
     assert_eq!(points(&seen["motherlode_significant_events_total"], "kind")["parameter_changed"], 1);

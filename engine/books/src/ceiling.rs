@@ -11,8 +11,9 @@
 use crate::books::Books;
 use crate::change::{ChangeProposed, Changes};
 use crate::commit::Commit;
+use crate::currency::Currency;
 use crate::event::{Event, PoolTerms};
-use crate::money::{CoinValue, Currency, Minor, Nano};
+use crate::money::{CoinValue, Minor, Nano};
 use crate::rate::FxRate;
 use crate::refused::Refused;
 use crate::stage::{Stage, View};

@@ -21,7 +21,7 @@ fn admitted(world: &mut World, stream: StreamId, event: Event) -> Result<(), Ref
 
 #[test]
 fn uf_01_every_ceiling_leaves_room_for_hundreds_of_balances_more() {
-    for currency in Currency::ALL {
+    for currency in Currency::all() {
         let Ceiling { balance, amount } = currency.ceiling();
         assert!(amount > Minor::ZERO && amount <= balance, "{currency}");
         assert!(balance.0 <= i64::MAX / 9_000, "{currency}");

@@ -11,6 +11,10 @@ use std::{
     time::{Duration, Instant},
 };
 
+/// Why a log-in fails.
+const REASONS: [&str; 5] =
+    ["TOKEN_MISSING", "TOKEN_UNKNOWN", "TOKEN_EXPIRED", "CERTIFICATE_UNKNOWN", "CERTIFICATE_EXPIRED"];
+
 /// Lines in the log in a window.
 const LINES_MAX: u32 = 10;
 /// How long a window is.
@@ -37,6 +41,8 @@ impl Failed {
         let counter = meter.u64_counter("motherlode.access.failed");
         let counter = counter.with_description("Calls whose credential is missing, unknown or expired (PL-27).");
         let counter = counter.build();
+        // There from the start: a rate begins at nothing.
+        REASONS.iter().for_each(|reason| counter.add(0, &[KeyValue::new("reason", *reason)]));
         Self { counter, said: Mutex::default() }
     }
 

@@ -18,7 +18,7 @@ impl Roles {
     pub const SUPPORT: Self = Self(4);
     /// Reads all that is the operator's own.
     pub const AUDIT: Self = Self(8);
-    /// Administers; for the platform, the pools, rates and switches.
+    /// Administers: the switches of the operator's own players; for the platform, the pools, rates and all switches.
     pub const ADMIN: Self = Self(16);
     /// Is a process of the installation: reads the log and proposes to it, for the platform alone.
     pub const NODE: Self = Self(32);

@@ -10,7 +10,7 @@ use motherlode_books::is_id;
 use serde::{Deserialize, Deserializer, de};
 use std::{collections::BTreeSet, fmt};
 
-/// The operator whose `admin` has the pools, the rates and the switches. It has no players of its own.
+/// The operator whose `admin` has the pools, the rates and the switches of all. It has no players of its own.
 pub const PLATFORM: &str = "platform";
 
 /// An operator: who owns players, and calls for them.
