@@ -13,7 +13,7 @@ use motherlode_proto::{
     convert::play::hex,
     round::v1::{
         Automatic, CarriedFigure, Choice, JackpotWin, Money, Outcome, Round, RoundState, Step, Void, Witch,
-        automatic::Cause, choice,
+        automatic::Cause, choice, jackpot_win,
     },
 };
 use motherlode_slots::{GameInfo, game};
@@ -217,8 +217,12 @@ fn end(round: &Round) -> Section {
         ("Win", money(round.win.as_ref())),
         ("Balance after", money(round.balance_after.as_ref())),
     ];
-    for JackpotWin { pool_id, hit_position, amount, .. } in &round.jackpots {
+    for won @ JackpotWin { pool_id, hit_position, amount, .. } in &round.jackpots {
         let paid = amount.as_ref().map_or("the award is pending".to_owned(), cash);
+        let paid = match won.state() {
+            jackpot_win::State::SetAside => format!("{paid}, set aside until the account has room for it"),
+            _ => paid,
+        };
         rows.push(("Jackpot", format!("{paid}, pool {pool_id}, hit at log position {hit_position}")));
     }
     if let Some(Void { reason, actor, refund, win_taken_back, win_left, position, time: at }) = &round.void {
