@@ -386,6 +386,14 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     approve(&mut second, "a", change).await.unwrap();
     assert_eq!(switched_off(&mut first).await, 0);
 
+    // A request's name is its operator's own: nobody takes another's.
+    stop(&mut other, own(off("mine", "neptune"), "other")).await;
+    stop(&mut first, own(off("mine", "dwarf-mine"), "acme")).await;
+    let change = propose(&mut first, own(on("yours", "dwarf-mine"), "acme")).await;
+    approve(&mut second, "z", change).await.unwrap();
+    let change = propose(&mut other, own(on("yours", "neptune"), "other")).await;
+    approve(&mut service.client("o2").await, "z", change).await.unwrap();
+
     // What the platform has stopped only the platform starts, also where the operator had stopped it before.
     stop(&mut first, own(off("again", "neptune"), "acme")).await;
     let change = propose(&mut first, own(on("t", "neptune"), "acme")).await;
@@ -393,7 +401,7 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     expect(approve(&mut second, "b", change).await, Code::PermissionDenied, "ROLE_MISSING");
     expect(first.ledger.set_switch(own(on("u", "neptune"), "acme")).await, Code::PermissionDenied, "ROLE_MISSING");
     let change = propose(&mut ann, own(on("v", "neptune"), "acme")).await;
-    approve(&mut service.client("bob").await, "v", change).await.unwrap();
+    approve(&mut service.client("bob").await, "w", change).await.unwrap();
     assert_eq!(switched_off(&mut first).await, 0);
     service.server.stop().await.unwrap();
     let whole = audited(data.path(), config(data.path()).partitions as usize);

@@ -59,7 +59,7 @@ pub struct Ask<'a> {
 /// What the request or the change itself is refused for.
 pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked, Refusal> {
     let Ask { stream, request_id, fingerprint, change, reference } = ask;
-    let request_id = fields::id("request_id", request_id)?;
+    let request_id = &scoped(caller, fields::id("request_id", request_id)?);
     let change = change.as_proposed();
     // The same request may have been answered when there were operators, or when there were none.
     for of in [&StreamId::System, &stream] {
@@ -80,6 +80,15 @@ pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked
     let proposed = ChangeProposed { stream, change: Box::new(change), actor, lapses_ms };
     let events = vec![Event::ChangeProposed(proposed), acted];
     Ok(Asked::Waits(append(ledger, &StreamId::System, request_id, fingerprint, events).await?))
+}
+
+/// A request's name on a stream that operators share: an operator's own, so that none takes another's. The platform's are as
+/// they were when there were no others.
+fn scoped(caller: &Caller, request_id: &str) -> String {
+    match caller.own() {
+        Some(operator) => format!("of/{operator}/{request_id}"),
+        None => request_id.to_owned(),
+    }
 }
 
 /// Who makes a change: what is logged before it and after it.
@@ -181,7 +190,7 @@ pub(crate) async fn approve(
     request: &wire::ApproveChangeRequest,
 ) -> Result<wire::ApproveChangeResponse, Refusal> {
     let ledger = ledgers.home();
-    let request_id = fields::id("request_id", &request.request_id)?;
+    let request_id = &scoped(caller, fields::id("request_id", &request.request_id)?);
     let ChangeProposed { stream, change, actor: proposed_by, .. } = proposal(ledger, caller, request.change_id)?;
     let fingerprint = fingerprint("approve_change", request);
     let position = match ledger.find(&stream, request_id, fingerprint)? {
@@ -202,7 +211,7 @@ pub(crate) async fn reject(
     caller: &Caller,
     request: &wire::RejectChangeRequest,
 ) -> Result<wire::RejectChangeResponse, Refusal> {
-    let request_id = fields::id("request_id", &request.request_id)?;
+    let request_id = &scoped(caller, fields::id("request_id", &request.request_id)?);
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
     proposal(ledger, caller, request.change_id)?;
     let event = Event::ChangeRejected { change: request.change_id, actor: actor(caller)?, reason };
