@@ -320,8 +320,9 @@ async fn pl_27_another_operators_things_are_to_every_call_what_unknown_ones_are(
         let (theirs, nobodys) = (pool(names.clone()), pool(nobody("acme", &names)));
         let words = |names: &Names| [names.round.clone(), names.session.clone(), names.player.clone()];
         let shown = |answered: &Answered, names: &Names| {
-            let words = words(names);
-            seen(answered, &[&words[0], &words[1], &words[2], &names.changes[0].to_string()])
+            let mut words = words(names).to_vec();
+            words.extend(Some(names.changes[0].to_string()).filter(|_| path.ends_with("Change")));
+            seen(answered, &words.iter().map(String::as_str).collect::<Vec<_>>())
         };
         let existing = service.refused("other", row, (row.request)(&theirs)).await;
         let unknown = service.refused("other", row, (row.request)(&nobodys)).await;
