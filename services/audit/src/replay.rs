@@ -78,8 +78,6 @@ pub struct ReplayedVoid {
     pub reason: String,
     /// By whom.
     pub actor: String,
-    /// What the caller said of itself; empty for nothing.
-    pub reference: String,
     /// The bet, given back.
     pub refund: Minor,
     /// Of the win, as far as the balance went.
@@ -101,8 +99,8 @@ pub struct ReplayedJackpot {
     pub hit: Position,
     /// What was paid, and the position of the payment; `None` while the award is pending.
     pub paid: Option<(Minor, Currency, Position)>,
-    /// Where it was set aside, since the account had no room for it; `None` for an award that was not.
-    pub set_aside: Option<Position>,
+    /// What is owed where it was set aside, since the account had no room for it, and the position of that.
+    pub set_aside: Option<(Minor, Currency, Position)>,
 }
 
 impl Replayed {
@@ -201,7 +199,6 @@ fn add(replaying: &mut Option<Replaying>, logged: &Logged, event: &Event, number
             replayed.voided = Some(ReplayedVoid {
                 reason: reason.clone(),
                 actor: actor.clone(),
-                reference: reference(logged),
                 refund: *refund,
                 win_taken_back: *win_taken_back,
                 position: logged.commit.position,
@@ -213,9 +210,11 @@ fn add(replaying: &mut Option<Replaying>, logged: &Logged, event: &Event, number
             let hit = logged.commit.position;
             replayed.jackpots.push(ReplayedJackpot { pool: pool.clone(), hit, paid: None, set_aside: None });
         }
-        (Event::AwardSetAside { round, hit, .. }, Some(Replaying { replayed, .. })) if *round == number => {
+        (Event::AwardSetAside { round, hit, amount, currency, .. }, Some(Replaying { replayed, .. }))
+            if *round == number =>
+        {
             for jackpot in replayed.jackpots.iter_mut().filter(|jackpot| jackpot.hit == *hit) {
-                jackpot.set_aside = Some(logged.commit.position);
+                jackpot.set_aside = Some((*amount, *currency, logged.commit.position));
             }
         }
         (Event::JackpotPaid { round, hit, amount, currency, .. }, Some(Replaying { replayed, .. }))
@@ -228,14 +227,6 @@ fn add(replaying: &mut Option<Replaying>, logged: &Logged, event: &Event, number
         _ => {}
     }
     Ok(())
-}
-
-/// What the one who made a commit said of itself.
-fn reference(logged: &Logged) -> String {
-    match logged.commit.events.last() {
-        Some(Event::ActedBy { reference, .. }) => reference.clone(),
-        _ => String::new(),
-    }
 }
 
 fn start(logged: &Logged, started: &RoundStarted) -> Result<Replaying, Malformed> {

@@ -56,8 +56,12 @@ pub(super) fn round(name: &str, stream: &StreamId, replayed: &Replayed) -> Round
         carried: carried(replayed),
     };
     for jackpot in &replayed.jackpots {
-        let amount = jackpot.paid.map(|(amount, currency, _)| money(amount, currency));
-        let state = if amount.is_some() { jackpot_win::State::Paid } else { jackpot_win::State::Pending };
+        let state = match (jackpot.paid, jackpot.set_aside) {
+            (Some(_), _) => jackpot_win::State::Paid,
+            (None, Some(_)) => jackpot_win::State::SetAside,
+            (None, None) => jackpot_win::State::Pending,
+        };
+        let amount = jackpot.paid.or(jackpot.set_aside).map(|(amount, currency, _)| money(amount, currency));
         let (pool_id, hit_position) = (jackpot.pool.clone(), jackpot.hit);
         round.jackpots.push(JackpotWin { state: state.into(), pool_id, hit_position, amount });
     }
