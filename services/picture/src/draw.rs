@@ -199,10 +199,11 @@ fn halved(outcome: &Outcome) -> Option<String> {
 fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) -> String {
     let (coins_won, minor) = (outcome.round_win_coins, outcome.round_win_minor);
     let hue = if minor > 0 || coins_won > 0 { Hue::Gold } else { Hue::Plain };
-    let amount = match outcome.double_strip.is_empty() {
+    let written = |pen: Pen| match outcome.double_strip.is_empty() {
         true => format!("{}, {}", pen.bold(hue, &coins(coins_won)), cash(minor, currency)),
         false => format!("{} ({} before the gamble)", pen.bold(hue, &cash(minor, currency)), coins(coins_won)),
     };
+    let amount = written(pen);
     let waits = match outcome.awaiting() {
         Awaiting::Nothing | Awaiting::Unspecified => {
             return match (coins_won, minor, outcome.jackpot) {
@@ -222,9 +223,12 @@ fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) ->
     };
     let left = match (outcome.awaiting(), outcome.free_spins_left) {
         (Awaiting::FreeSpins, _) | (_, 0) => String::new(),
-        (_, left) => format!("; {} come after that", counted(left.into(), "free spin")),
+        (_, left) => format!("\n  Then come {}.", counted(left.into(), "free spin")),
     };
-    format!("  The round has {amount} so far and waits for {waits}{left}.")
+    // Colours take no columns: what is measured has none.
+    let plain = format!("  The round has {} so far and waits for {waits}.", written(Pen::new(false)));
+    let gap = if plain.chars().count() > 80 { "\n  " } else { " " };
+    format!("  The round has {amount} so far{gap}and waits for {waits}.{left}")
 }
 
 #[cfg(test)]

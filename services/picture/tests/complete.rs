@@ -309,6 +309,8 @@ fn small(game: &GameInfo, line: &str, told: &mut Told) {
 fn check(game: &'static dyn Game, outcome: &Outcome, of: &str) {
     let info = game.info();
     let drawing = draw::outcome(info, outcome, Currency::EUR, false);
+    let wide = drawing.lines().find(|line| line.chars().count() > 82);
+    assert_eq!(wide, None, "{of}: fits a terminal");
     let (lines, texts) = wanted(info, outcome);
     let found = read(info, &drawing);
     for (line, times) in &lines {

@@ -112,7 +112,7 @@ async fn np_10_a_player_picks_treasures_on_the_terminal() {
     assert_eq!(ended, Ok(()), "{text}");
     assert!(text.contains("\n  Treasure: pick 3 different ones of 1 to 12, such as 1 2 3: "), "{text}");
     assert!(text.contains(
-        "\n  alice picks 12, 2 and 3\n  ╭─────────┬─────────┬─────────╮\n  │ no. 12  │  no. 2  │  no. 3  │\n"
+        "\n  alice opens the objects 12, 2 and 3\n  ╭─────────┬─────────┬─────────╮\n  │ no. 12  │  no. 2  │  no. 3  │\n"
     ));
     server.stop().await.unwrap();
 }
@@ -169,7 +169,7 @@ fn unusable_arguments_are_refused_by_name() {
     for (words, at_fault) in [
         ("--rounds 0", "--rounds"),
         ("--coin-value dear", "--coin-value"),
-        ("--currency GBP", "--currency"),
+        ("--currency XYZ", "--currency"),
         ("--witch grey", "--witch"),
         ("--lines -1", "-1"),
     ] {
