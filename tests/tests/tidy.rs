@@ -54,7 +54,7 @@ fn sources(endings: &[&str]) -> Vec<(PathBuf, String)> {
         }
     }
     let mut found = vec![];
-    for folder in ["deploy", "engine", "proto", "services", "tests"] {
+    for folder in ["deploy", "engine", "fuzz", "proto", "services", "tests"] {
         walk(&root().join(folder), endings, &mut found);
     }
     assert!(!found.is_empty());

@@ -12,6 +12,7 @@ use crate::money::{MoneyError, Nano};
 
 /// A currency of ISO 4217, or play money.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8")]
 pub struct Currency(u8);
 
 /// Code and decimal digits of the minor unit. The order is that of balances in records: what is there keeps its place,
@@ -81,6 +82,15 @@ impl Currency {
     #[must_use]
     pub fn nanos_per_minor(self) -> i128 {
         10i128.pow(Nano::DIGITS - self.digits())
+    }
+}
+
+impl TryFrom<u8> for Currency {
+    type Error = MoneyError;
+
+    /// The currency in a place of the list: what a snapshot holds. One past its end would be no currency and no panic.
+    fn try_from(place: u8) -> Result<Self, MoneyError> {
+        CURRENCIES.get(usize::from(place)).map(|_| Self(place)).ok_or(MoneyError::UnknownCurrency)
     }
 }
 

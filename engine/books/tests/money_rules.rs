@@ -173,3 +173,18 @@ proptest! {
         }
     }
 }
+
+/// Found by the fuzz target `snapshot`: a place past the list's end was read as a currency, and its first question panicked.
+#[test]
+fn uf_11_a_place_without_a_currency_is_not_read_as_one() {
+    use serde::{Deserialize, de::IntoDeserializer, de::value::Error};
+    let read = |place: u8| Currency::deserialize(IntoDeserializer::<Error>::into_deserializer(place));
+    let known = Currency::all().count();
+    for place in 0..=u8::MAX {
+        match read(place) {
+            Ok(currency) => assert_eq!(Currency::all().nth(place.into()), Some(currency)),
+            Err(_) => assert!(usize::from(place) >= known, "{place}"),
+        }
+    }
+    assert!(read(u8::MAX).is_err());
+}

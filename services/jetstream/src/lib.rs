@@ -22,6 +22,8 @@
 
 mod check;
 mod following;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod index;
 mod link;
 mod message;

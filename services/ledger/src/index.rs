@@ -233,7 +233,7 @@ impl Index {
     }
 }
 
-fn parse_balance(key: &[u8], value: &[u8]) -> Option<ProjectedBalance> {
+pub(crate) fn parse_balance(key: &[u8], value: &[u8]) -> Option<ProjectedBalance> {
     let (stream, currency) = std::str::from_utf8(key.get(1..)?).ok()?.split_once('\0')?;
     let (position, amount) = value.split_first_chunk::<8>()?;
     Some(ProjectedBalance {

@@ -11,6 +11,8 @@ mod append;
 pub mod changes;
 pub mod fields;
 mod follow;
+#[cfg(feature = "fuzzing")]
+pub mod fuzzing;
 mod handle;
 pub mod index;
 mod ledgers;

@@ -64,7 +64,7 @@ impl Snapshot {
             Ok(snapshot) => snapshot,
             Err(Unusable::Io(error)) if error.kind() == io::ErrorKind::NotFound => Self::default(),
             Err(why) => {
-                tracing::warn!(%why, "the snapshot is not used: folding the whole log");
+                tracing::warn!(%why, "the snapshot is not used: the whole log is replayed");
                 Self::default()
             }
         }
@@ -77,7 +77,10 @@ impl Snapshot {
 }
 
 fn read(file: &Path, partition: u32) -> Result<Snapshot, Unusable> {
-    let bytes = fs::read(file)?;
+    decode(&fs::read(file)?, partition)
+}
+
+fn decode(bytes: &[u8], partition: u32) -> Result<Snapshot, Unusable> {
     let rest = bytes.strip_prefix(&MAGIC).ok_or(Unusable::Damaged)?;
     let (digest, body) = rest.split_at_checked(DIGEST).ok_or(Unusable::Damaged)?;
     if Sha256::digest(body)[..] != *digest {
@@ -173,4 +176,21 @@ fn replace(index: &Path, header: &[u8], state: &[u8]) -> io::Result<()> {
         return Err(error);
     }
     file.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
+}
+
+/// See [`crate::fuzzing::snapshot`].
+#[cfg(feature = "fuzzing")]
+pub(crate) fn decode_sealed(body: &[u8]) -> Option<Books> {
+    let header = Header { fold: FOLD.to_owned(), partition: 0, position: 1, hash: [1; 32] };
+    let mut sealed = postcard::to_allocvec(&header).ok()?;
+    sealed.extend_from_slice(body);
+    let digest = Sha256::digest(&sealed);
+    let file = [&MAGIC, &digest[..], &sealed].concat();
+    decode(&file, 0).ok().map(|snapshot| snapshot.books)
+}
+
+/// See [`crate::fuzzing::snapshot`].
+#[cfg(feature = "fuzzing")]
+pub(crate) fn decode_any(file: &[u8]) -> bool {
+    decode(file, 0).is_ok()
 }

@@ -1,0 +1,34 @@
+//! Any bytes on a connection, at the real service: behind HTTP/2's preface and settings, or without them. Nothing
+//! panics, and the service takes the next connection.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::service::SERVICE;
+use std::time::Duration;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+const BEGINNING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+/// How long answers are listened to: a connection that the service keeps says nothing more by then.
+const LISTEN: Duration = Duration::from_millis(3);
+
+async fn send(bytes: &[u8]) {
+    let mut stream = TcpStream::connect(SERVICE.address()).await.expect("the service takes connections");
+    let _ = stream.set_nodelay(true);
+    let (raw, bytes) = bytes.split_first().map_or((false, bytes), |(first, rest)| (first % 8 == 7, rest));
+    if !raw && stream.write_all(BEGINNING).await.is_err() {
+        return;
+    }
+    let _ = stream.write_all(bytes).await;
+    let mut answer = [0; 4096];
+    while let Ok(Ok(1..)) = tokio::time::timeout(LISTEN, stream.read(&mut answer)).await {}
+    // Gone at once: thousands of connections a second must not be waited for by the system.
+    let _ = stream.set_zero_linger();
+}
+
+fuzz_target!(|bytes: &[u8]| {
+    SERVICE.runtime.block_on(send(bytes));
+    SERVICE.check();
+});

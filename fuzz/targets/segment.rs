@@ -1,0 +1,34 @@
+//! Any bytes as a partition's segment files: what opens is whole, says the same to every reader, and takes appends.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use motherlode_log::{
+    Options, SegmentStore, Store, conformance::read_all, conformance::records, scan_on, sim::SimDisk,
+};
+use std::{path::Path, sync::Arc};
+
+const OPTIONS: Options = Options { segment_bytes: 64 << 10, zero_bytes: 1 << 10 };
+
+fuzz_target!(|bytes: &[u8]| {
+    let disk = SimDisk::new();
+    let folder = Path::new("p");
+    // The first two bytes say where the second file begins, if there is one.
+    let (cut, bytes) = bytes.split_first_chunk::<2>().unwrap_or((&[0; 2], bytes));
+    let cut = usize::from(u16::from_le_bytes(*cut)).min(bytes.len());
+    let (one, other) = bytes.split_at(cut);
+    disk.put(&folder.join(format!("{:020}.log", 1)), one.to_vec());
+    if let Some((first, rest)) = other.split_first() {
+        disk.put(&folder.join(format!("{:020}.log", u64::from(*first) + 1)), rest.to_vec());
+    }
+    let disk = Arc::new(disk);
+    let scanned = scan_on(disk.clone(), folder).map(Iterator::collect::<Result<Vec<_>, _>>);
+    let Ok(mut store) = SegmentStore::open_on(disk.clone(), folder, 3, OPTIONS) else { return };
+    let found = read_all(&*store.reader(), 1);
+    let scanned = scanned.expect("what opens can be scanned").expect("what opens is sound");
+    assert_eq!(scanned.into_iter().map(|record| record.bytes).collect::<Vec<_>>(), found);
+    let more = records(store.head(), [b"more"]);
+    store.append(store.end(), &more).expect("what opens takes appends");
+    drop(store);
+    let store = SegmentStore::open_on(disk, folder, 3, OPTIONS).expect("it opens again");
+    assert_eq!(read_all(&*store.reader(), 1), [found, more].concat());
+});

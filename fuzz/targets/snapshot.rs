@@ -1,0 +1,19 @@
+//! Snapshots: any bytes, and any bytes behind a digest and a header that are right. Books that are read answer questions.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use motherlode_ledger::fuzzing::{sealed_snapshot, snapshot};
+
+fuzz_target!(|bytes: &[u8]| {
+    let _ = snapshot(bytes);
+    if let Some(books) = sealed_snapshot(bytes) {
+        for (operator, _, player) in books.players() {
+            let _ = player.balances().count();
+            let _ = player.open_rounds().count();
+            let _ = books.open_rounds(operator, 0).count();
+        }
+        for pool in books.pools() {
+            let _ = books.pending_decisions(&pool.name).count();
+        }
+    }
+});

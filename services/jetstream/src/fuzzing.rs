@@ -1,0 +1,39 @@
+//! The decoder of messages of a stream, for the fuzz targets in `fuzz/`.
+
+use crate::message::{Message, Walk};
+use bytes::Bytes;
+use motherlode_log::Position;
+
+/// A message as a server tells it: its headers, and its payload.
+pub type Told = (Vec<(String, String)>, Bytes);
+
+/// Walks along messages until one is none; the records found, and the position after them.
+#[must_use]
+pub fn walk(partition: u32, messages: Vec<Told>) -> (Vec<Bytes>, Position) {
+    let (mut walk, mut records) = (Walk::new(partition), vec![]);
+    for (told, payload) in messages {
+        let mut headers = async_nats::HeaderMap::new();
+        for (name, value) in &told {
+            if let (Ok(name), Ok(value)) =
+                (name.parse::<async_nats::HeaderName>(), value.parse::<async_nats::HeaderValue>())
+            {
+                headers.append(name, value);
+            }
+        }
+        let answer = async_nats::Message {
+            subject: "answer".into(),
+            reply: None,
+            payload,
+            headers: Some(headers),
+            status: None,
+            description: None,
+            length: 0,
+        };
+        let Ok(message) = Message::new(answer) else { break };
+        match walk.step("FUZZ", &message) {
+            Ok(found) => records.extend(found),
+            Err(_) => break,
+        }
+    }
+    (records, walk.next)
+}
