@@ -6,8 +6,8 @@
 use crate::currency::Currency;
 use crate::event::RoundStarted;
 use crate::money::{CoinValue, Minor};
+use crate::name::is_id;
 use crate::refused::Refused;
-use crate::stream::is_id;
 use serde::{Deserialize, Serialize};
 
 /// What was granted. It never changes.

@@ -1,6 +1,7 @@
 //! The commit: all events of one decision on one stream, one record of the log.
 
 use crate::event::Event;
+use crate::name::number;
 use crate::stream::StreamId;
 use crate::switch::Switch;
 
@@ -37,7 +38,7 @@ impl Commit {
                 Event::PoolMirrored(mirrored) => Some(mirrored.home_position),
                 _ => None,
             }),
-            StreamId::Rates | StreamId::System => self.request_id.strip_prefix("copy/")?.parse().ok(),
+            StreamId::Rates | StreamId::System => number(self.request_id.strip_prefix("copy/")?),
             StreamId::Player { .. } => None,
         }
     }

@@ -4,6 +4,7 @@ use core::fmt;
 use core::str::FromStr;
 use serde::{Deserialize, Serialize};
 
+use crate::name::is_id;
 use sha2::{Digest, Sha256};
 
 /// The partition of everything that is not a player's: there rates, switches and pools are decided.
@@ -61,7 +62,7 @@ impl StreamId {
         u32::try_from(first % u64::from(partitions)).unwrap_or(HOME)
     }
 
-    /// Whether every id in it is well formed, see [`is_id`].
+    /// Whether every id in it is well formed, see [`is_id`](crate::is_id).
     #[must_use]
     pub fn is_valid(&self) -> bool {
         match self {
@@ -70,13 +71,6 @@ impl StreamId {
             Self::Rates | Self::System => true,
         }
     }
-}
-
-/// Whether a name is 1 to 64 characters of `[A-Za-z0-9._~-]`.
-#[must_use]
-pub fn is_id(name: &str) -> bool {
-    (1..=64).contains(&name.len())
-        && name.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'_' | b'~' | b'-'))
 }
 
 impl fmt::Display for StreamId {

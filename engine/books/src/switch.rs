@@ -8,8 +8,8 @@ use core::fmt;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use crate::name::is_id;
 use crate::refused::Refused;
-use crate::stream::is_id;
 
 /// A part of the service: the bets that match all of its names. An empty name matches everything, so that the default
 /// is the whole service.

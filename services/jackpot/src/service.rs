@@ -190,10 +190,7 @@ impl JackpotApi {
             Ok(size) => size.min(PAGE_SIZE_MAX),
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
-        let before = match request.page_token.as_str() {
-            "" => u64::MAX,
-            token => token.parse().map_err(|_| Refusal::field("page_token", "is not one that was handed out"))?,
-        };
+        let before = fields::page_number(&request.page_token)?.unwrap_or(u64::MAX);
         let (stream, ledger) = (StreamId::pool(request.pool_id.as_str()), self.ledgers.home());
         let mut page = wire::ListAwardsResponse::default();
         let mut last = before;

@@ -1,6 +1,6 @@
 //! Request fields, checked: what the wire says as what the books understand, or a refusal that names the field (PL-12).
 
-use motherlode_books::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_id};
+use motherlode_books::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_name, is_text, number};
 use motherlode_proto::round::v1::{Account, Money};
 use motherlode_runtime::{Caller, Refusal};
 
@@ -22,26 +22,64 @@ pub struct RoundId {
     pub number: u64,
 }
 
-const ID: &str = "must be 1 to 64 characters of [A-Za-z0-9._~-]";
+const NAME: &str = "must be 1 to 64 characters of [A-Za-z0-9._~-], not only dots";
 
-/// An identifier.
+/// A name.
 ///
 /// # Errors
 /// Names the field.
 pub fn id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
-    if is_id(value) { Ok(value) } else { Err(Refusal::field(field, ID)) }
+    if is_name(value) { Ok(value) } else { Err(Refusal::field(field, NAME)) }
 }
 
-/// A text for the log: printable, of limited length.
+/// A name where none has to be given; empty for none.
+///
+/// # Errors
+/// Names the field.
+pub fn optional_id<'a>(field: &str, value: &'a str) -> Result<&'a str, Refusal> {
+    if value.is_empty() { Ok(value) } else { id(field, value) }
+}
+
+/// The numbers of a page token, as many as it has, divided by dots; none for the first page.
+///
+/// # Errors
+/// Names the field: it isn't one that was handed out.
+pub fn page_token(token: &str) -> Result<Vec<u64>, Refusal> {
+    match token {
+        "" => Ok(vec![]),
+        // Longer than any: no number of it is looked at.
+        token if token.len() > 64 => Err(page_token_unknown()),
+        token => token.split('.').map(number).collect::<Option<_>>().ok_or_else(page_token_unknown),
+    }
+}
+
+/// The number that a page token is; none for the first page.
+///
+/// # Errors
+/// As [`page_token`].
+pub fn page_number(token: &str) -> Result<Option<u64>, Refusal> {
+    match page_token(token)?[..] {
+        [] => Ok(None),
+        [number] => Ok(Some(number)),
+        _ => Err(page_token_unknown()),
+    }
+}
+
+/// The refusal of a page token that was not handed out.
+#[must_use]
+pub fn page_token_unknown() -> Refusal {
+    Refusal::field("page_token", "is not one that was handed out")
+}
+
+/// A text for the log: what people can read, of limited length (see [`is_text`]).
 ///
 /// # Errors
 /// Names the field.
 pub fn text<'a>(field: &str, value: &'a str, characters_max: usize) -> Result<&'a str, Refusal> {
-    let fits = (1..=characters_max).contains(&value.chars().count()) && !value.chars().any(char::is_control);
-    if fits {
+    if is_text(value, characters_max) {
         Ok(value)
     } else {
-        Err(Refusal::field(field, format!("must be 1 to {characters_max} printable characters")))
+        Err(Refusal::field(field, format!("must be 1 to {characters_max} visible characters, without controls")))
     }
 }
 
@@ -90,9 +128,9 @@ pub fn real_account(caller: &Caller, named: Option<&Account>) -> Result<AccountI
 pub fn round_id(caller: &Caller, value: &str) -> Result<RoundId, Refusal> {
     let mut parts = value.split('/');
     let parsed = (|| {
-        let (operator, player, number) = (parts.next()?, parts.next()?, parts.next()?);
-        let number = number.parse::<u64>().ok().filter(|number| *number > 0 && parts.next().is_none())?;
-        (is_id(operator) && is_id(player)).then_some((operator, player, number))
+        let (operator, player, digits) = (parts.next()?, parts.next()?, parts.next()?);
+        let number = number::<u64>(digits).filter(|number| *number > 0 && parts.next().is_none())?;
+        (is_name(operator) && is_name(player)).then_some((operator, player, number))
     })();
     let (operator, player, number) =
         parsed.ok_or_else(|| Refusal::field("round_id", "must be operator/player/number"))?;
@@ -245,7 +283,8 @@ mod tests {
 
     #[test]
     fn pl_12_a_malformed_round_name_is_refused() {
-        for bad in ["", "a/b", "a/b/0", "a/b/-1", "a/b/1/2", "a/b/x", "/b/1", "a//1", "a/b c/1"] {
+        let long = format!("a/b/{}", "1".repeat(60_000));
+        for bad in ["", "a/b", "a/b/0", "a/b/-1", "a/b/1/2", "a/b/x", "/b/1", "a//1", "a/b c/1", &long] {
             assert_eq!(round_id(&Caller::anyone(), bad).unwrap_err().reason(), "INVALID_FIELD", "{bad}");
         }
         let good = round_id(&Caller::anyone(), "acme/alice/17").unwrap();
@@ -253,9 +292,25 @@ mod tests {
     }
 
     #[test]
+    fn uf_09_a_round_and_a_page_have_one_name() {
+        for bad in
+            ["a/b/+20", "a/b/00020", "a/b/020", "a/b/20 ", "../b/20", "a/./20", "a/\u{202e}b/20", "a/b\u{200b}/20"]
+        {
+            assert_eq!(round_id(&Caller::anyone(), bad).unwrap_err().reason(), "INVALID_FIELD", "{bad}");
+        }
+        assert!(page_token("").unwrap().is_empty());
+        assert_eq!(page_token("3.20.1").unwrap(), [3, 20, 1]);
+        assert_eq!((page_number("20").unwrap(), page_number("").unwrap()), (Some(20), None));
+        for bad in ["+20", "00020", "3.+20", "3.020", ".", "3.", "-1", " 1", &"1.".repeat(40_000)] {
+            assert!(page_token(bad).is_err() && page_number(bad).is_err(), "{bad}");
+        }
+        assert!(page_number("1.2").is_err());
+    }
+
+    #[test]
     fn pl_12_texts_for_the_log_are_printable_and_bounded() {
         assert!(text("reason", "reel 3 stuck", 256).is_ok());
-        for bad in ["", "a\nb", &"x".repeat(257)] {
+        for bad in ["", "a\nb", "a\u{2028}b", "\u{202e}ab", &"x".repeat(257)] {
             assert!(text("reason", bad, 256).is_err());
         }
     }

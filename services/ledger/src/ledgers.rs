@@ -27,7 +27,7 @@ pub fn copy_request_id(position: Position) -> String {
 /// The position at home that a commit of this request id copies; `None` for one that is no copy.
 #[must_use]
 pub fn copy_position(request_id: &str) -> Option<Position> {
-    request_id.strip_prefix("copy/")?.parse().ok()
+    motherlode_books::number(request_id.strip_prefix("copy/")?)
 }
 
 /// The ledgers of all partitions; clones share them.

@@ -166,11 +166,17 @@ fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenE
             Some(held) if held.position > reader.end() => {
                 return Err(OpenError::Shortened { end: reader.end(), held: held.position });
             }
+            // A log that was empty when the index was made, and is the log of whoever wrote it since.
+            Some(held) if held.position == 0 => return Ok((index, NOTHING)),
             Some(held) if record_hash(reader, held.position)? == Some(held.hash) => return Ok((index, held)),
-            Some(held) => tracing::warn!(held.position, "the index is of another log: rebuilding it"),
-            None => tracing::info!("no index, or none that is sure: building it"),
+            Some(held) => tracing::warn!(
+                held.position,
+                "the index was made from another log, whose record at this position is a different one: it is built anew"
+            ),
+            None if reader.end() == 0 => tracing::info!("the log is new: an empty index is made"),
+            None => tracing::info!(commits = reader.end(), "there is no index yet: it is built from the log"),
         },
-        Err(error) => tracing::warn!(%error, "the index does not open: rebuilding it"),
+        Err(error) => tracing::warn!(%error, "the index cannot be opened: it is built anew from the log"),
     }
     Index::delete(folder)?;
     Ok((Index::open(folder)?, NOTHING))
@@ -184,7 +190,10 @@ fn open_snapshot(reader: &dyn Reader, folder: &Path, partition: u32) -> Result<S
             Err(OpenError::Shortened { end: reader.end(), held: held.position })
         }
         Some(held) if record_hash(reader, held.position)? != Some(held.hash) => {
-            tracing::warn!(held.position, "the snapshot is of another log: folding the whole log");
+            tracing::warn!(
+                held.position,
+                "the snapshot was made from another log, whose record at this position is a different one: the whole log is replayed"
+            );
             Ok(Snapshot::default())
         }
         _ => Ok(snapshot),
@@ -214,6 +223,10 @@ fn replay(
     let from = if folded.position < mark.position { folded } else { mark };
     let mut chain = chain.map(|(first, end)| (if from.position == 0 { first } else { from.hash }, end));
     let mut next = from.position + 1;
+    if from.position < reader.end() {
+        let (snapshot, index, end) = (folded.position, mark.position, reader.end());
+        tracing::info!(snapshot, index, end, "the log is replayed from the snapshot and the index on, up to its end");
+    }
     loop {
         let records = reader.read(next, usize::MAX, BYTES)?;
         let Some(last) = records.last() else { break };

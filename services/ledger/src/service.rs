@@ -142,6 +142,7 @@ impl LedgerApi {
         request: &wire::ListRoundsRequest,
     ) -> Result<wire::ListRoundsResponse, Refusal> {
         let account = fields::account(caller, request.account.as_ref())?;
+        fields::optional_id("game", &request.game)?;
         self.account(&account)?;
         let size = match u64::try_from(request.page_size) {
             Ok(0) => PAGE_SIZE,
@@ -150,12 +151,9 @@ impl LedgerApi {
         };
         let ledger = self.ledgers.of(&account.stream);
         let started = ledger.books(|books| books.player(&account.stream).map_or(0, |player| player.rounds_started));
-        let first = match request.page_token.as_str() {
-            "" => started,
-            token => token.parse().map_err(|_| Refusal::field("page_token", "is not one that was handed out"))?,
-        };
+        let first = fields::page_number(&request.page_token)?.unwrap_or(started);
         if first > started {
-            return Err(Refusal::field("page_token", "is not one that was handed out"));
+            return Err(fields::page_token_unknown());
         }
         let mut page = wire::ListRoundsResponse::default();
         // A page looks at no more than this many rounds, however few of them are of the game.
@@ -183,6 +181,7 @@ impl LedgerApi {
         request: &wire::ListCollectionsRequest,
     ) -> Result<wire::ListCollectionsResponse, Refusal> {
         let account = fields::account(caller, request.account.as_ref())?;
+        fields::optional_id("game", &request.game)?;
         self.account(&account)?;
         let figure = |(key, value): (&String, &i64)| wire::collection::Figure { key: key.clone(), value: *value };
         let read = self.ledgers.of(&account.stream).books(|books| {

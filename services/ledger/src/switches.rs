@@ -67,10 +67,7 @@ fn is_known(switch: &Switch) -> bool {
 
 fn parse(switch: Option<&wire::Switch>) -> Result<Switch, Refusal> {
     let switch = switch.ok_or_else(|| Refusal::field("switch", "is required; empty, it is the whole service"))?;
-    let name = |field: &str, value: &str| match value {
-        "" => Ok(String::new()),
-        value => fields::id(field, value).map(str::to_owned),
-    };
+    let name = |field: &str, value: &str| fields::optional_id(field, value).map(str::to_owned);
     if switch.game.is_empty() && !switch.rules_version.is_empty() {
         return Err(Refusal::field("switch.rules_version", "needs the game whose version it is"));
     }

@@ -1,7 +1,8 @@
 //! The command line: what can be asked for, and which command does it.
 
 use crate::commands::{
-    Failure, audit, copy, follow, health, loadtest, log, par, play, replay, rng, rounds, serve, simulate, token, watch,
+    Failure, audit, config, copy, follow, health, loadtest, log, par, play, replay, rng, rounds, serve, simulate,
+    token, watch,
 };
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -18,6 +19,8 @@ struct Cli {
 enum Command {
     /// Serve spin, ledger and jackpot from one process, with an embedded log or one on JetStream.
     Serve(serve::Args),
+    /// Check a configuration, and print what its digest is taken over.
+    Config(config::Args),
     /// Play rounds at a running service, drawn on the terminal.
     Play(play::Args),
     /// Watch a running service live.
@@ -53,6 +56,7 @@ enum Command {
 pub fn main() -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(args) => serve::run(&args),
+        Command::Config(args) => config::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Watch(args) => watch::run(&args),
         Command::Health(args) => health::run(&args),

@@ -82,7 +82,8 @@ fn refusal() -> Status {
 fn asked(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get("grpc-timeout")?.to_str().ok()?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
-    let count: u32 = if digits.len() <= 8 { digits.parse().ok()? } else { return None };
+    let plain = (1..=8).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let count: u32 = if plain { digits.parse().ok()? } else { return None };
     let one = match unit {
         "H" => Duration::from_secs(3600),
         "M" => Duration::from_secs(60),
@@ -109,7 +110,7 @@ mod tests {
         assert_eq!(read("250m"), Some(Duration::from_millis(250)));
         assert_eq!(read("3S"), Some(Duration::from_secs(3)));
         assert_eq!(read("99999999H"), Some(Duration::from_secs(99_999_999 * 3600)));
-        for malformed in ["", "S", "1", "-1S", "1s", "123456789S", "1.5S"] {
+        for malformed in ["", "S", "1", "-1S", "+1S", "é", "1é", "1s", "123456789S", "1.5S"] {
             assert_eq!(read(malformed), None, "{malformed:?}");
         }
         assert_eq!(asked(&HeaderMap::new()), None);

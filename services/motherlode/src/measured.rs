@@ -101,8 +101,8 @@ where
     }
 }
 
-/// The method of a path, without the first slash.
-fn method(path: &str) -> &'static str {
+/// The method of a path, without the first slash; `_OTHER` where there is no such method.
+pub(crate) fn method(path: &str) -> &'static str {
     CALLS.iter().find(|call| call.path == path).map_or("_OTHER", |call| &call.path[1..])
 }
 

@@ -5,7 +5,7 @@ use crate::{
     server::{index_folder, log_folder},
     warm::Streams,
 };
-use motherlode_books::HOME;
+use motherlode_books::{HOME, number};
 use motherlode_jetstream::{self as jetstream, JetStreamStore, Presence};
 use motherlode_ledger::Stores;
 use motherlode_log::{self as log, Hash, Position, Record, ScanError, SegmentStore, Store, genesis};
@@ -191,7 +191,7 @@ impl Place {
                     Err(error) => Err(error),
                 };
                 let listed = listed.map_err(|source| PlaceError::List { folder, source })?;
-                Ok(listed.iter().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect())
+                Ok(listed.iter().filter_map(|entry| number(entry.file_name().to_str()?)).collect())
             }
             Self::Stream(config) => {
                 let mut there = BTreeSet::new();

@@ -390,11 +390,7 @@ pub(crate) fn within(config: &Config, options: Options) -> Options {
 /// What this program is, with the whole configuration but for its role, and where it listens and keeps its data and its log:
 /// what decides how it plays is the same on every machine.
 fn identity(config: &Config) -> Program {
-    let here = Config::default();
-    let Config { listen, data, store, role, ledger, .. } = here;
-    let everywhere = Config { listen, data, store, role, ledger, ..config.clone() };
-    let identity =
-        Program::new(env!("CARGO_PKG_VERSION"), &format!("{everywhere:?}"), cfg!(feature = "forced-outcomes"));
+    let identity = Program::new(env!("CARGO_PKG_VERSION"), &config.canonical(), cfg!(feature = "forced-outcomes"));
     identity.announce();
     identity
 }

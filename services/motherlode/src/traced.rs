@@ -1,6 +1,7 @@
 //! Traces from the caller on: each call is a span, which is part of the trace that the caller names in `traceparent`. Only
 //! where spans are exported.
 
+use crate::measured::method;
 use http::{Request, Response};
 use motherlode_runtime::trace::{TRACEPARENT, join};
 use std::task::{Context, Poll};
@@ -37,7 +38,7 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let span = tracing::debug_span!("call", rpc.method = request.uri().path());
+        let span = tracing::debug_span!("call", rpc.method = method(request.uri().path()));
         if let Some(parent) = request.headers().get(TRACEPARENT).and_then(|parent| parent.to_str().ok()) {
             join(&span, parent);
         }

@@ -38,7 +38,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// Reads the executable. `configuration` is the whole of it, in any form that is the same for the same.
+    /// Reads the executable. `configuration` is in its canonical form, of which the digest is taken.
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
         let configuration = Sha256::digest(configuration).into();
@@ -64,9 +64,9 @@ impl Identity {
     pub fn announce(&self) {
         let wire::GetIdentityResponse { version, executable_sha256, configuration_sha256, test_build, models } =
             self.to_wire();
-        tracing::info!(version, executable_sha256, configuration_sha256, test_build, "this is");
+        tracing::info!(version, executable_sha256, configuration_sha256, test_build, "the program that runs");
         for wire::Model { game, rules_version, model_sha256 } in models {
-            tracing::info!(game, rules_version, model_sha256, "plays");
+            tracing::info!(game, rules_version, model_sha256, "a game that it plays");
         }
     }
 }
@@ -134,7 +134,13 @@ impl SelfCheck {
                 (None, _) => format!("at all bets of {}", of.currency_code),
             };
             let finding = format!("{} {} {bets} returns more or less than it must", of.game, of.rules_version);
-            tracing::warn!(finding, rounds = of.rounds, rtp = of.rtp, band = of.band, "out of band");
+            tracing::warn!(
+                finding,
+                rounds = of.rounds,
+                rtp = of.rtp,
+                band = of.band,
+                "a game's return is out of its band"
+            );
             if let Err(error) = log(self.follower.ledgers().home(), "return", &finding).await {
                 tracing::error!(%error, "an alert was not logged");
             }

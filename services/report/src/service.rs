@@ -50,10 +50,11 @@ impl ReportApi {
         if request.kinds().any(|kind| kind == wire::SignificantKind::Unspecified) {
             return Err(Refusal::field("kinds", "must be kinds of significant events"));
         }
-        let malformed = || Refusal::field("page_token", "is not one that was handed out");
-        let last = match request.page_token.as_str() {
-            "" => None,
-            token => Some(parse_page_token(token).ok_or_else(malformed)?),
+        let last = match fields::page_token(&request.page_token)?[..] {
+            [] => None,
+            [position, number] => Some(named(0, position, number)?),
+            [partition, position, number] if partition > 0 => Some(named(partition, position, number)?),
+            _ => return Err(fields::page_token_unknown()),
         };
         let page = |partitions: &[&Figures]| -> Option<Vec<_>> {
             let all = || partitions.iter().map(|figures| figures.significant.events());
@@ -75,7 +76,7 @@ impl ReportApi {
             Some(events.into_iter().take(size + 1).map(|event| SignificantEvent::clone(event)).collect())
         };
         let (events, position) = self.follower.read(page).await?;
-        let mut events = events.ok_or_else(malformed)?;
+        let mut events = events.ok_or_else(fields::page_token_unknown)?;
         let more = events.len() > size;
         events.truncate(size);
         let next_page_token = events.last().filter(|_| more).map(page_token).unwrap_or_default();
@@ -146,10 +147,10 @@ fn page_token(event: &SignificantEvent) -> String {
     }
 }
 
-fn parse_page_token(token: &str) -> Option<(u32, u64, u32)> {
-    let (rest, number) = token.rsplit_once('.')?;
-    let (partition, position) = rest.split_once('.').unwrap_or(("0", rest));
-    Some((partition.parse().ok()?, position.parse().ok()?, number.parse().ok()?))
+/// The name of an event in a page token.
+fn named(partition: u64, position: u64, number: u64) -> Result<(u32, u64, u32), Refusal> {
+    let small = |number| u32::try_from(number).map_err(|_| fields::page_token_unknown());
+    Ok((small(partition)?, position, small(number)?))
 }
 
 /// A stream of significant events under way.
@@ -224,6 +225,7 @@ impl ReportService for ReportApi {
     ) -> Result<Response<wire::ListReturnsResponse>, Status> {
         let caller = Caller::of(&request);
         let wire::ListReturnsRequest { game, out_of_band_only, operator_id } = request.into_inner();
+        fields::optional_id("game", &game)?;
         let operator = match operator_id.as_str() {
             "" => caller.own().map(str::to_owned),
             id => Some(fields::id("operator_id", id)?.to_owned()),

@@ -2,6 +2,7 @@
 //!
 //! Every key has a default, an unknown key is refused: a misspelt limit must not be ignored silently.
 
+mod canonical;
 mod operators;
 mod role;
 mod store;
@@ -11,7 +12,7 @@ pub use role::{LedgerTargets, Role};
 pub use store::{AllowUnsafe, Store, StoreTls};
 
 use crate::jurisdiction::{Jurisdictions, Profiles};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     net::{IpAddr, SocketAddr},
@@ -19,7 +20,7 @@ use std::{
 };
 
 /// What `serve` can be told.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
     /// Address to listen on; port 0 lets the system choose.
@@ -60,7 +61,7 @@ pub struct Config {
 }
 
 /// TLS of the service: files in PEM, read at the start.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Tls {
     /// The service's certificate, and those between it and its root.
@@ -72,7 +73,7 @@ pub struct Tls {
 }
 
 /// What a service that others can reach must be told before it does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeyondLoopback {
     /// Serves without TLS: something in between keeps tokens and money from being read.
@@ -82,7 +83,7 @@ pub struct BeyondLoopback {
 }
 
 /// Reports: from when on a win is a significant event (PL-22). No rule names a figure.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Report {
     /// EUR that a win must reach.
@@ -98,7 +99,7 @@ impl Default for Report {
 }
 
 /// Demo play (PL-17).
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Demo {
     /// What a session in demo mode fills the player's account up to, in hundredths of play money.
@@ -112,7 +113,7 @@ impl Default for Demo {
 }
 
 /// Limits: nothing grows without one.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
     /// Appends waiting for the writer; one more is answered RESOURCE_EXHAUSTED. Operators share them: half is divided evenly
@@ -167,7 +168,7 @@ pub struct Limits {
 }
 
 /// What becomes of rounds that their players left (PL-03).
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Interruption {
     /// Milliseconds from one look at the open rounds to the next.
@@ -179,7 +180,7 @@ pub struct Interruption {
 }
 
 /// Telemetry: spans and logs to standard error, and to an OpenTelemetry collector when one is named.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Telemetry {
     /// Filter of what is logged, in tracing's `EnvFilter` syntax; RUST_LOG overrides it.

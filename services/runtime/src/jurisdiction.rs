@@ -13,7 +13,7 @@
 
 use crate::config::ConfigError;
 use motherlode_books::Profile;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The profile that restricts nothing.
@@ -30,7 +30,7 @@ const COMPILED: [(&str, &str); 6] = [
 ];
 
 /// The section of the configuration file.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Jurisdictions {
     /// Profile of operators that name none.
@@ -42,7 +42,7 @@ pub struct Jurisdictions {
 }
 
 /// What holds for one operator.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Operator {
     /// Profile of bets that name no jurisdiction; empty for the default.

@@ -2,13 +2,39 @@
 //!
 //! Every refusal carries an `ErrorInfo` (domain [`DOMAIN`], a reason in UPPER_SNAKE, metadata); faults of single fields
 //! add a `BadRequest`, and where the same call can succeed later a `RetryInfo` says when to try.
+//!
+//! What a caller wrote may be part of any text here, so all of them are [excerpts](excerpt): a refusal is short whatever was
+//! asked, and changes nothing on the terminal or in the log of whoever reads it.
 
-use std::{collections::HashMap, time::Duration};
+use motherlode_books::is_visible;
+use std::{collections::HashMap, fmt::Write as _, time::Duration};
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, StatusExt};
 
 /// The `ErrorInfo` domain of every refusal.
 pub const DOMAIN: &str = "motherlode";
+
+/// Characters of a text that a refusal shows.
+pub const EXCERPT: usize = 512;
+
+/// A text as it's shown to people: what can't be seen is escaped, and of a long one there is the beginning, and how long it
+/// is.
+#[must_use]
+pub fn excerpt(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len().min(EXCERPT));
+    for (number, letter) in text.chars().enumerate() {
+        if number == EXCERPT {
+            // Infallible: it's a string.
+            let _ = write!(shown, "... ({} bytes)", text.len());
+            break;
+        }
+        match is_visible(letter) {
+            true => shown.push(letter),
+            false => shown.extend(letter.escape_unicode()),
+        }
+    }
+    shown
+}
 
 /// Why a request changed nothing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,12 +50,13 @@ pub struct Refusal {
 impl Refusal {
     /// A refusal with a status code, a reason in UPPER_SNAKE and a sentence for people.
     pub fn new(code: Code, reason: &'static str, message: impl Into<String>) -> Self {
-        Self { code, reason, message: message.into(), metadata: vec![], fields: vec![], retry_after: None }
+        let message = excerpt(&message.into());
+        Self { code, reason, message, metadata: vec![], fields: vec![], retry_after: None }
     }
 
     /// A field that is missing or malformed: INVALID_ARGUMENT, reason INVALID_FIELD.
     pub fn field(field: impl Into<String>, fault: impl Into<String>) -> Self {
-        let (field, fault) = (field.into(), fault.into());
+        let (field, fault) = (excerpt(&field.into()), excerpt(&fault.into()));
         let mut refusal = Self::new(Code::InvalidArgument, "INVALID_FIELD", format!("{field}: {fault}"));
         refusal.fields.push((field, fault));
         refusal
@@ -60,7 +87,7 @@ impl Refusal {
     /// Adds a metadata entry to the `ErrorInfo`.
     #[must_use]
     pub fn with(mut self, key: &'static str, value: impl ToString) -> Self {
-        self.metadata.push((key, value.to_string()));
+        self.metadata.push((key, excerpt(&value.to_string())));
         self
     }
 
@@ -116,6 +143,32 @@ mod tests {
         assert_eq!(info.metadata["lines_max"], "15");
         let violation = &details.bad_request().unwrap().field_violations[0];
         assert_eq!((violation.field.as_str(), violation.description.as_str()), ("stake.lines", "must be 1 to 15"));
+    }
+
+    #[test]
+    fn uf_09_whatever_a_caller_wrote_a_refusal_is_short_and_plain() {
+        let long = "x".repeat(60_000);
+        for written in [long.as_str(), "\u{202e}abc\u{2028}", "\u{1b}[31m", &"\u{10ffff}".repeat(60_000)] {
+            let refusals = [
+                Refusal::not_found("GAME_UNKNOWN", written).with("game", written).with("rules_version", written),
+                Refusal::field(written, written),
+                Refusal::request_id_reused(written),
+            ];
+            for refusal in refusals {
+                let status: Status = refusal.into();
+                let (message, details) = (status.message().to_owned(), status.get_error_details());
+                let info = details.error_info().unwrap();
+                let violations =
+                    details.bad_request().map(|fields| fields.field_violations.clone()).unwrap_or_default();
+                let texts = info.metadata.values().cloned().chain([message]);
+                let texts = texts.chain(violations.into_iter().flat_map(|of| [of.field, of.description]));
+                for text in texts {
+                    assert!(text.len() < 6_000 && text.chars().all(is_visible), "{text}");
+                }
+            }
+        }
+        assert_eq!(excerpt("Walze 3 \u{202e}x"), "Walze 3 \\u{202e}x");
+        assert!(excerpt(&long).ends_with("x... (60000 bytes)"));
     }
 
     #[test]

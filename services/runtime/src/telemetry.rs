@@ -12,7 +12,7 @@ use opentelemetry_sdk::{
     metrics::{PeriodicReader, SdkMeterProvider},
     trace::{Sampler, SdkTracerProvider},
 };
-use std::time::Duration;
+use std::{io::IsTerminal, time::Duration};
 use tracing::Level;
 use tracing_subscriber::{EnvFilter, Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
@@ -66,12 +66,17 @@ pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, Telem
     });
     tracing_subscriber::registry()
         .with(layer)
-        .with(tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_filter(filter))
+        .with(tracing_subscriber::fmt::layer().with_ansi(colours()).with_writer(std::io::stderr).with_filter(filter))
         .try_init()?;
     if let Some((_, metrics)) = &exported {
         opentelemetry::global::set_meter_provider(metrics.clone());
     }
     Ok(Guard(exported))
+}
+
+/// Whether what is logged has colours: on a terminal, unless NO_COLOR asks for none. A file or a collector gets none.
+fn colours() -> bool {
+    std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|asked| asked.is_empty())
 }
 
 fn metrics(

@@ -134,6 +134,8 @@ fn stake_of(coin_value: CoinValue, stake: &Stake) -> slots::Stake {
 
 /// The game of a name and a version; the newest version where none is named.
 pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn Game, Refusal> {
+    fields::optional_id("game", name)?;
+    fields::optional_id("rules_version", rules_version)?;
     let found = if rules_version.is_empty() { slots::latest(name) } else { slots::game(name, rules_version) };
     found.ok_or_else(|| {
         Refusal::not_found("GAME_UNKNOWN", "no such game or version of its rules")

@@ -98,10 +98,7 @@ impl SpinApi {
             Ok(size) => size.min(PAGE_SIZE_MAX),
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
-        let after: u64 = match request.page_token.as_str() {
-            "" => 0,
-            token => token.parse().map_err(|_| Refusal::field("page_token", "is not one that was handed out"))?,
-        };
+        let after = fields::page_number(&request.page_token)?.unwrap_or(0);
         let ledger = self.ledgers.of(&stream);
         let now_ms = ledger.now_ms();
         ledger.books(|books| {

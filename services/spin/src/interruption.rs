@@ -103,10 +103,13 @@ impl SpinApi {
             Ok(size) => size.min(PAGE_SIZE_MAX),
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
-        let malformed = || Refusal::field("page_token", "is not one that was handed out");
-        let (partition, after) = match request.page_token.as_str() {
-            "" => (0, 0),
-            token => parse_page_token(token).ok_or_else(malformed)?,
+        let (partition, after) = match fields::page_token(&request.page_token)?[..] {
+            [] => (0, 0),
+            [position] => (0, position),
+            [partition, position] if partition > 0 => {
+                (u32::try_from(partition).map_err(|_| fields::page_token_unknown())?, position)
+            }
+            _ => return Err(fields::page_token_unknown()),
         };
         // Another operator has no rounds and no players, as an unknown one (PL-27).
         let own = caller.owns(operator);
@@ -175,9 +178,4 @@ struct Listed {
 /// was when there was no other.
 fn page_token(partition: u32, position: u64) -> String {
     if partition == 0 { position.to_string() } else { format!("{partition}.{position}") }
-}
-
-fn parse_page_token(token: &str) -> Option<(u32, u64)> {
-    let (partition, position) = token.split_once('.').unwrap_or(("0", token));
-    Some((partition.parse().ok()?, position.parse().ok()?))
 }

@@ -1,6 +1,7 @@
 //! One file a command.
 
 pub mod audit;
+pub mod config;
 pub mod copy;
 pub mod follow;
 pub mod health;

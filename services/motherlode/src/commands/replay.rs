@@ -9,7 +9,7 @@ mod told;
 use super::{Failure, say};
 use crate::{draw, place::Local};
 use motherlode_audit::{ReplayError, Replayed, replay};
-use motherlode_books::{StreamId, is_id};
+use motherlode_books::{StreamId, is_id, number};
 use motherlode_picture::round::{page_of, sections, text_of};
 use std::{fmt, io::stdout, path::PathBuf, str::FromStr};
 
@@ -55,8 +55,8 @@ impl FromStr for RoundName {
     fn from_str(name: &str) -> Result<Self, Self::Err> {
         let malformed = "must be operator/player/number, such as demo/alice/17";
         let parts: Vec<_> = name.split('/').collect();
-        let [operator, player, number] = parts[..] else { return Err(malformed) };
-        let number = number.parse().ok().filter(|number| *number > 0 && is_id(operator) && is_id(player));
+        let [operator, player, digits] = parts[..] else { return Err(malformed) };
+        let number = number(digits).filter(|number| *number > 0 && is_id(operator) && is_id(player));
         Ok(Self { stream: StreamId::player(operator, player), number: number.ok_or(malformed)? })
     }
 }

@@ -1,19 +1,17 @@
 //! `serve`: all services in one process, or those of a role.
 
+mod announce;
+
 use super::Failure;
 use crate::{
-    place::{Place, read_config},
+    place::read_config,
     server::Server,
     writing::{Stage, write},
 };
 use motherlode_ledger::{Options, Standing};
 use motherlode_runtime::{Config, config::Role, stop, telemetry};
 use motherlode_spin::Dealer;
-use std::{
-    io::Write,
-    net::{SocketAddr, TcpListener},
-    path::PathBuf,
-};
+use std::{net::SocketAddr, path::PathBuf};
 
 /// What `serve` can be told; the command line wins over the file.
 #[derive(Debug, clap::Args)]
@@ -46,7 +44,11 @@ pub struct Args {
 }
 
 impl Args {
-    fn config(&self) -> Result<Config, Failure> {
+    /// The configuration that the file and the flags come to.
+    ///
+    /// # Errors
+    /// It cannot be read, or makes no sense.
+    pub(super) fn config(&self) -> Result<Config, Failure> {
         let mut config = read_config(self.config.as_deref())?;
         if let Some(url) = &self.store {
             config.store = config.store.at(url).map_err(Failure::unusable)?;
@@ -71,7 +73,7 @@ impl Args {
 /// # Errors
 /// [`Failure`] says what could not be opened, bound or replayed.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let config = args.config()?;
+    let (config, file) = (args.config()?, args.config.as_deref());
     let threads = match config.worker_threads {
         0 => std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),
         threads => threads,
@@ -89,8 +91,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let dealer = Dealer::new().map_err(Failure::found)?;
         if config.role.has_log() {
             let said = |stage: Stage<'_>| match stage {
-                Stage::Serves(server) => announce(server, &config),
-                Stage::StandsBy(listener) => say_standing_by(listener, &config),
+                Stage::Serves(server) => announce::say_serving(server, &config, file),
+                Stage::StandsBy(listener) => announce::say_standing_by(listener, &config),
             };
             return write(&config, options, dealer, signalled, said).await.map_err(Failure::found);
         }
@@ -100,7 +102,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             joined = Server::join(&config, options, dealer) => joined.map_err(Failure::found)?,
             _ = &mut signalled => return Ok(()),
         };
-        announce(&server, &config);
+        announce::say_serving(&server, &config, file);
         let failed = tokio::select! {
             signal = signalled => {
                 tracing::info!(signal, "stopping");
@@ -115,48 +117,4 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Some(Standing::Takes) | None => Ok(()),
         }
     })
-}
-
-/// Says where it listens, for when it takes over.
-fn say_standing_by(listener: &TcpListener, config: &Config) {
-    let (address, log) = (listener.local_addr().unwrap_or(config.listen), Place::of(config));
-    let mut out = std::io::stdout().lock();
-    // As with all that is said.
-    let _ = writeln!(out, "motherlode listens on {address}, stands by for log {log}");
-}
-
-/// Says where it listens, and what to try next.
-fn announce(server: &Server, config: &Config) {
-    let address = server.address();
-    let log = match config.role.has_log() {
-        true => Place::of(config).to_string(),
-        false => format!("at {}", config.ledger.targets.join(", ")),
-    };
-    let mut out = std::io::stdout().lock();
-    // Nobody may be listening on standard output any more: no reason not to serve.
-    if cfg!(feature = "forced-outcomes") {
-        let _ = writeln!(out, "TEST BUILD: outcomes can be forced. Not for play.");
-    }
-    let (scheme, ca) = match config.tls {
-        Some(_) => ("https", " --ca ROOT.pem"),
-        None => ("http", ""),
-    };
-    let (token, open) = match config.operators.is_empty() {
-        true => ("", "\nNo operators are configured: whoever reaches this address may do everything.\n"),
-        false => (" --token-file FILE", ""),
-    };
-    let audited = config.store.url.clone().unwrap_or_else(|| config.data.display().to_string());
-    let target = format!("--target {scheme}://{address}{ca}{token}");
-    let _ = writeln!(
-        out,
-        "motherlode listens on {address}, log in {log}, position {}
-{open}
-Try, in another terminal:
-  motherlode play bewitched {target} --auto --rounds 20
-  motherlode watch jackpots {target}
-  motherlode loadtest {target} --rounds 20000
-  motherlode audit {audited}
-(from a checkout: cargo run --release -- play bewitched --auto --rounds 20)",
-        server.ledger().durable()
-    );
 }

@@ -1,6 +1,6 @@
 //! Roles: what a credential may do for its operator (PL-27).
 
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, ops::BitOr};
 
 /// A set of roles. In a configuration it's a list of names; none includes another.
@@ -72,6 +72,13 @@ impl fmt::Display for Roles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = ALL.iter().filter(|(_, role, _)| self.meets(*role)).map(|(.., name)| *name).collect();
         f.write_str(&names.join(" "))
+    }
+}
+
+impl Serialize for Roles {
+    /// By name, in the order of the roles, whatever the order in the file.
+    fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
+        into.collect_seq(ALL.iter().filter(|(_, role, _)| self.meets(*role)).map(|(.., name)| *name))
     }
 }
 

@@ -6,15 +6,15 @@
 
 use super::ConfigError;
 use crate::access::{Roles, civil};
-use motherlode_books::is_id;
-use serde::{Deserialize, Deserializer, de};
+use motherlode_books::is_name;
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{collections::BTreeSet, fmt};
 
 /// The operator whose `admin` has the pools, the rates and the switches of all. It has no players of its own.
 pub const PLATFORM: &str = "platform";
 
 /// An operator: who owns players, and calls for them.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Operator {
     /// Its name: the first part of its players' and rounds' names.
@@ -29,7 +29,7 @@ pub struct Operator {
 }
 
 /// One thing that an operator proves itself with.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Credential {
     /// Whose it is, for people and as the actor of what is done with it. Credentials of an operator with the same name are
@@ -62,6 +62,12 @@ impl fmt::Debug for Digest {
     }
 }
 
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, into: S) -> Result<S::Ok, S::Error> {
+        into.collect_str(self)
+    }
+}
+
 impl<'de> Deserialize<'de> for Digest {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         let text = String::deserialize(from)?;
@@ -87,8 +93,8 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
     };
     let (mut ids, mut digests) = (BTreeSet::new(), BTreeSet::new());
     for operator in operators {
-        if !is_id(&operator.id) {
-            return refuse(operator, "id must be 1 to 64 characters of [A-Za-z0-9._~-]");
+        if !is_name(&operator.id) {
+            return refuse(operator, "id must be 1 to 64 characters of [A-Za-z0-9._~-], not only dots");
         }
         if !ids.insert(&operator.id) {
             return refuse(operator, "is there twice");
@@ -100,8 +106,11 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
             return refuse(operator, "calls_burst_max means nothing without calls_per_second_max");
         }
         for credential in &operator.credentials {
-            if !is_id(&credential.name) {
-                return refuse(operator, "credentials need a name of 1 to 64 characters of [A-Za-z0-9._~-]");
+            if !is_name(&credential.name) {
+                return refuse(
+                    operator,
+                    "credentials need a name of 1 to 64 characters of [A-Za-z0-9._~-], not only dots",
+                );
             }
             if credential.roles == Roles::NONE {
                 return refuse(operator, "a credential without roles is good for nothing");

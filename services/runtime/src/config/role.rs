@@ -2,11 +2,11 @@
 
 use super::ConfigError;
 use crate::connect::Credentials;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, fs, io, path::PathBuf};
 
 /// What a process does.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
     /// Everything.
@@ -55,7 +55,7 @@ impl std::str::FromStr for Role {
 }
 
 /// The processes with the log, and what they are shown: a credential of the platform's with the role `node`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct LedgerTargets {
     /// Their addresses, such as "https://ledger-0:50051"; the one that writes a partition is found among them.

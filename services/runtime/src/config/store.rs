@@ -1,11 +1,11 @@
 //! `[store]` in the configuration: where the log is kept, if not in segment files of the data folder.
 
 use super::ConfigError;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A log on NATS JetStream: one stream a partition.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Store {
     /// The servers, "nats://host:port,host:port"; `None` for segment files.
@@ -27,7 +27,7 @@ pub struct Store {
 }
 
 /// TLS to the servers of the log: files in PEM.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct StoreTls {
     /// Roots that the servers' certificates are checked against; without it, the system's.
@@ -39,7 +39,7 @@ pub struct StoreTls {
 }
 
 /// Each allows one thing that costs acknowledged rounds when the wrong machine fails.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct AllowUnsafe {
     /// Fewer than 3 replicas: a lost disk is a lost log.

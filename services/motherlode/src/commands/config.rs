@@ -1,0 +1,30 @@
+//! `config`: checks a configuration as `serve` would, and prints what its digest is taken over (PL-29).
+
+use super::{Failure, say, serve};
+use motherlode_proto::convert::play::hex;
+use sha2::{Digest, Sha256};
+
+/// What `config` can be told: the same as `serve`, since a flag counts like its key.
+#[derive(Debug, clap::Args)]
+pub struct Args {
+    /// Print the configuration in its canonical form: one line of JSON, of which `sha256sum` gives the digest that a service
+    /// of this configuration states.
+    #[arg(long)]
+    canonical: bool,
+    #[command(flatten)]
+    serve: serve::Args,
+}
+
+/// Prints the canonical form, or its digest.
+///
+/// # Errors
+/// The configuration cannot be read, or makes no sense.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let canonical = args.serve.config()?.canonical();
+    match args.canonical {
+        true => say(&canonical),
+        false => {
+            say(&format!("the configuration is sound\nconfiguration_sha256 {}\n", hex(&Sha256::digest(canonical))))
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! What a start says: where it listens, and commands to try that work as they are printed, from any folder of this machine.
+
+use crate::{place::Place, server::Server};
+use motherlode_runtime::{
+    Config,
+    access::Roles,
+    config::{Credential, Operator, PLATFORM, Tls},
+};
+use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
+use std::{
+    env, fs,
+    io::Write,
+    net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener},
+    path::{self, Path},
+};
+use webpki::EndEntityCert;
+
+/// Says where it listens, for when it takes over.
+pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
+    let (address, log) = (listener.local_addr().unwrap_or(config.listen), Place::of(config));
+    let mut out = std::io::stdout().lock();
+    // Nobody may be listening on standard output any more: no reason not to serve.
+    let _ = writeln!(out, "motherlode listens on {address}, stands by for log {log}");
+}
+
+/// Says where it listens, and what to try next; `file` is where the configuration was read from.
+pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>) {
+    let address = server.address();
+    let log = match config.role.has_log() {
+        true => Place::of(config).to_string(),
+        false => format!("at {}", config.ledger.targets.join(", ")),
+    };
+    let mut out = std::io::stdout().lock();
+    // As with all that is said.
+    if cfg!(feature = "forced-outcomes") {
+        let _ = writeln!(out, "TEST BUILD: outcomes can be forced. Not for play.");
+    }
+    let position = server.ledger().durable();
+    let _ = writeln!(out, "motherlode listens on {address}, log in {log}, position {position}");
+    let _ = write!(out, "{}", suggestions(address, config, file));
+}
+
+/// The commands to try, and what they need.
+fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> String {
+    let (program, mut needs) = (program(), vec![]);
+    let mut target = format!("--target http://{}", reached(address));
+    if let Some(tls) = &config.tls {
+        target = format!("--target https://{}", reached(address));
+        target += &trust(tls, address, &mut needs);
+    }
+    let mut operator = String::new();
+    if let Some((of, credential)) = player(&config.operators) {
+        operator = format!(" --operator {}", quoted(&of.id));
+        needs.push(format!(
+            "The commands that call the service take a token from the environment variable MOTHERLODE_TOKEN: here that of\n\
+             operator {}, credential {credential}, with the roles play and wallet (export MOTHERLODE_TOKEN=$(cat FILE)).",
+            of.id
+        ));
+    } else if config.operators.is_empty() {
+        needs.push("No operators are configured: whoever reaches this address may do everything.".to_owned());
+    } else {
+        needs.push(
+            "No operator has a token with the roles play and wallet, which playing needs: motherlode token new makes one."
+                .to_owned(),
+        );
+    }
+    let play = match config.role.spins() {
+        true => format!(
+            "  {program} play bewitched {target}{operator} --auto --rounds 20\n  {program} loadtest {target}{operator} --rounds 5000\n"
+        ),
+        false => String::new(),
+    };
+    let watch = match config.role.keeps_pools() {
+        true => format!("  {program} watch jackpots {target}\n"),
+        false => String::new(),
+    };
+    let audit = match config.role.has_log() {
+        true => format!("  {program} audit {}\n", audited(config, file)),
+        false => String::new(),
+    };
+    format!("\n{}\n\nTry, in another terminal:\n{play}{watch}{audit}", needs.join("\n"))
+}
+
+/// How this program is called: by its place, or by its name where the shell has found it by that.
+fn program() -> String {
+    let called = env::args_os().next().filter(|name| Path::new(name).components().count() > 1);
+    called.map_or("motherlode".to_owned(), |name| absolute(Path::new(&name)))
+}
+
+/// Where whoever is on this machine reaches what listens on an address.
+fn reached(address: SocketAddr) -> SocketAddr {
+    match address {
+        SocketAddr::V4(any) if any.ip().is_unspecified() => (Ipv4Addr::LOCALHOST, any.port()).into(),
+        SocketAddr::V6(any) if any.ip().is_unspecified() => (Ipv6Addr::LOCALHOST, any.port()).into(),
+        other => other,
+    }
+}
+
+/// What a client must be told to trust the service's certificate.
+fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
+    let chain: Vec<_> = CertificateDer::pem_file_iter(&tls.certificate).into_iter().flatten().flatten().collect();
+    let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {
+        return String::new();
+    };
+    // One that vouches for itself is its own root; of others the root is at least behind the last of the chain.
+    let root = match certificate.issuer() == certificate.subject() || chain.len() > 1 {
+        true => absolute(&tls.certificate),
+        false => {
+            needs.push(format!(
+                "ROOT.pem stands for the certificate that {} is signed with, which the service doesn't have.",
+                tls.certificate.display()
+            ));
+            "ROOT.pem".to_owned()
+        }
+    };
+    let by_address = ServerName::from(reached(address).ip());
+    let name = match certificate.verify_is_valid_for_subject_name(&by_address) {
+        Ok(()) => None,
+        Err(_) => certificate.valid_dns_names().find(|name| !name.contains('*')),
+    };
+    format!(" --ca {root}{}", name.map(|name| format!(" --server-name {name}")).unwrap_or_default())
+}
+
+/// An operator whose token can play and move money, with the name of its credential.
+fn player(operators: &[Operator]) -> Option<(&Operator, &str)> {
+    let plays = |credential: &&Credential| {
+        let roles = credential.roles;
+        credential.token_sha256.is_some() && roles.meets(Roles::PLAY) && roles.meets(Roles::WALLET)
+    };
+    let mut operators = operators.iter().filter(|operator| operator.id != PLATFORM);
+    operators.find_map(|operator| Some((operator, operator.credentials.iter().find(plays)?.name.as_str())))
+}
+
+/// The log as the audit takes it.
+fn audited(config: &Config, file: Option<&Path>) -> String {
+    let Some(url) = &config.store.url else { return absolute(&config.data) };
+    let settings = file.map(|file| format!(" --config {}", absolute(file))).unwrap_or_default();
+    format!("{}{settings}", quoted(&format!("{url}/{}", config.store.stream)))
+}
+
+/// A path from any folder, for a shell.
+fn absolute(path: &Path) -> String {
+    let from_root = path::absolute(path).or_else(|_| fs::canonicalize(path));
+    quoted(&from_root.unwrap_or_else(|_| path.to_owned()).display().to_string())
+}
+
+/// A word for a shell.
+fn quoted(word: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"/._-~+:,=@%".contains(&byte);
+    match !word.is_empty() && word.bytes().all(plain) && !word.starts_with('~') {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uf_09_a_path_is_a_word_for_a_shell_from_any_folder() {
+        assert_eq!(absolute(Path::new("/var/lib/motherlode")), "/var/lib/motherlode");
+        assert_eq!(absolute(Path::new("/my data/it's")), r"'/my data/it'\''s'");
+        assert!(absolute(Path::new("data")).trim_matches('\'').starts_with('/'));
+        assert_eq!(quoted("~x"), "'~x'");
+    }
+
+    #[test]
+    fn uf_09_what_is_tried_reaches_a_service_that_listens_on_every_address() {
+        let suggested = |listen: &str| suggestions(listen.parse().unwrap(), &Config::default(), None);
+        assert!(suggested("0.0.0.0:50051").contains("--target http://127.0.0.1:50051 --auto"));
+        assert!(suggested("[::]:50051").contains("--target http://[::1]:50051 --auto"));
+        assert!(suggested("127.0.0.1:1").contains("whoever reaches this address may do everything"));
+    }
+
+    #[test]
+    fn uf_09_a_log_on_jetstream_is_audited_with_the_configuration_that_reaches_it() {
+        let mut config = Config::default();
+        config.store = config.store.at("nats://a:4222,b:4222/TRY").unwrap();
+        assert_eq!(audited(&config, Some(Path::new("/etc/m.toml"))), "nats://a:4222,b:4222/TRY --config /etc/m.toml");
+    }
+}

@@ -1,0 +1,75 @@
+//! The configuration in one form only, for its digest (PL-29): what a laboratory compares is the same for the same
+//! configuration, however its file is written, and can be made by other means than this program.
+//!
+//! It is JSON in UTF-8 on one line, with one line feed at its end:
+//!
+//! * every key that the file can have, those that it leaves out with their defaults, and `null` where there is none;
+//!   without [`ELSEWHERE`], which say where a process and its data are and not how it plays;
+//! * keys in the order of their code points, no spaces between anything;
+//! * whole numbers in decimal, times in Unix milliseconds, digests in lower-case hexadecimal, roles in the order `play`,
+//!   `wallet`, `support`, `audit`, `admin`, `node`, lists of operators and credentials as they stand in the file;
+//! * in texts `"` and `\` escaped with `\`, characters below U+0020 as `\b`, `\t`, `\n`, `\f`, `\r` or `\u00xx`, all others
+//!   as they are.
+//!
+//! In Python: `json.dumps(configuration, sort_keys=True, separators=(",", ":"), ensure_ascii=False) + "\n"`. No secret is in
+//! it: the file holds digests of tokens and names of files.
+
+use super::Config;
+use serde_json::Value;
+
+/// Keys that the canonical form leaves out: they differ from machine to machine.
+pub const ELSEWHERE: [&str; 5] = ["listen", "data", "store", "role", "ledger"];
+
+impl Config {
+    /// The configuration in its canonical form; see the [module](self).
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        // Whatever a file can say is a value of JSON.
+        let mut value = serde_json::to_value(self).unwrap_or_default();
+        if let Value::Object(keys) = &mut value {
+            keys.retain(|key, _| !ELSEWHERE.contains(&key.as_str()));
+        }
+        value.sort_all_objects();
+        format!("{value}\n")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uf_09_the_same_configuration_has_one_form_however_it_is_written() {
+        let one = "partitions = 2\nlisten = '127.0.0.1:1'\n[limits]\nqueue_length_max = 77\n[jurisdictions.profiles.\"z\\n\"]\n\
+                   gamble = false\n[jurisdictions.profiles.\"ä\"]\n[demo]\nbalance_minor = 100_000";
+        let other = "data = \"elsewhere\"\njurisdictions.profiles = { \"\\u00e4\" = {}, \"z\\u000a\" = { gamble = false } }\n\
+                     limits.queue_length_max = 0x4d\npartitions = 2\nrole = 'ledger'\n[store]\nreplicas = 1";
+        let canonical = |text: &str| Config::parse(text).unwrap().canonical();
+        assert_eq!(canonical(one), canonical(other));
+        assert_ne!(canonical(one), canonical(""));
+        assert!(canonical(one).contains(r#""profiles":{"z\n":{"autoplay":true"#), "{}", canonical(one));
+    }
+
+    #[test]
+    fn uf_09_the_form_is_one_line_of_sorted_json_without_what_differs_by_machine() {
+        let digest = "9F86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+        let text = format!(
+            "[[operators]]\nid = \"acme\"\n[[operators.credentials]]\nname = \"one\"\ntoken_sha256 = \"{digest}\"\n\
+             roles = [\"wallet\", \"play\"]\nexpires = 2027-01-01T01:00:00+01:00"
+        );
+        let canonical = Config::parse(&text).unwrap().canonical();
+        assert!(
+            canonical.starts_with(r#"{"allow_beyond_loopback":{"anyone":false,"plaintext":false},"#),
+            "{canonical}"
+        );
+        assert!(canonical.ends_with("}\n") && canonical.trim_end().lines().count() == 1);
+        assert!(canonical.contains(&format!(
+            r#""operators":[{{"calls_burst_max":null,"calls_per_second_max":null,"credentials":[{{"certificate_sha256":null,"expires":1798761600000,"name":"one","roles":["play","wallet"],"token_sha256":"{}"}}],"id":"acme"}}]"#,
+            digest.to_lowercase()
+        )), "{canonical}");
+        let value: Value = serde_json::from_str(&canonical).unwrap();
+        for key in ELSEWHERE {
+            assert!(value.get(key).is_none(), "{key}");
+        }
+    }
+}
