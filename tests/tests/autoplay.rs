@@ -94,9 +94,18 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
             ..series(*game, &format!("{}-loss", game.name()), &account, 1000)
         };
         let (answers, rounds) = play(&mut client, lossy).await;
-        // WF-19: ends where the balance has fallen by the limit; elsewhere, where it has fallen by more.
-        let least = i64::from(game.name() == "witch-feature");
-        let below = |played: usize| limit + rounds[..played].iter().map(|of| won(of) - bet(of)).sum::<i64>() < least;
+        // WF-19: ends where the balance has fallen by the limit; DM-26: where the next bet could make it fall by more;
+        // elsewhere, where it has fallen by more.
+        let least = match game.name() {
+            "witch-feature" => 1,
+            "dwarf-mine" => bet(&rounds[0]),
+            _ => 0,
+        };
+        let balance = |played: usize| rounds[..played].iter().map(|of| won(of) - bet(of)).sum::<i64>();
+        let below = |played: usize| limit + balance(played) < least;
+        if game.name() == "dwarf-mine" {
+            assert!((1..=rounds.len()).all(|played| balance(played) >= -limit), "DM-26: never a loss above the limit");
+        }
         let stop = answers.last().unwrap().stop();
         assert_eq!(below(rounds.len()), stop == AutospinStop::LossLimit, "{} {stop:?}", game.name());
         assert!((1..rounds.len()).all(|played| !below(played)), "no round after the limit was passed");
@@ -108,8 +117,10 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
         };
         let (answers, rounds) = play(&mut client, winning).await;
         let (last, earlier) = rounds.split_last().unwrap();
-        assert_eq!((answers.last().unwrap().stop(), won(last) >= limit), (AutospinStop::WinLimit, true));
-        assert!(earlier.iter().all(|round| won(round) < limit));
+        // ME-19: a win that equals its limit doesn't stop there.
+        let least = limit + i64::from(game.name() == "mystery-elves");
+        assert_eq!((answers.last().unwrap().stop(), won(last) >= least), (AutospinStop::WinLimit, true));
+        assert!(earlier.iter().all(|round| won(round) < least));
 
         let curious = AutospinRequest {
             stop_on_feature: true,
@@ -120,6 +131,27 @@ async fn dm_26_me_19_wf_19_autoplay_ends_at_its_number_and_at_each_limit() {
         let stop = answers.last().unwrap().stop();
         assert_eq!(feature(last), stop == AutospinStop::Feature, "{} {stop:?}", game.name());
         assert!(earlier.iter().all(|round| !feature(round)), "{}", game.name());
+    }
+    server.stop().await.unwrap();
+}
+
+/// A loss limit that doesn't cover a single bet: the series says so and plays nothing.
+#[tokio::test(flavor = "multi_thread")]
+async fn dm_26_a_series_that_may_not_lose_a_bet_plays_none() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start_fresh(&config(data.path())).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, DEPOSIT).await;
+    let game = motherlode_slots::latest("dwarf-mine").unwrap();
+    let (_, rounds) = play(&mut client, series(game, "one", &account, 1)).await;
+    let bet = rounds[0].bet.as_ref().unwrap().amount_minor;
+    for (limit, some) in [(0, false), (bet - 1, false), (bet, true)] {
+        let id = format!("s{limit}");
+        let lossy = AutospinRequest { loss_limit_minor: Some(limit), ..series(game, &id, &account, 5) };
+        let (answers, rounds) = play(&mut client, lossy).await;
+        assert_eq!(!rounds.is_empty(), some, "{limit}");
+        let last = answers.last().unwrap();
+        assert!(some || (answers.len(), last.stop(), last.spins_left) == (1, AutospinStop::LossLimit, 5));
     }
     server.stop().await.unwrap();
 }

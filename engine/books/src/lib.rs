@@ -37,7 +37,7 @@ mod stream;
 mod switch;
 
 pub use account::{Account, Posting};
-pub use autospin::{Autospin, AutospinLimits, AutospinStop, FinishedRound};
+pub use autospin::{Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, WinStop};
 pub use books::{Books, End, Head};
 pub use campaign::{Campaign, CampaignOver, CampaignState};
 pub use ceiling::Ceiling;

@@ -1,6 +1,6 @@
 //! When autospin ends (BW-25, PL-07): each limit by hand, then random series against the rule as it's written.
 
-use motherlode_books::{Autospin, AutospinLimits, AutospinStop, FinishedRound, Minor};
+use motherlode_books::{Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Minor, WinStop};
 use proptest::{collection::vec, option, prelude::*};
 
 fn round(bet: i64, win: i64) -> FinishedRound {
@@ -27,7 +27,7 @@ fn bw_25_without_limits_the_number_of_spins_is_played() {
 
 #[test]
 fn bw_25_the_loss_limit_stops_below_zero_and_not_at_zero() {
-    let limits = AutospinLimits { loss: Some(Minor(20)), ..Default::default() };
+    let limits = AutospinLimits { loss: Some(LossStop::Passed(Minor(20))), ..Default::default() };
     // 20 - 10 = 10, then 20 - 20 = 0: goes on; then 20 + 5 - 30 = -5: stops.
     let (played, stop, autospin) = play(100, limits, &[round(10, 0), round(10, 0), round(10, 5), round(10, 0)]);
     assert_eq!((played, stop, autospin.spins_left()), (3, Some(AutospinStop::LossLimit), 97));
@@ -35,29 +35,55 @@ fn bw_25_the_loss_limit_stops_below_zero_and_not_at_zero() {
     let (played, stop, _) = play(100, limits, &[round(10, 30), round(10, 0), round(10, 0), round(10, 0), round(10, 0)]);
     assert_eq!((played, stop), (5, None), "20 + 30 - 50 is not below zero");
     // A limit of zero stops at the first net loss.
-    let limits = AutospinLimits { loss: Some(Minor(0)), ..Default::default() };
+    let limits = AutospinLimits { loss: Some(LossStop::Passed(Minor(0))), ..Default::default() };
     assert_eq!(play(100, limits, &[round(10, 10), round(10, 9)]).0, 2);
 }
 
 #[test]
 fn wf_19_the_loss_limit_stops_at_zero_where_the_game_says_so() {
-    let limits = AutospinLimits { loss: Some(Minor(20)), at_loss: true, ..Default::default() };
+    let limits = AutospinLimits { loss: Some(LossStop::Reached(Minor(20))), ..Default::default() };
     let rounds = [round(10, 1), round(10, 0), round(10, 9), round(10, 0)];
     assert_eq!(play(100, limits, &rounds[..2]).1, None, "20 + 1 - 20 is above zero");
     // 20 + 10 - 30 = 0: the balance has fallen by the limit.
     let (played, stop, _) = play(100, limits, &rounds);
     assert_eq!((played, stop), (3, Some(AutospinStop::LossLimit)));
-    let past = AutospinLimits { at_loss: false, ..limits };
+    let past = AutospinLimits { loss: Some(LossStop::Passed(Minor(20))), ..limits };
     assert_eq!(play(100, past, &rounds).0, 4, "elsewhere it must fall by more");
 }
 
 #[test]
 fn bw_25_one_win_that_reaches_the_limit_stops_and_many_small_ones_do_not() {
-    let limits = AutospinLimits { win: Some(Minor(100)), ..Default::default() };
+    let limits = AutospinLimits { win: Some(WinStop::Reached(Minor(100))), ..Default::default() };
     let (played, stop, _) = play(100, limits, &[round(10, 99), round(10, 99), round(10, 100), round(10, 0)]);
     assert_eq!((played, stop), (3, Some(AutospinStop::WinLimit)));
     let jackpot = FinishedRound { jackpot: Some(Minor(60)), ..round(10, 40) };
     assert_eq!(play(100, limits, &[jackpot]).1, Some(AutospinStop::WinLimit), "the jackpot is part of the round's win");
+}
+
+#[test]
+fn me_19_a_single_win_equal_to_its_limit_does_not_stop() {
+    let limits = AutospinLimits { win: Some(WinStop::Passed(Minor(100))), ..Default::default() };
+    let (played, stop, _) = play(100, limits, &[round(10, 100), round(10, 100), round(10, 101), round(10, 0)]);
+    assert_eq!((played, stop), (3, Some(AutospinStop::WinLimit)));
+}
+
+#[test]
+fn dm_26_no_round_is_begun_whose_bet_could_bring_the_loss_past_the_limit() {
+    let prevented = |limit| AutospinLimits {
+        loss: Some(LossStop::Prevented { limit: Minor(limit), bet: Minor(10) }),
+        ..Default::default()
+    };
+    // 25 - 10 leaves 15, which covers one more; 25 - 20 leaves 5, which doesn't.
+    let (played, stop, series) = play(100, prevented(25), &[round(10, 0); 5]);
+    assert_eq!((played, stop, series.spins_left()), (2, Some(AutospinStop::LossLimit), 98));
+    // Exactly covered is covered; a win buys more rounds.
+    assert_eq!(play(100, prevented(30), &[round(10, 0); 5]).0, 3);
+    assert_eq!(play(100, prevented(20), &[round(10, 0), round(10, 15), round(10, 0), round(10, 0)]).0, 3);
+    for (limit, none) in [(0, true), (9, true), (10, false)] {
+        assert_eq!(Autospin::new(5, prevented(limit)).prevented(), none, "{limit}");
+    }
+    let passed = AutospinLimits { loss: Some(LossStop::Passed(Minor(0))), ..Default::default() };
+    assert!(!Autospin::new(5, passed).prevented(), "elsewhere the first round is played");
 }
 
 #[test]
@@ -71,8 +97,8 @@ fn bw_25_the_jackpot_stops_only_where_that_is_asked_for() {
 #[test]
 fn bw_25_of_several_reasons_the_first_of_the_order_is_named() {
     let all = AutospinLimits {
-        loss: Some(Minor(0)),
-        win: Some(Minor(1)),
+        loss: Some(LossStop::Passed(Minor(0))),
+        win: Some(WinStop::Reached(Minor(1))),
         on_jackpot: true,
         on_feature: true,
         ..Default::default()
@@ -116,17 +142,29 @@ proptest! {
         win in option::of(1..400_i64),
         on_jackpot: bool,
         on_feature: bool,
-        at_loss: bool,
+        how in 0..3_u8,
+        above: bool,
     ) {
-        let limits = AutospinLimits { loss: loss.map(Minor), at_loss, win: win.map(Minor), on_jackpot, on_feature };
+        // The bets vary from round to round here: what's prevented is a bet of 50.
+        let loss_stop = |limit| match how {
+            0 => LossStop::Passed(Minor(limit)),
+            1 => LossStop::Reached(Minor(limit)),
+            _ => LossStop::Prevented { limit: Minor(limit), bet: Minor(50) },
+        };
+        let win_stop = |limit| if above { WinStop::Passed(Minor(limit)) } else { WinStop::Reached(Minor(limit)) };
+        let limits = AutospinLimits { loss: loss.map(loss_stop), win: win.map(win_stop), on_jackpot, on_feature };
         let won = |round: &FinishedRound| round.win.0 + round.jackpot.unwrap_or_default().0;
         let ends = |played: usize| {
             let prefix = &rounds[..played];
             let last = &prefix[played - 1];
             let balance: i64 = prefix.iter().map(|round| won(round) - round.bet.0).sum();
             (on_jackpot && last.jackpot.is_some())
-                || win.is_some_and(|limit| won(last) >= limit)
-                || loss.is_some_and(|limit| limit + balance < i64::from(at_loss))
+                || win.is_some_and(|limit| won(last) > limit || !above && won(last) == limit)
+                || loss.is_some_and(|limit| match how {
+                    0 => limit + balance < 0,
+                    1 => -balance >= limit,
+                    _ => -balance + 50 > limit,
+                })
                 || (on_feature && last.feature)
                 || played == spins as usize
         };

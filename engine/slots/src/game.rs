@@ -293,13 +293,34 @@ pub struct GameInfo {
     pub doubles_max: u32,
     /// Whether half of a gambled win can be secured (ME-16).
     pub halve: bool,
-    /// Whether autoplay ends where the balance has fallen by the loss limit (WF-19), not only where it has fallen by more
-    /// (BW-25, ME-19).
-    pub autoplay_ends_at_loss: bool,
+    /// How autoplay keeps its limits; the same in all versions of a game's rules, as it is no part of a round.
+    pub autoplay: Autoplay,
     /// What line wins are multiplied by in free spins.
     pub free_spin_multiplier: u32,
     /// What else the game description must state, such as the highest win and its chance (WF-04, ME-21).
     pub facts: Vec<Fact>,
+}
+
+/// How a game's autoplay keeps the limits that its player sets, each as its own rules put it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Autoplay {
+    /// The loss limit.
+    pub loss: AutoplayLoss,
+    /// Whether a single win must pass its limit to end the series (ME-19); else it's enough that it reaches it (BW-25,
+    /// WF-19).
+    pub ends_above_win: bool,
+}
+
+/// When a series ends by its loss limit. The loss is all bets of the series minus all wins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AutoplayLoss {
+    /// After a round that brought the loss past the limit (BW-25, ME-19).
+    #[default]
+    Passed,
+    /// After a round that brought the loss to the limit (WF-19).
+    Reached,
+    /// Before a round whose bet could bring the loss past the limit (DM-26).
+    Prevented,
 }
 
 /// A stated figure of the game description.

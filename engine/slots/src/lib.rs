@@ -45,8 +45,8 @@ pub mod worth;
 pub use carried::{Carried, CarriedScope, Carries};
 pub use draws::{Draws, Seed};
 pub use game::{
-    Awaiting, Choice, ChoiceRefused, Fact, Game, GameInfo, PartName, Picked, Round, Terms, game, games, latest,
-    latest_games,
+    Autoplay, AutoplayLoss, Awaiting, Choice, ChoiceRefused, Fact, Game, GameInfo, PartName, Picked, Round, Terms,
+    game, games, latest, latest_games,
 };
 pub use outcome::{
     Card, CardTurn, Mark, MarkKind, MeanCoin, Outcome, PickOffer, Prize, Reveal, Spin, SpinKind, Stops, Strip, Win,

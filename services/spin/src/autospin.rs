@@ -4,20 +4,28 @@
 //! again gets the same answers and goes on where the log ends. It's driven by whoever reads the stream: when the reader
 //! goes, the series stops before its next spin. A round that waits for the player is followed in the log, not polled;
 //! cost while waiting: a look at the player's open rounds at each group commit.
+//!
+//! Where the double is offered, a win that can be doubled stays open until the next spin, and counts for what it is. The
+//! series collects it before it spins; a series that stops before that leaves it to the player (BW-23).
 
-use crate::{bet::Bet, service::SpinApi};
+use crate::{
+    bet::{Bet, Move, whole_bet},
+    finisher::NOBODYS,
+    service::{Fair, SpinApi},
+};
 use futures_util::{Stream, stream};
-use motherlode_books::{Autospin, AutospinLimits, FinishedRound, Minor};
+use motherlode_books::{Autospin, AutospinLimits, FinishedRound, LossStop, Minor, WinStop};
 use motherlode_ledger::{
     Ledgers,
     fields::{self, RoundId, money, round_id},
     rounds,
 };
 use motherlode_proto::{
-    round::v1::{Round, RoundState},
+    round::v1::{Awaiting, JackpotWin, Money, Round, RoundState, Step},
     spin::v1::{AutospinRequest, AutospinResponse, AutospinStop, Played, SpinRequest},
 };
 use motherlode_runtime::{Caller, Refusal};
+use motherlode_slots::{AutoplayLoss, Choice};
 use std::time::Duration;
 use tonic::{Code, Request, Status};
 
@@ -41,12 +49,29 @@ struct Series {
     spins: u32,
     pause: Duration,
     next: Next,
+    /// The win that is to be collected before the next spin.
+    waiting: Option<Waiting>,
     #[cfg(feature = "forced-outcomes")]
     wanted: crate::forced::Wanted,
 }
 
+/// A round whose win could be doubled.
+struct Waiting {
+    round: RoundId,
+    /// The step by which the series collects.
+    step: u32,
+}
+
+/// A round that is over as far as a series is concerned.
+struct Counted {
+    round: FinishedRound,
+    waiting: Option<Waiting>,
+}
+
 /// What a series does next.
 enum Next {
+    /// Says that a first bet could lose too much (DM-26).
+    Prevented,
     /// Spins.
     Spin,
     /// Waits until the player, or the jackpot's award, has finished a round.
@@ -64,23 +89,49 @@ impl SpinApi {
         Ok(stream::unfold(series, |mut series| async move { series.step().await.map(|answer| (Ok(answer), series)) }))
     }
 
-    /// Follows the log until a round is neither open nor waiting for its jackpot.
-    async fn finished(&self, round: &RoundId) -> Result<FinishedRound, Refusal> {
+    /// Follows the log until a round only waits for the double, or is neither open nor waiting for its jackpot.
+    async fn finished(&self, round: &RoundId) -> Result<Counted, Refusal> {
         let ledger = self.ledgers.of(&round.stream);
         let mut head = ledger.head();
+        let mut seen = None;
         loop {
-            let open = ledger.books(|books| {
-                books.player(&round.stream).is_some_and(|player| player.open_round(round.number).is_some())
+            // Of a round that is open, the latest step; none of one that is not.
+            let latest = ledger.books(|books| {
+                Some(books.player(&round.stream)?.open_round(round.number).map(|open| open.last_position))
             });
-            if !open
+            if latest.flatten().is_none_or(|latest| seen.replace(latest) != Some(latest))
                 && let Some(shown) = rounds::read(ledger, &round.stream, round.number)?
                 && let Some(finished) = ended(&shown)
             {
-                return Ok(finished);
+                let collect = collectable(&shown).and_then(|index| shown.steps.get(index));
+                let waiting = collect.map(|step| Waiting { round: round.clone(), step: step.number + 1 });
+                return Ok(Counted { round: finished, waiting });
             }
             if head.changed().await.is_err() {
                 return Err(Refusal::new(Code::Unavailable, "CLOSING", "the ledger is closing"));
             }
+        }
+    }
+
+    /// Collects a win that waits for the double; false where the player has gone on with the round.
+    async fn collect(&self, waiting: &Waiting) -> Result<bool, Refusal> {
+        let Waiting { round, step } = waiting;
+        let request_id = format!("series/{}/{step}", round.number);
+        let ledger = self.ledgers.of(&round.stream);
+        let open = ledger.books(|books| {
+            let open = books.player(&round.stream)?.open_round(round.number)?;
+            (crate::finisher::next_step(open) == *step).then_some(())
+        });
+        if open.is_none() {
+            return Ok(ledger.find(&round.stream, &request_id, NOBODYS)?.is_some());
+        }
+        let collect =
+            Move { request_id, fingerprint: NOBODYS, round: round.clone(), choice: Choice::Collect, session: None };
+        match self.move_on(&collect, &mut Fair { dealer: &self.dealer, dealt: None }).await {
+            Ok(_) => Ok(true),
+            // The player was quicker.
+            Err(refusal) if matches!(refusal.reason(), "ALREADY_SETTLED" | "CHOICE_NOT_AWAITED") => Ok(false),
+            Err(refusal) => Err(refusal),
         }
     }
 }
@@ -105,22 +156,26 @@ impl Series {
         if let Ok(place) = api.place(&bet) {
             place.autoplay()?;
         }
+        let rules = bet.game.info().autoplay;
         let currency = bet.account.currency;
+        let loss = fields::limit("loss_limit_minor", request.loss_limit_minor, 0, currency)?;
+        let win = fields::limit("win_limit_minor", request.win_limit_minor, 1, currency)?;
         let limits = AutospinLimits {
-            loss: fields::limit("loss_limit_minor", request.loss_limit_minor, 0, currency)?,
-            at_loss: bet.game.info().autoplay_ends_at_loss,
-            win: fields::limit("win_limit_minor", request.win_limit_minor, 1, currency)?,
+            loss: loss.map(|limit| loss_stop(rules.loss, limit, &bet)).transpose()?,
+            win: win.map(|limit| if rules.ends_above_win { WinStop::Passed(limit) } else { WinStop::Reached(limit) }),
             on_jackpot: request.stop_on_jackpot,
             on_feature: request.stop_on_feature,
         };
+        let progress = Autospin::new(request.spins, limits);
         Ok(Self {
             api,
             request_id: request_id.to_owned(),
             bet,
-            progress: Autospin::new(request.spins, limits),
+            next: if progress.prevented() { Next::Prevented } else { Next::Spin },
+            progress,
             spins: 0,
             pause: Duration::from_millis(request.pause_ms.into()),
-            next: Next::Spin,
+            waiting: None,
             #[cfg(feature = "forced-outcomes")]
             wanted,
         })
@@ -131,6 +186,7 @@ impl Series {
         let stop = self.api.stop.clone();
         match std::mem::replace(&mut self.next, Next::Over) {
             Next::Over => None,
+            Next::Prevented => Some(self.over(AutospinStop::LossLimit)),
             Next::Finish(round) => tokio::select! {
                 biased;
                 () = stop.requested() => Some(self.over(AutospinStop::Shutdown)),
@@ -174,12 +230,17 @@ impl Series {
     }
 
     async fn spin(&mut self) -> Result<AutospinResponse, Refusal> {
+        if let Some(waiting) = self.waiting.take()
+            && !self.api.collect(&waiting).await?
+        {
+            return Ok(self.over(AutospinStop::Player));
+        }
         #[cfg(feature = "forced-outcomes")]
         let mut deal = crate::forced::Wish::new(self.wanted, &self.api.dealer);
         #[cfg(not(feature = "forced-outcomes"))]
         let mut deal = self.api.fair();
         let played = self.api.bet(&self.bet, &mut deal).await?;
-        if let Some(finished) = finished_at_once(&played) {
+        if let Some(finished) = finished_at_once(&played)? {
             return Ok(self.count(Some(played), finished));
         }
         self.next = Next::Finish(round_id(&Caller::anyone(), &played.round_id)?);
@@ -187,10 +248,10 @@ impl Series {
     }
 
     /// Counts a round and goes on, or not.
-    fn count(&mut self, played: Option<Played>, finished: FinishedRound) -> AutospinResponse {
-        let stop = match self.progress.finish(finished) {
+    fn count(&mut self, played: Option<Played>, counted: Counted) -> AutospinResponse {
+        let stop = match self.progress.finish(counted.round) {
             None => {
-                self.next = Next::Spin;
+                (self.next, self.waiting) = (Next::Spin, counted.waiting);
                 AutospinStop::Unspecified
             }
             Some(motherlode_books::AutospinStop::Complete) => AutospinStop::Complete,
@@ -226,7 +287,7 @@ impl Series {
 }
 
 impl Bet {
-    /// The bet of each spin of a series, without the double (BW-23). Its fingerprint is the series', so that a series of
+    /// The bet of each spin of a series. Its fingerprint is the series', so that a series of
     /// the same name with other limits is another request.
     fn of_series(caller: &Caller, ledgers: &Ledgers, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
@@ -236,7 +297,7 @@ impl Bet {
             rules_version: request.rules_version.clone(),
             stake: request.stake.clone(),
             witch: request.witch,
-            offer_double: false,
+            offer_double: request.offer_double,
             session_id: request.session_id.clone(),
             campaign_id: request.campaign_id.clone(),
         };
@@ -248,36 +309,67 @@ impl Bet {
     }
 }
 
-/// How a spin's round ended, where that's all there is to it.
-fn finished_at_once(played: &Played) -> Option<FinishedRound> {
-    let amount = |money: &Option<motherlode_proto::round::v1::Money>| money.as_ref().map(|it| Minor(it.amount_minor));
-    if played.state() != RoundState::Settled {
-        return None;
-    }
-    let jackpot = match &played.jackpot {
-        Some(won) => Some(amount(&won.amount)?),
-        None => None,
-    };
-    let feature = played.outcome.as_ref().is_some_and(|outcome| outcome.spins.len() > 1);
-    // A free round costs nothing (PL-18).
-    let bet = if played.campaign_id.is_empty() { amount(&played.bet)? } else { Minor::ZERO };
-    Some(FinishedRound { bet, win: amount(&played.win)?, jackpot, feature })
+/// How a game keeps a loss limit.
+fn loss_stop(rule: AutoplayLoss, limit: Minor, bet: &Bet) -> Result<LossStop, Refusal> {
+    Ok(match rule {
+        AutoplayLoss::Passed => LossStop::Passed(limit),
+        AutoplayLoss::Reached => LossStop::Reached(limit),
+        AutoplayLoss::Prevented if bet.campaign.is_some() => LossStop::Prevented { limit, bet: Minor::ZERO },
+        AutoplayLoss::Prevented => {
+            let bet = whole_bet(bet.game, bet.account.currency, bet.coin_value, bet.coins)?;
+            LossStop::Prevented { limit, bet }
+        }
+    })
 }
 
-/// How a round ended; none while a jackpot of it is not priced. Of a voided round only the jackpot counts (BW-19).
+/// How a spin's round ended, where that's all there is to it, or all but the double.
+fn finished_at_once(played: &Played) -> Result<Option<Counted>, Refusal> {
+    let amount = |money: &Option<Money>| money.as_ref().map_or(Minor::ZERO, |it| Minor(it.amount_minor));
+    let outcome = played.outcome.as_ref();
+    let waiting = match played.state() {
+        RoundState::Settled => None,
+        _ if outcome.is_some_and(|outcome| outcome.awaiting() == Awaiting::Double) => {
+            Some(Waiting { round: round_id(&Caller::anyone(), &played.round_id)?, step: played.step + 1 })
+        }
+        _ => return Ok(None),
+    };
+    let jackpot = match &played.jackpot {
+        Some(JackpotWin { amount: None, .. }) => return Ok(None),
+        won => won.as_ref().map(|won| amount(&won.amount)),
+    };
+    let feature = outcome.is_some_and(|outcome| outcome.spins.len() > 1);
+    // A free round costs nothing (PL-18).
+    let bet = if played.campaign_id.is_empty() { amount(&played.bet) } else { Minor::ZERO };
+    Ok(Some(Counted { round: FinishedRound { bet, win: amount(&played.win), jackpot, feature }, waiting }))
+}
+
+/// The first step after which a win can be doubled: with it the round is over for the series, whatever the player does.
+fn collectable(round: &Round) -> Option<usize> {
+    let waits = |step: &Step| step.outcome.as_ref().is_some_and(|outcome| outcome.awaiting() == Awaiting::Double);
+    round.steps.iter().position(waits)
+}
+
+/// How a round ended; none while it's open, but for the double, or a jackpot of it is not priced. Of a voided round only the
+/// jackpot counts (BW-19).
 fn ended(round: &Round) -> Option<FinishedRound> {
-    if round.jackpots.iter().any(|jackpot| jackpot.amount.is_none()) {
+    let collectable = collectable(round);
+    let is_open = round.state() == RoundState::Open && collectable.is_none();
+    if is_open || round.jackpots.iter().any(|jackpot| jackpot.amount.is_none()) {
         return None;
     }
     let paid = round.jackpots.iter().filter_map(|jackpot| Some(jackpot.amount.as_ref()?.amount_minor));
     let jackpot = paid.reduce(i64::saturating_add).map(Minor);
-    let of = |money: &Option<motherlode_proto::round::v1::Money>| match round.state() {
-        RoundState::Settled => Minor(money.as_ref().map_or(0, |money| money.amount_minor)),
-        _ => Minor::ZERO,
+    let of = |money: &Option<Money>| match round.state() {
+        RoundState::Voided => Minor::ZERO,
+        _ => Minor(money.as_ref().map_or(0, |money| money.amount_minor)),
     };
-    // A series offers no gamble, so whatever follows the paid spin is a feature.
-    let windows = round.steps.iter().filter_map(|step| step.outcome.as_ref()).map(|outcome| outcome.spins.len());
-    let feature = round.steps.len() > 1 || windows.sum::<usize>() > 1;
+    let (steps, win) = match collectable.and_then(|index| round.steps.get(..=index)) {
+        Some(steps) => (steps, steps.last().map_or(Minor::ZERO, |step| of(&step.win))),
+        None => (round.steps.as_slice(), of(&round.win)),
+    };
+    // Whatever follows the paid spin, but for the gamble, is a feature.
+    let windows = steps.iter().filter_map(|step| step.outcome.as_ref()).map(|outcome| outcome.spins.len());
+    let feature = steps.len() > 1 || windows.sum::<usize>() > 1;
     let bet = if round.campaign_id.is_empty() { of(&round.bet) } else { Minor::ZERO };
-    Some(FinishedRound { bet, win: of(&round.win), jackpot, feature })
+    Some(FinishedRound { bet, win, jackpot, feature })
 }

@@ -114,8 +114,13 @@ impl SpinApi {
         deal: &mut dyn Deal,
     ) -> Result<Played, Refusal> {
         let play = Move::parse(caller, request)?;
+        self.move_on(&play, deal).await
+    }
+
+    /// Goes on with a round, once checked.
+    pub(crate) async fn move_on(&self, play: &Move, deal: &mut dyn Deal) -> Result<Played, Refusal> {
         let session = self.act(play.session, &play.round);
-        let decide = |books: &Books, seed| session.clone().and_then(|()| decide::choose(books, &play, seed));
+        let decide = |books: &Books, seed| session.clone().and_then(|()| decide::choose(books, play, seed));
         self.play(&play.round.stream, &play.request_id, play.fingerprint, deal, &decide).await
     }
 

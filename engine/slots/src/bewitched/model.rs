@@ -6,7 +6,7 @@
 use super::data::GameData;
 use super::par;
 use crate::data::{self, ModelError, Role};
-use crate::game::{GameInfo, PayRow, PrizeInfo, SymbolInfo};
+use crate::game::{Autoplay, GameInfo, PayRow, PrizeInfo, SymbolInfo};
 use crate::lines::Lines;
 use crate::reels::Reels;
 use crate::scatters::{Counter, Scatters};
@@ -126,7 +126,7 @@ impl Model {
             jackpot: true,
             doubles_max: u32::from(DOUBLES_MAX),
             halve: false,
-            autoplay_ends_at_loss: false,
+            autoplay: Autoplay::default(),
             free_spin_multiplier: self.multiplier,
             facts: Vec::new(),
         }

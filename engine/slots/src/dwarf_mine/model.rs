@@ -8,7 +8,7 @@ use super::data::{GameData, SUPER_HIGH};
 use crate::collection::GIFT_COLOUR;
 use crate::data::{self, ModelError, Role, SymbolData};
 use crate::expansion::{CRYSTALS, Expansion};
-use crate::game::{Fact, GameInfo, PayRow, SymbolInfo};
+use crate::game::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, SymbolInfo};
 use crate::reels::REELS;
 use crate::stake::StakeLimits;
 use crate::ways::{WAYS_SYMBOLS_MAX, Ways, WaysPays, WaysReels};
@@ -124,7 +124,7 @@ impl Model {
             jackpot: false,
             doubles_max: 0,
             halve: false,
-            autoplay_ends_at_loss: false,
+            autoplay: Autoplay { loss: AutoplayLoss::Prevented, ends_above_win: false },
             free_spin_multiplier: 1,
             facts: vec![
                 fact("free_spins", "free spins that three Bonus symbols award", self.free_spins),

@@ -5,7 +5,7 @@
 
 use super::data::GameData;
 use crate::data::{self, ModelError, Role};
-use crate::game::{Fact, GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
+use crate::game::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
 use crate::hold_and_win::{Bonus, CELLS, FACTOR_BESIDE_GRAND, HoldAndWin, ROWS, VALUE_MAX};
 use crate::lines::Lines;
 use crate::moments;
@@ -107,7 +107,7 @@ impl Model {
             jackpot: false,
             doubles_max: u32::from(GAMBLES_MAX),
             halve: true,
-            autoplay_ends_at_loss: false,
+            autoplay: Autoplay { loss: AutoplayLoss::Passed, ends_above_win: true },
             free_spin_multiplier: 1,
             facts: self.facts(data),
         }

@@ -6,7 +6,7 @@
 use super::data::GameData;
 use super::par;
 use crate::data::{self, ModelError, Role};
-use crate::game::{Fact, GameInfo, SymbolInfo};
+use crate::game::{Autoplay, Fact, GameInfo, SymbolInfo};
 use crate::lines::Lines;
 use crate::picks::{LineRuns, NEEDS, Objects};
 use crate::reels::Reels;
@@ -103,7 +103,7 @@ impl Model {
             jackpot: false,
             doubles_max: 0,
             halve: false,
-            autoplay_ends_at_loss: false,
+            autoplay: Autoplay::default(),
             free_spin_multiplier: self.multiplier,
             facts: vec![Fact {
                 key: "treasure_max_coins",

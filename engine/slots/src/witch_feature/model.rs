@@ -4,7 +4,7 @@ use super::data::{ChanceData, GameData};
 use super::potions::Potion;
 use crate::data::{self, ModelError, Role};
 use crate::draws::Draws;
-use crate::game::{Fact, GameInfo, PayRow, SymbolInfo};
+use crate::game::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, SymbolInfo};
 use crate::lines::Lines;
 use crate::placed::Window;
 use crate::reels::{Column, REELS, Reels};
@@ -220,7 +220,7 @@ impl Model {
             jackpot: false,
             doubles_max: 0,
             halve: false,
-            autoplay_ends_at_loss: true,
+            autoplay: Autoplay { loss: AutoplayLoss::Reached, ends_above_win: false },
             free_spin_multiplier: 1,
             facts,
         }

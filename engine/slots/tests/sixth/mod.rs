@@ -3,7 +3,7 @@
 
 use motherlode_slots::data::{self, LinesData, ModelError, ReelsData, Role, StakeData, SymbolData};
 use motherlode_slots::gamble::Gamble;
-use motherlode_slots::game::{GameInfo, PartName};
+use motherlode_slots::game::{Autoplay, GameInfo, PartName};
 use motherlode_slots::lines::Lines;
 use motherlode_slots::par::{Exact, Par, Part, ReelSet, exact, ratio};
 use motherlode_slots::reels::{REELS, Reels};
@@ -72,7 +72,7 @@ impl Lantern {
             jackpot: false,
             doubles_max: u32::from(DOUBLES_MAX),
             halve: false,
-            autoplay_ends_at_loss: false,
+            autoplay: Autoplay::default(),
             free_spin_multiplier: 1,
             facts: Vec::new(),
         };
