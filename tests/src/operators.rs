@@ -38,7 +38,7 @@ impl Service {
         let data = tempfile::tempdir().expect("a folder can be made");
         let clock = Arc::new(AtomicI64::new(NEW_YEAR_MS - 3_600_000));
         let time = Arc::clone(&clock);
-        let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
+        let options = Options::on_clock(move || time.load(Ordering::SeqCst));
         let config = known(data.path(), text);
         let server = start_with(&config, fresh(&config), options).await;
         Self { server, clock, _data: data }

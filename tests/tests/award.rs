@@ -52,7 +52,7 @@ struct SessionIs {
 const NOON_MS: i64 = (20_777 * 24 + 12) * 3_600_000;
 
 async fn service_at_noon(data: &std::path::Path) -> motherlode_tests::Server {
-    let options = Options { clock: Arc::new(|| NOON_MS), ..Options::default() };
+    let options = Options::on_clock(|| NOON_MS);
     let config = config(data);
     start_with(&config, fresh(&config), options).await
 }

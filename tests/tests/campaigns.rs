@@ -255,7 +255,7 @@ async fn pl_18_what_no_campaign_can_be_is_refused_and_nothing_is_logged() {
 /// A service on a clock that the test moves.
 async fn timed(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
     let time = Arc::clone(clock);
-    let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
+    let options = Options::on_clock(move || time.load(Ordering::SeqCst));
     let config = config(data);
     let server = start_with(&config, open_stores(&config).unwrap(), options).await;
     let client = Client::connect(server.address()).await;

@@ -51,7 +51,7 @@ impl Service {
     async fn start_as(data: &Path, operators: &str) -> Self {
         let clock = Arc::new(AtomicI64::new(START_MS));
         let time = Arc::clone(&clock);
-        let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
+        let options = Options::on_clock(move || time.load(Ordering::SeqCst));
         let config = Config { operators: Config::parse(operators).unwrap().operators, ..config(data) };
         let store = motherlode::server::open_stores(&config).unwrap();
         Self { server: start_with(&config, store, options).await, clock }

@@ -89,7 +89,7 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
 async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
     let data = tempfile::tempdir().unwrap();
     let config = config(data.path());
-    let options = Options { clock: Arc::new(|| NOW_MS), ..Options::default() };
+    let options = Options::on_clock(|| NOW_MS);
     let server = start_with(&config, open_stores(&config).unwrap(), options).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("hana", EUR, DEPOSIT).await;

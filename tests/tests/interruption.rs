@@ -49,7 +49,7 @@ impl Timed {
 
     async fn serve(config: &Config, clock: &Arc<AtomicI64>) -> (Server, Client) {
         let time = Arc::clone(clock);
-        let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
+        let options = Options::on_clock(move || time.load(Ordering::SeqCst));
         let server = start_with(config, open_stores(config).unwrap(), options).await;
         let client = Client::connect(server.address()).await;
         (server, client)

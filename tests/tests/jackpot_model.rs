@@ -115,7 +115,7 @@ struct World {
 async fn serve(data: &Path, clock: &Arc<AtomicI64>) -> (Server, Client) {
     let config = config(data);
     let clock = Arc::clone(clock);
-    let options = Options { clock: Arc::new(move || clock.load(Ordering::SeqCst)), ..Options::default() };
+    let options = Options::on_clock(move || clock.load(Ordering::SeqCst));
     let server = start_with(&config, open_stores(&config).unwrap(), options).await;
     let client = Client::connect(server.address()).await;
     (server, client)

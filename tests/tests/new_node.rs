@@ -27,7 +27,7 @@ const DEPOSIT: i64 = 1_000_000_000;
 /// A node on a stream, with a data folder of its own, at a time that stands still.
 async fn node(data: &Path, store: &Store) -> (Server, Client) {
     let config = Config { store: store.clone(), ..config(data) };
-    let options = Options { clock: Arc::new(|| NOW_MS), ..Options::default() };
+    let options = Options::on_clock(|| NOW_MS);
     let server = start_with(&config, open_stores(&config).unwrap(), options).await;
     let client = Client::connect(server.address()).await;
     (server, client)

@@ -44,7 +44,7 @@ impl Timed {
         let config = Config { jurisdictions: parsed.jurisdictions, ..config(data) };
         let clock = Arc::new(AtomicI64::new(1_000_000));
         let time = Arc::clone(&clock);
-        let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
+        let options = Options::on_clock(move || time.load(Ordering::SeqCst));
         let server = start_with(&config, fresh(&config), options).await;
         let mut client = Client::connect(server.address()).await;
         let alice = client.fund("alice", EUR, 1_000_000).await;

@@ -275,7 +275,7 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
 async fn timed(data: &Path) -> (motherlode_tests::Server, Arc<AtomicI64>) {
     let clock = Arc::new(AtomicI64::new(NOON));
     let time = Arc::clone(&clock);
-    let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
+    let options = Options::on_clock(move || time.load(Ordering::SeqCst));
     let config = config(data);
     (start_with(&config, fresh(&config), options).await, clock)
 }

@@ -34,7 +34,7 @@ impl Timed {
     async fn start(data: &Path) -> Self {
         let clock = Arc::new(AtomicI64::new(1_000_000));
         let time = Arc::clone(&clock);
-        let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
+        let options = Options::on_clock(move || time.load(Ordering::SeqCst));
         let config = config(data);
         let server = start_with(&config, fresh(&config), options).await;
         Self { server, clock }

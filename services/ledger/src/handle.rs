@@ -5,6 +5,7 @@ use crate::{
     index::IndexError,
     replica::Upstream,
     shared::{Appended, Shared, Standing},
+    time::process_ticks,
     writer::{Message, Proposed, Reply, Verdict, Verdicts, same},
 };
 use motherlode_books::{Books, PlayerState, Quota, SettledRound, StreamId};
@@ -44,8 +45,19 @@ pub struct Options {
     /// How long a replica bears a log that is shorter than what it holds: a writer that was overtaken knows by then, so that it's
     /// another log.
     pub ahead_max: Duration,
-    /// The clock that commits are stamped with.
+    /// The machine's clock, which commits are stamped with: see the [time of the log](Handle::now_ms).
     pub clock: Clock,
+    /// Milliseconds that pass at the same speed whatever the clock does, from any start.
+    pub ticks: Clock,
+}
+
+impl Options {
+    /// On a clock of its own that nobody sets: nothing else passes, either.
+    #[must_use]
+    pub fn on_clock(clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
+        let clock: Clock = Arc::new(clock);
+        Self { ticks: Arc::clone(&clock), clock, ..Self::default() }
+    }
 }
 
 impl Default for Options {
@@ -63,6 +75,7 @@ impl Default for Options {
             snapshot_commits: 10_000,
             ahead_max: Duration::from_secs(20),
             clock: Arc::new(clock),
+            ticks: process_ticks(),
         }
     }
 }
@@ -378,9 +391,31 @@ impl Handle {
         self.shared.partition
     }
 
-    /// The ledger's clock, Unix milliseconds.
+    /// The log's time, Unix milliseconds: what a commit would be stamped with now. It never runs back; while the machine's
+    /// clock is behind it, it goes on at half speed.
     pub fn now_ms(&self) -> i64 {
-        (self.shared.clock)()
+        self.shared.time.now_ms()
+    }
+
+    /// The machine's clock, Unix milliseconds, right or wrong.
+    pub fn clock_ms(&self) -> i64 {
+        self.shared.time.clock_ms()
+    }
+
+    /// Milliseconds of this process, from any start, that no clock moves: for seconds that somebody has to wait.
+    pub fn ticks_ms(&self) -> i64 {
+        self.shared.time.ticks_ms()
+    }
+
+    /// The earliest that it can be now, Unix milliseconds: a clock that jumped ahead isn't believed for an hour. For what can't be
+    /// taken back.
+    pub fn patient_ms(&self) -> i64 {
+        self.shared.time.patient_ms()
+    }
+
+    /// By how many milliseconds the machine's clock was set, ahead or (below zero) back, since this was asked last.
+    pub fn take_skew(&self) -> Option<i64> {
+        self.shared.time.take_skew()
     }
 
     /// One durable commit.

@@ -246,10 +246,22 @@ impl Ledgers {
         Ok(known(self.home()) != known(there))
     }
 
-    /// The clock of all of them, Unix milliseconds.
+    /// The time of the home partition's log, Unix milliseconds, see [`Handle::now_ms`].
     #[must_use]
     pub fn now_ms(&self) -> i64 {
         self.0.home.now_ms()
+    }
+
+    /// The machine's clock, Unix milliseconds, see [`Handle::clock_ms`].
+    #[must_use]
+    pub fn clock_ms(&self) -> i64 {
+        self.0.home.clock_ms()
+    }
+
+    /// Milliseconds of this process that no clock moves, see [`Handle::ticks_ms`].
+    #[must_use]
+    pub fn ticks_ms(&self) -> i64 {
+        self.0.home.ticks_ms()
     }
 
     /// Whether all take appends.

@@ -27,6 +27,7 @@ mod service;
 mod shared;
 mod snapshot;
 mod switches;
+mod time;
 mod uptake;
 mod void;
 mod wire;

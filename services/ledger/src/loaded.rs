@@ -79,7 +79,6 @@ impl Loaded {
     pub(crate) fn write(self, store: Box<dyn Store>, options: Options) -> Result<Handle, OpenError> {
         let Self { uptake: Uptake { shared, projector }, projecting } = self;
         let (sender, inbox) = mpsc::channel(options.queue_length_max);
-        let time_ms = shared.books.read().end(store.partition()).time_ms;
         let writer = Writer {
             store,
             shared: Arc::clone(&shared),
@@ -87,7 +86,6 @@ impl Loaded {
             projector,
             batch_commits_max: options.batch_commits_max,
             appends: motherlode_runtime::Appends::new(),
-            time_ms,
         };
         let writing = spawn("writer", move || writer.run())?;
         Ok(Handle::new(shared, sender, Places::new(&options), [writing, projecting], None))

@@ -13,6 +13,7 @@ use crate::{
     rounds,
     shared::{Shared, Standing, TAIL_GROUPS},
     snapshot::{Keeper, Snapshot},
+    time::LogTime,
     uptake::Uptake,
 };
 use motherlode_books::{Books, Commit, Refused, SettledRound};
@@ -129,6 +130,8 @@ pub(crate) fn load(
     if mark != end {
         index.sync(end)?;
     }
+    let (clock, ticks) = (Arc::clone(&options.clock), Arc::clone(&options.ticks));
+    let time = LogTime::new(clock, ticks, books.end(partition).time_ms);
     let shared = Arc::new(Shared {
         partition,
         books: RwLock::new(books),
@@ -140,7 +143,7 @@ pub(crate) fn load(
         decisions: watch::Sender::new(()),
         tail: broadcast::Sender::new(TAIL_GROUPS),
         standing: watch::Sender::new(Standing::Takes),
-        clock: Arc::clone(&options.clock),
+        time,
         answer_wait_max: options.answer_wait_max,
         change_lapse_ms: options.change_lapse_ms,
     });

@@ -4,12 +4,12 @@ use crate::{
     AppendError, FetchError,
     index::{Held, Index},
     requests::{Name, Requests},
+    time::LogTime,
 };
 use bytes::Bytes;
 use motherlode_books::{Books, Commit, Event, Stage, StreamId};
 use motherlode_log::{Position, Reader};
 use motherlode_proto::convert::record::{self, Logged};
-use motherlode_runtime::Clock;
 use parking_lot::RwLock;
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::sync::{broadcast, watch};
@@ -62,7 +62,7 @@ pub(crate) struct Shared {
     /// The newest groups as they're stored; nobody keeps them where nobody follows.
     pub(crate) tail: broadcast::Sender<Appended>,
     pub(crate) standing: watch::Sender<Standing>,
-    pub(crate) clock: Clock,
+    pub(crate) time: LogTime,
     pub(crate) answer_wait_max: Option<Duration>,
     pub(crate) change_lapse_ms: i64,
 }
@@ -86,6 +86,9 @@ impl Shared {
             }
         }
         let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
+        if let Some(last) = logged.last() {
+            self.time.observe(last.commit.time_ms);
+        }
         self.books.write().absorb(stage);
         self.head.send_replace(held);
         if leaves_decisions {

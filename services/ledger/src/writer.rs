@@ -89,7 +89,6 @@ pub(crate) struct Writer {
     pub(crate) projector: SyncSender<Projection>,
     pub(crate) batch_commits_max: usize,
     pub(crate) appends: motherlode_runtime::Appends,
-    pub(crate) time_ms: i64,
 }
 
 impl Writer {
@@ -112,8 +111,7 @@ impl Writer {
 
     /// One group commit.
     fn commit(&mut self, proposals: impl Iterator<Item = Proposed>) {
-        self.time_ms = self.time_ms.max((self.shared.clock)());
-        let mut group = Group::new(&*self.store, self.time_ms);
+        let mut group = Group::new(&*self.store, self.shared.time.stamp());
         let mut replies = Vec::with_capacity(proposals.size_hint().1.unwrap_or_default());
         {
             let books = self.shared.books.read();

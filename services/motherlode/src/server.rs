@@ -471,7 +471,7 @@ fn serve(
         routes.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
     }
     let clock = ledgers.clone();
-    let access = Access::new(&config.operators, Arc::new(move || clock.now_ms()));
+    let access = Access::new(&config.operators, Arc::new(move || clock.clock_ms()));
     let exports = config.telemetry.otlp_endpoint.is_some();
     let service = ServiceBuilder::new()
         // The first is the outermost. Who calls is known before anything else is looked at.

@@ -55,7 +55,7 @@ impl Desk {
             let (jurisdiction, profile) = self.profile(stream, "")?;
             return Place::without_session(jurisdiction, profile);
         };
-        let now_ms = self.ledgers.now_ms();
+        let now_ms = self.ledgers.ticks_ms();
         let mut sessions = self.sessions.lock();
         let of = sessions.bet(id, stream, game, now_ms).map_err(refusal)?;
         Ok(Place::in_session(name(id), of))
@@ -81,14 +81,14 @@ impl Desk {
         game: Option<(&str, Currency)>,
     ) -> Result<(), Refusal> {
         let Some(id) = session else { return Ok(()) };
-        let now_ms = self.ledgers.now_ms();
+        let now_ms = self.ledgers.ticks_ms();
         self.sessions.lock().act(id, stream, game, now_ms).map_err(refusal)
     }
 
     /// Whether a session is of a player of the caller's.
     fn is_callers(&self, caller: &Caller, id: SessionId) -> bool {
         let mut sessions = self.sessions.lock();
-        let of = sessions.of(id, self.ledgers.now_ms()).map(|of| &of.stream);
+        let of = sessions.of(id, self.ledgers.ticks_ms()).map(|of| &of.stream);
         matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
     }
 
@@ -100,7 +100,7 @@ impl Desk {
 
     /// Milliseconds that a session has left; `None` when it's over.
     fn left_ms(&self, id: SessionId) -> Option<i64> {
-        let now_ms = self.ledgers.now_ms();
+        let now_ms = self.ledgers.ticks_ms();
         self.sessions.lock().left_ms(id, now_ms)
     }
 }
@@ -140,7 +140,7 @@ impl SpinApi {
             loss_max,
             bet_max,
         };
-        let (fresh, now_ms) = (self.fresh_session_id(), self.ledgers.now_ms());
+        let (fresh, now_ms) = (self.fresh_session_id(), self.ledgers.ticks_ms());
         let mut response = OpenSessionResponse {
             jurisdiction: of.jurisdiction.clone(),
             profile: Some(profile_to_wire(&of)),
@@ -176,7 +176,7 @@ impl SpinApi {
         request: &AcknowledgeRealityCheckRequest,
     ) -> Result<AcknowledgeRealityCheckResponse, Refusal> {
         let id = self.desk.own(caller, &request.session_id)?;
-        let now_ms = self.ledgers.now_ms();
+        let now_ms = self.ledgers.ticks_ms();
         let (of, elapsed_ms) = {
             let mut sessions = self.desk.sessions.lock();
             let (of, elapsed_ms) = sessions.acknowledge(id, now_ms).map_err(refusal)?;
@@ -197,7 +197,7 @@ impl SpinApi {
     ) -> Result<impl Stream<Item = Result<KeepSessionResponse, Status>> + use<>, Refusal> {
         let id = self.desk.own(caller, &request.session_id)?;
         let (closed, ended) = oneshot::channel();
-        let now_ms = self.ledgers.now_ms();
+        let now_ms = self.ledgers.ticks_ms();
         self.desk.sessions.lock().keep(id, closed, now_ms).map_err(refusal)?;
         let keeper = Keeper { desk: self.desk.clone(), stop: self.stop.clone(), id, ended };
         Ok(stream::unfold(Kept::First(keeper), |kept| async {
@@ -211,7 +211,7 @@ impl SpinApi {
 
     pub(crate) fn close_session(&self, caller: &Caller, request: &CloseSessionRequest) -> Result<(), Refusal> {
         let id = required(&request.session_id)?;
-        let now_ms = self.ledgers.now_ms();
+        let now_ms = self.ledgers.ticks_ms();
         if self.desk.is_callers(caller, id)
             && let Some(closed) = self.desk.sessions.lock().close(id, now_ms)
         {
@@ -253,7 +253,7 @@ impl Keeper {
                 biased;
                 closed = &mut self.ended => return closed.err().map(|_| refusal(SessionRefused::Expired).into()),
                 () = self.stop.clone().requested() => return Some(closing()),
-                // The time left is the ledger's; what has passed meanwhile is looked up, not assumed.
+                // The time left is the process's; what has passed meanwhile is looked up, not assumed.
                 () = tokio::time::sleep(Duration::from_millis(left_ms.unsigned_abs())) => {}
             }
         }
@@ -262,7 +262,7 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let now_ms = self.desk.ledgers.now_ms();
+        let now_ms = self.desk.ledgers.ticks_ms();
         self.desk.sessions.lock().drop_connection(self.id, now_ms);
     }
 }

@@ -177,7 +177,7 @@ impl Playing {
 
     /// Begins a call. Nothing is answered here, so that what was decided before is not kept waiting.
     fn begin(&mut self, request: PlayStreamRequest) {
-        if let Err(refusal) = self.caller.count_call(|| self.api.ledgers.now_ms()) {
+        if let Err(refusal) = self.caller.count_call(|| self.api.ledgers.clock_ms()) {
             return self.refuse(request.tag, refusal);
         }
         let Some(Call::Spin(spin)) = &request.call else { return self.other(request, None) };

@@ -101,7 +101,8 @@ impl Sweeper {
         }
     }
 
-    /// Resolves what is due by the ledger's clock. What cannot be resolved now is left to the next sweep.
+    /// Resolves what is due, by a clock that isn't believed when it jumps: a round that was resolved too early can't be
+    /// given back to its player. What cannot be resolved now is left to the next sweep.
     pub async fn sweep(&self) {
         for ledger in self.finisher.ledgers.all() {
             self.sweep_partition(ledger).await;
@@ -130,7 +131,7 @@ impl Sweeper {
     /// Those that are due of an operator's next open rounds after a position, and the position to go on from; none at
     /// the end.
     fn due(&self, ledger: &Handle, operator: &str, after: u64) -> (Vec<RoundId>, Option<u64>) {
-        let now_ms = ledger.now_ms();
+        let now_ms = ledger.patient_ms();
         ledger.books(|books| {
             let (mut due, mut last, mut looked_at) = (vec![], after, 0);
             for (player, open) in books.open_rounds(operator, after).take(LOOKS_MAX) {
@@ -171,7 +172,7 @@ impl Sweeper {
         // The player, or another sweeper, came first.
         let Some(step) = step else { return Ok(()) };
         let request_id = step_request_id(round.number, step);
-        let why = |open: &OpenRound| self.why(open, ledger.now_ms()).filter(|_| next_step(open) == step);
+        let why = |open: &OpenRound| self.why(open, ledger.patient_ms()).filter(|_| next_step(open) == step);
         let asked = Asked { round, request_id, fingerprint: NOBODYS, why: &why, acted: None };
         if let Some(first) = self.finisher.step(&asked).await? {
             self.finisher.finish(round, first).await?;
@@ -251,7 +252,7 @@ mod tests {
         const HOUR: i64 = 3_600_000;
         let clock = Arc::new(AtomicI64::new(1_000));
         let time = Arc::clone(&clock);
-        let options = Options { clock: Arc::new(move || time.load(Ordering::SeqCst)), ..Options::default() };
+        let options = Options::on_clock(move || time.load(Ordering::SeqCst));
         let index = tempfile::tempdir().unwrap();
         let ledger = motherlode_ledger::open(Box::new(MemoryStore::new(0)), index.path(), options).unwrap();
         let dealer = Dealer::from_master([5; 32]);
