@@ -3,9 +3,9 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode_books::{
-    Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, Decision,
-    Event, FxRate, Hit, Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
-    RoundStarted, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
+    Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
+    Decision, Event, FxRate, Hit, Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
+    RoundStarted, SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
 };
 use motherlode_proto::{
     convert::{
@@ -143,6 +143,23 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             rounds: 10,
             expires_ms: amount,
         }),
+        Event::SessionOpened(SessionOpened {
+            session: [5; 16],
+            game: text.clone(),
+            currency,
+            jurisdiction: text.clone(),
+            idle_ms: 1_800_000.try_into().unwrap(),
+            limits: DayLimits {
+                reality_check_ms: 60_000.try_into().ok(),
+                time_ms_max: None,
+                loss_eur_max: 500.try_into().ok(),
+                losses_max: vec![(currency, minor), (Currency::SEK, Minor(7))],
+                bets_max: vec![],
+            },
+        }),
+        Event::SessionEnded { session: [5; 16], hold_ms: 30_000 },
+        Event::RealityCheckAcknowledged { session: [5; 16] },
+        Event::ClockSkewed { by_ms: -amount },
         Event::CampaignCancelled { campaign: text.clone(), reason: text.clone(), actor: text.clone() },
         Event::RoundStarted(RoundStarted {
             round,

@@ -430,7 +430,8 @@ async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
     // More than there are, all at once: on one stream. A round that stays open keeps the others out meanwhile.
     let calls: Vec<_> = (0..40)
         .map(|tag| {
-            let spin = free_round(neptune(), &format!("s{tag}"), &fred, "spring");
+            let session_id = session_id.clone();
+            let spin = SpinRequest { session_id, ..free_round(neptune(), &format!("s{tag}"), &fred, "spring") };
             PlayStreamRequest { tag, call: Some(Call::Spin(spin)) }
         })
         .collect();
@@ -461,6 +462,7 @@ async fn pl_18_free_rounds_are_played_every_way_and_never_one_too_many() {
         spins: 10,
         loss_limit_minor: Some(0),
         campaign_id: "autumn".into(),
+        session_id,
         ..Default::default()
     };
     let mut stream = client.autospin(series, None).await.unwrap();

@@ -224,7 +224,8 @@ async fn dm_21_pl_03_after_24_hours_the_round_is_resolved_and_paid_and_shown_no_
     let win = round.win.unwrap().amount_minor;
     assert_eq!(timed.client.balance(&alice).await, before + win);
     assert_eq!(timed.load("o1", &alice, "dwarf-mine").await, None);
-    // The game can be played again.
+    // The game can be played again, when that session is over.
+    timed.pass(HOUR);
     timed.client.spin(bet("dwarf-mine", "again", &alice), None).await.unwrap();
     timed.audited().await;
 }

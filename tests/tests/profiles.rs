@@ -76,6 +76,18 @@ impl Timed {
         Ok(self.client.spin.open_session(request).await?.into_inner())
     }
 
+    /// A session at neptune under the United Kingdom's profile, in which a round costs so much at the most.
+    async fn young(&mut self, own: i64) -> String {
+        let limits = Some(SessionLimits { bet_max_minor: Some(own), ..SessionLimits::default() });
+        let (request_id, account) = ("young".to_owned(), Some(self.alice.clone()));
+        let (game, jurisdiction) = ("neptune".to_owned(), "uk".to_owned());
+        let open = OpenSessionRequest { request_id, account, game, jurisdiction, limits, ..Default::default() };
+        let opened = self.client.spin.open_session(open).await.unwrap().into_inner();
+        let profile = opened.profile.unwrap();
+        assert_eq!((profile.bet_eur_max, profile.limits.unwrap().bet_max_minor), (Some(1), Some(own)));
+        opened.session_id
+    }
+
     async fn limited(&mut self, limits: SessionLimits) -> String {
         let with = OpenSessionRequest { limits: Some(limits), ..OpenSessionRequest::default() };
         self.open("o", with).await.unwrap().session_id
@@ -142,10 +154,9 @@ async fn pl_26_where_jackpots_are_forbidden_a_game_with_one_is_refused_and_the_o
     expect(launched, Code::FailedPrecondition, "JACKPOT_FORBIDDEN");
     assert_eq!(timed.server.ends(), before, "nothing of it is logged");
     let uk = OpenSessionRequest { jurisdiction: "uk".into(), ..Default::default() };
-    let elsewhere = timed.open("o", uk).await.unwrap();
-    assert!(elsewhere.profile.unwrap().jackpot);
-    timed.spin("b", &elsewhere.session_id).await.expect("the jurisdiction is the session's");
-    timed.pass(5_000);
+    let elsewhere = timed.open("o", uk).await;
+    expect(elsewhere, Code::FailedPrecondition, "JACKPOT_FORBIDDEN");
+    assert_eq!(timed.server.ends(), before, "a session loosens nothing of the operator's (uf_06)");
     let other = neptune("n", &timed.alice, "0.01", 15);
     timed.client.spin(other, None).await.expect("a game without a jackpot is played");
     timed.server.stop().await.unwrap();
@@ -160,18 +171,7 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
     let (currency_code, eur_per_unit) = ("SEK".to_owned(), "0.08".to_owned());
     let rate = SetExchangeRateRequest { request_id: "rate".into(), currency_code, eur_per_unit, source: "test".into() };
     timed.client.ledger.set_exchange_rate(rate).await.unwrap();
-    let alice = timed.alice.clone();
-    let session = async |timed: &mut Timed, name: &str, own: i64| {
-        let limits = Some(SessionLimits { bet_max_minor: Some(own), ..SessionLimits::default() });
-        let (request_id, account) = (name.to_owned(), Some(alice.clone()));
-        let (game, jurisdiction) = ("neptune".to_owned(), "uk".to_owned());
-        let open = OpenSessionRequest { request_id, account, game, jurisdiction, limits, ..Default::default() };
-        let opened = timed.client.spin.open_session(open).await.unwrap().into_inner();
-        let profile = opened.profile.unwrap();
-        assert_eq!((profile.bet_eur_max, profile.limits.unwrap().bet_max_minor), (Some(4), Some(own)));
-        opened.session_id
-    };
-    let young = session(&mut timed, "young", 200).await;
+    let mut young = String::new();
     // Lines and coin, whose account, in which session; the limit where the bet is above it.
     for (number, (lines, coin, account, session, limit)) in [
         // 1 EUR in Germany, on the spot and to the cent.
@@ -180,14 +180,18 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
         // 12.50 SEK at 0.08 EUR.
         (12, "1", &kronor, "", None),
         (13, "1", &kronor, "", Some(1_250)),
-        // 2 EUR for this player, though the United Kingdom has 5 and the operator 4.
-        (10, "0.2", &timed.alice.clone(), &young, None),
-        (11, "0.2", &timed.alice.clone(), &young, Some(200)),
+        // 20 cents for this player, though Germany has a euro, the United Kingdom 5 and the operator 4.
+        (10, "0.02", &timed.alice.clone(), "young", None),
+        (11, "0.02", &timed.alice.clone(), "young", Some(20)),
     ]
     .into_iter()
     .enumerate()
     {
         let spin = neptune(&format!("n{number}"), account, coin, lines);
+        if session == "young" && young.is_empty() {
+            young = timed.young(20).await;
+        }
+        let session = if session.is_empty() { "" } else { &young };
         let played = timed.client.play_out(SpinRequest { session_id: session.to_owned(), ..spin }).await;
         timed.pass(5_000);
         let Some(limit) = limit else {
@@ -201,7 +205,11 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
     let elves = Stake { coin_value: "0.01".into(), lines: 10, coins_per_line: 1, buy_feature: true };
     let bought =
         SpinRequest { game: "mystery-elves".into(), stake: Some(elves), ..neptune("e", &timed.alice, "0.01", 10) };
+    let close = motherlode_proto::spin::v1::CloseSessionRequest { session_id: young };
+    timed.client.spin.close_session(close).await.unwrap();
     let refused = expect(timed.client.spin(bought, None).await, Code::FailedPrecondition, "BET_LIMIT");
+    let limit = &refused.get_error_details().error_info().unwrap().metadata["limit_minor"];
+    assert_eq!(limit, "20", "uf_06: what a session has asked for holds for the day");
     assert_eq!(refused.get_error_details().error_info().unwrap().metadata["bet_minor"], "700", "the feature's price");
     assert_eq!(timed.rounds_started(), 3, "what is refused changes nothing");
     timed.server.stop().await.unwrap();
@@ -312,13 +320,13 @@ async fn pl_26_a_session_ends_betting_at_its_time_and_an_open_round_goes_on() {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_26_no_bet_is_taken_that_could_go_past_the_loss_limit_of_the_session() {
     let data = tempfile::tempdir().unwrap();
-    // The operator's limit of 2 EUR is the stricter one in the second session.
     let mut timed = Timed::start(data.path(), "operators.acme = { limits = { loss_eur_max = 2 } }").await;
-    for (name, own, limit) in [("one", 100, 100), ("two", 500, 200)] {
+    // What is lost in the first session is lost in the second, and the stricter limit of the day holds in both.
+    let mut net = 0;
+    for (name, own, limit) in [("one", 500, 200), ("two", 100, 100), ("three", 500, 100)] {
         let limits = SessionLimits { loss_max_minor: Some(own), ..SessionLimits::default() };
         let with = OpenSessionRequest { limits: Some(limits), ..OpenSessionRequest::default() };
         let opened = timed.open(name, with).await.unwrap();
-        let mut net = 0;
         for number in 0..10_000 {
             let round = timed.round(&format!("{name}{number}"), &opened.session_id).await;
             if limit + net < BET {
@@ -328,9 +336,9 @@ async fn pl_26_no_bet_is_taken_that_could_go_past_the_loss_limit_of_the_session(
                 break;
             }
             net += round.unwrap() - BET;
+            assert!(net >= -limit, "and not passed");
         }
         assert!(limit + net < BET, "the limit was reached");
-        assert!(net >= -limit, "and not passed");
         let close = motherlode_proto::spin::v1::CloseSessionRequest { session_id: opened.session_id };
         timed.client.spin.close_session(close).await.unwrap();
     }
@@ -354,7 +362,7 @@ async fn pl_16_a_session_binds_jurisdiction_and_mode_and_its_rounds_name_it() {
     let own = SessionLimits { reality_check_ms: Some(60_000), loss_max_minor: Some(5_000), ..Default::default() };
     let opened = timed.open("o", OpenSessionRequest { limits: Some(own), ..jurisdiction("uk") }).await.unwrap();
     let profile = opened.profile.unwrap();
-    assert_eq!((opened.jurisdiction.as_str(), profile.round_ms_min, profile.autoplay), ("uk", 2_500, false));
+    assert_eq!((opened.jurisdiction.as_str(), profile.round_ms_min, profile.autoplay), ("uk", 3_000, false));
     assert_eq!(profile.limits, Some(own), "the player's interval is the stricter");
     let other = timed.open("o", jurisdiction("se")).await;
     expect(other, Code::AlreadyExists, "REQUEST_ID_REUSED");

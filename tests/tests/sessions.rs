@@ -7,7 +7,7 @@ use motherlode_proto::{
     round::v1::{Account, RoundState},
     spin::v1::{
         AutospinRequest, AutospinStop, ChooseRequest, CloseSessionRequest, KeepSessionRequest, KeepSessionResponse,
-        OpenSessionRequest, OpenSessionResponse, Played, SpinRequest,
+        OpenSessionRequest, OpenSessionResponse, Played, SkipRoundRequest, SpinRequest,
     },
 };
 use motherlode_tests::{Client, EUR, account, bet, config, fresh, next_choice, reason, start, start_fresh, start_with};
@@ -171,6 +171,22 @@ async fn bw_27_after_a_dropped_connection_the_session_is_held_for_30_seconds_and
     let held = expect::<()>(Err(held.await.expect("it notices")), Code::FailedPrecondition, "SESSION_HELD");
     let left = |status: &Status| status.get_error_details().retry_info().unwrap().retry_delay.unwrap();
     assert_eq!(left(&held), Duration::from_secs(30));
+    // The log knows it, too, before the test's time passes.
+    while timed
+        .server
+        .player("alice")
+        .seat("bewitched", EUR.parse().unwrap())
+        .and_then(|seat| seat.held_ms(1_000_000))
+        .is_none()
+    {
+        tokio::task::yield_now().await;
+    }
+    let unnamed = client.spin(bet_in("", "b", &alice), None).await;
+    expect(unnamed, Code::FailedPrecondition, "SESSION_HELD");
+    let came_back = choose_in(&mut client, "", &round).await;
+    expect(came_back, Code::FailedPrecondition, "SESSION_HELD");
+    let skip = SkipRoundRequest { request_id: "s".into(), round_id: round.round_id.clone(), ..Default::default() };
+    expect(client.spin.skip_round(skip).await, Code::FailedPrecondition, "SESSION_HELD");
     let refused = choose_in(&mut client, &session, &round).await;
     expect(refused, Code::FailedPrecondition, "SESSION_EXPIRED");
     timed.pass(29_999);

@@ -8,6 +8,7 @@ use crate::currency::Currency;
 use crate::money::{CoinValue, Minor, Nano};
 use crate::partition::{PartitionReported, PoolMirrored};
 use crate::rate::FxRate;
+use crate::seat::SessionOpened;
 use crate::session::SessionName;
 use crate::stream::StreamId;
 use crate::switch::Switch;
@@ -119,6 +120,21 @@ pub enum Event {
         actor: String,
         /// What the caller said of itself, in its own words: on whose behalf, a ticket's number. Nobody has checked it.
         reference: String,
+    },
+    /// Player: a session was opened; it takes the place of an earlier one of the game (PL-16).
+    SessionOpened(SessionOpened),
+    /// Player: a session was closed, or its connection dropped (BW-27). One that nothing was done in for too long ends without
+    /// an event.
+    SessionEnded {
+        /// Its name.
+        session: SessionName,
+        /// Milliseconds for which the player can't come back to its game; 0 for one that was closed.
+        hold_ms: u32,
+    },
+    /// Player: the player has seen how long was played, and what it came to (PL-26).
+    RealityCheckAcknowledged {
+        /// The session in which it was shown.
+        session: SessionName,
     },
     /// Player: the operator grants free rounds (PL-18).
     CampaignGranted(Campaign),
@@ -235,6 +251,11 @@ pub enum Event {
         check: String,
         /// What was found.
         finding: String,
+    },
+    /// System: a machine's clock was set, or was found behind the log (PL-22). The log's own time never runs back.
+    ClockSkewed {
+        /// Milliseconds, ahead or (below zero) back.
+        by_ms: i64,
     },
     /// System: an actor asks for a change that needs a second one (PL-27). Its position names it.
     ChangeProposed(ChangeProposed),

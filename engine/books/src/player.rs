@@ -11,9 +11,11 @@ use crate::books::Head;
 use crate::campaign::{Campaign, CampaignState};
 use crate::commit::Commit;
 use crate::currency::Currency;
+use crate::day::Day;
 use crate::event::{Automatic, Event, RoundStarted};
 use crate::money::Minor;
 use crate::per_currency::PerCurrency;
+use crate::seat::Seat;
 use crate::session::SessionName;
 
 /// Keys and values of one collection: of a game and a bet level.
@@ -40,8 +42,10 @@ pub struct PlayerState {
     pub head: Head,
     /// Rounds begun so far, all games together; the next round has the number after it.
     pub rounds_started: u64,
+    last_bet_ms: Option<i64>,
     /// Of play money and of real money.
-    last_bets_ms: [Option<i64>; 2],
+    days: [Day; 2],
+    pub(crate) seats: Option<Arc<Vec<Seat>>>,
     pub(crate) balances: PerCurrency<Minor>,
     pub(crate) open: Vec<Arc<OpenRound>>,
     /// None of them empty, by game and scope; few, so that one look at the memory finds one.
@@ -92,10 +96,21 @@ impl PlayerState {
         self.open_rounds().find(|round| round.started.game == game && same(round.started.currency))
     }
 
-    /// Time of the latest bet of real money, whatever the currency, or of play money, Unix ms; none before the first.
+    /// Time of the latest bet, whatever the game and the currency, Unix ms; none before the first. A player plays one round
+    /// after the other, be it for play money (RTS 14E has the time from one game cycle to the next and excepts none).
     #[must_use]
-    pub fn last_bet_ms(&self, currency: Currency) -> Option<i64> {
-        self.last_bets_ms[usize::from(currency.is_real())]
+    pub fn last_bet_ms(&self) -> Option<i64> {
+        self.last_bet_ms
+    }
+
+    /// The player's day with the kind of money that a currency is.
+    #[must_use]
+    pub fn day(&self, currency: Currency) -> &Day {
+        &self.days[usize::from(currency.is_real())]
+    }
+
+    pub(crate) fn day_mut(&mut self, real: bool) -> &mut Day {
+        &mut self.days[usize::from(real)]
     }
 
     /// A collection; none when it is empty.
@@ -141,7 +156,9 @@ impl PlayerState {
     /// Counts a bet: its time, and what it cost if it was bet in a session, whose tally it begins.
     pub(crate) fn count_bet(&mut self, started: &RoundStarted, time_ms: i64) {
         let purse = usize::from(started.currency.is_real());
-        self.last_bets_ms[purse] = Some(time_ms);
+        self.last_bet_ms = Some(time_ms);
+        self.days[purse].act(time_ms);
+        self.days[purse].bet(started.currency, started.charged());
         let Some(session) = started.session else { return };
         let cost = i128::from(started.charged().0);
         let tallies = Arc::make_mut(self.tallies[purse].get_or_insert_default());
@@ -151,10 +168,13 @@ impl PlayerState {
         }
     }
 
-    /// Counts a win or a refund of a round for its session; what comes late for an earlier one has no tally.
-    pub(crate) fn tally(&mut self, started: &RoundStarted, amount: Minor) {
-        let Some(session) = started.session else { return };
+    /// Counts a win or a refund of a round for the day of its bet and for its session; what comes late for an earlier one has
+    /// no tally.
+    pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
+        let started = &open.started;
         let purse = usize::from(started.currency.is_real());
+        self.days[purse].back(started.currency, amount, open.opened_ms);
+        let Some(session) = started.session else { return };
         let tallies = Arc::make_mut(self.tallies[purse].get_or_insert_default());
         if let Some(tally) = tallies.get_mut(&started.game).filter(|tally| tally.session == session) {
             tally.net += i128::from(amount.0);

@@ -165,6 +165,12 @@ pub enum Refused {
     /// The coin is worth more than the pool's base coin.
     #[error("coin worth more than the pool's base coin")]
     CoinTooLarge,
+    /// The session isn't the latest of its game, has ended, or was opened before.
+    #[error("no such session, or not any more")]
+    NoSuchSession,
+    /// The bet is above, or could take the day's loss past, what a session of the day has limited it to (PL-26).
+    #[error("a bet of {bet} {currency} minor units is past the player's limit of {limit}")]
+    PastLimit { currency: Currency, limit: Minor, bet: Minor },
     /// A hit without its step in the same commit, or in a round that did not contribute to the pool.
     #[error("hit of round {round} without a step or a contribution to the pool")]
     HitUnfounded { round: u64 },

@@ -295,6 +295,12 @@ impl<K> Sessions<K> {
         }
     }
 
+    /// Milliseconds for which a game is held after a dropped connection.
+    #[must_use]
+    pub fn hold_ms(&self) -> u32 {
+        u32::try_from(self.limits.hold_ms.max(0)).unwrap_or(u32::MAX)
+    }
+
     /// Closes a session and gives back its keeper. Without effect on one that is over: a hold goes on.
     pub fn close(&mut self, id: SessionId, now_ms: i64) -> Option<K> {
         self.expire(now_ms);

@@ -415,10 +415,10 @@ fn pl_21_pl_26_a_session_is_counted_by_its_own_bets_wins_and_refunds() {
         world.write(alice(), vec![Event::RoundStarted(started), step(round, 1, 70)]);
         round
     };
-    assert_eq!((net(&world, one), state(&world).last_bet_ms(Currency::EUR)), (None, None));
+    assert_eq!((net(&world, one), state(&world).last_bet_ms()), (None, None));
     let round = begin(&mut world, Some(one), 100);
     assert_eq!(
-        (net(&world, one), state(&world).last_bet_ms(Currency::EUR)),
+        (net(&world, one), state(&world).last_bet_ms()),
         (Some(-100), Some(1_000)),
         "an open round's bet counts"
     );
@@ -435,5 +435,5 @@ fn pl_21_pl_26_a_session_is_counted_by_its_own_bets_wins_and_refunds() {
     assert_eq!((net(&world, one), net(&world, other)), (Some(30), None));
     begin(&mut world, Some(other), 25);
     assert_eq!((net(&world, one), net(&world, other)), (None, Some(-25)), "the next session begins at nothing");
-    assert_eq!(state(&world).last_bet_ms(Currency::EUR), Some(5_000));
+    assert_eq!(state(&world).last_bet_ms(), Some(5_000));
 }

@@ -1,6 +1,6 @@
 //! The events of the books as messages of the log, and back.
 
-use super::{Malformed, partition};
+use super::{Malformed, partition, session};
 use crate::{
     log::v1::{self, event::Kind},
     round::v1::{Automatic as Automated, automatic::Cause},
@@ -137,6 +137,14 @@ pub fn to_log(event: &Event) -> v1::Event {
             Kind::ActedBy(v1::ActedBy { actor: actor.clone(), reference: reference.clone() })
         }
         Event::PlayMoneyGiven { amount } => Kind::PlayMoneyGiven(v1::PlayMoneyGiven { amount: amount.0 }),
+        Event::SessionOpened(opened) => Kind::SessionOpened(session::opened(opened)),
+        Event::SessionEnded { session, hold_ms } => {
+            Kind::SessionEnded(v1::SessionEnded { session: session.to_vec(), hold_ms: *hold_ms })
+        }
+        Event::RealityCheckAcknowledged { session } => {
+            Kind::RealityCheckAcknowledged(v1::RealityCheckAcknowledged { session: session.to_vec() })
+        }
+        Event::ClockSkewed { by_ms } => Kind::ClockSkewed(v1::ClockSkewed { by_ms: *by_ms }),
         Event::CampaignGranted(campaign) => Kind::CampaignGranted(campaign_granted(campaign)),
         Event::CampaignCancelled { campaign, reason, actor } => Kind::CampaignCancelled(v1::CampaignCancelled {
             campaign: campaign.clone(),
@@ -328,6 +336,14 @@ pub fn from_log(event: v1::Event) -> Result<Event> {
         },
         Kind::ActedBy(by) => Event::ActedBy { actor: by.actor, reference: by.reference },
         Kind::PlayMoneyGiven(given) => Event::PlayMoneyGiven { amount: Minor(given.amount) },
+        Kind::SessionOpened(opened) => Event::SessionOpened(session::parse_opened(opened)?),
+        Kind::SessionEnded(ended) => {
+            Event::SessionEnded { session: session::name(&ended.session)?, hold_ms: ended.hold_ms }
+        }
+        Kind::RealityCheckAcknowledged(seen) => {
+            Event::RealityCheckAcknowledged { session: session::name(&seen.session)? }
+        }
+        Kind::ClockSkewed(skewed) => Event::ClockSkewed { by_ms: skewed.by_ms },
         Kind::CampaignGranted(granted) => Event::CampaignGranted(Campaign {
             currency: currency(&granted.currency)?,
             id: granted.campaign,

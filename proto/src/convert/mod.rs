@@ -20,6 +20,7 @@ mod plain;
 pub mod play;
 pub mod record;
 pub mod refused;
+mod session;
 pub mod shown;
 pub mod terms;
 

@@ -128,6 +128,8 @@ reasons! {
     203 AwardPayable { hit };
     204 OtherActors { change };
     205 PlatformsSwitch { switch };
+    138 NoSuchSession;
+    139 PastLimit { currency, limit, bet };
 }
 
 fn next<'a, T: Argument>(left: &mut impl Iterator<Item = &'a [u8]>) -> Result<T, Malformed> {

@@ -126,6 +126,11 @@ fn refused_by_books(refused: &Refused) -> Refusal {
         Refused::CampaignBegun { .. } => Refusal::precondition("CAMPAIGN_BEGUN", message),
         Refused::BadCampaign { .. } => Refusal::new(Code::InvalidArgument, "INVALID_CAMPAIGN", message),
         Refused::SwitchUnchanged { .. } => Refusal::precondition("SWITCH_UNCHANGED", message),
+        Refused::NoSuchSession => Refusal::precondition("SESSION_EXPIRED", message),
+        Refused::PastLimit { currency, limit, bet } => Refusal::precondition("LOSS_LIMIT", message)
+            .with("limit_minor", limit)
+            .with("bet_minor", bet)
+            .with("currency_code", currency),
         Refused::BadTerms { .. } => Refusal::new(Code::InvalidArgument, "INVALID_TERMS", message),
         Refused::Money(_) => Refusal::new(Code::OutOfRange, "AMOUNT_OUT_OF_RANGE", message),
         _ => changes::refused(refused).unwrap_or_else(|| Refusal::precondition("REFUSED", message)),

@@ -98,8 +98,7 @@ impl LogTime {
     /// The time of a log whose latest commit has this one; `i64::MIN` for none.
     pub(crate) fn new(clock: Clock, ticks: Clock, log_ms: i64) -> Self {
         let (now, tick) = (clock(), ticks());
-        let mut at =
-            At { log_ms, log_tick: tick, look: (now, tick), skew_ms: 0, doubt: None, warned: None };
+        let mut at = At { log_ms, log_tick: tick, look: (now, tick), skew_ms: 0, doubt: None, warned: None };
         if log_ms.saturating_sub(now) >= APART_MS_MAX {
             at.found(now - log_ms, tick);
         }
@@ -219,7 +218,11 @@ mod tests {
         moved.pass(2);
         assert_eq!(moved.time.now_ms(), 12 * DAY);
         moved.pass(7);
-        assert_eq!((moved.time.now_ms(), moved.time.clock_ms()), (12 * DAY + 7, 12 * DAY + 7), "until the clock is there");
+        assert_eq!(
+            (moved.time.now_ms(), moved.time.clock_ms()),
+            (12 * DAY + 7, 12 * DAY + 7),
+            "until the clock is there"
+        );
     }
 
     #[test]

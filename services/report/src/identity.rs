@@ -117,6 +117,7 @@ impl SelfCheck {
         loop {
             last_ms = self.if_due(last_ms).await;
             self.alert().await;
+            self.clock().await;
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -144,6 +145,24 @@ impl SelfCheck {
             if let Err(error) = log(self.follower.ledgers().home(), "return", &finding).await {
                 tracing::error!(%error, "an alert was not logged");
             }
+        }
+    }
+
+    /// Logs by how much the clock was set since the last time, if it was (PL-22): as a significant event.
+    pub async fn clock(&self) {
+        let ledgers = self.follower.ledgers();
+        // The partitions of a process have one clock.
+        let skews: Vec<_> = ledgers.all().filter_map(Handle::take_skew).collect();
+        let Some(by_ms) = skews.into_iter().max_by_key(|by_ms| by_ms.unsigned_abs()) else { return };
+        let proposal = Proposal {
+            stream: StreamId::System,
+            expected_version: None,
+            request_id: format!("clock/{}/{by_ms}", ledgers.now_ms()),
+            fingerprint: [0; 16],
+            events: vec![Event::ClockSkewed { by_ms }],
+        };
+        if let Err(error) = ledgers.home().append(proposal).await {
+            tracing::error!(%error, by_ms, "that the clock was set was not logged");
         }
     }
 

@@ -214,6 +214,10 @@ impl Significant {
             Event::ChangeRejected { change, actor, reason } => Some(
                 Said::new(Kind::ChangeRejected, format!("change {change}"), "proposed", "rejected").by(actor, reason),
             ),
+            Event::ClockSkewed { by_ms } => {
+                let after = format!("set by {by_ms} ms");
+                Some(Said::new(Kind::ClockSkewed, "clock", "", after).by("", "CLOCK_SKEW"))
+            }
             Event::IntegrityFailed { check, finding } => Some(Said::new(Kind::IntegrityFailed, check, "", finding)),
             _ => None,
         }

@@ -32,6 +32,12 @@ impl Stopper {
 }
 
 impl Stop {
+    /// Whether it was asked for.
+    #[must_use]
+    pub fn is_requested(&self) -> bool {
+        *self.0.borrow() || self.0.has_changed().is_err()
+    }
+
     /// Waits for the notice.
     pub async fn requested(mut self) {
         // An error means that the stopper is gone, which is the notice too.

@@ -11,6 +11,7 @@
 use crate::{
     bet::{Bet, Move, whole_bet},
     finisher::NOBODYS,
+    place::Place,
     service::{Fair, SpinApi},
 };
 use futures_util::{Stream, stream};
@@ -219,11 +220,14 @@ impl Series {
         if self.spins > 1 && !self.pause.is_zero() {
             tokio::time::sleep(self.pause).await;
         }
-        // The time left is the ledger's; what has passed meanwhile is looked up, not assumed.
-        let currency = self.bet.account.currency;
-        let last_bet_ms = || ledger.books(|books| books.player(stream)?.last_bet_ms(currency));
-        while let Ok(place) = self.api.place(&self.bet)
-            && let Some(left) = place.too_soon_by(last_bet_ms(), ledger.now_ms())
+        // The time left is the process's; what has passed meanwhile is looked up, not assumed.
+        let (bet, pace) = (&self.bet, &self.api.pace);
+        let left = |place: &Place| {
+            let now = self.api.now(stream);
+            ledger.books(|books| place.too_soon_by(books.player(stream)?, bet, pace, now))
+        };
+        while let Ok(place) = self.api.place(bet)
+            && let Some(left) = left(&place)
         {
             tokio::time::sleep(left).await;
         }

@@ -1,9 +1,11 @@
-//! Decisions: from a player's durable state and a request to the events of one commit. Pure but for reading the books.
+//! Decisions: from a player's durable state and a request to the events of one commit. Pure but for reading the books, and
+//! for noting when a bet was decided on.
 
 use crate::{
     bet::{Bet, Move, bet_in, whole_bet},
     campaign::check_open,
     finisher::{Asked, next_step},
+    pace::{Now, Pace},
     place::Place,
 };
 use motherlode_books::{
@@ -25,8 +27,17 @@ use prost::Message;
 use tonic::Code;
 
 /// Decides a bet: opens the round and resolves its spin.
-pub(crate) fn spin(books: &Books, bet: &Bet, place: &Place, now_ms: i64, seed: Seed) -> Result<Proposal, Refusal> {
+pub(crate) fn spin(
+    books: &Books,
+    bet: &Bet,
+    place: &Place,
+    (pace, now): (&Pace, Now),
+    seed: Seed,
+) -> Result<Proposal, Refusal> {
     let stream = &bet.account.stream;
+    if let Some(player) = books.player(stream) {
+        place.seated(player, bet, now)?;
+    }
     switched_on(books, bet)?;
     let player = books.player(stream).ok_or_else(motherlode_ledger::unknown_account)?;
     let currency = bet.account.currency;
@@ -39,7 +50,7 @@ pub(crate) fn spin(books: &Books, bet: &Bet, place: &Place, now_ms: i64, seed: S
     }
     let witch = pick_witch(player, bet)?;
     match &bet.campaign {
-        Some(campaign) => check_open(player.campaign(campaign), campaign, now_ms)?,
+        Some(campaign) => check_open(player.campaign(campaign), campaign, now.log_ms)?,
         None if balance < amount => return Err(insufficient(bet, balance, amount)),
         None => {}
     }
@@ -47,7 +58,7 @@ pub(crate) fn spin(books: &Books, bet: &Bet, place: &Place, now_ms: i64, seed: S
         Refusal::precondition("RATE_UNKNOWN", "no exchange rate to EUR is set for this currency")
             .with("currency_code", currency)
     })?;
-    place.allow(player, bet, amount, rate, now_ms)?;
+    place.allow(books, player, bet, amount, (pace, now))?;
     let contribution = pooled(books, bet, amount, rate)?;
     let terms = Terms {
         jackpot: contribution.is_some(),
@@ -84,6 +95,7 @@ pub(crate) fn spin(books: &Books, bet: &Bet, place: &Place, now_ms: i64, seed: S
     drawn.map_err(|refused| internal(&refused))?;
     let step =
         step_events(player, bet.game, &started, Step { number: 1, choice: &Choice::Spin, seed, why: None }, &outcome)?;
+    place.begun(bet, player.rounds_started + 1, pace, now);
     let events = witch.into_iter().chain([Event::RoundStarted(started)]).chain(step).collect();
     Ok(Proposal {
         stream: stream.clone(),

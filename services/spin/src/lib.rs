@@ -15,6 +15,7 @@ mod finisher;
 #[cfg(feature = "forced-outcomes")]
 mod forced;
 mod interruption;
+mod pace;
 mod place;
 mod played;
 mod service;

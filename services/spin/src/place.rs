@@ -3,8 +3,12 @@
 //! Found once a call; what depends on the player's state is checked when the bet is decided, on the state that it's
 //! decided on. What a round was begun with goes on: nothing here touches an open round.
 
-use crate::bet::Bet;
-use motherlode_books::{Currency, FxRate, Minor, Nano, PlayerState, Profile, SessionName, SessionOf};
+use crate::{
+    bet::Bet,
+    pace::{Now, Pace},
+};
+use motherlode_books::{Books, Currency, Day, FxRate, Minor, Nano, PlayerState, Profile, SessionName, SessionOf};
+use motherlode_proto::convert::play::hex;
 use motherlode_runtime::{Refusal, UNRESTRICTED};
 use motherlode_slots::Game;
 use std::{num::NonZeroU32, time::Duration};
@@ -18,7 +22,7 @@ pub(crate) struct Place {
     jurisdiction: String,
     profile: Profile,
     session: Option<SessionName>,
-    /// What the player may lose in the session, where the player has said so.
+    /// What the player may lose in the day, where the player has said so.
     loss_max: Option<Minor>,
     /// What a round of the session may cost, where somebody has said so.
     bet_max: Option<Minor>,
@@ -61,37 +65,86 @@ impl Place {
         self.allowed(self.profile.autoplay, "AUTOPLAY_FORBIDDEN", "autoplay")
     }
 
-    /// Whether a player may place a bet now. The first fault in the order of the text.
+    /// Whether the player sits where the bet comes from, as far as the log tells (PL-16, BW-27): a player with a live session
+    /// bets in sessions, whatever the game, and nobody comes back to a game that is held. Play money is bet beside a session,
+    /// too: nothing can be lost by it.
+    pub(crate) fn seated(&self, player: &PlayerState, bet: &Bet, now: Now) -> Result<(), Refusal> {
+        let currency = bet.account.currency;
+        let Some(session) = self.session else {
+            if let Some(seat) = player.live_seat(currency, now.log_ms).filter(|seat| seat.real) {
+                return Err(Refusal::precondition(
+                    "SESSION_IN_USE",
+                    "the player has a live session: bets are placed in one",
+                )
+                .with("game", &seat.game)
+                .with("session_name", hex(&seat.session)));
+            }
+            return not_held(player, bet.game.name(), currency, now);
+        };
+        match player.seat(bet.game.name(), currency) {
+            // Opened later, perhaps by another process.
+            Some(seat) if seat.session != session => Err(session_over()),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether a player may place a bet now, by the strictest of what the jurisdiction and the operator ask, what the session
+    /// asks, and what sessions of the same day have asked. The first fault in the order of the text.
     pub(crate) fn allow(
         &self,
+        books: &Books,
         player: &PlayerState,
         bet: &Bet,
         amount: Minor,
-        rate: FxRate,
-        now_ms: i64,
+        (pace, now): (&Pace, Now),
     ) -> Result<(), Refusal> {
         self.allowed(self.profile.buy_feature || !bet.stake.buy_feature, "BUY_FEATURE_FORBIDDEN", "buying a feature")?;
         self.allowed(self.profile.gamble || !bet.double, "GAMBLE_FORBIDDEN", "gambling a win")?;
         jackpot_allowed(&self.jurisdiction, &self.profile, bet.game)?;
-        self.within_bet(bet.account.currency, amount, rate)?;
-        if let Some(left) = self.too_soon_by(player.last_bet_ms(bet.account.currency), now_ms) {
+        let currency = bet.account.currency;
+        let rates = |currency| books.rate(currency);
+        let day = player.day(currency);
+        let limits = day.limits(now.log_ms);
+        let eur = |limit| books.rate(currency).and_then(|rate| minor(limit, currency, rate));
+
+        let asked = limits.and_then(|limits| limits.bet_max(currency, &rates));
+        let bet_max = self.bet_max.into_iter().chain(eur(self.profile.bet_eur_max)).chain(asked).min();
+        self.within_bet(currency, amount, bet_max)?;
+        if let Some(left) = self.too_soon_by(player, bet, pace, now) {
             let message = format!("the player's rounds are at least {} ms apart here", self.profile.round_ms_min);
             return Err(self.refusal("ROUND_TOO_SOON", message).retry_after(left));
         }
-        self.within_loss(player, bet, amount, rate)
+        let least = |one: Option<NonZeroU32>, other: Option<NonZeroU32>| one.into_iter().chain(other).min();
+        let time_ms_max = least(self.profile.session_ms_max, limits.and_then(|limits| limits.time_ms_max));
+        let check_ms = least(self.profile.reality_check_ms, limits.and_then(|limits| limits.reality_check_ms));
+        self.within_time(day, time_ms_max, check_ms, now)?;
+
+        // A free round loses nothing.
+        if bet.campaign.is_some() {
+            return Ok(());
+        }
+        let asked = limits.and_then(|limits| limits.loss_max(currency, &rates));
+        let loss_max = self.loss_max.into_iter().chain(eur(self.profile.loss_eur_max)).chain(asked).min();
+        let Some(limit) = loss_max else { return Ok(()) };
+        self.within_loss(currency, amount, limit, day.net(currency, &rates, now.log_ms))
     }
 
     /// How much too soon after the player's latest bet the next would be; none where it's time.
-    pub(crate) fn too_soon_by(&self, last_bet_ms: Option<i64>, now_ms: i64) -> Option<Duration> {
-        let next_ms = last_bet_ms?.saturating_add(self.profile.round_ms_min.into());
-        let left = u64::try_from(next_ms.saturating_sub(now_ms)).ok().filter(|left| *left > 0)?;
-        Some(Duration::from_millis(left))
+    pub(crate) fn too_soon_by(&self, player: &PlayerState, bet: &Bet, pace: &Pace, now: Now) -> Option<Duration> {
+        let left = pace.left_ms(&bet.account.stream, player, self.profile.round_ms_min, now)?;
+        Some(Duration::from_millis(left.unsigned_abs()))
+    }
+
+    /// Notes a bet that is taken now, where the next one has to keep its distance.
+    pub(crate) fn begun(&self, bet: &Bet, round: u64, pace: &Pace, now: Now) {
+        if self.profile.round_ms_min > 0 {
+            pace.begun(&bet.account.stream, round, now);
+        }
     }
 
     /// A bet above what a round may cost is not taken.
-    fn within_bet(&self, currency: Currency, amount: Minor, rate: FxRate) -> Result<(), Refusal> {
-        let of_profile = minor(self.profile.bet_eur_max, currency, rate);
-        match self.bet_max.into_iter().chain(of_profile).min() {
+    fn within_bet(&self, currency: Currency, amount: Minor, limit: Option<Minor>) -> Result<(), Refusal> {
+        match limit {
             Some(limit) if amount > limit => Err(self
                 .refusal("BET_LIMIT", "the bet is above what a round may cost here")
                 .with("limit_minor", limit)
@@ -101,16 +154,33 @@ impl Place {
         }
     }
 
-    /// A bet that would take the session's loss past its limit, were it lost, is not taken. A free round loses nothing.
-    fn within_loss(&self, player: &PlayerState, bet: &Bet, amount: Minor, rate: FxRate) -> Result<(), Refusal> {
-        let Some(session) = self.session.filter(|_| bet.campaign.is_none()) else { return Ok(()) };
-        let currency = bet.account.currency;
-        let of_profile = minor(self.profile.loss_eur_max, currency, rate);
-        let Some(limit) = self.loss_max.into_iter().chain(of_profile).min() else { return Ok(()) };
-        let net = player.session_net(bet.game.name(), session).unwrap_or_default();
+    /// What was played in the day, or since it was last acknowledged, whatever the sessions (PL-26).
+    fn within_time(
+        &self,
+        day: &Day,
+        time_ms_max: Option<NonZeroU32>,
+        check_ms: Option<NonZeroU32>,
+        now: Now,
+    ) -> Result<(), Refusal> {
+        let over = |played: i64, limit: Option<NonZeroU32>| limit.is_some_and(|limit| played >= limit.get().into());
+        let played_ms = day.played_ms(now.log_ms);
+        if over(played_ms, time_ms_max) {
+            let message = "the player's time of the day is up: no bet is taken";
+            return Err(self.refusal("SESSION_TIME_LIMIT", message).with("played_ms", played_ms));
+        }
+        let unseen_ms = day.unseen_ms(now.log_ms);
+        if over(unseen_ms, check_ms) {
+            let message = "a reality check is due: it must be acknowledged before the next bet";
+            return Err(self.refusal("REALITY_CHECK_DUE", message).with("played_ms", unseen_ms));
+        }
+        Ok(())
+    }
+
+    /// A bet that would take the day's loss past its limit, were it lost, is not taken.
+    fn within_loss(&self, currency: Currency, amount: Minor, limit: Minor, net: i128) -> Result<(), Refusal> {
         if i128::from(limit.0) + net < i128::from(amount.0) {
             return Err(self
-                .refusal("LOSS_LIMIT", "the bet could take the session's loss past its limit")
+                .refusal("LOSS_LIMIT", "the bet could take the day's loss past its limit")
                 .with("limit_minor", limit)
                 .with("net_minor", net)
                 .with("currency_code", currency));
@@ -125,6 +195,18 @@ impl Place {
     fn refusal(&self, reason: &'static str, message: impl Into<String>) -> Refusal {
         Refusal::precondition(reason, message).with("jurisdiction", &self.jurisdiction)
     }
+}
+
+/// Whether a game may be come back to (BW-27): not for a while after its connection was dropped.
+pub(crate) fn not_held(player: &PlayerState, game: &str, currency: Currency, now: Now) -> Result<(), Refusal> {
+    let Some(left_ms) = player.seat(game, currency).and_then(|seat| seat.held_ms(now.log_ms)) else { return Ok(()) };
+    let message = format!("the connection was dropped; the game can be come back to in {left_ms} ms");
+    Err(Refusal::precondition("SESSION_HELD", message).retry_after(Duration::from_millis(left_ms.unsigned_abs())))
+}
+
+/// The refusal of a session that is over.
+pub(crate) fn session_over() -> Refusal {
+    Refusal::precondition("SESSION_EXPIRED", "the session is over")
 }
 
 /// Whether a game may be played at all where jackpots may be forbidden.

@@ -4,7 +4,8 @@ use crate::{
     bet::{Bet, Move},
     dealer::Dealer,
     decide, describe,
-    place::Place,
+    pace::{Now, Pace},
+    place::{Place, not_held},
     session::Desk,
     sweeper::Waits,
 };
@@ -27,6 +28,7 @@ pub struct SpinApi {
     pub(crate) award_wait_max: Duration,
     pub(crate) stop: Stop,
     pub(crate) desk: Desk,
+    pub(crate) pace: Pace,
     pub(crate) waits: Waits,
     /// What a player has when demo play begins, in minor units of play money.
     pub(crate) demo_balance: Minor,
@@ -59,7 +61,16 @@ impl SpinApi {
         let ledgers = ledgers.into();
         let desk = Desk::new(ledgers.clone(), SessionLimits::default(), 1, Profiles::default());
         let demo_balance = Minor(100_000);
-        Self { ledgers, dealer, award_wait_max, stop, desk, waits: Waits::default(), demo_balance }
+        Self {
+            ledgers,
+            dealer,
+            award_wait_max,
+            stop,
+            desk,
+            pace: Pace::default(),
+            waits: Waits::default(),
+            demo_balance,
+        }
     }
 
     /// With other limits of sessions than the default, shared by so many operators, and with what jurisdictions and operators
@@ -72,6 +83,12 @@ impl SpinApi {
     /// Under what a bet is placed; in a session it's an action of it.
     pub(crate) fn place(&self, bet: &Bet) -> Result<Place, Refusal> {
         self.desk.place(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
+    }
+
+    /// The time where a stream lives.
+    pub(crate) fn now(&self, stream: &StreamId) -> Now {
+        let ledger = self.ledgers.of(stream);
+        Now { log_ms: ledger.now_ms(), tick_ms: ledger.ticks_ms() }
     }
 
     /// With other times to wait for players than the games' own.
@@ -101,7 +118,7 @@ impl SpinApi {
         let place = self.place(bet);
         let decide = |books: &Books, seed| {
             let place = place.as_ref().map_err(Clone::clone)?;
-            decide::spin(books, bet, place, self.ledgers.now_ms(), seed)
+            decide::spin(books, bet, place, (&self.pace, self.now(&bet.account.stream)), seed)
         };
         self.play(&bet.account.stream, &bet.request_id, bet.fingerprint, deal, &decide).await
     }
@@ -124,15 +141,19 @@ impl SpinApi {
         self.play(&play.round.stream, &play.request_id, play.fingerprint, deal, &decide).await
     }
 
-    /// What is done in a round as an action in a session, where it names one.
+    /// What a player does in a round: an action in a session, where it names one; else not while the game is held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
-        let stream = &round.stream;
-        let game = session.and_then(|_| {
-            self.ledgers.of(stream).books(|books| {
-                let bet = &books.player(stream)?.open_round(round.number)?.started;
-                Some((bet.game.clone(), bet.currency))
-            })
+        let (stream, now) = (&round.stream, self.now(&round.stream));
+        let game = self.ledgers.of(stream).books(|books| {
+            let player = books.player(stream)?;
+            let bet = &player.open_round(round.number)?.started;
+            let held = not_held(player, &bet.game, bet.currency, now);
+            Some((session.is_none().then_some(held), bet.game.clone(), bet.currency))
         });
+        let game = match game {
+            Some((Some(Err(held)), ..)) => return Err(held),
+            game => game.map(|(_, game, currency)| (game, currency)),
+        };
         self.desk.act(session, stream, game.as_ref().map(|(game, currency)| (game.as_str(), *currency)))
     }
 
@@ -185,6 +206,7 @@ pub(crate) fn is_stale(error: &AppendError) -> bool {
                     | Refused::PoolStatus { .. }
                     | Refused::ContributionMissing { .. }
                     | Refused::SwitchedOff { .. }
+                    | Refused::PastLimit { .. }
             )
     )
 }
@@ -243,7 +265,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::AcknowledgeRealityCheckRequest>,
     ) -> Result<Response<wire::AcknowledgeRealityCheckResponse>, Status> {
-        Ok(Response::new(self.acknowledge(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.acknowledge(&Caller::of(&request), request.get_ref()).await?))
     }
 
     type KeepSessionStream = Pin<Box<dyn Stream<Item = Result<wire::KeepSessionResponse, Status>> + Send>>;
@@ -261,7 +283,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::CloseSessionRequest>,
     ) -> Result<Response<wire::CloseSessionResponse>, Status> {
-        self.close_session(&Caller::of(&request), request.get_ref())?;
+        self.close_session(&Caller::of(&request), request.get_ref()).await?;
         Ok(Response::new(wire::CloseSessionResponse {}))
     }
 

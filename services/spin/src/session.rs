@@ -1,26 +1,31 @@
 //! Sessions over gRPC: the table of [`motherlode_books::Sessions`] with the ledger's clock, in memory only.
 //!
-//! A restart ends every session and leaves no hold: sessions are no money, and what was played is in the log. A kept
-//! session is tied to its stream: when the stream is let go of before the session is over, the connection has dropped.
-//! Cost: one lock and a few tree operations a call with a session; a call without one takes no lock.
+//! Times are the process's ticks, which no clock moves. A session lives in one process; its opening, its end and what its
+//! player acknowledges are in the log, with the limits that hold for the rest of the player's day, so that no other
+//! session and no restart goes round them. A restart ends every session; a hold goes on. A kept session is tied to its
+//! stream: when the stream is let go of before the session is over, the connection has dropped.
+//! Cost: one lock and a few tree operations a call with a session, a commit each for its opening and its end; a call without
+//! one takes no lock.
 
 use crate::{
     bet::find_game,
     demo::check_mode,
-    place::{Place, jackpot_allowed},
+    finisher::NOBODYS,
+    place::{Place, jackpot_allowed, not_held},
     service::SpinApi,
 };
 use futures_util::{Stream, stream};
 use motherlode_books::{
-    Currency, Minor, Profile, SessionId, SessionLimits, SessionName, SessionOf, SessionRefused, Sessions, StreamId,
+    Currency, DayLimits, Event, Minor, Profile, Refused, SessionId, SessionLimits, SessionName, SessionOf,
+    SessionOpened, SessionRefused, Sessions, StreamId,
 };
-use motherlode_ledger::{Ledgers, fields, rounds, unknown_account};
+use motherlode_ledger::{AppendError, Ledgers, Proposal, fields, rounds, unknown_account};
 use motherlode_proto::convert::play::hex;
 use motherlode_proto::spin::v1::{
     self as wire, AcknowledgeRealityCheckRequest, AcknowledgeRealityCheckResponse, CloseSessionRequest,
     KeepSessionRequest, KeepSessionResponse, OpenSessionRequest, OpenSessionResponse,
 };
-use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
+use motherlode_runtime::{Caller, Profiles, Refusal, Stop, UNRESTRICTED};
 use parking_lot::Mutex;
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 use tokio::sync::oneshot;
@@ -98,6 +103,33 @@ impl Desk {
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
+    /// Logs what became of a session; once for each of its moments.
+    async fn log(&self, stream: &StreamId, id: SessionId, moment: &str, event: Event) -> Result<(), AppendError> {
+        let proposal = Proposal {
+            stream: stream.clone(),
+            expected_version: None,
+            request_id: format!("session/{}/{moment}", hex(&name(id))),
+            fingerprint: NOBODYS,
+            events: vec![event],
+        };
+        self.ledgers.append(proposal).await.map(drop)
+    }
+
+    /// Logs the end of a live session, and for how long its game is held. Without effect on one that another process's has
+    /// taken the place of.
+    async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
+        let now_ms = self.ledgers.ticks_ms();
+        let Some(stream) = self.sessions.lock().of(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };
+        self.log_end(&stream, id, hold_ms).await
+    }
+
+    async fn log_end(&self, stream: &StreamId, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
+        match self.log(stream, id, "end", Event::SessionEnded { session: name(id), hold_ms }).await {
+            Err(AppendError::Refused(Refused::NoSuchSession)) => Ok(()),
+            logged => logged,
+        }
+    }
+
     /// Milliseconds that a session has left; `None` when it's over.
     fn left_ms(&self, id: SessionId) -> Option<i64> {
         let now_ms = self.ledgers.ticks_ms();
@@ -116,7 +148,10 @@ impl SpinApi {
         let game = find_game(&request.game, "")?;
         let (stream, currency) = (account.stream, account.currency);
         check_mode(request.mode(), currency)?;
+        // Whatever a session names, nothing of the operator's own profile is loosened (PL-26).
+        let (_, operators) = self.desk.profile(&stream, "")?;
         let (jurisdiction, profile) = self.desk.profile(&stream, &request.jurisdiction)?;
+        let profile = profile.strictest(operators);
         let limits = request.limits.unwrap_or_default();
         if profile.limits_by_player {
             set_by_player(&limits)?;
@@ -131,6 +166,8 @@ impl SpinApi {
         if currency.is_real() {
             ledger.books(known).ok_or_else(unknown_account)?;
         }
+        let now = self.now(&stream);
+        ledger.books(|books| books.player(&stream).map_or(Ok(()), |player| not_held(player, game, currency, now)))?;
         let of = SessionOf {
             stream: stream.clone(),
             currency,
@@ -146,22 +183,28 @@ impl SpinApi {
             profile: Some(profile_to_wire(&of)),
             ..OpenSessionResponse::default()
         };
-        let opened = {
+        let (opened, event) = {
             let mut sessions = self.desk.sessions.lock();
-            response.idle_ms_max = sessions.idle_ms_max(&of).unsigned_abs();
-            sessions.open(of, request_id, fresh, now_ms)
+            let idle_ms = sessions.idle_ms_max(&of);
+            response.idle_ms_max = idle_ms.unsigned_abs();
+            let event = opened_event(&of, name(fresh), idle_ms);
+            (sessions.open(of, request_id, fresh, now_ms), event)
         };
         let id = opened.map_err(|refused| match refused {
             SessionRefused::RequestIdReused => Refusal::request_id_reused(request_id),
             refused => refusal(refused),
         })?;
         // Whose account can't be filled has no session; a request that comes again finds it filled.
-        if !currency.is_real()
-            && id == fresh
-            && let Err(refusal) = self.fill_up(&stream, request_id).await
-        {
-            self.desk.sessions.lock().close(id, now_ms);
-            return Err(refusal);
+        if id == fresh {
+            let filled = if currency.is_real() { Ok(()) } else { self.fill_up(&stream, request_id).await };
+            let logged = match filled {
+                Ok(()) => self.desk.log(&stream, id, "open", event).await.map_err(Refusal::from),
+                Err(refusal) => Err(refusal),
+            };
+            if let Err(refusal) = logged {
+                self.desk.sessions.lock().close(id, now_ms);
+                return Err(refusal);
+            }
         }
         let open = ledger.books(|books| Some(books.player(&stream)?.open_round_of(game, currency)?.started.round));
         response.open_round = open.map(|number| rounds::read(ledger, &stream, number)).transpose()?.flatten();
@@ -170,13 +213,27 @@ impl SpinApi {
         Ok(response)
     }
 
-    pub(crate) fn acknowledge(
+    pub(crate) async fn acknowledge(
         &self,
         caller: &Caller,
         request: &AcknowledgeRealityCheckRequest,
     ) -> Result<AcknowledgeRealityCheckResponse, Refusal> {
         let id = self.desk.own(caller, &request.session_id)?;
         let now_ms = self.ledgers.ticks_ms();
+        let stream = self.desk.sessions.lock().of(id, now_ms).map(|of| (of.stream.clone(), of.currency));
+        let (stream, currency) = stream.ok_or_else(|| refusal(SessionRefused::Expired))?;
+        let log_ms = self.now(&stream).log_ms;
+        // Once for a version of the player: what was acknowledged twice in a moment is logged once.
+        let (version, unseen_ms) = self.ledgers.of(&stream).books(|books| {
+            books.player(&stream).map_or((0, 0), |player| (player.head.version, player.day(currency).unseen_ms(log_ms)))
+        });
+        if unseen_ms > 0 {
+            let event = Event::RealityCheckAcknowledged { session: name(id) };
+            match self.desk.log(&stream, id, &format!("seen/{version}"), event).await {
+                Err(AppendError::Refused(Refused::NoSuchSession)) => return Err(refusal(SessionRefused::Expired)),
+                logged => logged?,
+            }
+        }
         let (of, elapsed_ms) = {
             let mut sessions = self.desk.sessions.lock();
             let (of, elapsed_ms) = sessions.acknowledge(id, now_ms).map_err(refusal)?;
@@ -209,12 +266,15 @@ impl SpinApi {
         }))
     }
 
-    pub(crate) fn close_session(&self, caller: &Caller, request: &CloseSessionRequest) -> Result<(), Refusal> {
+    pub(crate) async fn close_session(&self, caller: &Caller, request: &CloseSessionRequest) -> Result<(), Refusal> {
         let id = required(&request.session_id)?;
+        if !self.desk.is_callers(caller, id) {
+            return Ok(());
+        }
+        // Logged first: a close that comes again finds the session live, and logs it then.
+        self.desk.ended(id, 0).await?;
         let now_ms = self.ledgers.ticks_ms();
-        if self.desk.is_callers(caller, id)
-            && let Some(closed) = self.desk.sessions.lock().close(id, now_ms)
-        {
+        if let Some(closed) = self.desk.sessions.lock().close(id, now_ms) {
             // A keeper that has gone this very moment needs no telling.
             let _ = closed.send(());
         }
@@ -262,9 +322,45 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let now_ms = self.desk.ledgers.ticks_ms();
-        self.desk.sessions.lock().drop_connection(self.id, now_ms);
+        let (desk, id) = (self.desk.clone(), self.id);
+        let now_ms = desk.ledgers.ticks_ms();
+        let (stream, hold_ms) = {
+            let mut sessions = desk.sessions.lock();
+            let stream = sessions.of(id, now_ms).map(|of| of.stream.clone());
+            sessions.drop_connection(id, now_ms);
+            (stream, sessions.hold_ms())
+        };
+        // A service that stops has dropped the connection itself.
+        let Some(stream) = stream.filter(|_| !self.stop.is_requested()) else { return };
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let passed_ms = u32::try_from(desk.ledgers.ticks_ms().saturating_sub(now_ms)).unwrap_or(hold_ms);
+                let hold_ms = hold_ms.saturating_sub(passed_ms);
+                if let Err(error) = desk.log_end(&stream, id, hold_ms).await {
+                    tracing::warn!(%error, %stream, "a hold was not logged: it holds in this process only");
+                }
+            });
+        }
     }
+}
+
+/// What the log says of a session that was opened: what it binds, and the limits that hold to the end of the player's day.
+fn opened_event(of: &SessionOf, session: SessionName, idle_ms: i64) -> Event {
+    let amount = |limit: Option<Minor>| limit.map(|limit| (of.currency, limit)).into_iter().collect();
+    Event::SessionOpened(SessionOpened {
+        session,
+        game: of.game.clone(),
+        currency: of.currency,
+        jurisdiction: if of.jurisdiction == UNRESTRICTED { String::new() } else { of.jurisdiction.clone() },
+        idle_ms: u32::try_from(idle_ms).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MAX),
+        limits: DayLimits {
+            reality_check_ms: of.profile.reality_check_ms,
+            time_ms_max: of.profile.session_ms_max,
+            loss_eur_max: of.profile.loss_eur_max,
+            losses_max: amount(of.loss_max),
+            bets_max: amount(of.bet_max),
+        },
+    })
 }
 
 /// What the log calls a session: a digest, since whoever knows its id can use it.

@@ -208,7 +208,8 @@ impl Playing {
     fn decide(&self, bet: &Bet, seed: Seed) -> Result<Proposal, Refusal> {
         let place = self.api.place(bet)?;
         let ledger = self.api.ledgers.of(&bet.account.stream);
-        ledger.books(|books| decide::spin(books, bet, &place, self.api.ledgers.now_ms(), seed))
+        let now = self.api.now(&bet.account.stream);
+        ledger.books(|books| decide::spin(books, bet, &place, (&self.api.pace, now), seed))
     }
 
     /// What a verdict means for a bet; nothing yet where the bet goes on the way of the unary call.

@@ -14,7 +14,7 @@ use motherlode_proto::{
     jackpot::v1::SuspendPoolRequest,
     ledger::v1::{ApproveChangeRequest, ListChangesRequest, SetSwitchRequest, Switch, set_switch_request::State},
     round::v1::{Account, Stake},
-    spin::v1::{OpenSessionRequest, SpinRequest},
+    spin::v1::{OpenSessionRequest, PlayMode, SpinRequest},
 };
 use motherlode_runtime::{
     Config,
@@ -130,8 +130,10 @@ impl Service {
         let round = client.spin(bought, None).await.unwrap().round_id;
         let open = OpenSessionRequest {
             request_id: "session".into(),
-            account: Some(account),
+            // In play money: beside a session for money, a row's bet would have to be in it.
+            account: Some(Account { currency_code: "XTS".into(), ..account }),
             game: "neptune".into(),
+            mode: PlayMode::Demo.into(),
             ..OpenSessionRequest::default()
         };
         let session = client.spin.open_session(open).await.unwrap().into_inner().session_id;

@@ -194,7 +194,7 @@ impl<'s> Change<'s> {
 
     fn system_event(&mut self, event: &Event) -> Result<(), Refused> {
         match (event, &mut self.delta.system) {
-            (Event::GeneratorReseeded | Event::IntegrityFailed { .. }, _) => Ok(()),
+            (Event::GeneratorReseeded | Event::IntegrityFailed { .. } | Event::ClockSkewed { .. }, _) => Ok(()),
             (Event::SwitchSet { switch, on, reason, actor }, Some(system)) => {
                 let Commit { position, time_ms, .. } = *self.commit;
                 let off = || SwitchedOff { reason: reason.clone(), actor: actor.clone(), position, time_ms };

@@ -7,12 +7,15 @@ use crate::account::Account;
 use crate::campaign::{Campaign, CampaignState};
 use crate::commit::Commit;
 use crate::currency::Currency;
+use crate::day::Rates;
 use crate::event::{Contribution, Event, RoundStarted, StepResolved};
 use crate::money::{Minor, Nano};
 use crate::player::{OpenRound, PlayerState, SettledRound, Step};
 use crate::pool::{Decision, Hit, PoolStatus, TakeBack, UnpaidAward};
 use crate::rate::contribution;
 use crate::refused::Refused;
+use crate::seat::SessionOpened;
+use crate::session::SessionName;
 
 impl<'s> Change<'s> {
     pub(super) fn player_event(
@@ -52,6 +55,9 @@ impl<'s> Change<'s> {
             Event::RoundVoided { round, refund, win_taken_back, .. } => {
                 self.void(account, operator, *round, *refund, *win_taken_back)
             }
+            Event::SessionOpened(opened) => self.open_session(opened),
+            Event::SessionEnded { session, hold_ms } => self.end_session(*session, *hold_ms),
+            Event::RealityCheckAcknowledged { session } => self.acknowledge(*session),
             Event::CampaignGranted(campaign) => self.grant(campaign),
             Event::CampaignCancelled { campaign, .. } => {
                 let now_ms = self.commit.time_ms;
@@ -157,6 +163,8 @@ impl<'s> Change<'s> {
         if started.rate != rate {
             return Err(Refused::WrongRate { currency });
         }
+        let rates = |currency| view.rates().of(currency);
+        within_day(player, started, &rates, commit.time_ms)?;
         player.rounds_started = expected;
         player.count_bet(started, commit.time_ms);
         player.open.push(Arc::new(OpenRound {
@@ -240,7 +248,12 @@ impl<'s> Change<'s> {
         round.win = step.win;
         round.automatic.clone_from(&step.automatic);
         (round.last_position, round.last_ms) = (commit.position, commit.time_ms);
+        let real = round.started.currency.is_real();
         self.stepped = Some(step.round);
+        // What the player didn't choose is no action of the player's.
+        if step.automatic.is_none() {
+            self.player()?.day_mut(real).act(commit.time_ms);
+        }
         Ok(())
     }
 
@@ -272,7 +285,7 @@ impl<'s> Change<'s> {
             return Err(Refused::NothingResolved { round: number });
         }
         expect_amount(round.win, win)?;
-        self.player()?.tally(&round.started, win);
+        self.player()?.tally(&round, win);
         if let Some(given) = &round.started.contribution {
             self.pending(&given.pool).open_rounds -= 1;
         }
@@ -297,7 +310,7 @@ impl<'s> Change<'s> {
         }
         let open = player.close_round(number);
         if let Some(open) = &open {
-            player.tally(&open.started, open.started.charged());
+            player.tally(open, open.started.charged());
         }
         player.mark_voided(number, position);
         let (started, opened_at, win) = match (&open, self.recalled) {
@@ -325,6 +338,37 @@ impl<'s> Change<'s> {
         expect_amount(win.min(balance), win_taken_back)?;
         self.charge_player(account, house, started.currency, win_taken_back)?;
         self.give_back(house, started, opened_at)
+    }
+
+    /// The latest session of a game takes the seat, whatever was there: who may open one is the service's to say.
+    fn open_session(&mut self, opened: &SessionOpened) -> Result<(), Refused> {
+        self.check_account(opened.currency)?;
+        let limits = &opened.limits;
+        for (_, limit) in limits.losses_max.iter().chain(&limits.bets_max) {
+            check_positive(*limit)?;
+        }
+        let time_ms = self.commit.time_ms;
+        let player = self.player()?;
+        if opened.game.is_empty() || player.sits(opened.session).is_some() {
+            return Err(Refused::NoSuchSession);
+        }
+        player.sit(opened, time_ms);
+        player.day_mut(opened.currency.is_real()).restrict(limits, time_ms);
+        Ok(())
+    }
+
+    fn end_session(&mut self, session: SessionName, hold_ms: u32) -> Result<(), Refused> {
+        let time_ms = self.commit.time_ms;
+        let ended = self.player()?.stand(session, hold_ms.into(), time_ms);
+        if ended { Ok(()) } else { Err(Refused::NoSuchSession) }
+    }
+
+    fn acknowledge(&mut self, session: SessionName) -> Result<(), Refused> {
+        let time_ms = self.commit.time_ms;
+        let player = self.player()?;
+        let real = player.sits(session).ok_or(Refused::NoSuchSession)?.real;
+        player.day_mut(real).see(time_ms);
+        Ok(())
     }
 
     fn grant(&mut self, campaign: &Campaign) -> Result<(), Refused> {
@@ -420,4 +464,19 @@ impl<'s> Change<'s> {
 
 fn check_positive(amount: Minor) -> Result<(), Refused> {
     if amount > Minor::ZERO { Ok(()) } else { Err(Refused::BadAmount { amount }) }
+}
+
+/// No bet that is above, or could take the day's loss past, what sessions of the day have limited it to (PL-26). What the
+/// jurisdiction and the operator ask beyond that is not in the log.
+fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
+    let day = player.day(started.currency);
+    let Some(limits) = day.limits(now_ms) else { return Ok(()) };
+    let past = |limit| Refused::PastLimit { currency: started.currency, limit, bet: started.bet };
+    if let Some(limit) = limits.bet_max(started.currency, rates).filter(|limit| started.bet > *limit) {
+        return Err(past(limit));
+    }
+    let Some(limit) = limits.loss_max(started.currency, rates) else { return Ok(()) };
+    let left = i128::from(limit.0) + day.net(started.currency, rates, now_ms);
+    let charged = started.charged();
+    if charged > Minor::ZERO && left < i128::from(charged.0) { Err(past(limit)) } else { Ok(()) }
 }

@@ -1,0 +1,161 @@
+//! The seconds between a player's rounds (PL-26), by the process's own ticks: no clock that is set makes them longer or
+//! shorter.
+//!
+//! What the log says of the latest bet decides only where another process took it, or this one before a restart; and never
+//! for longer than the rule's own length. Cost: a look into a map for bets where such a rule holds. Memory: the bets of the
+//! longest time that was ever asked for, twice at the most.
+
+use motherlode_books::{PlayerState, StreamId};
+use parking_lot::Mutex;
+use std::{collections::HashMap, sync::Arc};
+
+/// Bets that are kept before it's looked which of them nobody asks for any more.
+const KEPT_MIN: usize = 1_024;
+
+/// When players bet last; clones share it.
+#[derive(Clone, Default)]
+pub(crate) struct Pace(Arc<Mutex<Kept>>);
+
+#[derive(Default)]
+struct Kept {
+    /// The number of a player's latest round, and when it was bet on.
+    bets: HashMap<StreamId, (u64, i64)>,
+    /// The longest time that was asked for.
+    longest_ms: i64,
+    look_at: usize,
+}
+
+impl Kept {
+    fn put(&mut self, stream: &StreamId, round: u64, tick: i64, now_tick: i64) {
+        if self.bets.len() >= self.look_at.max(KEPT_MIN) {
+            let longest_ms = self.longest_ms;
+            self.bets.retain(|_, (_, tick)| now_tick.saturating_sub(*tick) < longest_ms);
+            self.look_at = 2 * self.bets.len();
+        }
+        self.bets.insert(stream.clone(), (round, tick));
+    }
+}
+
+/// The log's time and the process's ticks of one moment.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Now {
+    pub(crate) log_ms: i64,
+    pub(crate) tick_ms: i64,
+}
+
+impl Pace {
+    /// A bet was decided on: if it's taken, it's the player's round of this number.
+    pub(crate) fn begun(&self, stream: &StreamId, round: u64, now: Now) {
+        self.0.lock().put(stream, round, now.tick_ms, now.tick_ms);
+    }
+
+    /// Milliseconds that are left of so many since the player's latest bet; none where they have passed.
+    pub(crate) fn left_ms(&self, stream: &StreamId, player: &PlayerState, of_ms: u32, now: Now) -> Option<i64> {
+        let of_ms = i64::from(of_ms);
+        let last_ms = player.last_bet_ms().filter(|_| of_ms > 0)?;
+        let mut kept = self.0.lock();
+        kept.longest_ms = kept.longest_ms.max(of_ms);
+        let since = match kept.bets.get(stream) {
+            Some((round, tick)) if *round == player.rounds_started => *tick,
+            _ => {
+                // A bet that the log has in the future was taken now, as far as anybody can tell.
+                let passed = now.log_ms.saturating_sub(last_ms).max(0);
+                if passed >= of_ms {
+                    return None;
+                }
+                let tick = now.tick_ms.saturating_sub(passed);
+                kept.put(stream, player.rounds_started, tick, now.tick_ms);
+                tick
+            }
+        };
+        let left = since.saturating_add(of_ms).saturating_sub(now.tick_ms);
+        (left > 0).then_some(left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 86_400_000;
+
+    fn now(log_ms: i64, tick_ms: i64) -> Now {
+        Now { log_ms, tick_ms }
+    }
+
+    /// A player whose latest bet the log has at a time.
+    fn bettor(last_ms: i64) -> PlayerState {
+        use motherlode_books::{Books, CoinValue, Commit, Currency, Event, FxRate, Minor, RoundStarted};
+        let stream = StreamId::player("acme", "alice");
+        let currency = Currency::EUR;
+        let started = RoundStarted {
+            round: 1,
+            game: "neptune".into(),
+            rules_version: "1.0".into(),
+            model_hash: [0; 32],
+            currency,
+            bet: Minor(1),
+            coin_value: CoinValue(10_000),
+            stake: vec![],
+            rate: FxRate::ONE,
+            contribution: None,
+            session: None,
+            jurisdiction: String::new(),
+            campaign: None,
+        };
+        let commit = Commit {
+            partition: 0,
+            position: 1,
+            stream: stream.clone(),
+            version: 1,
+            previous: 0,
+            request_id: "x".into(),
+            fingerprint: [0; 16],
+            time_ms: last_ms,
+            events: vec![
+                Event::AccountOpened { currency },
+                Event::Deposited { currency, amount: Minor(1) },
+                Event::RoundStarted(started),
+            ],
+        };
+        let mut books = Books::new();
+        books.apply(&commit).unwrap();
+        books.player(&stream).unwrap().clone()
+    }
+
+    #[test]
+    fn uf_07_pl_26_no_clock_makes_the_seconds_of_a_bet_of_this_process_longer_or_shorter() {
+        let (alice, stream) = (bettor(10 * DAY), StreamId::player("acme", "alice"));
+        for moved in [0, DAY, -DAY, 1_000, -1_000] {
+            let pace = Pace::default();
+            pace.begun(&stream, 1, now(10 * DAY, 77));
+            let left = |ms| pace.left_ms(&stream, &alice, 2_500, now(10 * DAY + moved + ms, 77 + ms));
+            assert_eq!((left(0), left(2_499), left(2_500)), (Some(2_500), Some(1), None), "moved by {moved}");
+            assert_eq!(pace.left_ms(&stream, &alice, 0, now(10 * DAY, 77)), None);
+        }
+    }
+
+    #[test]
+    fn uf_07_pl_26_after_a_restart_nobody_waits_for_longer_than_the_rule() {
+        let (alice, stream) = (bettor(10 * DAY), StreamId::player("acme", "alice"));
+        // The log's time, seconds after the start; a log a day ahead stands as good as still.
+        for (log_ms, first) in [(10 * DAY + 1_000, Some(1_500)), (9 * DAY, Some(2_500)), (11 * DAY, None)] {
+            let pace = Pace::default();
+            let left = |tick| pace.left_ms(&stream, &alice, 2_500, now(log_ms, tick));
+            assert_eq!(left(0), first, "{log_ms}");
+            let wait = first.unwrap_or_default();
+            assert_eq!((left(wait - 1).is_some(), left(wait)), (first.is_some(), None), "{log_ms}");
+        }
+    }
+
+    #[test]
+    fn uf_06_pl_26_what_is_kept_has_a_bound() {
+        let (alice, pace) = (bettor(10 * DAY), Pace::default());
+        for tick in 0..100_000 {
+            let stream = StreamId::player("acme", format!("p{tick}"));
+            pace.begun(&stream, 1, now(10 * DAY, tick));
+            pace.left_ms(&stream, &alice, 2_500, now(10 * DAY, tick));
+        }
+        assert!(pace.0.lock().bets.len() <= 2 * 2_500);
+    }
+}
