@@ -25,17 +25,18 @@ pub struct Profile {
     pub jackpot: bool,
     /// What a round may cost, the price of a bought feature included, in whole EUR, converted at the rate of the bet.
     pub bet_eur_max: Option<NonZeroU32>,
-    /// Time from the bet of a player's round to the bet of the next, whatever the games.
+    /// Time from the bet of a player's round to the bet of the next, whatever the games and the money.
     pub round_ms_min: u32,
     /// Time without an action after which a session expires (BW-26).
     pub idle_ms_max: Option<NonZeroU32>,
-    /// Time in a session after which no bet is taken until the player has acknowledged it.
+    /// Time in a session, or played in sessions that follow each other, after which no bet is taken until the player has
+    /// acknowledged it.
     pub reality_check_ms: Option<NonZeroU32>,
-    /// Time in a session after which no bet is taken.
+    /// Time in a session, or played in the sessions of a day, after which no bet is taken.
     pub session_ms_max: Option<NonZeroU32>,
-    /// What may be lost in a session, in whole EUR, converted at the rate of the bet.
+    /// What may be lost in a day, in whole EUR, converted at the rate of the bet.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// The player sets the time of each session and what may be lost in it before it begins.
+    /// The player sets the time of each session and what may be lost before it begins.
     pub limits_by_player: bool,
 }
 

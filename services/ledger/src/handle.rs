@@ -413,7 +413,7 @@ impl Handle {
         self.shared.time.patient_ms()
     }
 
-    /// By how many milliseconds the machine's clock was set, ahead or (below zero) back, since this was asked last.
+    /// The most milliseconds that the machine's clock was set by, ahead or (below zero) back, since this was asked last.
     pub fn take_skew(&self) -> Option<i64> {
         self.shared.time.take_skew()
     }

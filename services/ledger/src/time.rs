@@ -47,7 +47,7 @@ struct At {
     log_tick: i64,
     /// Clock and ticks at the latest look.
     look: (i64, i64),
-    /// By how much the clock was set since it was asked last.
+    /// The most that the clock was set by since it was asked last.
     skew_ms: i64,
     /// How far ahead the clock jumped, and when.
     doubt: Option<(i64, i64)>,
@@ -78,7 +78,9 @@ impl At {
     }
 
     fn found(&mut self, by_ms: i64, tick: i64) {
-        self.skew_ms = self.skew_ms.saturating_add(by_ms);
+        if by_ms.abs() > self.skew_ms.abs() {
+            self.skew_ms = by_ms;
+        }
         let doubted = self.doubted(tick).saturating_add(by_ms);
         self.doubt = (doubted >= DOUBTED_MS_MIN).then_some((doubted, tick));
         if self.warned.is_none_or(|warned| tick - warned >= WARN_EVERY_MS) {
@@ -148,7 +150,7 @@ impl LogTime {
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// By how much the clock was set, ahead or (below zero) back, since this was asked last; a clock that is behind the log at
+    /// The most that the clock was set by, ahead or (below zero) back, since this was asked last; a clock that is behind the log at
     /// the start counts as set back.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
