@@ -86,10 +86,10 @@ pub struct Day {
     number: i64,
     /// Time of the latest action.
     acted_ms: Option<i64>,
-    /// Played in the day.
-    played_ms: i64,
-    /// Played since the player last acknowledged it; of other days, too.
-    unseen_ms: i64,
+    /// Milliseconds played in the day.
+    played_ms: u32,
+    /// Milliseconds played since the player last acknowledged them; of other days, too.
+    unseen_ms: u32,
     /// Wins minus bets in the first currency of the day.
     net: Option<(Currency, i128)>,
     /// In further ones.
@@ -98,12 +98,17 @@ pub struct Day {
 }
 
 impl Day {
+    /// Of a player who has done nothing yet.
+    pub(crate) const NONE: &Self =
+        &Self { number: 0, acted_ms: None, played_ms: 0, unseen_ms: 0, net: None, more: None, limits: None };
+
     /// An action of the player.
     pub(crate) fn act(&mut self, time_ms: i64) {
         self.roll(time_ms);
         let pause = self.pause(time_ms);
-        self.unseen_ms += pause;
-        self.played_ms += pause.min(time_ms.rem_euclid(DAY_MS));
+        let add = |to: u32, ms: i64| to.saturating_add(u32::try_from(ms).unwrap_or(u32::MAX));
+        self.unseen_ms = add(self.unseen_ms, pause);
+        self.played_ms = add(self.played_ms, pause.min(time_ms.rem_euclid(DAY_MS)));
         self.acted_ms = Some(time_ms);
     }
 
@@ -133,6 +138,12 @@ impl Day {
         }
     }
 
+    /// The day that it is, since 1970: that of the player's latest action, or session.
+    #[must_use]
+    pub fn number(&self) -> i64 {
+        self.number
+    }
+
     /// The limits of the day of a time.
     #[must_use]
     pub fn limits(&self, now_ms: i64) -> Option<&DayLimits> {
@@ -142,14 +153,14 @@ impl Day {
     /// Milliseconds played in the day of a time, up to it.
     #[must_use]
     pub fn played_ms(&self, now_ms: i64) -> i64 {
-        let before = if self.is_of(now_ms) { self.played_ms } else { 0 };
+        let before = if self.is_of(now_ms) { i64::from(self.played_ms) } else { 0 };
         before.saturating_add(self.pause(now_ms).min(now_ms.rem_euclid(DAY_MS)))
     }
 
     /// Milliseconds played up to a time since the player last acknowledged them.
     #[must_use]
     pub fn unseen_ms(&self, now_ms: i64) -> i64 {
-        self.unseen_ms.saturating_add(self.pause(now_ms))
+        i64::from(self.unseen_ms).saturating_add(self.pause(now_ms))
     }
 
     /// Wins minus bets in the day of a time, in minor units of a currency. What was won and lost in others is converted at

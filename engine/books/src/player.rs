@@ -43,8 +43,9 @@ pub struct PlayerState {
     /// Rounds begun so far, all games together; the next round has the number after it.
     pub rounds_started: u64,
     last_bet_ms: Option<i64>,
-    /// Of play money and of real money.
-    days: [Day; 2],
+    day: Day,
+    /// With play money, which few players have.
+    demo_day: Option<Arc<Day>>,
     pub(crate) seats: Option<Arc<Vec<Seat>>>,
     pub(crate) balances: PerCurrency<Minor>,
     pub(crate) open: Vec<Arc<OpenRound>>,
@@ -106,11 +107,11 @@ impl PlayerState {
     /// The player's day with the kind of money that a currency is.
     #[must_use]
     pub fn day(&self, currency: Currency) -> &Day {
-        &self.days[usize::from(currency.is_real())]
+        if currency.is_real() { &self.day } else { self.demo_day.as_deref().unwrap_or(Day::NONE) }
     }
 
     pub(crate) fn day_mut(&mut self, real: bool) -> &mut Day {
-        &mut self.days[usize::from(real)]
+        if real { &mut self.day } else { Arc::make_mut(self.demo_day.get_or_insert_default()) }
     }
 
     /// A collection; none when it is empty.
@@ -157,8 +158,9 @@ impl PlayerState {
     pub(crate) fn count_bet(&mut self, started: &RoundStarted, time_ms: i64) {
         let purse = usize::from(started.currency.is_real());
         self.last_bet_ms = Some(time_ms);
-        self.days[purse].act(time_ms);
-        self.days[purse].bet(started.currency, started.charged());
+        let day = self.day_mut(started.currency.is_real());
+        day.act(time_ms);
+        day.bet(started.currency, started.charged());
         let Some(session) = started.session else { return };
         let cost = i128::from(started.charged().0);
         let tallies = Arc::make_mut(self.tallies[purse].get_or_insert_default());
@@ -173,7 +175,7 @@ impl PlayerState {
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());
-        self.days[purse].back(started.currency, amount, open.opened_ms);
+        self.day_mut(started.currency.is_real()).back(started.currency, amount, open.opened_ms);
         let Some(session) = started.session else { return };
         let tallies = Arc::make_mut(self.tallies[purse].get_or_insert_default());
         if let Some(tally) = tallies.get_mut(&started.game).filter(|tally| tally.session == session) {

@@ -6,7 +6,8 @@
 //! one by one. Cost: about a microsecond a commit.
 
 use crate::{
-    Divergence, Voids, campaigns::Campaigns, demo::Demo, divergence::Fault, recalled::Recalled, said::Telling,
+    Divergence, Voids, campaigns::Campaigns, days::Days, demo::Demo, divergence::Fault, recalled::Recalled,
+    said::Telling,
 };
 use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, PerCurrency, Refused, StreamId};
 use motherlode_ledger::index::ProjectedBalance;
@@ -22,6 +23,7 @@ pub(crate) struct Fold<'a> {
     pub(crate) compared: u64,
     partition: u32,
     campaigns: Campaigns,
+    days: Days,
     demo: Demo,
     recalled: &'a Recalled,
     /// What other partitions are held against.
@@ -40,6 +42,7 @@ impl<'a> Fold<'a> {
             compared: 0,
             partition,
             campaigns: Campaigns::default(),
+            days: Days::default(),
             demo: Demo::default(),
             recalled,
             telling: None,
@@ -67,6 +70,7 @@ impl<'a> Fold<'a> {
         self.placed(commit)?;
         self.apply(commit)?;
         self.telling.iter_mut().for_each(|telling| telling.take(commit, &self.books));
+        self.days.take(commit)?;
         self.demo.take(commit)?;
         let player = self.books.player(&commit.stream);
         if !player.map_or(balances_after.is_empty(), |player| player.balances().eq(balances_after.iter().copied())) {
@@ -185,6 +189,7 @@ impl<'a> Fold<'a> {
     pub(crate) fn end(&self) -> Result<(), Fault> {
         self.trial_balance()?;
         self.campaigns.agree(&self.books)?;
+        self.days.agree(&self.books)?;
         self.demo.agree(&self.books)?;
         for operator in self.books.operators() {
             let mut sums = PerCurrency::<i128>::default();

@@ -16,6 +16,7 @@ mod between;
 mod campaigns;
 mod compare;
 mod copy;
+mod days;
 mod demo;
 mod divergence;
 mod fold;

@@ -6,6 +6,7 @@
 //! longest time that was ever asked for, twice at the most.
 
 use motherlode_books::{PlayerState, StreamId};
+use motherlode_ledger::Handle;
 use parking_lot::Mutex;
 use std::{collections::HashMap, sync::Arc};
 
@@ -41,6 +42,12 @@ impl Kept {
 pub(crate) struct Now {
     pub(crate) log_ms: i64,
     pub(crate) tick_ms: i64,
+}
+
+impl Now {
+    pub(crate) fn of(ledger: &Handle) -> Self {
+        Self { log_ms: ledger.now_ms(), tick_ms: ledger.ticks_ms() }
+    }
 }
 
 impl Pace {

@@ -87,8 +87,7 @@ impl SpinApi {
 
     /// The time where a stream lives.
     pub(crate) fn now(&self, stream: &StreamId) -> Now {
-        let ledger = self.ledgers.of(stream);
-        Now { log_ms: ledger.now_ms(), tick_ms: ledger.ticks_ms() }
+        Now::of(self.ledgers.of(stream))
     }
 
     /// With other times to wait for players than the games' own.
@@ -115,10 +114,10 @@ impl SpinApi {
 
     /// Bets and spins, once checked.
     pub(crate) async fn bet(&self, bet: &Bet, deal: &mut dyn Deal) -> Result<Played, Refusal> {
-        let place = self.place(bet);
+        let (place, ledger) = (self.place(bet), self.ledgers.of(&bet.account.stream));
         let decide = |books: &Books, seed| {
             let place = place.as_ref().map_err(Clone::clone)?;
-            decide::spin(books, bet, place, (&self.pace, self.now(&bet.account.stream)), seed)
+            decide::spin(books, bet, place, (&self.pace, Now::of(ledger)), seed)
         };
         self.play(&bet.account.stream, &bet.request_id, bet.fingerprint, deal, &decide).await
     }

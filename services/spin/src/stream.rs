@@ -10,6 +10,7 @@
 use crate::{
     bet::Bet,
     decide,
+    pace::Now,
     service::{Fair, SpinApi, is_stale},
 };
 use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
@@ -208,7 +209,7 @@ impl Playing {
     fn decide(&self, bet: &Bet, seed: Seed) -> Result<Proposal, Refusal> {
         let place = self.api.place(bet)?;
         let ledger = self.api.ledgers.of(&bet.account.stream);
-        let now = self.api.now(&bet.account.stream);
+        let now = Now::of(ledger);
         ledger.books(|books| decide::spin(books, bet, &place, (&self.api.pace, now), seed))
     }
 

@@ -1,0 +1,122 @@
+//! What players lost in a day, counted a second time from the events alone (PL-26): no bet past what a session of the day has
+//! limited it to, and at the end the books have come to the same.
+
+use crate::divergence::Fault;
+use motherlode_books::{Books, Commit, Currency, Event, Minor, RoundStarted, StreamId};
+use std::collections::BTreeMap;
+
+const DAY_MS: i64 = 86_400_000;
+
+/// Of every player, with real money and with play money.
+#[derive(Default)]
+pub(crate) struct Days(BTreeMap<(StreamId, bool), Day>);
+
+/// A player's day.
+#[derive(Default)]
+struct Day {
+    number: i64,
+    /// Wins minus bets.
+    net: BTreeMap<Currency, i128>,
+    /// The least that a session said may be lost, and a round may cost.
+    limits: BTreeMap<Currency, [Option<Minor>; 2]>,
+    /// Rounds that are open: what comes back of them counts for the day of their bet.
+    open: BTreeMap<u64, (i64, Currency, Minor)>,
+}
+
+impl Day {
+    fn roll(&mut self, number: i64) {
+        if self.number != number {
+            self.number = number;
+            self.net.clear();
+            self.limits.clear();
+        }
+    }
+
+    fn restrict(&mut self, index: usize, limits: &[(Currency, Minor)]) {
+        for (currency, limit) in limits {
+            let least = &mut self.limits.entry(*currency).or_default()[index];
+            *least = least.iter().copied().chain([*limit]).min();
+        }
+    }
+
+    fn bet(&mut self, started: &RoundStarted) -> Result<(), Fault> {
+        let (currency, charged) = (started.currency, started.charged());
+        let net = self.net.entry(currency).or_default();
+        *net -= i128::from(charged.0);
+        // What other currencies have limited takes a rate: the books' own check has it.
+        let [loss_max, bet_max] = self.limits.get(&currency).copied().unwrap_or_default();
+        let lost = loss_max.is_some_and(|limit| charged > Minor::ZERO && *net + i128::from(limit.0) < 0);
+        if lost && self.net.len() == 1 || bet_max.is_some_and(|limit| started.bet > limit) {
+            let expected = format!("at most {loss_max:?} lost in the day and {bet_max:?} bet on a round");
+            let found = format!("a bet of {} {currency} minor units in round {}", started.bet, started.round);
+            return Err(Fault::new("PL-26: a bet past a limit of the player's day", expected, found));
+        }
+        self.open.insert(started.round, (self.number, currency, charged));
+        Ok(())
+    }
+
+    fn back(&mut self, round: u64, amount: impl FnOnce(Minor) -> Minor) {
+        let Some((day, currency, charged)) = self.open.remove(&round) else { return };
+        if day == self.number {
+            *self.net.entry(currency).or_default() += i128::from(amount(charged).0);
+        }
+    }
+}
+
+impl Days {
+    pub(crate) fn take(&mut self, commit: &Commit) -> Result<(), Fault> {
+        if !matches!(commit.stream, StreamId::Player { .. }) {
+            return Ok(());
+        }
+        let number = commit.time_ms.div_euclid(DAY_MS);
+        for event in &commit.events {
+            match event {
+                Event::SessionOpened(opened) => {
+                    let day = self.of(commit, opened.currency);
+                    day.roll(number);
+                    day.restrict(0, &opened.limits.losses_max);
+                    day.restrict(1, &opened.limits.bets_max);
+                }
+                Event::RoundStarted(started) => {
+                    let day = self.of(commit, started.currency);
+                    day.roll(number);
+                    day.bet(started)?;
+                }
+                // A round is of one of both.
+                Event::RoundSettled { round, win } => self.both(commit).for_each(|day| day.back(*round, |_| *win)),
+                Event::RoundVoided { round, .. } => self.both(commit).for_each(|day| day.back(*round, |bet| bet)),
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn of(&mut self, commit: &Commit, currency: Currency) -> &mut Day {
+        self.0.entry((commit.stream.clone(), currency.is_real())).or_default()
+    }
+
+    fn both(&mut self, commit: &Commit) -> impl Iterator<Item = &mut Day> {
+        let of = |real| (commit.stream.clone(), real);
+        self.0.range_mut(of(false)..=of(true)).map(|(_, day)| day)
+    }
+
+    /// Whether the books have come to the same.
+    pub(crate) fn agree(&self, books: &Books) -> Result<(), Fault> {
+        for ((stream, real), day) in &self.0 {
+            let now_ms = day.number * DAY_MS;
+            for (currency, net) in &day.net {
+                // With no rates a day counts what is in the currency alone.
+                let own = |of: Currency| (of == *currency).then_some(motherlode_books::FxRate::ONE);
+                // An action of a later day has begun that one.
+                let booked = books.player(stream).map(|player| player.day(*currency));
+                let booked = booked.filter(|booked| currency.is_real() == *real && booked.number() <= day.number);
+                let booked = booked.map(|booked| booked.net(*currency, &own, now_ms));
+                if booked.is_some_and(|booked| booked != *net) {
+                    let what = format!("PL-26: the day of {stream} did not come to its bets and wins in {currency}");
+                    return Err(Fault::new(what, net, format!("{booked:?}")));
+                }
+            }
+        }
+        Ok(())
+    }
+}
