@@ -143,23 +143,6 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             rounds: 10,
             expires_ms: amount,
         }),
-        Event::SessionOpened(SessionOpened {
-            session: [5; 16],
-            game: text.clone(),
-            currency,
-            jurisdiction: text.clone(),
-            idle_ms: 1_800_000.try_into().unwrap(),
-            limits: DayLimits {
-                reality_check_ms: 60_000.try_into().ok(),
-                time_ms_max: None,
-                loss_eur_max: 500.try_into().ok(),
-                losses_max: vec![(currency, minor), (Currency::SEK, Minor(7))],
-                bets_max: vec![],
-            },
-        }),
-        Event::SessionEnded { session: [5; 16], hold_ms: 30_000 },
-        Event::RealityCheckAcknowledged { session: [5; 16] },
-        Event::ClockSkewed { by_ms: -amount },
         Event::CampaignCancelled { campaign: text.clone(), reason: text.clone(), actor: text.clone() },
         Event::RoundStarted(RoundStarted {
             round,
@@ -204,7 +187,24 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         mirrored(share, nano, PoolStatus::Suspended),
         mirrored(share, nano, PoolStatus::Retired { into: text.clone(), increments: nano, reserve: nano }),
         Event::AwardSetAside { round, pool, hit: 99, amount: minor, currency, reason: text.clone() },
-        Event::ActedBy { actor: text.clone(), reference: text },
+        Event::ActedBy { actor: text.clone(), reference: text.clone() },
+        Event::SessionOpened(SessionOpened {
+            session: [5; 16],
+            game: text.clone(),
+            currency,
+            jurisdiction: text,
+            idle_ms: 1_800_000.try_into().unwrap(),
+            limits: DayLimits {
+                reality_check_ms: 60_000.try_into().ok(),
+                time_ms_max: None,
+                loss_eur_max: 500.try_into().ok(),
+                losses_max: vec![(currency, minor), (Currency::SEK, Minor(7))],
+                bets_max: vec![],
+            },
+        }),
+        Event::SessionEnded { session: [5; 16], hold_ms: 30_000 },
+        Event::RealityCheckAcknowledged { session: [5; 16] },
+        Event::ClockSkewed { by_ms: -amount },
     ]
 }
 

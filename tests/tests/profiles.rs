@@ -208,8 +208,12 @@ async fn pl_26_a_round_costs_at_most_what_the_strictest_of_jurisdiction_operator
     let close = motherlode_proto::spin::v1::CloseSessionRequest { session_id: young };
     timed.client.spin.close_session(close).await.unwrap();
     let refused = expect(timed.client.spin(bought, None).await, Code::FailedPrecondition, "BET_LIMIT");
-    let limit = &refused.get_error_details().error_info().unwrap().metadata["limit_minor"];
-    assert_eq!(limit, "20", "uf_06: what a session has asked for holds for the day");
+    let details = refused.get_error_details();
+    assert_eq!(
+        details.error_info().unwrap().metadata["limit_minor"],
+        "20",
+        "uf_06: what a session has asked for holds for the day"
+    );
     assert_eq!(refused.get_error_details().error_info().unwrap().metadata["bet_minor"], "700", "the feature's price");
     assert_eq!(timed.rounds_started(), 3, "what is refused changes nothing");
     timed.server.stop().await.unwrap();

@@ -165,7 +165,7 @@ pub enum Refused {
     /// The coin is worth more than the pool's base coin.
     #[error("coin worth more than the pool's base coin")]
     CoinTooLarge,
-    /// The session isn't the latest of its game, has ended, or was opened before.
+    /// The session isn't the latest of its game, has ended, or names no game.
     #[error("no such session, or not any more")]
     NoSuchSession,
     /// The bet is above, or could take the day's loss past, what a session of the day has limited it to (PL-26).

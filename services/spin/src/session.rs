@@ -16,7 +16,7 @@ use crate::{
 };
 use futures_util::{Stream, stream};
 use motherlode_books::{
-    Currency, DayLimits, Event, Minor, Profile, Refused, SessionId, SessionLimits, SessionName, SessionOf,
+    Books, Currency, DayLimits, Event, Minor, Profile, Refused, SessionId, SessionLimits, SessionName, SessionOf,
     SessionOpened, SessionRefused, Sessions, StreamId,
 };
 use motherlode_ledger::{AppendError, Ledgers, Proposal, fields, rounds, unknown_account};
@@ -103,12 +103,13 @@ impl Desk {
         if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
     }
 
-    /// Logs what became of a session; once for each of its moments.
+    /// Logs what became of a session; once for each of its moments, and of the player's versions.
     async fn log(&self, stream: &StreamId, id: SessionId, moment: &str, event: Event) -> Result<(), AppendError> {
+        let version = self.ledgers.of(stream).books(|books| books.head(stream).version);
         let proposal = Proposal {
             stream: stream.clone(),
             expected_version: None,
-            request_id: format!("session/{}/{moment}", hex(&name(id))),
+            request_id: format!("session/{}/{moment}/{version}", hex(&name(id))),
             fingerprint: NOBODYS,
             events: vec![event],
         };
@@ -223,13 +224,10 @@ impl SpinApi {
         let stream = self.desk.sessions.lock().of(id, now_ms).map(|of| (of.stream.clone(), of.currency));
         let (stream, currency) = stream.ok_or_else(|| refusal(SessionRefused::Expired))?;
         let log_ms = self.now(&stream).log_ms;
-        // Once for a version of the player: what was acknowledged twice in a moment is logged once.
-        let (version, unseen_ms) = self.ledgers.of(&stream).books(|books| {
-            books.player(&stream).map_or((0, 0), |player| (player.head.version, player.day(currency).unseen_ms(log_ms)))
-        });
-        if unseen_ms > 0 {
+        let unseen = |books: &Books| books.player(&stream).is_some_and(|it| it.day(currency).unseen_ms(log_ms) > 0);
+        if self.ledgers.of(&stream).books(unseen) {
             let event = Event::RealityCheckAcknowledged { session: name(id) };
-            match self.desk.log(&stream, id, &format!("seen/{version}"), event).await {
+            match self.desk.log(&stream, id, "seen", event).await {
                 Err(AppendError::Refused(Refused::NoSuchSession)) => return Err(refusal(SessionRefused::Expired)),
                 logged => logged?,
             }

@@ -349,7 +349,7 @@ impl<'s> Change<'s> {
         }
         let time_ms = self.commit.time_ms;
         let player = self.player()?;
-        if opened.game.is_empty() || player.sits(opened.session).is_some() {
+        if opened.game.is_empty() {
             return Err(Refused::NoSuchSession);
         }
         player.sit(opened, time_ms);
