@@ -14,7 +14,6 @@ use motherlode_proto::{
 };
 use motherlode_slots::latest_games;
 use motherlode_tests::{Client, EUR, bet, config, next_choice, play, smallest, stake_on, start, start_with};
-use std::sync::Arc;
 
 const DEPOSIT: i64 = 1_000_000_000;
 const NOW_MS: i64 = 1_760_000_000_123;

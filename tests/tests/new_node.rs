@@ -15,7 +15,7 @@ use motherlode_runtime::{Config, config::Store};
 use motherlode_slots::latest_games;
 use motherlode_tests::Server;
 use motherlode_tests::{Client, EUR, account, answers, config, next_choice, play, smallest, stake_on, start_with};
-use std::{path::Path, process::Command, sync::Arc, time::Duration};
+use std::{path::Path, process::Command, time::Duration};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
 

@@ -101,7 +101,6 @@ fn bw_25_of_several_reasons_the_first_of_the_order_is_named() {
         win: Some(WinStop::Reached(Minor(1))),
         on_jackpot: true,
         on_feature: true,
-        ..Default::default()
     };
     let jackpot = FinishedRound { jackpot: Some(Minor(5)), ..round(10, 0) };
     assert_eq!(play(1, all, &[jackpot]).1, Some(AutospinStop::Jackpot));
