@@ -42,12 +42,11 @@ pub enum ScanError {
     #[error(transparent)]
     Damaged(#[from] Damage),
     /// A file or directory cannot be read or written.
-    #[error("{}", path.display())]
+    #[error("{}: {source}", path.display())]
     Io {
         /// Which.
         path: PathBuf,
         /// Why.
-        #[source]
         source: io::Error,
     },
 }

@@ -26,7 +26,7 @@ mod store;
 
 pub use chain::{Hash, follow, genesis, hash, previous_hash};
 pub use damage::{Damage, DamagedMessage, OpenError, ScanError};
-pub use disk::{Access, Disk, File, LockGuard, OsDisk, sim};
+pub use disk::{Access, Disk, File, Folder, LockGuard, OsDisk, sim};
 pub use memory::MemoryStore;
 pub use segment::{Options, Scan, SegmentStore, Tail, scan, scan_on};
 pub use store::{AppendError, Limit, Position, ReadError, Reader, Record, Store};

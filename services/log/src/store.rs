@@ -50,6 +50,24 @@ pub trait Store: Send {
     /// See [`AppendError`]; the checks come in the order of its variants `Conflict`, `Chain`, `TooLarge`.
     fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError>;
 
+    /// Makes what was opened durable and fit to be appended to, and mends what a failed append has left. An append does
+    /// so by itself. Nothing that is readable changes.
+    ///
+    /// # Errors
+    /// [`AppendError`]: appends are refused for now; it MAY be tried again.
+    fn settle(&mut self) -> Result<(), AppendError> {
+        Ok(())
+    }
+
+    /// Does what is due between appends: [`settle`](Store::settle), and whatever the next appends would else have to do
+    /// themselves. SHOULD cost nothing where nothing is due.
+    ///
+    /// # Errors
+    /// [`AppendError`]: it MAY be tried again. Appends may get through all the same.
+    fn tend(&mut self) -> Result<(), AppendError> {
+        self.settle()
+    }
+
     /// A handle for reading that lives on its own and works while the writer appends.
     fn reader(&self) -> Arc<dyn Reader>;
 }
@@ -98,11 +116,18 @@ pub enum AppendError {
         /// The largest block, bytes.
         limit: u64,
     },
-    /// There is no room. Nothing was written; the same append may be tried again when there is.
-    #[error("no room for the append")]
-    Full(#[source] io::Error),
-    /// A write or its sync failed, now or earlier: whether the records of *that* append are durable is unknown.
-    /// Reads go on; appends are refused, unwritten, until the store has been opened again.
+    /// There is no room. Nothing of the append is in the log; it may be tried again when there is.
+    #[error("no room for the append: {0}")]
+    Full(io::Error),
+    /// The storage fails. Nothing of the append is in the log; it may be tried again.
+    #[error("the log cannot be written: {0}")]
+    Unavailable(io::Error),
+    /// The write or its sync failed: whether the records are durable is unknown, and may show at the next opening. They
+    /// count as not appended once [`settle`](Store::settle) or another append has succeeded.
+    #[error("whether the append was written is unknown: {0}")]
+    Unknown(io::Error),
+    /// A write failed, now or earlier: whether the records of *that* append are durable is unknown. Reads go on; appends
+    /// are refused, unwritten, until the store has been opened again.
     #[error("the log takes no appends until it is opened again: {reason}")]
     Failed {
         /// What failed, and how.
@@ -121,7 +146,7 @@ pub enum AppendError {
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
     /// The storage failed.
-    #[error("the log cannot be read")]
+    #[error("the log cannot be read: {0}")]
     Io(#[from] io::Error),
     /// The stored bytes are not what was appended.
     #[error(transparent)]

@@ -2,11 +2,14 @@
 //! the one append that was under way, whole.
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
-use std::{path::Path, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use bytes::Bytes;
 use motherlode_log::{
-    AppendError, OpenError, Options, SegmentStore, Store,
+    AppendError, Disk, OpenError, Options, SegmentStore, Store, Tail,
     conformance::{read_all, records},
     genesis, hash, scan_on,
     sim::SimDisk,
@@ -39,6 +42,9 @@ fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
             break;
         }
         acknowledged += 1;
+        if store.tend().is_err() {
+            break;
+        }
     }
     acknowledged
 }
@@ -177,35 +183,201 @@ proptest! {
     }
 }
 
+/// A sync that fails, with the next ones, so that the log cannot even be mended: the outcome is unknown, what follows is
+/// refused with nothing tried, and once the disk is well again the append counts as never done.
 #[test]
-fn a_failed_sync_ends_appending_until_the_log_is_opened_again() {
+fn uf_10_an_append_whose_sync_failed_is_unknown_until_the_log_is_mended_and_then_not_there() {
     let appends = chained(&[vec![vec![1; 100]], vec![vec![2; 900]], vec![vec![3; 100]]]);
     let disk = SimDisk::new();
     let mut store = open(&disk).unwrap();
     store.append(0, &appends[0]).unwrap();
     disk.set_syncs_fail(true);
     let failed = store.append(1, &appends[1]);
-    assert!(matches!(failed, Err(AppendError::Failed { .. })), "{failed:?}");
-    disk.set_syncs_fail(false);
-    let refused = store.append(1, &appends[1]);
-    assert!(matches!(refused, Err(AppendError::Failed { .. })), "a later sync would say nothing of this one");
+    assert!(matches!(failed, Err(AppendError::Unknown(_))), "{failed:?}");
+    for _ in 0..2 {
+        let refused = store.append(1, &appends[1]);
+        assert!(matches!(refused, Err(AppendError::Unavailable(_))), "nothing is tried: {refused:?}");
+    }
     assert_eq!((store.end(), store.head()), (1, hash(&appends[0][0])));
     assert_eq!(read_all(&*store.reader(), 1), appends[0], "reads go on, without the record in doubt");
+    // Whoever opens it now may find the append, whole, or not.
+    check(&disk.after_kill(), &appends, 1, "killed while in doubt");
+    for seed in 0..8 {
+        check(&disk.after_power_cut(seed), &appends, 1, "power cut while in doubt");
+    }
 
-    // The kernel has dropped the unsynced block, but still shows it: the next process must not believe it.
-    let next = disk.after_kill();
-    let present = check(&next, &appends, 1, "reopened");
-    assert_eq!(present, 2, "the simulated kernel shows the block");
-    assert_eq!(check(&next.after_power_cut(0), &appends, 2, "power cut after reopening"), 2);
+    disk.set_syncs_fail(false);
+    store.settle().unwrap();
+    let gone = [disk.after_kill(), disk.after_power_cut(0), disk.after_power_cut(1), disk.after_power_cut(7)];
+    for left in gone {
+        assert_eq!(check(&left, &appends[..1], 1, "mended"), 1, "the append in doubt is not in the log");
+    }
+    // Another takes its place.
+    let other = records(store.head(), [b"other"]);
+    store.append(1, &other).unwrap();
+    let found = [&appends[0][..], &other].concat();
+    drop(store);
+    assert_eq!(read_all(&*open(&disk.after_power_cut(0)).unwrap().reader(), 1), found);
 }
 
 #[test]
-fn a_failed_sync_of_new_zeros_ends_appending_with_nothing_written() {
-    let appends = chained(&[vec![vec![1; 100]]]);
+fn uf_10_a_failed_sync_of_new_zeros_is_no_append_and_heals() {
+    let appends = chained(&[vec![vec![1; 100]], vec![vec![2; 100]]]);
     let disk = SimDisk::new();
     let mut store = open(&disk).unwrap();
     disk.set_syncs_fail(true);
-    assert!(matches!(store.append(0, &appends[0]), Err(AppendError::Failed { .. })));
-    assert_eq!(store.end(), 0);
-    assert_eq!(run(&disk.after_kill(), &appends, 0), 1, "the log goes on after reopening");
+    for _ in 0..2 {
+        let refused = store.append(0, &appends[0]);
+        assert!(matches!(refused, Err(AppendError::Unavailable(_))), "{refused:?}");
+        assert_eq!(store.end(), 0);
+    }
+    assert!(store.tend().is_err(), "what the append needed is still not there");
+    assert_eq!(run(&disk.after_kill(), &appends, 0), 2, "the log goes on after reopening");
+    disk.set_syncs_fail(false);
+    store.tend().unwrap();
+    assert_eq!(run(&disk.after_power_cut(0), &appends, 0), 2);
+    store.append(0, &appends[0]).unwrap();
+    store.append(1, &appends[1]).unwrap();
+    drop(store);
+    assert_eq!(check(&disk.after_power_cut(0), &appends, 2, "healed"), 2);
+}
+
+/// An opening for those who have yet to decide changes nothing, and what it found is durable once it's settled.
+#[test]
+fn uf_10_an_opening_that_is_not_settled_changes_nothing() {
+    let appends = chained(&[vec![vec![1; 100]], vec![vec![2; 900]]]);
+    let torn = |operation: u64| {
+        let disk = SimDisk::new();
+        disk.stop_at(operation);
+        (run(&disk, &appends, 0), disk.after_power_cut(2 + 4 * operation))
+    };
+    let mut tails = 0;
+    for (acknowledged, left) in (0..40).map(torn) {
+        let found: Vec<_> = names(&left).into_iter().map(|name| left.bytes(&name)).collect();
+        let before = left.operations();
+        let open = || SegmentStore::open_unchanged_on(Arc::new(left.clone()), Path::new("p"), 3, SMALL).unwrap();
+        let store = open();
+        tails += u64::from(matches!(store.recovered(), Tail::Torn { .. }));
+        drop(store);
+        assert_eq!(left.operations(), before, "nothing is written");
+        let after: Vec<_> = names(&left).into_iter().map(|name| left.bytes(&name)).collect();
+        assert_eq!(after, found);
+        let mut store = open();
+        let end = read_all(&*store.reader(), 1);
+        store.settle().unwrap();
+        drop(store);
+        let settled = check(&left.after_power_cut(0), &appends, acknowledged, "settled");
+        assert_eq!(appends[..settled].concat(), end, "what was found is durable");
+    }
+    assert!(tails > 0, "some had a torn tail");
+}
+
+fn names(disk: &SimDisk) -> Vec<PathBuf> {
+    let mut names = disk.list(Path::new("p")).unwrap();
+    names.sort();
+    names.into_iter().map(|name| Path::new("p").join(name)).collect()
+}
+
+/// The change to the next segment needs no new file, since that one is there already.
+#[test]
+fn uf_02_the_next_segment_is_there_before_it_is_needed() {
+    let appends = chained(&(0..12).map(|n| vec![vec![n; 1200]]).collect::<Vec<_>>());
+    let disk = SimDisk::new();
+    let mut store = open(&disk).unwrap();
+    for append in &appends {
+        disk.set_no_descriptors(true);
+        let refused = store.append(store.end(), append);
+        if store.end() == 0 {
+            let refused = refused.unwrap_err();
+            assert!(matches!(refused, AppendError::Unavailable(_)), "{refused:?}");
+            disk.set_no_descriptors(false);
+            store.append(0, append).unwrap();
+        } else {
+            refused.unwrap();
+        }
+        disk.set_no_descriptors(false);
+        store.tend().unwrap();
+    }
+    assert!(names(&disk).len() > 3, "several segments");
+    drop(store);
+    assert_eq!(check(&disk.after_power_cut(0), &appends, 12, "at the end"), 12);
+}
+
+/// Where it could not be made ahead, the change fails as long as the descriptors lack, and no longer.
+#[test]
+fn uf_02_a_roll_without_descriptors_is_refused_and_heals() {
+    let appends = chained(&(0..12).map(|n| vec![vec![n; 1200]]).collect::<Vec<_>>());
+    let disk = SimDisk::new();
+    let mut store = open(&disk).unwrap();
+    store.append(0, &appends[0]).unwrap();
+    disk.set_no_descriptors(true);
+    let mut refused = 0;
+    for append in &appends[1..] {
+        if let Err(error) = store.append(store.end(), append) {
+            assert!(matches!(error, AppendError::Unavailable(_)), "{error:?}");
+            assert!(store.tend().is_err(), "what it needs is still not there");
+            refused += 1;
+            disk.set_no_descriptors(false);
+            store.tend().unwrap();
+            store.append(store.end(), append).unwrap();
+            disk.set_no_descriptors(true);
+        }
+    }
+    assert!(refused > 1);
+    disk.set_no_descriptors(false);
+    drop(store);
+    assert_eq!(check(&disk.after_power_cut(0), &appends, 12, "at the end"), 12);
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// Operations of the disk fail by chance, in part or whole, while appends go on: each append is acknowledged once, or
+    /// refused and not there. At the end, and after a cut at any time, the log is what was acknowledged, and at the most
+    /// the one append whose outcome was unknown; and once the faults end the next append is taken.
+    #[test]
+    fn uf_10_random_faults_lose_and_double_nothing_and_heal(
+        payloads in prop::collection::vec(prop::collection::vec(payload(), 1..3), 4..24),
+        percent in 1_usize..40,
+        seed in any::<u64>(),
+    ) {
+        let payloads: Vec<_> = payloads.into_iter().filter(|append| {
+            append.iter().map(|payload| payload.len() + 50).sum::<usize>() < 5500
+        }).collect();
+        let disk = SimDisk::new();
+        let mut store = open(&disk).unwrap();
+        let mut acknowledged: Vec<Bytes> = vec![];
+        let mut doubtful: Option<Vec<Bytes>> = None;
+        disk.set_faults(percent, seed);
+        for (n, append) in payloads.iter().enumerate() {
+            let records = records(store.head(), append);
+            match store.append(store.end(), &records) {
+                Ok(()) => {
+                    acknowledged.extend(records);
+                    doubtful = None;
+                }
+                Err(AppendError::Unknown(_)) => doubtful = Some(records),
+                Err(AppendError::Full(_) | AppendError::Unavailable(_)) => {}
+                Err(other) => prop_assert!(false, "{:?}", other),
+            }
+            if n % 3 == 0 && store.tend().is_ok() {
+                doubtful = None;
+            }
+            prop_assert_eq!(&read_all(&*store.reader(), 1), &acknowledged, "reads go on");
+            let with_doubtful: Vec<_> = acknowledged.iter().chain(doubtful.iter().flatten()).cloned().collect();
+            for left in [disk.after_kill(), disk.after_power_cut(seed ^ n as u64), disk.after_power_cut(0)] {
+                let found = read_all(&*open(&left).unwrap().reader(), 1);
+                prop_assert!(found == acknowledged || found == with_doubtful, "{} of {}", found.len(), acknowledged.len());
+            }
+        }
+        disk.set_faults(0, 0);
+        store.tend().unwrap();
+        let last = records(store.head(), [b"last"]);
+        store.append(store.end(), &last).unwrap();
+        acknowledged.extend(last);
+        drop(store);
+        for left in [disk.after_kill(), disk.after_power_cut(seed), disk.after_power_cut(0)] {
+            prop_assert_eq!(&read_all(&*open(&left).unwrap().reader(), 1), &acknowledged);
+        }
+    }
 }

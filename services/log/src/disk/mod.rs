@@ -2,7 +2,7 @@
 //!
 //! [`OsDisk`] is the real one; [`sim::SimDisk`](crate::sim::SimDisk) forgets what wasn't synced, fills up and
 //! fails on demand. What may be relied on after a crash is what POSIX and the common Linux file systems give:
-//! bytes after `sync` of their file, names after `sync_dir` of their directory, `rename` as a whole or not at all.
+//! bytes after `sync` of their file, names after `sync` of their directory, `rename` as a whole or not at all.
 
 mod os;
 pub mod sim;
@@ -47,11 +47,11 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// The file system's.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 
-    /// Makes the names in `dir` durable.
+    /// Opens the directory `dir`, so that its names can be made durable later without another descriptor.
     ///
     /// # Errors
     /// The file system's.
-    fn sync_dir(&self, dir: &Path) -> io::Result<()>;
+    fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>>;
 
     /// Locks `path` against every other process and opener until the guard is dropped; `None` if another has it.
     ///
@@ -75,6 +75,15 @@ pub enum Access {
     Read,
     /// Reading and writing.
     Write,
+}
+
+/// An open directory.
+pub trait Folder: fmt::Debug + Send + Sync {
+    /// Makes the names in it durable: `fsync`.
+    ///
+    /// # Errors
+    /// The file system's. Names given since the last success are then in doubt until they are given again.
+    fn sync(&self) -> io::Result<()>;
 }
 
 /// An open file. Reads and writes name their place, so that one handle serves many threads.
@@ -106,7 +115,8 @@ pub trait File: fmt::Debug + Send + Sync {
     /// Makes its bytes durable, and what of its metadata is needed to read them: `fdatasync`.
     ///
     /// # Errors
-    /// The file system's. What was written since the last success is then in doubt for good.
+    /// The file system's. What was written since the last success is then in doubt until it is written again: another
+    /// sync says nothing of it.
     fn sync(&self) -> io::Result<()>;
 }
 

@@ -7,7 +7,7 @@ use std::{
     sync::Arc,
 };
 
-use super::{Access, Disk, File, LockGuard};
+use super::{Access, Disk, File, Folder, LockGuard};
 
 /// The operating system's file system.
 #[derive(Debug, Clone, Copy, Default)]
@@ -26,7 +26,7 @@ impl Disk for OsDisk {
             fs::create_dir(dir)?;
         }
         // Even if it was there: who made it may have ended before its name was durable.
-        self.sync_dir(above)
+        self.folder(above)?.sync()
     }
 
     fn list(&self, dir: &Path) -> io::Result<Vec<PathBuf>> {
@@ -47,8 +47,8 @@ impl Disk for OsDisk {
         fs::rename(from, to)
     }
 
-    fn sync_dir(&self, dir: &Path) -> io::Result<()> {
-        fs::File::open(dir)?.sync_all()
+    fn folder(&self, dir: &Path) -> io::Result<Arc<dyn Folder>> {
+        Ok(Arc::new(Directory(fs::File::open(dir)?)))
     }
 
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>> {
@@ -58,6 +58,16 @@ impl Disk for OsDisk {
             Err(fs::TryLockError::WouldBlock) => Ok(None),
             Err(fs::TryLockError::Error(error)) => Err(error),
         }
+    }
+}
+
+/// A directory that is open.
+#[derive(Debug)]
+struct Directory(fs::File);
+
+impl Folder for Directory {
+    fn sync(&self) -> io::Result<()> {
+        self.0.sync_all()
     }
 }
 

@@ -4,8 +4,8 @@
 //! or a machine that loses power does. After a kill, everything written is there, of the write under way a
 //! prefix. After a power cut, what was synced is there, of the rest any 512-byte sectors in any combination,
 //! names in the order in which they were given up to some one. A sync that failed has dropped what it was to
-//! make durable, as Linux does: later syncs succeed without it. All choices follow from a seed.
-//! What is counted as an operation: `create`, `rename`, `sync_dir`, and a file's `write_at`, `set_len`, `sync`.
+//! make durable, all or some of it, as Linux does: later syncs succeed without it. All choices follow from a seed.
+//! What is counted as an operation: `create`, `rename`, a folder's `sync`, and a file's `write_at`, `set_len`, `sync`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -16,7 +16,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use super::{Access, Disk, File, LockGuard};
+use super::{Access, Disk, File, Folder, LockGuard};
 
 const SECTOR: usize = 512;
 /// A write that a kill interrupts has written a multiple of this, bytes. (The kernel stops at pages. A block that
@@ -39,7 +39,16 @@ struct State {
     stop_at: Option<u64>,
     room: Option<u64>,
     syncs_fail: bool,
+    no_descriptors: bool,
+    faults: Option<Faults>,
     write_limit: Option<usize>,
+}
+
+/// Operations that fail by chance.
+#[derive(Debug)]
+struct Faults {
+    percent: usize,
+    chance: Chance,
 }
 
 #[derive(Debug, Clone)]
@@ -92,6 +101,17 @@ impl SimDisk {
     /// Makes syncs of files fail, or succeed again.
     pub fn set_syncs_fail(&self, fail: bool) {
         self.0.lock().syncs_fail = fail;
+    }
+
+    /// Lets no further file be made, or again.
+    pub fn set_no_descriptors(&self, none: bool) {
+        self.0.lock().no_descriptors = none;
+    }
+
+    /// Makes so many of a hundred operations fail, by a seed: for want of room, of a descriptor, or of a sound disk. What
+    /// fails may have been done in part, or whole. 0: none.
+    pub fn set_faults(&self, percent: usize, seed: u64) {
+        self.0.lock().faults = (percent > 0).then_some(Faults { percent, chance: Chance(seed) });
     }
 
     /// Makes a write do no more than about so many bytes at a time: up to the end of a sector.
@@ -171,9 +191,29 @@ impl State {
         }
     }
 
+    /// The error with which an operation is to fail, and a number below `bound` for how much of it is done.
+    fn fault(&mut self, bound: usize) -> Option<(io::Error, usize)> {
+        let Faults { percent, chance } = self.faults.as_mut()?;
+        let fails = chance.below(100) < *percent;
+        let (kind, done) = (chance.below(3), chance.below(bound));
+        let error = match kind {
+            0 => io::ErrorKind::StorageFull.into(),
+            1 => io::Error::other("simulated: too many open files"),
+            _ => io::Error::other("simulated input/output error"),
+        };
+        fails.then_some((error, done))
+    }
+
     /// Does a change of names; at the stop, every other time.
     fn name(&mut self, naming: Naming) -> io::Result<()> {
         let go = self.begin()?;
+        if let Some((error, done)) = self.fault(2) {
+            if done == 1 {
+                naming.apply(&mut self.names);
+                self.unsynced.push(naming);
+            }
+            return Err(error);
+        }
         if matches!(go, Go::On) || self.operations.is_multiple_of(2) {
             naming.apply(&mut self.names);
             self.unsynced.push(naming);
@@ -235,6 +275,15 @@ impl Content {
         }
     }
 
+    /// A sync that fails has done its work for some sectors, by chance, and forgets the others.
+    fn fail_sync(&mut self, chance: &mut Chance) {
+        for sector in std::mem::take(&mut self.dirty) {
+            if chance.below(2) == 0 {
+                self.settle(sector);
+            }
+        }
+    }
+
     /// Takes a live sector over into the synced bytes, as far as these reach.
     fn settle(&mut self, sector: usize) {
         let start = sector * SECTOR;
@@ -276,6 +325,7 @@ impl Content {
 }
 
 /// A seeded sequence of choices (SplitMix64).
+#[derive(Debug)]
 struct Chance(u64);
 
 impl Chance {
@@ -302,6 +352,9 @@ impl Disk for SimDisk {
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn File>> {
         let mut state = self.0.lock();
+        if state.no_descriptors {
+            return Err(io::Error::other("simulated: too many open files"));
+        }
         let content = state.contents.len();
         state.contents.push(Content::default());
         state.name(Naming::Create(path.to_owned(), content))?;
@@ -317,18 +370,27 @@ impl Disk for SimDisk {
         self.0.lock().name(Naming::Rename(from.to_owned(), to.to_owned()))
     }
 
-    fn sync_dir(&self, _: &Path) -> io::Result<()> {
-        let mut state = self.0.lock();
-        state.begin()?.end()?;
-        state.synced_names = state.names.clone();
-        state.unsynced.clear();
-        Ok(())
+    fn folder(&self, _: &Path) -> io::Result<Arc<dyn Folder>> {
+        Ok(Arc::new(self.clone()))
     }
 
     fn lock(&self, path: &Path) -> io::Result<Option<LockGuard>> {
         let mut state = self.0.lock();
         let lock = state.locks.entry(path.to_owned()).or_default();
         Ok((Arc::strong_count(lock) == 1).then(|| Box::new(Arc::clone(lock)) as LockGuard))
+    }
+}
+
+impl Folder for SimDisk {
+    fn sync(&self) -> io::Result<()> {
+        let mut state = self.0.lock();
+        state.begin()?.end()?;
+        let unsynced = std::mem::take(&mut state.unsynced);
+        if let Some((error, _)) = state.fault(1) {
+            return Err(error);
+        }
+        unsynced.iter().for_each(|naming| naming.apply(&mut state.synced_names));
+        Ok(())
     }
 }
 
@@ -359,6 +421,10 @@ impl File for SimFile {
             let grains = Chance(state.operations).below(bytes.len() / WRITE_GRAIN + 1);
             bytes = &bytes[..grains * WRITE_GRAIN];
         }
+        let fault = state.fault(bytes.len() + 1);
+        if let Some((_, done)) = &fault {
+            bytes = &bytes[..*done];
+        }
         let length = state.contents[self.content].live.len();
         if let Some(room) = state.room {
             let growth = (offset + bytes.len()).saturating_sub(length);
@@ -375,12 +441,18 @@ impl File for SimFile {
             content.torn = Some((offset + bytes.len()) / SECTOR);
         }
         go.end()?;
+        if let Some((error, _)) = fault {
+            return Err(error);
+        }
         Ok(bytes.len())
     }
 
     fn set_len(&self, bytes: u64) -> io::Result<()> {
         let mut state = self.disk.0.lock();
         let go = state.begin()?;
+        if let Some((error, _)) = state.fault(1) {
+            return Err(error);
+        }
         if matches!(go, Go::On) || state.operations.is_multiple_of(2) {
             state.contents[self.content].set_len(place(bytes)?);
         }
@@ -393,6 +465,10 @@ impl File for SimFile {
         if state.syncs_fail {
             state.contents[self.content].dirty.clear();
             return Err(io::Error::other("simulated input/output error"));
+        }
+        if let Some((error, seed)) = state.fault(usize::MAX) {
+            state.contents[self.content].fail_sync(&mut Chance(seed as u64));
+            return Err(error);
         }
         state.contents[self.content].sync();
         Ok(())

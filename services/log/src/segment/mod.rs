@@ -1,6 +1,7 @@
 //! The store in segment files: see [`format`] for the bytes, [`SegmentStore`] for the writing, [`Scan`] for the
 //! auditor's reading.
 
+mod active;
 pub(crate) mod format;
 mod index;
 mod reader;

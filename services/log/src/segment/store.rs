@@ -2,11 +2,14 @@
 //!
 //! A segment is filled with zeros, in chunks and synced, before blocks go there: the sync of an append then
 //! finds the file's length and extents unchanged and has no metadata to journal, and the disk can run full only
-//! while zeros are written, when nothing of the append has been.
+//! while zeros are written, when nothing of the append has been. The next segment's file is made when half of the
+//! present one is used, so that the change from one to the other needs no new descriptor and no room.
 //!
 //! After a write or sync that failed, the kernel may hold the block in memory as clean while the disk has not
-//! got it: nothing read back can tell. The store takes no more appends then, and the next open writes the last
-//! block once more and syncs it before it counts.
+//! got it: nothing read back can tell. So before anything else is written the segment is cut behind its last whole
+//! append, what shares a page with the cut is written once more, and that is synced ([`Active::mend`]): the failed
+//! append is then not in the log, whatever the disk had got of it. Until that has succeeded, its outcome is unknown.
+//! An opening does the same with what it finds.
 
 use std::{io, path::Path, sync::Arc};
 
@@ -14,13 +17,15 @@ use bytes::Bytes;
 use parking_lot::RwLock;
 
 use super::{
+    active::{Active, write_zeros},
     format::{MAX_BLOCK, SEGMENT_HEADER, SegmentHeader, block_bytes, body_bytes, encode_block},
     index::Index,
     reader::Shared,
     scan::{MAX_SEGMENT, Step, Tail, Walk, name_of},
 };
 use crate::{
-    Access, AppendError, Disk, File, Hash, LockGuard, OpenError, OsDisk, Position, Reader, ScanError, Store, chain,
+    Access, AppendError, Disk, File, Folder, Hash, LockGuard, OpenError, OsDisk, Position, Reader, ScanError, Store,
+    chain,
 };
 
 /// The lock's file in a partition's directory.
@@ -53,24 +58,20 @@ pub struct SegmentStore {
     shared: Arc<Shared>,
     /// The segment that is written to; none before the first append.
     active: Option<Active>,
-    /// What was found behind the last whole append, and cut.
+    /// The file of the segment after it, unnamed as yet.
+    spare: Option<Active>,
+    /// A segment with the next position may be there, unfinished: the next block goes into a new one in its place.
+    rolling: bool,
+    /// The bytes for which the last append found no room.
+    starved: Option<u64>,
+    /// What was found behind the last whole append, and is cut by the first [`settle`](Store::settle).
     recovered: Tail,
-    /// Why no more appends are taken.
-    failed: Option<String>,
+    /// What was opened may not be durable yet.
+    opened: bool,
+    folder: Arc<dyn Folder>,
     /// The block that is being written; kept for its memory.
     block: Vec<u8>,
     _lock: LockGuard,
-}
-
-/// The segment that is written to.
-#[derive(Debug)]
-struct Active {
-    first: Position,
-    file: Arc<dyn File>,
-    /// Where the next block goes.
-    used: u64,
-    /// Up to where durable zeros have been written.
-    zeroed: u64,
 }
 
 impl SegmentStore {
@@ -88,8 +89,34 @@ impl SegmentStore {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_on(disk: Arc<dyn Disk>, dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
+        let mut store = Self::open_unchanged_on(disk, dir, partition, options)?;
+        let path = store.active.as_ref().map_or_else(|| dir.to_owned(), |active| dir.join(name_of(active.first)));
+        store.mend().map_err(ScanError::at(&path))?;
+        Ok(store)
+    }
+
+    /// Opens `partition` in the directory `dir` without changing anything of the log. What was found may not be durable,
+    /// and a torn tail is there still, until [`settle`](Store::settle) or the first append: for those who have yet to decide
+    /// whether this is the log that they want.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_unchanged(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
+        Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
+    }
+
+    /// The same in the directory `dir` of `disk`.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_unchanged_on(
+        disk: Arc<dyn Disk>,
+        dir: &Path,
+        partition: u32,
+        options: Options,
+    ) -> Result<Self, OpenError> {
         disk.create_dir(dir).map_err(ScanError::at(dir))?;
-        let lock = disk.lock(&dir.join(LOCK)).map_err(ScanError::at(dir))?;
+        let lock = disk.lock(&dir.join(LOCK)).map_err(ScanError::at(&dir.join(LOCK)))?;
         let lock = lock.ok_or_else(|| OpenError::Locked { dir: dir.to_owned() })?;
         let mut walk = Walk::new(Arc::clone(&disk), dir, Some(partition))?;
         let mut index = Index::default();
@@ -103,9 +130,7 @@ impl SegmentStore {
                 let path = dir.join(name_of(first));
                 let block = last.filter(|(segment, ..)| *segment == first).map(|(_, offset, bytes)| (offset, bytes));
                 let file = disk.open(&path, Access::Write).map_err(ScanError::at(&path))?;
-                let active = Active::resume(first, file, block, &walk.tail).map_err(ScanError::at(&path))?;
-                disk.sync_dir(dir).map_err(ScanError::at(dir))?;
-                Some(active)
+                Some(Active::found(first, file, block, &walk.tail).map_err(ScanError::at(&path))?)
             }
             None => None,
         };
@@ -113,20 +138,25 @@ impl SegmentStore {
             segment_bytes: options.segment_bytes.clamp(4 << 10, MAX_SEGMENT),
             zero_bytes: options.zero_bytes.max(512),
         };
+        let folder = disk.folder(dir).map_err(ScanError::at(dir))?;
         Ok(Self {
             partition,
             options,
             head: walk.head,
             shared: Arc::new(Shared { disk, dir: dir.to_owned(), index: RwLock::new(index) }),
             active,
+            spare: None,
+            rolling: false,
+            starved: None,
             recovered: walk.tail,
-            failed: None,
+            opened: true,
+            folder,
             block: Vec::new(),
             _lock: lock,
         })
     }
 
-    /// What the opening found behind the last whole append: [`Tail::Torn`] has been cut away.
+    /// What the opening found behind the last whole append: [`Tail::Torn`] is cut away when the store settles.
     #[must_use]
     pub fn recovered(&self) -> &Tail {
         &self.recovered
@@ -137,83 +167,82 @@ impl SegmentStore {
         MAX_BLOCK.min(self.options.segment_bytes - SEGMENT_HEADER as u64)
     }
 
-    /// Sees to it that `records` have durable zeros to be written over, and encodes them for their place.
-    fn prepare(&mut self, after: Position, records: &[Bytes], bytes: u64) -> io::Result<()> {
-        let limit = self.options.segment_bytes;
-        if self.active.as_ref().is_none_or(|active| active.used + bytes > limit) {
-            self.active = Some(self.create_segment(after + 1)?);
+    /// Brings the files to a known state, durably.
+    fn mend(&mut self) -> io::Result<()> {
+        if let Some(active) = &mut self.active {
+            active.mend()?;
+        }
+        if self.opened {
+            // The last segment's name, if whoever gave it ended before it was durable.
+            self.folder.sync()?;
+            self.opened = false;
+        }
+        Ok(())
+    }
+
+    /// Sees to it that a block of so many bytes has durable zeros to be written over.
+    fn make_room(&mut self, bytes: u64) -> io::Result<()> {
+        self.starved = Some(bytes);
+        self.mend()?;
+        let Options { segment_bytes, zero_bytes } = self.options;
+        if self.rolling || self.active.as_ref().is_none_or(|active| active.used + bytes > segment_bytes) {
+            self.roll(self.end() + 1)?;
         }
         if let Some(active) = &mut self.active {
-            active.reserve(bytes, self.options.zero_bytes, limit)?;
-            encode_block(&mut self.block, active.used, after + 1, records);
+            active.reserve(bytes, zero_bytes, segment_bytes)?;
         }
+        self.starved = None;
         Ok(())
     }
 
-    /// Makes the next segment, durably: its name appears once its header is there.
-    fn create_segment(&self, first: Position) -> io::Result<Active> {
+    /// Goes on to the next segment, durably: its name appears once its header is there.
+    fn roll(&mut self, first: Position) -> io::Result<()> {
+        let header = SegmentHeader { partition: self.partition, first, previous: self.head }.encode();
+        let mut next = match self.spare.take() {
+            Some(spare) => spare,
+            None => Active::spare(self.create()?, 0),
+        };
+        next.begin(first, &header)?;
+        // A name that is not durable, or perhaps not even given, is given again to another file: what was tried with this
+        // one says nothing.
+        self.rolling = true;
         let Shared { disk, dir, .. } = &*self.shared;
-        let unfinished = dir.join(UNFINISHED);
-        let file = disk.create(&unfinished)?;
-        let header = SegmentHeader { partition: self.partition, first, previous: self.head };
-        file.write_all_at(&header.encode(), 0)?;
-        file.sync()?;
-        disk.rename(&unfinished, &dir.join(name_of(first)))?;
-        disk.sync_dir(dir)?;
-        Ok(Active { first, file, used: SEGMENT_HEADER as u64, zeroed: SEGMENT_HEADER as u64 })
-    }
-
-    /// Writes and syncs the encoded block, and only then shows it to the readers.
-    fn commit(&mut self, first: Position, last: Position) -> io::Result<()> {
-        let Some(active) = &mut self.active else { return Ok(()) };
-        active.file.write_all_at(&self.block, active.used)?;
-        active.file.sync()?;
-        let bytes = self.block.len() as u64;
-        self.shared.index.write().publish(active.first, &active.file, active.used, bytes, first, last);
-        active.used += bytes;
+        disk.rename(&dir.join(UNFINISHED), &dir.join(name_of(first)))?;
+        self.folder.sync()?;
+        self.rolling = false;
+        self.active = Some(next);
         Ok(())
     }
 
-    /// Takes no more appends.
-    fn fail(&mut self, what: &str, error: &io::Error) -> AppendError {
-        let reason = format!("{what} failed: {error}");
-        self.failed = Some(reason.clone());
-        AppendError::Failed { reason }
-    }
-}
-
-impl Active {
-    /// Goes on with the segment that begins with `first`: cuts a torn tail, and makes the last `block` (place and
-    /// length), which may only have been in memory when its writer ended, durable before it counts.
-    fn resume(first: Position, file: Arc<dyn File>, block: Option<(u64, u64)>, tail: &Tail) -> io::Result<Self> {
-        if let Tail::Torn { offset, .. } = tail {
-            file.set_len(*offset)?;
-        }
-        let (offset, bytes) = block.unwrap_or((0, SEGMENT_HEADER as u64));
-        let last = file.read_up_to(bytes, offset)?;
-        file.write_all_at(&last, offset)?;
-        file.sync()?;
-        let zeroed = file.length()?;
-        Ok(Self { first, file, used: offset + bytes, zeroed })
+    /// A new file, that is no segment yet.
+    fn create(&self) -> io::Result<Arc<dyn File>> {
+        self.shared.disk.create(&self.shared.dir.join(UNFINISHED))
     }
 
-    /// Sees to it that `bytes` more can be written over durable zeros; if not, writes `ahead` bytes of them, or as
-    /// many as are needed, up to the segment's `limit`.
-    fn reserve(&mut self, bytes: u64, ahead: u64, limit: u64) -> io::Result<()> {
-        const ZEROS: &[u8] = &[0; 64 * 1024];
-        let needed = self.used + bytes;
-        if needed <= self.zeroed {
+    /// Makes the next segment's file, with zeros for its first appends, once half of this one is used.
+    fn make_spare(&mut self) -> io::Result<()> {
+        let Options { segment_bytes, zero_bytes } = self.options;
+        let is_due = self.active.as_ref().is_some_and(|active| active.used >= segment_bytes / 2);
+        if self.spare.is_some() || !is_due {
             return Ok(());
         }
-        let end = needed.max(self.zeroed.saturating_add(ahead).min(limit));
-        let mut at = self.zeroed;
-        while at < end {
-            let piece = ZEROS.len().min(usize::try_from(end - at).unwrap_or(usize::MAX));
-            self.file.write_all_at(&ZEROS[..piece], at)?;
-            at += piece as u64;
-        }
-        self.file.sync()?;
-        self.zeroed = end;
+        let file = self.create()?;
+        let zeros = zero_bytes.min(segment_bytes);
+        write_zeros(&file, 0, zeros)?;
+        file.sync()?;
+        self.spare = Some(Active::spare(file, zeros));
+        Ok(())
+    }
+
+    /// Writes and syncs records as one block, and only then shows them to the readers.
+    fn commit(&mut self, records: &[Bytes]) -> io::Result<()> {
+        let (first, last) = (self.end() + 1, self.end() + records.len() as Position);
+        let Some(active) = &mut self.active else { return Ok(()) };
+        let offset = active.used;
+        encode_block(&mut self.block, offset, first, records);
+        active.write(&self.block)?;
+        let bytes = self.block.len() as u64;
+        self.shared.index.write().publish(active.first, &active.file, offset, bytes, first, last);
         Ok(())
     }
 }
@@ -232,9 +261,6 @@ impl Store for SegmentStore {
     }
 
     fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
-        if let Some(reason) = &self.failed {
-            return Err(AppendError::Failed { reason: reason.clone() });
-        }
         let end = self.end();
         if after != end {
             return Err(AppendError::Conflict { end });
@@ -247,15 +273,28 @@ impl Store for SegmentStore {
         if bytes > limit {
             return Err(AppendError::TooLarge { bytes, limit });
         }
-        match self.prepare(after, records, bytes) {
-            Ok(()) => {}
-            Err(error) if is_full(&error) => return Err(AppendError::Full(error)),
-            Err(error) => return Err(self.fail("making room", &error)),
+        self.make_room(bytes).map_err(refused)?;
+        if let Err(error) = self.commit(records) {
+            return Err(match self.mend() {
+                Ok(()) => refused(error),
+                Err(_) => AppendError::Unknown(error),
+            });
         }
-        let last = after + records.len() as Position;
-        self.commit(after + 1, last).map_err(|error| self.fail("writing", &error))?;
         self.head = head;
         Ok(())
+    }
+
+    fn settle(&mut self) -> Result<(), AppendError> {
+        self.mend().map_err(refused)
+    }
+
+    /// What it makes ready: the room that the last append did not find, and the next segment's file.
+    fn tend(&mut self) -> Result<(), AppendError> {
+        match self.starved {
+            Some(bytes) => self.make_room(bytes).map_err(refused)?,
+            None => self.settle()?,
+        }
+        self.make_spare().map_err(refused)
     }
 
     fn reader(&self) -> Arc<dyn Reader> {
@@ -263,6 +302,10 @@ impl Store for SegmentStore {
     }
 }
 
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+/// Of an append that is not in the log.
+fn refused(error: io::Error) -> AppendError {
+    match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => AppendError::Full(error),
+        _ => AppendError::Unavailable(error),
+    }
 }
