@@ -1,9 +1,9 @@
-//! Power cuts, a full disk and failing syncs, under the whole service on a simulated disk.
+//! Power cuts and a full disk, under the whole service on a simulated disk.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use motherlode_log::sim::SimDisk;
-use motherlode_proto::{ledger::v1::GetAccountRequest, spin::v1::Played};
+use motherlode_proto::spin::v1::Played;
 use motherlode_tests::{Client, EUR, Player, bet, config, reason, start_on, store_on};
 use std::{
     path::Path,
@@ -92,32 +92,6 @@ async fn a_full_disk_answers_an_error_keeps_reading_and_goes_on_with_room() {
     let server = start_on(&config(data.path()), store_on(&disk.after_kill())).await;
     let mut client = Client::connect(server.address()).await;
     client.play_out(bet(&format!("r{}", round + 1), &account, "0.01")).await.unwrap();
-    server.stop().await.unwrap();
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_failed_sync_says_unknown_and_takes_no_more_until_a_restart() {
-    let disk = SimDisk::new();
-    let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), store_on(&disk)).await;
-    let mut client = Client::connect(server.address()).await;
-    let account = client.fund("alice", EUR, 1_000_000).await;
-    disk.set_syncs_fail(true);
-    for id in ["a", "b"] {
-        let status = client.spin(bet(id, &account, "0.01"), None).await.unwrap_err();
-        assert_eq!((status.code(), reason(&status).as_str()), (Code::Unavailable, "OUTCOME_UNKNOWN"));
-        disk.set_syncs_fail(false);
-    }
-    let read = client.ledger.get_account(GetAccountRequest { account: Some(account.clone()) }).await.unwrap();
-    assert_eq!(read.into_inner().balance.unwrap().amount_minor, 1_000_000);
-    server.stop().await.unwrap();
-    // After the restart the same request id has one effect, whether or not the first write had reached the disk.
-    let data = tempfile::tempdir().unwrap();
-    let server = start_on(&config(data.path()), store_on(&disk.after_kill())).await;
-    let mut client = Client::connect(server.address()).await;
-    let first = client.spin(bet("a", &account, "0.01"), None).await.unwrap();
-    assert_eq!(client.spin(bet("a", &account, "0.01"), None).await.unwrap(), first);
-    assert_eq!(first.round_id, "acme/alice/1");
     server.stop().await.unwrap();
 }
 

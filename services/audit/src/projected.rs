@@ -5,7 +5,7 @@
 
 use motherlode_ledger::{
     Held,
-    index::{Index, ProjectedBalance},
+    index::{Index, IndexError, ProjectedBalance, read_mark},
 };
 use std::{
     collections::VecDeque,
@@ -40,10 +40,16 @@ pub(crate) fn read(folder: &Path) -> Result<Projected, String> {
     // A service that started meanwhile may have changed it under the copying.
     unused()?;
     let damaged = |error| format!("it cannot be read: {error}");
+    let mark = read_mark(folder).map_err(|error| match error {
+        IndexError::DamagedMark { .. } => {
+            "its mark is damaged, so how far it holds can't be told; a service makes it anew from the log".to_owned()
+        }
+        error => damaged(error),
+    })?;
     let index = Index::open(copy.path()).map_err(damaged)?;
     let mut balances = index.balances().collect::<Result<Vec<_>, _>>().map_err(damaged)?;
     balances.sort_by_key(|balance| balance.position);
-    Ok(Projected { balances: balances.into(), held: index.held() })
+    Ok(Projected { balances: balances.into(), held: mark.held() })
 }
 
 /// Whether somebody holds sled's lock. The lock that this takes to find out is given back at once.

@@ -37,10 +37,10 @@ fn index(options: &Options) -> Index {
 
 fn put(options: &Options, balance: ProjectedBalance) {
     let index = index(options);
-    let held = index.held().unwrap();
+    let held = index.mark().unwrap().held().unwrap();
     index.put_balances(&[balance]).unwrap();
     index.sync(held).unwrap();
-    index.close();
+    index.close().unwrap();
 }
 
 fn audited(options: &Options) -> Report {
@@ -80,7 +80,7 @@ async fn pl_09_another_balance_in_the_index_is_found_at_its_position() {
     let stream = player("alice").to_string();
     let made = index(&options);
     let mut balance = made.balances().map(Result::unwrap).find(|of| of.stream == stream).unwrap();
-    made.close();
+    made.close().unwrap();
     balance.amount += 1;
     put(&options, balance.clone());
     let found = audited(&options).divergence.unwrap();
@@ -135,7 +135,7 @@ async fn an_index_in_use_missing_or_damaged_is_left_alone_and_no_divergence() {
     serve_once(&options).await;
     let held = index(&options);
     assert_eq!(why(), "a service has it open");
-    held.close();
+    held.close().unwrap();
     let folder = options.index.clone().unwrap();
     fs::write(folder.join("sled").join("db"), vec![0xA5; 4096]).unwrap();
     fs::write(folder.join("sled").join("conf"), b"nonsense").unwrap();

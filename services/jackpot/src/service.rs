@@ -7,7 +7,7 @@ use crate::{
 };
 use motherlode_books::{Award, Event, Minor, PoolState, Refused, StreamId, UnpaidAward};
 use motherlode_ledger::{
-    AppendError, Handle, Ledgers,
+    AppendError, FetchError, Handle, Ledgers,
     changes::{self, Ask, Asked},
     fields, fingerprint,
 };
@@ -22,8 +22,6 @@ use tonic::{Request, Response, Status};
 const PAGE_SIZE: usize = 20;
 /// Most awards a page.
 const PAGE_SIZE_MAX: usize = 100;
-/// Awards that a page looks at, however few of them are the caller's.
-const LOOK_MAX: usize = 1000;
 
 /// The service.
 #[derive(Clone)]
@@ -183,7 +181,11 @@ impl JackpotApi {
         })
     }
 
-    fn awards(&self, caller: &Caller, request: &wire::ListAwardsRequest) -> Result<wire::ListAwardsResponse, Refusal> {
+    async fn awards(
+        &self,
+        caller: &Caller,
+        request: &wire::ListAwardsRequest,
+    ) -> Result<wire::ListAwardsResponse, Refusal> {
         self.pool(&request.pool_id, |_| ())?;
         let size = match usize::try_from(request.page_size) {
             Ok(0) => PAGE_SIZE,
@@ -191,22 +193,26 @@ impl JackpotApi {
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
         let before = fields::page_number(&request.page_token)?.unwrap_or(u64::MAX);
-        let (stream, ledger) = (StreamId::pool(request.pool_id.as_str()), self.ledgers.home());
-        let mut page = wire::ListAwardsResponse::default();
-        let mut last = before;
-        for (looked, position) in ledger.awards_before(&stream, before, LOOK_MAX + 1)?.into_iter().enumerate() {
-            if page.awards.len() == size || looked == LOOK_MAX {
-                page.next_page_token = last.to_string();
-                break;
+        let (stream, ledger) = (StreamId::pool(request.pool_id.as_str()), self.ledgers.home().clone());
+        let reader = caller.clone();
+        let read = move || {
+            let mut page = wire::ListAwardsResponse::default();
+            let mut last = before;
+            for position in ledger.awards_before(&stream, reader.own(), before, size + 1)? {
+                if page.awards.len() >= size {
+                    page.next_page_token = last.to_string();
+                    break;
+                }
+                let logged = ledger.fetch(position)?;
+                page.awards.extend(logged.commit.events.iter().filter_map(|event| match event {
+                    Event::JackpotAwarded(award) if is_shown(&reader, award) => Some(message::award(&logged, award)),
+                    _ => None,
+                }));
+                last = position;
             }
-            let logged = ledger.fetch(position)?;
-            page.awards.extend(logged.commit.events.iter().filter_map(|event| match event {
-                Event::JackpotAwarded(award) if is_shown(caller, award) => Some(message::award(&logged, award)),
-                _ => None,
-            }));
-            last = position;
-        }
-        Ok(page)
+            Ok::<_, FetchError>(page)
+        };
+        Ok(self.ledgers.reads().run(caller, read).await??)
     }
 }
 
@@ -248,7 +254,7 @@ impl JackpotService for JackpotApi {
         &self,
         request: Request<wire::ListAwardsRequest>,
     ) -> Result<Response<wire::ListAwardsResponse>, Status> {
-        Ok(Response::new(self.awards(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.awards(&Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn resolve_awards(

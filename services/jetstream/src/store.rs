@@ -37,6 +37,8 @@ pub struct JetStreamStore {
     /// Why no more appends are taken.
     failed: Option<Failed>,
     /// Let go of with the store.
+    /// The last append found no room.
+    full: Option<String>,
     _lock: Option<LockGuard>,
 }
 
@@ -125,6 +127,7 @@ impl JetStreamStore {
             append_wait: Duration::from_millis(config.append_ms_max),
             block_limit: payload.saturating_sub(HEADERS).min(block::MAX),
             failed: None,
+            full: None,
             _lock: None,
         })
     }
@@ -190,14 +193,26 @@ impl Store for JetStreamStore {
                 let next = before.next + records.len() as Position;
                 self.walk = Walk { sequence: before.sequence + 1, next, head, epoch: before.epoch };
                 self.shared.publish(&before, &self.walk, payload.len());
+                self.full = None;
                 Ok(())
             }
             Published::Other(other) => {
                 let sequence = other.sequence;
                 Err(self.fail(Failed::Fenced(format!("message {sequence} of the stream is of another writer"))))
             }
-            Published::NoRoom(error) => Err(AppendError::Full(error)),
+            Published::NoRoom(error) => {
+                self.full = Some(error.to_string());
+                Err(AppendError::Full(error))
+            }
             Published::Unknown(why) => Err(self.fail(Failed::Unknown(why))),
+        }
+    }
+
+    /// Whether there is room again only another append can tell.
+    fn tend(&mut self) -> Result<(), AppendError> {
+        match &self.full {
+            Some(full) => Err(AppendError::Full(io::Error::new(io::ErrorKind::StorageFull, full.clone()))),
+            None => Ok(()),
         }
     }
 

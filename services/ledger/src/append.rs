@@ -50,8 +50,14 @@ pub enum AppendError {
         /// What the system said.
         reason: String,
     },
+    /// The log cannot be written for now. Nothing was written.
+    #[error("the log cannot be written for now: {reason}")]
+    Unavailable {
+        /// What the system said.
+        reason: String,
+    },
     /// Whether it was applied is unknown: ask again with the same request id once the service is back.
-    #[error("the log takes no appends: {reason}")]
+    #[error("whether it was applied is unknown: {reason}")]
     Unknown {
         /// What failed.
         reason: String,
@@ -76,6 +82,9 @@ impl From<AppendError> for Refusal {
             AppendError::Busy => Refusal::busy(),
             AppendError::Full { .. } => {
                 Refusal::new(Code::Unavailable, "LOG_FULL", message).retry_after(Duration::from_secs(5))
+            }
+            AppendError::Unavailable { .. } => {
+                Refusal::new(Code::Unavailable, "LOG_UNAVAILABLE", message).retry_after(Duration::from_secs(1))
             }
             AppendError::Unknown { .. } => {
                 Refusal::new(Code::Unavailable, "OUTCOME_UNKNOWN", message).retry_after(Duration::from_secs(5))

@@ -3,6 +3,8 @@
 use crate::{
     AppendError, Clock, Held, Proposal,
     index::IndexError,
+    loaded::close_index,
+    projected::Projected,
     replica::Upstream,
     shared::{Appended, Shared, Standing},
     time::process_ticks,
@@ -14,6 +16,7 @@ use motherlode_proto::convert::{Malformed, record::Logged};
 use motherlode_runtime::{Refusal, trace::traceparent, until::until};
 use parking_lot::Mutex;
 use std::{
+    io,
     sync::Arc,
     thread::JoinHandle,
     time::{Duration, SystemTime, UNIX_EPOCH},
@@ -42,6 +45,8 @@ pub struct Options {
     /// Commits past the latest snapshot that make another one worth writing when the ledger has opened and when it closes;
     /// while it runs, 200 times as many.
     pub snapshot_commits: u64,
+    /// Commits past the index's mark that make another one worth it: what a restart puts again at the most.
+    pub mark_commits: usize,
     /// How long a replica bears a log that is shorter than what it holds: a writer that was overtaken knows by then, so that it's
     /// another log.
     pub ahead_max: Duration,
@@ -73,6 +78,7 @@ impl Default for Options {
             answer_wait_max: Some(Duration::from_secs(10)),
             change_lapse_ms: 86_400_000,
             snapshot_commits: 10_000,
+            mark_commits: 250_000,
             ahead_max: Duration::from_secs(20),
             clock: Arc::new(clock),
             ticks: process_ticks(),
@@ -100,12 +106,29 @@ pub enum FetchError {
     /// Something names a position that the log does not have.
     #[error("the log has no position {0}")]
     Missing(Position),
+    /// The index is behind the log, and what was asked for is too far back to be found without it.
+    #[error("the index is behind the log: what lies so far back cannot be found for now")]
+    Behind,
 }
 
 impl From<FetchError> for Refusal {
     fn from(error: FetchError) -> Self {
-        tracing::error!(%error, "a commit could not be read back");
-        Refusal::new(Code::DataLoss, "LOG_UNREADABLE", error.to_string())
+        let message = error.to_string();
+        match error {
+            FetchError::Behind => {
+                Refusal::new(Code::Unavailable, "INDEX_BEHIND", message).retry_after(Duration::from_secs(1))
+            }
+            // No descriptor, no memory, a disk or a link that fails for now: what is stored may be sound.
+            FetchError::Read(ReadError::Io(_)) | FetchError::Index(_) => {
+                tracing::error!(error = message, "a commit could not be read back");
+                let reason = if matches!(error, FetchError::Index(_)) { "INDEX_UNREADABLE" } else { "LOG_UNREADABLE" };
+                Refusal::new(Code::Unavailable, reason, message).retry_after(Duration::from_secs(1))
+            }
+            FetchError::Read(_) | FetchError::Malformed { .. } | FetchError::Missing(_) => {
+                tracing::error!(error = message, "a commit could not be read back");
+                Refusal::new(Code::DataLoss, "LOG_UNREADABLE", message)
+            }
+        }
     }
 }
 
@@ -114,18 +137,6 @@ impl From<FetchError> for Refusal {
 pub fn not_the_writer() -> Refusal {
     Refusal::new(Code::Unavailable, "NOT_THE_WRITER", "another process writes the log")
         .retry_after(Duration::from_secs(1))
-}
-
-/// Where a player's round is to be found, walking back.
-pub(crate) struct Trail {
-    /// A bet not long after the round's own; the round is before it, unless it stayed open past it.
-    pub(crate) near: Option<Position>,
-    /// The player's latest commit: everything is before it.
-    pub(crate) head: Position,
-    /// The round is open: only the head will do.
-    pub(crate) open: bool,
-    /// Its void, perhaps long after its settlement.
-    pub(crate) void: Option<Position>,
 }
 
 /// The place of a request's commit.
@@ -197,7 +208,7 @@ impl Handle {
         let standing = self.shared.standing.borrow().clone();
         match standing {
             Standing::Failed(why) => Err(crate::replica::not_current(why)),
-            Standing::Takes | Standing::Fenced(_) => upstream.current(&self.shared).await,
+            Standing::Takes | Standing::Stalled(_) | Standing::Fenced(_) => upstream.current(&self.shared).await,
         }
     }
 
@@ -205,7 +216,7 @@ impl Handle {
     pub(crate) fn written(&self) -> Result<(), Refusal> {
         match *self.shared.standing.borrow() {
             Standing::Fenced(_) => Err(not_the_writer()),
-            Standing::Takes | Standing::Failed(_) => Ok(()),
+            Standing::Takes | Standing::Stalled(_) | Standing::Failed(_) => Ok(()),
         }
     }
 
@@ -226,11 +237,17 @@ impl Handle {
         let _ = standing.wait_for(|standing| matches!(standing, Standing::Fenced(_))).await;
     }
 
-    /// Waits until no more proposals are taken, and says why.
+    /// How the ledger stands to its log, and a way to wait for a change of that.
+    pub fn standing(&self) -> watch::Receiver<Standing> {
+        self.shared.standing.subscribe()
+    }
+
+    /// Waits until no more proposals are taken for good, and says why.
     pub async fn failed(&self) -> Standing {
         let mut standing = self.shared.standing.subscribe();
         // The sender is this handle's own.
-        let failed = standing.wait_for(|standing| *standing != Standing::Takes).await;
+        let over = |standing: &Standing| matches!(standing, Standing::Failed(_) | Standing::Fenced(_));
+        let failed = standing.wait_for(over).await;
         failed.map_or(Standing::Takes, |standing| standing.clone())
     }
 
@@ -304,8 +321,10 @@ impl Handle {
         until: Option<Instant>,
         reply: Reply,
     ) -> Option<Verdict> {
-        if !self.writable() {
-            return Some(Err(AppendError::Unknown { reason: "an earlier write failed".into() }));
+        let failed = || Some(Err(AppendError::Unknown { reason: "an earlier write failed".into() }));
+        let standing = self.shared.standing.borrow().clone();
+        if matches!(standing, Standing::Fenced(_)) {
+            return failed();
         }
         let name = self.shared.requests.read().name(&proposal.stream, &proposal.request_id);
         // Read before the look: what is durable up to here is in the table.
@@ -315,6 +334,9 @@ impl Handle {
             Ok(None) => {}
             Ok(Some(logged)) => return Some(same(logged, proposal.fingerprint)),
             Err(error) => return Some(Err(error)),
+        }
+        if matches!(standing, Standing::Failed(_)) {
+            return failed();
         }
         let Some(place) = self.places.take(&proposal.stream) else { return Some(Err(AppendError::Busy)) };
         // Another process can't see this one's spans.
@@ -363,27 +385,29 @@ impl Handle {
         self.shared.seen(name, stream, request_id)
     }
 
-    /// Where to look for a round of a player; `None` when there is no such round.
+    /// Positions of a pool's awards before a position, of an operator's players or of all, the latest first; an award of
+    /// this very instant may be missing.
     ///
     /// # Errors
-    /// When the index cannot be read.
-    pub(crate) fn trail(&self, stream: &StreamId, round: u64) -> Result<Option<Trail>, FetchError> {
-        let trail = self.books(|books| {
-            let player = books.player(stream).filter(|player| (1..=player.rounds_started).contains(&round))?;
-            let (open, void) = (player.open_round(round).is_some(), player.voided_at(round));
-            Some(Trail { near: None, head: player.head.position, open, void })
-        });
-        let Some(trail) = trail else { return Ok(None) };
-        let near = if trail.open { None } else { self.shared.index.bet_after(stream, round)? };
-        Ok(Some(Trail { near, ..trail }))
+    /// When the index cannot be read, or there is none for now.
+    pub fn awards_before(
+        &self,
+        pool: &StreamId,
+        operator: Option<&str>,
+        before: Position,
+        max: usize,
+    ) -> Result<Vec<Position>, FetchError> {
+        self.shared.index.awards_before(pool, operator, before, max)?.ok_or(FetchError::Behind)
     }
 
-    /// Positions of a pool's awards before a position, the latest first; an award of this very instant may be missing.
-    ///
-    /// # Errors
-    /// When the index cannot be read.
-    pub fn awards_before(&self, pool: &StreamId, before: Position, max: usize) -> Result<Vec<Position>, FetchError> {
-        Ok(self.shared.index.awards_before(pool, before, max)?)
+    /// The index behind this ledger.
+    pub(crate) fn projected(&self) -> &Projected {
+        &self.shared.index
+    }
+
+    /// Commits that the index is behind the log; a handful while it keeps up.
+    pub fn index_behind(&self) -> u64 {
+        self.durable().saturating_sub(self.shared.index.to())
     }
 
     /// The partition that it is the ledger of.
@@ -434,6 +458,19 @@ impl Handle {
         self.shared.read(from, max)
     }
 
+    /// The same; what is not in memory is read, and decoded, apart from the threads that answer.
+    ///
+    /// # Errors
+    /// See [`FetchError`].
+    pub async fn read_apart(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
+        if let Some(recent) = self.shared.recent(from, max) {
+            return Ok(recent);
+        }
+        let shared = Arc::clone(&self.shared);
+        let read = tokio::task::spawn_blocking(move || shared.read(from, max)).await;
+        read.map_err(|error| ReadError::Io(io::Error::other(error)))?
+    }
+
     /// Records as they are stored from a position on, in order: at most `max` and so many bytes of them, but for one longer
     /// record; empty at the end.
     ///
@@ -468,7 +505,7 @@ impl Handle {
         self.inbox.max_capacity() - self.inbox.capacity()
     }
 
-    /// Whether appends are taken. False after a failed write, until a restart.
+    /// Whether appends are taken. False while the log cannot be written.
     pub fn writable(&self) -> bool {
         *self.shared.standing.borrow() == Standing::Takes
     }
@@ -483,8 +520,7 @@ impl Handle {
             tracing::error!("a thread of the ledger ended in a panic");
         }
         // Another handle may be left, which can still read; the last one to close gives up the index's files.
-        if let Some(shared) = Arc::into_inner(self.shared) {
-            let _ = tokio::task::spawn_blocking(move || shared.index.close()).await;
-        }
+        let shared = self.shared;
+        let _ = tokio::task::spawn_blocking(move || close_index(shared)).await;
     }
 }

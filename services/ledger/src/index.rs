@@ -9,27 +9,42 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | `N` stream 0 round (8) | position of the bet (8), of every 16th round of a player |
+//! | `G` stream 0 currency 0 game 0 round (8) | up to 16 rounds that are over, from this one on: number and positions of each |
+//! | `O` stream 0 round (8) | a round that was open at the mark: its group (a key of `G` without the number), its positions |
 //! | `A` stream 0 position (8) | nothing: a pool's commit with an award |
+//! | `W` stream 0 operator 0 position (8) | nothing: the same, by the winner's operator |
 //! | `B` stream 0 currency | position (8), balance in minor units (8) |
 //!
-//! Costs: one put in sixteen rounds. Request ids are not here (indexes of before 21 November 2026 have them, under `R`):
-//! a put a commit and a look-up a request took a third of the service's CPU; see `requests`.
+//! Costs: one put in sixteen rounds, and at a mark one for each player and game with rounds since the last. Request ids are
+//! not here (indexes of before 21 November 2026 have them, under `R`): a put a commit and a look-up a request took a third
+//! of the service's CPU; see `requests`.
+//!
+//! The file `held`: [`MAGIC`], the [`VERSION`] of the keys (1 byte), position (8), hash (32), and the first 4 bytes of the
+//! SHA-256 of all that. Indexes of before 22 November 2026 have position and hash alone; they are read, and made anew.
 
 use motherlode_books::{Commit, Event, StreamId};
 use motherlode_log::{Hash, Position};
+use sha2::{Digest, Sha256};
 use std::{
     fs,
     io::{self, Write},
     panic,
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
+
+/// The first bytes of the file `held`.
+const MAGIC: [u8; 4] = *b"MLIX";
+/// The version of the keys and values: an index of another one is made anew.
+const VERSION: u8 = 2;
+/// Bytes of `held` as it was before it had a version.
+const UNVERSIONED: usize = 40;
+/// How long sled may take to let go of its file.
+const CLOSE_MAX: Duration = Duration::from_secs(10);
 
 /// Entries of a sled batch; batches of more than 512 slow sled down.
 const BATCH: usize = 256;
-
-/// Rounds of a player between two that are indexed. Puts are dear, and looking at an old round is rare; a round in between is found by walking back from the next indexed one.
-const ROUNDS_APART: u64 = 16;
 
 /// How far the index is known to be on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,6 +72,18 @@ pub enum IndexError {
     /// A value has the wrong length.
     #[error("index: a value is malformed")]
     Malformed,
+    /// The mark is not what was written: how far the index is sure cannot be told.
+    #[error("index: {path}: the mark is damaged, its checksum is wrong; the index is to be made anew from the log")]
+    DamagedMark {
+        /// The file.
+        path: PathBuf,
+    },
+    /// sled does not let go of its file.
+    #[error("index: {path} is still in use")]
+    InUse {
+        /// The file.
+        path: PathBuf,
+    },
 }
 
 /// The index of one partition.
@@ -65,6 +92,28 @@ pub struct Index {
     tree: sled::Tree,
     database: sled::Db,
     folder: PathBuf,
+}
+
+/// What the file `held` says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mark {
+    /// Nothing is sure.
+    None,
+    /// Everything up to here is synced.
+    At(Held),
+    /// The same of an index of an older version, whose mark has no checksum.
+    Old(Held),
+}
+
+impl Mark {
+    /// How far the index is sure.
+    #[must_use]
+    pub fn held(self) -> Option<Held> {
+        match self {
+            Self::None => None,
+            Self::At(held) | Self::Old(held) => Some(held),
+        }
+    }
 }
 
 /// A balance as projected: what `audit` compares with the log.
@@ -107,12 +156,25 @@ impl Index {
 
     /// Closes the index and waits until sled has let go of its file: sled's own threads hold it, and its lock, for a moment
     /// longer than the last handle. Whoever opens the index next, in this process or another, finds it free.
-    pub fn close(self) {
-        let file = fs::File::open(self.folder.join("sled").join("db"));
-        drop(self);
+    ///
+    /// # Errors
+    /// [`IndexError::InUse`]: it's not let go of within some seconds.
+    pub fn close(self) -> Result<(), IndexError> {
+        let path = self.folder.join("sled").join("db");
+        let file = fs::File::open(&path);
+        // Dropping is no more trustworthy than opening.
+        let _ = panic::catch_unwind(panic::AssertUnwindSafe(|| drop(self)));
+        let Ok(file) = file else { return Ok(()) };
+        let begun = Instant::now();
         // Nobody else may be waited for by mistake: the lock is given back at once, and the service that would hold it
         // for long holds the log's lock first.
-        let _ = file.and_then(|file| file.lock_shared());
+        while let Err(fs::TryLockError::WouldBlock) = file.try_lock_shared() {
+            if begun.elapsed() > CLOSE_MAX {
+                return Err(IndexError::InUse { path });
+            }
+            thread::sleep(Duration::from_millis(1));
+        }
+        Ok(())
     }
 
     /// Removes the whole index, to be rebuilt.
@@ -128,30 +190,31 @@ impl Index {
         }
     }
 
-    /// How far the index is on the disk; `None` when it holds nothing that is sure.
-    pub fn held(&self) -> Option<Held> {
-        let bytes = fs::read(self.folder.join("held")).ok()?;
-        let (position, hash) = bytes.split_first_chunk::<8>()?;
-        Some(Held { position: u64::from_be_bytes(*position), hash: hash.try_into().ok()? })
+    /// How far the index is on the disk.
+    ///
+    /// # Errors
+    /// [`IndexError::DamagedMark`] where the mark is not what was written; [`IndexError::Io`] where it can't be read.
+    pub fn mark(&self) -> Result<Mark, IndexError> {
+        read_mark(&self.folder)
     }
 
-    /// Puts commits, in log order. Putting them again changes nothing.
+    /// Puts the awards among commits, in log order. Putting them again changes nothing.
     ///
     /// # Errors
     /// When sled cannot write.
-    pub fn put<'a>(&self, commits: impl Iterator<Item = &'a Commit>) -> Result<(), IndexError> {
+    pub fn put_awards<'a>(&self, commits: impl Iterator<Item = &'a Commit>) -> Result<(), IndexError> {
         let (mut batch, mut entries) = (sled::Batch::default(), 0);
         for commit in commits {
-            if commit.events.iter().any(|event| matches!(event, Event::JackpotAwarded(_))) {
-                batch.insert(key(b'A', &commit.stream.to_string(), &commit.position.to_be_bytes()), &[]);
-                entries += 1;
+            for event in &commit.events {
+                let Event::JackpotAwarded(award) = event else { continue };
+                let (stream, position) = (commit.stream.to_string(), commit.position.to_be_bytes());
+                batch.insert(key(b'A', &[&stream], &position), &[]);
+                if let StreamId::Player { operator, .. } = &award.stream {
+                    batch.insert(key(b'W', &[&stream, operator], &position), &[]);
+                }
+                entries += 2;
             }
-            let bet = commit.events.iter().find_map(bet_of);
-            if let Some(round) = bet.filter(|round| round.is_multiple_of(ROUNDS_APART)) {
-                batch.insert(round_key(&commit.stream, round), commit.position.to_be_bytes().as_slice());
-                entries += 1;
-            }
-            if entries >= BATCH {
+            if entries + 2 > BATCH {
                 self.tree.apply_batch(std::mem::take(&mut batch))?;
                 entries = 0;
             }
@@ -160,6 +223,40 @@ impl Index {
             self.tree.apply_batch(batch)?;
         }
         Ok(())
+    }
+
+    /// Puts and removes entries, in this order.
+    ///
+    /// # Errors
+    /// When sled cannot write.
+    pub(crate) fn apply(&self, changes: Vec<Change>) -> Result<(), IndexError> {
+        let mut changes = changes.into_iter().peekable();
+        while changes.peek().is_some() {
+            let mut batch = sled::Batch::default();
+            for (key, value) in changes.by_ref().take(BATCH) {
+                match value {
+                    Some(value) => batch.insert(key, value),
+                    None => batch.remove(key),
+                }
+            }
+            self.tree.apply_batch(batch)?;
+        }
+        Ok(())
+    }
+
+    /// Keys and values from a key up to another, the last first.
+    pub(crate) fn back(&self, from: &[u8], to: &[u8]) -> impl Iterator<Item = Result<Pair, IndexError>> {
+        self.tree.range(from.to_vec()..to.to_vec()).rev().map(|entry| Ok(entry?))
+    }
+
+    /// The first key from one on.
+    pub(crate) fn first_from(&self, from: &[u8]) -> Result<Option<Vec<u8>>, IndexError> {
+        Ok(self.tree.range(from.to_vec()..).next().transpose()?.map(|(key, _)| key.to_vec()))
+    }
+
+    /// All entries with a kind of key.
+    pub(crate) fn all(&self, kind: u8) -> impl Iterator<Item = Result<Pair, IndexError>> {
+        self.tree.scan_prefix([kind]).map(|entry| Ok(entry?))
     }
 
     /// Puts balances as they are after their positions.
@@ -171,7 +268,7 @@ impl Index {
             let mut batch = sled::Batch::default();
             for balance in some {
                 let value = pair(balance.position, &balance.amount.to_be_bytes());
-                batch.insert(key(b'B', &balance.stream, balance.currency.as_bytes()), value);
+                batch.insert(key(b'B', &[&balance.stream], balance.currency.as_bytes()), value);
             }
             self.tree.apply_batch(batch)?;
         }
@@ -192,29 +289,27 @@ impl Index {
         fs::File::open(&data).and_then(|file| file.sync_data()).map_err(io(&data))?;
         let (mark, next) = (self.folder.join("held"), self.folder.join("held.next"));
         let mut file = fs::File::create(&next).map_err(io(&next))?;
-        file.write_all(&pair(held.position, &held.hash)).and_then(|()| file.sync_data()).map_err(io(&next))?;
+        file.write_all(&encode_mark(held)).and_then(|()| file.sync_data()).map_err(io(&next))?;
         fs::rename(&next, &mark).map_err(io(&mark))?;
         fs::File::open(&self.folder).and_then(|folder| folder.sync_all()).map_err(io(&self.folder))
     }
 
-    /// The bet of the first indexed round after this one: its place in the player's history is close behind.
+    /// Positions of a pool's awards before a position, of an operator's players or of all, the latest first.
     ///
     /// # Errors
     /// When sled cannot read.
-    pub fn bet_after(&self, stream: &StreamId, round: u64) -> Result<Option<Position>, IndexError> {
-        let next = (round / ROUNDS_APART).saturating_add(1).saturating_mul(ROUNDS_APART);
-        let value = self.tree.get(round_key(stream, next))?;
-        value
-            .map(|value| Ok(u64::from_be_bytes(value.as_ref().try_into().map_err(|_| IndexError::Malformed)?)))
-            .transpose()
-    }
-
-    /// Positions of a pool's awards before a position, the latest first.
-    ///
-    /// # Errors
-    /// When sled cannot read.
-    pub fn awards_before(&self, pool: &StreamId, before: Position, max: usize) -> Result<Vec<Position>, IndexError> {
-        let place = |position: Position| key(b'A', &pool.to_string(), &position.to_be_bytes());
+    pub fn awards_before(
+        &self,
+        pool: &StreamId,
+        operator: Option<&str>,
+        before: Position,
+        max: usize,
+    ) -> Result<Vec<Position>, IndexError> {
+        let pool = pool.to_string();
+        let place = |position: Position| match operator {
+            None => key(b'A', &[&pool], &position.to_be_bytes()),
+            Some(operator) => key(b'W', &[&pool, operator], &position.to_be_bytes()),
+        };
         let awards = self.tree.range(place(0)..place(before)).keys().rev().take(max);
         awards
             .map(|key| {
@@ -249,25 +344,84 @@ fn pair(position: Position, rest: &[u8]) -> Vec<u8> {
     [&position.to_be_bytes(), rest].concat()
 }
 
-/// Names end before the first 0 byte, which no stream contains, so that no key is another's prefix.
-fn key(kind: u8, stream: &str, tail: &[u8]) -> Vec<u8> {
-    let mut key = Vec::with_capacity(stream.len() + tail.len() + 2);
+/// A key, and its value; none to remove it.
+pub(crate) type Change = (Vec<u8>, Option<Vec<u8>>);
+
+/// A key and its value as they are read.
+type Pair = (sled::IVec, sled::IVec);
+
+/// Each name ends with a 0 byte, which none contains, so that no key is another's prefix.
+pub(crate) fn key(kind: u8, names: &[&str], tail: &[u8]) -> Vec<u8> {
+    let bytes = names.iter().map(|name| name.len() + 1).sum::<usize>() + tail.len() + 1;
+    let mut key = Vec::with_capacity(bytes);
     key.push(kind);
-    key.extend_from_slice(stream.as_bytes());
-    key.push(0);
+    for name in names {
+        key.extend_from_slice(name.as_bytes());
+        key.push(0);
+    }
     key.extend_from_slice(tail);
     key
 }
 
-/// The key under which a round's bet is found.
-fn round_key(stream: &StreamId, round: u64) -> Vec<u8> {
-    key(b'N', &stream.to_string(), &round.to_be_bytes())
+fn encode_mark(held: Held) -> Vec<u8> {
+    let mut mark = [&MAGIC[..], &[VERSION], &held.position.to_be_bytes(), &held.hash].concat();
+    mark.extend_from_slice(&Sha256::digest(&mark)[..4]);
+    mark
 }
 
-/// The round that an event opens.
-fn bet_of(event: &Event) -> Option<u64> {
-    match event {
-        Event::RoundStarted(started) => Some(started.round),
-        _ => None,
+/// What the mark in an index's folder says, without opening the index.
+///
+/// # Errors
+/// As [`Index::mark`].
+pub fn read_mark(folder: &Path) -> Result<Mark, IndexError> {
+    let path = folder.join("held");
+    let bytes = match fs::read(&path) {
+        Ok(bytes) => bytes,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Mark::None),
+        Err(source) => return Err(IndexError::Io { path, source }),
+    };
+    decode_mark(&bytes).ok_or(IndexError::DamagedMark { path })
+}
+
+fn decode_mark(bytes: &[u8]) -> Option<Mark> {
+    let held = |bytes: &[u8]| {
+        let (position, hash) = bytes.split_first_chunk::<8>()?;
+        Some(Held { position: u64::from_be_bytes(*position), hash: hash.try_into().ok()? })
+    };
+    if bytes.len() == UNVERSIONED {
+        return held(bytes).map(Mark::Old);
+    }
+    let (body, sum) = bytes.split_last_chunk::<4>()?;
+    if Sha256::digest(body)[..4] != sum[..] {
+        return None;
+    }
+    let (version, rest) = body.strip_prefix(&MAGIC)?.split_first()?;
+    let held = held(rest)?;
+    Some(if *version == VERSION { Mark::At(held) } else { Mark::Old(held) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn uf_10_a_mark_comes_back_as_it_was_and_no_flipped_bit_is_believed() {
+        let held = Held { position: 1 << 40 | 77, hash: [7; 32] };
+        let mark = encode_mark(held);
+        assert_eq!(decode_mark(&mark), Some(Mark::At(held)));
+        for bit in 0..mark.len() * 8 {
+            let mut flipped = mark.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert_eq!(decode_mark(&flipped), None, "bit {bit}");
+        }
+        for length in (0..mark.len()).filter(|length| *length != UNVERSIONED) {
+            assert_eq!(decode_mark(&mark[..length]), None, "{length} bytes");
+        }
+    }
+
+    #[test]
+    fn uf_10_a_mark_without_a_version_is_read() {
+        let held = Held { position: 77, hash: [7; 32] };
+        assert_eq!(decode_mark(&pair(held.position, &held.hash)), Some(Mark::Old(held)));
     }
 }

@@ -10,7 +10,7 @@ use crate::{
 use futures_util::future::{select_all, try_join_all};
 use motherlode_books::{HOME, StreamId};
 use motherlode_log::{Position, Store};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Reads, Refusal};
 use std::{future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
 use tokio::sync::mpsc;
 
@@ -38,6 +38,8 @@ struct Partitions {
     home: Handle,
     /// Partitions 1, 2, 3.
     others: Vec<Handle>,
+    /// Of all services on them together.
+    reads: Reads,
 }
 
 /// What a process writes: all partitions, or some while other processes write the others.
@@ -80,7 +82,7 @@ impl Ledgers {
         let dense = (HOME..).zip(&found).all(|(wanted, found)| wanted == *found);
         let mut all = all.into_iter();
         let home = all.next().filter(|_| dense).ok_or(OpenError::Partitions { found })?;
-        Ok(Self(Arc::new(Partitions { home, others: all.collect() })))
+        Ok(Self(Arc::new(Partitions { home, others: all.collect(), reads: Reads::default() })))
     }
 
     /// Opens the ledgers on the stores of all partitions, see [`open_all`].
@@ -246,6 +248,12 @@ impl Ledgers {
         Ok(known(self.home()) != known(there))
     }
 
+    /// Where long reads are done.
+    #[must_use]
+    pub fn reads(&self) -> &Reads {
+        &self.0.reads
+    }
+
     /// The time of the home partition's log, Unix milliseconds, see [`Handle::now_ms`].
     #[must_use]
     pub fn now_ms(&self) -> i64 {
@@ -273,7 +281,7 @@ impl Ledgers {
     /// Closes all, see [`Handle::close`].
     pub async fn close(self) {
         let all: Vec<_> = match Arc::try_unwrap(self.0) {
-            Ok(Partitions { home, others }) => [home].into_iter().chain(others).collect(),
+            Ok(Partitions { home, others, .. }) => [home].into_iter().chain(others).collect(),
             Err(shared) => Self(shared).all().cloned().collect(),
         };
         for ledger in all {
@@ -285,7 +293,7 @@ impl Ledgers {
 impl From<Handle> for Ledgers {
     /// Of the only partition.
     fn from(home: Handle) -> Self {
-        Self(Arc::new(Partitions { home, others: vec![] }))
+        Self(Arc::new(Partitions { home, others: vec![], reads: Reads::default() }))
     }
 }
 

@@ -9,6 +9,8 @@ use crate::{
     handle::Places,
     index::Held,
     open::{load, record_hash, spawn},
+    projected::Projection,
+    shared::Shared,
     uptake::Uptake,
     writer::Writer,
 };
@@ -35,7 +37,7 @@ impl Loaded {
         index_folder: &Path,
         options: &Options,
     ) -> Result<Self, OpenError> {
-        load(partition, reader, end, None, index_folder, options)
+        load(partition, reader, end, None, index_folder, options, || Ok(()))
     }
 
     /// The partition that it's of.
@@ -86,6 +88,7 @@ impl Loaded {
             projector,
             batch_commits_max: options.batch_commits_max,
             appends: motherlode_runtime::Appends::new(),
+            trouble: None,
         };
         let writing = spawn("writer", move || writer.run())?;
         Ok(Handle::new(shared, sender, Places::new(&options), [writing, projecting], None))
@@ -98,8 +101,16 @@ impl Loaded {
         if projecting.join().is_err() {
             tracing::error!("a thread of the ledger ended in a panic");
         }
-        if let Some(shared) = Arc::into_inner(shared) {
-            shared.index.close();
-        }
+        close_index(shared);
+    }
+}
+
+/// Gives up the index's files, if this is the last to have them.
+pub(crate) fn close_index(shared: Arc<Shared>) {
+    if let Some(shared) = Arc::into_inner(shared)
+        && let Some(Projection { index, .. }) = shared.index.replace(None)
+        && let Err(error) = index.close()
+    {
+        tracing::warn!(%error, "the index is not closed yet");
     }
 }

@@ -6,9 +6,9 @@
 
 use crate::{
     Handle, Options,
-    index::{Held, Index, IndexError},
+    index::{Held, Index, IndexError, Mark, read_mark},
     loaded::Loaded,
-    projector::{self, Balances},
+    projector::Projector,
     requests::Requests,
     rounds,
     shared::{Shared, Standing, TAIL_GROUPS},
@@ -27,8 +27,8 @@ use std::{
 };
 use tokio::sync::{broadcast, watch};
 
-/// Groups that the projector may be behind before the writer waits for it.
-const PROJECTIONS_MAX: usize = 1024;
+/// Groups that the projector may be behind before it has to read them from the log.
+const HANDED_MAX: usize = 1024;
 
 /// Why a ledger could not be opened.
 #[derive(Debug, thiserror::Error)]
@@ -74,21 +74,26 @@ pub enum OpenError {
         /// What the index held.
         held: Position,
     },
+    /// What was found of the log can't be made durable.
+    #[error("the log cannot be written: {0}")]
+    Settle(motherlode_log::AppendError),
     /// The index cannot be used even when it's made anew.
     #[error(transparent)]
     Index(#[from] IndexError),
     /// A thread could not be started.
-    #[error("no thread for the {0}")]
-    Thread(&'static str, #[source] std::io::Error),
+    #[error("no thread for the {0}: {1}")]
+    Thread(&'static str, std::io::Error),
 }
 
 /// Opens the ledger on a store, with its index in a folder that may be missing, stale or damaged.
 ///
 /// # Errors
 /// [`OpenError`] says what and where; nothing is served then.
-pub fn open(store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
+pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = Held { position: store.end(), hash: store.head() };
-    Loaded::load(store.partition(), store.reader(), end, index_folder, &options)?.write(store, options)
+    let (partition, reader) = (store.partition(), store.reader());
+    let settle = || store.settle().map_err(OpenError::Settle);
+    load(partition, reader, end, None, index_folder, &options, settle)?.write(store, options)
 }
 
 /// The same where this process holds the log already: only the records past that are read. What is held and isn't of this
@@ -114,7 +119,8 @@ pub(crate) fn open_loaded(
 }
 
 /// Replays a log up to its end as it's known. `first` is what the first record must name, where nobody has verified the
-/// chain yet.
+/// chain yet. `settle` makes the log durable as it was found, once nothing is left that could refuse it, and before anything
+/// says that it holds it.
 pub(crate) fn load(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -122,13 +128,16 @@ pub(crate) fn load(
     first: Option<Hash>,
     index_folder: &Path,
     options: &Options,
+    settle: impl FnOnce() -> Result<(), OpenError>,
 ) -> Result<Loaded, OpenError> {
     let (index, mark) = open_index(&*reader, index_folder)?;
     let snapshot = open_snapshot(&*reader, index_folder, partition)?;
     let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, snapshot.position());
-    let (books, requests) = replay(&*reader, &index, mark, snapshot, first.map(|first| (first, end)))?;
+    let mut projector = Projector::new(index, mark.position, index_folder, options.mark_commits)?;
+    let (books, requests) = replay(&*reader, &mut projector, mark, snapshot, first.map(|first| (first, end)))?;
+    settle()?;
     if mark != end {
-        index.sync(end)?;
+        projector.mark(end);
     }
     let (clock, ticks) = (Arc::clone(&options.clock), Arc::clone(&options.ticks));
     let time = LogTime::new(clock, ticks, books.end(partition).time_ms);
@@ -136,7 +145,7 @@ pub(crate) fn load(
         partition,
         books: RwLock::new(books),
         reader,
-        index,
+        index: projector.projected(),
         requests: RwLock::new(requests),
         recent: RwLock::default(),
         head: watch::Sender::new(end),
@@ -148,10 +157,10 @@ pub(crate) fn load(
         change_lapse_ms: options.change_lapse_ms,
     });
     snapshots.keep_at_rest(&shared);
-    let (projector, projections) = sync_channel(PROJECTIONS_MAX);
+    let (sender, handed) = sync_channel(HANDED_MAX);
     let projected = Arc::clone(&shared);
-    let projecting = spawn("projector", move || projector::run(&projected, &projections, snapshots))?;
-    Ok(Loaded { uptake: Uptake { shared, projector }, projecting })
+    let projecting = spawn("projector", move || projector.run(&projected, &handed, snapshots))?;
+    Ok(Loaded { uptake: Uptake { shared, projector: sender }, projecting })
 }
 
 /// Starts a thread of the ledger.
@@ -162,24 +171,40 @@ pub(crate) fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) ->
 /// Of an empty log.
 const NOTHING: Held = Held { position: 0, hash: [0; 32] };
 
-/// The index with the mark that the log confirms; made anew where it is damaged or of another log.
-fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenError> {
-    match Index::open(folder) {
-        Ok(index) => match index.held() {
-            Some(held) if held.position > reader.end() => {
-                return Err(OpenError::Shortened { end: reader.end(), held: held.position });
-            }
-            // A log that was empty when the index was made, and is the log of whoever wrote it since.
-            Some(held) if held.position == 0 => return Ok((index, NOTHING)),
-            Some(held) if record_hash(reader, held.position)? == Some(held.hash) => return Ok((index, held)),
-            Some(held) => tracing::warn!(
+/// The index with the mark that the log confirms; made anew where it is damaged, of an older version or of another log.
+pub(crate) fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenError> {
+    // Before anything is touched: whether acknowledged commits are missing is decided by it.
+    let mark = read_mark(folder);
+    if let Ok(Some(held)) = mark.as_ref().map(|mark| mark.held())
+        && held.position > reader.end()
+    {
+        return Err(OpenError::Shortened { end: reader.end(), held: held.position });
+    }
+    match mark {
+        // A log that was empty when the index was made, and is the log of whoever wrote it since.
+        Ok(Mark::At(held)) if held.position == 0 => match Index::open(folder) {
+            Ok(index) => return Ok((index, NOTHING)),
+            Err(error) => tracing::warn!(%error, "the index cannot be opened: it is built anew from the log"),
+        },
+        Ok(Mark::At(held)) if record_hash(reader, held.position)? == Some(held.hash) => match Index::open(folder) {
+            Ok(index) => return Ok((index, held)),
+            Err(error) => tracing::warn!(%error, "the index cannot be opened: it is built anew from the log"),
+        },
+        Ok(Mark::At(held)) => {
+            tracing::warn!(
                 held.position,
                 "the index was made from another log, whose record at this position is a different one: it is built anew"
-            ),
-            None if reader.end() == 0 => tracing::info!("the log is new: an empty index is made"),
-            None => tracing::info!(commits = reader.end(), "there is no index yet: it is built from the log"),
-        },
-        Err(error) => tracing::warn!(%error, "the index cannot be opened: it is built anew from the log"),
+            );
+        }
+        Ok(Mark::Old(held)) => {
+            tracing::info!(held.position, "the index is of an older version: it is built anew from the log");
+        }
+        Ok(Mark::None) if reader.end() == 0 => tracing::info!("the log is new: an empty index is made"),
+        Ok(Mark::None) => tracing::info!(commits = reader.end(), "there is no index yet: it is built from the log"),
+        Err(error @ IndexError::DamagedMark { .. }) => {
+            tracing::warn!(%error, "no commits are lost by that: the log says what there is");
+        }
+        Err(error) => return Err(error.into()),
     }
     Index::delete(folder)?;
     Ok((Index::open(folder)?, NOTHING))
@@ -211,18 +236,18 @@ pub(crate) fn record_hash(reader: &dyn Reader, position: Position) -> Result<Opt
     Ok(reader.read(position, 1, usize::MAX)?.first().map(|record| hash(&record.bytes)))
 }
 
-/// Folds what is past the snapshot, and puts what is past the mark into the index. Where nobody has verified the chain, it's
+/// Folds what is past the snapshot, and has what is past the mark projected. Where nobody has verified the chain, it's
 /// followed from what is surely of this log (else from what the first record must name) to the end that is known.
 fn replay(
     reader: &dyn Reader,
-    index: &Index,
+    projector: &mut Projector,
     mark: Held,
     snapshot: Snapshot,
     chain: Option<(Hash, Held)>,
 ) -> Result<(Books, Requests), OpenError> {
     const BYTES: usize = 4 << 20;
     let Snapshot { mut books, mut requests, held } = snapshot;
-    let (folded, mut balances) = (held.unwrap_or(NOTHING), Balances::default());
+    let folded = held.unwrap_or(NOTHING);
     let from = if folded.position < mark.position { folded } else { mark };
     let mut chain = chain.map(|(first, end)| (if from.position == 0 { first } else { from.hash }, end));
     let mut next = from.position + 1;
@@ -246,13 +271,11 @@ fn replay(
                 requests.insert(requests.name(&logged.commit.stream, &logged.commit.request_id), position);
             }
             if position > mark.position {
-                balances.note(&logged);
                 unmarked.push(logged);
             }
         }
-        index.put(unmarked.iter().map(|logged| &logged.commit))?;
+        projector.take(&unmarked);
     }
-    balances.put(index)?;
     match chain {
         Some((head, end)) if (next - 1, head) != (end.position, end.hash) => {
             Err(OpenError::Chain(format!("it ends at position {}, and not as it should at {}", next - 1, end.position)))

@@ -1,37 +1,50 @@
 //! Writes the index behind the log, on the one thread that writes sled.
 //!
-//! Rounds and awards are put as they come; balances and the mark of what is surely on the disk every [`MARK_EVERY`]
-//! commits and at the end, and [snapshots](crate::snapshot) now and then. If the index fails, the ledger takes no more
-//! appends: history would show less than there is.
+//! Rounds and awards are put as they come; balances, what is left of rounds, and the mark of what is surely on the disk every
+//! [`Options::mark_commits`](crate::Options::mark_commits) and at the end, and [snapshots](crate::snapshot) now and then.
+//!
+//! The index never stops the log. When it can't be written it's let go of, which is said; it's opened again, or made anew,
+//! after a pause that doubles, and brought up to the log by reading it. What the writer hands over is a help, no more: where
+//! something is missing it's read from the log.
 
 use crate::{
-    index::{Index, IndexError, ProjectedBalance},
-    shared::{Projection, Shared, Standing},
+    index::{Held, Index, IndexError, ProjectedBalance},
+    open::open_index,
+    projected::{Projected, Projection},
+    shared::{Handed, Shared},
     snapshot::Keeper,
+    trails::Trails,
 };
 use motherlode_books::{Currency, Minor, StreamId};
-use motherlode_log::Position;
+use motherlode_log::{Position, Reader};
 use motherlode_proto::convert::record::Logged;
 use std::{
+    borrow::Borrow,
     collections::HashMap,
-    sync::{Arc, mpsc::Receiver},
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
     thread,
-    time::Duration,
+    time::{Duration, Instant},
 };
-
-/// Commits between two marks: what a restart has to put again at the most.
-const MARK_EVERY: usize = 250_000;
 
 /// How long the first group of a batch waits for others: this thread is woken once for all of them.
 const GATHER_FOR: Duration = Duration::from_millis(20);
+/// Commits that are put at once: for so long readers of the index wait.
+const TOGETHER_MAX: usize = 512;
+/// Before the index is tried again for the first time, and at the most.
+const RETRY_MIN: Duration = Duration::from_millis(100);
+const RETRY_MAX: Duration = Duration::from_secs(10);
 
 /// Each player's balances, and the commit that they hold for, where they changed since balances were put.
 #[derive(Default)]
-pub(crate) struct Balances(HashMap<StreamId, (Position, Vec<(Currency, Minor)>)>);
+struct Balances(HashMap<StreamId, (Position, Vec<(Currency, Minor)>)>);
 
 impl Balances {
     /// Notes a commit's balances: they stand for all before them.
-    pub(crate) fn note(&mut self, logged: &Logged) {
+    fn note(&mut self, logged: &Logged) {
         let Logged { commit, balances_after } = logged;
         if balances_after.is_empty() {
             return;
@@ -47,7 +60,7 @@ impl Balances {
     }
 
     /// Puts what was noted.
-    pub(crate) fn put(&mut self, index: &Index) -> Result<(), IndexError> {
+    fn put(&mut self, index: &Index) -> Result<(), IndexError> {
         let noted = std::mem::take(&mut self.0).into_iter();
         let each = noted.flat_map(|(stream, (position, balances))| {
             balances.into_iter().map(move |(currency, amount)| ProjectedBalance {
@@ -61,43 +74,205 @@ impl Balances {
     }
 }
 
-/// Runs until the writer is gone.
-pub(crate) fn run(shared: &Arc<Shared>, projections: &Receiver<Projection>, mut snapshots: Keeper) {
-    let mut balances = Balances::default();
-    let (mut unmarked, mut held) = (0, None);
-    while let Ok(mut projection) = projections.recv() {
-        thread::sleep(GATHER_FOR);
-        for more in projections.try_iter() {
-            projection.logged.extend(more.logged);
-            projection.held = more.held;
-        }
-        if let Err(error) = project(shared, &projection, &mut balances) {
-            return give_up(shared, &error);
-        }
-        held = Some(projection.held);
-        unmarked += projection.logged.len();
-        if unmarked >= MARK_EVERY {
-            unmarked = 0;
-            if let Err(error) = balances.put(&shared.index).and_then(|()| shared.index.sync(projection.held)) {
-                return give_up(shared, &error);
+/// Brings the index up to the log.
+pub(crate) struct Projector {
+    projected: Arc<Projected>,
+    folder: PathBuf,
+    mark_commits: usize,
+    balances: Balances,
+    /// Commits since the mark.
+    unmarked: usize,
+    trouble: Option<Trouble>,
+}
+
+/// The index can't be written.
+struct Trouble {
+    again: Instant,
+    pause: Duration,
+}
+
+impl Projector {
+    /// Of an index that was opened, with its mark.
+    pub(crate) fn new(index: Index, mark: Position, folder: &Path, mark_commits: usize) -> Result<Self, IndexError> {
+        let trails = Trails::load(&index, mark)?;
+        Ok(Self {
+            projected: Arc::new(Projected::new(Projection { index, trails })),
+            folder: folder.to_owned(),
+            mark_commits,
+            balances: Balances::default(),
+            unmarked: 0,
+            trouble: None,
+        })
+    }
+
+    pub(crate) fn projected(&self) -> Arc<Projected> {
+        Arc::clone(&self.projected)
+    }
+
+    /// Takes commits that follow each other up; those that it has, and those that do not follow what it has, are passed
+    /// over. Where the index fails it's let go of.
+    pub(crate) fn take<L: Borrow<Logged>>(&mut self, logged: &[L]) {
+        for some in logged.chunks(TOGETHER_MAX) {
+            let put = self.projected.write(|projection| put(projection, &mut self.balances, some));
+            match put {
+                None => return,
+                Some(Ok(put)) => self.unmarked += put,
+                Some(Err(error)) => return self.give_up(&error),
             }
-            snapshots.keep_running(shared);
         }
     }
-    let Some(held) = held else { return };
-    if let Err(error) = balances.put(&shared.index).and_then(|()| shared.index.sync(held)) {
-        tracing::warn!(%error, "the index's mark stays behind; the next start puts the rest again");
+
+    /// Syncs all that was taken up, which is the log up to `held`; where it isn't, or there's no index, nothing is done.
+    pub(crate) fn mark(&mut self, held: Held) {
+        if self.projected.to() != held.position {
+            return;
+        }
+        let marked = self.projected.write(|projection| mark(projection, &mut self.balances, held));
+        match marked {
+            None => {}
+            Some(Ok(())) => self.unmarked = 0,
+            Some(Err(error)) => self.give_up(&error),
+        }
     }
-    snapshots.keep_at_rest(shared);
+
+    fn give_up(&mut self, error: &IndexError) {
+        tracing::error!(%error, position = self.projected.to(), "the index cannot be written: it falls behind the log");
+        self.trouble = Some(Trouble { again: Instant::now() + RETRY_MIN, pause: RETRY_MIN });
+        if let Some(Projection { index, .. }) = self.projected.replace(None)
+            && let Err(error) = index.close()
+        {
+            tracing::warn!(%error, "the index is not closed yet");
+        }
+    }
+
+    /// Opens the index again where it's time to, or makes it anew.
+    fn heal(&mut self, reader: &dyn Reader) {
+        let Some(trouble) = self.trouble.as_mut().filter(|trouble| trouble.again <= Instant::now()) else { return };
+        let opened = open_index(reader, &self.folder).and_then(|(index, mark)| {
+            let trails = Trails::load(&index, mark.position)?;
+            Ok(Projection { index, trails })
+        });
+        match opened {
+            Ok(projection) => {
+                tracing::info!(
+                    position = projection.trails.to,
+                    "the index can be written again: it catches up with the log"
+                );
+                self.trouble = None;
+                (self.balances, self.unmarked) = (Balances::default(), 0);
+                self.projected.replace(Some(projection));
+            }
+            Err(error) => {
+                tracing::debug!(%error, "the index still cannot be written");
+                trouble.pause = (trouble.pause * 2).min(RETRY_MAX);
+                trouble.again = Instant::now() + trouble.pause;
+            }
+        }
+    }
+
+    /// Reads from the log what was not handed over.
+    fn catch_up(&mut self, shared: &Shared) {
+        while self.trouble.is_none() && self.projected.to() < shared.durable() {
+            match shared.read(self.projected.to() + 1, TOGETHER_MAX) {
+                Ok(logged) if logged.is_empty() => return,
+                Ok(logged) => self.take(&logged),
+                // The log's own readers say so; what is missing is read later.
+                Err(error) => return tracing::warn!(%error, "the index is behind the log, which cannot be read"),
+            }
+        }
+    }
+
+    /// Runs until the writer is gone.
+    pub(crate) fn run(mut self, shared: &Arc<Shared>, handed: &Receiver<Handed>, mut snapshots: Keeper) {
+        loop {
+            let wait = self.trouble.as_ref().map(|trouble| trouble.again.saturating_duration_since(Instant::now()));
+            let first = match wait {
+                None => handed.recv().map_err(|_| RecvTimeoutError::Disconnected),
+                Some(wait) => handed.recv_timeout(wait),
+            };
+            match first {
+                Ok(mut first) => {
+                    thread::sleep(GATHER_FOR);
+                    for more in handed.try_iter() {
+                        first.logged.extend(more.logged);
+                    }
+                    self.take(&first.logged);
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            self.heal(&*shared.reader);
+            self.catch_up(shared);
+            if self.unmarked >= self.mark_commits {
+                let held = *shared.head.borrow();
+                self.mark_at(shared, held);
+                snapshots.keep_running(shared);
+            }
+        }
+        self.catch_up(shared);
+        let held = *shared.head.borrow();
+        if self.unmarked > 0 {
+            self.mark(held);
+        }
+        if self.trouble.is_some() {
+            tracing::warn!("the index's mark stays behind; the next start puts the rest again");
+        }
+        snapshots.keep_at_rest(shared);
+    }
+
+    /// Marks what was taken up, wherever the log has come to since.
+    fn mark_at(&mut self, shared: &Shared, held: Held) {
+        let to = self.projected.to();
+        let held = match held.position == to {
+            true => Ok(Some(held.hash)),
+            false => crate::open::record_hash(&*shared.reader, to),
+        };
+        match held {
+            Ok(Some(hash)) => self.mark(Held { position: to, hash }),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "the index's mark stays behind: the log cannot be read"),
+        }
+    }
 }
 
-fn project(shared: &Shared, projection: &Projection, balances: &mut Balances) -> Result<(), IndexError> {
-    shared.index.put(projection.logged.iter().map(|logged| &logged.commit))?;
-    projection.logged.iter().for_each(|logged| balances.note(logged));
-    Ok(())
+/// Puts commits that follow what is there; answers how many.
+fn put<L: Borrow<Logged>>(
+    projection: &mut Projection,
+    balances: &mut Balances,
+    logged: &[L],
+) -> Result<usize, IndexError> {
+    let Projection { index, trails } = projection;
+    let mut portions = vec![];
+    let mut new = vec![];
+    for logged in logged.iter().map(Borrow::borrow) {
+        if logged.commit.position == trails.to + 1 {
+            trails.note(logged, &mut portions);
+            balances.note(logged);
+            new.push(&logged.commit);
+        }
+    }
+    index.put_awards(new.iter().copied())?;
+    put_all(index, &portions, vec![])?;
+    Ok(new.len())
 }
 
-fn give_up(shared: &Shared, error: &IndexError) {
-    shared.fail(Standing::Failed(error.to_string()));
-    tracing::error!(%error, "the index cannot be written: no appends until a restart");
+fn put_all(
+    index: &Index,
+    portions: &[crate::trails::Portion],
+    more: Vec<crate::index::Change>,
+) -> Result<(), IndexError> {
+    let mut changes = more;
+    for portion in portions {
+        changes.extend(portion.changes(index)?);
+    }
+    index.apply(changes)
+}
+
+fn mark(projection: &mut Projection, balances: &mut Balances, held: Held) -> Result<(), IndexError> {
+    let Projection { index, trails } = projection;
+    let (portions, opens) = trails.take_rest();
+    put_all(index, &portions, opens)?;
+    balances.put(index)?;
+    index.sync(held)?;
+    index.apply(trails.take_over())
 }

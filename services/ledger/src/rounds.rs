@@ -1,11 +1,13 @@
 //! Rounds as they are shown: read back from the log, never from a copy (PL-05, PL-21).
 //!
-//! A player's commits are linked: each names the position of the one before it. A round is read from its latest commit
-//! back to its bet. Cost: one or two reads a step; rounds of the last seconds come from memory.
+//! The index says where the commits of a round are, as of some position; what came later is found from the player's latest
+//! commit backwards, since each names the one before it. Cost: a read a commit of the round, and one for each commit of
+//! the player that the index is behind, at most [`WALK_MAX`]; what is of the last seconds comes from memory.
 
 use crate::{
     FetchError, Handle,
     fields::{account_of, money, round_name, timestamp},
+    projected::Found,
 };
 use motherlode_books::{Currency, Event, Minor, RoundStarted, SettledRound, StepResolved, StreamId};
 use motherlode_log::Position;
@@ -32,14 +34,31 @@ pub fn award_request_id(pool: &str, partition: u32, hit: Position) -> String {
     format!("award/{pool}/{partition}/{hit}")
 }
 
+/// Commits that are walked back to find a round; past that it's for the index to be there again.
+const WALK_MAX: usize = 4096;
+/// Commits that are looked at for a round's bet before the index is asked.
+const NEAR: usize = 64;
+
 /// The bet of a round and its steps so far, looked for from one of its commits backwards.
 ///
 /// # Errors
-/// When the log cannot be read, or does not have the bet.
+/// When the log or the index cannot be read, or does not have the bet.
 pub fn steps(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<(RoundStarted, Vec<StepResolved>), FetchError> {
-    let commits = history(handle, Arc::clone(from), round)?;
-    let bet = commits.last().and_then(|logged| bet_of(logged, round)).cloned();
-    let steps = commits.iter().rev().flat_map(|logged| &logged.commit.events).filter_map(|event| match event {
+    let mut walked = vec![Arc::clone(from)];
+    while let Some(last) = walked.last()
+        && bet_of(last, round).is_none()
+        && last.commit.previous > 0
+        && walked.len() < NEAR
+    {
+        walked.push(handle.fetch(last.commit.previous)?);
+    }
+    walked.reverse();
+    if walked.first().is_none_or(|first| bet_of(first, round).is_none()) {
+        walked = commits(handle, &from.commit.stream, round)?.unwrap_or_default();
+        walked.retain(|logged| logged.commit.position <= from.commit.position);
+    }
+    let bet = walked.first().and_then(|logged| bet_of(logged, round)).cloned();
+    let steps = walked.iter().flat_map(|logged| &logged.commit.events).filter_map(|event| match event {
         Event::StepResolved(step) if step.round == round => Some(step.clone()),
         _ => None,
     });
@@ -69,48 +88,116 @@ pub(crate) fn walk_back<E>(
     Ok(commits)
 }
 
-fn history(handle: &Handle, last: Arc<Logged>, round: u64) -> Result<Vec<Arc<Logged>>, FetchError> {
-    walk_back(|position| handle.fetch(position), last, round)
+/// A player's commits past a position, the latest first.
+///
+/// # Errors
+/// [`FetchError::Behind`] where they are too many; or when the log cannot be read.
+pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<Vec<Arc<Logged>>, FetchError> {
+    let mut next = handle.books(|books| books.player(stream).map_or(0, |player| player.head.position));
+    let mut commits = vec![];
+    while next > to {
+        if commits.len() == WALK_MAX {
+            return Err(FetchError::Behind);
+        }
+        let logged = handle.fetch(next)?;
+        next = logged.commit.previous;
+        commits.push(logged);
+    }
+    Ok(commits)
+}
+
+/// Whether a commit is of a round.
+pub(crate) fn is_of(logged: &Logged, number: u64) -> bool {
+    logged.commit.events.iter().any(|event| match event {
+        Event::RoundStarted(started) => started.round == number,
+        Event::StepResolved(step) => step.round == number,
+        Event::RoundSettled { round, .. } | Event::RoundVoided { round, .. } | Event::JackpotHit { round, .. } => {
+            *round == number
+        }
+        _ => false,
+    })
+}
+
+/// The commits of a round, from its bet on; `None` when the player has no such round.
+///
+/// # Errors
+/// When the log or the index cannot be read, or the index is behind.
+pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Vec<Arc<Logged>>>, FetchError> {
+    if !handle.books(|books| books.player(stream).is_some_and(|player| (1..=player.rounds_started).contains(&number))) {
+        return Ok(None);
+    }
+    // Read before the walk: what is later is walked back to.
+    let Found { to, found } = handle.projected().round(stream, number)?;
+    gather(handle, stream, number, &found, &since(handle, stream, to)?).map(Some)
+}
+
+/// The commits of a round from those that the index knows, and those among the player's latest.
+pub(crate) fn gather(
+    handle: &Handle,
+    stream: &StreamId,
+    number: u64,
+    known: &[Position],
+    latest: &[Arc<Logged>],
+) -> Result<Vec<Arc<Logged>>, FetchError> {
+    // What an index that is being made anew knows of the latest already is not read twice.
+    let from = latest.last().map_or(Position::MAX, |first| first.commit.position);
+    let known = known.iter().filter(|position| **position < from);
+    let mut commits = known.map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
+    commits.extend(latest.iter().rev().filter(|logged| is_of(logged, number)).cloned());
+    let void = handle.books(|books| books.player(stream)?.voided_at(number));
+    if let Some(void) = void.filter(|void| commits.last().is_some_and(|last| last.commit.position < *void)) {
+        commits.push(handle.fetch(void)?);
+    }
+    match commits.first().is_some_and(|first| bet_of(first, number).is_some()) {
+        true => Ok(commits),
+        // An index that knows less than it should is as good as none.
+        false => Err(FetchError::Behind),
+    }
 }
 
 /// A settled round as its void needs it (PL-04); `None` when the player has no such round, or it was not settled.
 ///
 /// # Errors
-/// When the log or the index cannot be read.
+/// When the log or the index cannot be read, or the index is behind.
 pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
-    let Some(trail) = handle.trail(stream, number)? else { return Ok(None) };
-    let from = |last| {
-        let commits = history(handle, handle.fetch(last)?, number)?;
-        Ok::<_, FetchError>(SettledRound::recall(number, commits.iter().rev().map(|logged| &logged.commit)))
-    };
-    match trail.near.map(from).transpose()?.flatten() {
-        Some(recalled) => Ok(Some(recalled)),
-        None => from(trail.head),
-    }
+    let commits = commits(handle, stream, number)?.unwrap_or_default();
+    Ok(SettledRound::recall(number, commits.iter().map(|logged| &logged.commit)))
 }
 
 /// A round with its whole picture; `None` when the player has no such round.
 ///
 /// # Errors
-/// When the log or the index cannot be read.
+/// When the log or the index cannot be read, or the index is behind.
 pub fn read(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Round>, FetchError> {
-    let Some(trail) = handle.trail(stream, number)? else { return Ok(None) };
-    let over = |view: &View| view.round.state() != RoundState::Open;
-    let near = trail.near.map(|near| walk(handle, near, number)).transpose()?.flatten().filter(over);
-    let view = match near {
-        Some(view) => Some(view),
-        None => walk(handle, trail.void.unwrap_or(trail.head), number)?,
-    };
-    let Some(mut view) = view else { return Ok(None) };
-    if let Some(void) = trail.void.filter(|_| view.round.void.is_none()) {
-        let logged = handle.fetch(void)?;
-        add_all(&mut view, &logged, number)?;
+    let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
+    view(handle, stream, number, &commits).map(Some)
+}
+
+/// A round as its commits have it.
+pub(crate) fn view(
+    handle: &Handle,
+    stream: &StreamId,
+    number: u64,
+    commits: &[Arc<Logged>],
+) -> Result<Round, FetchError> {
+    let bet = commits.first().and_then(|logged| Some((logged, bet_of(logged, number)?)));
+    let (first, bet) = bet.ok_or(FetchError::Missing(0))?;
+    let mut view = start(first, bet).map_err(|source| malformed(first, source))?;
+    let mut last = 0;
+    for logged in commits {
+        let previous = logged.commit.previous;
+        if last != 0 && previous != last {
+            // Something else of the player's came in between.
+            view.balance = balance(&*handle.fetch(previous)?, view.currency);
+        }
+        add_all(&mut view, logged, number)?;
+        last = logged.commit.position;
     }
     complete(&mut view);
     let mut round = view.round;
     pay(handle, stream, &mut round)?;
     hide(&mut round);
-    Ok(Some(round))
+    Ok(round)
 }
 
 /// Adds to the outcomes what only resolving the round again tells: nothing that is still hidden (NP-12). A round of a
@@ -128,15 +215,6 @@ fn hide(round: &mut Round) {
     if round.state() == RoundState::Open {
         round.steps.iter_mut().for_each(|step| step.seed.clear());
     }
-}
-
-/// Folds a round from the player's commits up to `last`.
-fn walk(handle: &Handle, last: Position, number: u64) -> Result<Option<View>, FetchError> {
-    let commits = history(handle, handle.fetch(last)?, number)?;
-    let Some(bet) = commits.last().and_then(|logged| Some((logged, bet_of(logged, number)?))) else { return Ok(None) };
-    let mut view = start(bet.0, bet.1).map_err(|source| malformed(bet.0, source))?;
-    commits.iter().rev().try_for_each(|logged| add_all(&mut view, logged, number))?;
-    Ok(Some(view))
 }
 
 /// Adds what a commit says of the round.

@@ -3,7 +3,9 @@
 use crate::{
     Handle, Ledgers, Proposal, changes,
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account, unknown_round},
-    fingerprint, follow, rounds, switches, void,
+    fingerprint, follow,
+    history::{self, Wanted},
+    rounds, switches, void,
 };
 use futures_util::Stream;
 use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
@@ -17,9 +19,9 @@ use std::{pin::Pin, sync::Arc};
 use tonic::{Code, Request, Response, Status};
 
 /// Rounds a page, unless the caller says otherwise (DM-20: the last ten).
-const PAGE_SIZE: u64 = 10;
+const PAGE_SIZE: usize = 10;
 /// Most rounds a page.
-const PAGE_SIZE_MAX: u64 = 100;
+const PAGE_SIZE_MAX: usize = 100;
 
 /// The service.
 #[derive(Clone)]
@@ -129,14 +131,20 @@ impl LedgerApi {
         Ok(wire::GetTransactionResponse { transaction: Some(transaction) })
     }
 
-    fn get_round(&self, caller: &Caller, request: &wire::GetRoundRequest) -> Result<wire::GetRoundResponse, Refusal> {
+    async fn get_round(
+        &self,
+        caller: &Caller,
+        request: &wire::GetRoundRequest,
+    ) -> Result<wire::GetRoundResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
-        let round = rounds::read(self.ledgers.of(&id.stream), &id.stream, id.number)?;
+        let ledger = self.ledgers.of(&id.stream).clone();
+        let read = move || rounds::read(&ledger, &id.stream, id.number);
+        let round = self.ledgers.reads().run(caller, read).await??;
         let round = round.ok_or_else(|| unknown_round(&request.round_id))?;
         Ok(wire::GetRoundResponse { round: Some(round) })
     }
 
-    fn list_rounds(
+    async fn list_rounds(
         &self,
         caller: &Caller,
         request: &wire::ListRoundsRequest,
@@ -144,35 +152,25 @@ impl LedgerApi {
         let account = fields::account(caller, request.account.as_ref())?;
         fields::optional_id("game", &request.game)?;
         self.account(&account)?;
-        let size = match u64::try_from(request.page_size) {
+        let size = match usize::try_from(request.page_size) {
             Ok(0) => PAGE_SIZE,
             Ok(size) => size.min(PAGE_SIZE_MAX),
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
-        let ledger = self.ledgers.of(&account.stream);
+        let ledger = self.ledgers.of(&account.stream).clone();
         let started = ledger.books(|books| books.player(&account.stream).map_or(0, |player| player.rounds_started));
         let first = fields::page_number(&request.page_token)?.unwrap_or(started);
         if first > started {
             return Err(fields::page_token_unknown());
         }
-        let mut page = wire::ListRoundsResponse::default();
-        // A page looks at no more than this many rounds, however few of them are of the game.
-        let last = first.saturating_sub(PAGE_SIZE_MAX * 10);
-        for number in (last + 1..=first).rev() {
-            if page.rounds.len() as u64 == size {
-                page.next_page_token = number.to_string();
-                return Ok(page);
-            }
-            let Some(round) = rounds::read(ledger, &account.stream, number)? else { continue };
-            let of_account = round.account.as_ref().is_some_and(|of| of.currency_code == account.currency.code());
-            if of_account && (request.game.is_empty() || round.game == request.game) {
-                page.rounds.push(round);
-            }
-        }
-        if last > 0 {
-            page.next_page_token = last.to_string();
-        }
-        Ok(page)
+        let game = request.game.clone();
+        let read = move || {
+            let (stream, currency) = (&account.stream, account.currency);
+            history::page(&ledger, &Wanted { stream, currency, game: &game, first, size })
+        };
+        let (rounds, next) = self.ledgers.reads().run(caller, read).await??;
+        let next_page_token = next.map(|number| number.to_string()).unwrap_or_default();
+        Ok(wire::ListRoundsResponse { rounds, next_page_token })
     }
 
     fn list_collections(
@@ -304,14 +302,14 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::GetRoundRequest>,
     ) -> Result<Response<wire::GetRoundResponse>, Status> {
-        Ok(Response::new(self.get_round(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.get_round(&Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn list_rounds(
         &self,
         request: Request<wire::ListRoundsRequest>,
     ) -> Result<Response<wire::ListRoundsResponse>, Status> {
-        Ok(Response::new(self.list_rounds(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.list_rounds(&Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn list_collections(

@@ -2,7 +2,8 @@
 
 use crate::{
     AppendError, FetchError,
-    index::{Held, Index},
+    index::Held,
+    projected::Projected,
     requests::{Name, Requests},
     time::LogTime,
 };
@@ -18,10 +19,9 @@ use tokio::sync::{broadcast, watch};
 /// their memory is used again.
 const RECENT_MAX: usize = 2_048;
 
-/// What the writer hands to the projector.
-pub(crate) struct Projection {
+/// What the writer hands to the projector, which spares it the reading: it may be missed.
+pub(crate) struct Handed {
     pub(crate) logged: Vec<Arc<Logged>>,
-    pub(crate) held: Held,
 }
 
 /// A durable group as it's stored, for those who follow the log.
@@ -39,6 +39,8 @@ pub(crate) const TAIL_GROUPS: usize = 256;
 pub enum Standing {
     /// It takes proposals.
     Takes,
+    /// It takes none for now: the log cannot be written. It tries again by itself, and takes proposals when it can.
+    Stalled(String),
     /// It takes no more; what it has is read on.
     Failed(String),
     /// Another process writes the log: what this one has may be old.
@@ -50,7 +52,7 @@ pub(crate) struct Shared {
     /// Durable state, and nothing else.
     pub(crate) books: RwLock<Books>,
     pub(crate) reader: Arc<dyn Reader>,
-    pub(crate) index: Index,
+    pub(crate) index: Arc<Projected>,
     /// Of all durable commits.
     pub(crate) requests: RwLock<Requests>,
     /// The newest durable commits decoded, dense, in order.
@@ -118,14 +120,8 @@ impl Shared {
     /// Durable commits from a position on, at most `max`; empty at the end.
     pub(crate) fn read(&self, from: Position, max: usize) -> Result<Vec<Arc<Logged>>, FetchError> {
         const BYTES: usize = 4 << 20;
-        {
-            let recent = self.recent.read();
-            if let Some(first) = recent.front()
-                && let Some(skip) = from.checked_sub(first.commit.position)
-            {
-                let skip = usize::try_from(skip).unwrap_or(usize::MAX);
-                return Ok(recent.iter().skip(skip).take(max).cloned().collect());
-            }
+        if let Some(recent) = self.recent(from, max) {
+            return Ok(recent);
         }
         self.reader
             .read(from, max, BYTES)?
@@ -137,6 +133,14 @@ impl Shared {
             .collect()
     }
 
+    /// The same of those that are in memory; `None` where they begin later.
+    pub(crate) fn recent(&self, from: Position, max: usize) -> Option<Vec<Arc<Logged>>> {
+        let recent = self.recent.read();
+        let skip = from.checked_sub(recent.front()?.commit.position)?;
+        let skip = usize::try_from(skip).unwrap_or(usize::MAX);
+        Some(recent.iter().skip(skip).take(max).cloned().collect())
+    }
+
     pub(crate) fn durable(&self) -> Position {
         self.head.borrow().position
     }
@@ -145,7 +149,7 @@ impl Shared {
     pub(crate) fn fail(&self, standing: Standing) {
         self.standing.send_if_modified(|now| {
             let worse = match now {
-                Standing::Takes => true,
+                Standing::Takes | Standing::Stalled(_) => true,
                 Standing::Failed(_) => matches!(standing, Standing::Fenced(_)),
                 Standing::Fenced(_) => false,
             };
@@ -153,6 +157,30 @@ impl Shared {
                 *now = standing;
             }
             worse
+        });
+    }
+
+    /// No append gets through for now.
+    pub(crate) fn stall(&self, reason: &str) {
+        self.standing.send_if_modified(|now| {
+            let takes = *now == Standing::Takes;
+            if takes {
+                tracing::error!(partition = self.partition, reason, "no appends get through: they are refused");
+                *now = Standing::Stalled(reason.to_owned());
+            }
+            takes
+        });
+    }
+
+    /// Appends get through again.
+    pub(crate) fn recover(&self) {
+        self.standing.send_if_modified(|now| {
+            let stalled = matches!(now, Standing::Stalled(_));
+            if stalled {
+                tracing::info!(partition = self.partition, "appends get through again");
+                *now = Standing::Takes;
+            }
+            stalled
         });
     }
 }

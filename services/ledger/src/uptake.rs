@@ -6,7 +6,7 @@ use crate::{
     index::Held,
     open::{follow, recall},
     requests::Name,
-    shared::{Projection, Shared},
+    shared::{Handed, Shared},
 };
 use bytes::Bytes;
 use motherlode_books::{Commit, Refused, Stage};
@@ -17,7 +17,7 @@ use std::sync::{Arc, mpsc::SyncSender};
 /// A ledger's state, and the way to it for what comes after.
 pub(crate) struct Uptake {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) projector: SyncSender<Projection>,
+    pub(crate) projector: SyncSender<Handed>,
 }
 
 impl Uptake {
@@ -58,8 +58,8 @@ impl Uptake {
         let Group { stage, logged, names, held } = group;
         if !logged.is_empty() {
             self.shared.publish(stage, &logged, &names, held);
-            // The projector is a thread of this ledger and outlives this.
-            let _ = self.projector.send(Projection { logged, held });
+            // Where it's behind, or gone, it reads the log.
+            let _ = self.projector.try_send(Handed { logged });
         }
         Group::after(held)
     }

@@ -4,14 +4,17 @@
 //! what is staged before it, append all records as one block with one sync, merge the stage into the books, answer.
 //! So the next group forms while the disk works, and readers never see anything that is not durable. When the append
 //! fails the stage is dropped, and with it every verdict of the group, rejections included: they might have rested on
-//! what was not written.
+//! what was not written. Only repetitions of what is durable keep their answers.
+//!
+//! While no append gets through the store is tried now and then, whether or not anybody asks; proposals that come between
+//! two tries are refused, and nothing is written for them.
 
 use crate::{
     AppendError, Proposal,
     handle::Place,
     index::Held,
     requests::Name,
-    shared::{Appended, Projection, Shared, Standing, made},
+    shared::{Appended, Handed, Shared, Standing, made},
 };
 use bytes::Bytes;
 use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId};
@@ -19,9 +22,17 @@ use motherlode_log::{Hash, Position, Store};
 use motherlode_proto::convert::record::{self, Logged};
 use std::{
     sync::{Arc, mpsc::SyncSender},
-    time::Instant,
+    time::{Duration, Instant},
 };
-use tokio::sync::{mpsc, oneshot};
+use tokio::{
+    runtime::{self, Runtime},
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
+
+/// Before a store that fails is tried again for the first time, and at the most.
+const RETRY_MIN: Duration = Duration::from_millis(50);
+const RETRY_MAX: Duration = Duration::from_secs(1);
 
 /// What a proposal came to: the commit that it made, now or at the first time of asking.
 pub type Verdict = Result<Arc<Logged>, AppendError>;
@@ -86,17 +97,30 @@ pub(crate) struct Writer {
     pub(crate) store: Box<dyn Store>,
     pub(crate) shared: Arc<Shared>,
     pub(crate) inbox: mpsc::Receiver<Message>,
-    pub(crate) projector: SyncSender<Projection>,
+    pub(crate) projector: SyncSender<Handed>,
     pub(crate) batch_commits_max: usize,
     pub(crate) appends: motherlode_runtime::Appends,
+    pub(crate) trouble: Option<Trouble>,
+}
+
+/// The store can't do what it should.
+pub(crate) struct Trouble {
+    again: Instant,
+    pause: Duration,
+    /// Why appends are refused; none where only what is done ahead of them fails.
+    refusal: Option<AppendError>,
+    /// Of the requests whose append may show at the next start, until the store is sound again.
+    in_doubt: Vec<Name>,
 }
 
 impl Writer {
     /// Runs until it is told to close, or nobody can tell it anything any more.
     pub(crate) fn run(mut self) {
+        // It tells the time and nothing else, and so needs no descriptor.
+        let timer = runtime::Builder::new_current_thread().enable_time().build();
         let mut messages = Vec::with_capacity(self.batch_commits_max);
         let mut closing = false;
-        while !closing && self.inbox.blocking_recv_many(&mut messages, self.batch_commits_max) > 0 {
+        while !closing && self.receive(&mut messages, timer.as_ref().ok()) {
             let proposals = messages.drain(..).map_while(|message| match message {
                 Message::Append(proposed) => Some(proposed),
                 Message::Close => {
@@ -105,8 +129,22 @@ impl Writer {
                 }
             });
             self.commit(proposals);
+            self.tend();
         }
         tracing::info!(position = self.store.end(), "the log is closed");
+    }
+
+    /// Waits for messages, and no longer than until the store is to be tried again; false when no more can come.
+    fn receive(&mut self, messages: &mut Vec<Message>, timer: Option<&Runtime>) -> bool {
+        let most = self.batch_commits_max;
+        match (&self.trouble, timer) {
+            (Some(trouble), Some(timer)) => {
+                let wait = trouble.again.saturating_duration_since(Instant::now());
+                let receiving = async { timeout(wait, self.inbox.recv_many(messages, most)).await };
+                timer.block_on(receiving).map_or(true, |received| received > 0)
+            }
+            _ => self.inbox.blocking_recv_many(messages, most) > 0,
+        }
     }
 
     /// One group commit.
@@ -121,43 +159,118 @@ impl Writer {
                     Some(until) if until <= now => Err(AppendError::Late),
                     _ => group.judge(&books, &self.shared, name, looked, proposal, recalled.as_deref()),
                 };
-                replies.push((reply, verdict));
+                replies.push((reply, name, verdict));
             }
         }
+        let durable = group.after;
         let failure = if group.records.is_empty() { None } else { self.append(group).err() };
-        answer(replies.into_iter().map(|(reply, verdict)| (reply, failure.clone().map_or(verdict, Err))));
+        let verdicts = replies.into_iter().map(|(reply, name, verdict)| match (&failure, verdict) {
+            (None, verdict) => (reply, verdict),
+            (Some(_), Ok(made)) if made.commit.position <= durable => (reply, Ok(made)),
+            (Some(failure), _) => (reply, Err(self.failed(failure, name))),
+        });
+        answer(verdicts);
+    }
+
+    /// What a request is told that was not appended: of one whose earlier append is in doubt, that it is.
+    fn failed(&self, failure: &AppendError, name: Name) -> AppendError {
+        let in_doubt = self.trouble.as_ref().is_some_and(|trouble| trouble.in_doubt.contains(&name));
+        match failure {
+            AppendError::Full { reason } | AppendError::Unavailable { reason } if in_doubt => {
+                AppendError::Unknown { reason: reason.clone() }
+            }
+            failure => failure.clone(),
+        }
     }
 
     fn append(&mut self, group: Group) -> Result<(), AppendError> {
         use motherlode_log::AppendError as Log;
         let Group { after, head, records, logged, stage, names, .. } = group;
+        if let Some(refusal) = self.refusal() {
+            return Err(refusal);
+        }
         let begun = Instant::now();
         let appended = self.store.append(after, &records);
         self.appends.record(records.len(), begun.elapsed());
         appended.map_err(|error| {
-            tracing::error!(%error, after, records = records.len(), "an append failed");
+            tracing::debug!(%error, after, records = records.len(), "an append failed");
             let reason = error.to_string();
             match error {
-                Log::Full(_) | Log::TooLarge { .. } => AppendError::Full { reason },
+                Log::TooLarge { .. } => AppendError::Full { reason },
+                Log::Full(_) => self.stalled(AppendError::Full { reason }, vec![]),
+                Log::Unavailable(_) => self.stalled(AppendError::Unavailable { reason }, vec![]),
+                Log::Unknown(_) => {
+                    self.stalled(AppendError::Unavailable { reason: reason.clone() }, names.clone());
+                    AppendError::Unknown { reason }
+                }
                 Log::Fenced { .. } => {
+                    tracing::error!(reason, "an append failed");
                     self.shared.fail(Standing::Fenced(reason.clone()));
                     AppendError::Unknown { reason }
                 }
                 Log::Conflict { .. } | Log::Chain { .. } | Log::Failed { .. } => {
+                    tracing::error!(reason, "an append failed");
                     self.shared.fail(Standing::Failed(reason.clone()));
                     AppendError::Unknown { reason }
                 }
             }
         })?;
+        self.trouble = None;
+        self.shared.recover();
         let held = Held { position: after + records.len() as u64, hash: head };
         self.shared.publish(stage, &logged, &names, held);
         if self.shared.tail.receiver_count() > 0 {
             // The last follower may have left since.
             let _ = self.shared.tail.send(Appended { first: after + 1, records: records.into() });
         }
-        // The projector is a thread of this ledger and outlives the writer.
-        let _ = self.projector.send(Projection { logged, held });
+        // Where it's behind, it reads the log.
+        let _ = self.projector.try_send(Handed { logged });
         Ok(())
+    }
+
+    /// Why an append need not even be tried now.
+    fn refusal(&self) -> Option<AppendError> {
+        let trouble = self.trouble.as_ref().filter(|trouble| Instant::now() < trouble.again)?;
+        trouble.refusal.clone()
+    }
+
+    /// No append gets through until the store has been tried again.
+    fn stalled(&mut self, refusal: AppendError, in_doubt: Vec<Name>) -> AppendError {
+        self.shared.stall(&refusal.to_string());
+        let mut trouble = self.pause();
+        trouble.refusal = Some(refusal.clone());
+        trouble.in_doubt.extend(in_doubt);
+        self.trouble = Some(trouble);
+        refusal
+    }
+
+    /// The trouble there is, with the next try after a longer pause.
+    fn pause(&mut self) -> Trouble {
+        let pause = self.trouble.as_ref().map_or(RETRY_MIN, |trouble| (trouble.pause * 2).min(RETRY_MAX));
+        let again = Instant::now() + pause;
+        match self.trouble.take() {
+            Some(trouble) => Trouble { again, pause, ..trouble },
+            None => Trouble { again, pause, refusal: None, in_doubt: vec![] },
+        }
+    }
+
+    /// Has the store do what is due between appends.
+    fn tend(&mut self) {
+        if self.trouble.as_ref().is_some_and(|trouble| Instant::now() < trouble.again) {
+            return;
+        }
+        match self.store.tend() {
+            Ok(()) => {
+                self.trouble = None;
+                self.shared.recover();
+            }
+            Err(error) => {
+                if self.trouble.is_none() {
+                    tracing::warn!(%error, "what the next appends need cannot be made ready yet");
+                }
+                self.trouble = Some(self.pause());
+            }
+        }
     }
 }
 

@@ -152,9 +152,9 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         assert_eq!(ledger.books(Books::clone), books);
         ledger.close().await;
         let index = motherlode_ledger::index::Index::open(&standbys).unwrap();
-        assert_eq!(index.held().map(|held| held.position), Some(90));
+        assert_eq!(index.mark().unwrap().held().map(|held| held.position), Some(90));
         assert_eq!(index.balances().map(Result::unwrap).map(|balance| balance.amount).sum::<i64>(), 4_500);
-        index.close();
+        index.close().unwrap();
     }
 }
 

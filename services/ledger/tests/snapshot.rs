@@ -220,7 +220,7 @@ async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
     assert_eq!(ledger.books(Books::clone), before, "and folded once");
     ledger.close().await;
     let index = motherlode_ledger::index::Index::open(&place.index()).unwrap();
-    assert_eq!(index.held().map(|held| held.position), Some(10));
+    assert_eq!(index.mark().unwrap().held().map(|held| held.position), Some(10));
     assert_eq!(index.balances().map(Result::unwrap).map(|balance| balance.amount).sum::<i64>(), 500);
-    index.close();
+    index.close().unwrap();
 }

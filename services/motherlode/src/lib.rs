@@ -3,6 +3,7 @@
 pub mod cli;
 pub mod client;
 pub mod commands;
+mod condition;
 mod current;
 mod deadline;
 mod followed;

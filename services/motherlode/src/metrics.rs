@@ -67,9 +67,10 @@ impl Observed {
             });
         };
         log("motherlode.log.position", "Position of the last durable commit.", Handle::durable);
-        log("motherlode.log.writable", "1 while appends are taken; 0 after a failed write.", |ledger| {
+        log("motherlode.log.writable", "1 while appends are taken; 0 while the log cannot be written.", |ledger| {
             ledger.writable().into()
         });
+        log("motherlode.index.behind", "Commits that the index is behind the log.", Handle::index_behind);
         log("motherlode.queue.waiting", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
         log("motherlode.switched_off", "Switches that keep new rounds off.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)

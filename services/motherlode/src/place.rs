@@ -116,7 +116,8 @@ impl Place {
             Self::Folder { data, segment_bytes } => {
                 let folder = log_folder(data, partition);
                 let options = log::Options { segment_bytes: *segment_bytes, ..log::Options::default() };
-                let store = SegmentStore::open(&folder, partition, options);
+                // What it finds may yet prove to be less than the index knows of: the ledger settles it then.
+                let store = SegmentStore::open_unchanged(&folder, partition, options);
                 let named = |source| PlaceError::Folder { folder: folder.display().to_string(), source };
                 Ok(Box::new(store.map_err(named)?))
             }

@@ -8,6 +8,7 @@
 //! acknowledged is durable whether or not there is time for all that.
 
 use crate::{
+    condition,
     current::Current,
     deadline::Deadline,
     front::{bounds, buffers, tls},
@@ -113,7 +114,7 @@ pub enum ServeError {
     },
     /// The partitions could not be told of each other.
     #[error("the partitions are behind: {0}")]
-    Behind(#[source] motherlode_ledger::AppendError),
+    Behind(motherlode_ledger::AppendError),
     /// The configuration contradicts itself, or lets others reach the service in a way that it does not allow.
     #[error(transparent)]
     Config(#[from] ConfigError),
@@ -448,7 +449,7 @@ fn serve(
             .with_service_name("grpc.health.v1.Health");
         names.iter().fold(all, |some, name| some.with_service_name(*name))
     };
-    let (mut reporter, health) = tonic_health::server::health_reporter();
+    let (reporter, health) = tonic_health::server::health_reporter();
     let mut routes = Routes::builder();
     routes.add_service(health);
     if let Some(spin) = spin {
@@ -485,20 +486,14 @@ fn serve(
         .service(routes.routes().prepare());
     let bounds = bounds(config);
     let told: Vec<_> = names.iter().copied().chain([""]).collect();
+    let ledgers = ledgers.clone();
     Ok(async move {
         for service in told.iter().copied() {
             reporter.set_service_status(service, ServingStatus::Serving).await;
         }
         let (stopper, told_all) = stop::channel();
         let stopped = async move {
-            stop.requested().await;
-            for service in told.iter().copied() {
-                reporter.set_service_status(service, ServingStatus::NotServing).await;
-            }
-            // Those who watch get the news and then the end of their stream, which else would never come.
-            for service in told.iter().copied() {
-                reporter.clear_service_status(service).await;
-            }
+            condition::report(reporter, told, ledgers, stop).await;
             stopper.stop();
         };
         tokio::join!(stopped, connections::serve(listener, tls, bounds, service, told_all));

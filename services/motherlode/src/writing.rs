@@ -97,7 +97,7 @@ pub async fn write(
             why = &mut held => why,
             standing = server.failed(), if taken_over => match standing {
                 Standing::Failed(why) | Standing::Fenced(why) => why,
-                Standing::Takes => continue,
+                Standing::Takes | Standing::Stalled(_) => continue,
             },
             // Whoever starts this process again has it replay, and judge, from the beginning.
             Standing::Failed(why) | Standing::Fenced(why) = ledgers.replica_failed() => {

@@ -14,7 +14,7 @@ use motherlode_proto::{
     convert::record::Logged,
     round::v1::{Choice, Outcome, SpinKind, choice::Kind},
 };
-use motherlode_runtime::{Refusal, config::Report};
+use motherlode_runtime::{Caller, Refusal, config::Report};
 use motherlode_slots as slots;
 use parking_lot::{RwLock, RwLockReadGuard};
 use prost::Message;
@@ -134,16 +134,34 @@ impl Follower {
     /// # Errors
     /// REPORT_BEHIND where that takes too long.
     pub(crate) async fn read<T>(&self, read: impl FnOnce(&[&Figures]) -> T) -> Result<(T, u64), Refusal> {
+        self.catch_up().await?;
+        Ok(self.now(|figures, position| (read(figures), position)))
+    }
+
+    /// The same where a lot is looked at: apart from the threads that answer.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read), or READS_BUSY.
+    pub(crate) async fn read_apart<T: Send + 'static>(
+        &self,
+        caller: &Caller,
+        read: impl FnOnce(&[&Figures]) -> T + Send + 'static,
+    ) -> Result<(T, u64), Refusal> {
+        self.catch_up().await?;
+        let follower = self.clone();
+        let read = move || follower.now(|figures, position| (read(figures), position));
+        self.ledgers.reads().run(caller, read).await
+    }
+
+    /// Waits until all is folded that is durable now.
+    async fn catch_up(&self) -> Result<(), Refusal> {
         let behind = || {
             Refusal::new(Code::Unavailable, "REPORT_BEHIND", "the log is still being read")
                 .retry_after(Duration::from_secs(1))
         };
         let caught_up = join_all(self.partitions.iter().map(Partition::caught_up));
         let caught_up = tokio::time::timeout(WAIT_MAX, caught_up).await.map_err(|_| behind())?;
-        if caught_up.contains(&false) {
-            return Err(behind());
-        }
-        Ok(self.now(|figures, position| (read(figures), position)))
+        if caught_up.contains(&false) { Err(behind()) } else { Ok(()) }
     }
 
     /// Reads what is folded by now, with the position of the home partition that it holds for.
@@ -193,7 +211,7 @@ impl Partition {
     async fn catch_up(&self, grown: &watch::Sender<()>) -> Result<(), FetchError> {
         loop {
             let from = *self.position.borrow() + 1;
-            let commits = self.ledger.read(from, BATCH)?;
+            let commits = self.ledger.read_apart(from, BATCH).await?;
             let Some(last) = commits.last() else { return Ok(()) };
             let position = last.commit.position;
             {

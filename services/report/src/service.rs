@@ -8,6 +8,7 @@ use crate::{
 };
 use futures_util::{Stream, stream};
 use motherlode_ledger::{
+    FetchError,
     fields::{self, timestamp},
     rounds, unknown_round,
 };
@@ -56,26 +57,27 @@ impl ReportApi {
             [partition, position, number] if partition > 0 => Some(named(partition, position, number)?),
             _ => return Err(fields::page_token_unknown()),
         };
-        let page = |partitions: &[&Figures]| -> Option<Vec<_>> {
+        let (reader, kinds) = (caller.clone(), request.kinds.clone());
+        let page = move |partitions: &[&Figures]| -> Option<Vec<_>> {
             let all = || partitions.iter().map(|figures| figures.significant.events());
             let before = match last {
                 None => None,
                 Some(last) => {
-                    let found = all().flatten().find(|event| name(event) == last && is_for(caller, event));
+                    let found = all().flatten().find(|event| name(event) == last && is_for(&reader, event));
                     Some(order(found?))
                 }
             };
             let wanted = |event: &&Arc<SignificantEvent>| {
-                is_for(caller, event)
+                is_for(&reader, event)
                     && before.is_none_or(|before| order(event) < before)
-                    && (request.kinds.is_empty() || request.kinds.contains(&event.kind))
+                    && (kinds.is_empty() || kinds.contains(&event.kind))
             };
             let mut events: Vec<_> =
                 all().flat_map(|events| events.iter().rev().filter(wanted).take(size + 1)).collect();
             events.sort_by_key(|event| Reverse(order(event)));
             Some(events.into_iter().take(size + 1).map(|event| SignificantEvent::clone(event)).collect())
         };
-        let (events, position) = self.follower.read(page).await?;
+        let (events, position) = self.follower.read_apart(caller, page).await?;
         let mut events = events.ok_or_else(fields::page_token_unknown)?;
         let more = events.len() > size;
         events.truncate(size);
@@ -110,15 +112,19 @@ impl ReportApi {
 }
 
 impl ReportApi {
-    fn round_page(
+    async fn round_page(
         &self,
         caller: &Caller,
         request: &wire::GetRoundPageRequest,
     ) -> Result<wire::GetRoundPageResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
-        let round = rounds::read(self.follower.ledgers().of(&id.stream), &id.stream, id.number)?;
-        let round = round.ok_or_else(|| unknown_round(&request.round_id))?;
-        let content = picture::page(&round).into_bytes();
+        let ledger = self.follower.ledgers().of(&id.stream).clone();
+        let read = move || {
+            let round = rounds::read(&ledger, &id.stream, id.number)?;
+            Ok::<_, FetchError>(round.map(|round| picture::page(&round).into_bytes()))
+        };
+        let content = self.follower.ledgers().reads().run(caller, read).await??;
+        let content = content.ok_or_else(|| unknown_round(&request.round_id))?;
         Ok(wire::GetRoundPageResponse { media_type: picture::MEDIA_TYPE.to_owned(), content })
     }
 }
@@ -250,7 +256,7 @@ impl ReportService for ReportApi {
         &self,
         request: Request<wire::GetRoundPageRequest>,
     ) -> Result<Response<wire::GetRoundPageResponse>, Status> {
-        Ok(Response::new(self.round_page(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.round_page(&Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn get_identity(

@@ -8,6 +8,7 @@ pub mod connect;
 pub mod connections;
 pub mod explained;
 pub mod jurisdiction;
+mod reads;
 pub mod refusal;
 pub mod stop;
 pub mod telemetry;
@@ -18,6 +19,7 @@ pub use access::Caller;
 pub use appends::Appends;
 pub use config::{Config, ConfigError, Interruption};
 pub use jurisdiction::{Profiles, UNRESTRICTED};
+pub use reads::Reads;
 pub use refusal::Refusal;
 pub use stop::Stop;
 

@@ -90,6 +90,14 @@ impl SpinApi {
         Ok(stream::unfold(series, |mut series| async move { series.step().await.map(|answer| (Ok(answer), series)) }))
     }
 
+    /// A round as it stands; read apart from the threads that answer.
+    async fn shown(&self, round: &RoundId) -> Result<Option<Round>, Refusal> {
+        let (ledger, stream, number) = (self.ledgers.of(&round.stream).clone(), round.stream.clone(), round.number);
+        let read = tokio::task::spawn_blocking(move || rounds::read(&ledger, &stream, number)).await;
+        let read = read.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?;
+        Ok(read?)
+    }
+
     /// Follows the log until a round only waits for the double, or is neither open nor waiting for its jackpot.
     async fn finished(&self, round: &RoundId) -> Result<Counted, Refusal> {
         let ledger = self.ledgers.of(&round.stream);
@@ -101,7 +109,7 @@ impl SpinApi {
                 Some(books.player(&round.stream)?.open_round(round.number).map(|open| open.last_position))
             });
             if latest.flatten().is_none_or(|latest| seen.replace(latest) != Some(latest))
-                && let Some(shown) = rounds::read(ledger, &round.stream, round.number)?
+                && let Some(shown) = self.shown(round).await?
                 && let Some(finished) = ended(&shown)
             {
                 let collect = collectable(&shown).and_then(|index| shown.steps.get(index));

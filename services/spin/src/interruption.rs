@@ -7,7 +7,7 @@ use crate::{
 };
 use motherlode_books::{Automatic, Event, OpenRound, StreamId};
 use motherlode_ledger::{
-    Handle,
+    FetchError, Handle,
     fields::{self, RoundId, timestamp},
     fingerprint, rounds, unknown_account, unknown_round,
 };
@@ -88,7 +88,7 @@ impl SpinApi {
     }
 
     /// Open rounds of an operator or of one of its players, partition by partition the oldest first (PL-20).
-    pub(crate) fn list_open_rounds(
+    pub(crate) async fn list_open_rounds(
         &self,
         caller: &Caller,
         request: &ListOpenRoundsRequest,
@@ -150,10 +150,15 @@ impl SpinApi {
         {
             page.next_page_token = page_token(last.partition, last.opened_at);
         }
-        for Listed { stream, number, resolve_ms, .. } in found.into_iter().take(size) {
-            let round = rounds::read(self.ledgers.of(&stream), &stream, number)?;
-            page.rounds.push(wire::OpenRound { round, resolve_time: resolve_ms.map(timestamp) });
-        }
+        let ledgers = self.ledgers.clone();
+        let read = move || {
+            let listed = found.into_iter().take(size).map(|Listed { stream, number, resolve_ms, .. }| {
+                let round = rounds::read(ledgers.of(&stream), &stream, number)?;
+                Ok::<_, FetchError>(wire::OpenRound { round, resolve_time: resolve_ms.map(timestamp) })
+            });
+            listed.collect::<Result<Vec<_>, _>>()
+        };
+        page.rounds = self.ledgers.reads().run(caller, read).await??;
         Ok(page)
     }
 }

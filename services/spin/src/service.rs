@@ -310,7 +310,7 @@ impl SpinService for SpinApi {
         &self,
         request: Request<wire::ListOpenRoundsRequest>,
     ) -> Result<Response<wire::ListOpenRoundsResponse>, Status> {
-        Ok(Response::new(self.list_open_rounds(&Caller::of(&request), request.get_ref())?))
+        Ok(Response::new(self.list_open_rounds(&Caller::of(&request), request.get_ref()).await?))
     }
 
     #[tracing::instrument(name = "grant_campaign", level = "debug", skip_all, err(Debug, level = "debug"))]

@@ -208,7 +208,11 @@ impl SpinApi {
             }
         }
         let open = ledger.books(|books| Some(books.player(&stream)?.open_round_of(game, currency)?.started.round));
-        response.open_round = open.map(|number| rounds::read(ledger, &stream, number)).transpose()?.flatten();
+        if let Some(number) = open {
+            let ledger = ledger.clone();
+            let read = move || rounds::read(&ledger, &stream, number);
+            response.open_round = self.ledgers.reads().run(caller, read).await??;
+        }
         response.session_id = format!("{id:032x}");
         response.session_name = hex(&name(id));
         Ok(response)

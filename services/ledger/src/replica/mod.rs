@@ -74,7 +74,9 @@ pub async fn join(origin: Origin, partition: u32, index_folder: &Path, options: 
     let end = Arc::new(AtomicU64::new(head.position));
     let reader = Arc::new(Remote::new(runtime.handle(), Arc::clone(&link), Arc::clone(&end)));
     let (folder, loading) = (index_folder.to_owned(), options.clone());
-    let load = move || load(partition, reader, head, Some(genesis(partition)), &folder, &loading);
+    // There is nothing to make durable here.
+    let settle = || Ok(());
+    let load = move || load(partition, reader, head, Some(genesis(partition)), &folder, &loading, settle);
     let loaded = tokio::task::spawn_blocking(load).await;
     let loaded = loaded.map_err(|error| OpenError::Origin(error.to_string()))??;
     tracing::info!(position = head.position, "the replica is open");

@@ -19,7 +19,10 @@ pub mod token;
 pub mod watch;
 
 use serde::Serialize;
-use std::io::{self, ErrorKind, Write};
+use std::{
+    error::Error,
+    io::{self, ErrorKind, Write},
+};
 
 /// How a command prints what it found.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
@@ -45,6 +48,21 @@ impl Failure {
     #[must_use]
     pub fn found(message: impl ToString) -> Self {
         Self { code: 1, message: message.to_string() }
+    }
+
+    /// The same of an error, with all that caused it: "no such thing: Permission denied".
+    #[must_use]
+    pub fn caused(error: &dyn Error) -> Self {
+        let mut message = error.to_string();
+        let mut cause = error.source();
+        while let Some(because) = cause {
+            let because_of = because.to_string();
+            if !message.contains(&because_of) {
+                message = format!("{message}: {because_of}");
+            }
+            cause = because.source();
+        }
+        Self::found(message)
     }
 
     /// The input is unusable: exit code 2, as clap's own errors.

@@ -94,12 +94,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 Stage::Serves(server) => announce::say_serving(server, &config, file),
                 Stage::StandsBy(listener) => announce::say_standing_by(listener, &config),
             };
-            return write(&config, options, dealer, signalled, said).await.map_err(Failure::found);
+            let written = write(&config, options, dealer, signalled, said).await;
+            return written.map_err(|error| Failure::caused(&error));
         }
         let mut signalled = std::pin::pin!(signalled);
         // It waits for the process with the log: a signal ends that.
         let server = tokio::select! {
-            joined = Server::join(&config, options, dealer) => joined.map_err(Failure::found)?,
+            joined = Server::join(&config, options, dealer) => joined.map_err(|error| Failure::caused(&error))?,
             _ = &mut signalled => return Ok(()),
         };
         announce::say_serving(&server, &config, file);
@@ -114,7 +115,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         match failed {
             // A log that is not the one it held: whoever starts it again has it replay, and judge, from the beginning.
             Some(Standing::Failed(why) | Standing::Fenced(why)) => Err(Failure::found(why)),
-            Some(Standing::Takes) | None => Ok(()),
+            Some(Standing::Takes | Standing::Stalled(_)) | None => Ok(()),
         }
     })
 }

@@ -1,0 +1,167 @@
+//! The index as it's read: while it is written behind the log, and while it cannot be.
+//!
+//! Whoever asks for rounds is told as of which position; what came later is walked back to from the player's latest commit,
+//! which is a few commits where the index keeps up. While it can't be written there is no such position: then all is walked
+//! to, as far as that is little work, and else the answer is [`Behind`].
+
+use crate::{
+    index::{Index, IndexError},
+    trails::{Entry, Trails, portion_key},
+};
+use motherlode_books::StreamId;
+use motherlode_log::Position;
+use parking_lot::RwLock;
+use std::{
+    cmp::Reverse,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+/// The index of one partition, with what of it is in memory only.
+#[derive(Debug)]
+pub(crate) struct Projected {
+    state: RwLock<Option<Projection>>,
+    to: AtomicU64,
+}
+
+/// While the index can be written.
+#[derive(Debug)]
+pub(crate) struct Projection {
+    pub(crate) index: Index,
+    pub(crate) trails: Trails,
+}
+
+/// What the index says of rounds.
+#[derive(Debug, Default)]
+pub(crate) struct Found<T> {
+    /// It holds for this position; 0 where it can't say anything.
+    pub(crate) to: Position,
+    pub(crate) found: T,
+}
+
+impl Projected {
+    pub(crate) fn new(projection: Projection) -> Self {
+        let to = AtomicU64::new(projection.trails.to);
+        Self { state: RwLock::new(Some(projection)), to }
+    }
+
+    /// The position that the index holds for, in memory or on the disk.
+    pub(crate) fn to(&self) -> Position {
+        self.to.load(Ordering::Acquire)
+    }
+
+    /// Works on the index; `None` where there is none to work on.
+    pub(crate) fn write<T>(&self, work: impl FnOnce(&mut Projection) -> T) -> Option<T> {
+        let mut state = self.state.write();
+        let projection = state.as_mut()?;
+        let done = work(projection);
+        self.to.store(projection.trails.to, Ordering::Release);
+        Some(done)
+    }
+
+    /// Takes the index away, or puts another one in its place.
+    pub(crate) fn replace(&self, next: Option<Projection>) -> Option<Projection> {
+        if let Some(next) = &next {
+            self.to.store(next.trails.to, Ordering::Release);
+        }
+        std::mem::replace(&mut *self.state.write(), next)
+    }
+
+    fn read<T: Default>(
+        &self,
+        read: impl FnOnce(&Projection) -> Result<T, IndexError>,
+    ) -> Result<Found<T>, IndexError> {
+        match &*self.state.read() {
+            Some(projection) => Ok(Found { to: projection.trails.to, found: read(projection)? }),
+            None => Ok(Found::default()),
+        }
+    }
+
+    /// The commits of a player's round, from the bet on; none where it doesn't know any.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Result<Found<Vec<Position>>, IndexError> {
+        self.read(|Projection { index, trails }| {
+            if let Some(at) = trails.round(stream, round) {
+                return Ok(at);
+            }
+            for group in groups(index, &crate::index::key(b'G', &[&stream.to_string()], &[]))? {
+                let end = portion_key(&group, round.saturating_add(1));
+                let Some(portion) = index.back(&portion_key(&group, 0), &end).next() else { continue };
+                if let Some(entry) = decode(&portion?.1)?.into_iter().find(|entry| entry.round == round) {
+                    return Ok(entry.at);
+                }
+            }
+            Ok(vec![])
+        })
+    }
+
+    /// Rounds of a player below a number that belong to groups which begin so (see [`crate::trails::group`]): the latest
+    /// `max`, the latest first, and all that are under way.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub(crate) fn rounds(
+        &self,
+        stream: &StreamId,
+        within: &[u8],
+        below: u64,
+        max: usize,
+    ) -> Result<Found<Vec<Entry>>, IndexError> {
+        self.read(|Projection { index, trails }| {
+            let pending = trails.pending_of(within).flat_map(|(_, entries)| entries);
+            let mut found: Vec<_> = pending.filter(|entry| entry.round < below).cloned().collect();
+            found.extend(trails.open_of(stream, within).filter(|entry| entry.round < below));
+            for group in groups(index, within)? {
+                let mut left = max;
+                for portion in index.back(&portion_key(&group, 0), &portion_key(&group, below)) {
+                    if left == 0 {
+                        break;
+                    }
+                    let entries = decode(&portion?.1)?;
+                    let wanted = entries.into_iter().rev().filter(|entry| entry.round < below).take(left);
+                    let before = found.len();
+                    found.extend(wanted);
+                    left -= found.len() - before;
+                }
+            }
+            found.sort_by_key(|entry| Reverse(entry.round));
+            found.dedup_by_key(|entry| entry.round);
+            Ok(found)
+        })
+    }
+
+    /// Positions of a pool's awards before a position, of an operator's players or of all, the latest first; `None` while
+    /// there is no index.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub(crate) fn awards_before(
+        &self,
+        pool: &StreamId,
+        operator: Option<&str>,
+        before: Position,
+        max: usize,
+    ) -> Result<Option<Vec<Position>>, IndexError> {
+        match &*self.state.read() {
+            Some(Projection { index, .. }) => Ok(Some(index.awards_before(pool, operator, before, max)?)),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The groups of the index that begin so.
+fn groups(index: &Index, within: &[u8]) -> Result<Vec<Vec<u8>>, IndexError> {
+    let mut groups = vec![];
+    let mut from = within.to_vec();
+    while let Some(key) = index.first_from(&from)?.filter(|key| key.starts_with(within)) {
+        let (group, _) = key.split_last_chunk::<8>().ok_or(IndexError::Malformed)?;
+        from = portion_key(group, u64::MAX);
+        groups.push(group.to_vec());
+    }
+    Ok(groups)
+}
+
+fn decode(portion: &[u8]) -> Result<Vec<Entry>, IndexError> {
+    postcard::from_bytes(portion).map_err(|_| IndexError::Malformed)
+}

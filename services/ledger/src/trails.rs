@@ -1,0 +1,219 @@
+//! Where the commits of rounds are: what the projector notes of each commit, and what of it is in memory only.
+//!
+//! A round that is over is an [`Entry`] of its *group*, the player's rounds of one game in one currency. In a group one round
+//! is played after another, so entries come in the order of their numbers. Sixteen of them are one value of the index; what
+//! is left at a mark is put as it is. A value that is put replaces all that begin among its rounds: after a restart the same
+//! rounds may come in other portions.
+
+use crate::index::{Change, Index, IndexError, key};
+use motherlode_books::{Currency, Event, RoundStarted, StreamId};
+use motherlode_log::Position;
+use motherlode_proto::convert::record::Logged;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Rounds in one value.
+const PORTION: usize = 16;
+
+/// A round that is over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Entry {
+    /// The player's number of it.
+    pub(crate) round: u64,
+    /// Its commits from the bet to the settlement, or to the void that ended it.
+    pub(crate) at: Vec<Position>,
+}
+
+/// A round that is under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Open {
+    group: Vec<u8>,
+    at: Vec<Position>,
+    /// The index has it, perhaps as it was before.
+    #[serde(skip)]
+    kept: bool,
+    /// The index doesn't have it as it is.
+    #[serde(skip)]
+    changed: bool,
+}
+
+/// What was noted, as of a position.
+#[derive(Debug, Default)]
+pub(crate) struct Trails {
+    /// Everything up to here is in the index or in here.
+    pub(crate) to: Position,
+    /// Of groups, by their keys: what is yet to be put.
+    pending: BTreeMap<Vec<u8>, Vec<Entry>>,
+    open: BTreeMap<(StreamId, u64), Open>,
+    /// Rounds that are over, of which the index still has that they were open. They stay until the next mark is durable: a
+    /// restart before that begins where they were.
+    over: Vec<Vec<u8>>,
+}
+
+impl Trails {
+    /// As of the mark of an index.
+    ///
+    /// # Errors
+    /// When the index cannot be read, or a value is malformed.
+    pub(crate) fn load(index: &Index, to: Position) -> Result<Self, IndexError> {
+        let mut trails = Self { to, ..Self::default() };
+        for entry in index.all(b'O') {
+            let (key, value) = entry?;
+            let named = parse_open_key(&key).ok_or(IndexError::Malformed)?;
+            let open: Open = postcard::from_bytes(&value).map_err(|_| IndexError::Malformed)?;
+            trails.open.insert(named, Open { kept: true, ..open });
+        }
+        Ok(trails)
+    }
+
+    /// Notes a commit; answers what has become a whole portion through `portions`.
+    pub(crate) fn note(&mut self, logged: &Logged, portions: &mut Vec<Portion>) {
+        let commit = &logged.commit;
+        let position = commit.position;
+        // Most rounds are over in the commit of their bet.
+        let mut begun: Option<&RoundStarted> = None;
+        for event in &commit.events {
+            match event {
+                Event::RoundStarted(started) => begun = Some(started),
+                Event::StepResolved(step) if begun.is_none_or(|begun| begun.round != step.round) => {
+                    if let Some(open) = self.open.get_mut(&(commit.stream.clone(), step.round)) {
+                        open.add(position);
+                    }
+                }
+                Event::RoundSettled { round, .. } | Event::RoundVoided { round, .. } => {
+                    let over = match begun.take_if(|begun| begun.round == *round) {
+                        Some(started) => Some((group(&commit.stream, started.currency, &started.game), vec![position])),
+                        None => self.end(&commit.stream, *round, position),
+                    };
+                    if let Some((group, at)) = over {
+                        portions.extend(self.add(group, Entry { round: *round, at }));
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some(started) = begun {
+            let group = || group(&commit.stream, started.currency, &started.game);
+            let new = || Open { group: group(), at: vec![], kept: false, changed: true };
+            self.open.entry((commit.stream.clone(), started.round)).or_insert_with(new).add(position);
+        }
+        self.to = position;
+    }
+
+    /// Ends an open round; none where it was over before.
+    fn end(&mut self, stream: &StreamId, round: u64, position: Position) -> Option<(Vec<u8>, Vec<Position>)> {
+        let mut open = self.open.remove(&(stream.clone(), round))?;
+        if open.kept {
+            self.over.push(open_key(stream, round));
+        }
+        open.add(position);
+        Some((open.group, open.at))
+    }
+
+    /// Adds a round to its group; answers the portion that it makes whole.
+    fn add(&mut self, group: Vec<u8>, entry: Entry) -> Option<Portion> {
+        match self.pending.get_mut(&group) {
+            None => drop(self.pending.insert(group, vec![entry])),
+            Some(pending) if pending.len() + 1 < PORTION => pending.push(entry),
+            Some(_) => {
+                let mut entries = self.pending.remove(&group)?;
+                entries.push(entry);
+                return Some(Portion { group, entries });
+            }
+        }
+        None
+    }
+
+    /// Takes all that is in memory only, to be put at a mark.
+    pub(crate) fn take_rest(&mut self) -> (Vec<Portion>, Vec<Change>) {
+        let rest = std::mem::take(&mut self.pending).into_iter();
+        let portions = rest.map(|(group, entries)| Portion { group, entries }).collect();
+        let changed = self.open.iter_mut().filter(|(_, open)| open.changed || !open.kept);
+        let opens = changed.filter_map(|((stream, round), open)| {
+            (open.kept, open.changed) = (true, false);
+            Some((open_key(stream, *round), Some(postcard::to_allocvec(open).ok()?)))
+        });
+        (portions, opens.collect())
+    }
+
+    /// What the index need not keep any more once a mark is durable.
+    pub(crate) fn take_over(&mut self) -> Vec<Change> {
+        std::mem::take(&mut self.over).into_iter().map(|key| (key, None)).collect()
+    }
+
+    /// The commits of a round that is under way, or over and not put yet.
+    pub(crate) fn round(&self, stream: &StreamId, round: u64) -> Option<Vec<Position>> {
+        if let Some(open) = self.open.get(&(stream.clone(), round)) {
+            return Some(open.at.clone());
+        }
+        let groups = key(b'G', &[&stream.to_string()], &[]);
+        let mut entries = self.pending_of(&groups).flat_map(|(_, entries)| entries);
+        entries.find(|entry| entry.round == round).map(|entry| entry.at.clone())
+    }
+
+    /// The player's rounds under way of groups that begin so.
+    pub(crate) fn open_of<'a>(&'a self, stream: &StreamId, groups: &'a [u8]) -> impl Iterator<Item = Entry> + 'a {
+        let rounds = self.open.range((stream.clone(), 0)..=(stream.clone(), u64::MAX));
+        let within = rounds.filter(|(_, open)| open.group.starts_with(groups));
+        within.map(|((_, round), open)| Entry { round: *round, at: open.at.clone() })
+    }
+
+    /// Groups that begin so, with what is yet to be put.
+    pub(crate) fn pending_of<'a>(&'a self, groups: &'a [u8]) -> impl Iterator<Item = (&'a Vec<u8>, &'a Vec<Entry>)> {
+        self.pending.range(groups.to_vec()..).take_while(move |(group, _)| group.starts_with(groups))
+    }
+}
+
+impl Open {
+    fn add(&mut self, position: Position) {
+        if self.at.last().is_none_or(|last| *last < position) {
+            self.at.push(position);
+            self.changed = true;
+        }
+    }
+}
+
+/// Rounds of a group that follow each other.
+#[derive(Debug)]
+pub(crate) struct Portion {
+    group: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+impl Portion {
+    /// What puts it into the index, in place of all that begins among its rounds.
+    ///
+    /// # Errors
+    /// When the index cannot be read.
+    pub(crate) fn changes(&self, index: &Index) -> Result<Vec<Change>, IndexError> {
+        let (Some(first), Some(last)) = (self.entries.first(), self.entries.last()) else { return Ok(vec![]) };
+        let place = portion_key(&self.group, first.round);
+        let value = postcard::to_allocvec(&self.entries).map_err(|_| IndexError::Malformed)?;
+        let mut changes = vec![];
+        for replaced in index.back(&place, &portion_key(&self.group, last.round.saturating_add(1))) {
+            changes.push((replaced?.0.to_vec(), None));
+        }
+        changes.push((place, Some(value)));
+        Ok(changes)
+    }
+}
+
+/// The key of a group's portion that begins with a round.
+pub(crate) fn portion_key(group: &[u8], round: u64) -> Vec<u8> {
+    [group, &round.to_be_bytes()].concat()
+}
+
+/// The key of a player's rounds of a game in a currency, but for the number.
+pub(crate) fn group(stream: &StreamId, currency: Currency, game: &str) -> Vec<u8> {
+    key(b'G', &[&stream.to_string(), currency.code(), game], &[])
+}
+
+fn open_key(stream: &StreamId, round: u64) -> Vec<u8> {
+    key(b'O', &[&stream.to_string()], &round.to_be_bytes())
+}
+
+fn parse_open_key(key: &[u8]) -> Option<(StreamId, u64)> {
+    let (name, round) = key.get(1..)?.split_last_chunk::<8>()?;
+    let stream = std::str::from_utf8(name.strip_suffix(&[0])?).ok()?.parse().ok()?;
+    Some((stream, u64::from_be_bytes(*round)))
+}
