@@ -82,6 +82,51 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
     server.stop().await.unwrap();
 }
 
+/// UF-03, PL-05: the rounds of a game, or in a currency, are on the first page however many of others came after them, and
+/// each is found by its name; after a restart too.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
+    let data = tempfile::tempdir().unwrap();
+    let config = config(data.path());
+    let disk = motherlode_log::sim::SimDisk::new();
+    let mut server = start_with(&config, motherlode_tests::store_on(&disk), Options::default()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("hana", EUR, DEPOSIT).await;
+    let named = |name: &str| games().iter().copied().find(|game| game.name() == name).unwrap();
+    let (rare, common) = (named("neptune"), named("witch-feature"));
+    let mut expected = vec![];
+    for number in 0..12 {
+        let bet = stake_on(rare, &format!("rare-{number}"), &account, smallest(rare));
+        expected.insert(0, play(&mut client, rare, bet, number).await[0].round_id.clone());
+    }
+    let mut last = String::new();
+    for number in 0..1_010 {
+        let bet = stake_on(common, &format!("common-{number}"), &account, smallest(common));
+        last = play(&mut client, common, bet, number).await[0].round_id.clone();
+    }
+    for restarted in [false, true] {
+        let (rounds, token) = page(&mut client, &account, "neptune", "").await;
+        let first: Vec<_> = rounds.into_iter().map(|round| round.round_id).collect();
+        assert_eq!(first, expected[..7], "the first page");
+        let (rounds, end) = page(&mut client, &account, "neptune", &token).await;
+        let second: Vec<_> = rounds.into_iter().map(|round| round.round_id).collect();
+        assert_eq!((second.as_slice(), end.as_str()), (&expected[7..], ""));
+        let (rounds, _) = page(&mut client, &account, "", "").await;
+        assert_eq!((rounds.len(), rounds[0].round_id.as_str()), (7, last.as_str()), "of all games the latest");
+        for round_id in [&expected[11], &expected[0], &last] {
+            let request = GetRoundRequest { round_id: round_id.clone() };
+            let round = client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap();
+            assert_eq!(round.round_id, *round_id);
+        }
+        if !restarted {
+            server.stop().await.unwrap();
+            server = start_with(&config, motherlode_tests::store_on(&disk.after_kill()), Options::default()).await;
+            client = Client::connect(server.address()).await;
+        }
+    }
+    server.stop().await.unwrap();
+}
+
 /// PL-21, PL-19: time, game, rules version, model hash, bet, denomination, money before and after, every step with seed,
 /// choice, outcome and win, the gamble's turns, the contribution and the status, of a round of every game.
 #[tokio::test(flavor = "multi_thread")]

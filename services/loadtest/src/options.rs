@@ -44,6 +44,8 @@ pub struct Options {
     pub bet_coins: u32,
     /// Value of a coin in EUR.
     pub coin_value: CoinValue,
+    /// How many page through the players' histories meanwhile, on a connection of their own.
+    pub readers: usize,
     /// No round is begun after this time.
     pub time_max: Duration,
     /// Others use the service meanwhile: the pool must have got at least these bets' contributions, not exactly them.
@@ -79,6 +81,7 @@ impl Default for Options {
             buy_feature: false,
             bet_coins: 15,
             coin_value: CoinValue(100_000),
+            readers: 0,
             time_max: Duration::from_secs(300),
             shared: false,
             thresholds: Thresholds { p99_ms_max: None, error_rate_max: 0.0 },
@@ -108,6 +111,9 @@ impl Options {
             return Err(format!(
                 "--players {players} is below --concurrency {concurrency}: a player plays one round at a time"
             ));
+        }
+        if self.readers > CONCURRENCY_MAX {
+            return Err(format!("--readers is {}; it must be at most {CONCURRENCY_MAX}", self.readers));
         }
         if self.time_max.is_zero() {
             return Err("--seconds-max must be above 0".to_owned());

@@ -5,6 +5,7 @@ mod text;
 use crate::{
     books::Books,
     options::Options,
+    readers::Reads,
     tally::{Tally, Timed, histogram},
 };
 use hdrhistogram::Histogram;
@@ -38,6 +39,8 @@ pub struct Report {
     pub errors: BTreeMap<String, u64>,
     /// Messages sent again.
     pub retries: u64,
+    /// What readers came to meanwhile.
+    pub reads: Reads,
     /// The books.
     pub books: Books,
     /// The thresholds.
@@ -89,7 +92,7 @@ impl Verdict {
 }
 
 impl Report {
-    pub(crate) fn new(options: &Options, tally: &Tally, took: Duration, books: Books) -> Self {
+    pub(crate) fn new(options: &Options, tally: &Tally, took: Duration, books: Books, reads: Reads) -> Self {
         tally.timed(|timed| {
             let all = timed.all();
             let latency_ms = LatencyMs::of(&all);
@@ -117,6 +120,7 @@ impl Report {
                 errors: timed.errors.clone(),
                 retries: tally.retries.load(Ordering::Relaxed),
                 ok: books.ok && thresholds.error_rate.ok && thresholds.p99_ms.is_none_or(|verdict| verdict.ok),
+                reads,
                 books,
                 thresholds,
             }
@@ -184,7 +188,7 @@ pub(crate) mod tests {
         }
         tally.settled();
         let options = Options { thresholds, ..Options::default() };
-        Report::new(&options, &tally, Duration::from_secs(2), books)
+        Report::new(&options, &tally, Duration::from_secs(2), books, Reads::default())
     }
 
     const NONE: Thresholds = Thresholds { p99_ms_max: None, error_rate_max: 0.0 };

@@ -7,6 +7,7 @@ use crate::{
     lane::Lane,
     options::Options,
     player::{Player, Table, Told},
+    readers::Readers,
     report::Report,
     retry::insist,
     tally::Tally,
@@ -66,8 +67,13 @@ pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Er
     let again =
         || Table { start: Instant::now(), tally: Tally::new(), game: table.game.clone(), stake: table.stake.clone() };
     let table = Arc::new(again());
+    let accounts: Vec<_> = players.iter().map(|player| player.account.clone()).collect();
+    let apart = connect(&Options { connections: 1, ..options.clone() }).await?;
+    let readers = Readers::start(options.readers, &apart, &accounts, &options.game);
     let playing = drive(options, &table, &lanes, players);
     let (mut players, took) = watched(playing, || progress(table.tally.rounds.load(Ordering::Relaxed))).await;
+
+    let reads = readers.end().await;
 
     // Whatever is in doubt is asked for again, off the clock; what stays in doubt, the books will show.
     let after = again();
@@ -77,7 +83,7 @@ pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Er
     });
     asked_again.await;
     let books = service.books(options, &mut players, &warm, &before).await.map_err(Error::setup("the books"))?;
-    Ok(Report::new(options, &table.tally, took, books))
+    Ok(Report::new(options, &table.tally, took, books, reads))
 }
 
 fn table(options: &Options) -> Table {

@@ -54,6 +54,18 @@ async fn unary_calls_and_streams_play_all_rounds_and_the_books_agree() {
     server.stop().await.unwrap();
 }
 
+/// UF-03: histories are read while others play, all calls are answered, and the books agree.
+#[tokio::test]
+async fn uf_03_readers_of_histories_read_while_others_play() {
+    let data = tempfile::tempdir().unwrap();
+    let server = serve(data.path()).await;
+    let report = run(&Options { readers: 3, ..options(&server) }, |_| ()).await.unwrap();
+    assert_sound(&report, 300);
+    assert!(report.reads.pages > 0 && report.reads.rounds > 0, "{report}");
+    assert_eq!((report.reads.readers, report.reads.failed), (3, 0), "{report}");
+    server.stop().await.unwrap();
+}
+
 #[tokio::test]
 async fn the_books_agree_over_several_partitions() {
     let data = tempfile::tempdir().unwrap();

@@ -1,7 +1,7 @@
 //! The report for people.
 
 use super::{LatencyMs, Report};
-use crate::books::PoolCheck;
+use crate::{books::PoolCheck, readers::Reads};
 use std::fmt;
 
 impl fmt::Display for Report {
@@ -22,6 +22,10 @@ impl fmt::Display for Report {
             line(f, call, latency)?;
         }
         line(f, "all", &self.latency_ms)?;
+        if self.reads.readers > 0 {
+            let Reads { readers, pages, rounds, refused, failed } = self.reads;
+            writeln!(f, "\nreaders     {readers}: {pages} pages, {rounds} rounds; {refused} refused, {failed} failed")?;
+        }
         self.failures(f)?;
         self.balance_sheet(f)?;
         if let Some(p99) = self.thresholds.p99_ms {

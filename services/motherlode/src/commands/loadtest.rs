@@ -44,6 +44,9 @@ pub struct Args {
     game: String,
     #[command(flatten)]
     stake: StakeArgs,
+    /// How many page through the players' histories meanwhile.
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    readers: usize,
     /// Begin no round after so many seconds.
     #[arg(long, value_name = "S", default_value_t = 300)]
     seconds_max: u64,
@@ -81,6 +84,7 @@ impl Args {
             coin_value: CoinValue(stake.coin_value_micros),
             buy_feature: stake.buy_feature,
             bet_coins: game.check_stake(&stake).map_err(Failure::unusable)?,
+            readers: self.readers,
             time_max: Duration::from_secs(self.seconds_max),
             shared: self.shared,
             thresholds: Thresholds { p99_ms_max: self.max_p99_ms, error_rate_max: self.max_error_rate },
