@@ -12,7 +12,7 @@ use motherlode_proto::{
     round::v1::Account,
 };
 use motherlode_runtime::stop;
-use motherlode_slots::games;
+use motherlode_slots::latest;
 use motherlode_tests::{
     Client, EUR, bet, config, play, reason, smallest, stake_on, start, start_on, start_with, store_on, until,
 };
@@ -184,7 +184,7 @@ async fn uf_10_the_index_never_stops_the_log_and_catches_up() {
     let (stopper, stop) = stop::channel();
     let indexed =
         Indexed { folder: data, ledger: server.ledger().clone(), api: LedgerApi::new(server.ledger().clone(), stop) };
-    let game = games()[0];
+    let game = latest("witch-feature").unwrap();
     let mut rounds = 0;
     let mut played = async |client: &mut Client, more: u64| {
         let mut names = vec![];

@@ -12,7 +12,7 @@ use motherlode_proto::{
     round::v1::{Account, Awaiting, Round, RoundState, Witch},
     spin::v1::SpinRequest,
 };
-use motherlode_slots::latest_games;
+use motherlode_slots::{latest, latest_games};
 use motherlode_tests::{Client, EUR, bet, config, next_choice, play, smallest, stake_on, start, start_with};
 
 const DEPOSIT: i64 = 1_000_000_000;
@@ -92,8 +92,7 @@ async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
     let mut server = start_with(&config, motherlode_tests::store_on(&disk), Options::default()).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("hana", EUR, DEPOSIT).await;
-    let named = |name: &str| games().iter().copied().find(|game| game.name() == name).unwrap();
-    let (rare, common) = (named("neptune"), named("witch-feature"));
+    let (rare, common) = (latest("neptune").unwrap(), latest("witch-feature").unwrap());
     let mut expected = vec![];
     for number in 0..12 {
         let bet = stake_on(rare, &format!("rare-{number}"), &account, smallest(rare));
