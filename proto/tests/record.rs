@@ -205,6 +205,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::SessionEnded { session: [5; 16], hold_ms: 30_000 },
         Event::RealityCheckAcknowledged { session: [5; 16] },
         Event::ClockSkewed { by_ms: -amount },
+        Event::WinCredited { round, amount: minor },
     ]
 }
 

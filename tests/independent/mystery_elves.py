@@ -36,6 +36,8 @@ class MysteryElves:
         self.bonus = self.file.only("bonus")
         self.mysteries = {special["name"]: special["bets"] for special in data["mysteries"]}
         self.factors = [factor["times"] for factor in data["factors"]]
+        # As in version 1.0 where the file says nothing.
+        self.gamble = data.get("gamble", {"limit_on": "result", "half": "kept"})
 
     def returns(self):
         """The exact return by part, in bets, and the bought feature's in parts of its price; all lines are alike."""
@@ -78,9 +80,10 @@ class Round(rounds.Round):
             case "double":
                 return self.double(choice[1], shown)
             case "halve":
-                self.risked -= (self.risked + 1) // 2
+                half = (self.risked + 1) // 2
+                self.risked -= half
                 self.offer_gamble()
-                return self.outcome({})
+                return self.outcome({}, credited_minor=half if self.game.gamble["half"] == "credited" else 0)
             case "collect":
                 self.awaiting = "nothing"
                 return self.outcome({})
@@ -183,8 +186,12 @@ class Round(rounds.Round):
 
     def offers(self, choice):
         """A double must not pass the limit (ME-15)."""
-        passes = choice[0] == "double" and 2 * self.risked > self.terms["gamble_max_minor"]
-        return super().offers(choice) and not passes
+        return super().offers(choice) and not (choice[0] == "double" and self.passes())
+
+    def passes(self):
+        """Whether the next card is past the limit: the win that it risks, or in version 1.0 what it could make of it."""
+        counts = {"win": self.risked, "result": 2 * self.risked}[self.game.gamble["limit_on"]]
+        return counts > self.terms["gamble_max_minor"]
 
     def double(self, guess, shown):
         """A card: twice the risk or nothing; a Joker is shown only where the guess is right (ME-17). At most ten, and
@@ -198,7 +205,7 @@ class Round(rounds.Round):
         self.risked = 2 * risked if won else 0
         self.won_minor += self.risked - risked
         self.strip = [card, *self.strip]
-        if not won or len(self.strip) == TURNS_MAX or 2 * self.risked > self.terms["gamble_max_minor"]:
+        if not won or len(self.strip) == TURNS_MAX or self.passes():
             self.awaiting = "nothing"
         turn = {"guess": guess, "card": card, "won": won, "risked_minor": risked, "minor": self.risked}
         return self.outcome({}, card=turn)

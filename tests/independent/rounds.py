@@ -115,6 +115,7 @@ class Round:
             "double_strip": self.strip,
             "round_win_coins": self.won_coins,
             "round_win_minor": self.won_minor,
+            "credited_minor": 0,
             "carried": None,
             "part_coins": {part: parts.get(part, 0) for part in self.PARTS},
             **more,

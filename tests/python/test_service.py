@@ -14,7 +14,7 @@ from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoRe
 
 from motherlode.jackpot.v1 import jackpot_pb2
 from motherlode.round.v1 import round_pb2
-from motherlode.spin.v1 import spin_pb2
+from motherlode.spin.v1 import description_pb2, spin_pb2
 
 SERVICES = [
     "motherlode.jackpot.v1.JackpotService",
@@ -57,6 +57,51 @@ def test_pl_13_games_describe_themselves(client):
         assert game.coins_per_line_max == 10 and Decimal(game.rtp) == Decimal("0.946")
         assert game.symbols and game.rules_text
         assert all(0 <= row < 3 for line in game.lines for row in line.rows)
+
+
+def test_pl_13_a_description_is_the_whole_game(client):
+    def described(name, **more):
+        return client.spins.GetGame(spin_pb2.GetGameRequest(game=name, **more))
+
+    games = {name: described(name) for name in ("bewitched", "dwarf-mine", "mystery-elves", "neptune", "witch-feature")}
+    for name, game in games.items():
+        assert (game.reels, game.rows) == (5, 4 if name in ("dwarf-mine", "witch-feature") else 3), name
+        assert all(symbol.role for symbol in game.symbols) and game.pay_rows and not game.reel_sets, name
+        assert Decimal(game.std_dev_bets) > 1 and Decimal(game.volatility_index) > Decimal(game.std_dev_bets), name
+        assert game.bet_coins.min <= game.bet_coins.default <= game.bet_coins.max, name
+        # WF-04: one figure for the round, above that of a single window, with a bound of its chance.
+        win_up_to = game.win_up_to
+        assert Decimal(win_up_to.bets) == int(win_up_to.bets) > Decimal(game.max_win_bets), name
+        assert Decimal(win_up_to.probability_at_most) < Decimal("1e-12") and win_up_to.says, name
+        strips = described(name, with_strips=True).reel_sets[0].strips
+        assert len(strips) == 5 and all(symbol < len(game.symbols) for strip in strips for symbol in strip.symbols)
+    role = {name: {symbol.name: symbol.role for symbol in game.symbols} for name, game in games.items()}
+    assert role["neptune"]["Mermaid"] == description_pb2.SYMBOL_ROLE_SCATTER
+    assert role["dwarf-mine"]["Ruby Dwarf"] == description_pb2.SYMBOL_ROLE_SUPER_HIGH
+    assert list(games["dwarf-mine"].ways) == [1024, 3125, 7776, 16807] and games["dwarf-mine"].rows_max == 7
+    by_scatters = {row.count: row.free_spins for row in games["bewitched"].pay_rows if row.free_spins}
+    assert by_scatters == {3: 8, 4: 12, 5: 20}
+    picks = {name: (game.picks.needs_min, game.picks.needs_max, game.picks.of) for name, game in games.items()}
+    assert (picks["bewitched"], picks["neptune"], picks["dwarf-mine"]) == ((3, 3, 6), (3, 5, 12), (0, 0, 0))
+    assert list(games["witch-feature"].multipliers) == [2, 3, 5, 8, 10]
+    specials = [(special.name, special.bets) for special in games["mystery-elves"].special_wins]
+    assert specials == [("MINI", 20), ("MINOR", 50), ("MAJOR", 150), ("GRAND", 1000)]
+    # ME-18, WF-21: what the bought feature and the locked states return.
+    returns = {name: {of.key: Decimal(of.rtp) for of in game.conditional_returns} for name, game in games.items()}
+    assert abs(returns["mystery-elves"]["buy_feature"] - Decimal("0.9501")) <= Decimal("0.005")
+    assert list(returns["witch-feature"]) == ["unlocked_1", "unlocked_2", "unlocked_3"]
+    assert [name for name, game in games.items() if game.HasField("jackpot_returns")] == ["bewitched"]
+
+
+def test_bw_21_the_jackpots_share_is_a_span_with_the_figure_of_each_coin(client):
+    returns = client.spins.GetGame(spin_pb2.GetGameRequest(game="bewitched")).jackpot_returns
+    assert (returns.rtp_min, returns.rtp_max) == ("0.9460", "0.9510")
+    assert Decimal(returns.rtp_without_jackpot) == Decimal("0.941") and returns.assumes
+    for coin in returns.coins:
+        exact = Decimal("0.946") + Decimal("0.005") * Decimal(coin.coin_value) / 10
+        assert Decimal(coin.rtp) == exact == Decimal(coin.rtp_now), coin.coin_value
+        assert Decimal(returns.rtp_min) <= exact <= Decimal(returns.rtp_max)
+    assert not returns.pool_suspended
 
 
 def test_pl_13_descriptions_say_what_can_be_staked_gambled_and_bought(client):

@@ -4,12 +4,15 @@
 
 use motherlode_books::CoinValue;
 use motherlode_proto::{
-    ledger::v1::{GetRoundRequest, ListCollectionsRequest, ListRoundsRequest, VoidRoundRequest},
-    round::v1::{Account, Awaiting, MarkKind, Round, RoundState, Stake, Witch},
-    spin::v1::{Played, SpinRequest},
+    jackpot::v1::{ResumePoolRequest, SuspendPoolRequest},
+    ledger::v1::{
+        GetRoundRequest, ListCollectionsRequest, ListRoundsRequest, SetExchangeRateRequest, VoidRoundRequest,
+    },
+    round::v1::{Account, Awaiting, MarkKind, Money, Round, RoundState, Stake, Witch, choice},
+    spin::v1::{GetGameRequest, Played, SpinRequest},
 };
 use motherlode_slots::{latest, latest_games};
-use motherlode_tests::{Client, EUR, checked, next_choice, play, reason, replayed, smallest, stake_on, start};
+use motherlode_tests::{Client, EUR, Server, checked, next_choice, play, reason, replayed, smallest, stake_on, start};
 use std::collections::BTreeMap;
 use tonic::Code;
 
@@ -258,6 +261,142 @@ async fn me_14_me_15_me_16_a_gamble_doubles_loses_and_halves() {
         }
     }
     assert!(right > 10 && wrong > 10 && halves > 0 && most <= 10, "{right} {wrong} {halves} {most}");
+    server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// An open gamble of what a bought feature won, in cents; the round's bet is 0.10 a coin for 70 of them.
+async fn gambling(client: &mut Client, account: &Account, id: &str) -> Played {
+    let game = latest("mystery-elves").unwrap();
+    let stake = Some(Stake { coin_value: "0.01".into(), lines: 10, coins_per_line: 1, buy_feature: true });
+    let bet = SpinRequest { stake, offer_double: true, ..stake_on(game, id, account, smallest(game)) };
+    let spun = client.spin(bet, None).await.unwrap();
+    let start = choice::Kind::StartFeature(choice::StartFeature {});
+    let won = client.choose(&format!("{id}.1"), &spun.round_id, start, None).await.unwrap();
+    assert_eq!(won.outcome.as_ref().unwrap().awaiting(), Awaiting::Double);
+    won
+}
+
+fn minor(money: Option<&Money>) -> i64 {
+    money.unwrap().amount_minor
+}
+
+/// ME-16: the half is on the balance with the answer, its event and the history say so, and the settlement credits only
+/// the rest. A void takes back both (PL-04).
+#[tokio::test(flavor = "multi_thread")]
+async fn me_16_halve_credits_half_at_once_the_settlement_the_rest_and_a_void_takes_back_both() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("elsa", EUR, DEPOSIT).await;
+    let halve = || choice::Kind::Halve(choice::Halve {});
+    for (id, settled) in [("open", false), ("settled", true)] {
+        let before = client.balance(&account).await;
+        let won = gambling(&mut client, &account, id).await;
+        let win = minor(won.win.as_ref());
+        let bet = minor(won.bet.as_ref());
+        assert_eq!(client.balance(&account).await, before - bet, "nothing is credited before");
+        let halved = client.choose(&format!("{id}.2"), &won.round_id, halve(), None).await.unwrap();
+        let half = win - win / 2;
+        assert_eq!(halved.outcome.as_ref().unwrap().credited_minor.cast_signed(), half);
+        assert_eq!((halved.state(), minor(halved.win.as_ref())), (RoundState::Open, win));
+        assert_eq!(minor(halved.balance.as_ref()), before - bet + half);
+        assert_eq!(client.balance(&account).await, before - bet + half);
+        // The same request again gives the same answer and no second half (PL-11).
+        let again = client.choose(&format!("{id}.2"), &won.round_id, halve(), None).await.unwrap();
+        assert_eq!((again, client.balance(&account).await), (halved, before - bet + half));
+        let mut taken = half;
+        if settled {
+            let collect = choice::Kind::Collect(choice::Collect {});
+            let end = client.choose(&format!("{id}.3"), &won.round_id, collect, None).await.unwrap();
+            assert_eq!((end.state(), minor(end.win.as_ref())), (RoundState::Settled, win));
+            assert_eq!(client.balance(&account).await, before - bet + win);
+            taken = win;
+        }
+        let shown = round(&mut client, &won.round_id).await;
+        assert_eq!((minor(shown.credited.as_ref()), minor(shown.win.as_ref())), (half, win));
+        let void = VoidRoundRequest {
+            request_id: format!("{id}.void"),
+            round_id: won.round_id.clone(),
+            reason: "reel 3 stuck".into(),
+            actor: "ann".into(),
+        };
+        let voided = client.ledger.void_round(void).await.unwrap().into_inner();
+        assert_eq!((minor(voided.win_taken_back.as_ref()), minor(voided.win_left.as_ref())), (taken, 0));
+        assert_eq!(client.balance(&account).await, before);
+    }
+    server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// BW-21: while the pool is suspended the figure that holds then is stated, and after it the coin value's again.
+#[tokio::test(flavor = "multi_thread")]
+async fn bw_21_while_the_pool_is_suspended_the_return_without_the_jackpot_is_stated() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let (pool_id, actor) = ("bewitched".to_owned(), "ops".to_owned());
+    let mut stated = Vec::new();
+    for turn in ["active", "suspended", "resumed"] {
+        let (request_id, pool_id, actor) = (turn.to_owned(), pool_id.clone(), actor.clone());
+        match turn {
+            "suspended" => {
+                let request = SuspendPoolRequest { request_id, pool_id, reason: "test".into(), actor };
+                client.jackpot.suspend_pool(request).await.unwrap();
+            }
+            "resumed" => {
+                client.jackpot.resume_pool(ResumePoolRequest { request_id, pool_id, actor }).await.unwrap();
+            }
+            _ => {}
+        }
+        let request = GetGameRequest { game: "bewitched".into(), ..GetGameRequest::default() };
+        let returns = client.spin.get_game(request).await.unwrap().into_inner().jackpot_returns.unwrap();
+        let last = returns.coins.last().unwrap();
+        stated.push((returns.pool_suspended, last.coin_value.clone(), last.rtp.clone(), last.rtp_now.clone()));
+    }
+    let said = |suspended, now: &str| (suspended, "10".to_owned(), "0.95100000".to_owned(), now.to_owned());
+    assert_eq!(stated, [said(false, "0.95100000"), said(true, "0.941000"), said(false, "0.95100000")]);
+    server.stop().await.unwrap();
+}
+
+/// DM-14: the three red crystals come once, whatever the currency of the first play; in play money another time. Once the
+/// round that gave them is void, the next play gives them.
+#[tokio::test(flavor = "multi_thread")]
+async fn dm_14_a_player_is_given_red_crystals_once_in_whatever_currency() {
+    let game = latest("dwarf-mine").unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let euro = client.fund("dora", EUR, DEPOSIT).await;
+    let rate = SetExchangeRateRequest {
+        request_id: "rate".into(),
+        currency_code: "SEK".into(),
+        eur_per_unit: "0.09".into(),
+        source: "test".into(),
+    };
+    client.ledger.set_exchange_rate(rate).await.unwrap();
+    let krona = client.fund("dora", "SEK", DEPOSIT).await;
+    let gifts = |server: &Server, scope: &str| {
+        let player = server.player("dora");
+        let figures = player.collection("dwarf-mine", scope).cloned().unwrap_or_default();
+        (figures.get("red_gifted").copied().unwrap_or(0), figures.get("given").copied().unwrap_or(0))
+    };
+    let first = play(&mut client, game, stake_on(game, "krona-1", &krona, smallest(game)), 1).await;
+    assert_eq!((gifts(&server, "SEK"), gifts(&server, "EUR")), ((3, 1), (0, 0)));
+    play(&mut client, game, stake_on(game, "euro-1", &euro, smallest(game)), 1).await;
+    assert_eq!((gifts(&server, "SEK"), gifts(&server, "EUR")), ((3, 1), (0, 0)), "not once a currency");
+    let void = VoidRoundRequest {
+        request_id: "void".into(),
+        round_id: first[0].round_id.clone(),
+        reason: "reel 3 stuck".into(),
+        actor: "ann".into(),
+    };
+    client.ledger.void_round(void).await.unwrap();
+    assert_eq!((gifts(&server, "SEK"), gifts(&server, "EUR")), ((0, 0), (0, 0)));
+    play(&mut client, game, stake_on(game, "euro-2", &euro, smallest(game)), 1).await;
+    assert_eq!((gifts(&server, "SEK"), gifts(&server, "EUR")), ((0, 0), (3, 1)));
+    play(&mut client, game, stake_on(game, "krona-2", &krona, smallest(game)), 1).await;
+    assert_eq!((gifts(&server, "SEK"), gifts(&server, "EUR")), ((0, 0), (3, 1)));
     server.stop().await.unwrap();
     checked(data.path());
 }

@@ -84,6 +84,8 @@ struct Round {
     campaign: String,
     /// The settled win; none while it is open.
     win: Option<i64>,
+    /// What HALVE credited of it (ME-16).
+    credited: i64,
     contributed: i128,
     /// Where it collects, and the figures before and after it.
     shelf: Option<Shelf>,
@@ -116,6 +118,7 @@ impl Model {
             bet: paid,
             campaign: request.campaign_id.clone(),
             win: None,
+            credited: 0,
             contributed,
             shelf: shelf.clone(),
             figures: [before.clone(), before],
@@ -137,9 +140,13 @@ impl Model {
             (mark.kind(), game.info().symbols[mark.value as usize % game.info().symbols.len()].name.to_lowercase())
         });
         if game.name() == "dwarf-mine" {
+            // DM-14: the gift of the first play, in whatever currency; in play money another one.
+            let had = self.crystals.iter().any(|((name, _, scope), (_, given))| {
+                *given && *name == shelf.0 && (scope == PLAY) == (shelf.2 == PLAY)
+            });
             let (crystals, given) = self.crystals.entry(shelf.clone()).or_default();
-            if !std::mem::replace(given, true) {
-                // DM-14: the gift of the first play.
+            if !had {
+                *given = true;
                 crystals[3].extend(vec![(round.to_owned(), 0); 3]);
             }
             for (_, name) in names.filter(|(kind, _)| *kind == MarkKind::Crystal) {
@@ -192,11 +199,15 @@ impl Model {
     /// What an answer says of the round.
     fn answered(&mut self, place: Place, game: &'static dyn Game, played: &Played) {
         assert!(played.jackpot.is_none(), "the cases win no jackpot");
+        let round = self.rounds.get_mut(&played.round_id).unwrap();
+        let credited = i64::try_from(played.outcome.as_ref().unwrap().credited_minor).unwrap();
+        round.credited += credited;
+        *self.balances.get_mut(&place).unwrap() += credited;
         match played.state() {
             RoundState::Settled => {
                 let win = i64::try_from(played.outcome.as_ref().unwrap().round_win_minor).unwrap();
-                self.rounds.get_mut(&played.round_id).unwrap().win = Some(win);
-                *self.balances.get_mut(&place).unwrap() += win;
+                round.win = Some(win);
+                *self.balances.get_mut(&place).unwrap() += win - round.credited;
                 self.open.remove(&(purse(place), game.name()));
             }
             _ => _ = self.open.insert((purse(place), game.name()), played.clone()),
@@ -209,7 +220,7 @@ impl Model {
         self.open.retain(|_, open| open.round_id != id);
         let balance = self.balances.get_mut(&round.place).unwrap();
         *balance += round.bet;
-        *balance -= round.win.unwrap_or(0).min(*balance);
+        *balance -= round.win.unwrap_or(round.credited).min(*balance);
         if let Some(campaign) = self.campaigns.get_mut(&(round.place, round.campaign.clone())) {
             campaign.left += 1;
         }

@@ -14,24 +14,26 @@ class Round:
 
     bet: int
     win: int
+    # What was credited of the win before the round is over, by step (ME-16).
+    credited: dict
     jackpot: int
     open: bool
     # The campaign that it's a free round of: then the bet was the operator's (PL-18).
     campaign: str
 
     @staticmethod
-    def of(round, jackpots):
+    def of(round, credited, jackpots):
         """From a Played or a Round of the service, which call these things the same."""
         is_open = round.state == round_pb2.ROUND_STATE_OPEN
-        return Round(round.bet.amount_minor, round.win.amount_minor, jackpots, is_open, round.campaign_id)
+        return Round(round.bet.amount_minor, round.win.amount_minor, credited, jackpots, is_open, round.campaign_id)
 
     def paid(self):
         """What the player paid for it."""
         return 0 if self.campaign else self.bet
 
     def net(self):
-        """What it has changed in the balance: the win comes when the round is settled."""
-        return (0 if self.open else self.win) + self.jackpot - self.paid()
+        """What it has changed in the balance: the win comes when the round is settled, but for what HALVE credits."""
+        return (sum(self.credited.values()) if self.open else self.win) + self.jackpot - self.paid()
 
 
 @dataclass
@@ -52,11 +54,13 @@ class Books:
             jackpot = played.jackpot.amount.amount_minor
             if not played.jackpot.HasField("amount"):
                 self.pending.add(played.round_id)
-        self.rounds[played.round_id] = Round.of(played, jackpot)
+        credited = {**(before.credited if before else {}), played.step: played.outcome.credited_minor}
+        self.rounds[played.round_id] = Round.of(played, credited, jackpot)
 
     def read(self, round):
         """Takes a round down as the history has it."""
-        self.rounds[round.round_id] = Round.of(round, jackpots(round))
+        credited = {step.number: step.outcome.credited_minor for step in round.steps}
+        self.rounds[round.round_id] = Round.of(round, credited, jackpots(round))
         self.pending.discard(round.round_id)
 
     def balance(self):

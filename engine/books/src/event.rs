@@ -64,7 +64,15 @@ pub enum Event {
         /// The pool that the round contributed to.
         pool: String,
     },
-    /// Player: the round is over and its win credited.
+    /// Player: a part of an open round's win, which nothing risks any more, was credited at once (ME-16). It follows the
+    /// step that secured it.
+    WinCredited {
+        /// The player's round.
+        round: u64,
+        /// Above 0; with what was credited before, at most the round's win as of its latest step.
+        amount: Minor,
+    },
+    /// Player: the round is over and its win credited, less what was credited before.
     RoundSettled {
         /// The player's round.
         round: u64,
@@ -82,7 +90,8 @@ pub enum Event {
         actor: String,
         /// The bet, given back; 0 for a free round, which goes back to its campaign (PL-18).
         refund: Minor,
-        /// The win, as far as the balance with the refund gives it back (PL-09: never negative); 0 for an open round.
+        /// The win, of an open round what was credited of it (ME-16), as far as the balance with the refund gives it back
+        /// (PL-09: never negative).
         win_taken_back: Minor,
     },
     /// Player: an award reached the player's account.

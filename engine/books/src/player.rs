@@ -255,6 +255,8 @@ pub struct OpenRound {
     pub steps: Vec<Step>,
     /// The win as of the last step.
     pub win: Minor,
+    /// What was credited of it already (ME-16).
+    pub credited: Minor,
     /// As of the last step: then whoever finishes the round for its player isn't done yet.
     pub automatic: Option<Automatic>,
 }

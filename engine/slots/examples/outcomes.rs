@@ -230,6 +230,7 @@ fn outcome_json(game: &dyn Game, out: &Outcome) -> Value {
         "double_strip": out.double_strip.iter().map(card_name).collect::<Value>(),
         "round_win_coins": out.round_win_coins,
         "round_win_minor": out.round_win_minor,
+        "credited_minor": out.credited_minor,
         "carried": out.carried.map(|carried| carried_json(game, &carried)),
         "part_coins": parts.map(|(part, coins)| (part.key.to_owned(), json!(coins))).collect::<Value>(),
     })

@@ -26,6 +26,9 @@ pub struct Carries {
     pub keys: &'static [&'static str],
     /// What a set of figures belongs to, besides the player and the game.
     pub scope: CarriedScope,
+    /// Those of the keys whose figures hold for all currencies of real money, and for play money apart: what the player
+    /// carries is the highest of all sets (DM-14). A change is noted in the set of the round that made it.
+    pub shared: &'static [&'static str],
 }
 
 /// What a set of carried figures belongs to, besides the player and the game.
@@ -39,5 +42,5 @@ pub enum CarriedScope {
 
 impl Carries {
     /// A game that carries nothing.
-    pub const NOTHING: Self = Self { keys: &[], scope: CarriedScope::Currency };
+    pub const NOTHING: Self = Self { keys: &[], scope: CarriedScope::Currency, shared: &[] };
 }

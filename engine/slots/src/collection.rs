@@ -3,26 +3,48 @@
 //! A collection of a colour completes with so many crystals and then starts again from nothing. Its free spins are
 //! played at the mean of the coin values of its crystals; crystals that were a gift carry none and don't count in it.
 
+use serde::Deserialize;
+
 use crate::carried::{Carried, CarriedScope, Carries};
 use crate::expansion::CRYSTALS;
 use crate::outcome::MeanCoin;
 
 /// What is carried, in this order.
-pub const CARRIES: Carries = Carries {
-    keys: &[
-        "green",
-        "yellow",
-        "blue",
-        "red",
-        "green_micros",
-        "yellow_micros",
-        "blue_micros",
-        "red_micros",
-        "red_gifted",
-        "given",
-    ],
-    scope: CarriedScope::Currency,
-};
+pub const KEYS: [&str; 10] = [
+    "green",
+    "yellow",
+    "blue",
+    "red",
+    "green_micros",
+    "yellow_micros",
+    "blue_micros",
+    "red_micros",
+    "red_gifted",
+    "given",
+];
+
+/// Whom the gift is made to once (DM-14).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GiftTo {
+    /// A player in each currency, as in version 1.0.
+    #[default]
+    Currency,
+    /// A player, in whatever currency; in play money another time.
+    Player,
+}
+
+impl GiftTo {
+    /// What is carried.
+    #[must_use]
+    pub fn carries(self) -> Carries {
+        let shared: &[&str] = match self {
+            Self::Currency => &[],
+            Self::Player => &["given"],
+        };
+        Carries { keys: &KEYS, scope: CarriedScope::Currency, shared }
+    }
+}
 
 /// The colour of the gift: red.
 pub const GIFT_COLOUR: usize = 3;

@@ -9,6 +9,7 @@ use crate::bewitched;
 use crate::carried::{Carried, Carries};
 use crate::draws::Draws;
 use crate::dwarf_mine;
+use crate::highest::HighestWin;
 use crate::mystery_elves;
 use crate::neptune;
 use crate::outcome::{Card, Outcome, PICKS_MAX, PickOffer};
@@ -26,7 +27,7 @@ pub struct Terms {
     pub double: bool,
     /// Worth of a minor unit of the account's currency, in millionths of the major unit: 10,000 for a cent.
     pub minor_micros: u64,
-    /// The most that may be gambled, and won by a gamble, in minor units (ME-14, ME-15).
+    /// The limit of the gamble in minor units (ME-14, ME-15); what it's on is said by the game's rules version.
     pub gamble_max_minor: u64,
     /// What the player carries when the round opens.
     pub carried: Carried,
@@ -183,6 +184,11 @@ pub trait Game: Sync + Send {
     /// # Errors
     /// The first fault of the stake.
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused>;
+    /// The highest win of a round at a stake (WF-04). Costs up to seconds: cache it.
+    ///
+    /// # Errors
+    /// The first fault of the stake.
+    fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
     /// The parts of the return that the game itself pays, in the order of [`Outcome::part_coins`]; at most
     /// [`crate::outcome::PARTS_MAX`]. [`Par::parts`] starts with the same.
     fn parts(&self) -> &'static [PartName];
@@ -284,9 +290,21 @@ pub struct GameInfo {
     pub buy_feature_bets: Option<u32>,
     /// Objects of a pick to choose from; 0 where the game has none.
     pub picks_of: u8,
+    /// Bonus symbols count on a line in play, not anywhere in the window (NP-09).
+    pub bonus_on_line: bool,
+    /// Fewest and most of them that are picked at once.
+    pub picks: (u8, u8),
+    /// What a feature can multiply its wins by, ascending (ME-06, WF-09); empty where none does.
+    pub multipliers: Vec<u32>,
+    /// The published span of the return with the jackpot, in millionths (BW-21).
+    pub rtp_span_micros: Option<(u64, u64)>,
+    /// What the jackpot's share of the return assumes of the pool; empty without a jackpot.
+    pub jackpot_assumes: String,
     /// What the bonus can award, the jackpot first where there is one. Without their chances: those
     /// depend on the stake and are in [`Par`].
     pub prizes: Vec<PrizeInfo>,
+    /// Special wins with names of their own, the lowest first (ME-05).
+    pub specials: Vec<SpecialInfo>,
     /// Whether the game has a progressive jackpot.
     pub jackpot: bool,
     /// Most turns of the gamble in a round; 0 where there is none.
@@ -398,6 +416,15 @@ pub enum PrizeInfo {
     Multiple(u32),
     /// This many free spins.
     FreeSpins(u32),
+}
+
+/// A special win with a name of its own (ME-05).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecialInfo {
+    /// Its name, such as `GRAND`.
+    pub name: String,
+    /// What it pays in total bets.
+    pub bets: u32,
 }
 
 /// Every version of every game, game by game, each game's oldest version first. What was once played stays here (PL-01).

@@ -20,6 +20,7 @@ pub mod expansion;
 pub mod free_spins;
 pub mod gamble;
 pub mod game;
+pub mod highest;
 pub mod hold_and_win;
 pub mod lines;
 pub mod moments;
@@ -45,9 +46,10 @@ pub mod worth;
 pub use carried::{Carried, CarriedScope, Carries};
 pub use draws::{Draws, Seed};
 pub use game::{
-    Autoplay, AutoplayLoss, Awaiting, Choice, ChoiceRefused, Fact, Game, GameInfo, PartName, Picked, Round, Terms,
-    game, games, latest, latest_games,
+    Autoplay, AutoplayLoss, Awaiting, Choice, ChoiceRefused, Fact, Game, GameInfo, PartName, Picked, Round,
+    SpecialInfo, Terms, game, games, latest, latest_games,
 };
+pub use highest::HighestWin;
 pub use outcome::{
     Card, CardTurn, Mark, MarkKind, MeanCoin, Outcome, PickOffer, Prize, Reveal, Spin, SpinKind, Stops, Strip, Win,
     WinKind,

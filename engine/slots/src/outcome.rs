@@ -54,6 +54,8 @@ pub struct Outcome {
     /// The round's total win as of this step in minor units of the account's currency, gambles included: what it pays
     /// if it settles now. The jackpot isn't in it.
     pub round_win_minor: u64,
+    /// Minor units of that win that are credited with this step, before the round is over (ME-16).
+    pub credited_minor: u64,
     /// What the player carries from this step on, where the step changed it.
     pub carried: Option<Carried>,
     /// Coins won in this step by part of the return, in the order of [`crate::Game::parts`]. For the simulation, which
@@ -79,6 +81,7 @@ impl Outcome {
         self.double_strip = Strip::default();
         self.round_win_coins = 0;
         self.round_win_minor = 0;
+        self.credited_minor = 0;
         self.carried = None;
         self.part_coins = [0; PARTS_MAX];
     }

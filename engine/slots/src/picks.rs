@@ -40,6 +40,30 @@ impl LineRuns {
         Self { masks }
     }
 
+    /// The most objects that the lines of one window let pick, over all windows. Tries every window of the first three
+    /// reels that can start a pick, with the longest runs that the other two can make of it: at least what any window
+    /// awards, and exactly that where a line's run is the only one.
+    #[must_use]
+    pub fn picks_max(&self) -> u64 {
+        let masks = |reel: usize| {
+            let mut masks = self.masks[reel].clone();
+            masks.retain(|&mask| mask != 0);
+            masks.sort_unstable();
+            masks.dedup();
+            masks
+        };
+        let last = |reel: usize, three: LineMask| {
+            masks(reel).into_iter().map(|mask| (mask & three).count_ones()).max().unwrap_or(0)
+        };
+        let (first, second, third) = (masks(0), masks(1), masks(2));
+        let pairs = first.iter().flat_map(|a| second.iter().map(move |b| a & b)).filter(|&two| two != 0);
+        let threes = pairs.flat_map(|two| third.iter().map(move |c| two & c)).filter(|&three| three != 0);
+        let picks = |three: LineMask| {
+            u64::from(NEEDS) * u64::from(three.count_ones()) + u64::from(last(3, three)) + u64::from(last(4, three))
+        };
+        threes.map(picks).max().unwrap_or(0)
+    }
+
     /// The runs of at least [`NEEDS`] at these stops on the lines played: how long each is, in the order of the lines.
     #[inline]
     pub fn at(&self, stops: &[u16], played: LineMask) -> impl Iterator<Item = u8> + use<> {
@@ -67,8 +91,22 @@ pub struct PicksData {
     pub objects: u8,
     /// The most that all objects picked may hold together, times the coins of the line.
     pub max_coins: u64,
+    /// Which picks those are.
+    #[serde(default)]
+    pub max_coins_of: MaxOf,
     /// What an object may hold.
     pub amounts: Vec<AmountData>,
+}
+
+/// The picks that a highest amount is for (NP-11).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MaxOf {
+    /// Those that one line awards, as in version 1.0.
+    #[default]
+    Line,
+    /// Those that all lines of one spin award.
+    Spin,
 }
 
 /// What an object may hold.
@@ -126,6 +164,12 @@ impl Objects {
     #[must_use]
     pub fn max_coins(&self) -> u64 {
         self.max_coins
+    }
+
+    /// The highest amount of an object.
+    #[must_use]
+    pub fn highest(&self) -> u64 {
+        self.amounts.iter().map(|(coins, _)| *coins).max().unwrap_or(0)
     }
 
     /// Hides an amount in each object: the pick of a run of so many symbols.

@@ -72,14 +72,78 @@ fn pl_01_every_game_has_its_first_rules_and_the_revised_ones_and_plays_the_lates
     assert_eq!(latest, all.iter().copied().filter(|of| !played(of.0, of.1)).collect::<Vec<_>>());
 }
 
-/// Odds and prizes are the same in every version: so are the returns, but for what a test says on its own.
+/// Whether a part of a file says all that the older one said; it may say more.
+fn says(new: Option<&toml::Value>, old: &toml::Value) -> bool {
+    match (new, old) {
+        (Some(toml::Value::Table(new)), toml::Value::Table(old)) => {
+            old.iter().all(|(key, value)| says(new.get(key), value))
+        }
+        (new, old) => new == Some(old),
+    }
+}
+
+/// Odds and prizes are the same in every version: so are the returns.
 #[test]
 fn pl_01_the_revised_rules_are_played_on_the_same_tables() {
     for (name, version, _) in PLAYED {
         let (old, new) = (table(game(name, version).unwrap()), table(latest(name).unwrap()));
         for (part, was) in &old {
             let differs = ["rules_version", "rules_date", "rules", "stake"].contains(&part.as_str());
-            assert!(differs || new.get(part) == Some(was), "{name}: {part}");
+            assert!(differs || says(new.get(part), was), "{name}: {part}");
         }
     }
+}
+
+/// NP-11: in the version 1.0.1 what all lines of a spin award together is held; a file whose lines can award more is refused.
+#[test]
+fn np_11_the_highest_treasure_is_over_all_lines_of_a_spin() {
+    use motherlode_slots::data::ModelError;
+    use motherlode_slots::neptune::model::Model;
+    let text = file(latest("neptune").unwrap());
+    let model = Model::compile(&text).unwrap();
+    assert_eq!((model.treasures.picks_max(), model.objects.highest(), model.objects.max_coins()), (5, 500, 2_500));
+    // Two Treasures in one window of the first reel: two lines can award a pick at once.
+    let double = text.replacen("\"Tu Pe Sh Do Sh Tr Oc Pe", "\"Tu Pe Sh Tr Sh Tr Oc Pe", 1);
+    assert_ne!(double, text);
+    let refused = |text: &str| Model::compile(text).unwrap_err();
+    assert!(matches!(refused(&double), ModelError::Part { part: "treasure", .. }), "{}", refused(&double));
+    // By the rules of version 1.0 it's each line's own, so that only the return is wrong then.
+    let old = double.replacen("max_coins_of = \"spin\"", "max_coins_of = \"line\"", 1);
+    assert!(matches!(refused(&old), ModelError::Return { .. }), "{}", refused(&old));
+}
+
+/// NP-11, without the crate's code: in every window of the file's reels at most one line starts a Treasure bonus.
+#[test]
+fn np_11_no_window_lets_two_lines_award_picks() {
+    let table = table(latest("neptune").unwrap());
+    let texts = |of: &toml::Value| {
+        of.as_array().unwrap().iter().map(|text| text.as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let strips: Vec<Vec<String>> =
+        texts(&table["reels"]["strips"]).iter().map(|strip| strip.split(' ').map(str::to_owned).collect()).collect();
+    let lines = texts(&table["lines"]["rows"]);
+    let mut awarding = 0;
+    for first in 0..strips[0].len() {
+        for second in 0..strips[1].len() {
+            for third in 0..strips[2].len() {
+                let stops = [first, second, third];
+                let treasure = |line: &String, reel: usize| {
+                    let row = usize::from(line.as_bytes()[reel] - b'0');
+                    strips[reel][(stops[reel] + row) % strips[reel].len()] == "Tr"
+                };
+                let starts = lines.iter().filter(|line| (0..3).all(|reel| treasure(line, reel))).count();
+                assert!(starts <= 1, "{stops:?}");
+                awarding += starts;
+            }
+        }
+    }
+    assert!(awarding > 0);
+}
+
+#[test]
+fn dm_14_the_gift_belongs_to_the_player_and_not_to_a_currency() {
+    let [old, revised] = ["1.0", "1.0.1"].map(|version| game("dwarf-mine", version).unwrap());
+    assert_eq!(revised.carries().shared, ["given"]);
+    assert!(old.carries().shared.is_empty());
+    assert_eq!(revised.carries().keys, old.carries().keys, "what is carried goes on with either");
 }

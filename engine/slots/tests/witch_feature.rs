@@ -165,7 +165,7 @@ fn wf_04_the_description_states_the_highest_win() {
     let fact = |key: &str| facts.iter().find(|fact| fact.key == key).unwrap().value.clone();
     let wild = NAIVE.codes.iter().position(|code| code == "Wi").unwrap();
     let highest_multiplier = 10;
-    assert_eq!(fact("win_up_to_bets"), (NAIVE.pays[wild][4] * highest_multiplier).to_string());
+    assert_eq!(fact("highest_window_bets"), (NAIVE.pays[wild][4] * highest_multiplier).to_string());
     assert!(
         PLAYED.iter().all(|round| round
             .steps

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::log::v1::RoundTerms;
 use motherlode_books::{Collection, Currency, Event, Minor, PlayerState, RoundStarted};
-use motherlode_slots::{Carried, CarriedScope, Game};
+use motherlode_slots::{Carried, CarriedScope, Carries, Game};
 use prost::Message;
 
 /// Key of the picked witch in the collection that belongs to all bets of the game (BW-05).
@@ -54,6 +54,47 @@ pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> String {
         CarriedScope::Currency => currency.code().to_owned(),
         CarriedScope::Bet => format!("{currency} {}", bet.to_decimal(currency)),
     }
+}
+
+/// What a player carries into a round: the figures of its scope's collection, and those that hold for all currencies
+/// wherever they are noted (DM-14).
+#[must_use]
+pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried {
+    let own = carried(game, player.collection(game.name(), scope));
+    let others = player.collections().filter(|(of, ..)| *of == game.name());
+    with_shared(game, scope, own, others.map(|(_, scope, collection)| (scope, carried(game, Some(collection)))))
+}
+
+/// What is carried of one scope, with the shared figures of all scopes of the game and of the same kind of money: the
+/// highest of each.
+#[must_use]
+pub fn with_shared<'a>(
+    game: &dyn Game,
+    scope: &str,
+    own: Carried,
+    all: impl Iterator<Item = (&'a str, Carried)>,
+) -> Carried {
+    let Carries { keys, shared, .. } = game.carries();
+    if shared.is_empty() {
+        return own;
+    }
+    all.filter(|(other, _)| is_play(other) == is_play(scope)).fold(own, |mut own, (_, other)| {
+        let figures = own.0.iter_mut().zip(other.0).zip(keys);
+        figures.filter(|(_, key)| shared.contains(key)).for_each(|((own, other), _)| *own = other.max(*own));
+        own
+    })
+}
+
+/// Whether a scope is one of play money.
+fn is_play(scope: &str) -> bool {
+    scope.split(' ').next() == Some(Currency::PLAY.code())
+}
+
+/// What a scope's figures are once they are changed from `before` to `after`: those that stayed the same are noted where
+/// they were, which may be another scope.
+#[must_use]
+pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
+    Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))
 }
 
 /// The figures of a collection; all 0 for none.
@@ -134,7 +175,7 @@ pub fn undo(
     collected: Option<&[(String, i64)]>,
 ) -> Result<Option<Event>, Unresolvable> {
     let Some(led) = Led::by(started, collected.unwrap_or_default())? else { return Ok(None) };
-    let now = carried(led.game, player.collection(led.game.name(), &led.scope));
+    let now = carried_by(led.game, player, &led.scope);
     let left = collected.map_or(led.before, |_| led.undone(&now));
     Ok(change(led.game, &led.scope, &now, &left))
 }

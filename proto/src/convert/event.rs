@@ -110,6 +110,7 @@ pub fn to_log(event: &Event) -> v1::Event {
             automatic: step.automatic.as_ref().map(automatic_to_wire),
         }),
         Event::JackpotHit { round, pool } => Kind::JackpotHit(v1::JackpotHit { round: *round, pool: pool.clone() }),
+        Event::WinCredited { round, amount } => Kind::WinCredited(v1::WinCredited { round: *round, amount: amount.0 }),
         Event::RoundSettled { round, win } => Kind::RoundSettled(v1::RoundSettled { round: *round, win: win.0 }),
         Event::RoundVoided { round, reason, actor, refund, win_taken_back } => Kind::RoundVoided(v1::RoundVoided {
             round: *round,
@@ -311,6 +312,7 @@ pub fn from_log(event: v1::Event) -> Result<Event> {
             automatic: step.automatic.map(automatic_from_wire).transpose()?,
         }),
         Kind::JackpotHit(hit) => Event::JackpotHit { round: hit.round, pool: hit.pool },
+        Kind::WinCredited(credited) => Event::WinCredited { round: credited.round, amount: Minor(credited.amount) },
         Kind::RoundSettled(settled) => Event::RoundSettled { round: settled.round, win: Minor(settled.win) },
         Kind::RoundVoided(voided) => Event::RoundVoided {
             round: voided.round,

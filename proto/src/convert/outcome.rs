@@ -55,6 +55,7 @@ pub fn write_outcome(game: &dyn Game, outcome: &slots::Outcome, bytes: &mut Vec<
             out.varint(2, reveal.coins);
         });
     }
+    out.varint(14, outcome.credited_minor);
 }
 
 fn write_spin(out: &mut Out, outcome: &slots::Outcome, spin: &slots::Spin, ways: bool) {

@@ -112,7 +112,7 @@ impl<'a> Fold<'a> {
             return self.campaigns.take(commit, None);
         };
         let open = self.books.player(&commit.stream).and_then(|player| player.open_round(round));
-        let of = open.map(|open| (open.started.clone(), Minor::ZERO));
+        let of = open.map(|open| (open.started.clone(), open.credited));
         let of = match self.books.apply(commit) {
             Err(Refused::RecallNeeded { .. }) => {
                 let settled = self.recalled.round(&commit.stream, round)?;

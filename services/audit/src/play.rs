@@ -53,6 +53,7 @@ struct Live {
 #[derive(Default)]
 struct Due {
     collection: Option<Event>,
+    credit: Option<Minor>,
     hit: bool,
     settlement: Option<Minor>,
 }
@@ -133,7 +134,9 @@ impl<'a> Plays<'a> {
                     self.returns[of].hits += 1;
                     self.hits.insert(position, of);
                 }
+                Event::WinCredited { amount, .. } => due.credit(*amount)?,
                 Event::RoundSettled { round, win } => {
+                    due.credited()?;
                     let settled = live.take_if(|live| live.number == *round && due.settlement == Some(*win));
                     let Some(settled) = settled else {
                         let expected = due.settlement.map_or("none".into(), |win| format!("with a win of {win}"));
@@ -204,7 +207,7 @@ impl<'a> Plays<'a> {
         }
         let carries = !game.carries().keys.is_empty();
         let place = carries.then(|| (stream.clone(), game.name(), collection::scope(game, currency, started.bet)));
-        let carried = place.as_ref().and_then(|place| self.carried.get(place)).copied().unwrap_or_default();
+        let carried = place.as_ref().map_or_else(Carried::default, |place| self.carried(game, place));
         if carried != terms.carried {
             let figures = |of: &Carried| format!("{:?} of {:?}", of.0, game.carries().keys);
             let what = "the round was opened with other figures than the player carried";
@@ -258,9 +261,11 @@ impl<'a> Plays<'a> {
         let figures = &mut self.returns[live.of];
         figures.steps += 1;
         figures.spins += outcome.spins.len() as u64;
+        let credit = i64::try_from(outcome.credited_minor).ok().filter(|credit| *credit > 0).map(Minor);
         let (carried, hits, over) = (outcome.carried, outcome.jackpot, outcome.awaiting == Awaiting::Nothing);
         Ok(Due {
             collection: carried.and_then(|carried| self.carry(live, carried)),
+            credit,
             hit: hits && live.pool.is_some(),
             settlement: over.then_some(win),
         })
@@ -274,7 +279,7 @@ impl<'a> Plays<'a> {
         })?;
         let Some(led) = led else { return Ok(None) };
         let place = (stream.clone(), led.game.name(), led.scope.clone());
-        let now = self.carried.get(&place).copied().unwrap_or_default();
+        let now = self.carried(led.game, &place);
         let left = led.undone(&now);
         let of_player = self.open.range((stream.clone(), 0)..=(stream.clone(), u64::MAX));
         if let Some((_, open)) = of_player.into_iter().find(|(_, open)| open.place.as_ref() == Some(&place))
@@ -283,14 +288,29 @@ impl<'a> Plays<'a> {
             let what = "a void changes the collection that an open round plays with";
             return Err(Fault::new(what, "no void of a settled round", format!("round {} is open", open.number)));
         }
-        self.carried.insert(place, left);
+        self.note(place, &now, &left);
         Ok(collection::change(led.game, &led.scope, &now, &left))
+    }
+
+    /// What a player carries in a place, with the figures that hold for all currencies (DM-14).
+    fn carried(&self, game: &dyn Game, place: &Place) -> Carried {
+        let own = self.carried.get(place).copied().unwrap_or_default();
+        let of_game = self.carried.range((place.0.clone(), place.1, String::new())..);
+        let of_game = of_game.take_while(|((stream, name, _), _)| (stream, *name) == (&place.0, place.1));
+        collection::with_shared(game, &place.2, own, of_game.map(|((.., scope), carried)| (scope.as_str(), *carried)))
+    }
+
+    /// Keeps what a change from `before` to `after` notes in a place.
+    fn note(&mut self, place: Place, before: &Carried, after: &Carried) {
+        let own = self.carried.entry(place).or_default();
+        *own = collection::noted(own, before, after);
     }
 
     /// Takes up what the player carries from here on; the change that the log must have.
     fn carry(&mut self, live: &Live, carried: Carried) -> Option<Event> {
         let place = live.place.as_ref()?;
-        let before = self.carried.insert(place.clone(), carried).unwrap_or_default();
+        let before = self.carried(live.game, place);
+        self.note(place.clone(), &before, &carried);
         collection::change(live.game, &place.2, &before, &carried)
     }
 }
@@ -311,7 +331,26 @@ impl Due {
         }
     }
 
+    /// A part of the win is credited exactly where the outcome says so (ME-16).
+    fn credit(&mut self, amount: Minor) -> Result<(), Fault> {
+        match self.credit.take() {
+            Some(due) if due == amount => Ok(()),
+            due => {
+                let expected = due.map_or("none".into(), |due| due.to_string());
+                Err(Fault::new("a part of the win was credited otherwise than the outcome says", expected, amount))
+            }
+        }
+    }
+
+    fn credited(&self) -> Result<(), Fault> {
+        match self.credit {
+            Some(due) => Err(Fault::new("the outcome credits a part of the win", due, "no credit in the log")),
+            None => Ok(()),
+        }
+    }
+
     fn nothing(&self) -> Result<(), Fault> {
+        self.credited()?;
         if let Some(due) = &self.collection {
             return Err(Fault::new("the outcome changes a collection", told(due), "no change in the log"));
         }

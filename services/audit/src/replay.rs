@@ -40,6 +40,8 @@ pub struct Replayed {
     pub witch: u32,
     /// Its steps.
     pub steps: Vec<ReplayedStep>,
+    /// What was credited of its win before it was settled (ME-16).
+    pub credited: Minor,
     /// The win with which it was settled; `None` while it is open, or was voided before.
     pub settled: Option<Minor>,
     /// Its void, if it was voided.
@@ -190,6 +192,9 @@ fn add(replaying: &mut Option<Replaying>, logged: &Logged, event: &Event, number
             *replaying = Some(start(logged, started)?);
         }
         (Event::StepResolved(step), Some(replaying)) if step.round == number => replaying.step(logged, step)?,
+        (Event::WinCredited { round, amount }, Some(Replaying { replayed, .. })) if *round == number => {
+            replayed.credited = Minor(replayed.credited.0.saturating_add(amount.0));
+        }
         (Event::RoundSettled { round, win }, Some(Replaying { replayed, .. })) if *round == number => {
             replayed.settled = Some(*win);
         }
@@ -247,6 +252,7 @@ fn start(logged: &Logged, started: &RoundStarted) -> Result<Replaying, Malformed
         time_ms: commit.time_ms,
         balance_before: Minor(before),
         steps: vec![],
+        credited: Minor::ZERO,
         settled: None,
         voided: None,
         jackpots: vec![],

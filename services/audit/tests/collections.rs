@@ -225,6 +225,40 @@ fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
     assert_eq!((other.expected.as_str(), other.found.as_str()), ("25", "50"));
 }
 
+/// ME-16: a half that is credited otherwise than the outcome says, or not at all, is found at its step.
+#[test]
+fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
+    let mut tale = Tale::with_players(&["eve"]);
+    tale.double = true;
+    let round = tale.bet_on("mystery-elves", "eve", elves_stake(), |outcome| {
+        outcome.awaiting == Awaiting::Double && outcome.round_win_coins == 5
+    });
+    tale.choose("eve", round, Choice::Halve, |_| true);
+    assert_eq!(audited(&tale.log).divergence, None);
+    let halved = tale.log.len() - 1;
+    let less = found(&tale, halved, |logged| {
+        for event in &mut logged.commit.events {
+            if let Event::WinCredited { amount, .. } = event {
+                assert_eq!(*amount, Minor(25), "half of 50 cents");
+                *amount = Minor(24);
+            }
+        }
+        logged.balances_after[0].1.0 -= 1;
+    });
+    assert_eq!(less.what, "a part of the win was credited otherwise than the outcome says");
+    assert_eq!((less.expected.as_str(), less.found.as_str()), ("25", "24"));
+    let none = found(&tale, halved, |logged| {
+        logged.commit.events.retain(|event| !matches!(event, Event::WinCredited { .. }));
+        logged.balances_after[0].1.0 -= 25;
+    });
+    assert_eq!(none.what, "the outcome credits a part of the win");
+    // A void of the open round takes the half back (PL-04).
+    let (reason, actor) = ("reel 3 stuck".into(), "support".into());
+    let voided = Event::RoundVoided { round, reason, actor, refund: Minor(100), win_taken_back: Minor(25) };
+    tale.write(player("eve"), vec![voided]);
+    assert_eq!(audited(&tale.log).divergence, None);
+}
+
 /// ME-14: 125,000 EUR where the gamble is offered, and nothing where it is not.
 #[test]
 fn me_14_another_limit_of_the_gamble_than_the_rate_gives_is_found() {

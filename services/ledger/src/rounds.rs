@@ -350,10 +350,14 @@ fn go_on(view: &mut View, logged: &Logged, event: &Event, number: u64) -> Result
             round.awaiting = step.outcome.as_ref().map_or(0, |outcome| outcome.awaiting);
             round.steps.push(step);
         }
+        Event::WinCredited { round: of, amount } if *of == number => {
+            let before = round.credited.as_ref().map_or(0, |credited| credited.amount_minor);
+            round.credited = Some(money(Minor(before.saturating_add(amount.0)), currency));
+        }
         Event::RoundSettled { round: of, .. } if *of == number => round.state = RoundState::Settled.into(),
         Event::RoundVoided { round: of, reason, actor, refund, win_taken_back } if *of == number => {
-            let credited = if round.state() == RoundState::Settled { round.win.as_ref() } else { None };
-            let left = credited.map_or(0, |win| win.amount_minor) - win_taken_back.0;
+            let credited = if round.state() == RoundState::Settled { &round.win } else { &round.credited };
+            let left = credited.as_ref().map_or(0, |win| win.amount_minor) - win_taken_back.0;
             round.void = Some(Void {
                 reason: reason.clone(),
                 actor: actor.clone(),

@@ -1,7 +1,7 @@
 //! Voids (PL-04): a round that was played on a malfunction counts as not played.
 //!
-//! The bet is refunded, a free round given back to its campaign (PL-18); of a settled round the win is taken back as far as the balance goes, the rest is the house's loss
-//! (PL-09: a balance is never negative). The contribution is taken back by the pool in its turn (BW-19), a jackpot
+//! The bet is refunded, a free round given back to its campaign (PL-18); of a settled round the win, of an open one what was credited of
+//! it (ME-16), is taken back as far as the balance goes, the rest is the house's loss (PL-09: a balance is never negative). The contribution is taken back by the pool in its turn (BW-19), a jackpot
 //! stands. What the round changed in a collection is changed back in the same commit.
 
 use crate::{
@@ -85,7 +85,7 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, by:
     };
     let (started, win, collected) = match (open, &recalled) {
         (_, Some(SettledRound { started, win, collected, .. })) => (started, *win, Some(collected.as_slice())),
-        (Some(open), None) => (&open.started, Minor::ZERO, None),
+        (Some(open), None) => (&open.started, open.credited, None),
         (None, None) => return Err(unknown_round(&name())),
     };
     let undone = collection::undo(player, started, collected).map_err(unresolvable)?;

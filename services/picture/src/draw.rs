@@ -44,7 +44,7 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     lines.extend(outcome.prize.as_ref().and_then(|prize| bonus_gave(prize, feature, pen)));
     lines.extend(treasure::opened(outcome, pen));
     lines.extend(outcome.card.as_ref().map(|turn| card(turn, outcome, currency, pen)).into_iter().flatten());
-    lines.extend(halved(outcome));
+    lines.extend(halved(outcome, currency));
     lines.push(standing(game, outcome, currency, pen));
     lines.push(String::new());
     lines.join("\n")
@@ -187,8 +187,11 @@ fn card_name(card: i32) -> &'static str {
     }
 }
 
-/// A step that shows nothing and leaves the gamble open has secured half (ME-16).
-fn halved(outcome: &Outcome) -> Option<String> {
+/// A step that shows nothing and leaves the gamble open has secured half, which the rules since 1.0.1 credit at once (ME-16).
+fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
+    if outcome.credited_minor > 0 {
+        return Some(format!("  Half is credited: {}.", cash(outcome.credited_minor, currency)));
+    }
     let shows = !outcome.spins.is_empty() || outcome.prize.is_some() || outcome.card.is_some();
     let halved = !shows && outcome.reveals.is_empty() && outcome.awaiting() == Awaiting::Double;
     halved.then(|| "  Half of what was at risk is secured.".to_owned())

@@ -62,6 +62,7 @@ fn wanted(game: &GameInfo, outcome: &Outcome) -> (Told, Vec<String>) {
         reveals,
         unopened,
         mean_coin_value,
+        credited_minor,
     } = outcome;
     let (mut lines, mut texts) = (Told::new(), vec![]);
     for spin in spins {
@@ -98,6 +99,9 @@ fn wanted(game: &GameInfo, outcome: &Outcome) -> (Told, Vec<String>) {
     }
     if let Some(v1::MeanCoinValue { sum, count, value }) = mean_coin_value {
         texts.push(format!("the mean coin value {value} EUR: {sum} EUR over {count} crystal"));
+    }
+    if *credited_minor > 0 {
+        texts.push(format!("Half is credited: {}.", euros(*credited_minor)));
     }
     if let Some(PickOffer { needs, of }) = pick {
         texts.push(format!("a pick of {needs} out of {of}"));

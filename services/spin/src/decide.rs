@@ -197,7 +197,7 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
         [] => Carried::default(),
         _ => {
             let scope = collection::scope(game, currency, bet);
-            collection::carried(game, player.collection(game.name(), &scope))
+            collection::carried_by(game, player, &scope)
         }
     }
 }
@@ -235,6 +235,10 @@ fn step_events(
         let before = carried(player, game, started.currency, started.bet);
         let scope = collection::scope(game, started.currency, started.bet);
         events.extend(collection::change(game, &scope, &before, after));
+    }
+    if outcome.credited_minor > 0 {
+        let amount = i64::try_from(outcome.credited_minor).map(Minor).map_err(|error| internal(&error))?;
+        events.push(Event::WinCredited { round: started.round, amount });
     }
     if let (true, Some(contribution)) = (outcome.jackpot, &started.contribution) {
         events.push(Event::JackpotHit { round: started.round, pool: contribution.pool.clone() });

@@ -4,27 +4,54 @@ use crate::bet::find_game;
 use motherlode_books::CoinValue;
 use motherlode_proto::{
     convert::play::hex,
-    spin::v1::{Fact, GameSummary, GetGameRequest, GetGameResponse, Line, ListGamesResponse, Symbol},
+    spin::v1::{
+        BetCoins, BonusPrize, CoinReturn, ConditionalReturn, Fact, GameSummary, GetGameRequest, GetGameResponse,
+        JackpotReturns, Line, ListGamesResponse, PayRow, Picks, ReelSet, SpecialWin, Strip, Symbol, SymbolRole,
+        WinUpTo, bonus_prize,
+    },
 };
 use motherlode_runtime::Refusal;
-use motherlode_slots::{self as slots, Game, Stake, games, par::decimal};
-use std::{collections::HashMap, sync::LazyLock};
+use motherlode_slots::{
+    self as slots, Game, GameInfo, Par, Stake,
+    game::PrizeInfo,
+    games,
+    par::{Exact, decimal},
+};
+use std::{
+    collections::HashMap,
+    sync::{LazyLock, OnceLock},
+};
 
 type Key = (&'static str, &'static str);
 
-static DESCRIPTIONS: LazyLock<HashMap<Key, GetGameResponse>> =
-    LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), describe(*game))).collect());
+/// Each version's description with its strips, made when it's first asked for: its mathematics can take a second.
+static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<GetGameResponse>>> =
+    LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
+
+/// Places of exact returns.
+const PLACES: usize = 6;
+/// Standard deviations of the volatility index: 95 of 100 mean returns are within so many.
+const INDEX_DEVIATIONS: f64 = 1.96;
 
 /// Every version, the newest of a game first.
 pub(crate) fn all() -> ListGamesResponse {
     ListGamesResponse { games: games().iter().rev().map(|game| summary(*game)).collect() }
 }
 
-/// One game's description.
-pub(crate) fn one(request: &GetGameRequest) -> Result<GetGameResponse, Refusal> {
+/// One game's description, while the pool of its name is suspended or not.
+pub(crate) fn one(request: &GetGameRequest, suspended: impl Fn(&str) -> bool) -> Result<GetGameResponse, Refusal> {
     let game = find_game(&request.game, &request.rules_version)?;
-    let described = DESCRIPTIONS.get(&(game.name(), game.rules_version()));
-    described.cloned().ok_or_else(|| Refusal::not_found("GAME_UNKNOWN", "no such game"))
+    let kept = DESCRIPTIONS.get(&(game.name(), game.rules_version()));
+    let kept = kept.ok_or_else(|| Refusal::not_found("GAME_UNKNOWN", "no such game"))?;
+    let mut described = kept.get_or_init(|| describe(game)).clone();
+    if !request.with_strips {
+        described.reel_sets.clear();
+    }
+    if let Some(returns) = described.jackpot_returns.as_mut().filter(|_| suspended(game.name())) {
+        returns.pool_suspended = true;
+        returns.coins.iter_mut().for_each(|coin| coin.rtp_now.clone_from(&returns.rtp_without_jackpot));
+    }
+    Ok(described)
 }
 
 fn summary(game: &dyn Game) -> GameSummary {
@@ -50,6 +77,7 @@ fn describe(game: &dyn Game) -> GetGameResponse {
         name: symbol.name.clone(),
         short_name: symbol.short.clone(),
         pays: pays(game, index),
+        role: role(symbol.role).into(),
     });
     let mut response = GetGameResponse {
         summary: Some(summary(game)),
@@ -70,12 +98,117 @@ fn describe(game: &dyn Game) -> GetGameResponse {
         facts: info.facts.iter().map(fact).collect(),
         ..GetGameResponse::default()
     };
+    shape(info, &mut response);
     if let Ok(par) = game.par(&stake) {
-        response.rtp = decimal(&par.rtp, 6);
-        response.max_win_bets = decimal(&par.max_win_bets, 2);
-        response.max_win_probability = decimal(&par.max_win_probability, 12);
+        figures(game, &stake, &par, &mut response);
+    }
+    if let Ok(highest) = game.highest_win(&stake) {
+        response.win_up_to = Some(WinUpTo {
+            bets: decimal(&highest.bets.floor(), 0),
+            probability_at_most: highest.chance(),
+            unlimited: highest.unlimited,
+            says: highest.said().to_owned(),
+        });
     }
     response
+}
+
+/// What the game shows and awards.
+fn shape(info: &GameInfo, response: &mut GetGameResponse) {
+    let limits = &info.limits;
+    response.reels = info.reels;
+    response.rows = info.rows;
+    response.rows_max = info.rows_max;
+    if info.ways {
+        response.ways = (info.rows..=info.rows_max).map(|rows| u64::from(rows).pow(info.reels)).collect();
+    }
+    let row = |row: &slots::game::PayRow| PayRow {
+        symbol: row.symbol.into(),
+        count: row.count.into(),
+        pays: row.pays,
+        free_spins: row.free_spins,
+        anywhere: row.scatter || row.bonus && !info.bonus_on_line,
+        starts_bonus: row.bonus,
+    };
+    response.pay_rows = info.paytable.iter().map(row).collect();
+    let prize = |prize: &PrizeInfo| BonusPrize {
+        kind: Some(match *prize {
+            PrizeInfo::Jackpot => bonus_prize::Kind::Jackpot(true),
+            PrizeInfo::Multiple(multiple) => bonus_prize::Kind::Multiple(multiple),
+            PrizeInfo::FreeSpins(spins) => bonus_prize::Kind::FreeSpins(spins),
+        }),
+    };
+    response.prizes = info.prizes.iter().map(prize).collect();
+    let special = |of: &slots::game::SpecialInfo| SpecialWin { name: of.name.clone(), bets: of.bets };
+    response.special_wins = info.specials.iter().map(special).collect();
+    let (needs_min, needs_max) = (info.picks.0.into(), info.picks.1.into());
+    response.picks = (info.picks_of > 0).then(|| Picks { needs_min, needs_max, of: info.picks_of.into() });
+    response.free_spin_multiplier = info.free_spin_multiplier;
+    response.multipliers.clone_from(&info.multipliers);
+    response.bet_coins = Some(BetCoins {
+        min: limits.lines.0 * limits.coins_per_line.0,
+        max: limits.lines.1 * limits.coins_per_line.1,
+        default: limits.lines.1 * limits.coins_per_line.0,
+    });
+}
+
+/// What the game returns, how widely, and by which reels.
+fn figures(game: &dyn Game, stake: &Stake, par: &Par, response: &mut GetGameResponse) {
+    response.rtp = decimal(&par.rtp, PLACES);
+    response.max_win_bets = decimal(&par.max_win_bets, 2);
+    response.max_win_probability = decimal(&par.max_win_probability, 12);
+    response.std_dev_bets = format!("{:.4}", par.std_dev);
+    response.volatility_index = format!("{:.2}", INDEX_DEVIATIONS * par.std_dev);
+    response.exactness = par.exactness.to_owned();
+    let conditional = |of: &slots::par::ConditionalRtp| ConditionalReturn {
+        key: of.key.to_owned(),
+        title: of.title.to_owned(),
+        rtp: decimal(&of.rtp, PLACES),
+    };
+    response.conditional_returns = par.conditional_rtps.iter().map(conditional).collect();
+    response.jackpot_returns = game.info().jackpot.then(|| jackpot(game, stake, par));
+    let strip = |strip: &Vec<u8>| Strip { symbols: strip.iter().map(|on| u32::from(*on)).collect() };
+    let set = |of: &slots::par::ReelSet| ReelSet {
+        title: of.title.to_owned(),
+        strips: of.strips.iter().map(strip).collect(),
+    };
+    response.reel_sets = par.reel_sets.iter().map(set).collect();
+}
+
+/// BW-21: the published span, and the figure of each coin value.
+fn jackpot(game: &dyn Game, stake: &Stake, par: &Par) -> JackpotReturns {
+    let info = game.info();
+    // What the increments return is in proportion to the coin value.
+    let increments = par.rtp_with_increments() - &par.rtp;
+    let coin = |&micros: &u64| {
+        let share = Exact::new(micros.into(), stake.coin_value_micros.max(1).into());
+        let rtp = decimal(&(&par.rtp + &increments * share), PLACES + 2);
+        CoinReturn { coin_value: CoinValue(micros).to_string(), rtp_now: rtp.clone(), rtp }
+    };
+    let percent = |micros: u64| decimal(&Exact::new(micros.into(), 1_000_000.into()), 4);
+    let (rtp_min, rtp_max) = info.rtp_span_micros.map(|(min, max)| (percent(min), percent(max))).unwrap_or_default();
+    JackpotReturns {
+        rtp_min,
+        rtp_max,
+        rtp_without_jackpot: decimal(&par.rtp_without_jackpot, PLACES),
+        pool_suspended: false,
+        coins: info.limits.coin_values_micros.iter().map(coin).collect(),
+        assumes: info.jackpot_assumes.clone(),
+    }
+}
+
+fn role(role: slots::game::SymbolRole) -> SymbolRole {
+    use slots::game::SymbolRole as Of;
+    match role {
+        Of::Regular => SymbolRole::Regular,
+        Of::Wild => SymbolRole::Wild,
+        Of::Scatter => SymbolRole::Scatter,
+        Of::Bonus => SymbolRole::Bonus,
+        Of::FreeSpins => SymbolRole::FreeSpins,
+        Of::Collected => SymbolRole::Collected,
+        Of::SuperHigh => SymbolRole::SuperHigh,
+        Of::Question => SymbolRole::Question,
+    }
 }
 
 fn fact(fact: &slots::Fact) -> Fact {

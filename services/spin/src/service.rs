@@ -9,7 +9,7 @@ use crate::{
     session::Desk,
     sweeper::Waits,
 };
-use motherlode_books::{Books, Minor, Refused, SessionId, SessionLimits, StreamId};
+use motherlode_books::{Books, Minor, PoolStatus, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_ledger::{AppendError, Ledgers, Proposal, fields::RoundId};
 use motherlode_proto::spin::v1::{
     self as wire, ChooseRequest, ChooseResponse, Played, SpinRequest, SpinResponse, spin_service_server::SpinService,
@@ -348,8 +348,13 @@ impl SpinService for SpinApi {
         request: Request<wire::GetGameRequest>,
     ) -> Result<Response<wire::GetGameResponse>, Status> {
         let request = request.into_inner();
-        // The first question has the mathematics of all games computed: not by a thread that answers calls.
-        let described = tokio::task::spawn_blocking(move || describe::one(&request)).await;
+        let ledgers = self.ledgers.clone();
+        let suspended = move |pool: &str| {
+            let status = |books: &Books| books.pool(pool).map(|pool| pool.status.clone());
+            ledgers.home().books(status).is_some_and(|status| status != PoolStatus::Active)
+        };
+        // The first question has the game's mathematics computed: not by a thread that answers calls.
+        let described = tokio::task::spawn_blocking(move || describe::one(&request, suspended)).await;
         Ok(Response::new(described.map_err(|error| Status::internal(error.to_string()))??))
     }
 }

@@ -51,6 +51,7 @@ impl<'s> Change<'s> {
             }
             Event::StepResolved(step) => self.resolve_step(step),
             Event::JackpotHit { round, pool } => self.hit(*round, pool),
+            Event::WinCredited { round, amount } => self.credit(account, house, *round, *amount),
             Event::RoundSettled { round, win } => self.settle(account, house, *round, *win),
             Event::RoundVoided { round, refund, win_taken_back, .. } => {
                 self.void(account, operator, *round, *refund, *win_taken_back)
@@ -175,6 +176,7 @@ impl<'s> Change<'s> {
             last_position: commit.position,
             steps: Vec::new(),
             win: Minor::ZERO,
+            credited: Minor::ZERO,
             automatic: None,
         }));
         match &started.campaign {
@@ -241,7 +243,7 @@ impl<'s> Change<'s> {
         if step.step != expected {
             return Err(Refused::WrongStep { expected, found: step.step });
         }
-        if step.win < Minor::ZERO {
+        if step.win < round.credited {
             return Err(Refused::BadAmount { amount: step.win });
         }
         round.steps.push(Step { seed: step.seed, choice: step.choice.clone() });
@@ -279,6 +281,21 @@ impl<'s> Change<'s> {
         self.leave(pool, Decision::Hit(hit))
     }
 
+    /// A part of an open round's win reaches the player before the round is over (ME-16).
+    fn credit(&mut self, account: Account<'s>, house: Account<'s>, number: u64, amount: Minor) -> Result<(), Refused> {
+        check_positive(amount)?;
+        let stepped = self.stepped == Some(number);
+        let round = self.player()?.open_round_mut(number).filter(|_| stepped);
+        let round = round.ok_or(Refused::NoSuchRound { round: number })?;
+        let credited = add_cash(round.credited, amount)?;
+        if credited > round.win {
+            return Err(Refused::BadAmount { amount });
+        }
+        round.credited = credited;
+        let currency = round.started.currency;
+        self.pay_player(house, account, currency, amount)
+    }
+
     fn settle(&mut self, account: Account<'s>, house: Account<'s>, number: u64, win: Minor) -> Result<(), Refused> {
         let round = self.player()?.close_round(number).ok_or(Refused::NoSuchRound { round: number })?;
         if round.steps.is_empty() {
@@ -289,7 +306,9 @@ impl<'s> Change<'s> {
         if let Some(given) = &round.started.contribution {
             self.pending(&given.pool).open_rounds -= 1;
         }
-        self.pay_player(house, account, round.started.currency, win)
+        // No step wins less than what was credited before it.
+        let due = win.checked_sub(round.credited).ok_or(Refused::BadAmount { amount: win })?;
+        self.pay_player(house, account, round.started.currency, due)
     }
 
     fn void(
@@ -318,8 +337,8 @@ impl<'s> Change<'s> {
                 if let Some(given) = &open.started.contribution {
                     self.pending(&given.pool).open_rounds -= 1;
                 }
-                // Nothing was won yet.
-                (&open.started, open.opened_at, Minor::ZERO)
+                // Nothing was paid yet but what HALVE credited (ME-16).
+                (&open.started, open.opened_at, open.credited)
             }
             (None, Some(SettledRound { started, opened_at, win, .. })) if started.round == number => {
                 (started, *opened_at, *win)

@@ -50,6 +50,9 @@ pub struct JackpotData {
     pub contribution: String,
     /// The coin value that the whole pool belongs to, in the major unit.
     pub base_coin_value: String,
+    /// The published span of the return, jackpot included: at the smallest coins, and at the coin value of the whole pool.
+    #[serde(default)]
+    pub rtp_span: Option<(String, String)>,
 }
 
 /// The bonus round.

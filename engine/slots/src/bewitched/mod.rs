@@ -6,6 +6,7 @@
 //! paid spin's line win. Which witch accompanies the player is no input here (BW-05).
 
 pub mod data;
+mod highest;
 pub mod model;
 pub mod par;
 pub mod rounds;
@@ -20,21 +21,19 @@ use crate::draws::Draws;
 use crate::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::gamble::Gamble;
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, PrizeInfo, Round, Terms};
+use crate::highest::HighestWin;
 use crate::outcome::{Card, Outcome, PickOffer, Prize, SpinKind};
 use crate::par::Par;
 use crate::stake::{Stake, StakeRefused};
 use crate::windows::{LineBet, Shown};
 
-use model::{DOUBLES_MAX, Model};
+use model::{DOUBLES_MAX, Model, VIALS_PICKED as VIALS};
 
 const NAME: &str = "bewitched";
 const VERSIONS: [RulesVersion; 2] = [
     RulesVersion { name: "1.6", date: "2016-04-21", file: include_str!("../../games/bewitched/1.6.toml") },
     RulesVersion { name: "1.6.1", date: "2026-11-22", file: include_str!("../../games/bewitched/1.6.1.toml") },
 ];
-
-/// Vials to combine (BW-06).
-const VIALS: u8 = 3;
 
 /// Places of [`PARTS`].
 const BASE_LINES: usize = 0;
@@ -101,6 +100,10 @@ impl Game for Bewitched {
 
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {
         par::par(self, &self.model, stake)
+    }
+
+    fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+        highest::of(&self.model, stake)
     }
 
     fn parts(&self) -> &'static [PartName] {

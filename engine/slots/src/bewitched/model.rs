@@ -8,6 +8,7 @@ use super::par;
 use crate::data::{self, ModelError, Role};
 use crate::game::{Autoplay, GameInfo, PayRow, PrizeInfo, SymbolInfo};
 use crate::lines::Lines;
+use crate::par::{decimal, ratio};
 use crate::reels::Reels;
 use crate::scatters::{Counter, Scatters};
 use crate::stake::StakeLimits;
@@ -18,6 +19,8 @@ use crate::windows::Windows;
 const ROWS: usize = 3;
 /// Highest multiplier of free spins.
 const MULTIPLIER_MAX: u32 = 100;
+/// Vials to combine (BW-06).
+pub(crate) const VIALS_PICKED: u8 = 3;
 /// Turns of the double (BW-22).
 pub(crate) const DOUBLES_MAX: u8 = 5;
 
@@ -40,6 +43,8 @@ pub struct Model {
     pub symbols: Vec<SymbolInfo>,
     /// The promised return without the jackpot, in millionths.
     pub rtp_micros: u64,
+    /// The published span of the return with the jackpot, in millionths.
+    pub rtp_span_micros: Option<(u64, u64)>,
 }
 
 /// What the progressive jackpot promises; its money is kept elsewhere.
@@ -102,7 +107,21 @@ impl Model {
             limits,
             symbols: data::symbol_infos(&data.symbols),
             rtp_micros: data::micros("rtp", &data.rtp)?,
+            rtp_span_micros: span(data)?,
         })
+    }
+
+    /// What the jackpot's share of the return assumes of the pool (BW-21).
+    fn jackpot_assumes(&self) -> String {
+        let Jackpot { odds, seed_coins, contribution_micros, base_coin_micros } = self.jackpot;
+        let seed = seed_coins * base_coin_micros / 1_000_000;
+        let percent = decimal(&ratio(contribution_micros, 10_000), 2);
+        format!(
+            "the pool is active with a seed of {seed} EUR and grows by {percent} % of every bet; each coin staked wins it once \
+             in {odds} spins, in proportion to the coin value: a coin value of {} EUR wins the whole pool. While the pool is suspended \
+             nothing is won of it, and the return is the one without the jackpot",
+            base_coin_micros / 1_000_000
+        )
     }
 
     /// The description (PL-13).
@@ -122,7 +141,13 @@ impl Model {
             rows_max: 3,
             buy_feature_bets: None,
             picks_of: self.vials,
+            bonus_on_line: false,
+            picks: (VIALS_PICKED, VIALS_PICKED),
+            multipliers: Vec::new(),
+            rtp_span_micros: self.rtp_span_micros,
+            jackpot_assumes: self.jackpot_assumes(),
             prizes: std::iter::once(PrizeInfo::Jackpot).chain(money).collect(),
+            specials: Vec::new(),
             jackpot: true,
             doubles_max: u32::from(DOUBLES_MAX),
             halve: false,
@@ -136,6 +161,21 @@ impl Model {
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         self.windows.paytable(&self.symbols, self.windows.bonus_needs)
     }
+}
+
+/// The published span, which the exact return at the smallest and at the base coin value must keep to: with the seed's
+/// share, and with all increments on top.
+fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
+    let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
+    let span = (data::micros("jackpot", least)?, data::micros("jackpot", most)?);
+    let jackpot = jackpot(data)?;
+    let seed = ratio(jackpot.seed_coins, jackpot.odds);
+    let lowest = ratio(data::micros("rtp", &data.rtp)?, 1_000_000) + seed;
+    let highest = &lowest + ratio(jackpot.contribution_micros, 1_000_000);
+    if (lowest, highest) != (ratio(span.0, 1_000_000), ratio(span.1, 1_000_000)) {
+        return Err(ModelError::part("jackpot", "the span of the return is not that of these figures"));
+    }
+    Ok(Some(span))
 }
 
 fn jackpot(data: &GameData) -> Result<Jackpot, ModelError> {

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 
+use crate::collection::GiftTo;
 use crate::data::{StakeData, SymbolData};
 
 /// Stands in the strips of free spins for the super-high symbol that Collection Free Spins add (DM-11).
@@ -55,6 +56,9 @@ pub struct CollectionData {
     pub spins: u32,
     /// Red crystals that a new player is given.
     pub gift: u32,
+    /// Whom they are given to once.
+    #[serde(default)]
+    pub gift_to: GiftTo,
 }
 
 /// Each strip as symbol codes, from its first stop downwards; it closes to a ring.

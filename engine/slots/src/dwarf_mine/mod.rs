@@ -6,6 +6,7 @@
 //! units on its own (DM-17); the round pays the sum.
 
 pub mod data;
+mod highest;
 pub mod model;
 pub mod paid_spin;
 pub mod par;
@@ -15,11 +16,12 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 
 use crate::carried::{Carried, Carries};
-use crate::collection::{CARRIES, Collections};
+use crate::collection::Collections;
 use crate::data::RulesVersion;
 use crate::draws::Draws;
 use crate::expansion::{CRYSTALS, Drawn, Landed};
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Round, Terms};
+use crate::highest::HighestWin;
 use crate::outcome::{CELLS_MAX, Mark, MarkKind, MeanCoin, Outcome, Spin, SpinKind, Win, WinKind};
 use crate::par::Par;
 use crate::reels::{REELS, StopsAt};
@@ -105,12 +107,16 @@ impl Game for DwarfMine {
         par::par(self, &self.model, stake)
     }
 
+    fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+        highest::of(&self.model, stake)
+    }
+
     fn parts(&self) -> &'static [PartName] {
         &PARTS
     }
 
     fn carries(&self) -> Carries {
-        CARRIES
+        self.model.gift_to.carries()
     }
 
     fn interruption_hours(&self) -> Option<u32> {

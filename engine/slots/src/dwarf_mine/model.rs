@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 
 use super::data::{GameData, SUPER_HIGH};
-use crate::collection::GIFT_COLOUR;
+use crate::collection::{GIFT_COLOUR, GiftTo};
 use crate::data::{self, ModelError, Role, SymbolData};
 use crate::expansion::{CRYSTALS, Expansion};
 use crate::game::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, SymbolInfo};
@@ -51,6 +51,8 @@ pub struct Model {
     pub collection_spins: u32,
     /// Red crystals that a new player is given.
     pub gift: u32,
+    /// Whom they are given to once.
+    pub gift_to: GiftTo,
     /// Stakes offered.
     pub limits: StakeLimits,
     /// The symbols' names and roles.
@@ -97,6 +99,7 @@ impl Model {
             needs: data.collection.needs,
             collection_spins: data.collection.spins,
             gift: data.collection.gift,
+            gift_to: data.collection.gift_to,
             limits,
             symbols: data::symbol_infos(&data.symbols),
             rtp_micros: data::micros("rtp", &data.rtp)?,
@@ -120,7 +123,13 @@ impl Model {
             limits: self.limits.clone(),
             buy_feature_bets: None,
             picks_of: 0,
+            bonus_on_line: false,
+            picks: (0, 0),
+            multipliers: Vec::new(),
+            rtp_span_micros: None,
+            jackpot_assumes: String::new(),
             prizes: Vec::new(),
+            specials: Vec::new(),
             jackpot: false,
             doubles_max: 0,
             halve: false,

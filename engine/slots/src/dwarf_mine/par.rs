@@ -89,6 +89,16 @@ impl FreeSpin {
     }
 }
 
+/// The highest win of a free spin's window in coins, and its chance.
+pub(super) fn highest_free_spin(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> (u64, Exact) {
+    let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
+    let law = |reel: usize| Law::new(reels.columns(reel).iter().map(|column| (Law::shown(&column.cells), 1)));
+    let sums: [Sums; REELS] = std::array::from_fn(|reel| Sums::new(law(reel), &symbols));
+    let cycle: Exact = sums.iter().map(|sums| exact(sums.all.clone())).product();
+    let highest = ways_moments::highest(sums.each_ref(), &paying, 0);
+    highest.map_or((0, exact(1)), |(coins, weight)| (coins, exact(weight) / cycle))
+}
+
 impl<'a> Returns<'a> {
     /// Of a model.
     #[must_use]
@@ -186,7 +196,7 @@ impl<'a> Returns<'a> {
         ];
         for (colour, symbol) in model.super_high.iter().enumerate() {
             let name = &model.symbols[usize::from(*symbol)].name;
-            let key = format!("collection_win_{}", crate::collection::CARRIES.keys[colour]);
+            let key = format!("collection_win_{}", crate::collection::KEYS[colour]);
             let title = format!("mean win of a collection with {name}, in bets of its mean coin value");
             rates.push(Rate { key, title, value: self.collection_worth(colour) });
         }

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 
 use crate::data::{LinesData, ReelsData, StakeData, SymbolData};
+use crate::gamble::ColourRules;
 
 /// A game's data file.
 #[derive(Clone, Debug, Deserialize)]
@@ -38,6 +39,9 @@ pub struct GameData {
     pub bonus: BonusData,
     /// The bought feature.
     pub buy: BuyData,
+    /// The gamble.
+    #[serde(default)]
+    pub gamble: ColourRules,
 }
 
 /// Hold and Win.

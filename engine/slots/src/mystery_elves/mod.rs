@@ -6,6 +6,7 @@
 //! the paid spin (ME-21).
 
 pub mod data;
+mod highest;
 pub mod model;
 pub mod par;
 pub mod rounds;
@@ -19,6 +20,7 @@ use crate::data::RulesVersion;
 use crate::draws::Draws;
 use crate::gamble::ColourGamble;
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Round, Terms};
+use crate::highest::HighestWin;
 use crate::hold_and_win::Board;
 use crate::outcome::{Card, Outcome, Prize, SpinKind};
 use crate::par::Par;
@@ -98,6 +100,10 @@ impl Game for MysteryElves {
 
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {
         par::par(self, &self.model, stake)
+    }
+
+    fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+        highest::of(&self.model, stake)
     }
 
     fn parts(&self) -> &'static [PartName] {
@@ -196,7 +202,12 @@ impl<'a> MysteryElvesRound<'a> {
 
     /// All is won: the gamble of it, where it's offered.
     fn offer_gamble(&mut self) {
-        self.gamble = ColourGamble::of(self.bet.worth.minor(self.win_coins), GAMBLES_MAX, self.gamble_max_minor);
+        self.gamble = ColourGamble::of(
+            self.bet.worth.minor(self.win_coins),
+            GAMBLES_MAX,
+            self.gamble_max_minor,
+            self.model.gamble,
+        );
         self.await_gamble();
     }
 
@@ -209,7 +220,7 @@ impl<'a> MysteryElvesRound<'a> {
         if let Some(gamble) = &mut self.gamble {
             match choice {
                 Choice::Double(guess) => out.card = Some(gamble.turn(guess, draws)),
-                _ => gamble.halve(),
+                _ => out.credited_minor = gamble.halve(),
             }
         }
         self.await_gamble();

@@ -3,9 +3,10 @@
 //! Compiling costs a fraction of a millisecond. What the game returns takes longer to derive ([`super::par`]), so the
 //! figures that the file states are proven by tests, not by loading it.
 
-use super::data::GameData;
+use super::data::{GameData, MysteryData};
 use crate::data::{self, ModelError, Role};
-use crate::game::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
+use crate::gamble::ColourRules;
+use crate::game::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole};
 use crate::hold_and_win::{Bonus, CELLS, FACTOR_BESIDE_GRAND, HoldAndWin, ROWS, VALUE_MAX};
 use crate::lines::Lines;
 use crate::moments;
@@ -36,6 +37,8 @@ pub struct Model {
     pub specials: Vec<(u32, String)>,
     /// The price of the bought feature in bets.
     pub buy_bets: u32,
+    /// The rules of the gamble.
+    pub gamble: ColourRules,
     /// Stakes offered.
     pub limits: StakeLimits,
     /// The symbols' names and roles.
@@ -71,6 +74,7 @@ impl Model {
             hold_and_win,
             specials: data.mysteries.iter().map(|of| (of.bets, of.name.clone())).collect(),
             buy_bets: data.buy.bets,
+            gamble: data.gamble,
             limits,
             symbols: data::symbol_infos(&data.symbols),
             rtp_micros: data::micros("rtp", &data.rtp)?,
@@ -103,7 +107,13 @@ impl Model {
             rows_max: 3,
             buy_feature_bets: Some(self.buy_bets),
             picks_of: 0,
+            bonus_on_line: false,
+            picks: (0, 0),
+            multipliers: self.hold_and_win.factors.items().iter().map(|of| of.0).collect(),
+            rtp_span_micros: None,
+            jackpot_assumes: String::new(),
             prizes: specials.map(|&(bets, _)| PrizeInfo::Multiple(bets)).collect(),
+            specials: named(data),
             jackpot: false,
             doubles_max: u32::from(GAMBLES_MAX),
             halve: true,
@@ -141,6 +151,14 @@ impl Model {
         }
         rows
     }
+}
+
+/// The special wins, the lowest first.
+fn named(data: &GameData) -> Vec<SpecialInfo> {
+    let special = |of: &MysteryData| SpecialInfo { name: of.name.clone(), bets: of.bets };
+    let mut specials: Vec<_> = data.mysteries.iter().map(special).collect();
+    specials.sort_by_key(|of| of.bets);
+    specials
 }
 
 fn windows(data: &GameData, strips: &[String]) -> Result<Windows, ModelError> {

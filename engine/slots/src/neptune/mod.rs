@@ -5,6 +5,7 @@
 //! same for any number of lines.
 
 pub mod data;
+mod highest;
 pub mod model;
 pub mod par;
 pub mod rounds;
@@ -20,6 +21,7 @@ use crate::data::RulesVersion;
 use crate::draws::Draws;
 use crate::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Picked, Round, Terms};
+use crate::highest::HighestWin;
 use crate::outcome::{Outcome, PickOffer, SpinKind};
 use crate::par::Par;
 use crate::picks::Pick;
@@ -99,6 +101,10 @@ impl Game for Neptune {
 
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {
         par::par(self, &self.model, stake)
+    }
+
+    fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+        highest::of(&self.model, stake)
     }
 
     fn parts(&self) -> &'static [PartName] {

@@ -8,7 +8,7 @@ use super::par;
 use crate::data::{self, ModelError, Role};
 use crate::game::{Autoplay, Fact, GameInfo, SymbolInfo};
 use crate::lines::Lines;
-use crate::picks::{LineRuns, NEEDS, Objects};
+use crate::picks::{LineRuns, MaxOf, NEEDS, Objects};
 use crate::reels::Reels;
 use crate::scatters::Scatters;
 use crate::stake::StakeLimits;
@@ -16,6 +16,8 @@ use crate::windows::Windows;
 
 /// Rows of the window.
 const ROWS: usize = 3;
+/// Most symbols of a run, and so most objects picked at once.
+const REELS_MOST: u8 = 5;
 /// Highest multiplier of free spins.
 const MULTIPLIER_MAX: u32 = 100;
 
@@ -30,6 +32,8 @@ pub struct Model {
     pub treasures: LineRuns,
     /// What the player picks from.
     pub objects: Objects,
+    /// The picks that the highest amount is for: that no more can be won is proven when the model is compiled (NP-11).
+    pub max_of: MaxOf,
     /// What line wins of free spins are multiplied by.
     pub multiplier: u32,
     /// Stakes offered.
@@ -70,12 +74,18 @@ impl Model {
         }
         let treasure = data::only(&data.symbols, Role::Bonus)?;
         let treasures = LineRuns::new(&reels, lines.rows(), treasure);
+        let objects = Objects::new(&data.treasure)?;
+        let most = treasures.picks_max().saturating_mul(objects.highest());
+        if data.treasure.max_coins_of == MaxOf::Spin && most > objects.max_coins() {
+            return Err(ModelError::part("treasure", "the lines of one spin can award more than may be won"));
+        }
         let scatters = Scatters::new(&data.symbols, &reels)?;
         Ok(Self {
             windows: Windows { scatters, ..Windows::of_lines(reels, lines)? },
             treasure,
             treasures,
-            objects: Objects::new(&data.treasure)?,
+            objects,
+            max_of: data.treasure.max_coins_of,
             multiplier: data.free_spins.multiplier,
             limits,
             symbols: data::symbol_infos(&data.symbols),
@@ -99,7 +109,13 @@ impl Model {
             rows_max: 3,
             buy_feature_bets: None,
             picks_of: self.objects.count(),
+            bonus_on_line: true,
+            picks: (NEEDS, REELS_MOST),
+            multipliers: Vec::new(),
+            rtp_span_micros: None,
+            jackpot_assumes: String::new(),
             prizes: Vec::new(),
+            specials: Vec::new(),
             jackpot: false,
             doubles_max: 0,
             halve: false,
@@ -107,7 +123,10 @@ impl Model {
             free_spin_multiplier: self.multiplier,
             facts: vec![Fact {
                 key: "treasure_max_coins",
-                title: "the most that one Treasure bonus pays, in coins for each coin on its line",
+                title: match self.max_of {
+                    MaxOf::Line => "the most that one Treasure bonus pays, in coins for each coin on its line",
+                    MaxOf::Spin => "the most that all Treasure picks of one spin pay, in coins for each coin on a line",
+                },
                 value: self.objects.max_coins().to_string(),
             }],
         }

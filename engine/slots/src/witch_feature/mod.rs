@@ -11,6 +11,7 @@
 //! come, whatever is unlocked, and none of them counts as a trigger that unlocks (WF-15).
 
 pub mod data;
+mod highest;
 pub mod model;
 pub mod par;
 pub mod potions;
@@ -25,6 +26,7 @@ use crate::data::RulesVersion;
 use crate::draws::Draws;
 use crate::free_spins::FreeSpins;
 use crate::game::{Awaiting, Choice, ChoiceRefused, Game, GameInfo, PartName, Round, Terms};
+use crate::highest::HighestWin;
 use crate::outcome::{Mark, MarkKind, Outcome, SpinKind, Stops};
 use crate::par::Par;
 use crate::placed::{Placed, Window, distinct};
@@ -120,12 +122,16 @@ impl Game for WitchFeature {
         par::par(self, &self.model, stake)
     }
 
+    fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+        highest::of(&self.model, stake)
+    }
+
     fn parts(&self) -> &'static [PartName] {
         &PARTS
     }
 
     fn carries(&self) -> Carries {
-        Carries { keys: &CARRIED, scope: CarriedScope::Bet }
+        Carries { keys: &CARRIED, scope: CarriedScope::Bet, shared: &[] }
     }
 
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {

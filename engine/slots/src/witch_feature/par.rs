@@ -168,16 +168,16 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// What the description states besides: the highest win (WF-04) and the returns of the locked states (WF-21).
+/// What the description states besides: the highest window and the returns of the locked states (WF-21).
 #[must_use]
 pub fn facts(model: &Model) -> Vec<Fact> {
     let means = Means::of(model);
     let rtp = |unlocked| decimal(&means.rtp(model, unlocked), 4);
     vec![
         Fact {
-            key: "win_up_to_bets",
-            title: "highest win of one spin, in bets, rounded down",
-            value: decimal(&highest(model).floor(), 0),
+            key: "highest_window_bets",
+            title: "highest win of a single window, in bets, multipliers included",
+            value: decimal(&highest_window(model).floor(), 0),
         },
         Fact { key: "rtp_unlocked_1", title: "return while only High Symbols is unlocked", value: rtp(1) },
         Fact { key: "rtp_unlocked_2", title: "return while two features are unlocked", value: rtp(2) },
@@ -186,7 +186,7 @@ pub fn facts(model: &Model) -> Vec<Fact> {
 }
 
 /// The highest single window: all Wilds, which a High Symbols Respin can show. In free spins, times the multiplier.
-fn highest(model: &Model) -> Exact {
+pub(super) fn highest_window(model: &Model) -> Exact {
     let all_wild = model.base.lines.pays()[usize::from(model.wild)][REELS];
     let multiplier = model.multipliers.items().iter().map(|&(factor, _)| factor).max().unwrap_or(1);
     exact(all_wild) * exact(multiplier)
@@ -311,7 +311,7 @@ fn cells(of: &Windows, reel: usize) -> Cell {
 }
 
 /// Chance that a Free Spins symbol shows on a reel.
-fn shows_free_spins(of: &Windows, reel: usize) -> Exact {
+pub(super) fn shows_free_spins(of: &Windows, reel: usize) -> Exact {
     let stops = of.reels.columns(reel);
     let shows = stops.iter().filter(|column| column[..ROWS].contains(&of.scatters.symbol)).count();
     ratio(shows, stops.len())

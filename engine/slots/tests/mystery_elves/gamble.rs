@@ -1,12 +1,14 @@
-//! ME-14 to ME-17: the gamble on a colour.
+//! ME-14 to ME-17: the gamble on a colour, by the rules of version 1.0.
 
-use motherlode_slots::gamble::ColourGamble;
+use motherlode_slots::gamble::{ColourGamble, ColourRules, Half, LimitOn};
 use motherlode_slots::{Awaiting, Card, Choice, ChoiceRefused, Draws, Outcome, Round, Terms};
 use proptest::prelude::*;
 
 use crate::naive::{buy, elves, seed, stake, step, terms};
 
 const LIMIT: u64 = 12_500_000;
+/// The rules of version 1.0, whose limit is on what a right guess would make of the win.
+const FIRST: ColourRules = ColourRules { limit_on: LimitOn::Result, half: Half::Kept };
 
 fn gambling(gamble_max_minor: u64) -> Terms {
     Terms { double: true, gamble_max_minor, ..terms() }
@@ -74,7 +76,7 @@ fn me_14_a_right_guess_doubles_and_a_wrong_one_loses() {
 
 #[test]
 fn me_15_at_most_ten_cards() {
-    let mut gamble = ColourGamble::of(1, 10, LIMIT).unwrap();
+    let mut gamble = ColourGamble::of(1, 10, LIMIT, FIRST).unwrap();
     for turn in 1..=10u32 {
         assert!(gamble.open() && gamble.doubles());
         let card = gamble.turn(Card::RedHeart, &mut Draws::from_seed(seed(seed_that(true))));
@@ -119,7 +121,7 @@ fn me_15_collecting_ends_the_gamble() {
 #[test]
 fn me_16_a_half_is_secured_with_the_odd_unit() {
     assert!(elves().info().halve);
-    let mut gamble = ColourGamble::of(7, 10, LIMIT).unwrap();
+    let mut gamble = ColourGamble::of(7, 10, LIMIT, FIRST).unwrap();
     gamble.halve();
     let lost = gamble.turn(Card::RedHeart, &mut Draws::from_seed(seed(seed_that(false))));
     assert_eq!((lost.risked_minor, gamble.win_minor(), gamble.open()), (3, 4, false));
@@ -153,7 +155,7 @@ fn me_17_the_card_follows_the_result() {
             (Card::RedHeart, [Card::RedHeart, Card::RedDiamond], [Card::BlackSpade, Card::BlackClub]),
             (Card::BlackSpade, [Card::BlackSpade, Card::BlackClub], [Card::RedHeart, Card::RedDiamond]),
         ] {
-            let mut gamble = ColourGamble::of(100, 10, LIMIT).unwrap();
+            let mut gamble = ColourGamble::of(100, 10, LIMIT, FIRST).unwrap();
             let turn = gamble.turn(guess, &mut Draws::from_seed(seed(number)));
             assert_eq!(turn.won, Draws::from_seed(seed(number)).below(2) == 0);
             assert!(if turn.won {
@@ -177,7 +179,7 @@ proptest! {
     /// there before, each has one chance in two, and a half changes nothing.
     #[test]
     fn me_17_the_gamble_returns_exactly_everything(win in 1u64..=LIMIT, halves in prop::collection::vec(any::<bool>(), 0..12)) {
-        let mut gamble = ColourGamble::of(win, 10, u64::MAX).unwrap();
+        let mut gamble = ColourGamble::of(win, 10, u64::MAX, FIRST).unwrap();
         let mut worth = win;
         for halve in halves {
             if halve && gamble.halves() {

@@ -6,4 +6,5 @@ mod data_file;
 mod gamble;
 mod mathematics;
 mod naive;
+mod revised;
 mod rules;

@@ -4,6 +4,7 @@
 use motherlode_slots::data::{self, LinesData, ModelError, ReelsData, Role, StakeData, SymbolData};
 use motherlode_slots::gamble::Gamble;
 use motherlode_slots::game::{Autoplay, GameInfo, PartName};
+use motherlode_slots::highest::{HighestWin, exponent, log_chance};
 use motherlode_slots::lines::Lines;
 use motherlode_slots::par::{Exact, Par, Part, ReelSet, exact, ratio};
 use motherlode_slots::reels::{REELS, Reels};
@@ -68,7 +69,13 @@ impl Lantern {
             limits,
             buy_feature_bets: None,
             picks_of: 0,
+            bonus_on_line: false,
+            picks: (0, 0),
+            multipliers: Vec::new(),
+            rtp_span_micros: None,
+            jackpot_assumes: String::new(),
             prizes: Vec::new(),
+            specials: Vec::new(),
             jackpot: false,
             doubles_max: u32::from(DOUBLES_MAX),
             halve: false,
@@ -149,6 +156,12 @@ impl Game for Lantern {
             conditional_rtps: Vec::new(),
             exactness: "exact fractions",
         })
+    }
+
+    fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+        let par = self.par(stake)?;
+        let chance_exponent = exponent(log_chance(&par.max_win_probability));
+        Ok(HighestWin { bets: par.max_win_bets, chance_exponent, unlimited: false })
     }
 
     fn parts(&self) -> &'static [PartName] {

@@ -142,7 +142,7 @@ impl Tale {
         };
         let bet = cash(game.check_stake(&stake).expect("a stake").into(), coin_value, currency).expect("cash");
         let scope = collection::scope(game, currency, bet);
-        let plain = slots::Terms::plain(collection::carried(game, player.collection(game.name(), &scope)));
+        let plain = slots::Terms::plain(collection::carried_by(game, player, &scope));
         let terms = slots::Terms { jackpot: contributes, double: self.double, gamble_max_minor, ..plain };
         let amount = contribution(bet, currency, FxRate::ONE, 5_000).expect("a contribution");
         let started = RoundStarted {
@@ -204,8 +204,12 @@ impl Tale {
         let mut events = vec![Event::StepResolved(step)];
         if let Some(after) = &outcome.carried {
             let scope = collection::scope(game, started.currency, started.bet);
-            let before = self.books.player(stream).and_then(|player| player.collection(game.name(), &scope));
-            events.extend(collection::change(game, &scope, &collection::carried(game, before), after));
+            let before = self.books.player(stream).expect("a player");
+            events.extend(collection::change(game, &scope, &collection::carried_by(game, before, &scope), after));
+        }
+        if outcome.credited_minor > 0 {
+            let amount = Minor(i64::try_from(outcome.credited_minor).expect("cash"));
+            events.push(Event::WinCredited { round, amount });
         }
         if let (true, Some(given)) = (outcome.jackpot, &started.contribution) {
             events.push(Event::JackpotHit { round, pool: given.pool.clone() });

@@ -30,7 +30,7 @@ pub(super) fn page(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -
         tiles(game, par),
         returned(game, par),
         rates(par),
-        volatility(par),
+        volatility(game, stake, par),
         played.section(par),
         reels::paytable(game.info()),
         reels::sets(game.info(), par),
@@ -128,6 +128,9 @@ fn returned(game: &dyn Game, par: &Par) -> Markup {
         ]);
     }
     let mut inner = vec![plot::parts(&shares), table(&["part", "key", "of the bet", "of the return"], rows)];
+    if game.info().jackpot {
+        inner.push(note(format!("The jackpot's share assumes: {}.", game.info().jackpot_assumes)));
+    }
     if !par.conditional_rtps.is_empty() {
         let rows = par.conditional_rtps.iter().map(|of| vec![of.title.into(), plain("code", of.key), whole(&of.rtp)]);
         inner.extend([plain("h3", "Under a condition"), table(&["condition", "key", "of what is paid"], rows)]);
@@ -148,7 +151,7 @@ fn rates(par: &Par) -> Markup {
     section("Features", [note(says), table(&["figure", "key", "value", "one in"], rows)])
 }
 
-fn volatility(par: &Par) -> Markup {
+fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
     let widths = BANDS.map(|(errors, _)| errors);
     let rtp = number(&par.rtp_without_jackpot);
     let bands = Bands { rtp, std_dev: par.std_dev, widths: &widths, decades: BAND_DECADES };
@@ -175,11 +178,19 @@ fn volatility(par: &Par) -> Markup {
         ),
         ("its chance", chance(&par.max_win_probability).into()),
     ]);
+    let highest: Markup = match game.highest_win(stake) {
+        Ok(of) => {
+            let bets = format!("{} bets", grouped(&decimal(&of.bets.floor(), 0)));
+            let rows = [("win up to, in a round", bets.into()), ("its chance is at most", of.chance().into())];
+            [list(rows), note(of.said())].into()
+        }
+        Err(_) => std::iter::empty().collect(),
+    };
     let says = "Where the return of a session of N rounds lies: the exact return without the jackpot ± z σ / √N, no lower \
                 than nothing; from dark to light, 90, 95 and 99 % of sessions. Features are in σ; jackpot and gamble are not. It's the normal approximation: below some ten \
                 thousand rounds the true distribution is skewed, most sessions lying below the mean and few far above.";
     let head = ["rounds", "standard error", narrowest, middle, widest];
-    section("Volatility", [spread, note(says), bands.plot(), table(&head, rows)])
+    section("Volatility", [spread, highest, note(says), bands.plot(), table(&head, rows)])
 }
 
 fn statements(game: &dyn Game, par: &Par) -> Markup {

@@ -4,7 +4,7 @@ use super::{INCREMENTS, PLACES, ROUNDING, StakeReport, pays, returns, symbol_nam
 use crate::figures::chance;
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
-    Game, GameInfo, Par, Stake,
+    Game, GameInfo, HighestWin, Par, Stake,
     par::{ReelSet, decimal},
 };
 use serde::{Serialize, Serializer};
@@ -37,6 +37,13 @@ pub(super) struct Report {
     /// Returns that hold under a condition, such as that of the bought feature.
     conditional_rtps: Named,
     reel_sets: Vec<ReelSetReport>,
+    /// The highest win of a round in bets, rounded down: a bound, in the words of `win_up_to_says` (WF-04).
+    win_up_to_bets: String,
+    /// A bound of the chance of a round that wins so much or more.
+    win_up_to_probability_at_most: String,
+    win_up_to_says: &'static str,
+    /// What the jackpot's share of the return assumes of the pool; empty without a jackpot.
+    jackpot_assumes: String,
     exactness: &'static str,
     rounding: &'static str,
 }
@@ -80,6 +87,7 @@ struct CombinationReport {
 impl Report {
     pub(super) fn of(game: &dyn Game, stake: &Stake, par: &Par) -> Self {
         let parts = returns(par, PLACES);
+        let highest = game.highest_win(stake).ok();
         Self {
             game: par.game,
             rules_version: par.rules_version,
@@ -101,6 +109,10 @@ impl Report {
                 par.conditional_rtps.iter().map(|of| (of.key.to_owned(), decimal(&of.rtp, PLACES))).collect(),
             ),
             reel_sets: par.reel_sets.iter().map(|set| ReelSetReport::of(game.info(), set)).collect(),
+            win_up_to_bets: highest.as_ref().map_or_else(String::new, |of| decimal(&of.bets.floor(), 0)),
+            win_up_to_probability_at_most: highest.as_ref().map_or_else(String::new, HighestWin::chance),
+            win_up_to_says: highest.as_ref().map_or("", HighestWin::said),
+            jackpot_assumes: game.info().jackpot_assumes.clone(),
             exactness: par.exactness,
             rounding: ROUNDING,
         }

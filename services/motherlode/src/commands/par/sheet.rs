@@ -17,6 +17,7 @@ pub(super) fn text(game: &dyn Game, stake: &Stake, par: &Par) -> String {
     let mut lines = head(game, stake, par);
     lines.extend(returned(game.info(), par));
     lines.extend(spread(par));
+    lines.extend(win_up_to(game, stake));
     lines.extend(rates(par));
     for set in &par.reel_sets {
         if !set.combinations.is_empty() {
@@ -78,10 +79,23 @@ fn returned(info: &GameInfo, par: &Par) -> Vec<String> {
             row("the jackpot's increments at this coin value", &percent(&par.part(INCREMENTS), PERCENT_PLACES)),
             row("with the jackpot's increments", &percent(&par.rtp_with_increments(), PERCENT_PLACES)),
         ]);
+        let assumes = format!("The jackpot's share assumes: {}.", info.jackpot_assumes);
+        lines.extend(wrapped(&assumes, ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
     } else {
         lines.push(row("RETURN", &whole));
     }
     lines.extend(par.conditional_rtps.iter().map(|of| row(of.title, &percent(&of.rtp, PERCENT_PLACES))));
+    lines
+}
+
+/// The highest win of a round (WF-04), as the game's description has it.
+fn win_up_to(game: &dyn Game, stake: &Stake) -> Vec<String> {
+    let Ok(highest) = game.highest_win(stake) else { return vec![] };
+    let mut lines = vec![
+        row("win up to, in a round", &format!("{} bets", grouped(&decimal(&highest.bets.floor(), 0)))),
+        row("its chance is at most", &highest.chance()),
+    ];
+    lines.extend(wrapped(highest.said(), ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
     lines
 }
 

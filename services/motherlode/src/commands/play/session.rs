@@ -70,7 +70,7 @@ enum Next {
 impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     /// Finds the game, at the service and in this program, which must mean the same by it.
     pub(super) async fn start(client: Client, args: &'a Args, console: &'a mut Console<W, R>) -> Result<Self, Failure> {
-        let request = GetGameRequest { game: args.game.clone(), rules_version: String::new() };
+        let request = GetGameRequest { game: args.game.clone(), ..GetGameRequest::default() };
         let described = insist(&request, |request| {
             let mut spin = client.spin.clone();
             async move { spin.get_game(request).await }

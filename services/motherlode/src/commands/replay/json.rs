@@ -131,6 +131,7 @@ impl Of {
             "prize": prize,
             "reveals": reveals(&outcome.reveals),
             "unopened": reveals(&outcome.unopened),
+            "credited": (outcome.credited_minor > 0).then(|| self.minor(outcome.credited_minor)),
             "mean_coin_value": outcome.mean_coin_value.as_ref().map(|mean| {
                 json!({ "value": mean.value, "sum": mean.sum, "count": mean.count })
             }),

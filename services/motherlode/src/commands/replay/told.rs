@@ -50,10 +50,11 @@ pub(super) fn round(name: &str, stream: &StreamId, replayed: &Replayed) -> Round
         balance_after: cash(replayed.steps.last().map_or(replayed.balance_before, |step| step.balance_after)),
         session_name: started.session.map_or_else(String::new, |session| hex(&session)),
         jurisdiction: started.jurisdiction.clone(),
-        void: voided.as_ref().map(|void| of_void(void, settled.unwrap_or(Minor::ZERO), currency)),
+        void: voided.as_ref().map(|void| of_void(void, settled.unwrap_or(replayed.credited), currency)),
         campaign_id: started.campaign.clone().unwrap_or_default(),
         witch: i32::try_from(replayed.witch).unwrap_or_default(),
         carried: carried(replayed),
+        credited: Some(replayed.credited).filter(|credited| *credited > Minor::ZERO).and_then(cash),
     };
     for jackpot in &replayed.jackpots {
         let state = match (jackpot.paid, jackpot.set_aside) {
