@@ -126,6 +126,7 @@ fn outcome_to_wire(game: &dyn Game, outcome: &slots::Outcome) -> v1::Outcome {
         // NP-12, DM-12: in answers alone.
         unopened: vec![],
         mean_coin_value: None,
+        credited_minor: outcome.credited_minor,
     }
 }
 
