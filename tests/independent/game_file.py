@@ -8,6 +8,11 @@ from pathlib import Path
 GAMES = Path(__file__).resolve().parents[2] / "engine/slots/games"
 
 
+def ladder(game, currency):
+    """The coin values that a game offers in a currency, as they stand beside the games."""
+    return tomllib.loads((GAMES / "ladders.toml").read_text())[game][currency]["coin_values"].split()
+
+
 class GameFile:
     """One game's data. Symbols are numbered in the order of the file, as the outcomes number them."""
 
@@ -18,7 +23,10 @@ class GameFile:
         self.data = tomllib.loads(content.decode())
         self.symbols = self.data["symbols"]
         self.codes = [symbol["code"] for symbol in self.symbols]
-        self.coin_micros = [Fraction(text) * 1_000_000 for text in self.data["stake"]["coin_values"]]
+        stake = self.data["stake"]
+        # Coin values of its own, or those of the ladders beside the games.
+        coins = stake["coin_values"] if "coin_values" in stake else ladder(stake["ladders"], "EUR")
+        self.coin_micros = [Fraction(text) * 1_000_000 for text in coins]
         self.lines = [[int(row) for row in rows] for rows in self.data.get("lines", {}).get("rows", [])]
 
     def numbered(self, role):

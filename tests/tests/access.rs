@@ -178,7 +178,8 @@ async fn pl_27_a_stream_ends_when_its_token_expires() {
     let alice = client.fund("alice", EUR, 100_000).await;
     // So near the end that the streams look at the clock soon, and no nearer until it's moved.
     service.clock.store(NEW_YEAR_MS - 50, Ordering::SeqCst);
-    let request = WatchCountersRequest { pool_id: "bewitched".into(), coin_values: vec![] };
+    let request =
+        WatchCountersRequest { pool_id: "bewitched".into(), coin_values: vec![], currency_code: String::new() };
     let mut counters = client.jackpot.watch_counters(request).await.unwrap().into_inner();
     counters.message().await.unwrap().unwrap();
     let (sender, receiver) = mpsc::channel(8);

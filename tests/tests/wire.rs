@@ -376,7 +376,7 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
 /// Watches a pool's counters.
 async fn watch(client: &Client, pool: &str, coins: &[&str]) -> tonic::Streaming<WatchCountersResponse> {
     let coin_values = coins.iter().map(|coin| (*coin).to_owned()).collect();
-    let request = WatchCountersRequest { pool_id: pool.to_owned(), coin_values };
+    let request = WatchCountersRequest { pool_id: pool.to_owned(), coin_values, currency_code: String::new() };
     in_time(async || client.jackpot.clone().watch_counters(request.clone()).await).await.into_inner()
 }
 

@@ -100,13 +100,14 @@ impl Collections {
     }
 
     /// What is left of it without a round that led from `before` to `after` (PL-04): the differences undone, colour by
-    /// colour, within what can be collected of a colour that `needs` crystals complete, at coin values that ascend.
+    /// colour, within what can be collected of a colour that `needs` crystals complete, at coin values between these two; where any can be played, at what there
+    /// was a mean of.
     ///
     /// A collection that was completed meanwhile stays so: crystals that it used up are not owed, and a colour that the
     /// round itself had completed is put back to one short of complete at the most. The gift is made at the first play,
     /// whichever round that is: it's taken back, to be made again, unless it was used up since.
     #[must_use]
-    pub fn without(&self, before: &Self, after: &Self, needs: u64, coins_micros: &[u64]) -> Self {
+    pub fn without(&self, before: &Self, after: &Self, needs: u64, coins: Option<(u64, u64)>) -> Self {
         let mut after = *after;
         if after.given && !before.given && self.gifted != after.gifted {
             after.crystals[GIFT_COLOUR] = after.crystals[GIFT_COLOUR].saturating_sub(after.gifted);
@@ -123,11 +124,19 @@ impl Collections {
                 left.gifted = left.gifted.min(left.crystals[colour]);
             }
             let own = left.crystals[colour].saturating_sub(if colour == GIFT_COLOUR { left.gifted } else { 0 });
-            let worth = |coin: Option<&u64>| coin.map_or(0, |micros| micros.saturating_mul(own));
             let micros = undone(self.micros[colour], before.micros[colour], after.micros[colour]);
-            left.micros[colour] = micros.max(worth(coins_micros.first())).min(worth(coins_micros.last()));
+            left.micros[colour] = match coins {
+                Some((lowest, highest)) => micros.max(lowest.saturating_mul(own)).min(highest.saturating_mul(own)),
+                None => within_means(micros, own, [self, before, &after].map(|of| of.own(colour))),
+            };
         }
         left
+    }
+
+    /// Crystals of a colour that are no gift, and the sum of their coin values.
+    fn own(&self, colour: usize) -> (u64, u64) {
+        let gifted = if colour == GIFT_COLOUR { self.gifted } else { 0 };
+        (self.crystals[colour].saturating_sub(gifted), self.micros[colour])
     }
 
     /// Adds a crystal collected at a coin value. The one that makes `needs` completes the collection: it starts again
@@ -143,4 +152,12 @@ impl Collections {
         (self.crystals[colour], self.micros[colour]) = (0, 0);
         Some(MeanCoin { sum_micros: micros, count: crystals.saturating_sub(gifted).max(1) })
     }
+}
+
+/// A sum of coin values of so many crystals, kept between the lowest and the highest mean of some collections.
+fn within_means(micros: u64, own: u64, of: [(u64, u64); 3]) -> u64 {
+    let sums = || of.iter().filter(|(crystals, _)| *crystals > 0);
+    let lowest = sums().map(|(crystals, sum)| sum.saturating_mul(own).div_ceil(*crystals)).min();
+    let highest = sums().map(|(crystals, sum)| sum.saturating_mul(own) / crystals).max();
+    micros.max(lowest.unwrap_or(0)).min(highest.unwrap_or(0))
 }

@@ -32,8 +32,12 @@ pub struct RulesVersion {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StakeData {
-    /// Coin values in the major unit, decimals.
+    /// Coin values in the major unit, decimals: the same in every currency.
+    #[serde(default)]
     pub coin_values: Vec<String>,
+    /// Instead of them: coin values are offered by currency, by the ladders of this game (`games/ladders.toml`).
+    #[serde(default)]
+    pub ladders: Option<String>,
     /// Fewest and most lines.
     pub lines: (u32, u32),
     /// Fewest and most coins a line.
@@ -294,10 +298,14 @@ pub fn limits(stake: &StakeData, lines: usize) -> Result<StakeLimits, ModelError
     if !ascends(stake.lines) || !ascends(stake.coins_per_line) || !fits || stake.coins_per_line.1 > COINS_PER_LINE_MAX {
         return Err(ModelError::part("stake", "limits out of order, or more lines than there are"));
     }
-    let values = stake.coin_values.iter().map(|text| micros("stake", text));
-    let coin_values_micros = values.collect::<Result<Vec<_>, _>>()?;
+    let coin_values_micros = match &stake.ladders {
+        Some(game) if stake.coin_values.is_empty() => crate::ladders::in_eur(game).unwrap_or_default(),
+        Some(_) => return Err(ModelError::part("stake", "coin values and ladders")),
+        None => stake.coin_values.iter().map(|text| micros("stake", text)).collect::<Result<_, _>>()?,
+    };
     if coin_values_micros.is_empty() || coin_values_micros.windows(2).any(|pair| pair[0] >= pair[1]) {
         return Err(ModelError::part("stake", "coin values must ascend"));
     }
-    Ok(StakeLimits { coin_values_micros, lines: stake.lines, coins_per_line: stake.coins_per_line })
+    let by_currency = stake.ladders.is_some();
+    Ok(StakeLimits { coin_values_micros, by_currency, lines: stake.lines, coins_per_line: stake.coins_per_line })
 }

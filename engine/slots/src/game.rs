@@ -7,6 +7,7 @@ use thiserror::Error;
 
 use crate::bewitched;
 use crate::carried::{Carried, Carries};
+use crate::cash::{CoinFraction, Rounding};
 use crate::draws::Draws;
 use crate::dwarf_mine;
 use crate::highest::HighestWin;
@@ -192,6 +193,10 @@ pub trait Game: Sync + Send {
     /// The parts of the return that the game itself pays, in the order of [`Outcome::part_coins`]; at most
     /// [`crate::outcome::PARTS_MAX`]. [`Par::parts`] starts with the same.
     fn parts(&self) -> &'static [PartName];
+    /// What rounding does to the return in cash at a coin value, where the game's rules say how wins are rounded (DM-17).
+    fn rounding(&self, _coin: CoinFraction) -> Option<Rounding> {
+        None
+    }
     /// What the player carries from round to round.
     fn carries(&self) -> Carries {
         Carries::NOTHING

@@ -12,6 +12,7 @@
 
 pub mod bewitched;
 pub mod carried;
+pub mod cash;
 pub mod collection;
 pub mod data;
 pub mod draws;
@@ -22,6 +23,7 @@ pub mod gamble;
 pub mod game;
 pub mod highest;
 pub mod hold_and_win;
+pub mod ladders;
 pub mod lines;
 pub mod moments;
 pub mod mystery_elves;
@@ -37,6 +39,7 @@ pub mod simulate;
 pub mod stake;
 pub mod ways;
 pub mod ways_moments;
+pub mod ways_residues;
 pub mod weights;
 pub mod wheel;
 pub mod windows;
@@ -44,12 +47,14 @@ pub mod witch_feature;
 pub mod worth;
 
 pub use carried::{Carried, CarriedScope, Carries};
+pub use cash::{CashReturn, CoinRefused, cash_return};
 pub use draws::{Draws, Seed};
 pub use game::{
     Autoplay, AutoplayLoss, Awaiting, Choice, ChoiceRefused, Fact, Game, GameInfo, PartName, Picked, Round,
     SpecialInfo, Terms, game, games, latest, latest_games,
 };
 pub use highest::HighestWin;
+pub use ladders::{Ladder, LadderData, LadderRefused, Ladders, LaddersData};
 pub use outcome::{
     Card, CardTurn, Mark, MarkKind, MeanCoin, Outcome, PickOffer, Prize, Reveal, Spin, SpinKind, Stops, Strip, Win,
     WinKind,

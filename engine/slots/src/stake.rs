@@ -3,6 +3,8 @@
 
 use thiserror::Error;
 
+use crate::cash::COIN_MICROS_MAX;
+
 /// A bet as the player composes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Stake {
@@ -53,8 +55,10 @@ pub enum StakeRefused {
 /// The stakes that a game offers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StakeLimits {
-    /// Coin values in millionths of the major unit, ascending.
+    /// Coin values in millionths of the major unit, ascending: those of EUR where they are offered by currency.
     pub coin_values_micros: Vec<u64>,
+    /// Coin values are offered by currency, by ladders that are no part of the rules; a round is the same at any.
+    pub by_currency: bool,
     /// Fewest and most lines.
     pub lines: (u32, u32),
     /// Fewest and most coins a line.
@@ -62,13 +66,32 @@ pub struct StakeLimits {
 }
 
 impl StakeLimits {
+    /// What the coins of every bet are a multiple of.
+    #[must_use]
+    pub fn bet_unit(&self) -> u64 {
+        // Of several numbers in a row two are neighbours.
+        let unit = |(min, max): (u32, u32)| if min == max { u64::from(min) } else { 1 };
+        unit(self.lines) * unit(self.coins_per_line)
+    }
+
+    /// The lowest and the highest coin value that rounds can have; none where that is for ladders to say.
+    #[must_use]
+    pub fn coins_within(&self) -> Option<(u64, u64)> {
+        let listed = Some((*self.coin_values_micros.first()?, *self.coin_values_micros.last()?));
+        listed.filter(|_| !self.by_currency)
+    }
+
     /// The coins that the stake costs in all.
     ///
     /// # Errors
     /// The first fault, in the order of [`StakeRefused`].
     pub fn check(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         let Stake { coin_value_micros: micros, lines, coins_per_line: coins, buy_feature } = *stake;
-        if !self.coin_values_micros.contains(&micros) {
+        let offered = match self.by_currency {
+            true => (1..=COIN_MICROS_MAX).contains(&micros),
+            false => self.coin_values_micros.contains(&micros),
+        };
+        if !offered {
             return Err(StakeRefused::CoinValue { micros });
         }
         let (min, max) = self.lines;

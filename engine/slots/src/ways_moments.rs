@@ -54,6 +54,12 @@ impl Law {
         }))
     }
 
+    /// Every content with its chance.
+    pub fn contents(&self) -> impl Iterator<Item = (&Shown, f64)> {
+        let all = self.sum(|_| 1) as f64;
+        self.0.iter().map(move |(shown, &weight)| (shown, weight as f64 / all))
+    }
+
     /// The sum of a function.
     fn sum(&self, of: impl Fn(&Shown) -> u64) -> u128 {
         self.0.iter().map(|(shown, weight)| weight * u128::from(of(shown))).sum()

@@ -4,11 +4,11 @@
 //! into one refresh (BW-17).
 
 use crate::wire::status;
-use motherlode_books::{CoinValue, figure};
-use motherlode_ledger::{Handle, fields, fields::timestamp};
+use motherlode_books::{CoinValue, Currency, figure};
+use motherlode_ledger::{Handle, fields, fields::timestamp, offer};
 use motherlode_proto::jackpot::v1::{Counter, WatchCountersRequest, WatchCountersResponse};
 use motherlode_runtime::Refusal;
-use motherlode_slots as slots;
+use motherlode_slots::{self as slots, Ladders};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tonic::Status;
@@ -20,7 +20,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    pub(crate) fn parse(ledger: &Handle, request: &WatchCountersRequest) -> Result<Self, Refusal> {
+    pub(crate) fn parse(ledger: &Handle, ladders: &Ladders, request: &WatchCountersRequest) -> Result<Self, Refusal> {
         let pool = fields::id("pool_id", &request.pool_id)?;
         if ledger.books(|books| books.pool(pool).is_none()) {
             return Err(Refusal::not_found("POOL_UNKNOWN", "no such pool").with("pool_id", pool));
@@ -30,9 +30,16 @@ impl Watch {
             .iter()
             .map(|coin| fields::coin_value("coin_values", coin))
             .collect::<Result<Vec<_>, _>>()?;
+        let currency = match request.currency_code.as_str() {
+            "" => Currency::EUR,
+            code => fields::currency("currency_code", code)?,
+        };
+        if !request.currency_code.is_empty() && !ladders.enabled(currency.code()) {
+            return Err(offer::not_offered(ladders, currency));
+        }
         if coins.is_empty() {
-            let offered = slots::latest(pool).map(|game| game.info().limits.coin_values_micros.clone());
-            coins = offered.unwrap_or_default().into_iter().map(CoinValue).collect();
+            let offered = slots::latest(pool).and_then(|game| ladders.of(game, currency.code()));
+            coins = offered.into_iter().flat_map(|ladder| ladder.coins_micros).map(CoinValue).collect();
         }
         coins.sort();
         Ok(Self { pool: pool.to_owned(), coins })

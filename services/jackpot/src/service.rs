@@ -9,11 +9,13 @@ use motherlode_books::{Award, Event, Minor, PoolState, Refused, StreamId, Unpaid
 use motherlode_ledger::{
     AppendError, FetchError, Handle, Ledgers,
     changes::{self, Ask, Asked},
-    fields, fingerprint,
+    fields, fingerprint, offer,
 };
 use motherlode_proto::jackpot::v1::{self as wire, jackpot_service_server::JackpotService};
 use motherlode_runtime::{Caller, Refusal, Stop};
+use motherlode_slots::Ladders;
 use prost::Message;
+use std::sync::Arc;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
@@ -28,13 +30,20 @@ const PAGE_SIZE_MAX: usize = 100;
 pub struct JackpotApi {
     ledgers: Ledgers,
     stop: Stop,
+    ladders: Arc<Ladders>,
 }
 
 impl JackpotApi {
     /// Serves the pools, as they are at home; at the stop the counters' streams end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self { ledgers: ledgers.into(), stop }
+        Self { ledgers: ledgers.into(), stop, ladders: offer::standard() }
+    }
+
+    /// With other coin ladders than those that come with the games.
+    #[must_use]
+    pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
+        Self { ladders, ..self }
     }
 
     /// A pool as it's shown; `None` for one that is not there.
@@ -238,7 +247,7 @@ impl JackpotService for JackpotApi {
         &self,
         request: Request<wire::WatchCountersRequest>,
     ) -> Result<Response<Self::WatchCountersStream>, Status> {
-        let watch = Watch::parse(self.ledgers.home(), request.get_ref())?;
+        let watch = Watch::parse(self.ledgers.home(), &self.ladders, request.get_ref())?;
         let (sender, receiver) = mpsc::channel(1);
         let (ledger, stop) = (self.ledgers.home().clone(), self.stop.clone());
         tokio::spawn(async move {

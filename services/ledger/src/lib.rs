@@ -19,6 +19,7 @@ pub mod index;
 mod ledgers;
 mod loaded;
 mod log_service;
+pub mod offer;
 mod open;
 mod projected;
 mod projector;

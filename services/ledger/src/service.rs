@@ -5,7 +5,7 @@ use crate::{
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account, unknown_round},
     fingerprint, follow,
     history::{self, Wanted},
-    rounds, switches, void,
+    offer, rounds, switches, void,
 };
 use futures_util::Stream;
 use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
@@ -14,6 +14,7 @@ use motherlode_proto::{
     ledger::v1::{self as wire, ledger_service_server::LedgerService, transaction::Kind},
 };
 use motherlode_runtime::{Caller, Refusal, Stop};
+use motherlode_slots::Ladders;
 use prost::Message;
 use std::{pin::Pin, sync::Arc};
 use tonic::{Code, Request, Response, Status};
@@ -28,13 +29,20 @@ const PAGE_SIZE_MAX: usize = 100;
 pub struct LedgerApi {
     ledgers: Ledgers,
     stop: Stop,
+    ladders: Arc<Ladders>,
 }
 
 impl LedgerApi {
     /// Serves the ledgers; at the stop the streams end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self { ledgers: ledgers.into(), stop }
+        Self { ledgers: ledgers.into(), stop, ladders: offer::standard() }
+    }
+
+    /// With other currencies than those that have coin ladders where nothing is configured.
+    #[must_use]
+    pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
+        Self { ladders, ..self }
     }
 
     /// One event of the wallet on a player's stream.
@@ -70,6 +78,16 @@ impl LedgerApi {
         request: wire::OpenAccountRequest,
     ) -> Result<wire::OpenAccountResponse, Refusal> {
         let account = fields::real_account(caller, request.account.as_ref())?;
+        if !self.ladders.enabled(account.currency.code()) {
+            // What was opened once was opened, whatever is offered now.
+            let fingerprint = fingerprint("open_account", &request);
+            let opened = self.ledgers.of(&account.stream).find(&account.stream, &request.request_id, fingerprint)?;
+            let transaction = opened.as_ref().and_then(transaction);
+            return match transaction {
+                Some(transaction) => Ok(wire::OpenAccountResponse { transaction: Some(transaction) }),
+                None => Err(offer::not_offered(&self.ladders, account.currency)),
+            };
+        }
         let event = Event::AccountOpened { currency: account.currency };
         let transaction = self.book("open_account", &request, &request.request_id, account, event).await?;
         Ok(wire::OpenAccountResponse { transaction: Some(transaction) })

@@ -22,7 +22,7 @@ use motherlode_books::{Minor, SessionLimits, StreamId};
 use motherlode_jackpot::{JackpotApi, Steward};
 use motherlode_ledger::{
     Handle, LedgerApi, Ledgers, LogApi, OpenError, Options, Origin, PROPOSAL_BYTES_MAX, Standing, Stores, join_all,
-    open_all,
+    offer, open_all,
 };
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
@@ -121,6 +121,9 @@ pub enum ServeError {
     /// The configuration names a game or a jurisdiction that there is not.
     #[error(transparent)]
     UnknownName(#[from] UnknownName),
+    /// A currency or a coin ladder of the configuration makes no sense, or a coin value returns what it may not.
+    #[error("currencies: {0}")]
+    Currencies(#[from] motherlode_slots::LadderRefused),
     /// The reflection service refuses the descriptors.
     #[error("reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -355,6 +358,7 @@ pub fn bind(config: &Config) -> Result<std::net::TcpListener, ServeError> {
 /// [`ServeError`] names what makes no sense.
 pub fn checked(config: &Config) -> Result<(), ServeError> {
     Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
+    offer::offered(&config.currencies)?;
     config.check_role()?;
     config.check_exposure()?;
     config.tls.as_ref().map(tls).transpose()?;
@@ -409,6 +413,7 @@ fn spin(config: &Config, ledgers: &Ledgers, dealer: &Dealer, waits: Waits, stop:
     Ok(spin
         .with_sessions(sessions, config.sharing(), Profiles::new(&config.jurisdictions)?)
         .with_waits(waits)
+        .with_ladders(offer::offered(&config.currencies)?)
         .with_demo_balance(Minor(i64::try_from(config.demo.balance_minor).unwrap_or(i64::MAX))))
 }
 
@@ -431,14 +436,16 @@ fn serve(
     report: Option<ReportApi>,
     stop: Stop,
 ) -> Result<impl Future<Output = ()> + Send + use<>, ServeError> {
+    let ladders = offer::offered(&config.currencies)?;
     let limits = &config.limits;
     let bytes = limits.message_bytes_max;
     let role = config.role;
     let spin = spin.map(|spin| SpinServiceServer::new(spin).max_decoding_message_size(bytes));
-    let wallet = role.has_log().then(|| LedgerApi::new(ledgers.clone(), stop.clone()));
+    let wallet = role.has_log().then(|| LedgerApi::new(ledgers.clone(), stop.clone()).with_ladders(ladders.clone()));
     let wallet = wallet.map(|wallet| LedgerServiceServer::new(wallet).max_decoding_message_size(bytes));
     let log = role.has_log().then(|| log_service(ledgers.all(), config, stop.clone()));
-    let jackpot = role.keeps_pools().then(|| JackpotApi::new(ledgers.clone(), stop.clone()));
+    let jackpot =
+        role.keeps_pools().then(|| JackpotApi::new(ledgers.clone(), stop.clone()).with_ladders(ladders.clone()));
     let jackpot = jackpot.map(|jackpot| JackpotServiceServer::new(jackpot).max_decoding_message_size(bytes));
     let report = report.map(|report| ReportServiceServer::new(report).max_decoding_message_size(bytes));
     let names = services(role);

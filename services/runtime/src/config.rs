@@ -3,10 +3,12 @@
 //! Every key has a default, an unknown key is refused: a misspelt limit must not be ignored silently.
 
 mod canonical;
+mod currencies;
 mod operators;
 mod role;
 mod store;
 
+pub use currencies::{CoinLadder, Currencies};
 pub use operators::{Credential, Digest, Operator, PLATFORM};
 pub use role::{LedgerTargets, Role};
 pub use store::{AllowUnsafe, Store, StoreTls};
@@ -46,6 +48,8 @@ pub struct Config {
     pub interruption: Interruption,
     /// Reports.
     pub report: Report,
+    /// Currencies and coin ladders.
+    pub currencies: Currencies,
     /// Demo play.
     pub demo: Demo,
     /// Telemetry.
@@ -207,6 +211,7 @@ impl Default for Config {
             jurisdictions: Jurisdictions::default(),
             interruption: Interruption::default(),
             report: Report::default(),
+            currencies: Currencies::default(),
             demo: Demo::default(),
             telemetry: Telemetry::default(),
             reflection: true,

@@ -17,7 +17,6 @@ use crate::{
 use futures_util::{Stream, stream};
 use motherlode_books::{Autospin, AutospinLimits, FinishedRound, LossStop, Minor, WinStop};
 use motherlode_ledger::{
-    Ledgers,
     fields::{self, RoundId, money, round_id},
     rounds,
 };
@@ -160,7 +159,7 @@ impl Series {
         if request.pause_ms > PAUSE_MS_MAX {
             return Err(Refusal::field("pause_ms", format!("must be at most {PAUSE_MS_MAX}")));
         }
-        let bet = Bet::of_series(&caller, &api.ledgers, request)?;
+        let bet = Bet::of_series(&caller, &api, request)?;
         // Where the session is over, the first spin says so.
         if let Ok(place) = api.place(&bet) {
             place.autoplay()?;
@@ -301,7 +300,7 @@ impl Series {
 impl Bet {
     /// The bet of each spin of a series. Its fingerprint is the series', so that a series of
     /// the same name with other limits is another request.
-    fn of_series(caller: &Caller, ledgers: &Ledgers, request: &AutospinRequest) -> Result<Self, Refusal> {
+    fn of_series(caller: &Caller, api: &SpinApi, request: &AutospinRequest) -> Result<Self, Refusal> {
         let spin = SpinRequest {
             request_id: request.request_id.clone(),
             account: request.account.clone(),
@@ -316,7 +315,7 @@ impl Bet {
         let named = AutospinRequest { session_id: String::new(), ..request.clone() };
         Ok(Self {
             fingerprint: motherlode_ledger::fingerprint("autospin", &named),
-            ..Self::parse(caller, ledgers, &spin)?
+            ..Self::parse(caller, &api.ledgers, &api.ladders, &spin)?
         })
     }
 }

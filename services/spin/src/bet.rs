@@ -5,7 +5,7 @@ use motherlode_books::{CoinValue, Currency, Minor, SessionId};
 use motherlode_ledger::{
     Ledgers,
     fields::{self, AccountId, RoundId},
-    fingerprint,
+    fingerprint, offer,
 };
 use motherlode_proto::{
     convert::{collection::has_witches, play::choice_from_wire, terms::minor_micros},
@@ -13,7 +13,8 @@ use motherlode_proto::{
     spin::v1::{ChooseRequest, SpinRequest},
 };
 use motherlode_runtime::{Caller, Refusal};
-use motherlode_slots::{self as slots, Choice, Game};
+use motherlode_slots::{self as slots, Choice, Game, Ladders};
+use std::sync::Arc;
 use tonic::Code;
 
 /// A checked [`SpinRequest`].
@@ -31,6 +32,8 @@ pub(crate) struct Bet {
     pub(crate) session: Option<SessionId>,
     /// The campaign that it's a free round of.
     pub(crate) campaign: Option<String>,
+    /// What is offered.
+    pub(crate) ladders: Arc<Ladders>,
 }
 
 /// Whose stake a request plays.
@@ -52,7 +55,12 @@ pub(crate) struct Move {
 
 impl Bet {
     /// A bet that can be taken, as far as it's said in the request; a campaign's stake comes from the ledger.
-    pub(crate) fn parse(caller: &Caller, ledgers: &Ledgers, request: &SpinRequest) -> Result<Self, Refusal> {
+    pub(crate) fn parse(
+        caller: &Caller,
+        ledgers: &Ledgers,
+        ladders: &Arc<Ladders>,
+        request: &SpinRequest,
+    ) -> Result<Self, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?.to_owned();
         let account = fields::account(caller, request.account.as_ref())?;
         let campaign = match request.campaign_id.as_str() {
@@ -86,7 +94,8 @@ impl Bet {
                 (coin_value, stake, Some(id))
             }
         };
-        let coins = game.check_stake(&stake).map_err(|refused| invalid_stake(game, &refused))?;
+        let coins =
+            game.check_stake(&stake).map_err(|refused| invalid_stake(game, ladders, account.currency, &refused))?;
         // The same bet may be asked for again in another session.
         let fingerprint = match session {
             None => fingerprint("spin", request),
@@ -104,6 +113,7 @@ impl Bet {
             double: request.offer_double,
             session,
             campaign,
+            ladders: Arc::clone(ladders),
         })
     }
 }
@@ -144,11 +154,18 @@ pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn 
     })
 }
 
-/// A stake that the game does not offer, with what it does offer.
-pub(crate) fn invalid_stake(game: &dyn Game, refused: &slots::StakeRefused) -> Refusal {
+/// A stake that the game does not offer in the currency, with what it does offer.
+pub(crate) fn invalid_stake(
+    game: &dyn Game,
+    ladders: &Ladders,
+    currency: Currency,
+    refused: &dyn std::fmt::Display,
+) -> Refusal {
     let limits = &game.info().limits;
-    let coin_values: Vec<_> = limits.coin_values_micros.iter().map(|micros| CoinValue(*micros).to_string()).collect();
+    let offered = ladders.of(game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros);
+    let coin_values: Vec<_> = offered.into_iter().map(|micros| CoinValue(micros).to_string()).collect();
     Refusal::new(Code::InvalidArgument, "INVALID_STAKE", refused.to_string())
+        .with("currency_code", currency)
         .with("coin_values", coin_values.join(" "))
         .with("lines_min", limits.lines.0)
         .with("lines_max", limits.lines.1)
@@ -156,31 +173,36 @@ pub(crate) fn invalid_stake(game: &dyn Game, refused: &slots::StakeRefused) -> R
         .with("coins_per_line_max", limits.coins_per_line.1)
 }
 
+/// Whether the game takes bets in the currency at the coin value (DM-19, PL-35). A campaign's coin value was looked at when
+/// it was granted.
+pub(crate) fn offered(
+    game: &dyn Game,
+    ladders: &Ladders,
+    currency: Currency,
+    coin: CoinValue,
+    granted: bool,
+) -> Result<(), Refusal> {
+    if !ladders.enabled(currency.code()) {
+        return Err(offer::not_offered(ladders, currency));
+    }
+    if granted || ladders.offers(game, currency.code(), coin.0) {
+        return Ok(());
+    }
+    Err(invalid_stake(game, ladders, currency, &format_args!("a coin of {coin} {currency} is not offered")))
+}
+
 /// The bet in cash; it must be whole minor units, since no bet is rounded.
-pub(crate) fn whole_bet(game: &dyn Game, currency: Currency, coin: CoinValue, coins: u32) -> Result<Minor, Refusal> {
-    bet_in(game, currency, coin, coins).ok_or_else(|| {
-        let what = match offers_parts_of_a_cent(game) {
-            true => format!("a bet of {coins} coins of {coin}"),
-            false => format!("a coin of {coin}"),
-        };
-        let message = format!("{what} is no whole number of minor units of {currency}");
+pub(crate) fn whole_bet(currency: Currency, coin: CoinValue, coins: u32) -> Result<Minor, Refusal> {
+    bet_in(currency, coin, coins).ok_or_else(|| {
+        let message = format!("a bet of {coins} coins of {coin} is no whole number of minor units of {currency}");
         Refusal::new(Code::InvalidArgument, "INVALID_STAKE", message).with("currency_code", currency)
     })
 }
 
-/// So many coins in cash, where they are whole minor units (DM-19). The single coin must be whole as well, or wins of a
-/// few coins would have to be rounded; but for games that round them by their rules (DM-17).
-pub(crate) fn bet_in(game: &dyn Game, currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
+/// So many coins in cash, where they are whole minor units (DM-19).
+pub(crate) fn bet_in(currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
     let micros_per_minor = minor_micros(currency);
-    if !coin.0.is_multiple_of(micros_per_minor) && !offers_parts_of_a_cent(game) {
-        return None;
-    }
     let micros = coin.0.checked_mul(coins.into())?;
     let whole = micros.is_multiple_of(micros_per_minor).then_some(micros / micros_per_minor)?;
     i64::try_from(whole).ok().map(Minor)
-}
-
-/// Whether a game has coins below a cent, and so rules for rounding what they win (DM-17).
-fn offers_parts_of_a_cent(game: &dyn Game) -> bool {
-    game.info().limits.coin_values_micros.iter().any(|micros| !micros.is_multiple_of(minor_micros(Currency::EUR)))
 }

@@ -4,7 +4,7 @@
 //! anything is decided.
 
 use crate::{
-    bet::{find_game, invalid_stake, whole_bet},
+    bet::{find_game, invalid_stake, offered, whole_bet},
     service::SpinApi,
 };
 use motherlode_books::{Books, Campaign, CampaignOver, CampaignState, CoinValue, Event, Minor};
@@ -15,7 +15,7 @@ use motherlode_ledger::{
 };
 use motherlode_proto::{round::v1 as round, spin::v1 as wire};
 use motherlode_runtime::{Caller, Refusal};
-use motherlode_slots::{self as slots, Game};
+use motherlode_slots::{self as slots, Game, Ladders};
 use tonic::Code;
 
 /// Campaigns a page, unless the caller says otherwise.
@@ -34,7 +34,7 @@ impl SpinApi {
     ) -> Result<wire::GrantCampaignResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let account = fields::real_account(caller, request.account.as_ref())?;
-        let events = vec![Event::CampaignGranted(parse(&account, request)?), fields::acted_by(caller, "")];
+        let events = vec![Event::CampaignGranted(parse(&account, &self.ladders, request)?), fields::acted_by(caller, "")];
         let commit = &self.record(account, request_id, fingerprint("grant_campaign", request), events).await?.commit;
         let Some(Event::CampaignGranted(campaign)) = commit.events.first() else {
             return Err(Refusal::request_id_reused(request_id));
@@ -153,7 +153,7 @@ fn stake(campaign: &Campaign) -> slots::Stake {
     }
 }
 
-fn parse(account: &AccountId, request: &wire::GrantCampaignRequest) -> Result<Campaign, Refusal> {
+fn parse(account: &AccountId, ladders: &Ladders, request: &wire::GrantCampaignRequest) -> Result<Campaign, Refusal> {
     let id = fields::id("campaign_id", &request.campaign_id)?.to_owned();
     if !(1..=Campaign::ROUNDS_MAX).contains(&request.rounds) {
         return Err(Refusal::field("rounds", format!("must be 1 to {}", Campaign::ROUNDS_MAX)));
@@ -181,8 +181,11 @@ fn parse(account: &AccountId, request: &wire::GrantCampaignRequest) -> Result<Ca
         rounds: request.rounds,
         expires_ms: expires.seconds * 1000 + i64::from(expires.nanos / 1_000_000),
     };
-    let coins = game.check_stake(&stake(&campaign)).map_err(|refused| invalid_stake(game, &refused))?;
-    campaign.bet = whole_bet(game, account.currency, coin_value, coins)?;
+    let coins = game
+        .check_stake(&stake(&campaign))
+        .map_err(|refused| invalid_stake(game, ladders, account.currency, &refused))?;
+    offered(game, ladders, account.currency, coin_value, false)?;
+    campaign.bet = whole_bet(account.currency, coin_value, coins)?;
     Ok(campaign)
 }
 

@@ -2,7 +2,7 @@
 //! for noting when a bet was decided on.
 
 use crate::{
-    bet::{Bet, Move, bet_in, whole_bet},
+    bet::{Bet, Move, bet_in, offered, whole_bet},
     campaign::check_open,
     finisher::{Asked, next_step},
     pace::{Now, Pace},
@@ -35,6 +35,7 @@ pub(crate) fn spin(
     seed: Seed,
 ) -> Result<Proposal, Refusal> {
     let stream = &bet.account.stream;
+    offered(bet.game, &bet.ladders, bet.account.currency, bet.coin_value, bet.campaign.is_some())?;
     if let Some(player) = books.player(stream) {
         place.seated(player, bet, now)?;
     }
@@ -42,7 +43,7 @@ pub(crate) fn spin(
     let player = books.player(stream).ok_or_else(motherlode_ledger::unknown_account)?;
     let currency = bet.account.currency;
     let balance = player.balance(currency).ok_or_else(motherlode_ledger::unknown_account)?;
-    let amount = whole_bet(bet.game, currency, bet.coin_value, bet.coins)?;
+    let amount = whole_bet(currency, bet.coin_value, bet.coins)?;
     let game = bet.game.name();
     if let Some(open) = player.open_round_of(game, currency) {
         return Err(Refusal::precondition("ROUND_IN_PROGRESS", "the player has an open round of this game")
@@ -279,10 +280,11 @@ fn accompanied_by(player: &PlayerState, bet: &Bet) -> u32 {
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
-    let smallest = limits.coin_values_micros.iter().filter_map(|coin| {
+    let coins = bet.ladders.of(bet.game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros);
+    let smallest = coins.into_iter().filter_map(|coin| {
         let (lines, coins_per_line) = (limits.lines.0, limits.coins_per_line.0);
-        let stake = Stake { coin_value_micros: *coin, lines, coins_per_line, buy_feature: false };
-        bet_in(bet.game, currency, CoinValue(*coin), bet.game.check_stake(&stake).ok()?)
+        let stake = Stake { coin_value_micros: coin, lines, coins_per_line, buy_feature: false };
+        bet_in(currency, CoinValue(coin), bet.game.check_stake(&stake).ok()?)
     });
     Refusal::precondition("INSUFFICIENT_FUNDS", "the balance is below the bet")
         .with("balance_minor", balance)

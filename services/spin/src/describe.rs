@@ -1,21 +1,22 @@
 //! What the games are, for players, operators and laboratories (PL-13). Computed once and kept.
 
-use crate::bet::find_game;
-use motherlode_books::CoinValue;
+use crate::bet::{bet_in, find_game};
+use motherlode_books::{CoinValue, Currency};
+use motherlode_ledger::{fields, offer};
 use motherlode_proto::{
-    convert::play::hex,
+    convert::{play::hex, terms::minor_micros},
     spin::v1::{
-        BetCoins, BonusPrize, CoinReturn, ConditionalReturn, Fact, GameSummary, GetGameRequest, GetGameResponse,
+        BetCoins, BonusPrize, CoinOffer, CoinReturn, CurrencyOffer, ConditionalReturn, Fact, GameSummary, GetGameRequest, GetGameResponse,
         JackpotReturns, Line, ListGamesResponse, PayRow, Picks, ReelSet, SpecialWin, Strip, Symbol, SymbolRole,
         WinUpTo, bonus_prize,
     },
 };
 use motherlode_runtime::Refusal;
 use motherlode_slots::{
-    self as slots, Game, GameInfo, Par, Stake,
+    self as slots, Game, GameInfo, Ladders, Par, Stake, cash_return,
     game::PrizeInfo,
     games,
-    par::{Exact, decimal},
+    par::{Exact, decimal, exact, ratio},
 };
 use std::{
     collections::HashMap,
@@ -24,8 +25,9 @@ use std::{
 
 type Key = (&'static str, &'static str);
 
-/// Each version's description with its strips, made when it's first asked for: its mathematics can take a second.
-static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<GetGameResponse>>> =
+/// Each version's description with its strips, and its exact return, made when it's first asked for: its mathematics can take a
+/// second. Currencies are as configured.
+static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<(GetGameResponse, Exact)>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 
 /// Places of exact returns.
@@ -39,19 +41,74 @@ pub(crate) fn all() -> ListGamesResponse {
 }
 
 /// One game's description, while the pool of its name is suspended or not.
-pub(crate) fn one(request: &GetGameRequest, suspended: impl Fn(&str) -> bool) -> Result<GetGameResponse, Refusal> {
+pub(crate) fn one(
+    request: &GetGameRequest,
+    ladders: &Ladders,
+    suspended: impl Fn(&str) -> bool,
+) -> Result<GetGameResponse, Refusal> {
     let game = find_game(&request.game, &request.rules_version)?;
-    let kept = DESCRIPTIONS.get(&(game.name(), game.rules_version()));
-    let kept = kept.ok_or_else(|| Refusal::not_found("GAME_UNKNOWN", "no such game"))?;
-    let mut described = kept.get_or_init(|| describe(game)).clone();
-    if !request.with_strips {
-        described.reel_sets.clear();
+    let currency = match request.currency_code.as_str() {
+        "" => None,
+        code => Some(fields::currency("currency_code", code)?),
+    };
+    if let Some(currency) = currency.filter(|currency| !ladders.enabled(currency.code())) {
+        return Err(offer::not_offered(ladders, currency));
     }
-    if let Some(returns) = described.jackpot_returns.as_mut().filter(|_| suspended(game.name())) {
+    let described = DESCRIPTIONS.get(&(game.name(), game.rules_version()));
+    let described = described.ok_or_else(|| Refusal::not_found("GAME_UNKNOWN", "no such game"))?;
+    let (described, rtp) = described.get_or_init(|| describe(game));
+    let mut response = described.clone();
+    if !request.with_strips {
+        response.reel_sets.clear();
+    }
+    if let Some(returns) = response.jackpot_returns.as_mut().filter(|_| suspended(game.name())) {
         returns.pool_suspended = true;
         returns.coins.iter_mut().for_each(|coin| coin.rtp_now.clone_from(&returns.rtp_without_jackpot));
     }
-    Ok(described)
+    let asked: Vec<Currency> = match currency {
+        Some(currency) => vec![currency],
+        None => ladders.currencies().filter_map(|code| code.parse().ok()).collect(),
+    };
+    response.currencies = asked.iter().filter_map(|currency| in_currency(game, ladders, *currency, rtp)).collect();
+    let shown = currency.unwrap_or(Currency::EUR);
+    response.coin_values = response.currencies.iter().find(|of| of.currency_code == shown.code()).map_or_else(
+        || game.info().limits.coin_values_micros.iter().map(|micros| CoinValue(*micros).to_string()).collect(),
+        |of| of.coins.iter().map(|coin| coin.coin_value.clone()).collect(),
+    );
+    Ok(response)
+}
+
+/// What a game offers in a currency (DM-19, DM-25).
+fn in_currency(game: &dyn Game, ladders: &Ladders, currency: Currency, rtp: &Exact) -> Option<CurrencyOffer> {
+    let ladder = ladders.of(game, currency.code())?;
+    let limits = &game.info().limits;
+    let bet = |coin: u64, lines: u32, coins: u32| {
+        let stake = Stake { coin_value_micros: coin, lines, coins_per_line: coins, buy_feature: false };
+        bet_in(currency, CoinValue(coin), game.check_stake(&stake).ok()?).map(|bet| bet.0)
+    };
+    let coins = ladder.coins_micros.iter().filter_map(|&micros| {
+        let cash = cash_return(game, micros, minor_micros(currency)).ok()?;
+        Some(CoinOffer {
+            coin_value: CoinValue(micros).to_string(),
+            rtp_cash: decimal(&(rtp + &cash.adds), 6),
+            rounds_wins: !cash.whole,
+            rtp_cash_within: bound(&cash.within),
+            rtp_cash_mixed: bound(&cash.mixed_at_most),
+        })
+    });
+    Some(CurrencyOffer {
+        currency_code: currency.code().to_owned(),
+        coins: coins.collect(),
+        default_coin_value: CoinValue(ladder.default_micros).to_string(),
+        bet_min_minor: bet(*ladder.coins_micros.first()?, limits.lines.0, limits.coins_per_line.0)?,
+        bet_max_minor: bet(*ladder.coins_micros.last()?, limits.lines.1, limits.coins_per_line.1)?,
+        bet_default_minor: bet(ladder.default_micros, limits.lines.1, limits.coins_per_line.0)?,
+    })
+}
+
+/// A bound as a decimal of twelve places that is no lower; "0" for nothing.
+fn bound(figure: &Exact) -> String {
+    if *figure == exact(0) { "0".to_owned() } else { decimal(&(figure + ratio(1, 2_000_000_000_000_i64)), 12) }
 }
 
 fn summary(game: &dyn Game) -> GameSummary {
@@ -63,7 +120,7 @@ fn summary(game: &dyn Game) -> GameSummary {
     }
 }
 
-fn describe(game: &dyn Game) -> GetGameResponse {
+fn describe(game: &dyn Game) -> (GetGameResponse, Exact) {
     let info = game.info();
     let limits = &info.limits;
     // All lines with one coin each, at the smallest coin: the return does not depend on the choice, its spread does.
@@ -84,7 +141,6 @@ fn describe(game: &dyn Game) -> GetGameResponse {
         title: info.title.clone(),
         symbols: symbols.collect(),
         lines: info.lines.iter().map(|rows| Line { rows: rows.iter().map(|row| u32::from(*row)).collect() }).collect(),
-        coin_values: limits.coin_values_micros.iter().map(|micros| CoinValue(*micros).to_string()).collect(),
         coins_per_line_max: limits.coins_per_line.1,
         rules_text: info.rules_text.clone(),
         interruption_hours: game.interruption_hours().unwrap_or_default(),
@@ -99,7 +155,9 @@ fn describe(game: &dyn Game) -> GetGameResponse {
         ..GetGameResponse::default()
     };
     shape(info, &mut response);
+    let mut rtp = exact(0);
     if let Ok(par) = game.par(&stake) {
+        rtp = par.rtp.clone();
         figures(game, &stake, &par, &mut response);
     }
     if let Ok(highest) = game.highest_win(&stake) {
@@ -110,7 +168,7 @@ fn describe(game: &dyn Game) -> GetGameResponse {
             says: highest.said().to_owned(),
         });
     }
-    response
+    (response, rtp)
 }
 
 /// What the game shows and awards.

@@ -10,13 +10,13 @@ use crate::{
     sweeper::Waits,
 };
 use motherlode_books::{Books, Minor, PoolStatus, Refused, SessionId, SessionLimits, StreamId};
-use motherlode_ledger::{AppendError, Ledgers, Proposal, fields::RoundId};
+use motherlode_ledger::{AppendError, Ledgers, Proposal, fields::RoundId, offer};
 use motherlode_proto::spin::v1::{
     self as wire, ChooseRequest, ChooseResponse, Played, SpinRequest, SpinResponse, spin_service_server::SpinService,
 };
 use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
-use motherlode_slots::Seed;
-use std::{pin::Pin, time::Duration};
+use motherlode_slots::{Ladders, Seed};
+use std::{pin::Pin, sync::Arc, time::Duration};
 use tokio_stream::Stream;
 use tonic::{Request, Response, Status, Streaming};
 
@@ -32,6 +32,8 @@ pub struct SpinApi {
     pub(crate) waits: Waits,
     /// What a player has when demo play begins, in minor units of play money.
     pub(crate) demo_balance: Minor,
+    /// Which currencies and coin values take bets.
+    pub(crate) ladders: Arc<Ladders>,
 }
 
 /// Where a step's seed comes from: dealt at the first attempt, kept for every further one.
@@ -70,6 +72,7 @@ impl SpinApi {
             pace: Pace::default(),
             waits: Waits::default(),
             demo_balance,
+            ladders: offer::standard(),
         }
     }
 
@@ -96,6 +99,12 @@ impl SpinApi {
         Self { waits, ..self }
     }
 
+    /// With other currencies and coin ladders than those that come with the games.
+    #[must_use]
+    pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
+        Self { ladders, ..self }
+    }
+
     /// With another balance of play money to begin demo play with than the default of 1,000.00.
     #[must_use]
     pub fn with_demo_balance(self, demo_balance: Minor) -> Self {
@@ -109,7 +118,7 @@ impl SpinApi {
         request: &SpinRequest,
         deal: &mut dyn Deal,
     ) -> Result<Played, Refusal> {
-        self.bet(&Bet::parse(caller, &self.ledgers, request)?, deal).await
+        self.bet(&Bet::parse(caller, &self.ledgers, &self.ladders, request)?, deal).await
     }
 
     /// Bets and spins, once checked.
@@ -353,8 +362,9 @@ impl SpinService for SpinApi {
             let status = |books: &Books| books.pool(pool).map(|pool| pool.status.clone());
             ledgers.home().books(status).is_some_and(|status| status != PoolStatus::Active)
         };
+        let ladders = Arc::clone(&self.ladders);
         // The first question has the game's mathematics computed: not by a thread that answers calls.
-        let described = tokio::task::spawn_blocking(move || describe::one(&request, suspended)).await;
+        let described = tokio::task::spawn_blocking(move || describe::one(&request, &ladders, suspended)).await;
         Ok(Response::new(described.map_err(|error| Status::internal(error.to_string()))??))
     }
 }

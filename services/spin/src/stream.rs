@@ -182,7 +182,7 @@ impl Playing {
             return self.refuse(request.tag, refusal);
         }
         let Some(Call::Spin(spin)) = &request.call else { return self.other(request, None) };
-        let bet = match Bet::parse(&self.caller, &self.api.ledgers, spin) {
+        let bet = match Bet::parse(&self.caller, &self.api.ledgers, &self.api.ladders, spin) {
             Ok(bet) => bet,
             Err(refusal) => return self.refuse(request.tag, refusal),
         };

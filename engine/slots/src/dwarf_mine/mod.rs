@@ -5,6 +5,7 @@
 //! the completed collections in the order green, yellow, blue, red (DM-13). Each window's win is rounded to whole minor
 //! units on its own (DM-17); the round pays the sum.
 
+mod cash;
 pub mod data;
 mod highest;
 pub mod model;
@@ -16,6 +17,7 @@ use std::sync::LazyLock;
 use sha2::{Digest, Sha256};
 
 use crate::carried::{Carried, Carries};
+use crate::cash::{CoinFraction, Rounding};
 use crate::collection::Collections;
 use crate::data::RulesVersion;
 use crate::draws::Draws;
@@ -63,6 +65,7 @@ struct DwarfMine {
     model: Model,
     info: GameInfo,
     hash: [u8; 32],
+    cash: cash::Cash,
 }
 
 impl DwarfMine {
@@ -70,7 +73,7 @@ impl DwarfMine {
         let data = crate::data::parse(version.file).expect("the embedded data file parses: a test loads it");
         let model = Model::compile(&data).expect("the embedded data file compiles: a test loads it");
         let info = model.info(&data);
-        Self { version, model, info, hash: Sha256::digest(version.file).into() }
+        Self { version, model, info, hash: Sha256::digest(version.file).into(), cash: cash::Cash::default() }
     }
 }
 
@@ -115,6 +118,10 @@ impl Game for DwarfMine {
         &PARTS
     }
 
+    fn rounding(&self, coin: CoinFraction) -> Option<Rounding> {
+        self.cash.rounding(&self.model, coin)
+    }
+
     fn carries(&self) -> Carries {
         self.model.gift_to.carries()
     }
@@ -126,7 +133,7 @@ impl Game for DwarfMine {
     fn without(&self, now: &Carried, before: &Carried, after: &Carried) -> Carried {
         let Model { needs, limits, .. } = &self.model;
         let [now, before, after] = [now, before, after].map(Collections::of);
-        now.without(&before, &after, (*needs).into(), &limits.coin_values_micros).carried()
+        now.without(&before, &after, (*needs).into(), limits.coins_within()).carried()
     }
 }
 

@@ -4,6 +4,7 @@
 //! are rounded so that they add up as printed: see [`figures::parts`]. Other figures are rounded half to even. Only the
 //! page has a simulation as well, which says so.
 
+mod cash;
 mod html;
 mod json;
 mod sheet;

@@ -1,7 +1,8 @@
 //! The stake as the commands `play`, `par` and `simulate` take it.
 
 use super::Failure;
-use motherlode_books::CoinValue;
+use motherlode_books::{CoinValue, Currency};
+use motherlode_ledger::offer;
 use motherlode_slots::{Game, Stake, games, latest};
 
 /// The coin value that is taken where none is named and the game offers it, in millionths; else the game's smallest.
@@ -36,6 +37,17 @@ impl StakeArgs {
             lines: self.lines.unwrap_or(limits.lines.1),
             coins_per_line: self.coins.unwrap_or(limits.coins_per_line.0),
             buy_feature: self.buy_feature,
+        }
+    }
+
+    /// The stake in an account's currency: without a coin value, the one that a player begins with there.
+    #[must_use]
+    pub fn in_currency(&self, game: &dyn Game, currency: Currency) -> Stake {
+        let stake = self.of(game);
+        let begin = || offer::standard().of(game, currency.code()).map(|ladder| ladder.default_micros);
+        match (self.coin_value, currency) {
+            (None, Currency::EUR | Currency::PLAY) | (Some(_), _) => stake,
+            (None, _) => Stake { coin_value_micros: begin().unwrap_or(stake.coin_value_micros), ..stake },
         }
     }
 

@@ -109,7 +109,8 @@ async fn follow<W: Write>(
     view: &mut View<W>,
     left: &mut u64,
 ) -> Result<Followed, Failure> {
-    let request = WatchCountersRequest { pool_id: args.pool.clone(), coin_values: vec![] };
+    let request =
+        WatchCountersRequest { pool_id: args.pool.clone(), coin_values: vec![], currency_code: String::new() };
     let mut updated = false;
     let broken = |status, updated| Ok(Followed::Broken { status, updated });
     let mut stream = match client.jackpot.watch_counters(request).await {

@@ -6,7 +6,7 @@ mod played;
 mod plot;
 mod reels;
 
-use super::{INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
+use super::{INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, cash, returns, shifted};
 use crate::figures::{chance, grouped, number, once_in, percent};
 use crate::markup::{Markup, page as whole, plain, table, tag};
 use motherlode_proto::convert::play::hex;
@@ -29,6 +29,7 @@ pub(super) fn page(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -
         identification(game, stake, par),
         tiles(game, par),
         returned(game, par),
+        in_cash(game, par),
         rates(par),
         volatility(game, stake, par),
         played.section(par),
@@ -191,6 +192,19 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
                 thousand rounds the true distribution is skewed, most sessions lying below the mean and few far above.";
     let head = ["rounds", "standard error", narrowest, middle, widest];
     section("Volatility", [spread, highest, note(says), bands.plot(), table(&head, rows)])
+}
+
+fn in_cash(game: &dyn Game, par: &Par) -> Markup {
+    let reports = cash::returns(game, par);
+    let rows = reports.iter().map(|of| {
+        let rounded = if of.rounds_wins { "rounded" } else { "exact" };
+        let mixed = shifted(&of.mixed_at_most);
+        let cells = [of.currency, of.coin_value.as_str(), &shifted(&of.rtp), rounded, &of.within, &mixed];
+        cells.map(Markup::from).to_vec()
+    });
+    let head =
+        ["currency", "coin value", "return in cash", "wins", "known within", "after other coin values, at most ±"];
+    section("Return in cash", [note(cash::PROOF), table(&head, rows)])
 }
 
 fn statements(game: &dyn Game, par: &Par) -> Markup {

@@ -1,6 +1,6 @@
 //! The sheet as JSON. Returns, chances and bets are decimal strings.
 
-use super::{INCREMENTS, PLACES, ROUNDING, StakeReport, pays, returns, symbol_name, symbols};
+use super::{INCREMENTS, PLACES, ROUNDING, StakeReport, cash, cash::CashReport, pays, returns, symbol_name, symbols};
 use crate::figures::chance;
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
@@ -44,6 +44,9 @@ pub(super) struct Report {
     win_up_to_says: &'static str,
     /// What the jackpot's share of the return assumes of the pool; empty without a jackpot.
     jackpot_assumes: String,
+    /// The return in cash by currency and coin value, of the ladders that come with the games.
+    cash: Vec<CashReport>,
+    cash_proof: &'static str,
     exactness: &'static str,
     rounding: &'static str,
 }
@@ -113,6 +116,8 @@ impl Report {
             win_up_to_probability_at_most: highest.as_ref().map_or_else(String::new, HighestWin::chance),
             win_up_to_says: highest.as_ref().map_or("", HighestWin::said),
             jackpot_assumes: game.info().jackpot_assumes.clone(),
+            cash: cash::returns(game, par),
+            cash_proof: cash::PROOF,
             exactness: par.exactness,
             rounding: ROUNDING,
         }

@@ -1,6 +1,6 @@
 //! The PAR sheet as text, 80 columns wide.
 
-use super::{INCREMENTS, PERCENT_PLACES, PLACES, StakeReport, pays, returns, shifted, symbol_name, symbols};
+use super::{INCREMENTS, PERCENT_PLACES, PLACES, StakeReport, cash, pays, returns, shifted, symbol_name, symbols};
 use crate::figures::{grouped, once_in, percent};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
@@ -16,6 +16,7 @@ const GAP: usize = 4;
 pub(super) fn text(game: &dyn Game, stake: &Stake, par: &Par) -> String {
     let mut lines = head(game, stake, par);
     lines.extend(returned(game.info(), par));
+    lines.extend(in_cash(game, par));
     lines.extend(spread(par));
     lines.extend(win_up_to(game, stake));
     lines.extend(rates(par));
@@ -96,6 +97,21 @@ fn win_up_to(game: &dyn Game, stake: &Stake) -> Vec<String> {
         row("its chance is at most", &highest.chance()),
     ];
     lines.extend(wrapped(highest.said(), ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
+    lines
+}
+
+fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
+    let mut lines = section("Return in cash, by currency and coin value").to_vec();
+    let reports = cash::returns(game, par);
+    lines.extend(cash::lines(&reports).iter().map(|(coins, rtp)| row(coins, &shifted(rtp))));
+    if let Some(mixed) = reports.iter().find(|of| of.mixed_at_most.bytes().any(|digit| matches!(digit, b'1'..=b'9'))) {
+        let label = format!(
+            "after other coin values, more or less by at most (at {} {}, less at higher ones)",
+            mixed.currency, mixed.coin_value
+        );
+        lines.push(row(&label, &shifted(&mixed.mixed_at_most)));
+    }
+    lines.extend(wrapped(cash::PROOF, ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
     lines
 }
 

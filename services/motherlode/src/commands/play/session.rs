@@ -117,7 +117,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     async fn spin(&mut self) -> Result<Option<Played>, Failure> {
         // A refused bet has no effect, so the same request id serves until the bet is taken.
         let request_id = client::request_id()?;
-        let stake = self.args.stake.of(self.game);
+        let stake = self.args.stake.in_currency(self.game, self.args.currency());
         for _ in 0..REMEDIES_MAX {
             let request = SpinRequest {
                 request_id: request_id.clone(),
@@ -350,7 +350,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
             None => return Err(no_answer()),
         };
         let win = played.win.as_ref().map(cash).unwrap_or_default();
-        let coin = CoinValue(self.args.stake.of(self.game).coin_value_micros);
+        let coin = CoinValue(self.args.stake.in_currency(self.game, self.args.currency()).coin_value_micros);
         let coins = coin_view(Minor(balance.amount_minor), self.args.currency(), coin);
         let coins = format!("{} coins of {coin}", grouped(&coins.to_string()));
         let left = format!("  win {win}, balance {} = {coins}", cash(&balance));

@@ -1,0 +1,43 @@
+//! The currencies and coin values that a configuration offers (PL-35, DM-19).
+
+use motherlode_books::Currency;
+use motherlode_proto::convert::terms::minor_micros;
+use motherlode_runtime::{Refusal, config::Currencies};
+use motherlode_slots::{LadderData, LadderRefused, Ladders};
+use std::sync::Arc;
+use tonic::Code;
+
+/// What is offered by a configuration.
+///
+/// # Errors
+/// The first thing that makes no sense, among them a coin value whose return in cash is not the published one.
+pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
+    let Currencies { enabled, ladders } = currencies;
+    let replaced = ladders.iter().map(|(game, ladders)| {
+        let ladders = ladders.iter().map(|(currency, ladder)| {
+            let data = LadderData { coin_values: ladder.coin_values.clone(), default: ladder.default.clone() };
+            (currency.clone(), data)
+        });
+        (game.clone(), ladders.collect())
+    });
+    let minor = |code: &str| code.parse::<Currency>().ok().map(minor_micros);
+    Ladders::new(enabled.as_deref(), &replaced.collect(), minor).map(Arc::new)
+}
+
+/// What is offered where nothing is configured.
+///
+/// # Panics
+/// Never: a test holds the ladders that come with the games against them.
+#[must_use]
+pub fn standard() -> Arc<Ladders> {
+    offered(&Currencies::default()).expect("the ladders that come with the games: a test holds them")
+}
+
+/// A currency that takes no new accounts and bets.
+#[must_use]
+pub fn not_offered(ladders: &Ladders, currency: Currency) -> Refusal {
+    let offered: Vec<_> = ladders.currencies().collect();
+    Refusal::new(Code::FailedPrecondition, "CURRENCY_NOT_OFFERED", format!("{currency} takes no new accounts and bets"))
+        .with("currency_code", currency)
+        .with("currencies", offered.join(" "))
+}
