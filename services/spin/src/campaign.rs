@@ -34,7 +34,8 @@ impl SpinApi {
     ) -> Result<wire::GrantCampaignResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let account = fields::real_account(caller, request.account.as_ref())?;
-        let events = vec![Event::CampaignGranted(parse(&account, &self.ladders, request)?), fields::acted_by(caller, "")];
+        let events =
+            vec![Event::CampaignGranted(parse(&account, &self.ladders, request)?), fields::acted_by(caller, "")];
         let commit = &self.record(account, request_id, fingerprint("grant_campaign", request), events).await?.commit;
         let Some(Event::CampaignGranted(campaign)) = commit.events.first() else {
             return Err(Refusal::request_id_reused(request_id));

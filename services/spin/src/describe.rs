@@ -6,9 +6,9 @@ use motherlode_ledger::{fields, offer};
 use motherlode_proto::{
     convert::{play::hex, terms::minor_micros},
     spin::v1::{
-        BetCoins, BonusPrize, CoinOffer, CoinReturn, CurrencyOffer, ConditionalReturn, Fact, GameSummary, GetGameRequest, GetGameResponse,
-        JackpotReturns, Line, ListGamesResponse, PayRow, Picks, ReelSet, SpecialWin, Strip, Symbol, SymbolRole,
-        WinUpTo, bonus_prize,
+        BetCoins, BonusPrize, CoinOffer, CoinReturn, ConditionalReturn, CurrencyOffer, Fact, GameSummary,
+        GetGameRequest, GetGameResponse, JackpotReturns, Line, ListGamesResponse, PayRow, Picks, ReelSet, SpecialWin,
+        Strip, Symbol, SymbolRole, WinUpTo, bonus_prize,
     },
 };
 use motherlode_runtime::Refusal;
