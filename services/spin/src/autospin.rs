@@ -327,7 +327,7 @@ fn loss_stop(rule: AutoplayLoss, limit: Minor, bet: &Bet) -> Result<LossStop, Re
         AutoplayLoss::Reached => LossStop::Reached(limit),
         AutoplayLoss::Prevented if bet.campaign.is_some() => LossStop::Prevented { limit, bet: Minor::ZERO },
         AutoplayLoss::Prevented => {
-            let bet = whole_bet(bet.game, bet.account.currency, bet.coin_value, bet.coins)?;
+            let bet = whole_bet(bet.account.currency, bet.coin_value, bet.coins)?;
             LossStop::Prevented { limit, bet }
         }
     })
