@@ -377,6 +377,7 @@ proptest! {
     fn pl_01_records_of_rounds_are_the_bytes_and_say_what_the_messages_say(logged in rounds(), previous: [u8; 32]) {
         let bytes = record::encode(&previous, &logged);
         prop_assert_eq!(hex(&bytes), hex(&message(&previous, &logged).encode_to_vec()));
+        prop_assert_eq!(record::stream(&bytes).unwrap(), logged.commit.stream.clone());
         prop_assert_eq!(record::decode(&bytes).unwrap(), logged);
     }
 
@@ -393,7 +394,11 @@ proptest! {
             bytes[place] = value;
         }
         let end = cut.map_or(bytes.len(), |cut| cut.index(bytes.len()));
-        prop_assert_eq!(record::decode(&bytes[..end]).ok(), by_message(&bytes[..end]));
+        let decoded = record::decode(&bytes[..end]).ok();
+        if let Some(logged) = &decoded {
+            prop_assert_eq!(&record::stream(&bytes[..end]).unwrap(), &logged.commit.stream);
+        }
+        prop_assert_eq!(decoded, by_message(&bytes[..end]));
     }
 
     #[test]
@@ -416,5 +421,6 @@ proptest! {
     #[test]
     fn any_bytes_are_decoded_or_refused(bytes: Vec<u8>) {
         let _ = record::decode(&bytes);
+        let _ = record::stream(&bytes);
     }
 }

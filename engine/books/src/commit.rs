@@ -48,13 +48,7 @@ impl Commit {
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;
-        match &self.stream {
-            StreamId::Player { operator: of, .. } => of == operator,
-            StreamId::Rates => true,
-            StreamId::System => {
-                self.events.iter().any(|event| matches!(event, Event::SwitchSet { switch, .. } if covers(switch)))
-            }
-            StreamId::Pool(_) => false,
-        }
+        let switched = |event: &Event| matches!(event, Event::SwitchSet { switch, .. } if covers(switch));
+        self.stream.concerns(operator).unwrap_or_else(|| self.events.iter().any(switched))
     }
 }

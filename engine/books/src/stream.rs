@@ -44,6 +44,18 @@ impl StreamId {
         Self::Player { operator: operator.into(), player: player.into() }
     }
 
+    /// Whether its commits are an operator's to see, as [`Commit::concerns`](crate::Commit::concerns) says; none where that
+    /// depends on their events.
+    #[must_use]
+    pub fn concerns(&self, operator: &str) -> Option<bool> {
+        match self {
+            Self::Player { operator: of, .. } => Some(of == operator),
+            Self::Rates => Some(true),
+            Self::Pool(_) => Some(false),
+            Self::System => None,
+        }
+    }
+
     /// The stream of a pool.
     pub fn pool(pool: impl Into<String>) -> Self {
         Self::Pool(pool.into())

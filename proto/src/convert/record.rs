@@ -6,7 +6,7 @@
 use super::{Malformed, event};
 use crate::log::v1;
 use bytes::Bytes;
-use motherlode_books::{Commit, Currency, Minor};
+use motherlode_books::{Commit, Currency, Minor, StreamId};
 use prost::Message;
 
 /// A record, decoded.
@@ -30,6 +30,22 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
 /// [`Malformed`] names the first field at fault.
 pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
     super::plain::read(bytes).map_or_else(|| from_message(bytes), Ok)
+}
+
+/// The stream of a record, which is all that's decoded of it.
+///
+/// # Errors
+/// [`Malformed`], where it's no message or names no stream. What else is at fault stays unseen.
+pub fn stream(bytes: &[u8]) -> Result<StreamId, Malformed> {
+    let Streamed { stream } = Streamed::decode(bytes)?;
+    stream.parse().map_err(|_| Malformed::Field("stream"))
+}
+
+/// `log.v1.Commit`, but for what is passed over.
+#[derive(Clone, PartialEq, Message)]
+struct Streamed {
+    #[prost(string, tag = "4")]
+    stream: String,
 }
 
 /// Decodes a record by way of its messages: all that are valid, and with the reason for those that are not.

@@ -134,10 +134,38 @@ impl Follow {
 fn of(operator: Option<&str>, partition: u32, stored: Record) -> Result<Option<wire::LogRecord>, FetchError> {
     let Record { position, bytes } = stored;
     if let Some(operator) = operator {
-        let logged = record::decode(&bytes).map_err(|source| FetchError::Malformed { position, source })?;
-        if !logged.commit.concerns(operator) {
+        let malformed = |source| FetchError::Malformed { position, source };
+        // The stream's name nearly always tells: what is another's is not decoded.
+        let concerns = match record::stream(&bytes).map_err(malformed)?.concerns(operator) {
+            Some(concerns) => concerns,
+            None => record::decode(&bytes).map_err(malformed)?.commit.concerns(operator),
+        };
+        if !concerns {
             return Ok(None);
         }
     }
     Ok(Some(wire::LogRecord { position, partition, record: bytes.to_vec() }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_proto::log::v1::Commit;
+    use prost::Message;
+
+    #[test]
+    fn uf_04_of_the_records_of_others_nothing_but_the_streams_name_is_decoded() {
+        let of = |stream: &str| {
+            // All else is missing: decoding it whole would fail.
+            let bytes = Commit { stream: stream.to_owned(), ..Commit::default() }.encode_to_vec().into();
+            let found = super::of(Some("acme"), 3, Record { position: 7, bytes });
+            found.map(|found| found.map(|record| (record.partition, record.position)))
+        };
+        assert_eq!(of("player/other/alice").unwrap(), None);
+        assert_eq!(of("pool/bewitched").unwrap(), None);
+        assert_eq!(of("player/acme/alice").unwrap(), Some((3, 7)));
+        assert_eq!(of("rates").unwrap(), Some((3, 7)));
+        assert!(matches!(of("system"), Err(FetchError::Malformed { position: 7, .. })), "its events decide");
+        assert!(matches!(of("player/acme"), Err(FetchError::Malformed { position: 7, .. })));
+    }
 }
