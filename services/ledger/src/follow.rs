@@ -5,31 +5,69 @@
 //! anybody else; the platform, and everybody where there are no operators, gets the log whole. What is sent is durable.
 //!
 //! Nothing is read before the transport asks for it: a slow reader holds back its own stream and costs one message of
-//! memory, and only a few read at the same time. Cost: the records of others are read and passed over.
+//! memory. They read by turns of operators, as all long reads do ([`Reads`]), and an operator has a bound on its streams.
+//! Cost: the records of others are read and passed over.
 
 use crate::{FetchError, Handle, Ledgers, index::Held};
 use futures_util::{Stream, stream};
-use motherlode_log::{Position, ReadError, Record};
+use motherlode_log::{Position, Record};
 use motherlode_proto::{convert::record, ledger::v1 as wire};
-use motherlode_runtime::{Caller, Refusal, Stop};
-use std::{io, num::NonZeroUsize, sync::LazyLock, thread, time::Duration};
-use tokio::sync::{Semaphore, watch};
+use motherlode_runtime::{Caller, Reads, Refusal, Stop};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::sync::watch;
 use tonic::{Code, Status};
 
 /// Records, and bytes of them, read at once: one message holds no more, but for a single longer record.
 const RECORDS_MAX: usize = 512;
 const BYTES_MAX: usize = 64 << 10;
-/// Reads of the log at the same time, for all who follow it: so many that three of four processors are left to those who
-/// play. Each holds what it has read until it's handed on.
-static READS: LazyLock<Semaphore> = LazyLock::new(|| {
-    let processors = thread::available_parallelism().map_or(1, NonZeroUsize::get);
-    Semaphore::new((processors / 4).max(1))
-});
+/// Streams of one operator at a time, of all partitions: a copy takes one of each. Fewer than may wait to read.
+const STREAMS_MAX: usize = 64;
 /// From a message without records to the next one, at least.
 const QUIET: Duration = Duration::from_millis(100);
 
+/// How many follow, by operator; the platform is none.
+#[derive(Clone, Default)]
+pub(crate) struct Followers(Arc<Mutex<BTreeMap<String, usize>>>);
+
+/// One of them, until it's dropped.
+struct Follower {
+    all: Followers,
+    operator: String,
+}
+
+impl Followers {
+    fn add(&self, operator: &str) -> Result<Follower, Refusal> {
+        let mut all = self.0.lock();
+        let streams = all.entry(operator.to_owned()).or_default();
+        if *streams >= STREAMS_MAX {
+            let message = "this operator follows the log on as many streams as it may";
+            return Err(
+                Refusal::new(Code::ResourceExhausted, "FOLLOWERS_MAX", message).with("streams_max", STREAMS_MAX)
+            );
+        }
+        *streams += 1;
+        Ok(Follower { all: self.clone(), operator: operator.to_owned() })
+    }
+}
+
+impl Drop for Follower {
+    fn drop(&mut self) {
+        let mut all = self.all.0.lock();
+        if let Some(streams) = all.get_mut(&self.operator) {
+            *streams -= 1;
+            if *streams == 0 {
+                all.remove(&self.operator);
+            }
+        }
+    }
+}
+
 /// A reader of a partition's log.
 struct Follow {
+    _follower: Follower,
+    reads: Reads,
+    caller: Caller,
     ledger: Handle,
     stop: Stop,
     head: watch::Receiver<Held>,
@@ -45,9 +83,11 @@ struct Follow {
 /// Begins to follow.
 ///
 /// # Errors
-/// POSITION_AHEAD where the log does not reach as far as the caller's copy; or names the field.
+/// POSITION_AHEAD where the log does not reach as far as the caller's copy; FOLLOWERS_MAX where its operator has too many
+/// streams already; or names the field.
 pub(crate) fn follow(
     ledgers: &Ledgers,
+    followers: &Followers,
     stop: &Stop,
     caller: &Caller,
     request: &wire::FollowLogRequest,
@@ -61,6 +101,9 @@ pub(crate) fn follow(
         return Err(Refusal::new(Code::OutOfRange, "POSITION_AHEAD", message).with("position", durable));
     }
     let follow = Follow {
+        _follower: followers.add(caller.own().unwrap_or_default())?,
+        reads: ledgers.reads().clone(),
+        caller: caller.clone(),
         ledger: ledger.clone(),
         stop: stop.clone(),
         head: ledger.head(),
@@ -73,22 +116,20 @@ pub(crate) fn follow(
         let mut follow = follow?;
         match follow.next().await {
             Ok(message) => Some((Ok(message?), Some(follow))),
-            Err(error) => Some((Err(Refusal::from(error).into()), None)),
+            Err(refusal) => Some((Err(refusal.into()), None)),
         }
     }))
 }
 
 impl Follow {
     /// The next message; none when the service stops.
-    async fn next(&mut self) -> Result<Option<wire::FollowLogResponse>, FetchError> {
+    async fn next(&mut self) -> Result<Option<wire::FollowLogResponse>, Refusal> {
         if self.quiet && tokio::time::timeout(QUIET, self.stop.clone().requested()).await.is_ok() {
             return Ok(None);
         }
         loop {
             let end = self.head.borrow_and_update().position;
             while self.sent < end {
-                // It's never closed. Who waits for it waits for those before it only.
-                let _turn = READS.acquire().await;
                 let records = self.read(end).await?;
                 if !records.is_empty() {
                     return Ok(Some(self.say(records)));
@@ -111,9 +152,8 @@ impl Follow {
         wire::FollowLogResponse { records, sent_position: self.sent, operator_id }
     }
 
-    /// What is the caller's of the next stretch of the log, up to a durable position. A file's reading is no task for the
-    /// threads that answer.
-    async fn read(&mut self, end: Position) -> Result<Vec<wire::LogRecord>, FetchError> {
+    /// What is the caller's of the next stretch of the log, up to a durable position.
+    async fn read(&mut self, end: Position) -> Result<Vec<wire::LogRecord>, Refusal> {
         let (ledger, operator, from) = (self.ledger.clone(), self.operator.clone(), self.sent + 1);
         let read = move || {
             let mut stored = ledger.records(from, RECORDS_MAX, BYTES_MAX)?;
@@ -123,8 +163,7 @@ impl Follow {
             let own = stored.into_iter().filter_map(|stored| of(operator.as_deref(), partition, stored).transpose());
             Ok::<_, FetchError>((own.collect::<Result<Vec<_>, FetchError>>()?, last))
         };
-        let read = tokio::task::spawn_blocking(read).await;
-        let (records, last) = read.map_err(|error| ReadError::Io(io::Error::other(error)))??;
+        let (records, last) = self.reads.run(&self.caller, read).await??;
         self.sent = last;
         Ok(records)
     }
@@ -152,6 +191,19 @@ mod tests {
     use super::*;
     use motherlode_proto::log::v1::Commit;
     use prost::Message;
+
+    #[test]
+    fn uf_04_an_operator_follows_on_so_many_streams_and_keeps_no_other_from_it() {
+        let followers = Followers::default();
+        let mut acme: Vec<_> = (0..STREAMS_MAX).map(|_| followers.add("acme").unwrap()).collect();
+        let refused = followers.add("acme").map(drop).unwrap_err();
+        assert_eq!((refused.code(), refused.reason()), (Code::ResourceExhausted, "FOLLOWERS_MAX"));
+        let other = followers.add("other").unwrap();
+        acme.pop();
+        acme.push(followers.add("acme").unwrap());
+        drop((acme, other));
+        assert!(followers.0.lock().is_empty(), "nothing is left of who has gone");
+    }
 
     #[test]
     fn uf_04_of_the_records_of_others_nothing_but_the_streams_name_is_decoded() {

@@ -3,7 +3,8 @@
 use crate::{
     Handle, Ledgers, Proposal, changes,
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account, unknown_round},
-    fingerprint, follow,
+    fingerprint,
+    follow::{self, Followers},
     history::{self, Wanted},
     offer, rounds, switches, void,
 };
@@ -28,6 +29,7 @@ const PAGE_SIZE_MAX: usize = 100;
 #[derive(Clone)]
 pub struct LedgerApi {
     ledgers: Ledgers,
+    followers: Followers,
     stop: Stop,
     ladders: Arc<Ladders>,
 }
@@ -36,7 +38,7 @@ impl LedgerApi {
     /// Serves the ledgers; at the stop the streams end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self { ledgers: ledgers.into(), stop, ladders: offer::standard() }
+        Self { ledgers: ledgers.into(), followers: Followers::default(), stop, ladders: offer::standard() }
     }
 
     /// With other currencies than those that have coin ladders where nothing is configured.
@@ -413,7 +415,8 @@ impl LedgerService for LedgerApi {
         &self,
         request: Request<wire::FollowLogRequest>,
     ) -> Result<Response<Self::FollowLogStream>, Status> {
-        let followed = follow::follow(&self.ledgers, &self.stop, &Caller::of(&request), request.get_ref())?;
+        let followed =
+            follow::follow(&self.ledgers, &self.followers, &self.stop, &Caller::of(&request), request.get_ref())?;
         Ok(Response::new(Box::pin(followed)))
     }
 }

@@ -1,20 +1,26 @@
 //! Long reads: what looks at many records, or waits for a disk, is done apart from the threads that answer bets.
 //!
 //! So many at once in all, one at once of an operator; the others wait in line, an operator's behind each other and the
-//! operators by turns, so that nobody waits longer for who asks a lot. A line has a bound: past it a read is refused. Cost: a
-//! blocking thread for each that is under way.
+//! operators by turns, so that nobody waits longer for who asks a lot. A line has a bound: past it a read is refused.
+//!
+//! They have threads of their own, to which the system's scheduler gives less than to those that answer where both want the
+//! processor (on Linux; elsewhere no less). Cost: as many threads as reads may be under way.
 
 use crate::{Caller, Refusal};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
 use tokio::{
+    runtime::{self, Runtime},
     sync::{OwnedSemaphorePermit, Semaphore},
-    task::spawn_blocking,
 };
 use tonic::Code;
 
 /// Reads of one operator that may wait or be under way.
 const LINE_MAX: usize = 256;
+/// By how much the threads that read are nicer than the others (sched(7)): next to one that wants the same processor, such
+/// a thread gets a tenth of it.
+#[cfg(target_os = "linux")]
+const NICER: i32 = 10;
 
 /// Where long reads are done; clones share the lines.
 #[derive(Debug, Clone)]
@@ -25,6 +31,27 @@ struct Lines {
     /// Under way, of all operators. Who waits here does so in the order of coming: at most one of each operator.
     all: Arc<Semaphore>,
     of: Mutex<BTreeMap<String, Line>>,
+    /// Nothing but its blocking threads is used. None where there could be none: then it's the caller's runtime.
+    threads: Option<Runtime>,
+}
+
+impl Drop for Lines {
+    fn drop(&mut self) {
+        if let Some(threads) = self.threads.take() {
+            // Waits for nothing, and so may be called from wherever the last clone is dropped.
+            threads.shutdown_background();
+        }
+    }
+}
+
+fn threads(at_once: usize) -> Option<Runtime> {
+    let mut threads = runtime::Builder::new_current_thread();
+    threads.max_blocking_threads(at_once).thread_name("reads").on_thread_start(|| {
+        // What is refused is done without.
+        #[cfg(target_os = "linux")]
+        let _ = rustix::process::nice(NICER);
+    });
+    threads.build().ok()
 }
 
 /// An operator's line.
@@ -51,7 +78,8 @@ impl Reads {
     /// So many at once.
     #[must_use]
     pub fn new(at_once: usize) -> Self {
-        Self(Arc::new(Lines { all: Arc::new(Semaphore::new(at_once)), of: Mutex::default() }))
+        let (all, threads) = (Arc::new(Semaphore::new(at_once)), threads(at_once));
+        Self(Arc::new(Lines { all, of: Mutex::default(), threads }))
     }
 
     /// Does a read for a caller when it's its turn.
@@ -66,11 +94,15 @@ impl Reads {
         let (place, first) = self.stand(caller.own().unwrap_or_default())?;
         let turn = (permit(first).await?, permit(Arc::clone(&self.0.all)).await?, place);
         // The turn is over when the read is, whether or not the caller still waits.
-        let done = spawn_blocking(move || {
+        let read = move || {
             let done = read();
             drop(turn);
             done
-        });
+        };
+        let done = match &self.0.threads {
+            Some(threads) => threads.spawn_blocking(read),
+            None => tokio::task::spawn_blocking(read),
+        };
         done.await.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))
     }
 
@@ -145,6 +177,16 @@ mod tests {
         }
         assert_eq!(again.await, Ok("again"));
         assert!(reads.0.of.lock().is_empty(), "nothing is left of who has gone");
+    }
+
+    #[cfg(target_os = "linux")]
+    #[tokio::test]
+    async fn uf_03_those_who_read_are_nicer_than_those_who_answer() {
+        let niceness = || rustix::process::getpriority_process(None).unwrap();
+        let before = niceness();
+        let read = Reads::new(2).run(&Caller::anyone(), niceness).await.unwrap();
+        assert_eq!(read, (before + NICER).min(19));
+        assert_eq!(niceness(), before, "it's a thread's, not the process's");
     }
 
     /// Polls once.
