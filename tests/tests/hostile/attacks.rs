@@ -15,7 +15,7 @@ use motherlode_runtime::connect::connect;
 use motherlode_tests::{
     Client, Force, bet,
     hostile::{GREETING, Target, Unread, frame, framed, unread},
-    reason,
+    reason, vials,
 };
 use prost::bytes::Bytes;
 use std::{
@@ -35,7 +35,8 @@ use tonic::{Code, Status};
 const KEPT: usize = 200;
 /// Past that an answer is none.
 const ANSWER_MAX: Duration = Duration::from_secs(5);
-/// As much as one deposit may have been, before there was a ceiling.
+/// As much as one deposit of EUR may be, in cents, and what it might have been before there was a ceiling.
+const DEPOSIT_MAX: i64 = 10_000_000_000_000;
 const GREAT: i64 = 1_000_000_000_000_000;
 
 const LEDGER: &str = "/motherlode.ledger.v1.LedgerService/";
@@ -66,6 +67,15 @@ impl Tally {
         for what in ATTACKS {
             assert!(tally.keys().any(|(made, _)| *made == what), "{what} was not tried");
         }
+        let count = |what, how: &str| tally.get(&(what, how.to_owned())).copied().unwrap_or_default();
+        assert!(count("great amounts", "FailedPrecondition BALANCE_ABOVE_LIMIT") > 0, "no balance came to its ceiling");
+        if cfg!(feature = "forced-outcomes") {
+            assert!(count("a jackpot on top", "OK") > 0, "no jackpot was hit on top of it");
+        }
+        // Who is refused is told why: a reason with each.
+        let silent: Vec<_> =
+            tally.iter().filter(|((what, how), _)| *what == "odd names" && how.ends_with(' ')).collect();
+        assert!(silent.is_empty(), "{silent:?}");
         let broken =
             |how: &str| how.starts_with("Internal") || how.starts_with("Unknown") || how.starts_with("DataLoss");
         let broken: Vec<_> = tally.iter().filter(|((_, how), _)| broken(how)).collect();
@@ -108,6 +118,17 @@ pub struct Attack {
 }
 
 impl Attack {
+    /// Opens the accounts of those who mean harm; it's before they do.
+    pub async fn prepare(target: &Target) {
+        for (operator, player, money) in
+            [("mallory", "alice", 1_000_000_000), ("marvin", "alice", 1_000_000), ("marvin", "rich", DEPOSIT_MAX)]
+        {
+            let (url, credentials) = target.with(operator).honest();
+            let mut client = Client::on(connect(&url, &credentials, None).await.unwrap());
+            client.fund_account(&account(operator, player, "EUR"), money).await;
+        }
+    }
+
     /// Begins all of them.
     pub fn all(target: &Target, tally: &Tally, until: Instant) -> Vec<JoinHandle<()>> {
         let with = |token| target.with(token);
@@ -261,7 +282,6 @@ impl Attack {
     async fn history(self) {
         let Some(mut client) = self.connected(&self.mallory).await else { return };
         let alice = account("mallory", "alice", "EUR");
-        client.fund_account(&alice, 1_000_000_000).await;
         let mut number = 0;
         while self.again(4).await {
             number += 1;
@@ -367,23 +387,25 @@ impl Attack {
         }
     }
 
-    /// As much money as there may be, and then a jackpot on top of it, where outcomes can be forced.
+    /// As much money as there may be and more, and a jackpot on top of it, where outcomes can be forced.
     async fn great_amounts(self) {
         let Some(mut client) = self.connected(&self.marvin).await else { return };
         let rich = account("marvin", "rich", "EUR");
-        client.fund_account(&rich, GREAT).await;
-        let mut number = 0_u32;
-        while self.again(50).await {
+        let mut number = 0_usize;
+        while self.again(20).await {
             number += 1;
+            let amount_minor = [DEPOSIT_MAX, DEPOSIT_MAX, GREAT, i64::MAX][number % 4];
             let request_id = format!("great-{number}");
-            let deposit = DepositRequest { request_id, account: Some(rich.clone()), amount_minor: GREAT };
-            let booked = client.ledger.deposit(deposit).await;
-            self.tally.answer("great amounts", &booked);
-            if booked.is_err() || number.is_multiple_of(1_000) {
-                let force = cfg!(feature = "forced-outcomes").then_some(Force::Jackpot);
-                let hit = client.spin(bet(&format!("hit-{number}"), &rich, "0.01"), force).await;
+            let deposit = DepositRequest { request_id, account: Some(rich.clone()), amount_minor };
+            self.tally.answer("great amounts", &client.ledger.deposit(deposit).await);
+            if number.is_multiple_of(40) {
+                let forced = |force| cfg!(feature = "forced-outcomes").then_some(force);
+                let hit = format!("hit-{number}");
+                let spun = client.spin(bet(&hit, &rich, "0.01"), forced(Force::Pick)).await;
+                self.tally.answer("a bet on top", &spun);
+                let Ok(spun) = spun else { continue };
+                let hit = client.choose(&format!("{hit}.1"), &spun.round_id, vials(), forced(Force::Jackpot)).await;
                 self.tally.answer("a jackpot on top", &hit);
-                sleep(Duration::from_secs(1)).await;
             }
         }
     }

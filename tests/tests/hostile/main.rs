@@ -1,6 +1,10 @@
 //! Two operators do what harm callers can, all of it at once, while a third one plays at a constant rate (issue, "Must
 //! show"). Asked for by name: `tests/run hostile`. Loopback only, bounded in time, rates and memory.
 //!
+//! Those who mean harm run on threads of their own that are nicer than the service and the third (nice 10): on a machine of
+//! few processors their own work is not to be taken for the service's. All operators have a rate, as a platform would give
+//! them: it's above what is attacked with, but for what comes in bursts.
+//!
 //! The third's rounds begin when they are due, whatever became of those before (open loop), and each is measured from when
 //! it was due. What it gets no answer to, it repeats with the same request id, as the contract says, until its deadline.
 //!
@@ -25,12 +29,17 @@ use std::{
     process::Command,
     time::{Duration, Instant},
 };
+use tokio::runtime::Runtime;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_motherlode-under-test");
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
 /// The third's p99 may be so many times what it was before.
 const SLOWER_MAX: u32 = 3;
+/// What each operator may call.
+const CALLS_A_SECOND: u32 = 200;
+/// How much nicer those are who mean harm (sched(7)).
+const NICER: i32 = 10;
 /// The service may take so much memory.
 const BYTES_MAX: u64 = 1 << 30;
 
@@ -41,12 +50,30 @@ fn asked(variable: &str, default: u64) -> u64 {
 /// Writes the configuration: TLS, two who mean harm, one who plays, and the platform, whose token one of them has got.
 fn configure(folder: &Path) -> (String, Target) {
     let certificates = Certificates::make(folder);
-    let operators = ["mallory", "marvin", "honest"].map(|id| operator(id, &[(id, ALL)])).concat();
+    let rate = format!("calls_per_second_max = {CALLS_A_SECOND}\ncalls_burst_max = {}\n", 2 * CALLS_A_SECOND);
+    let operators = ["mallory", "marvin", "honest"].map(|id| {
+        // The operator's own lines come before those of its credentials.
+        operator(id, &[(id, ALL)]).replacen(
+            "[[operators.credentials]]",
+            &(rate.clone() + "[[operators.credentials]]"),
+            1,
+        )
+    });
+    let operators = operators.concat();
     let platform = operator("platform", &[("first", ALL), ("second", ALL)]);
     let file = folder.join("serve.toml");
     fs::write(&file, Certificates::section(folder) + &operators + &platform).unwrap();
     let nowhere = ([127, 0, 0, 1], 0).into();
     (file.display().to_string(), Target::tls(nowhere, &certificates.root))
+}
+
+/// The threads of those who mean harm.
+fn threads() -> Runtime {
+    let mut threads = tokio::runtime::Builder::new_multi_thread();
+    let nicer = || {
+        rustix::process::nice(NICER).unwrap();
+    };
+    threads.worker_threads(2).thread_name("harm").enable_all().on_thread_start(nicer).build().unwrap()
 }
 
 fn figure(process: &Process, name: &str) -> u64 {
@@ -68,6 +95,7 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
 
     let honest = Honest::connect(&target.with("honest"), rate).await;
     honest.fund().await;
+    Attack::prepare(&target).await;
     // What is loaded and connected once is no part of the measure.
     honest.play(Duration::from_secs(2)).await;
     let calm = honest.play(all / 6).await;
@@ -75,7 +103,11 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
 
     let tally = Tally::default();
     let until = Instant::now() + all * 5 / 6;
-    let harm = Attack::all(&target, &tally, until);
+    let threads = threads();
+    let harm = {
+        let _on_them = threads.enter();
+        Attack::all(&target, &tally, until)
+    };
     let before = (worked(process.id()), worked(std::process::id()));
     let attacked = honest.play(all * 5 / 6).await;
     let memory = figure(&process, "VmHWM:");
@@ -85,6 +117,7 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     for attack in harm {
         attack.await.unwrap();
     }
+    threads.shutdown_background();
     println!("{tally}");
     let after = honest.play(Duration::from_secs(2)).await;
     println!("after:    {after}");
