@@ -127,10 +127,18 @@ impl Collections {
             let micros = undone(self.micros[colour], before.micros[colour], after.micros[colour]);
             left.micros[colour] = match coins {
                 Some((lowest, highest)) => micros.max(lowest.saturating_mul(own)).min(highest.saturating_mul(own)),
+                // What is carried now holds the round's crystals, as far as can be told: they are taken out of it exactly.
+                None if crystals < needs && self.holds(&after, colour) => micros,
                 None => within_means(micros, own, [self, before, &after].map(|of| of.own(colour))),
             };
         }
         left
+    }
+
+    /// Whether these can be another's crystals of a colour and some more: more of them have a higher sum, as many the same.
+    fn holds(&self, other: &Self, colour: usize) -> bool {
+        let ((crystals, micros), (of, sum)) = (self.own(colour), other.own(colour));
+        if crystals == of { micros == sum } else { crystals > of && micros > sum }
     }
 
     /// Crystals of a colour that are no gift, and the sum of their coin values.

@@ -78,6 +78,9 @@ fn says(new: Option<&toml::Value>, old: &toml::Value) -> bool {
         (Some(toml::Value::Table(new)), toml::Value::Table(old)) => {
             old.iter().all(|(key, value)| says(new.get(key), value))
         }
+        (Some(toml::Value::Array(new)), toml::Value::Array(old)) => {
+            new.len() == old.len() && new.iter().zip(old).all(|(new, old)| says(Some(new), old))
+        }
         (new, old) => new == Some(old),
     }
 }

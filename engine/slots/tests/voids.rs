@@ -130,7 +130,8 @@ proptest! {
                     let gifted = if colour == RED { left.0[8] } else { 0 };
                     let (crystals, own) = (left.0[colour], left.0[colour] - gifted);
                     prop_assert!((0..5).contains(&crystals) && (0..=crystals).contains(&gifted));
-                    prop_assert!((own * 4_000..=own * 2_000_000).contains(&left.0[4 + colour]), "{left:?}");
+                    let (micros, most) = (left.0[4 + colour], now.carried().0[4 + colour] + before.0[4 + colour]);
+                    prop_assert!((micros > 0) == (own > 0) && micros <= most, "{left:?}");
                     prop_assert!(crystals <= now.carried().0[colour].max(before.0[colour]) + 4);
                 }
             } else {

@@ -218,6 +218,12 @@ impl Projector {
             tracing::warn!("the index's mark stays behind; the next start puts the rest again");
         }
         snapshots.keep_at_rest(shared);
+        // Handles may outlive the ledger that was closed: the folder is free for another when this thread has ended.
+        if let Some(Projection { index, .. }) = self.projected.replace(None)
+            && let Err(error) = index.close()
+        {
+            tracing::warn!(%error, "the index is not closed yet");
+        }
     }
 
     /// Marks what was taken up, wherever the log has come to since.
