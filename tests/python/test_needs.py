@@ -3,6 +3,7 @@
 import os
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ def machine(tmp_path):
         folder = tmp_path / "-".join(tools)
         folder.mkdir()
         for tool in tools:
-            (folder / tool).symlink_to(shutil.which(tool))
+            # The Python itself: a virtual environment's, or a version manager's stand-in, does not run from elsewhere.
+            found = sys._base_executable if tool == "python3" else shutil.which(tool)
+            (folder / tool).symlink_to(Path(found).resolve())
         command = [ROOT / script, *([] if script == ".ci/run" else ["python"])]
         return subprocess.run(command, env={"PATH": str(folder)}, capture_output=True, text=True, timeout=60)
 

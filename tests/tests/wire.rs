@@ -99,7 +99,7 @@ async fn pl_12_a_message_above_the_limit_is_refused_and_one_at_the_limit_is_read
     let mut request = bet("x", &account, "0.01");
     request.game = "x".repeat(4096 - request.encoded_len() + request.game.len() - 1);
     assert_eq!(request.encoded_len(), 4096);
-    assert_eq!(reason(&client.spin(request.clone(), None).await.unwrap_err()), "GAME_UNKNOWN");
+    assert_eq!(reason(&client.spin(request.clone(), None).await.unwrap_err()), "INVALID_FIELD", "it's read");
     request.game.push('x');
     assert_eq!(client.spin(request, None).await.unwrap_err().code(), Code::OutOfRange);
     // The connection goes on.

@@ -59,14 +59,18 @@ class Books:
 
     def read(self, round):
         """Takes a round down as the history has it."""
-        credited = {step.number: step.outcome.credited_minor for step in round.steps}
-        self.rounds[round.round_id] = Round.of(round, credited, jackpots(round))
+        self.rounds[round.round_id] = Round.of(round, credited(round), jackpots(round))
         self.pending.discard(round.round_id)
 
     def balance(self):
         """What the player must have."""
         moved = sum(self.deposits.values()) - sum(self.withdrawals.values())
         return moved + sum(round.net() for round in self.rounds.values())
+
+
+def credited(round):
+    """What each step of a round of the service credited before its end."""
+    return {step.number: step.outcome.credited_minor for step in round.steps}
 
 
 def jackpots(round):
@@ -105,7 +109,7 @@ def differences(service, account, books):
             request = ledger_pb2.GetTransactionRequest(account=account, request_id=request_id)
             booked = service.ask(service.ledger.GetTransaction, request).transaction
             compare(f"transfer {request_id}", (kind, amount), (booked.kind, booked.amount.amount_minor))
-    rounds = {round.round_id: Round.of(round, jackpots(round)) for round in history(service, account)}
+    rounds = {round.round_id: Round.of(round, credited(round), jackpots(round)) for round in history(service, account)}
     for round_id in sorted(rounds.keys() | books.rounds.keys()):
         compare(round_id, books.rounds.get(round_id), rounds.get(round_id))
     request = ledger_pb2.GetAccountRequest(account=account)

@@ -123,6 +123,12 @@ impl Par {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
+    /// The volatility index: 1.96 standard deviations, since 95 of 100 mean returns of N rounds are within that / sqrt(N).
+    #[must_use]
+    pub fn volatility_index(&self) -> f64 {
+        1.96 * self.std_dev
+    }
+
     /// What a part returns; 0 for one that the game doesn't have.
     #[must_use]
     pub fn part(&self, key: &str) -> Exact {

@@ -32,8 +32,6 @@ static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<(GetGameResponse, Exact)>>> 
 
 /// Places of exact returns.
 const PLACES: usize = 6;
-/// Standard deviations of the volatility index: 95 of 100 mean returns are within so many.
-const INDEX_DEVIATIONS: f64 = 1.96;
 
 /// Every version, the newest of a game first.
 pub(crate) fn all() -> ListGamesResponse {
@@ -216,7 +214,7 @@ fn figures(game: &dyn Game, stake: &Stake, par: &Par, response: &mut GetGameResp
     response.max_win_bets = decimal(&par.max_win_bets, 2);
     response.max_win_probability = decimal(&par.max_win_probability, 12);
     response.std_dev_bets = format!("{:.4}", par.std_dev);
-    response.volatility_index = format!("{:.2}", INDEX_DEVIATIONS * par.std_dev);
+    response.volatility_index = format!("{:.2}", par.volatility_index());
     response.exactness = par.exactness.to_owned();
     let conditional = |of: &slots::par::ConditionalRtp| ConditionalReturn {
         key: of.key.to_owned(),

@@ -6,6 +6,8 @@ use sha2::{Digest, Sha256};
 
 /// What `config` can be told: the same as `serve`, since a flag counts like its key.
 #[derive(Debug, clap::Args)]
+// What is flattened into it has a group of the same name.
+#[group(skip)]
 pub struct Args {
     /// Print the configuration in its canonical form: one line of JSON, of which `sha256sum` gives the digest that a service
     /// of this configuration states.
