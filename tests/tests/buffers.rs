@@ -85,10 +85,11 @@ async fn uf_04_unread_streams_and_answers_and_self_checks_have_a_bound_for_each_
             .await
         {
             Ok(_) => false,
-            // The pages are still being read: they take turns.
-            Err(refused) if reason(&refused) == "READS_BUSY" => false,
             Err(refused) => {
-                assert_eq!((refused.code(), reason(&refused).as_str()), (Code::ResourceExhausted, "BUFFERS_FULL"));
+                assert_eq!(refused.code(), Code::ResourceExhausted);
+                // Its line of reads can be full before its bytes are.
+                let said = reason(&refused);
+                assert!(["BUFFERS_FULL", "READS_BUSY"].contains(&said.as_str()), "{said}");
                 true
             }
         }
