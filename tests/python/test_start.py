@@ -6,9 +6,7 @@ import os
 import shlex
 import signal
 import subprocess
-import sys
 import tomllib
-from pathlib import Path
 
 import grpc
 import pytest
@@ -93,7 +91,6 @@ def test_uf_09_a_start_after_a_kill_tells_of_no_other_log_and_the_first_of_a_new
     assert third.client().balance(account("alice")) > 0
     assert third.terminate() == 0
     for service, words in [(first, "the log is new"), (third, "the log is replayed")]:
-        service.process.stderr.close() if service.process.stderr.closed else None
         assert words in "".join(service.log), service.log
     for service in (first, second, third):
         log = "".join(service.log)

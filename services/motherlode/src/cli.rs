@@ -82,3 +82,14 @@ pub fn main() -> ExitCode {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn every_command_can_be_asked_for() {
+        Cli::command().debug_assert();
+    }
+}
