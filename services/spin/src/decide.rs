@@ -1,5 +1,4 @@
-//! Decisions: from a player's durable state and a request to the events of one commit. Pure but for reading the books, and
-//! for noting when a bet was decided on.
+//! Decisions: from a player's durable state and a request to the events of one commit. Pure but for reading the books.
 
 use crate::{
     bet::{Bet, Move, bet_in, offered, whole_bet},
@@ -96,7 +95,6 @@ pub(crate) fn spin(
     drawn.map_err(|refused| internal(&refused))?;
     let step =
         step_events(player, bet.game, &started, Step { number: 1, choice: &Choice::Spin, seed, why: None }, &outcome)?;
-    place.begun(bet, player.rounds_started + 1, pace, now);
     let events = witch.into_iter().chain([Event::RoundStarted(started)]).chain(step).collect();
     Ok(Proposal {
         stream: stream.clone(),

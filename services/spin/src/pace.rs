@@ -5,21 +5,34 @@
 //! for longer than the rule's own length. Cost: a look into a map for bets where such a rule holds. Memory: the bets of the
 //! longest time that was ever asked for, twice at the most.
 
-use motherlode_books::{PlayerState, StreamId};
+use motherlode_books::{Commit, Event, PlayerState, StreamId};
 use motherlode_ledger::Handle;
 use parking_lot::Mutex;
-use std::{collections::HashMap, sync::Arc};
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+};
 
 /// Bets that are kept before it's looked which of them nobody asks for any more.
 const KEPT_MIN: usize = 1_024;
 
-/// When players bet last; clones share it.
+/// When players' latest bets were taken; clones share it.
 #[derive(Clone, Default)]
-pub(crate) struct Pace(Arc<Mutex<Kept>>);
+pub(crate) struct Pace(Arc<Bets>);
+
+#[derive(Default)]
+struct Bets {
+    /// Whether such a rule was ever asked about: else nothing is kept.
+    asked: AtomicBool,
+    kept: Mutex<Kept>,
+}
 
 #[derive(Default)]
 struct Kept {
-    /// The number of a player's latest round, and when it was bet on.
+    /// The number of a player's latest round, and when its bet was known to be taken.
     bets: HashMap<StreamId, (u64, i64)>,
     /// The longest time that was asked for.
     longest_ms: i64,
@@ -51,17 +64,33 @@ impl Now {
 }
 
 impl Pace {
-    /// A bet was decided on: if it's taken, it's the player's round of this number.
-    pub(crate) fn begun(&self, stream: &StreamId, round: u64, now: Now) {
-        self.0.lock().put(stream, round, now.tick_ms, now.tick_ms);
+    /// A commit is in the log. If it's a bet, the next one keeps its distance from here: the log has it no later.
+    pub(crate) fn taken(&self, commit: &Commit, tick_ms: impl FnOnce() -> i64) {
+        if !self.0.asked.load(Relaxed) {
+            return;
+        }
+        let bet = commit.events.iter().find_map(|event| match event {
+            Event::RoundStarted(started) => Some(started.round),
+            _ => None,
+        });
+        let Some(round) = bet else { return };
+        let (mut kept, tick_ms) = (self.0.kept.lock(), tick_ms());
+        // One that is answered again was taken before.
+        if kept.bets.get(&commit.stream).is_none_or(|(known, _)| *known < round) {
+            kept.put(&commit.stream, round, tick_ms, tick_ms);
+        }
     }
 
     /// Milliseconds that are left of so many since the player's latest bet; none where they have passed.
     pub(crate) fn left_ms(&self, stream: &StreamId, player: &PlayerState, of_ms: u32, now: Now) -> Option<i64> {
         let of_ms = i64::from(of_ms);
-        let last_ms = player.last_bet_ms().filter(|_| of_ms > 0)?;
-        let mut kept = self.0.lock();
+        if of_ms == 0 {
+            return None;
+        }
+        self.0.asked.store(true, Relaxed);
+        let mut kept = self.0.kept.lock();
         kept.longest_ms = kept.longest_ms.max(of_ms);
+        let last_ms = player.last_bet_ms()?;
         let since = match kept.bets.get(stream) {
             Some((round, tick)) if *round == player.rounds_started => *tick,
             _ => {
@@ -83,6 +112,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use motherlode_books::{Books, CoinValue, Currency, FxRate, Minor, RoundStarted};
 
     const DAY: i64 = 86_400_000;
 
@@ -92,8 +122,15 @@ mod tests {
 
     /// A player whose latest bet the log has at a time.
     fn bettor(last_ms: i64) -> PlayerState {
-        use motherlode_books::{Books, CoinValue, Commit, Currency, Event, FxRate, Minor, RoundStarted};
-        let stream = StreamId::player("acme", "alice");
+        let (stream, commit) = (StreamId::player("acme", "alice"), bet_of("alice", last_ms));
+        let mut books = Books::new();
+        books.apply(&commit).unwrap();
+        books.player(&stream).unwrap().clone()
+    }
+
+    /// A player's first bet.
+    fn bet_of(player: &str, time_ms: i64) -> Commit {
+        let stream = StreamId::player("acme", player);
         let currency = Currency::EUR;
         let started = RoundStarted {
             round: 1,
@@ -110,24 +147,21 @@ mod tests {
             jurisdiction: String::new(),
             campaign: None,
         };
-        let commit = Commit {
+        Commit {
             partition: 0,
             position: 1,
-            stream: stream.clone(),
+            stream,
             version: 1,
             previous: 0,
             request_id: "x".into(),
             fingerprint: [0; 16],
-            time_ms: last_ms,
+            time_ms,
             events: vec![
                 Event::AccountOpened { currency },
                 Event::Deposited { currency, amount: Minor(1) },
                 Event::RoundStarted(started),
             ],
-        };
-        let mut books = Books::new();
-        books.apply(&commit).unwrap();
-        books.player(&stream).unwrap().clone()
+        }
     }
 
     #[test]
@@ -135,7 +169,10 @@ mod tests {
         let (alice, stream) = (bettor(10 * DAY), StreamId::player("acme", "alice"));
         for moved in [0, DAY, -DAY, 1_000, -1_000] {
             let pace = Pace::default();
-            pace.begun(&stream, 1, now(10 * DAY, 77));
+            // Asked before there is a bet, it's known that somebody will ask after it.
+            assert_eq!(pace.left_ms(&stream, &PlayerState::default(), 2_500, now(10 * DAY, 70)), None);
+            pace.taken(&bet_of("alice", 10 * DAY), || 77);
+            pace.taken(&bet_of("alice", 10 * DAY), || 1_077);
             let left = |ms| pace.left_ms(&stream, &alice, 2_500, now(10 * DAY + moved + ms, 77 + ms));
             assert_eq!((left(0), left(2_499), left(2_500)), (Some(2_500), Some(1), None), "moved by {moved}");
             assert_eq!(pace.left_ms(&stream, &alice, 0, now(10 * DAY, 77)), None);
@@ -158,11 +195,12 @@ mod tests {
     #[test]
     fn uf_06_pl_26_what_is_kept_has_a_bound() {
         let (alice, pace) = (bettor(10 * DAY), Pace::default());
-        for tick in 0..100_000 {
-            let stream = StreamId::player("acme", format!("p{tick}"));
-            pace.begun(&stream, 1, now(10 * DAY, tick));
+        for tick in 0..20_000 {
+            let commit = bet_of(&format!("p{tick}"), 10 * DAY);
+            let stream = commit.stream.clone();
+            pace.taken(&commit, || tick);
             pace.left_ms(&stream, &alice, 2_500, now(10 * DAY, tick));
         }
-        assert!(pace.0.lock().bets.len() <= 2 * 2_500);
+        assert!(pace.0.kept.lock().bets.len() <= 2 * 2_500);
     }
 }

@@ -135,13 +135,6 @@ impl Place {
         Some(Duration::from_millis(left.unsigned_abs()))
     }
 
-    /// Notes a bet that is taken now, where the next one has to keep its distance.
-    pub(crate) fn begun(&self, bet: &Bet, round: u64, pace: &Pace, now: Now) {
-        if self.profile.round_ms_min > 0 {
-            pace.begun(&bet.account.stream, round, now);
-        }
-    }
-
     /// A bet above what a round may cost is not taken.
     fn within_bet(&self, currency: Currency, amount: Minor, limit: Option<Minor>) -> Result<(), Refusal> {
         match limit {

@@ -192,6 +192,7 @@ impl SpinApi {
                     None => return Err(refusal),
                 },
             };
+            self.pace.taken(&logged.commit, || ledger.ticks_ms());
             return self.played(&logged).await;
         }
     }

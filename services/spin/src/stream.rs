@@ -218,6 +218,7 @@ impl Playing {
         let tag = bet.request.tag;
         match verdict {
             Ok(logged) => {
+                self.api.pace.taken(&logged.commit, || self.api.ledgers.ticks_ms());
                 if let Some(played) = self.api.played(&logged).now_or_never() {
                     return Some(answer(tag, played));
                 }
