@@ -12,7 +12,7 @@ use motherlode_proto::{
     spin::v1::OpenSessionRequest,
 };
 use motherlode_tests::{Client, EUR, Force, bet, config, fresh, start_with, vials};
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 /// A hit in a session by a clock that stands, so that its day is no matter of luck: the session, and the round as it's kept
 /// once the award has been paid.
