@@ -401,7 +401,12 @@ impl Attack {
             if number.is_multiple_of(40) {
                 let forced = |force| cfg!(feature = "forced-outcomes").then_some(force);
                 let hit = format!("hit-{number}");
-                let spun = client.spin(bet(&hit, &rich, "0.01"), forced(Force::Pick)).await;
+                // The greater the bet, the fewer seeds are tried for a jackpot.
+                let mut great = bet(&hit, &rich, "0.20");
+                if let Some(stake) = &mut great.stake {
+                    stake.coins_per_line = 10;
+                }
+                let spun = client.spin(great, forced(Force::Pick)).await;
                 self.tally.answer("a bet on top", &spun);
                 let Ok(spun) = spun else { continue };
                 let hit = client.choose(&format!("{hit}.1"), &spun.round_id, vials(), forced(Force::Jackpot)).await;
