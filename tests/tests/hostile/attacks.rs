@@ -233,7 +233,7 @@ impl Attack {
     async fn unread(self) {
         let account = Some(account("mallory", "alice", "EUR"));
         let list = ListRoundsRequest { account, page_size: 100, ..ListRoundsRequest::default() };
-        let counters = WatchCountersRequest { pool_id: "bewitched".into(), coin_values: vec![] };
+        let counters = WatchCountersRequest { pool_id: "bewitched".into(), ..WatchCountersRequest::default() };
         let calls = [
             (LEDGER.to_owned() + "FollowLog", framed(&FollowLogRequest::default())),
             (LEDGER.to_owned() + "ListRounds", framed(&list)),
