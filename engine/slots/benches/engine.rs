@@ -4,8 +4,9 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use motherlode_slots::bewitched::model::Model;
-use motherlode_slots::{Carried, Choice, Draws, Game, Outcome, Stake, Terms, games, latest, scan, simulate};
+use motherlode_slots::games::bewitched::model::Model;
+use motherlode_slots::math::scan;
+use motherlode_slots::{Carried, Choice, Draws, Game, Outcome, Stake, Terms, games, latest, simulate};
 
 const STAKE: Stake = Stake { coin_value_micros: 10_000, lines: 15, coins_per_line: 1, buy_feature: false };
 

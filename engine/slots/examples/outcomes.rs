@@ -10,7 +10,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 
-use motherlode_slots::outcome::MarkKind;
+use motherlode_slots::contract::outcome::MarkKind;
 use motherlode_slots::{
     Awaiting, Card, Carried, CarriedScope, Choice, Draws, Game, Outcome, PickOffer, Picked, Prize, Round, Seed, Spin,
     SpinKind, Stake, Terms, WinKind, game,

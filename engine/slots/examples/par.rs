@@ -4,8 +4,8 @@
 
 #![allow(clippy::cast_precision_loss)] // Figures for people.
 
-use motherlode_slots::par::{Exact, decimal};
-use motherlode_slots::simulate::Sum;
+use motherlode_slots::contract::par::{Exact, decimal};
+use motherlode_slots::math::simulate::Sum;
 use motherlode_slots::{Carried, Game, Par, Stake, latest, simulate};
 use num_traits::ToPrimitive;
 

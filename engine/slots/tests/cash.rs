@@ -2,8 +2,10 @@
 
 #![allow(clippy::unwrap_used)] // A test that cannot go on fails.
 
-use motherlode_slots::cash::{COIN_MICROS_MAX, CoinFraction, cash_return};
-use motherlode_slots::par::{Exact, decimal, exact, ratio};
+use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
+use motherlode_slots::contract::rounding::CoinFraction;
+use motherlode_slots::contract::stake::COIN_MICROS_MAX;
+use motherlode_slots::math::cash::cash_return;
 use motherlode_slots::*;
 use num_traits::{Signed, ToPrimitive};
 

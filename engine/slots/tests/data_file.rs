@@ -6,9 +6,9 @@
 mod common;
 
 use common::{FILE, Naive, bewitched};
-use motherlode_slots::bewitched::model::Model;
-use motherlode_slots::data::{self, ModelError};
-use motherlode_slots::game::{PrizeInfo, SymbolRole};
+use motherlode_slots::contract::info::{PrizeInfo, SymbolRole};
+use motherlode_slots::games::bewitched::model::Model;
+use motherlode_slots::parts::file::{self, ModelError};
 use proptest::prelude::*;
 
 /// The refusal of the file with one text replaced by another.
@@ -78,7 +78,7 @@ fn unknown_and_missing_fields_do_not_parse() {
 fn bw_rtp_a_file_that_breaks_its_promise_does_not_load() {
     assert!(matches!(refusal("rtp = \"0.9410\"", "rtp = \"0.941001\""), ModelError::Return { .. }));
     assert!(matches!(refusal("[0, 0, 60, 300, 2500]", "[0, 0, 60, 300, 2501]"), ModelError::Return { .. }));
-    let data: motherlode_slots::bewitched::data::GameData = data::parse(FILE).unwrap();
+    let data: motherlode_slots::games::bewitched::data::GameData = file::parse(FILE).unwrap();
     let weight = |w: u64| format!("weight = {} }},\n", grouped(w));
     let heaviest = data.wheel.prizes[0].weight;
     assert!(matches!(refusal(&weight(heaviest), &weight(heaviest + 1)), ModelError::Return { .. }));

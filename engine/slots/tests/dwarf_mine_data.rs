@@ -5,13 +5,13 @@
 mod dwarf_mine;
 
 use dwarf_mine::{FILE, Naive, dwarf_mine};
-use motherlode_slots::data::{self, ModelError};
-use motherlode_slots::dwarf_mine::data::GameData;
-use motherlode_slots::dwarf_mine::model::Model;
+use motherlode_slots::games::dwarf_mine::data::GameData;
+use motherlode_slots::games::dwarf_mine::model::Model;
+use motherlode_slots::parts::file::{self, ModelError};
 use proptest::prelude::*;
 
 fn compile(text: &str) -> Result<Model, ModelError> {
-    Model::compile(&data::parse::<GameData>(text)?)
+    Model::compile(&file::parse::<GameData>(text)?)
 }
 
 #[test]
@@ -102,7 +102,8 @@ fn pl_13_the_description_is_that_of_the_data_file() {
     let mut rows = 0;
     for (code, pays) in &naive.pays {
         for (count, &pays) in (1u8..).zip(pays).filter(|(_, pays)| **pays > 0) {
-            let of = |row: &&motherlode_slots::game::PayRow| row.symbol == naive.index(code) && row.count == count;
+            let of =
+                |row: &&motherlode_slots::contract::info::PayRow| row.symbol == naive.index(code) && row.count == count;
             assert_eq!(info.paytable.iter().find(of).unwrap().pays, pays);
             rows += 1;
         }

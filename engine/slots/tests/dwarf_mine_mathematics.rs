@@ -10,12 +10,12 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 use dwarf_mine::{FILE, Naive, dwarf_mine, model_of, play, seed, stake};
-use motherlode_slots::dwarf_mine::DwarfMineRound;
-use motherlode_slots::dwarf_mine::model::Model;
-use motherlode_slots::dwarf_mine::paid_spin::PaidSpin;
-use motherlode_slots::dwarf_mine::par::{FreeSpin, Returns};
-use motherlode_slots::par::{Exact, decimal, exact, ratio};
-use motherlode_slots::ways::Counts;
+use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
+use motherlode_slots::games::dwarf_mine::model::Model;
+use motherlode_slots::games::dwarf_mine::moments::{FreeSpin, Returns};
+use motherlode_slots::games::dwarf_mine::paid_spin::PaidSpin;
+use motherlode_slots::games::dwarf_mine::round::DwarfMineRound;
+use motherlode_slots::parts::ways::Counts;
 use motherlode_slots::{Carried, Draws, Par, Terms, simulate};
 use num_bigint::BigInt;
 use num_traits::{Signed, ToPrimitive, Zero};

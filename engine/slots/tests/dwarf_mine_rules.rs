@@ -8,8 +8,8 @@ mod dwarf_mine;
 use std::collections::BTreeMap;
 
 use dwarf_mine::{FILE, Naive, carried, crystals, dwarf_mine, model_of, open, play, rounds, seed, stake, step};
-use motherlode_slots::dwarf_mine::DwarfMineRound;
-use motherlode_slots::game::SymbolRole;
+use motherlode_slots::contract::info::SymbolRole;
+use motherlode_slots::games::dwarf_mine::round::DwarfMineRound;
 use motherlode_slots::{
     Awaiting, Card, Carried, CarriedScope, Choice, ChoiceRefused, CoinWorth, Draws, MarkKind, Outcome, Picked, Round,
     SpinKind, StakeRefused, Terms, WinKind,
@@ -85,7 +85,7 @@ fn dm_04_all_symbols_wins_are_added_and_worth_the_coin_value() {
 /// The example of the rules: 2, 3 and 2 of a symbol are 12 ways.
 #[test]
 fn dm_03_counts_of_2_3_and_2_multiply_by_12() {
-    use motherlode_slots::ways::Counts;
+    use motherlode_slots::parts::ways::Counts;
     let model = model_of(FILE);
     let symbol = Naive::read(FILE).index("Pi");
     let of = |count: u8| (0..count).fold(Counts::default(), |counts, _| counts.with(symbol));
@@ -529,7 +529,7 @@ fn a_choice_that_is_not_awaited_changes_nothing() {
                     assert_eq!(out, Outcome::default());
                 }
             }
-            match motherlode_slots::game::choice_for(awaiting, None) {
+            match motherlode_slots::contract::round::choice_for(awaiting, None) {
                 Some(choice) => steps.push(step(round.as_mut(), choice, &mut draws)),
                 None => break,
             }

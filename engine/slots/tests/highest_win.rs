@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used)] // A test that can't go on fails.
 
-use motherlode_slots::par::{Exact, exact, ratio};
+use motherlode_slots::contract::par::{Exact, exact, ratio};
 use motherlode_slots::{Carried, Game, HighestWin, Stake, latest, latest_games, simulate};
 
 /// All lines, one coin a line, as descriptions have it.

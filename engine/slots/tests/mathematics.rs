@@ -6,17 +6,18 @@
 mod common;
 
 use common::{FILE, Naive, bewitched, model, stake, with_strips};
-use motherlode_slots::bewitched::BewitchedRound;
-use motherlode_slots::bewitched::model::Model;
-use motherlode_slots::bewitched::par::parts;
-use motherlode_slots::bewitched::rounds::{RoundMoments, WheelMoments, Window};
-use motherlode_slots::game::PrizeInfo;
-use motherlode_slots::lines::Lines;
-use motherlode_slots::par::{Exact, decimal};
-use motherlode_slots::scan::{ScanTotals, scan};
-use motherlode_slots::simulate::WIN_BOUNDS_TENTHS;
-use motherlode_slots::windows::Windows;
-use motherlode_slots::{Carried, Draws, Prize, Round, Stake, Tally, WinKind, moments, simulate};
+use motherlode_slots::contract::info::PrizeInfo;
+use motherlode_slots::contract::par::{Exact, decimal};
+use motherlode_slots::games::bewitched::model::Model;
+use motherlode_slots::games::bewitched::moments::{RoundMoments, WheelMoments, Window};
+use motherlode_slots::games::bewitched::par::parts;
+use motherlode_slots::games::bewitched::round::BewitchedRound;
+use motherlode_slots::math::moments;
+use motherlode_slots::math::scan::{ScanTotals, scan};
+use motherlode_slots::math::simulate::WIN_BOUNDS_TENTHS;
+use motherlode_slots::parts::lines::Lines;
+use motherlode_slots::parts::windows::Windows;
+use motherlode_slots::{Carried, Draws, Prize, Round, Stake, Tally, WinKind, simulate};
 use proptest::prelude::*;
 
 fn ratio(numerator: u64, denominator: u64) -> Exact {
@@ -309,7 +310,7 @@ fn the_tally_is_the_sum_of_the_rounds() {
     let mut round = bewitched().open(&stake, &common::OPEN).unwrap();
     let mut draws = Draws::from_seed(common::seed(3));
     let mut tally = Tally { rounds: 8000, bet_coins: 8000 * 15, ..Tally::default() };
-    let add = |sum: &mut motherlode_slots::simulate::Sum, coins: u64| {
+    let add = |sum: &mut motherlode_slots::math::simulate::Sum, coins: u64| {
         sum.coins += u128::from(coins);
         sum.squares += u128::from(coins).pow(2);
     };

@@ -8,11 +8,11 @@ use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
 use common::{Naive, OPEN, pick, seed, stake, step};
-use motherlode_slots::data::{self, ModelError};
-use motherlode_slots::game::choice_for;
-use motherlode_slots::neptune::NeptuneRound;
-use motherlode_slots::neptune::data::GameData;
-use motherlode_slots::neptune::model::Model;
+use motherlode_slots::contract::round::choice_for;
+use motherlode_slots::games::neptune::data::GameData;
+use motherlode_slots::games::neptune::model::Model;
+use motherlode_slots::games::neptune::round::NeptuneRound;
+use motherlode_slots::parts::file::{self, ModelError};
 use motherlode_slots::{
     Awaiting, Card, Carried, Choice, ChoiceRefused, Draws, Game, Outcome, PickOffer, Round, SpinKind, Stake,
     StakeRefused, Terms, WinKind, latest,
@@ -28,7 +28,7 @@ fn neptune() -> &'static dyn Game {
 
 /// Neptune with other strips, which needn't return what the file promises.
 fn with_strips(strips: [&str; 5]) -> Model {
-    let mut data: GameData = data::parse(FILE).unwrap();
+    let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = strips.map(str::to_owned).to_vec();
     Model::compile_unproven(&data).unwrap()
 }

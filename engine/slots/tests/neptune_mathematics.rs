@@ -7,14 +7,16 @@
 mod common;
 
 use common::{Naive, seed, stake};
-use motherlode_slots::lines::{LINES_MAX, Lines};
-use motherlode_slots::neptune::data::GameData;
-use motherlode_slots::neptune::model::Model;
-use motherlode_slots::neptune::rounds::{Amount, RoundMoments, Window};
-use motherlode_slots::neptune::treasure::{TreasureTable, treasure_table};
-use motherlode_slots::par::{Exact, exact, ratio};
-use motherlode_slots::scan::scan;
-use motherlode_slots::{Carried, Stake, data, latest, moments, simulate};
+use motherlode_slots::contract::par::{Exact, exact, ratio};
+use motherlode_slots::games::neptune::data::GameData;
+use motherlode_slots::games::neptune::model::Model;
+use motherlode_slots::games::neptune::moments::{Amount, RoundMoments, Window};
+use motherlode_slots::games::neptune::treasure::{TreasureTable, treasure_table};
+use motherlode_slots::math::moments;
+use motherlode_slots::math::scan::scan;
+use motherlode_slots::parts::file;
+use motherlode_slots::parts::lines::{LINES_MAX, Lines};
+use motherlode_slots::{Carried, Stake, latest, simulate};
 use num_traits::ToPrimitive;
 use proptest::prelude::*;
 
@@ -107,7 +109,7 @@ proptest! {
     /// On any strips and lines, the full cycle and the derivation agree in every figure.
     #[test]
     fn np_09_any_full_cycle_is_what_the_mathematics_says(strips in prop::array::uniform5(strip()), lines in 1u32..=15) {
-        let mut data: GameData = data::parse(FILE).unwrap();
+        let mut data: GameData = file::parse(FILE).unwrap();
         data.reels.strips = strips.to_vec();
         let model = Model::compile_unproven(&data).unwrap();
         prop_assert_eq!(counted(&model, lines, |_| true).0, derived(&model, lines));
@@ -182,7 +184,7 @@ fn np_rtp_equals_the_sum_over_symbol_counts() {
 /// symbols, without products of moments.
 #[test]
 fn np_the_variance_is_that_of_every_window_and_amount() {
-    let mut data: GameData = data::parse(FILE).unwrap();
+    let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = vec!["Ne Tr Mm Tr Ga Pe St Lo".to_owned(); 5];
     data.symbols[1].free_spins = vec![0, 0, 0, 1, 2];
     let model = Model::compile_unproven(&data).unwrap();

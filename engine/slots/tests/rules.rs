@@ -5,8 +5,8 @@
 mod common;
 
 use common::{Naive, OPEN, WITH_DOUBLE, bewitched, model, next_choice, play, seed, stake, step, with_strips};
-use motherlode_slots::bewitched::BewitchedRound;
-use motherlode_slots::lines::Lines;
+use motherlode_slots::games::bewitched::round::BewitchedRound;
+use motherlode_slots::parts::lines::Lines;
 use motherlode_slots::{
     Awaiting, Card, Carried, Choice, ChoiceRefused, Draws, Outcome, Prize, Round, Stake, StakeRefused, Terms, WinKind,
 };
@@ -144,7 +144,7 @@ fn bw_03_wild_replaces_all_but_scatter_and_bonus() {
 }
 
 /// A model whose windows all show so many scatters and bonus symbols, and win on no line.
-fn always(scatters: usize, bonuses: usize) -> motherlode_slots::bewitched::model::Model {
+fn always(scatters: usize, bonuses: usize) -> motherlode_slots::games::bewitched::model::Model {
     let strips: Vec<String> = (0..5)
         .map(|reel| {
             let mut strip = [["Re", "Gr"], ["Bl", "Pu"], ["Ca", "Ra"]][reel % 3].to_vec();

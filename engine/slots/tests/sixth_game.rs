@@ -6,8 +6,8 @@
 
 mod sixth;
 
-use motherlode_slots::data::ModelError;
-use motherlode_slots::par::{decimal, ratio};
+use motherlode_slots::contract::par::{decimal, ratio};
+use motherlode_slots::parts::file::ModelError;
 use motherlode_slots::{Awaiting, Card, Carried, Choice, ChoiceRefused, Draws, Game, Outcome, Stake, Terms, simulate};
 use sixth::{DATA, Lantern};
 

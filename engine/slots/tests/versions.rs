@@ -100,8 +100,8 @@ fn pl_01_the_revised_rules_are_played_on_the_same_tables() {
 /// NP-11: in the version 1.0.1 what all lines of a spin award together is held; a file whose lines can award more is refused.
 #[test]
 fn np_11_the_highest_treasure_is_over_all_lines_of_a_spin() {
-    use motherlode_slots::data::ModelError;
-    use motherlode_slots::neptune::model::Model;
+    use motherlode_slots::games::neptune::model::Model;
+    use motherlode_slots::parts::file::ModelError;
     let text = file(latest("neptune").unwrap());
     let model = Model::compile(&text).unwrap();
     assert_eq!((model.treasures.picks_max(), model.objects.highest(), model.objects.max_coins()), (5, 500, 2_500));

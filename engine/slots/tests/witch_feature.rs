@@ -10,11 +10,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::LazyLock;
 
 use common::{Naive, seed};
-use motherlode_slots::game::choice_for;
-use motherlode_slots::witch_feature::{WitchRound, data::GameData, model::Model};
+use motherlode_slots::contract::round::choice_for;
+use motherlode_slots::games::witch_feature::data::GameData;
+use motherlode_slots::games::witch_feature::model::Model;
+use motherlode_slots::games::witch_feature::round::WitchRound;
+use motherlode_slots::parts::file;
 use motherlode_slots::{
     Awaiting, Card, Carried, CarriedScope, Choice, ChoiceRefused, Draws, Game, MarkKind, Outcome, Round, Spin,
-    SpinKind, Stake, Terms, data, latest,
+    SpinKind, Stake, Terms, latest,
 };
 use proptest::prelude::*;
 
@@ -327,7 +330,7 @@ fn wf_10_mega_wilds_are_one_of_3x3_or_two_of_2x2() {
     let corners: Vec<(i32, i32)> = (0..4).flat_map(|reel| (0..3).map(move |row| (reel, row))).collect();
     let apart = |(a, b): &((i32, i32), (i32, i32))| (a.0 - b.0).abs() >= 2 || (a.1 - b.1).abs() >= 2;
     let pairs = corners.iter().enumerate().flat_map(|(at, a)| corners[at + 1..].iter().map(move |b| (*a, *b)));
-    let model = Model::of(&data::parse(FILE).unwrap()).unwrap();
+    let model = Model::of(&file::parse(FILE).unwrap()).unwrap();
     assert_eq!((model.three_by_three.len(), model.two_by_two.len()), (6, pairs.filter(apart).count()));
     assert!(places[1].len() == 6 && places[0].len() > 20, "nearly all are seen");
 }
@@ -483,7 +486,7 @@ fn wf_18_all_wins_are_added() {
 /// A series that doesn't end within a step goes on in the next: on reels that can't win it never ends.
 #[test]
 fn wf_09_a_long_series_is_cut_into_steps() {
-    let mut data: GameData = data::parse(FILE).unwrap();
+    let mut data: GameData = file::parse(FILE).unwrap();
     // No symbol of the first reel stands on the second: no line can win.
     data.respin_reels.strips = ["A K A K", "Q J Q J", "Q J Q J", "Q J Q J", "Q J Q J"].map(str::to_owned).to_vec();
     let model = Model::of(&data).unwrap();

@@ -6,12 +6,14 @@
 mod common;
 
 use common::seed;
-use motherlode_slots::data::{self, ModelError};
-use motherlode_slots::par::{Exact, ratio};
-use motherlode_slots::witch_feature::data::GameData;
-use motherlode_slots::witch_feature::model::Model;
-use motherlode_slots::witch_feature::par::{self, Means};
-use motherlode_slots::{Carried, Game, Stake, Tally, latest, moments, scan, simulate};
+use motherlode_slots::contract::par::{Exact, ratio};
+use motherlode_slots::games::witch_feature::data::GameData;
+use motherlode_slots::games::witch_feature::model::Model;
+use motherlode_slots::games::witch_feature::moments::Means;
+use motherlode_slots::games::witch_feature::par;
+use motherlode_slots::math::{moments, scan};
+use motherlode_slots::parts::file::{self, ModelError};
+use motherlode_slots::{Carried, Game, Stake, Tally, latest, simulate};
 use num_traits::{Signed, ToPrimitive};
 
 const FILE: &str = include_str!("../games/witch-feature/1.0.toml");
@@ -21,7 +23,7 @@ fn witch_feature() -> &'static dyn Game {
 }
 
 fn model() -> Model {
-    Model::of(&data::parse::<GameData>(FILE).unwrap()).unwrap()
+    Model::of(&file::parse::<GameData>(FILE).unwrap()).unwrap()
 }
 
 fn stake(coin_value_micros: u64, coins_per_line: u32) -> Stake {
@@ -44,7 +46,7 @@ fn wf_21_the_long_run_return_is_the_published_one() {
     for broken in
         [("rtp = \"0.9402\"", "rtp = \"0.9403\""), ("pays = [0, 0, 20, 100, 500]", "pays = [0, 0, 20, 100, 501]")]
     {
-        let data: GameData = data::parse(&FILE.replacen(broken.0, broken.1, 1)).unwrap();
+        let data: GameData = file::parse(&FILE.replacen(broken.0, broken.1, 1)).unwrap();
         assert!(matches!(par::prove(&Model::of(&data).unwrap()), Err(ModelError::Return { .. })), "{broken:?}");
     }
 }
@@ -68,7 +70,7 @@ fn wf_21_the_return_is_the_same_at_every_bet() {
 /// The mean of a window and the chance that it wins, against a cycle enumerated through the evaluator that serves players.
 #[test]
 fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
-    let mut data: GameData = data::parse(FILE).unwrap();
+    let mut data: GameData = file::parse(FILE).unwrap();
     let strips = [
         "Wi Wt T K A FS Q J Br",
         "Wt Wi T K Q Bo A J",
@@ -97,7 +99,7 @@ fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
 /// How often combinations come in the long run, for one colour only: every third Potion, and none is a feature.
 #[test]
 fn wf_06_every_third_potion_completes_a_combination() {
-    let mut data: GameData = data::parse(FILE).unwrap();
+    let mut data: GameData = file::parse(FILE).unwrap();
     let per_spin = ratio(3 * data.potions.chance.times, data.potions.chance.of);
     let all: Exact = Means::of(&model()).combinations.iter().sum();
     assert_eq!(all, &per_spin / ratio(3, 1));
@@ -173,17 +175,17 @@ fn a_fault_of_the_data_file_is_refused_with_its_part() {
         ("symbols", "role = \"question\"", "role = \"collected\""),
     ] {
         assert!(FILE.contains(from), "{from}");
-        let data: GameData = data::parse(&FILE.replacen(from, to, 1)).unwrap();
+        let data: GameData = file::parse(&FILE.replacen(from, to, 1)).unwrap();
         match Model::of(&data).unwrap_err() {
             ModelError::Part { part: found, .. } => assert_eq!(found, part, "{from}"),
             other => panic!("{other}"),
         }
     }
-    let mut data: GameData = data::parse(FILE).unwrap();
+    let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips[2] = data.reels.strips[0].clone();
     assert!(matches!(Model::of(&data), Err(ModelError::Part { part: "reels", .. })));
-    let mut data: GameData = data::parse(FILE).unwrap();
+    let mut data: GameData = file::parse(FILE).unwrap();
     data.respin_reels.strips[0] = data.reels.strips[0].clone();
     assert!(matches!(Model::of(&data), Err(ModelError::Part { part: "respin_reels", .. })));
-    assert!(data::parse::<GameData>(&FILE.replace("[potions]", "[potions]\nmore = 1")).is_err());
+    assert!(file::parse::<GameData>(&FILE.replace("[potions]", "[potions]\nmore = 1")).is_err());
 }

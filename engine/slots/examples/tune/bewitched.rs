@@ -5,11 +5,12 @@
 //! promises to the last fraction.
 
 use motherlode_slots::Draws;
-use motherlode_slots::bewitched::model::Model;
-use motherlode_slots::bewitched::rounds::Window;
-use motherlode_slots::moments;
-use motherlode_slots::par::{Exact, decimal};
-use motherlode_slots::{bewitched::data::GameData, data};
+use motherlode_slots::contract::par::{Exact, decimal};
+use motherlode_slots::games::bewitched::data::GameData;
+use motherlode_slots::games::bewitched::model::Model;
+use motherlode_slots::games::bewitched::moments::Window;
+use motherlode_slots::math::moments;
+use motherlode_slots::parts::file;
 use num_traits::{One, Signed};
 
 use crate::shared::{grouped, lcm, shuffle};
@@ -38,7 +39,7 @@ const FREE_SPINS: [(u32, u64); 6] = [(15, 130), (20, 60), (25, 30), (30, 15), (4
 
 /// The tuned part of the data file, between its marks.
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
-    let mut data: GameData = data::parse(text)?;
+    let mut data: GameData = file::parse(text)?;
     // The weights in the file aren't used, but a model needs some that compile.
     data.wheel.jackpot_per_coin = 0;
     data.reels.strips = order(&data)?;

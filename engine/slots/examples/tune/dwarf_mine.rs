@@ -7,11 +7,11 @@
 use std::error::Error;
 
 use motherlode_slots::Draws;
-use motherlode_slots::data;
-use motherlode_slots::dwarf_mine::data::{CellData, GameData, SUPER_HIGH};
-use motherlode_slots::dwarf_mine::model::{Model, ROWS};
-use motherlode_slots::dwarf_mine::par::Returns;
-use motherlode_slots::par::{Exact, decimal};
+use motherlode_slots::contract::par::{Exact, decimal};
+use motherlode_slots::games::dwarf_mine::data::{CellData, GameData, SUPER_HIGH};
+use motherlode_slots::games::dwarf_mine::model::{Model, ROWS};
+use motherlode_slots::games::dwarf_mine::moments::Returns;
+use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 /// Orders tried for the strips.
@@ -43,7 +43,7 @@ const SUPER_HIGH_STACKS: [&[usize]; 5] = [&[3, 1], &[2, 2], &[2, 2], &[2, 2], &[
 
 /// The tuned part of the data file.
 pub fn tune(text: &str) -> Result<String, Box<dyn Error>> {
-    let mut data: GameData = data::parse(text)?;
+    let mut data: GameData = file::parse(text)?;
     data.expansion.symbols = CONTENTS
         .iter()
         .filter(|of| of.4 > 0)
@@ -74,7 +74,7 @@ fn order(data: &mut GameData) -> Result<(), Box<dyn Error>> {
         candidate.reels.base = (0..5).map(|reel| shuffle(&stacks(|of| of.2[reel]), &mut draws)).collect();
         candidate.reels.free = (0..5).map(|reel| shuffle(&free_stacks(reel), &mut draws)).collect();
         let model = Model::compile(&candidate)?;
-        let nothing = motherlode_slots::dwarf_mine::paid_spin::PaidSpin::of(&model).nothing;
+        let nothing = motherlode_slots::games::dwarf_mine::paid_spin::PaidSpin::of(&model).nothing;
         let off = (nothing - Exact::new((1000 - HITS_PER_MILLE).into(), 1000.into())).abs();
         if best.as_ref().is_none_or(|(least, _)| off < *least) {
             best = Some((off, candidate));
@@ -127,7 +127,7 @@ fn shuffle(stacks: &[(&'static str, usize)], draws: &mut Draws) -> String {
 
 /// Weighs the crystals so that the return is nearest to the promised one.
 fn weigh(data: &mut GameData) -> Result<(), Box<dyn Error>> {
-    let promised = Exact::new(data::micros("rtp", &data.rtp)?.into(), 1_000_000.into());
+    let promised = Exact::new(file::micros("rtp", &data.rtp)?.into(), 1_000_000.into());
     let mut at = |crystal: u32| -> Result<Exact, Box<dyn Error>> {
         data.expansion.crystal = crystal;
         Ok(Returns::of(&Model::compile(data)?).total() - &promised)

@@ -5,12 +5,12 @@
 //! file promises, and adds Bonus symbols to the bought spin's reels until the bought feature returns nearly the same.
 
 use motherlode_slots::Draws;
-use motherlode_slots::data;
-use motherlode_slots::mystery_elves::data::GameData;
-use motherlode_slots::mystery_elves::model::Model;
-use motherlode_slots::mystery_elves::par::{base, buy_feature};
-use motherlode_slots::mystery_elves::rounds::{FeatureMoments, Window, hits};
-use motherlode_slots::par::{Exact, decimal, exact, ratio};
+use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
+use motherlode_slots::games::mystery_elves::data::GameData;
+use motherlode_slots::games::mystery_elves::model::Model;
+use motherlode_slots::games::mystery_elves::moments::{FeatureMoments, Window, hits};
+use motherlode_slots::games::mystery_elves::par::{base, buy_feature};
+use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 /// Orders tried for the strips.
@@ -35,7 +35,7 @@ const FILLERS: &str = "La Mu Be Co Ow La Mu Be Co Ar La Mu Be Co Qu La Mu Be Co 
 
 /// The tuned part of the data file, between its marks.
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
-    let mut data: GameData = data::parse(text)?;
+    let mut data: GameData = file::parse(text)?;
     data.bonus.values = VALUES.to_vec();
     (data.bonus.mystery, data.bonus.multiplying) = (MYSTERY, MULTIPLYING);
     data.buy.bets = BUY_BETS;
@@ -116,7 +116,7 @@ fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
     eprintln!("lines {}, feature once in {}", decimal(&lines, 6), decimal(&starts.recip(), 2));
     let most = 100_000u32;
     let (from, to) = (returns(0)?, returns(most)?);
-    let wanted = ratio(data::micros("rtp", &data.rtp)?, 1_000_000);
+    let wanted = ratio(file::micros("rtp", &data.rtp)?, 1_000_000);
     let moved = ((&wanted - &from) / (&to - &from) * exact(most)).round();
     eprintln!("returns {} to {}, moved {}", decimal(&from, 6), decimal(&to, 6), decimal(&moved, 0));
     let moved = moved.to_integer().to_i64().ok_or("no weight meets the return")?;
@@ -128,7 +128,7 @@ fn weigh(data: &mut GameData) -> Result<(), Box<dyn std::error::Error>> {
 
 /// The return nearest to the promised one, and the bought spin's reels that make it.
 fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error::Error>> {
-    let wanted = ratio(data::micros("rtp", &data.rtp)?, 1_000_000);
+    let wanted = ratio(file::micros("rtp", &data.rtp)?, 1_000_000);
     let feature = FeatureMoments::of(&Model::of(data)?);
     let mut best: Option<(Exact, Exact, Vec<String>)> = None;
     for extra in 0..=4 * GROUPS {

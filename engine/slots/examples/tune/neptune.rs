@@ -5,12 +5,12 @@
 //! fraction.
 
 use motherlode_slots::Draws;
-use motherlode_slots::data;
-use motherlode_slots::moments;
-use motherlode_slots::neptune::data::GameData;
-use motherlode_slots::neptune::model::Model;
-use motherlode_slots::neptune::rounds::Window;
-use motherlode_slots::par::{Exact, decimal, exact, ratio};
+use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
+use motherlode_slots::games::neptune::data::GameData;
+use motherlode_slots::games::neptune::model::Model;
+use motherlode_slots::games::neptune::moments::Window;
+use motherlode_slots::math::moments;
+use motherlode_slots::parts::file;
 use num_traits::{One, Signed};
 
 use crate::shared::{grouped, lcm, shuffle};
@@ -40,7 +40,7 @@ const AMOUNTS: [(u64, u64); 12] = [
 
 /// The tuned part of the data file, between its marks.
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
-    let mut data: GameData = data::parse(text)?;
+    let mut data: GameData = file::parse(text)?;
     data.reels.strips = order(&data)?;
     let treasure = solve(&Model::compile_unproven(&data)?)?;
     let strips: String = data.reels.strips.iter().map(|s| format!("  \"{s}\",\n")).collect();

@@ -1,7 +1,7 @@
 //! What the tuning of several games shares.
 
 use motherlode_slots::Draws;
-use motherlode_slots::par::Exact;
+use motherlode_slots::contract::par::Exact;
 use num_bigint::BigInt;
 
 /// The symbols of a strip in random order, no symbol next to its like on the ring. Sorted first, so

@@ -4,12 +4,14 @@
 //! the wanted one; then it solves the Explosion's chance, which the return is linear in, so that the return with all
 //! features unlocked is what the file promises to fifteen decimals.
 
-use motherlode_slots::data;
-use motherlode_slots::par::{Exact, decimal, exact, ratio};
-use motherlode_slots::witch_feature::data::{ChanceData, GameData};
-use motherlode_slots::witch_feature::model::Model;
-use motherlode_slots::witch_feature::par::Means;
-use motherlode_slots::{Draws, moments};
+use motherlode_slots::Draws;
+use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
+use motherlode_slots::games::witch_feature::data::{ChanceData, GameData};
+use motherlode_slots::games::witch_feature::model::Model;
+use motherlode_slots::games::witch_feature::moments::Means;
+use motherlode_slots::math::moments;
+use motherlode_slots::parts::data::ReelsData;
+use motherlode_slots::parts::file;
 use num_traits::{Signed, ToPrimitive};
 
 /// Orders tried for the strips.
@@ -19,7 +21,7 @@ const HITS_PER_MILLE: u64 = 350;
 
 /// The tuned part of the data file, between its marks.
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
-    let mut data: GameData = data::parse(text)?;
+    let mut data: GameData = file::parse(text)?;
     order(&mut data, |data| &mut data.reels)?;
     order(&mut data, |data| &mut data.respin_reels)?;
     order(&mut data, |data| &mut data.free_reels)?;
@@ -34,7 +36,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
         Ok(means.rtp(&model, 4))
     };
     let (never, always) = (with(0)?, with(1)?);
-    let promised = ratio(data::micros("rtp", &data.rtp)?, 1_000_000);
+    let promised = ratio(file::micros("rtp", &data.rtp)?, 1_000_000);
     let chance = (promised - &never) / (&always - &never);
     eprintln!(
         "return without Explosions {}, with one after every other combination {}: chance {}",
@@ -73,7 +75,7 @@ fn model_parts(means: &Means, model: &Model) -> Vec<(&'static str, String)> {
 }
 
 /// Orders one set of strips.
-fn order(data: &mut GameData, of: fn(&mut GameData) -> &mut data::ReelsData) -> Result<(), Box<dyn std::error::Error>> {
+fn order(data: &mut GameData, of: fn(&mut GameData) -> &mut ReelsData) -> Result<(), Box<dyn std::error::Error>> {
     let mut best: Option<(u64, Vec<String>)> = None;
     for number in 0..ORDERS {
         let mut draws = Draws::from_seed([number; 32]);
@@ -81,7 +83,7 @@ fn order(data: &mut GameData, of: fn(&mut GameData) -> &mut data::ReelsData) -> 
         let strips = &mut of(&mut candidate).strips;
         *strips = strips.iter().map(|strip| crate::shared::shuffle(strip, &mut draws)).collect();
         let strips = strips.clone();
-        let model = Model::of(&GameData { reels: data::ReelsData { strips: strips.clone() }, ..candidate.clone() });
+        let model = Model::of(&GameData { reels: ReelsData { strips: strips.clone() }, ..candidate.clone() });
         // Only the hit frequency of these strips counts; those of respins have no Free Spins symbol, which is no matter.
         let Ok(model) = model else { continue };
         let wanted = model.base.reels.cycle() / 1000 * HITS_PER_MILLE;

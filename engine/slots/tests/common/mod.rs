@@ -3,9 +3,10 @@
 
 #![allow(dead_code)] // Each test file uses its part.
 
-use motherlode_slots::bewitched::model::Model;
+use motherlode_slots::games::bewitched::data::GameData;
+use motherlode_slots::games::bewitched::model::Model;
+use motherlode_slots::parts::file;
 use motherlode_slots::{Awaiting, Carried, Choice, Draws, Game, Outcome, Picked, Round, Seed, Stake, Terms, game};
-use motherlode_slots::{bewitched::data::GameData, data};
 
 pub const FILE: &str = include_str!("../../games/bewitched/1.6.toml");
 
@@ -39,7 +40,7 @@ pub fn seed(number: u64) -> Seed {
 
 /// Bewitched with other strips, which needn't return what the file promises.
 pub fn with_strips(strips: [&str; 5]) -> Model {
-    let mut data: GameData = data::parse(FILE).unwrap();
+    let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = strips.map(str::to_owned).to_vec();
     Model::compile_unproven(&data).unwrap()
 }

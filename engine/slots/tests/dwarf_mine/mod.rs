@@ -5,11 +5,12 @@
 
 use std::collections::BTreeMap;
 
-use motherlode_slots::dwarf_mine::data::GameData;
-use motherlode_slots::dwarf_mine::model::Model;
-use motherlode_slots::game::choice_for;
+use motherlode_slots::contract::round::choice_for;
+use motherlode_slots::games::dwarf_mine::data::GameData;
+use motherlode_slots::games::dwarf_mine::model::Model;
+use motherlode_slots::parts::file;
 use motherlode_slots::{
-    Carried, Choice, Draws, Game, MarkKind, Outcome, Round, Seed, Spin, SpinKind, Stake, Terms, data, game,
+    Carried, Choice, Draws, Game, MarkKind, Outcome, Round, Seed, Spin, SpinKind, Stake, Terms, game,
 };
 
 pub const FILE: &str = include_str!("../../games/dwarf-mine/1.0.toml");
@@ -19,7 +20,7 @@ pub fn dwarf_mine() -> &'static dyn Game {
 }
 
 pub fn model_of(text: &str) -> Model {
-    Model::compile(&data::parse::<GameData>(text).unwrap()).unwrap()
+    Model::compile(&file::parse::<GameData>(text).unwrap()).unwrap()
 }
 
 /// The stake at a coin value, in millionths.

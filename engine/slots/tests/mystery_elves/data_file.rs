@@ -1,7 +1,7 @@
 //! What the data file must be: faults are refused by part.
 
-use motherlode_slots::data::ModelError;
-use motherlode_slots::mystery_elves::model::Model;
+use motherlode_slots::games::mystery_elves::model::Model;
+use motherlode_slots::parts::file::ModelError;
 use proptest::prelude::*;
 
 use crate::naive::{FILE, Naive, elves};

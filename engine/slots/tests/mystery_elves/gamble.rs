@@ -1,6 +1,6 @@
 //! ME-14 to ME-17: the gamble on a colour, by the rules of version 1.0.
 
-use motherlode_slots::gamble::{ColourGamble, ColourRules, Half, LimitOn};
+use motherlode_slots::parts::gamble::{ColourGamble, ColourRules, Half, LimitOn};
 use motherlode_slots::{Awaiting, Card, Choice, ChoiceRefused, Draws, Outcome, Round, Terms};
 use proptest::prelude::*;
 

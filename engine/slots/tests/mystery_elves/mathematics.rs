@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use motherlode_slots::lines::Lines;
-use motherlode_slots::moments;
-use motherlode_slots::mystery_elves::model::Model;
-use motherlode_slots::mystery_elves::par::base;
-use motherlode_slots::mystery_elves::rounds::{Ends, FeatureMoments, Window, at_end, hits};
-use motherlode_slots::par::{Exact, exact, ratio};
-use motherlode_slots::scan::scan;
+use motherlode_slots::contract::par::{Exact, exact, ratio};
+use motherlode_slots::games::mystery_elves::model::Model;
+use motherlode_slots::games::mystery_elves::moments::{Ends, FeatureMoments, Window, at_end, hits};
+use motherlode_slots::games::mystery_elves::par::base;
+use motherlode_slots::math::moments;
+use motherlode_slots::math::scan::scan;
+use motherlode_slots::parts::lines::Lines;
 use motherlode_slots::{Carried, Stake, simulate};
 use num_traits::{One, Signed, ToPrimitive, Zero};
 

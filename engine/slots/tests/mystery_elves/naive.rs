@@ -1,10 +1,11 @@
 //! The data file read without the crate's parser, the rules written slowly, and how tests play.
 
-use motherlode_slots::game::choice_for;
-use motherlode_slots::mystery_elves::MysteryElvesRound;
-use motherlode_slots::mystery_elves::data::GameData;
-use motherlode_slots::mystery_elves::model::Model;
-use motherlode_slots::{Carried, Choice, Draws, Game, MarkKind, Outcome, Round, Seed, Spin, Stake, Terms, data, game};
+use motherlode_slots::contract::round::choice_for;
+use motherlode_slots::games::mystery_elves::data::GameData;
+use motherlode_slots::games::mystery_elves::model::Model;
+use motherlode_slots::games::mystery_elves::round::MysteryElvesRound;
+use motherlode_slots::parts::file;
+use motherlode_slots::{Carried, Choice, Draws, Game, MarkKind, Outcome, Round, Seed, Spin, Stake, Terms, game};
 
 pub const FILE: &str = include_str!("../../games/mystery-elves/1.0.toml");
 
@@ -13,7 +14,7 @@ pub fn elves() -> &'static dyn Game {
 }
 
 pub fn file() -> GameData {
-    data::parse(FILE).unwrap()
+    file::parse(FILE).unwrap()
 }
 
 /// The game with its data changed; it needn't return what the file promises.

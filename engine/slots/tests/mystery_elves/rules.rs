@@ -1,9 +1,9 @@
 //! ME-01 to ME-13, ME-18 and ME-21 as the rules say them.
 
-use motherlode_slots::hold_and_win::{FULL_SCREEN, VALUE_MAX};
-use motherlode_slots::mystery_elves::MysteryElvesRound;
-use motherlode_slots::mystery_elves::model::Model;
-use motherlode_slots::par::{decimal, ratio};
+use motherlode_slots::contract::par::{decimal, ratio};
+use motherlode_slots::games::mystery_elves::model::Model;
+use motherlode_slots::games::mystery_elves::round::MysteryElvesRound;
+use motherlode_slots::parts::hold_and_win::{FULL_SCREEN, VALUE_MAX};
 use motherlode_slots::{
     Awaiting, Choice, ChoiceRefused, Draws, MarkKind, Outcome, Picked, Prize, Round, SpinKind, Stake, StakeRefused,
     WinKind,
@@ -71,7 +71,7 @@ fn me_03_a_wild_stands_for_every_symbol_but_bonus() {
     let wild = naive.roles.iter().position(|role| role == "wild").unwrap();
     let best = |line: usize, cells: [usize; 5]| {
         // What is off the line is Bonus, which is on no line.
-        let mut window = [[code(naive.bonus); motherlode_slots::reels::ROWS_MAX]; 5];
+        let mut window = [[code(naive.bonus); motherlode_slots::parts::reels::ROWS_MAX]; 5];
         for (reel, cell) in cells.into_iter().enumerate() {
             window[reel][naive.lines[line][reel]] = code(cell);
         }

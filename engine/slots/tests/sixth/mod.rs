@@ -1,17 +1,19 @@
 //! Lantern: a whole game in one short module, for the page on adding one in engine/README.md. It composes reels, lines and the
 //! gamble; its data are beside it.
 
-use motherlode_slots::data::{self, LinesData, ModelError, ReelsData, Role, StakeData, SymbolData};
-use motherlode_slots::gamble::Gamble;
-use motherlode_slots::game::{Autoplay, GameInfo, PartName};
-use motherlode_slots::highest::{HighestWin, exponent, log_chance};
-use motherlode_slots::lines::Lines;
-use motherlode_slots::par::{Exact, Par, Part, ReelSet, exact, ratio};
-use motherlode_slots::reels::{REELS, Reels};
-use motherlode_slots::windows::{LineBet, Windows};
+use motherlode_slots::contract::highest_win::HighestWin;
+use motherlode_slots::contract::info::{Autoplay, GameInfo};
+use motherlode_slots::contract::par::{Exact, Par, Part, PartName, ReelSet, exact, ratio};
+use motherlode_slots::math::highest::{exponent, log_chance};
+use motherlode_slots::math::moments;
+use motherlode_slots::parts::data::{self, LinesData, ReelsData, Role, StakeData, SymbolData};
+use motherlode_slots::parts::file::{self, ModelError};
+use motherlode_slots::parts::gamble::Gamble;
+use motherlode_slots::parts::lines::Lines;
+use motherlode_slots::parts::reels::{REELS, Reels};
+use motherlode_slots::parts::windows::{LineBet, Windows};
 use motherlode_slots::{
     Awaiting, Card, Carried, Choice, ChoiceRefused, Draws, Game, Outcome, Round, SpinKind, Stake, StakeRefused, Terms,
-    moments,
 };
 use num_traits::ToPrimitive;
 use serde::Deserialize;
@@ -47,7 +49,7 @@ pub struct Lantern {
 
 impl Lantern {
     pub fn load(text: &str) -> Result<Self, ModelError> {
-        let data: Data = data::parse(text)?;
+        let data: Data = file::parse(text)?;
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, 1)?;
         let wild = data::only(&data.symbols, Role::Wild)?;
         let (pays, on_lines) = (data::line_pays(&data.symbols)?, data::on_lines(&data.symbols));
@@ -84,7 +86,7 @@ impl Lantern {
             facts: Vec::new(),
         };
         let game = Self { windows, info, hash: Sha256::digest(text.as_bytes()).into() };
-        let (actual, promised) = (game.mean(), ratio(data::micros("rtp", &data.rtp)?, 1_000_000));
+        let (actual, promised) = (game.mean(), ratio(file::micros("rtp", &data.rtp)?, 1_000_000));
         if actual != promised {
             return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
         }

@@ -1,0 +1,167 @@
+//! The description of a game for players, operators and regulators (PL-13).
+
+use crate::contract::stake::StakeLimits;
+
+/// What a player, an operator or a regulator is told about a game (PL-13).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GameInfo {
+    /// The title shown.
+    pub title: String,
+    /// The rules in short.
+    pub rules_text: String,
+    /// Reels.
+    pub reels: u32,
+    /// Rows of the window.
+    pub rows: u32,
+    /// The symbols; wins and windows name them by index.
+    pub symbols: Vec<SymbolInfo>,
+    /// What pays, symbol by symbol, most of a kind first.
+    pub paytable: Vec<PayRow>,
+    /// Each payline's row on every reel from the left, 0 for the top.
+    pub lines: Vec<Vec<u8>>,
+    /// Whether wins run on ways (the same symbol on neighbouring reels) instead of lines.
+    pub ways: bool,
+    /// Rows that the window can grow to; as `rows` where it can't.
+    pub rows_max: u32,
+    /// The stakes offered.
+    pub limits: StakeLimits,
+    /// What the feature costs to buy, in bets; `None` where it isn't sold.
+    pub buy_feature_bets: Option<u32>,
+    /// Objects of a pick to choose from; 0 where the game has none.
+    pub picks_of: u8,
+    /// Bonus symbols count on a line in play, not anywhere in the window (NP-09).
+    pub bonus_on_line: bool,
+    /// Fewest and most of them that are picked at once.
+    pub picks: (u8, u8),
+    /// What a feature can multiply its wins by, ascending (ME-06, WF-09); empty where none does.
+    pub multipliers: Vec<u32>,
+    /// The published span of the return with the jackpot, in millionths (BW-21).
+    pub rtp_span_micros: Option<(u64, u64)>,
+    /// What the jackpot's share of the return assumes of the pool; empty without a jackpot.
+    pub jackpot_assumes: String,
+    /// What the bonus can award, the jackpot first where there is one. Without their chances: those
+    /// depend on the stake and are in [`Par`].
+    pub prizes: Vec<PrizeInfo>,
+    /// Special wins with names of their own, the lowest first (ME-05).
+    pub specials: Vec<SpecialInfo>,
+    /// Whether the game has a progressive jackpot.
+    pub jackpot: bool,
+    /// Most turns of the gamble in a round; 0 where there is none.
+    pub doubles_max: u32,
+    /// Whether half of a gambled win can be secured (ME-16).
+    pub halve: bool,
+    /// How autoplay keeps its limits; the same in all versions of a game's rules, as it is no part of a round.
+    pub autoplay: Autoplay,
+    /// What line wins are multiplied by in free spins.
+    pub free_spin_multiplier: u32,
+    /// What else the game description must state, such as the highest win and its chance (WF-04, ME-21).
+    pub facts: Vec<Fact>,
+}
+
+/// How a game's autoplay keeps the limits that its player sets, each as its own rules put it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Autoplay {
+    /// The loss limit.
+    pub loss: AutoplayLoss,
+    /// Whether a single win must pass its limit to end the series (ME-19); else it's enough that it reaches it (BW-25,
+    /// WF-19).
+    pub ends_above_win: bool,
+}
+
+/// When a series ends by its loss limit. The loss is all bets of the series minus all wins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AutoplayLoss {
+    /// After a round that brought the loss past the limit (BW-25, ME-19).
+    #[default]
+    Passed,
+    /// After a round that brought the loss to the limit (WF-19).
+    Reached,
+    /// Before a round whose bet could bring the loss past the limit (DM-26).
+    Prevented,
+}
+
+/// A stated figure of the game description.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fact {
+    /// Its key, such as `max_win_bets`.
+    pub key: &'static str,
+    /// What it says, for people.
+    pub title: &'static str,
+    /// The figure, a decimal.
+    pub value: String,
+}
+
+/// Most letters of a symbol's short name.
+pub const SHORT_MAX: usize = 12;
+
+/// A symbol.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SymbolInfo {
+    /// Its name.
+    pub name: String,
+    /// A name of at most [`SHORT_MAX`] letters for where there's little room; the name itself where that is short enough.
+    pub short: String,
+    /// Two letters that stand for it on the strips; no other symbol of the game has them.
+    pub code: String,
+    /// What it does.
+    pub role: SymbolRole,
+}
+
+/// What a symbol does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SymbolRole {
+    /// Pays on lines.
+    Regular,
+    /// Replaces regular symbols on lines, and pays on lines.
+    Wild,
+    /// Pays anywhere.
+    Scatter,
+    /// Starts the bonus round.
+    Bonus,
+    /// Awards free spins.
+    FreeSpins,
+    /// Is collected: a crystal, a potion.
+    Collected,
+    /// Is added to the reels of one kind of free spins and pays from two of a kind on (DM-02).
+    SuperHigh,
+    /// Becomes another symbol.
+    Question,
+}
+
+/// A row of the paytable.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PayRow {
+    /// The symbol's index.
+    pub symbol: u8,
+    /// How many of it.
+    pub count: u8,
+    /// What it pays: times the coins of a line, or of the total bet for scatters; in ways games, coins for each way.
+    pub pays: u64,
+    /// Free spins it awards.
+    pub free_spins: u32,
+    /// Whether it pays anywhere, times the total bet.
+    pub scatter: bool,
+    /// Whether it starts the bonus round.
+    pub bonus: bool,
+}
+
+/// Something that a bonus can award.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PrizeInfo {
+    /// The progressive jackpot.
+    Jackpot,
+    /// This multiple of the total bet.
+    Multiple(u32),
+    /// This many free spins.
+    FreeSpins(u32),
+}
+
+/// A special win with a name of its own (ME-05).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SpecialInfo {
+    /// Its name, such as `GRAND`.
+    pub name: String,
+    /// What it pays in total bets.
+    pub bets: u32,
+}

@@ -1,0 +1,195 @@
+//! A compiled line game: what a data file says, checked, in the form that serves players.
+//!
+//! Compiling proves the file: a return or a jackpot chance that differs from the promised one by
+//! anything at all is a [`ModelError`]. Costs about a millisecond, once a game.
+
+use super::data::GameData;
+use crate::contract::info::{Autoplay, GameInfo, PayRow, PrizeInfo, SymbolInfo};
+use crate::contract::par::{PartName, decimal, ratio};
+use crate::contract::stake::StakeLimits;
+use crate::parts::data::{self, Role};
+use crate::parts::file::{self, ModelError};
+use crate::parts::lines::Lines;
+use crate::parts::reels::Reels;
+use crate::parts::scatters::{Counter, Scatters};
+use crate::parts::wheel::Wheel;
+use crate::parts::windows::Windows;
+
+/// Places of [`PARTS`].
+pub(super) const BASE_LINES: usize = 0;
+pub(super) const SCATTER: usize = 1;
+pub(super) const BONUS: usize = 2;
+pub(super) const FREE_SPINS: usize = 3;
+/// The parts of the return.
+pub(super) const PARTS: [PartName; 4] = [
+    PartName { key: "base_lines", title: "line wins of the paid spin" },
+    PartName { key: "scatter", title: "scatter wins of the paid spin" },
+    PartName { key: "bonus", title: "money of bonuses that the paid spin starts" },
+    PartName { key: "free_spins", title: "everything won in free spins, bonuses there included" },
+];
+
+/// Rows of the window.
+const ROWS: usize = 3;
+/// Highest multiplier of free spins.
+const MULTIPLIER_MAX: u32 = 100;
+/// Vials to combine (BW-06).
+pub(crate) const VIALS_PICKED: u8 = 3;
+/// Turns of the double (BW-22).
+pub(crate) const DOUBLES_MAX: u8 = 5;
+
+/// A line game with scatters, free spins and a bonus wheel.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The reels, lines and special symbols.
+    pub windows: Windows,
+    /// Vials to choose three from.
+    pub vials: u8,
+    /// The bonus wheel.
+    pub wheel: Wheel,
+    /// The progressive jackpot.
+    pub jackpot: Jackpot,
+    /// What line wins of free spins are multiplied by.
+    pub multiplier: u32,
+    /// Stakes offered.
+    pub limits: StakeLimits,
+    /// The symbols' names and roles.
+    pub symbols: Vec<SymbolInfo>,
+    /// The promised return without the jackpot, in millionths.
+    pub rtp_micros: u64,
+    /// The published span of the return with the jackpot, in millionths.
+    pub rtp_span_micros: Option<(u64, u64)>,
+}
+
+/// What the progressive jackpot promises; its money is kept elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Jackpot {
+    /// Paid spins to one jackpot, for each coin staked.
+    pub odds: u64,
+    /// The pool's seed in coins.
+    pub seed_coins: u64,
+    /// The part of each bet that grows the pool, in millionths.
+    pub contribution_micros: u64,
+    /// The coin value that the whole pool belongs to, in millionths of the major unit.
+    pub base_coin_micros: u64,
+}
+
+impl Model {
+    /// Compiles without proving return and jackpot chance: for tuning a game that's not there yet.
+    ///
+    /// # Errors
+    /// The first part that's wrong.
+    pub fn compile_unproven(data: &GameData) -> Result<Self, ModelError> {
+        let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
+        let lines = Lines::new(
+            &reels,
+            data::rows(&data.lines)?,
+            data::line_pays(&data.symbols)?,
+            data::only(&data.symbols, Role::Wild)?,
+            data::on_lines(&data.symbols),
+        )?;
+        let limits = data::limits(&data.stake, lines.rows().len())?;
+        let coins_max = u64::from(limits.lines.1) * u64::from(limits.coins_per_line.1);
+        if data.bonus.vials < 3 || data.bonus.needs == 0 {
+            return Err(ModelError::part("bonus", "fewer than three vials, or no symbols needed"));
+        }
+        if !(1..=MULTIPLIER_MAX).contains(&data.free_spins.multiplier) {
+            return Err(ModelError::part("free_spins", "the multiplier is outside 1 to 100"));
+        }
+        Ok(Self {
+            windows: Windows {
+                scatters: Scatters::new(&data.symbols, &reels)?,
+                bonus: Counter::new(&reels, data::only(&data.symbols, Role::Bonus)?)?,
+                bonus_needs: data.bonus.needs,
+                lines,
+                reels,
+            },
+            vials: data.bonus.vials,
+            wheel: Wheel::new(&data.wheel, coins_max)?,
+            jackpot: jackpot(data)?,
+            multiplier: data.free_spins.multiplier,
+            limits,
+            symbols: data::symbol_infos(&data.symbols),
+            rtp_micros: file::micros("rtp", &data.rtp)?,
+            rtp_span_micros: span(data)?,
+        })
+    }
+
+    /// What the jackpot's share of the return assumes of the pool (BW-21).
+    fn jackpot_assumes(&self) -> String {
+        let Jackpot { odds, seed_coins, contribution_micros, base_coin_micros } = self.jackpot;
+        let seed = seed_coins * base_coin_micros / 1_000_000;
+        let percent = decimal(&ratio(contribution_micros, 10_000), 2);
+        format!(
+            "the pool is active with a seed of {seed} EUR and grows by {percent} % of every bet; each coin staked wins it once \
+             in {odds} spins, in proportion to the coin value: a coin value of {} EUR wins the whole pool. While the pool is suspended \
+             nothing is won of it, and the return is the one without the jackpot",
+            base_coin_micros / 1_000_000
+        )
+    }
+
+    /// The description (PL-13).
+    #[must_use]
+    pub fn info(&self, data: &GameData) -> GameInfo {
+        let money = self.wheel.weights(0).map(|(prize, _)| prize).filter(|&p| p != PrizeInfo::Jackpot);
+        GameInfo {
+            title: data.title.clone(),
+            rules_text: data.rules.trim().to_owned(),
+            reels: 5,
+            rows: 3,
+            symbols: self.symbols.clone(),
+            paytable: self.paytable(),
+            lines: self.windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
+            limits: self.limits.clone(),
+            ways: false,
+            rows_max: 3,
+            buy_feature_bets: None,
+            picks_of: self.vials,
+            bonus_on_line: false,
+            picks: (VIALS_PICKED, VIALS_PICKED),
+            multipliers: Vec::new(),
+            rtp_span_micros: self.rtp_span_micros,
+            jackpot_assumes: self.jackpot_assumes(),
+            prizes: std::iter::once(PrizeInfo::Jackpot).chain(money).collect(),
+            specials: Vec::new(),
+            jackpot: true,
+            doubles_max: u32::from(DOUBLES_MAX),
+            halve: false,
+            autoplay: Autoplay::default(),
+            free_spin_multiplier: self.multiplier,
+            facts: Vec::new(),
+        }
+    }
+
+    /// Everything that pays, awards or starts something.
+    pub(crate) fn paytable(&self) -> Vec<PayRow> {
+        self.windows.paytable(&self.symbols, self.windows.bonus_needs)
+    }
+}
+
+/// The published span, which the exact return at the smallest and at the base coin value must keep to: with the seed's
+/// share, and with all increments on top.
+fn span(data: &GameData) -> Result<Option<(u64, u64)>, ModelError> {
+    let Some((least, most)) = &data.jackpot.rtp_span else { return Ok(None) };
+    let span = (file::micros("jackpot", least)?, file::micros("jackpot", most)?);
+    let jackpot = jackpot(data)?;
+    let seed = ratio(jackpot.seed_coins, jackpot.odds);
+    let lowest = ratio(file::micros("rtp", &data.rtp)?, 1_000_000) + seed;
+    let highest = &lowest + ratio(jackpot.contribution_micros, 1_000_000);
+    if (lowest, highest) != (ratio(span.0, 1_000_000), ratio(span.1, 1_000_000)) {
+        return Err(ModelError::part("jackpot", "the span of the return is not that of these figures"));
+    }
+    Ok(Some(span))
+}
+
+fn jackpot(data: &GameData) -> Result<Jackpot, ModelError> {
+    let jackpot = Jackpot {
+        odds: data.jackpot.odds,
+        seed_coins: data.jackpot.seed_coins,
+        contribution_micros: file::micros("jackpot", &data.jackpot.contribution)?,
+        base_coin_micros: file::micros("jackpot", &data.jackpot.base_coin_value)?,
+    };
+    if jackpot.odds == 0 || jackpot.base_coin_micros == 0 {
+        return Err(ModelError::part("jackpot", "odds and base coin value are above zero"));
+    }
+    Ok(jackpot)
+}

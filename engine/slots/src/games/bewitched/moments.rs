@@ -1,0 +1,187 @@
+//! The mean and the variance of a whole round, exactly: one window, the bonus wheel, and free spins
+//! that may win free spins without limit, composed. Costs a few hundred big fractions.
+//!
+//! A spin of line multiplier `k` wins `A = k L + S + Y M` bets at once and awards `K = Z + Y G`
+//! free spins: lines `L`, scatters `S` and `Z`, bonus started `Y` (0 or 1), its money `M` and its
+//! free spins `G`. A free spin with all that descends from it wins `T = A + T1 + ... + TK`, so with
+//! `phi = E[K]` its mean is `mu = E[A] / (1 - phi)` and its variance solves
+//! `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
+
+use num_traits::{One, Zero};
+
+use super::model::Model;
+use crate::contract::info::PrizeInfo;
+use crate::contract::par::{Exact, exact};
+use crate::math::moments::SpinTable;
+use crate::parts::reels::REELS;
+
+/// Moments of one window, in bets; the names are those of the module's header.
+pub struct Window {
+    /// Mean line win.
+    pub lines: Exact,
+    lines_squared: Exact,
+    lines_bonus: Exact,
+    lines_scatter: Exact,
+    lines_spins: Exact,
+    /// Mean scatter win.
+    pub scatter: Exact,
+    scatter_squared: Exact,
+    scatter_bonus: Exact,
+    scatter_spins: Exact,
+    /// Chance of the bonus.
+    pub bonus: Exact,
+    /// Mean free spins that scatters award.
+    pub spins: Exact,
+    spins_squared: Exact,
+    spins_bonus: Exact,
+    /// Chance that scatters award free spins.
+    pub scatter_trigger: Exact,
+}
+
+impl Window {
+    /// From the sums of the full cycle with so many lines.
+    #[must_use]
+    pub fn of(model: &Model, table: &SpinTable, lines: u32) -> Self {
+        let cycle = exact(model.windows.reels.cycle());
+        let coin = &cycle * exact(lines);
+        let scatters = &model.windows.scatters;
+        // The mean of a function of the special symbols, over windows or over line wins.
+        let mean = |of: &[[u64; REELS + 1]; REELS + 1], f: &dyn Fn(usize, u64) -> u64| {
+            let mut sum = 0u128;
+            for (count, row) in of.iter().enumerate() {
+                for (bonuses, &weight) in row.iter().enumerate() {
+                    let bonus = u64::from(bonuses >= usize::from(model.windows.bonus_needs));
+                    sum += u128::from(weight) * u128::from(f(count, bonus));
+                }
+            }
+            exact(sum)
+        };
+        let windows = |f: &dyn Fn(usize, u64) -> u64| mean(&table.windows, f) / &cycle;
+        let coins = |f: &dyn Fn(usize, u64) -> u64| mean(&table.line_coins, f) / &coin;
+        let pays = |n: usize| scatters.pays[n];
+        let spins = |n: usize| u64::from(scatters.free_spins[n]);
+        Self {
+            lines: coins(&|_, _| 1),
+            lines_squared: exact(table.line_coins_squared) / (&coin * exact(lines)),
+            lines_bonus: coins(&|_, y| y),
+            lines_scatter: coins(&|n, _| pays(n)),
+            lines_spins: coins(&|n, _| spins(n)),
+            scatter: windows(&|n, _| pays(n)),
+            scatter_squared: windows(&|n, _| pays(n) * pays(n)),
+            scatter_bonus: windows(&|n, y| pays(n) * y),
+            scatter_spins: windows(&|n, _| pays(n) * spins(n)),
+            bonus: windows(&|_, y| y),
+            spins: windows(&|n, _| spins(n)),
+            spins_squared: windows(&|n, _| spins(n) * spins(n)),
+            spins_bonus: windows(&|n, y| spins(n) * y),
+            scatter_trigger: windows(&|n, _| u64::from(spins(n) > 0)),
+        }
+    }
+
+    /// `phi`: free spins that a window awards on average, by scatters and by the bonus.
+    #[must_use]
+    pub fn awarded(&self, wheel: &WheelMoments) -> Exact {
+        &self.spins + &self.bonus * &wheel.spins
+    }
+
+    /// `E[A]` at a line multiplier.
+    fn mean(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
+        k * &self.lines + &self.scatter + &self.bonus * &wheel.money
+    }
+
+    /// `E[A^2]` at a line multiplier.
+    fn square(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
+        let two = exact(2u64);
+        k * k * &self.lines_squared
+            + &self.scatter_squared
+            + &self.bonus * &wheel.money_squared
+            + &two * k * &self.lines_scatter
+            + &two * &wheel.money * (k * &self.lines_bonus + &self.scatter_bonus)
+    }
+
+    /// `E[A K]` at a line multiplier; money and free spins of one bonus exclude each other.
+    fn with_awarded(&self, k: &Exact, wheel: &WheelMoments) -> Exact {
+        k * &self.lines_spins
+            + &self.scatter_spins
+            + &wheel.money * &self.spins_bonus
+            + &wheel.spins * (k * &self.lines_bonus + &self.scatter_bonus)
+    }
+
+    /// `E[K^2]`.
+    fn awarded_squared(&self, wheel: &WheelMoments) -> Exact {
+        &self.spins_squared + exact(2u64) * &wheel.spins * &self.spins_bonus + &self.bonus * &wheel.spins_squared
+    }
+}
+
+/// Moments of one turn of the bonus wheel.
+pub struct WheelMoments {
+    /// Mean money, the jackpot not in it.
+    pub money: Exact,
+    money_squared: Exact,
+    spins: Exact,
+    spins_squared: Exact,
+    /// Chance of the jackpot.
+    pub jackpot: Exact,
+}
+
+impl WheelMoments {
+    /// At so many coins staked.
+    #[must_use]
+    pub fn of(model: &Model, coins: u64) -> Self {
+        let mut sums: [Exact; 5] = std::array::from_fn(|_| Exact::zero());
+        let [money, money_squared, spins, spins_squared, jackpot] = &mut sums;
+        for (prize, weight) in model.wheel.weights(coins) {
+            match prize {
+                PrizeInfo::Multiple(m) => {
+                    *money += exact(weight) * exact(m);
+                    *money_squared += exact(weight) * exact(m) * exact(m);
+                }
+                PrizeInfo::FreeSpins(n) => {
+                    *spins += exact(weight) * exact(n);
+                    *spins_squared += exact(weight) * exact(n) * exact(n);
+                }
+                PrizeInfo::Jackpot => *jackpot += exact(weight),
+            }
+        }
+        let total = exact(model.wheel.total());
+        let [money, money_squared, spins, spins_squared, jackpot] = sums.map(|sum| sum / &total);
+        Self { money, money_squared, spins, spins_squared, jackpot }
+    }
+}
+
+/// A whole round, without jackpot and double.
+pub struct RoundMoments {
+    /// Mean win: the return.
+    pub mean: Exact,
+    /// Variance of the win.
+    pub variance: Exact,
+    /// Mean win in free spins.
+    pub mean_in_free_spins: Exact,
+    /// Expected free spins.
+    pub free_spins: Exact,
+    /// Expected bonuses.
+    pub bonuses: Exact,
+}
+
+impl RoundMoments {
+    /// Composes window and wheel; free spins must die out (`phi < 1`).
+    #[must_use]
+    pub fn of(model: &Model, window: &Window, wheel: &WheelMoments) -> Self {
+        let phi = window.awarded(wheel);
+        let dies = Exact::one() - &phi;
+        let (one, k) = (Exact::one(), exact(model.multiplier));
+        let mu = window.mean(&k, wheel) / &dies;
+        // The second moment of a spin with all that descends from it, but for the variance of its
+        // free spins, `v` each.
+        let square = |k: &Exact| {
+            window.square(k, wheel)
+                + exact(2u64) * &mu * window.with_awarded(k, wheel)
+                + &mu * &mu * window.awarded_squared(wheel)
+        };
+        let v = (square(&k) - &mu * &mu) / &dies;
+        let mean_in_free_spins = &phi * &mu;
+        let mean = window.mean(&one, wheel) + &mean_in_free_spins;
+        let variance = square(&one) + &phi * &v - &mean * &mean;
+        Self { variance, mean_in_free_spins, free_spins: &phi / &dies, bonuses: &window.bonus / &dies, mean }
+    }
+}

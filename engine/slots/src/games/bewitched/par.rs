@@ -1,0 +1,152 @@
+//! The PAR sheet of Bewitched, and the proof that its data file keeps its promise.
+
+use num_traits::{One, ToPrimitive};
+
+use super::model::Model;
+use super::model::{BASE_LINES, BONUS, FREE_SPINS, PARTS, SCATTER};
+use super::moments::{RoundMoments, WheelMoments, Window};
+use crate::contract::game::Game;
+use crate::contract::info::PrizeInfo;
+use crate::contract::par::{Combination, Exact, Par, Part, PartName, Rate, ReelSet, exact, ratio};
+use crate::contract::stake::{Stake, StakeRefused};
+use crate::math::moments;
+use crate::parts::file::{ModelError, parse};
+use crate::parts::reels::REELS;
+
+/// Place of the seed's part, behind those of the game.
+const JACKPOT_SEED: usize = PARTS.len();
+
+/// The PAR sheet of a game and its model at a stake.
+pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
+    let bet_coins = u64::from(model.limits.check(stake)?);
+    let window = Window::of(model, &moments::spin_table(&model.windows, stake.lines), stake.lines);
+    let wheel = WheelMoments::of(model, bet_coins);
+    let round = RoundMoments::of(model, &window, &wheel);
+    let cycle = exact(model.windows.reels.cycle());
+    let (max_win, max_windows) = moments::max_win(&model.windows, stake.lines);
+    let parts = parts(model, stake, &window, &wheel, &round);
+    let rtp_without_jackpot = round.mean.clone();
+    Ok(Par {
+        game: game.name(),
+        rules_version: game.rules_version(),
+        model_hash: game.model_hash(),
+        bet_coins,
+        rtp: &rtp_without_jackpot + &parts[JACKPOT_SEED].rtp,
+        rtp_without_jackpot,
+        parts,
+        hit_frequency: exact(moments::hits(&model.windows, stake.lines)) / &cycle,
+        std_dev: round.variance.to_f64().map_or(f64::NAN, f64::sqrt),
+        max_win_bets: exact(max_win) / exact(stake.lines),
+        max_win_probability: exact(max_windows) / &cycle,
+        reel_sets: vec![reel_set(model)],
+        rates: rates(model, bet_coins, &window, &wheel, &round),
+        conditional_rtps: Vec::new(),
+        exactness: "exact fractions",
+    })
+}
+
+impl Model {
+    /// Parses, compiles and proves a data file.
+    ///
+    /// # Errors
+    /// The first part that's wrong, then a return or jackpot chance other than promised.
+    pub fn compile(text: &str) -> Result<Self, ModelError> {
+        let model = Self::compile_unproven(&parse(text)?)?;
+        prove(&model)?;
+        Ok(model)
+    }
+}
+
+/// Proves that a model returns what it promises, and that each coin has the promised chance of the
+/// jackpot. One line shows it for every stake: every line's mean is the same, the wheel's trade
+/// keeps the mean money at any number of coins, and everything else pays on the total bet.
+pub(crate) fn prove(model: &Model) -> Result<(), ModelError> {
+    let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
+    let wheel = WheelMoments::of(model, 1);
+    if window.awarded(&wheel) >= Exact::one() {
+        return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
+    }
+    let round = RoundMoments::of(model, &window, &wheel);
+    let promised = ratio(model.rtp_micros, 1_000_000);
+    if round.mean != promised {
+        return Err(ModelError::Return { actual: round.mean.to_string(), promised: promised.to_string() });
+    }
+    let chance = &round.bonuses * &wheel.jackpot;
+    if chance != ratio(1, model.jackpot.odds) {
+        let promised_odds = model.jackpot.odds;
+        return Err(ModelError::JackpotChance { actual: chance.to_string(), promised_odds });
+    }
+    Ok(())
+}
+
+/// The parts of the return: the game's own, then the jackpot's. The increments return what the bets at this coin value
+/// contribute, in the proportion of the coin value to the one that the whole pool belongs to.
+#[must_use]
+pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Part> {
+    let jackpot = &model.jackpot;
+    let bet_coins = exact(stake.lines) * exact(stake.coins_per_line);
+    let share = ratio(stake.coin_value_micros, jackpot.base_coin_micros);
+    let seed = PartName { key: "jackpot_seed", title: "the jackpot's seed" };
+    let increments = PartName { key: "jackpot_increments", title: "the jackpot's increments" };
+    vec![
+        Part { name: PARTS[BASE_LINES], rtp: window.lines.clone() },
+        Part { name: PARTS[SCATTER], rtp: window.scatter.clone() },
+        Part { name: PARTS[BONUS], rtp: &window.bonus * &wheel.money },
+        Part { name: PARTS[FREE_SPINS], rtp: round.mean_in_free_spins.clone() },
+        Part { name: seed, rtp: &round.bonuses * &wheel.jackpot * exact(jackpot.seed_coins) / bet_coins },
+        Part { name: increments, rtp: ratio(jackpot.contribution_micros, 1_000_000) * share },
+    ]
+}
+
+fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Rate> {
+    let rate = |key: &str, title: &str, value| Rate { key: key.to_owned(), title: title.to_owned(), value };
+    let mut rates = vec![
+        rate("bonus", "chance that a window starts the bonus", window.bonus.clone()),
+        rate("scatter_free_spins", "chance that a window's scatters award free spins", window.scatter_trigger.clone()),
+        rate(
+            "bonuses_per_paid_spin",
+            "bonuses of a paid spin, those in its free spins included",
+            round.bonuses.clone(),
+        ),
+        rate("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
+        rate("jackpot", "jackpots of a paid spin", &round.bonuses * &wheel.jackpot),
+    ];
+    for (prize, weight) in model.wheel.weights(coins) {
+        let (key, title) = match prize {
+            PrizeInfo::Jackpot => ("prize_jackpot".to_owned(), "chance that a bonus gives the jackpot".to_owned()),
+            PrizeInfo::Multiple(multiple) => {
+                (format!("prize_{multiple}x"), format!("chance that a bonus gives {multiple} bets"))
+            }
+            PrizeInfo::FreeSpins(spins) => {
+                (format!("prize_{spins}_free_spins"), format!("chance that a bonus gives {spins} free spins"))
+            }
+        };
+        rates.push(Rate { key, title, value: ratio(weight, model.wheel.total()) });
+    }
+    rates
+}
+
+/// The reels, and how often each row of the paytable stands on one line or, where it pays anywhere, in the window.
+fn reel_set(model: &Model) -> ReelSet {
+    let windows = &model.windows;
+    let on_line = moments::combinations(windows);
+    let anywhere = moments::spin_table(windows, 1).windows;
+    let cycle = exact(windows.reels.cycle());
+    let combination = |row: &crate::contract::info::PayRow| {
+        let count = usize::from(row.count);
+        let ways: u64 = match (row.scatter, row.bonus) {
+            (true, _) => anywhere[count].iter().sum(),
+            (_, true) => anywhere.iter().map(|by_bonuses| by_bonuses[count]).sum(),
+            _ => on_line[usize::from(row.symbol)][count],
+        };
+        // A line's coins are the bet's share of the line: what one line returns of its own coins, all return of the bet.
+        let chance = exact(ways) / &cycle;
+        Combination { symbol: row.symbol, count: row.count, rtp: &chance * exact(row.pays), chance }
+    };
+    let strip = |reel| windows.reels.columns(reel).iter().map(|column| column[0]).collect();
+    ReelSet {
+        title: "all spins",
+        strips: (0..REELS).map(strip).collect(),
+        combinations: model.paytable().iter().map(combination).collect(),
+    }
+}

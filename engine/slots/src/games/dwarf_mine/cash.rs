@@ -1,0 +1,199 @@
+//! What Dwarf Mine returns in cash (DM-17, DM-19): what the rounding of each spin's win to whole minor units adds to the
+//! return in coins, or takes from it, worked out from the residues of all windows that can come.
+//!
+//! It's the return of a player who keeps to one coin value. Crystals that were collected at several are played at their
+//! mean, whose wins are rounded otherwise: by half a minor unit a spin at the most.
+//!
+//! Costs about a second of a processor for a modulus, once.
+
+use std::sync::OnceLock;
+
+use num_traits::ToPrimitive;
+
+use super::model::{BET_COINS, BONUS_REELS, Model, ROWS};
+use super::moments::Returns;
+use crate::contract::par::{Exact, exact, ratio};
+use crate::contract::rounding::{CoinFraction, Rounding};
+use crate::math::ways_moments::{Law, Paying};
+use crate::math::ways_residues::{ReelShows, residues};
+use crate::parts::expansion::CRYSTALS;
+use crate::parts::reels::REELS;
+use crate::parts::ways::WaysReels;
+use crate::parts::worth::half_even;
+
+/// How far sums of chances may be off.
+const FLOAT: f64 = 1e-12;
+const BET: u64 = BET_COINS as u64;
+/// A coin that is no whole number of minor units makes whole bets of 25 where its denominator is one of these.
+const MODULI: [u8; 2] = [5, 25];
+
+/// The residues, once they were asked for.
+#[derive(Debug, Default)]
+pub(crate) struct Cash {
+    residues: [OnceLock<Residues>; MODULI.len()],
+    often: OnceLock<Often>,
+}
+
+/// The chances of each residue of a spin's coins.
+#[derive(Debug)]
+struct Residues {
+    paid: Vec<f64>,
+    free: Vec<f64>,
+    collection: [Vec<f64>; CRYSTALS],
+}
+
+/// How often spins come of a paid spin, in the long run, and the return in coins.
+#[derive(Debug)]
+struct Often {
+    /// Free spins.
+    free: f64,
+    /// Collection Free Spins of one colour.
+    collection: f64,
+    rtp: Exact,
+}
+
+impl Cash {
+    /// What rounding does at a coin value that makes whole bets; `None` at another.
+    pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
+        let often = self.often.get_or_init(|| Often::of(model));
+        let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
+        let (added, doubt) = match place {
+            None if coin.denominator > 1 => return None,
+            None => (0.0, 0.0),
+            Some(place) => {
+                let residues = self.residues[place].get_or_init(|| Residues::of(model, MODULI[place]));
+                (residues.added(coin, often), residues.doubt(often))
+            }
+        };
+        let bets =
+            |minor: f64| Exact::from_float(minor).unwrap_or_default() * ratio(coin.denominator, coin.numerator * BET);
+        Some(Rounding {
+            rtp: often.rtp.clone(),
+            adds: bets(added),
+            within: bets(doubt),
+            // A win is rounded by half a minor unit at the most.
+            mixed_at_most: bets(often.collection * CRYSTALS as f64 / 2.0),
+            published: ratio(model.rtp_micros, 1_000_000),
+        })
+    }
+}
+
+impl Often {
+    fn of(model: &Model) -> Self {
+        let returns = Returns::of(model);
+        Self {
+            free: float(&(returns.paid.bonuses(BONUS_REELS.len()) * exact(model.free_spins))),
+            collection: float(&(returns.paid.crystal() * ratio(model.collection_spins, model.needs))),
+            rtp: returns.total(),
+        }
+    }
+}
+
+impl Residues {
+    fn of(model: &Model, modulus: u8) -> Self {
+        let collection = std::array::from_fn(|colour: usize| {
+            let symbols: Vec<u8> = std::iter::once(model.super_high[colour]).chain(model.regular()).collect();
+            of_free(model, &model.collection[colour], &symbols, modulus)
+        });
+        Self { paid: of_paid(model, modulus), free: of_free(model, &model.free, &model.regular(), modulus), collection }
+    }
+
+    /// What rounding adds to a paid spin and all that comes of it, in minor units.
+    fn added(&self, coin: CoinFraction, often: &Often) -> f64 {
+        let mean = |residues: &[f64]| {
+            residues.iter().zip(0..).map(|(chance, coins)| chance * rounded(coins, coin)).sum::<f64>()
+        };
+        let collections = self.collection.iter().map(|residues| mean(residues)).sum::<f64>();
+        mean(&self.paid) + often.free * mean(&self.free) + often.collection * collections
+    }
+
+    /// How far that may be from the truth: what was left out is rounded by half a minor unit at the most. Where nothing
+    /// was, it's the rounding of the floats.
+    fn doubt(&self, often: &Often) -> f64 {
+        let lacks = |residues: &[f64]| (1.0 - residues.iter().sum::<f64>()).max(0.0) / 2.0 + FLOAT;
+        let collections = self.collection.iter().map(|residues| lacks(residues)).sum::<f64>();
+        lacks(&self.paid) + often.free * lacks(&self.free) + often.collection * collections
+    }
+}
+
+/// What rounding adds to so many coins, in minor units: the same for all that leave the same residue, since the
+/// denominator is odd and there are no halves.
+fn rounded(coins: u64, coin: CoinFraction) -> f64 {
+    let exactly = coins * coin.numerator;
+    let paid = half_even(exactly.into(), coin.denominator.into());
+    (paid as f64).mul_add(coin.denominator as f64, -(exactly as f64)) / coin.denominator as f64
+}
+
+/// A free spin's residues.
+fn of_free(model: &Model, reels: &WaysReels, symbols: &[u8], modulus: u8) -> Vec<f64> {
+    let law = |reel| Law::new(reels.columns(reel).iter().map(|column| (Law::shown(&column.cells), 1)));
+    let laws: [Law; REELS] = std::array::from_fn(law);
+    residues(
+        &laws.each_ref().map(ReelShows::plain),
+        &Paying { symbols, pays: model.ways.pays() },
+        modulus,
+        1.0,
+        least(modulus),
+    )
+}
+
+/// The paid spin's: for each set of Bonus symbols the strips' windows and the cells of as many new rows, which are drawn
+/// one by one, crystals among them.
+fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
+    let symbols = model.regular();
+    let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
+    let weights: Vec<(u8, u32)> = model.expansion.weights().collect();
+    let mut all = vec![0.0; usize::from(modulus)];
+    for set in 0..1_u32 << BONUS_REELS.len() {
+        let rows = set.count_ones() as usize;
+        let mut chance = 1.0;
+        let laws: [Vec<Law>; REELS] = std::array::from_fn(|reel| {
+            let place = BONUS_REELS.iter().position(|&of| of == reel);
+            let bonus = place.is_some_and(|place| set >> place & 1 == 1);
+            let columns = model.base.columns(reel);
+            let cells = || columns.iter().map(|column| &column.cells[..ROWS]);
+            let shown = || cells().filter(|cells| cells.contains(&model.bonus) == bonus);
+            chance *= shown().count() as f64 / columns.len() as f64;
+            let strip = Law::new(shown().map(|cells| (Law::shown(cells), 1)));
+            // The law with all new cells symbols stands first, then those with a crystal less and less.
+            let mut laws: Vec<Law> =
+                std::iter::successors(Some(strip), |law| Some(law.and_cell(&weights))).take(rows + 1).collect();
+            laws.reverse();
+            laws
+        });
+        let landing = landing(model, rows);
+        let shows = laws.each_ref().map(|laws| ReelShows { laws: laws.iter().collect(), landing: landing.clone() });
+        for (sum, more) in all.iter_mut().zip(residues(&shows, &paying, modulus, chance, least(modulus))) {
+            *sum += more;
+        }
+    }
+    all
+}
+
+/// How likely windows must be to be followed: all of them by fifths. By twenty-fifths they have too many states.
+fn least(modulus: u8) -> f64 {
+    if modulus > 5 { 1e-8 } else { 0.0 }
+}
+
+/// By crystals landed before, the chance of so many more on the next cells (DM-09).
+fn landing(model: &Model, cells: usize) -> [Vec<f64>; CRYSTALS + 1] {
+    let symbols: f64 = model.expansion.weights().map(|(_, weight)| f64::from(weight)).sum();
+    let crystal = f64::from(model.expansion.crystal());
+    std::array::from_fn(|before| {
+        let mut chances = vec![1.0];
+        for _ in 0..cells {
+            let mut next = vec![0.0; chances.len() + 1];
+            for (more, chance) in chances.iter().enumerate() {
+                let left = CRYSTALS.saturating_sub(before + more) as f64 * crystal;
+                next[more] += chance * symbols / (symbols + left);
+                next[more + 1] += chance * left / (symbols + left);
+            }
+            chances = next;
+        }
+        chances
+    })
+}
+
+fn float(of: &Exact) -> f64 {
+    of.to_f64().unwrap_or(f64::NAN)
+}

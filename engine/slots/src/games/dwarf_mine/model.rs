@@ -1,0 +1,265 @@
+//! A compiled Dwarf Mine: what its data file says, checked, in the form that serves players. Costs some microseconds.
+//!
+//! The return isn't derived here: that takes [`super::par`] tens of milliseconds, and a test does it.
+
+use std::collections::BTreeSet;
+
+use super::data::{GameData, SUPER_HIGH};
+use crate::contract::info::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, SymbolInfo};
+use crate::contract::par::PartName;
+use crate::contract::stake::StakeLimits;
+use crate::parts::collection::{GIFT_COLOUR, GiftTo};
+use crate::parts::data::{self, Role, SymbolData};
+use crate::parts::expansion::{CRYSTALS, Expansion};
+use crate::parts::file::{self, ModelError};
+use crate::parts::reels::REELS;
+use crate::parts::ways::{WAYS_SYMBOLS_MAX, Ways, WaysPays, WaysReels};
+
+/// Places of [`PARTS`].
+pub(super) const BASE_WAYS: usize = 0;
+pub(super) const FREE_SPINS: usize = 1;
+pub(super) const COLLECTIONS: usize = 2;
+/// The parts of the return.
+pub(super) const PARTS: [PartName; 3] = [
+    PartName { key: "base_ways", title: "wins on ways of the paid spin" },
+    PartName { key: "free_spins", title: "everything won in free spins" },
+    PartName { key: "collections", title: "everything won in Collection Free Spins, in the long run" },
+];
+
+/// Rows of the window (DM-01).
+pub const ROWS: usize = 4;
+/// Rows that it can grow to.
+pub const ROWS_MAX: usize = 7;
+/// Reels that Bonus symbols land on (DM-06): the first, the third and the fifth.
+pub const BONUS_REELS: [usize; 3] = [0, 2, 4];
+/// Coins of the bet: always 25.
+pub const BET_COINS: u32 = 25;
+/// Most free spins of a series: a series is one step.
+const SPINS_MAX: u32 = 100;
+
+/// Dwarf Mine.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The paid spin's reels.
+    pub base: WaysReels,
+    /// Free spins' reels.
+    pub free: WaysReels,
+    /// The reels of each colour's Collection Free Spins.
+    pub collection: [WaysReels; CRYSTALS],
+    /// What pays.
+    pub ways: Ways,
+    /// The cells of expanded rows.
+    pub expansion: Expansion,
+    /// The Bonus symbol.
+    pub bonus: u8,
+    /// The crystals, by colour.
+    pub crystals: [u8; CRYSTALS],
+    /// The super-high symbols, by colour.
+    pub super_high: [u8; CRYSTALS],
+    /// Free spins that three Bonus symbols award.
+    pub free_spins: u32,
+    /// Crystals of a colour that complete a collection.
+    pub needs: u32,
+    /// Free spins that a collection awards.
+    pub collection_spins: u32,
+    /// Red crystals that a new player is given.
+    pub gift: u32,
+    /// Whom they are given to once.
+    pub gift_to: GiftTo,
+    /// Stakes offered.
+    pub limits: StakeLimits,
+    /// The symbols' names and roles.
+    pub symbols: Vec<SymbolInfo>,
+    /// The promised return, in millionths.
+    pub rtp_micros: u64,
+}
+
+impl Model {
+    /// Compiles a data file.
+    ///
+    /// # Errors
+    /// The first part that's wrong.
+    pub fn compile(data: &GameData) -> Result<Self, ModelError> {
+        let limits = data::limits(&data.stake, 1)?;
+        if (limits.lines, limits.coins_per_line) != ((1, 1), (BET_COINS, BET_COINS)) {
+            return Err(ModelError::part("stake", "the bet is not always 25 coins"));
+        }
+        let spins = [data.free_spins.spins, data.collection.spins];
+        if spins.iter().any(|spins| !(1..=SPINS_MAX).contains(spins)) {
+            return Err(ModelError::part("free_spins", format!("a series of {spins:?} free spins")));
+        }
+        if data.collection.needs == 0 || data.collection.gift >= data.collection.needs {
+            return Err(ModelError::part("collection", "the gift would complete a collection"));
+        }
+        let codes: BTreeSet<&str> = data.symbols.iter().map(|of| of.code.as_str()).collect();
+        if codes.len() != data.symbols.len() || codes.contains(SUPER_HIGH) {
+            return Err(ModelError::part("symbols", "a code is used twice, or is that of the super-high places"));
+        }
+        let super_high = colours(data, Role::SuperHigh)?;
+        let of_colour = |symbol| WaysReels::new(&free_strips(data, Some(symbol))?, ROWS_MAX);
+        let [green, yellow, blue, red] = super_high.map(of_colour);
+        let bonus = data::only(&data.symbols, Role::FreeSpins)?;
+        Ok(Self {
+            base: WaysReels::new(&base_strips(data, bonus)?, ROWS)?,
+            free: WaysReels::new(&free_strips(data, None)?, ROWS_MAX)?,
+            collection: [green?, yellow?, blue?, red?],
+            ways: Ways::new(pays(&data.symbols)?)?,
+            expansion: expansion(data)?,
+            bonus,
+            crystals: colours(data, Role::Collected)?,
+            super_high,
+            free_spins: data.free_spins.spins,
+            needs: data.collection.needs,
+            collection_spins: data.collection.spins,
+            gift: data.collection.gift,
+            gift_to: data.collection.gift_to,
+            limits,
+            symbols: data::symbol_infos(&data.symbols),
+            rtp_micros: file::micros("rtp", &data.rtp)?,
+        })
+    }
+
+    /// The description (PL-13).
+    #[must_use]
+    pub fn info(&self, data: &GameData) -> GameInfo {
+        let fact = |key, title, value: u32| Fact { key, title, value: value.to_string() };
+        GameInfo {
+            title: data.title.clone(),
+            rules_text: data.rules.trim().to_owned(),
+            reels: 5,
+            rows: 4,
+            symbols: self.symbols.clone(),
+            paytable: self.paytable(),
+            lines: Vec::new(),
+            ways: true,
+            rows_max: 7,
+            limits: self.limits.clone(),
+            buy_feature_bets: None,
+            picks_of: 0,
+            bonus_on_line: false,
+            picks: (0, 0),
+            multipliers: Vec::new(),
+            rtp_span_micros: None,
+            jackpot_assumes: String::new(),
+            prizes: Vec::new(),
+            specials: Vec::new(),
+            jackpot: false,
+            doubles_max: 0,
+            halve: false,
+            autoplay: Autoplay { loss: AutoplayLoss::Prevented, ends_above_win: false },
+            free_spin_multiplier: 1,
+            facts: vec![
+                fact("free_spins", "free spins that three Bonus symbols award", self.free_spins),
+                fact("collection_needs", "crystals of a colour that complete a collection", self.needs),
+                fact("collection_spins", "Collection Free Spins that a collection awards", self.collection_spins),
+                fact("gift_crystals", "red crystals that a new player is given", self.gift),
+            ],
+        }
+    }
+
+    /// Everything that pays, awards or starts something, symbol by symbol, most of a kind first.
+    pub(crate) fn paytable(&self) -> Vec<PayRow> {
+        let mut rows = Vec::new();
+        for (symbol, pays) in (0u8..).zip(self.ways.pays()) {
+            for (count, &pays) in (0u8..=5).zip(pays).rev().filter(|(_, pays)| **pays > 0) {
+                rows.push(PayRow { symbol, count, pays, free_spins: 0, scatter: false, bonus: false });
+            }
+        }
+        let award =
+            |symbol, count, free_spins| PayRow { symbol, count, pays: 0, free_spins, scatter: true, bonus: false };
+        rows.push(award(self.bonus, 3, self.free_spins));
+        let needs = u8::try_from(self.needs).unwrap_or(u8::MAX);
+        rows.extend(self.crystals.map(|crystal| award(crystal, needs, self.collection_spins)));
+        rows
+    }
+
+    /// The symbols that pay on all reels: all but the super-high ones.
+    #[must_use]
+    pub fn regular(&self) -> Vec<u8> {
+        let symbols = (0u8..).zip(&self.symbols).filter(|(_, info)| info.role == Role::Regular);
+        symbols.map(|(symbol, _)| symbol).collect()
+    }
+}
+
+/// The symbols of a role, one a colour.
+fn colours(data: &GameData, role: Role) -> Result<[u8; CRYSTALS], ModelError> {
+    let of_role = data.symbols.iter().filter(|symbol| symbol.role == role);
+    let indexes: Vec<u8> = of_role.map(|of| data::index_of(&data.symbols, &of.code)).collect::<Result<_, _>>()?;
+    let wrong = |all: Vec<u8>| ModelError::part("symbols", format!("{} {role:?} symbols, not {CRYSTALS}", all.len()));
+    indexes.try_into().map_err(wrong)
+}
+
+/// What pays on ways: regular symbols, and super-high ones from two reels on (DM-02).
+fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
+    let mut all = WaysPays::default();
+    let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("the pays of `{}`", of.code)));
+    for (index, of) in symbols.iter().enumerate() {
+        let pays = data::from_none("symbols", &of.pays)?;
+        let (regular, high) = (of.role == Role::Regular, of.role == Role::SuperHigh);
+        if !of.free_spins.is_empty() || (regular || high) != (pays[3] > 0) || high != (pays[2] > 0) {
+            return bad(of);
+        }
+        match all.get_mut(index) {
+            Some(slot) => *slot = pays,
+            None if pays[3] > 0 || of.role == Role::FreeSpins => return bad(of),
+            None => {}
+        }
+    }
+    debug_assert!(all.len() == WAYS_SYMBOLS_MAX);
+    Ok(all)
+}
+
+/// The paid spin's strips: paying symbols, and Bonus on its reels so that one at most shows on each (DM-06).
+fn base_strips(data: &GameData, bonus: u8) -> Result<Vec<Vec<u8>>, ModelError> {
+    let strips = data::strips_of(&data.symbols, &data.reels.base)?;
+    for (reel, strip) in strips.iter().enumerate() {
+        regular(data, strip.iter().copied().filter(|&symbol| symbol != bonus))?;
+        let at: Vec<usize> = (0..strip.len()).filter(|&stop| strip[stop] == bonus).collect();
+        let gap = |(i, &stop): (usize, &usize)| match at.get(i + 1) {
+            Some(next) => next - stop,
+            None => at[0] + strip.len() - stop,
+        };
+        if at.is_empty() == BONUS_REELS.contains(&reel) || at.iter().enumerate().map(gap).any(|gap| gap < ROWS) {
+            return Err(ModelError::part("reels", format!("the Bonus symbols of reel {}", reel + 1)));
+        }
+    }
+    Ok(strips)
+}
+
+/// Free spins' strips: without the places of the super-high symbol, or with the one of a colour there.
+fn free_strips(data: &GameData, super_high: Option<u8>) -> Result<Vec<Vec<u8>>, ModelError> {
+    let code = super_high.map_or("", |symbol| data.symbols[usize::from(symbol)].code.as_str());
+    if data.reels.free.iter().any(|strip| !strip.split_whitespace().any(|of| of == SUPER_HIGH)) {
+        return Err(ModelError::part("reels", "the super-high symbol is not on all reels"));
+    }
+    let strips: Vec<String> = data.reels.free.iter().map(|strip| strip.replace(SUPER_HIGH, code)).collect();
+    let strips = data::strips_of(&data.symbols, &strips)?;
+    let without = |&&symbol: &&u8| Some(symbol) != super_high;
+    regular(data, strips.iter().flatten().filter(without).copied())?;
+    Ok(strips)
+}
+
+/// Checks that these symbols are regular ones.
+fn regular(data: &GameData, mut symbols: impl Iterator<Item = u8>) -> Result<(), ModelError> {
+    match symbols.find(|&symbol| data.symbols[usize::from(symbol)].role != Role::Regular) {
+        Some(other) => Err(ModelError::part(
+            "reels",
+            format!("`{}` stands where it must not", data.symbols[usize::from(other)].code),
+        )),
+        None => Ok(()),
+    }
+}
+
+fn expansion(data: &GameData) -> Result<Expansion, ModelError> {
+    let cells = &data.expansion.symbols;
+    let weight = |cell: &super::data::CellData| Ok((data::index_of(&data.symbols, &cell.code)?, cell.weight));
+    let weights: Vec<(u8, u32)> = cells.iter().map(weight).collect::<Result<_, ModelError>>()?;
+    regular(data, weights.iter().map(|&(symbol, _)| symbol))?;
+    let twice = |(place, of): (usize, &(u8, u32))| weights[..place].iter().any(|other| other.0 == of.0);
+    if weights.iter().enumerate().any(twice) {
+        return Err(ModelError::part("expansion", "a symbol is named twice"));
+    }
+    Expansion::new(&weights, data.expansion.crystal)
+}
+
+const _: () = assert!(GIFT_COLOUR < CRYSTALS && BONUS_REELS[2] < REELS);

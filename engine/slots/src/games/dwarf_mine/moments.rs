@@ -1,0 +1,169 @@
+//! The moments of a round of Dwarf Mine: what its spins return, and how widely.
+//!
+//! In the long run each crystal is a fifth of a collection, at its own coin value: the mean of five coin values times
+//! five spins' coins is the sum of five shares, so the return doesn't depend on how a player changes the coin value
+//! (renewal rewards). A round's own variance is that of a player at a random place of each collection: the numbers of
+//! crystals are random walks around a ring of `needs` places, so in the long run every place is equally likely, for all
+//! colours together. The gift to a new player is outside of the return; it's stated as a rate.
+
+use num_traits::ToPrimitive;
+
+use super::model::{BET_COINS, Model, ROWS_MAX};
+use super::paid_spin::PaidSpin;
+use crate::contract::par::{Combination, Exact, exact};
+use crate::math::ways_moments::{self, Law, Paying, Sums};
+use crate::parts::expansion::CRYSTALS;
+use crate::parts::reels::REELS;
+use crate::parts::ways::WaysReels;
+
+/// Everything that the return is made of; wins in coins of a bet of [`BET_COINS`].
+#[derive(Clone, Debug)]
+pub struct Returns<'a> {
+    pub(super) model: &'a Model,
+    /// The paid spin.
+    pub paid: PaidSpin,
+    /// A free spin.
+    pub free: FreeSpin,
+    /// A Collection Free Spin of each colour.
+    pub collection: [FreeSpin; CRYSTALS],
+}
+
+/// A free spin: what its window wins.
+#[derive(Clone, Debug)]
+pub struct FreeSpin {
+    pub(super) symbols: Vec<u8>,
+    /// For each symbol and count, the mean number of ways.
+    pub(super) ways: Vec<[Exact; REELS + 1]>,
+    /// Mean coins.
+    pub coins: Exact,
+    /// Variance of the coins.
+    pub variance: f64,
+}
+
+impl FreeSpin {
+    /// On these reels.
+    #[must_use]
+    pub fn of(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> Self {
+        let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
+        let law = |reel: usize| Law::new(reels.columns(reel).iter().map(|column| (Law::shown(&column.cells), 1)));
+        let sums: [Sums; REELS] = std::array::from_fn(|reel| Sums::new(law(reel), &symbols));
+        let sums = sums.each_ref();
+        let cycle: Exact = sums.iter().map(|sums| exact(sums.all.clone())).product();
+        let mean = |place, count| exact(ways_moments::ways(sums, place, count)) / &cycle;
+        let ways: Vec<_> = (0..symbols.len()).map(|place| std::array::from_fn(|count| mean(place, count))).collect();
+        let coins = coins(&symbols, &ways, model);
+        let variance = ways_moments::square(sums, &paying) - float(&coins).powi(2);
+        Self { ways, coins, variance, symbols }
+    }
+}
+
+/// The highest win of a free spin's window in coins, and its chance.
+pub(super) fn highest_free_spin(model: &Model, reels: &WaysReels, symbols: Vec<u8>) -> (u64, Exact) {
+    let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
+    let law = |reel: usize| Law::new(reels.columns(reel).iter().map(|column| (Law::shown(&column.cells), 1)));
+    let sums: [Sums; REELS] = std::array::from_fn(|reel| Sums::new(law(reel), &symbols));
+    let cycle: Exact = sums.iter().map(|sums| exact(sums.all.clone())).product();
+    let highest = ways_moments::highest(sums.each_ref(), &paying, 0);
+    highest.map_or((0, exact(1)), |(coins, weight)| (coins, exact(weight) / cycle))
+}
+
+impl<'a> Returns<'a> {
+    /// Of a model.
+    #[must_use]
+    pub fn of(model: &'a Model) -> Self {
+        let collection = std::array::from_fn(|colour: usize| {
+            let symbols = std::iter::once(model.super_high[colour]).chain(model.regular()).collect();
+            FreeSpin::of(model, &model.collection[colour], symbols)
+        });
+        Self { model, paid: PaidSpin::of(model), free: FreeSpin::of(model, &model.free, model.regular()), collection }
+    }
+
+    /// The return.
+    #[must_use]
+    pub fn total(&self) -> Exact {
+        self.base() + self.free_spins() + self.collections()
+    }
+
+    /// The paid spin's share.
+    #[must_use]
+    pub fn base(&self) -> Exact {
+        self.paid.coins() / exact(BET_COINS)
+    }
+
+    /// Free spins' share.
+    #[must_use]
+    pub fn free_spins(&self) -> Exact {
+        self.paid.bonuses(3) * exact(self.model.free_spins) * &self.free.coins / exact(BET_COINS)
+    }
+
+    /// Collections' share.
+    #[must_use]
+    pub fn collections(&self) -> Exact {
+        let worth: Exact = (0..CRYSTALS).map(|colour| self.collection_worth(colour)).sum();
+        self.paid.crystal() / exact(self.model.needs) * worth
+    }
+
+    /// What a collection of a colour wins, in bets.
+    pub(super) fn collection_worth(&self, colour: usize) -> Exact {
+        exact(self.model.collection_spins) * &self.collection[colour].coins / exact(BET_COINS)
+    }
+
+    /// The variance of a round's win, in bets: the paid spin `A`, free spins `F` after three Bonus symbols, and for each
+    /// colour a collection `C`, which completes with chance 1 / needs where its crystal lands. Which colours land is
+    /// independent of everything but their number.
+    #[must_use]
+    pub fn variance(&self) -> f64 {
+        let colours = CRYSTALS as f64;
+        let needs = f64::from(self.model.needs);
+        let series = |spins: u32, of: &FreeSpin| (f64::from(spins) * float(&of.coins), f64::from(spins) * of.variance);
+        let (free, free_variance) = series(self.model.free_spins, &self.free);
+        let collected = self.collection.each_ref().map(|of| series(self.model.collection_spins, of));
+        let sum: f64 = collected.iter().map(|(mean, _)| mean).sum();
+        let squares: f64 = collected.iter().map(|(mean, variance)| mean * mean + variance).sum();
+        let mixed = sum * sum - collected.iter().map(|(mean, _)| mean * mean).sum::<f64>();
+        let mut square = self.paid.square;
+        for (bonuses, row) in self.paid.shows.iter().enumerate() {
+            let (free, free_variance) = if bonuses == 3 { (free, free_variance) } else { (0.0, 0.0) };
+            for (landed, cell) in row.iter().enumerate() {
+                let landed = landed as f64;
+                let one = landed / colours / needs;
+                let two = landed * (landed - 1.0) / (colours * (colours - 1.0)) / (needs * needs);
+                square += 2.0 * float(&cell.coins) * (free + one * sum);
+                square += float(&cell.chance)
+                    * (free * free + free_variance + 2.0 * free * one * sum + one * squares + two * mixed);
+            }
+        }
+        let bet = f64::from(BET_COINS);
+        square / (bet * bet) - float(&self.total()).powi(2)
+    }
+}
+
+/// The paying combinations of these symbols, most of a kind first.
+pub(super) fn of_ways(symbols: &[u8], ways: &[[Exact; REELS + 1]], model: &Model) -> Vec<Combination> {
+    let mut all = Vec::new();
+    for (&symbol, ways) in symbols.iter().zip(ways) {
+        for (count, chance) in (0u8..=5).zip(ways).rev() {
+            let pays = model.ways.pays()[usize::from(symbol)][usize::from(count)];
+            if pays > 0 {
+                all.push(Combination {
+                    symbol,
+                    count,
+                    rtp: chance * exact(pays) / exact(BET_COINS),
+                    chance: chance.clone(),
+                });
+            }
+        }
+    }
+    all
+}
+
+/// Mean coins of these ways.
+fn coins(symbols: &[u8], ways: &[[Exact; REELS + 1]], model: &Model) -> Exact {
+    of_ways(symbols, ways, model).into_iter().map(|of| of.rtp).sum::<Exact>() * exact(BET_COINS)
+}
+
+fn float(of: &Exact) -> f64 {
+    of.to_f64().unwrap_or(f64::NAN)
+}
+
+const _: () = assert!(ROWS_MAX == crate::parts::ways::WAYS_ROWS_MAX);

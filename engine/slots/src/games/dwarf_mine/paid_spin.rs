@@ -1,0 +1,236 @@
+//! The paid spin's mathematics: everything that a window which grows by random rows shows and wins, exactly.
+//!
+//! Given which reels show a Bonus, and how many of each reel's new cells are crystals, the reels are independent: a
+//! strip's column and some cells drawn from the symbols' weights. So the paid spin is a mixture of some hundred windows
+//! of [`crate::math::ways_moments`]. The cells are drawn reel by reel, and with `n` crystals landed the next cell is drawn
+//! from `T(n) = W + (4 - n) c`: `W` the weight of all symbols, `c` that of a crystal. Sums are whole numbers of one unit
+//! for each number of new rows, `1 / (T(0) T(1) ... T(4))^cells` of a stop combination.
+
+use num_bigint::BigInt;
+use num_traits::{One, ToPrimitive, Zero};
+
+use super::model::{BONUS_REELS, Model, ROWS};
+use crate::contract::par::{Exact, exact};
+use crate::math::ways_moments::{self, Law, Paying, Sums};
+use crate::parts::expansion::CRYSTALS;
+use crate::parts::reels::REELS;
+
+/// Most rows that a window grows by.
+const NEW_ROWS_MAX: usize = BONUS_REELS.len();
+
+/// What the paid spin shows and wins.
+#[derive(Clone, Debug)]
+pub struct PaidSpin {
+    /// For each regular symbol and count, the mean number of ways.
+    pub ways: Vec<[Exact; REELS + 1]>,
+    /// By Bonus symbols and crystals: their chance, and the mean coins with them (0 without).
+    pub shows: [[Cell; CRYSTALS + 1]; NEW_ROWS_MAX + 1],
+    /// Chance that it neither wins nor starts anything, for a player at a random place of each collection.
+    pub nothing: Exact,
+    /// Mean of the square of its win in coins.
+    pub square: f64,
+    /// Its highest win in coins.
+    pub highest: u64,
+    /// The chance of that.
+    pub highest_chance: Exact,
+}
+
+/// A number of Bonus symbols and of crystals.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Cell {
+    /// The chance to see both.
+    pub chance: Exact,
+    /// The mean coins won, in windows that show both.
+    pub coins: Exact,
+}
+
+impl PaidSpin {
+    /// Of a model.
+    #[must_use]
+    pub fn of(model: &Model) -> Self {
+        let symbols = model.regular();
+        let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
+        let laws = Laws::of(model, &symbols);
+        let mut all = Self {
+            ways: vec![std::array::from_fn(|_| Exact::zero()); symbols.len()],
+            shows: Default::default(),
+            nothing: Exact::zero(),
+            square: 0.0,
+            highest: 0,
+            highest_chance: Exact::zero(),
+        };
+        for rows in (0..=NEW_ROWS_MAX).rev() {
+            all.add(model, &paying, &laws, rows);
+        }
+        all
+    }
+
+    /// Adds the windows that grow by so many rows.
+    fn add(&mut self, model: &Model, paying: &Paying, laws: &Laws, rows: usize) {
+        let draws = CellDraws::of(model, rows);
+        let stops: BigInt = (0..REELS).map(|reel| BigInt::from(model.base.columns(reel).len())).product();
+        let unit = draws.unit() * stops;
+        let needs = BigInt::from(model.needs);
+        let mut ways = vec![[(); REELS + 1].map(|()| BigInt::zero()); paying.symbols.len()];
+        // Each crystal that lands is one of `needs`: with n of them nothing completes in (1 - 1 / needs)^n of the cases.
+        let mut nothing = BigInt::zero();
+        for (crystals, times) in draws.patterns() {
+            let landed: usize = crystals.iter().sum();
+            let (mut chance, mut coins) = (BigInt::zero(), BigInt::zero());
+            for bonus in bonuses(rows) {
+                let reels: [&Sums; REELS] =
+                    std::array::from_fn(|reel| laws.at(reel, bonus[reel], rows - crystals[reel]));
+                let weight = reels.iter().map(|sums| &sums.all).product::<BigInt>();
+                for (place, ways) in ways.iter_mut().enumerate() {
+                    for (count, ways) in ways.iter_mut().enumerate().skip(3) {
+                        let more = ways_moments::ways(reels, place, count);
+                        coins += &more * paying.pays[usize::from(paying.symbols[place])][count];
+                        *ways += more * &times;
+                    }
+                }
+                if rows < NEW_ROWS_MAX {
+                    let kept = (&needs - 1u32).pow(to_u32(landed)) * needs.pow(to_u32(CRYSTALS - landed));
+                    nothing += ways_moments::without_three(reels) * kept * &times;
+                }
+                let share = Exact::new(&weight * &times, unit.clone());
+                self.square += share.to_f64().unwrap_or(f64::NAN) * ways_moments::square(reels, paying);
+                if let Some((coins, weight)) = ways_moments::highest(reels, paying, self.highest.max(1)) {
+                    self.top(coins, Exact::new(weight * &times, unit.clone()));
+                }
+                chance += weight;
+            }
+            let cell = &mut self.shows[rows][landed];
+            cell.chance += Exact::new(chance * &times, unit.clone());
+            cell.coins += Exact::new(coins * &times, unit.clone());
+        }
+        for (sum, more) in self.ways.iter_mut().flatten().zip(ways.into_iter().flatten()) {
+            *sum += Exact::new(more, unit.clone());
+        }
+        self.nothing += Exact::new(nothing, unit * needs.pow(to_u32(CRYSTALS)));
+    }
+
+    /// Takes note of windows that win so much, with so much chance.
+    fn top(&mut self, coins: u64, chance: Exact) {
+        if coins > self.highest {
+            (self.highest, self.highest_chance) = (coins, Exact::zero());
+        }
+        self.highest_chance += chance;
+    }
+
+    /// The sum over all numbers of Bonus symbols and crystals.
+    pub fn sum(&self, of: impl Fn(usize, usize, &Cell) -> Exact) -> Exact {
+        let cells = self.shows.iter().enumerate();
+        let cells = cells.flat_map(|(bonuses, row)| row.iter().enumerate().map(move |(n, cell)| (bonuses, n, cell)));
+        cells.map(|(bonuses, crystals, cell)| of(bonuses, crystals, cell)).sum()
+    }
+
+    /// Mean coins.
+    #[must_use]
+    pub fn coins(&self) -> Exact {
+        self.sum(|_, _, cell| cell.coins.clone())
+    }
+
+    /// Chance of so many Bonus symbols.
+    #[must_use]
+    pub fn bonuses(&self, number: usize) -> Exact {
+        self.sum(|bonuses, _, cell| if bonuses == number { cell.chance.clone() } else { Exact::zero() })
+    }
+
+    /// Chance that the crystal of one colour lands.
+    #[must_use]
+    pub fn crystal(&self) -> Exact {
+        self.sum(|_, crystals, cell| &cell.chance * exact(crystals)) / exact(CRYSTALS)
+    }
+}
+
+/// What each reel shows: by reel, by whether it shows a Bonus, by cells drawn from the symbols' weights.
+struct Laws(Vec<[Vec<Sums>; 2]>);
+
+impl Laws {
+    fn of(model: &Model, symbols: &[u8]) -> Self {
+        let weights: Vec<(u8, u32)> = model.expansion.weights().collect();
+        let reel = |reel: usize| {
+            [false, true].map(|bonus| {
+                let columns = model.base.columns(reel).iter().map(|column| &column.cells[..ROWS]);
+                let columns = columns.filter(|cells| cells.contains(&model.bonus) == bonus);
+                let strip = Law::new(columns.map(|cells| (Law::shown(cells), 1)));
+                let laws = std::iter::successors(Some(strip), |law| Some(law.and_cell(&weights)));
+                laws.take(NEW_ROWS_MAX + 1).map(|law| Sums::new(law, symbols)).collect()
+            })
+        };
+        Self((0..REELS).map(reel).collect())
+    }
+
+    fn at(&self, reel: usize, bonus: bool, cells: usize) -> &Sums {
+        &self.0[reel][usize::from(bonus)][cells]
+    }
+}
+
+/// On which reels the Bonus symbols stand that make so many rows.
+fn bonuses(rows: usize) -> impl Iterator<Item = [bool; REELS]> {
+    let sets = (0..1usize << BONUS_REELS.len()).filter(move |set| set.count_ones() as usize == rows);
+    sets.map(|set| {
+        let mut shows = [false; REELS];
+        for (place, &reel) in BONUS_REELS.iter().enumerate() {
+            shows[reel] = set >> place & 1 == 1;
+        }
+        shows
+    })
+}
+
+/// How the crystals fall on the new cells of the reels.
+struct CellDraws {
+    rows: usize,
+    crystal: BigInt,
+    /// `T(n)` by crystals landed.
+    totals: [BigInt; CRYSTALS + 1],
+}
+
+impl CellDraws {
+    fn of(model: &Model, rows: usize) -> Self {
+        let symbols: BigInt = model.expansion.weights().map(|(_, weight)| BigInt::from(weight)).sum();
+        let crystal = BigInt::from(model.expansion.crystal());
+        let totals = std::array::from_fn(|landed| &symbols + &crystal * (CRYSTALS - landed));
+        Self { rows, crystal, totals }
+    }
+
+    /// What all cells' draws together count as.
+    fn unit(&self) -> BigInt {
+        self.totals.iter().product::<BigInt>().pow(to_u32(self.rows * REELS))
+    }
+
+    /// Each number of crystals by reel, with its weight; the symbols of the other cells have theirs in the laws.
+    fn patterns(&self) -> Vec<([usize; REELS], BigInt)> {
+        let mut patterns = vec![([0; REELS], 0, BigInt::one())];
+        for reel in 0..REELS {
+            let mut next = Vec::new();
+            for (crystals, landed, weight) in &patterns {
+                for more in 0..=self.rows.min(CRYSTALS - landed) {
+                    let mut crystals = *crystals;
+                    crystals[reel] = more;
+                    next.push((crystals, landed + more, weight * self.reel(self.rows, *landed, more)));
+                }
+            }
+            patterns = next;
+        }
+        patterns.into_iter().map(|(crystals, _, weight)| (crystals, weight)).collect()
+    }
+
+    /// The weight of `more` crystals on the next `cells` cells, with `landed` landed before.
+    fn reel(&self, cells: usize, landed: usize, more: usize) -> BigInt {
+        if cells == 0 {
+            return if more == 0 { BigInt::one() } else { BigInt::zero() };
+        }
+        let mut sum = if more < cells { self.reel(cells - 1, landed, more) } else { BigInt::zero() };
+        if more > 0 {
+            let kinds = CRYSTALS - landed;
+            sum += &self.crystal * kinds * self.reel(cells - 1, landed + 1, more - 1);
+        }
+        let others = self.totals.iter().enumerate().filter(|(n, _)| *n != landed).map(|(_, total)| total);
+        sum * others.product::<BigInt>()
+    }
+}
+
+fn to_u32(n: usize) -> u32 {
+    u32::try_from(n).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,110 @@
+//! The PAR sheet of Dwarf Mine.
+
+use num_traits::Zero;
+
+use super::model::{BASE_WAYS, COLLECTIONS, FREE_SPINS, PARTS};
+use super::model::{BET_COINS, Model};
+use crate::contract::game::Game;
+use crate::contract::par::{Combination, Exact, Par, Part, Rate, ReelSet, exact, ratio};
+use crate::contract::stake::{Stake, StakeRefused};
+use crate::parts::collection::GIFT_COLOUR;
+use crate::parts::expansion::CRYSTALS;
+use crate::parts::reels::REELS;
+use crate::parts::ways::WaysReels;
+
+use super::moments::{FreeSpin, Returns, of_ways};
+
+/// The PAR sheet of a game and its model at a stake.
+pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
+    let bet_coins = u64::from(model.limits.check(stake)?);
+    let returns = Returns::of(model);
+    let rtp = returns.total();
+    let mut rtps = [Exact::zero(), Exact::zero(), Exact::zero()];
+    rtps[BASE_WAYS] = returns.base();
+    rtps[FREE_SPINS] = returns.free_spins();
+    rtps[COLLECTIONS] = returns.collections();
+    Ok(Par {
+        game: game.name(),
+        rules_version: game.rules_version(),
+        model_hash: game.model_hash(),
+        bet_coins,
+        rtp: rtp.clone(),
+        rtp_without_jackpot: rtp,
+        parts: PARTS.iter().zip(rtps).map(|(&name, rtp)| Part { name, rtp }).collect(),
+        hit_frequency: exact(1) - &returns.paid.nothing,
+        std_dev: returns.variance().sqrt(),
+        max_win_bets: exact(returns.paid.highest) / exact(bet_coins),
+        max_win_probability: returns.paid.highest_chance.clone(),
+        reel_sets: returns.reel_sets(),
+        rates: returns.rates(),
+        conditional_rtps: Vec::new(),
+        exactness: "exact fractions",
+    })
+}
+
+impl Returns<'_> {
+    fn rates(&self) -> Vec<Rate> {
+        let (paid, model) = (&self.paid, self.model);
+        let rate = |key: &str, title: &str, value| Rate { key: key.to_owned(), title: title.to_owned(), value };
+        let collections = paid.crystal() * exact(CRYSTALS) / exact(model.needs);
+        let gift = self.collection_worth(GIFT_COLOUR) * ratio(model.gift, model.needs);
+        let mut rates = vec![
+            rate("five_rows", "chance that one Bonus symbol makes five rows", paid.bonuses(1)),
+            rate("six_rows", "chance that two Bonus symbols make six rows", paid.bonuses(2)),
+            rate("free_spins", "chance of seven rows and free spins by three Bonus symbols", paid.bonuses(3)),
+            rate("free_spins_per_paid_spin", "free spins of a paid spin", paid.bonuses(3) * exact(model.free_spins)),
+            rate("crystal", "chance that the crystal of a colour lands in a paid spin", paid.crystal()),
+            rate(
+                "collections_per_paid_spin",
+                "collections completed of a paid spin, in the long run",
+                collections.clone(),
+            ),
+            rate(
+                "collection_spins_per_paid_spin",
+                "Collection Free Spins of a paid spin, in the long run",
+                collections * exact(model.collection_spins),
+            ),
+            rate("free_spins_win", "mean win of the free spins of three Bonus symbols, in bets", {
+                exact(model.free_spins) * &self.free.coins / exact(BET_COINS)
+            }),
+        ];
+        for (colour, symbol) in model.super_high.iter().enumerate() {
+            let name = &model.symbols[usize::from(*symbol)].name;
+            let key = format!("collection_win_{}", crate::parts::collection::KEYS[colour]);
+            let title = format!("mean win of a collection with {name}, in bets of its mean coin value");
+            rates.push(Rate { key, title, value: self.collection_worth(colour) });
+        }
+        rates.push(rate(
+            "gift_worth",
+            "what a new player's crystals are worth once, in bets, outside the return",
+            gift,
+        ));
+        rates
+    }
+
+    fn reel_sets(&self) -> Vec<ReelSet> {
+        let model = self.model;
+        let titles = ["collection: green", "collection: yellow", "collection: blue", "collection: red"];
+        let mut base = of_ways(&model.regular(), &self.paid.ways, model);
+        let starts = |symbol, count, chance| Combination { symbol, count, chance, rtp: Exact::zero() };
+        base.push(starts(model.bonus, 3, self.paid.bonuses(3)));
+        base.extend(model.crystals.map(|crystal| starts(crystal, 1, self.paid.crystal())));
+        let mut sets = vec![
+            ReelSet { title: "paid spin", strips: strips(&model.base), combinations: base },
+            self.free.reel_set("free spins", &model.free, model),
+        ];
+        let collections = titles.into_iter().zip(&self.collection).zip(&model.collection);
+        sets.extend(collections.map(|((title, spin), reels)| spin.reel_set(title, reels, model)));
+        sets
+    }
+}
+
+impl FreeSpin {
+    fn reel_set(&self, title: &'static str, reels: &WaysReels, model: &Model) -> ReelSet {
+        ReelSet { title, strips: strips(reels), combinations: of_ways(&self.symbols, &self.ways, model) }
+    }
+}
+
+fn strips(reels: &WaysReels) -> Vec<Vec<u8>> {
+    (0..REELS).map(|reel| reels.columns(reel).iter().map(|column| column.cells[0]).collect()).collect()
+}

@@ -1,0 +1,9 @@
+//! The games, one folder each; above them the list of all, and the coin values that they offer.
+
+pub mod bewitched;
+pub mod dwarf_mine;
+pub mod ladders;
+pub mod list;
+pub mod mystery_elves;
+pub mod neptune;
+pub mod witch_feature;

@@ -1,0 +1,80 @@
+//! The highest win of a round of Mystery Elves: the highest line wins of the paid spin, and the highest Hold and Win:
+//! Bonus symbols on all positions, those of the middle reel multiplying or paying, whichever is more.
+
+use super::model::Model;
+use super::moments::{MIDDLE, OUTER, Window};
+use crate::contract::highest_win::HighestWin;
+use crate::contract::par::{Exact, exact, ratio};
+use crate::contract::stake::{Stake, StakeRefused};
+use crate::math::highest::{exponent, log_chance};
+use crate::math::moments;
+use crate::parts::hold_and_win::{Bonus, FACTOR_BESIDE_GRAND, FULL_SCREEN, VALUE_MAX};
+use crate::parts::weights::Weights;
+
+pub(super) fn of(model: &Model, stake: &Stake) -> Result<HighestWin, StakeRefused> {
+    let (bet, cost) = model.check(stake)?;
+    let feature = &model.hold_and_win;
+    let windows = if stake.buy_feature { &model.bought } else { &model.windows };
+    let price = ratio(cost, bet);
+    let highest = |of: &[(u32, u32)], beside: bool| {
+        of.iter().map(|of| of.0).filter(|&special| (special == feature.grand) == beside).max().unwrap_or(0)
+    };
+    // Without a GRAND any factor may come, beside one the lowest alone.
+    let options = [false, true].into_iter().flat_map(|grand| (0..=MIDDLE).map(move |factors| (grand, factors)));
+    let best = options.map(|(grand, factors)| {
+        let special = highest(feature.mysteries.items(), grand);
+        let of = if grand { &feature.factors_beside_grand } else { &feature.factors };
+        let factor = of.items().iter().map(|of| of.0).max().unwrap_or(1);
+        debug_assert!(!grand || factor <= FACTOR_BESIDE_GRAND);
+        Filled { special, factor, factors }
+    });
+    let best = best.max_by_key(Filled::bets).unwrap_or(Filled { special: 0, factor: 1, factors: 0 });
+    let lines = exact(moments::max_win(windows, u32::MAX).0) / exact(windows.lines.rows().len());
+    let starts = Window::of(windows, feature.symbol).starts(feature.needs);
+    Ok(HighestWin {
+        bets: (lines + exact(best.bets())) / price,
+        // No round wins as much unless the feature starts and every position carries just this.
+        chance_exponent: exponent(log_chance(&starts) + best.log_chance(model)),
+        unlimited: false,
+    })
+}
+
+/// A full screen whose middle reel has so many Multiplying Bonus symbols of a factor; all others are this special win.
+#[derive(Clone, Copy)]
+struct Filled {
+    special: u32,
+    factor: u32,
+    factors: usize,
+}
+
+impl Filled {
+    /// What it wins: specials times factors, and what each function turns into, doubled.
+    fn bets(&self) -> u64 {
+        let multiplied = (0..self.factors).fold(1, |product, _| product * u64::from(self.factor));
+        let specials = (OUTER + MIDDLE - self.factors) as u64 * u64::from(self.special);
+        (specials * multiplied + (OUTER + MIDDLE) as u64 * u64::from(VALUE_MAX)) * u64::from(FULL_SCREEN)
+    }
+
+    fn log_chance(&self, model: &Model) -> f64 {
+        let feature = &model.hold_and_win;
+        let mystery = |bonus: &Bonus| matches!(bonus, Bonus::Mystery(_));
+        let special = share(&feature.mysteries, |&bets| bets == self.special);
+        let turns = share(&feature.values, |&bets| bets == VALUE_MAX);
+        let grand = self.special == feature.grand;
+        let factors = if grand { &feature.factors_beside_grand } else { &feature.factors };
+        let outer = share(&feature.outer, mystery) * &special * &turns;
+        let middle = share(&feature.middle, mystery) * &special * &turns;
+        let multiplying = share(&feature.middle, |bonus| matches!(bonus, Bonus::Multiplying(_)))
+            * share(factors, |&factor| factor == self.factor)
+            * &turns;
+        OUTER as f64 * log_chance(&outer)
+            + (MIDDLE - self.factors) as f64 * log_chance(&middle)
+            + self.factors as f64 * log_chance(&multiplying)
+    }
+}
+
+/// The share of the weight of those things that are so.
+fn share<T: Copy>(of: &Weights<T>, so: impl Fn(&T) -> bool) -> Exact {
+    let weight: u64 = of.items().iter().filter(|(thing, _)| so(thing)).map(|&(_, weight)| u64::from(weight)).sum();
+    ratio(weight, of.total())
+}

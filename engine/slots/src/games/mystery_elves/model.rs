@@ -1,0 +1,238 @@
+//! Mystery Elves compiled: what its data file says, checked, in the form that serves players.
+//!
+//! Compiling costs a fraction of a millisecond. What the game returns takes longer to derive ([`super::par`]), so the
+//! figures that the file states are proven by tests, not by loading it.
+
+use super::data::{GameData, MysteryData};
+use crate::contract::info::{
+    Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole,
+};
+use crate::contract::par::{PartName, decimal, exact};
+use crate::contract::stake::{Stake, StakeLimits, StakeRefused};
+use crate::math::moments;
+use crate::parts::data::{self, Role};
+use crate::parts::file::{self, ModelError};
+use crate::parts::gamble::ColourRules;
+use crate::parts::hold_and_win::{Bonus, CELLS, FACTOR_BESIDE_GRAND, HoldAndWin, ROWS, VALUE_MAX};
+use crate::parts::lines::Lines;
+use crate::parts::reels::Reels;
+use crate::parts::weights::Weights;
+use crate::parts::windows::Windows;
+
+/// Places of [`PARTS`].
+pub(super) const BASE_LINES: usize = 0;
+pub(super) const HOLD_AND_WIN: usize = 1;
+/// The parts of the return.
+pub(super) const PARTS: [PartName; 2] = [
+    PartName { key: "base_lines", title: "line wins of the paid spin" },
+    PartName { key: "hold_and_win", title: "Hold and Win" },
+];
+
+/// Turns of the gamble (ME-15).
+pub(crate) const GAMBLES_MAX: u8 = 10;
+/// Highest special win in bets, and highest factor: they keep every win of the feature within 32 bits of bets.
+const SPECIAL_MAX: u32 = 10_000;
+const FACTOR_MAX: u32 = 10;
+/// Highest price of the feature in bets.
+const BUY_BETS_MAX: u32 = 1000;
+
+/// Mystery Elves.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// Reels and lines of the paid spin.
+    pub windows: Windows,
+    /// Those of the bought spin: every window of them holds enough Bonus symbols.
+    pub bought: Windows,
+    /// The feature.
+    pub hold_and_win: HoldAndWin,
+    /// The special wins in total bets, by name (ME-05).
+    pub specials: Vec<(u32, String)>,
+    /// The price of the bought feature in bets.
+    pub buy_bets: u32,
+    /// The rules of the gamble.
+    pub gamble: ColourRules,
+    /// Stakes offered.
+    pub limits: StakeLimits,
+    /// The symbols' names and roles.
+    pub symbols: Vec<SymbolInfo>,
+    /// The published return in millionths.
+    pub rtp_micros: u64,
+}
+
+impl Model {
+    /// Parses and compiles a data file.
+    ///
+    /// # Errors
+    /// The first part that's wrong.
+    pub fn compile(text: &str) -> Result<Self, ModelError> {
+        Self::of(&file::parse(text)?)
+    }
+
+    /// Compiles a data file that was parsed.
+    ///
+    /// # Errors
+    /// The first part that's wrong.
+    pub fn of(data: &GameData) -> Result<Self, ModelError> {
+        let windows = windows(data, &data.reels.strips)?;
+        let hold_and_win = hold_and_win(data)?;
+        let bought = windows_bought(data)?;
+        let limits = data::limits(&data.stake, windows.lines.rows().len())?;
+        if !(1..=BUY_BETS_MAX).contains(&data.buy.bets) {
+            return Err(ModelError::part("buy", "the feature costs nothing, or too much"));
+        }
+        Ok(Self {
+            windows,
+            bought,
+            hold_and_win,
+            specials: data.mysteries.iter().map(|of| (of.bets, of.name.clone())).collect(),
+            buy_bets: data.buy.bets,
+            gamble: data.gamble,
+            limits,
+            symbols: data::symbol_infos(&data.symbols),
+            rtp_micros: file::micros("rtp", &data.rtp)?,
+        })
+    }
+
+    /// The coins that a stake bets, and those that it costs: the same but for a bought feature (ME-18).
+    ///
+    /// # Errors
+    /// The first fault of the stake.
+    pub fn check(&self, stake: &Stake) -> Result<(u32, u32), StakeRefused> {
+        let bet = self.limits.check(&Stake { buy_feature: false, ..*stake })?;
+        Ok((bet, if stake.buy_feature { bet * self.buy_bets } else { bet }))
+    }
+
+    /// The description (PL-13).
+    #[must_use]
+    pub fn info(&self, data: &GameData) -> GameInfo {
+        let specials = self.hold_and_win.mysteries.items().iter().rev();
+        GameInfo {
+            title: data.title.clone(),
+            rules_text: data.rules.trim().to_owned(),
+            reels: 5,
+            rows: 3,
+            symbols: self.symbols.clone(),
+            paytable: self.paytable(),
+            lines: self.windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
+            limits: self.limits.clone(),
+            ways: false,
+            rows_max: 3,
+            buy_feature_bets: Some(self.buy_bets),
+            picks_of: 0,
+            bonus_on_line: false,
+            picks: (0, 0),
+            multipliers: self.hold_and_win.factors.items().iter().map(|of| of.0).collect(),
+            rtp_span_micros: None,
+            jackpot_assumes: String::new(),
+            prizes: specials.map(|&(bets, _)| PrizeInfo::Multiple(bets)).collect(),
+            specials: named(data),
+            jackpot: false,
+            doubles_max: u32::from(GAMBLES_MAX),
+            halve: true,
+            autoplay: Autoplay { loss: AutoplayLoss::Passed, ends_above_win: true },
+            free_spin_multiplier: 1,
+            facts: self.facts(data),
+        }
+    }
+
+    /// What the description states besides (ME-18, ME-21). The highest win is found by a search of about a millisecond.
+    fn facts(&self, data: &GameData) -> Vec<Fact> {
+        let (max_win, windows) = moments::max_win(&self.windows, u32::MAX);
+        let bets = exact(max_win) / exact(self.windows.lines.rows().len());
+        let odds = exact(self.windows.reels.cycle()) / exact(windows.max(1));
+        let bought = data.buy.rtp.clone();
+        vec![
+            Fact { key: "max_win_bets", title: "highest win of a base game window, in bets", value: decimal(&bets, 2) },
+            Fact { key: "max_win_odds", title: "paid spins to one such win", value: decimal(&odds, 0) },
+            Fact { key: "buy_feature_rtp", title: "return of the bought feature, in its price", value: bought },
+        ]
+    }
+
+    /// Everything that pays or starts something, symbol by symbol, most of a kind first.
+    pub(crate) fn paytable(&self) -> Vec<PayRow> {
+        let mut rows = Vec::new();
+        for (symbol, info) in (0u8..).zip(&self.symbols) {
+            let row = |count, pays, bonus| PayRow { symbol, count, pays, free_spins: 0, scatter: false, bonus };
+            if info.role == SymbolRole::Bonus {
+                rows.extend((self.hold_and_win.needs..=15).rev().map(|count| row(count, 0, true)));
+            } else {
+                let pays = self.windows.lines.pays()[usize::from(symbol)];
+                let paying = (1u8..=5).rev().zip(pays.into_iter().rev()).filter(|(_, pays)| *pays > 0);
+                rows.extend(paying.map(|(count, pays)| row(count, pays, false)));
+            }
+        }
+        rows
+    }
+}
+
+/// The special wins, the lowest first.
+fn named(data: &GameData) -> Vec<SpecialInfo> {
+    let special = |of: &MysteryData| SpecialInfo { name: of.name.clone(), bets: of.bets };
+    let mut specials: Vec<_> = data.mysteries.iter().map(special).collect();
+    specials.sort_by_key(|of| of.bets);
+    specials
+}
+
+fn windows(data: &GameData, strips: &[String]) -> Result<Windows, ModelError> {
+    let reels = Reels::new(&data::strips(&data.symbols, strips)?, ROWS)?;
+    let wild = data::only(&data.symbols, Role::Wild)?;
+    let pays = data::line_pays(&data.symbols)?;
+    let lines = Lines::new(&reels, data::rows(&data.lines)?, pays, wild, data::on_lines(&data.symbols))?;
+    Windows::of_lines(reels, lines)
+}
+
+/// The reels of the bought spin. They promise enough Bonus symbols in every window: those that each reel shows at least.
+fn windows_bought(data: &GameData) -> Result<Windows, ModelError> {
+    let windows = windows(data, &data.buy.strips)?;
+    let bonus = data::only(&data.symbols, Role::Bonus)?;
+    let fewest = |reel| {
+        let columns = windows.reels.columns(reel).iter();
+        columns.map(|column| column[..ROWS].iter().filter(|&&cell| cell == bonus).count()).min().unwrap_or(0)
+    };
+    if (0..5).map(fewest).sum::<usize>() < usize::from(data.feature.needs) {
+        return Err(ModelError::part("buy", "a bought spin can show too few Bonus symbols"));
+    }
+    Ok(windows)
+}
+
+fn hold_and_win(data: &GameData) -> Result<HoldAndWin, ModelError> {
+    let bad = |part, what: &str| Err(ModelError::part(part, what));
+    let symbol = data::only(&data.symbols, Role::Bonus)?;
+    let strip = data::strips(&data.symbols, std::slice::from_ref(&data.feature.strip))?.swap_remove(0);
+    if !strip.contains(&symbol) || strip.len() > crate::parts::reels::STOPS_MAX {
+        return bad("feature", "a strip without the Bonus symbol, or too long");
+    }
+    let (needs, respins) = (data.feature.needs, data.feature.respins);
+    if !(1..CELLS).contains(&usize::from(needs)) || !(1..=10).contains(&respins) {
+        return bad("feature", "the symbols that start it or its respins are none or too many");
+    }
+    if data.bonus.values.len() != VALUE_MAX as usize {
+        return bad("bonus", "there must be a weight for each of the values 1 to 18");
+    }
+    if data.mysteries.iter().any(|m| !(1..=SPECIAL_MAX).contains(&m.bets)) {
+        return bad("mysteries", "a special win of nothing, or too high");
+    }
+    if data.factors.iter().any(|f| !(2..=FACTOR_MAX).contains(&f.times)) {
+        return bad("factors", "a factor below 2, or too high");
+    }
+    let values: Vec<(u32, u32)> = (1..).zip(data.bonus.values.iter().copied()).collect();
+    let mut carried: Vec<(Bonus, u32)> = values.iter().map(|&(bets, weight)| (Bonus::Value(bets), weight)).collect();
+    carried.push((Bonus::Mystery(0), data.bonus.mystery));
+    let outer = Weights::new("bonus", carried.clone())?;
+    carried.push((Bonus::Multiplying(0), data.bonus.multiplying));
+    let factors: Vec<(u32, u32)> = data.factors.iter().map(|f| (f.times, f.weight)).collect();
+    let beside_grand = factors.iter().copied().filter(|f| f.0 <= FACTOR_BESIDE_GRAND).collect();
+    Ok(HoldAndWin {
+        symbol,
+        needs,
+        respins,
+        strip,
+        outer,
+        middle: Weights::new("bonus", carried)?,
+        values: Weights::new("bonus", values)?,
+        grand: data.mysteries.iter().map(|m| m.bets).max().unwrap_or(0),
+        mysteries: Weights::new("mysteries", data.mysteries.iter().map(|m| (m.bets, m.weight)).collect())?,
+        factors: Weights::new("factors", factors)?,
+        factors_beside_grand: Weights::new("factors", beside_grand)?,
+    })
+}

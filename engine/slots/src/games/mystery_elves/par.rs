@@ -1,0 +1,126 @@
+//! The PAR sheet of Mystery Elves: of the paid spin, and of the bought feature on its own (ME-18).
+
+use num_traits::{ToPrimitive, Zero};
+
+use super::model::Model;
+use super::model::{BASE_LINES, HOLD_AND_WIN, PARTS};
+use super::moments::{Ends, FeatureMoments, MIDDLE, OUTER, RoundMoments, Window, at_end, hits};
+use crate::contract::game::Game;
+use crate::contract::info::PayRow;
+use crate::contract::par::{Combination, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, exact, ratio};
+use crate::contract::stake::{Stake, StakeRefused};
+use crate::math::moments;
+use crate::parts::reels::REELS;
+use crate::parts::windows::Windows;
+
+/// The return of the bought feature, in its price.
+pub(crate) const BUY_FEATURE: &str = "buy_feature";
+
+/// The PAR sheet of a game and its model at a stake. All lines are always played and everything pays on the total bet,
+/// so the figures are the same for every coin value and every number of coins.
+pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
+    let (_, bet_coins) = model.check(stake)?;
+    let windows = if stake.buy_feature { &model.bought } else { &model.windows };
+    let price = exact(if stake.buy_feature { model.buy_bets } else { 1 });
+    let (symbol, needs) = (model.hold_and_win.symbol, model.hold_and_win.needs);
+    let feature = FeatureMoments::of(model);
+    let window = Window::of(windows, symbol);
+    let round = RoundMoments::of(&window, needs, &feature);
+    let cycle = exact(windows.reels.cycle());
+    let (max_win, max_windows) = moments::max_win(windows, u32::MAX);
+    let rtp = (&round.lines + &round.feature) / &price;
+    Ok(Par {
+        game: game.name(),
+        rules_version: game.rules_version(),
+        model_hash: game.model_hash(),
+        bet_coins: u64::from(bet_coins),
+        rtp_without_jackpot: rtp.clone(),
+        rtp,
+        parts: vec![
+            Part { name: PARTS[BASE_LINES], rtp: &round.lines / &price },
+            Part { name: PARTS[HOLD_AND_WIN], rtp: &round.feature / &price },
+        ],
+        hit_frequency: exact(hits(windows, symbol, needs)) / &cycle,
+        std_dev: (&round.variance / (&price * &price)).to_f64().map_or(f64::NAN, f64::sqrt),
+        max_win_bets: exact(max_win) / exact(windows.lines.rows().len()) / &price,
+        max_win_probability: exact(max_windows) / &cycle,
+        reel_sets: vec![
+            reel_set(model, "paid spin", &model.windows),
+            reel_set(model, "spin of the bought feature", &model.bought),
+            ReelSet {
+                title: "each position in Hold and Win",
+                strips: vec![model.hold_and_win.strip.clone()],
+                combinations: Vec::new(),
+            },
+        ],
+        rates: rates(model, &window),
+        conditional_rtps: vec![ConditionalRtp {
+            key: BUY_FEATURE,
+            title: "of the bought feature, in its price",
+            rtp: buy_feature(model, &feature),
+        }],
+        exactness: "exact fractions",
+    })
+}
+
+/// What a round of the paid spin returns.
+#[must_use]
+pub fn base(model: &Model, feature: &FeatureMoments) -> Exact {
+    returns(model, &model.windows, feature)
+}
+
+/// What a bought feature returns, in its price.
+#[must_use]
+pub fn buy_feature(model: &Model, feature: &FeatureMoments) -> Exact {
+    returns(model, &model.bought, feature) / exact(model.buy_bets)
+}
+
+fn returns(model: &Model, windows: &Windows, feature: &FeatureMoments) -> Exact {
+    let window = Window::of(windows, model.hold_and_win.symbol);
+    window.lines() + window.feature(model.hold_and_win.needs, &feature.mean)
+}
+
+fn rates(model: &Model, window: &Window) -> Vec<Rate> {
+    let (feature, needs) = (&model.hold_and_win, model.hold_and_win.needs);
+    let starts = window.starts(needs);
+    let ends = Ends::of(feature);
+    let full = |outer, middle| if outer + middle == OUTER + MIDDLE { exact(1) } else { Exact::zero() };
+    let of_feature = |of: &dyn Fn(usize, usize) -> Exact| window.feature(needs, &at_end(feature, of)) / &starts;
+    let rate = |key: &str, title: &str, value| Rate { key: key.to_owned(), title: title.to_owned(), value };
+    vec![
+        rate("full_screen", "chance that a feature fills the screen", of_feature(&full)),
+        rate("grand", "chance that a feature reveals a GRAND", of_feature(&|outer, middle| ends.grand(outer, middle))),
+        rate(
+            "bonus_symbols",
+            "Bonus symbols held at the end of a feature",
+            of_feature(&|outer, middle| exact(outer + middle)),
+        ),
+        rate("bonus_lands", "chance that a position gets a Bonus symbol in a respin", {
+            let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
+            ratio(on_strip, feature.strip.len())
+        }),
+        rate("hold_and_win", "chance that a spin starts Hold and Win", starts),
+    ]
+}
+
+/// Reels, and how often each row of the paytable stands on one line or, for Bonus symbols, in the window.
+fn reel_set(model: &Model, title: &'static str, windows: &Windows) -> ReelSet {
+    let on_line = moments::combinations(windows);
+    let window = Window::of(windows, model.hold_and_win.symbol);
+    let cycle = exact(windows.reels.cycle());
+    let combination = |row: &PayRow| {
+        let count = usize::from(row.count);
+        let chance = if row.bonus {
+            (0..=MIDDLE.min(count)).map(|middle| window.chance((count - middle, middle))).sum()
+        } else {
+            exact(on_line[usize::from(row.symbol)][count]) / &cycle
+        };
+        Combination { symbol: row.symbol, count: row.count, rtp: &chance * exact(row.pays), chance }
+    };
+    let strip = |reel| windows.reels.columns(reel).iter().map(|column| column[0]).collect();
+    ReelSet {
+        title,
+        strips: (0..REELS).map(strip).collect(),
+        combinations: model.paytable().iter().map(combination).collect(),
+    }
+}

@@ -1,0 +1,138 @@
+//! Neptune compiled: what its data file says, checked, in the form that serves players.
+//!
+//! Compiling proves the file: a return that differs from the promised one by anything at all is a [`ModelError`].
+//! Costs about a millisecond, once a game.
+
+use super::data::GameData;
+use crate::contract::info::{Autoplay, Fact, GameInfo, SymbolInfo};
+use crate::contract::par::PartName;
+use crate::contract::stake::StakeLimits;
+use crate::parts::data::{self, Role};
+use crate::parts::file::{self, ModelError};
+use crate::parts::lines::Lines;
+use crate::parts::picks::{LineRuns, MaxOf, NEEDS, Objects};
+use crate::parts::reels::Reels;
+use crate::parts::scatters::Scatters;
+use crate::parts::windows::Windows;
+
+/// Places of [`PARTS`].
+pub(super) const BASE_LINES: usize = 0;
+pub(super) const SCATTER: usize = 1;
+pub(super) const TREASURE: usize = 2;
+pub(super) const FREE_SPINS: usize = 3;
+/// The parts of the return.
+pub(super) const PARTS: [PartName; 4] = [
+    PartName { key: "base_lines", title: "line wins of the paid spin" },
+    PartName { key: "scatter", title: "scatter wins of the paid spin" },
+    PartName { key: "treasure", title: "treasures that the paid spin starts" },
+    PartName { key: "free_spins", title: "everything won in free spins, treasures there included" },
+];
+
+/// Rows of the window.
+const ROWS: usize = 3;
+/// Most symbols of a run, and so most objects picked at once.
+const REELS_MOST: u8 = 5;
+/// Highest multiplier of free spins.
+const MULTIPLIER_MAX: u32 = 100;
+
+/// A line game with scatters, free spins and a pick of treasures.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The reels, lines and scatters.
+    pub windows: Windows,
+    /// The Treasure symbol's index.
+    pub treasure: u8,
+    /// Finds the lines that start the Treasure bonus.
+    pub treasures: LineRuns,
+    /// What the player picks from.
+    pub objects: Objects,
+    /// The picks that the highest amount is for: that no more can be won is proven when the model is compiled (NP-11).
+    pub max_of: MaxOf,
+    /// What line wins of free spins are multiplied by.
+    pub multiplier: u32,
+    /// Stakes offered.
+    pub limits: StakeLimits,
+    /// The symbols' names and roles.
+    pub symbols: Vec<SymbolInfo>,
+    /// The promised return, in millionths.
+    pub rtp_micros: u64,
+}
+
+impl Model {
+    /// Compiles without proving the return: for tuning a game that's not there yet.
+    ///
+    /// # Errors
+    /// The first part that's wrong.
+    pub fn compile_unproven(data: &GameData) -> Result<Self, ModelError> {
+        let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
+        let lines = Lines::new(
+            &reels,
+            data::rows(&data.lines)?,
+            data::line_pays(&data.symbols)?,
+            data::only(&data.symbols, Role::Wild)?,
+            data::on_lines(&data.symbols),
+        )?;
+        let limits = data::limits(&data.stake, lines.rows().len())?;
+        if !(1..=MULTIPLIER_MAX).contains(&data.free_spins.multiplier) {
+            return Err(ModelError::part("free_spins", "the multiplier is outside 1 to 100"));
+        }
+        let treasure = data::only(&data.symbols, Role::Bonus)?;
+        let treasures = LineRuns::new(&reels, lines.rows(), treasure);
+        let objects = Objects::new(&data.treasure)?;
+        let most = treasures.picks_max().saturating_mul(objects.highest());
+        if data.treasure.max_coins_of == MaxOf::Spin && most > objects.max_coins() {
+            return Err(ModelError::part("treasure", "the lines of one spin can award more than may be won"));
+        }
+        let scatters = Scatters::new(&data.symbols, &reels)?;
+        Ok(Self {
+            windows: Windows { scatters, ..Windows::of_lines(reels, lines)? },
+            treasure,
+            treasures,
+            objects,
+            max_of: data.treasure.max_coins_of,
+            multiplier: data.free_spins.multiplier,
+            limits,
+            symbols: data::symbol_infos(&data.symbols),
+            rtp_micros: file::micros("rtp", &data.rtp)?,
+        })
+    }
+
+    /// The description (PL-13).
+    #[must_use]
+    pub fn info(&self, data: &GameData) -> GameInfo {
+        GameInfo {
+            title: data.title.clone(),
+            rules_text: data.rules.trim().to_owned(),
+            reels: 5,
+            rows: 3,
+            symbols: self.symbols.clone(),
+            paytable: self.windows.paytable(&self.symbols, NEEDS),
+            lines: self.windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
+            limits: self.limits.clone(),
+            ways: false,
+            rows_max: 3,
+            buy_feature_bets: None,
+            picks_of: self.objects.count(),
+            bonus_on_line: true,
+            picks: (NEEDS, REELS_MOST),
+            multipliers: Vec::new(),
+            rtp_span_micros: None,
+            jackpot_assumes: String::new(),
+            prizes: Vec::new(),
+            specials: Vec::new(),
+            jackpot: false,
+            doubles_max: 0,
+            halve: false,
+            autoplay: Autoplay::default(),
+            free_spin_multiplier: self.multiplier,
+            facts: vec![Fact {
+                key: "treasure_max_coins",
+                title: match self.max_of {
+                    MaxOf::Line => "the most that one Treasure bonus pays, in coins for each coin on its line",
+                    MaxOf::Spin => "the most that all Treasure picks of one spin pay, in coins for each coin on a line",
+                },
+                value: self.objects.max_coins().to_string(),
+            }],
+        }
+    }
+}

@@ -1,0 +1,164 @@
+//! The mean and the variance of a whole round, exactly: windows, treasures, and free spins that may win free spins
+//! without limit, composed. Costs a few hundred big fractions.
+//!
+//! A spin of line multiplier `k` wins `A = k L + S + T` bets and awards `K` free spins: lines `L`, scatters `S` and
+//! `K`, treasures `T`. A free spin with all that descends from it wins `W = A + W1 + ... + WK`, so with
+//! `phi = E[K]` its mean is `mu = E[A] / (1 - phi)` and its variance solves
+//! `v (1 - phi) = E[A^2] + 2 mu E[A K] + mu^2 E[K^2] - mu^2`.
+//! The amounts of a window's `N` objects are independent of it and of each other, with mean `m` and second moment `q`:
+//! `E[T X] = m E[N X]`, and `E[T^2] = m^2 E[N^2] + (q - m^2) E[N]`.
+
+use num_traits::One;
+
+use super::model::Model;
+use super::treasure::{TreasureTable, treasure_table};
+use crate::contract::par::{Exact, exact, ratio};
+use crate::math::moments::{self, SpinTable};
+use crate::parts::picks::Objects;
+use crate::parts::reels::REELS;
+
+/// Moments of one window, in bets, `N` in objects times the bet's share of a line; the names are the header's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Mean line win.
+    pub lines: Exact,
+    /// Mean scatter win.
+    pub scatter: Exact,
+    /// Mean objects.
+    pub objects: Exact,
+    /// Mean free spins.
+    pub spins: Exact,
+    /// Chance of free spins.
+    pub trigger: Exact,
+    /// Chance of a Treasure bonus.
+    pub treasure: Exact,
+    lines_squared: Exact,
+    lines_scatter: Exact,
+    lines_spins: Exact,
+    lines_objects: Exact,
+    scatter_squared: Exact,
+    scatter_spins: Exact,
+    scatter_objects: Exact,
+    objects_squared: Exact,
+    /// `E[N]` over once more the number of lines, for the squares of single amounts.
+    objects_by_line: Exact,
+    objects_spins: Exact,
+    spins_squared: Exact,
+}
+
+impl Window {
+    /// With so many lines.
+    #[must_use]
+    pub fn of(model: &Model, lines: u32) -> Self {
+        Self::from_sums(model, &moments::spin_table(&model.windows, lines), &treasure_table(model, lines), lines)
+    }
+
+    /// From the sums of the full cycle with so many lines.
+    #[must_use]
+    pub fn from_sums(model: &Model, table: &SpinTable, treasures: &TreasureTable, lines: u32) -> Self {
+        let scatters = &model.windows.scatters;
+        let cycle = exact(model.windows.reels.cycle());
+        let (share, share_squared) = (&cycle * exact(lines), &cycle * exact(lines) * exact(lines));
+        let sum = |by_scatters: [u64; REELS + 1], f: &dyn Fn(usize) -> u64| {
+            exact(by_scatters.iter().enumerate().map(|(n, &w)| u128::from(w) * u128::from(f(n))).sum::<u128>())
+        };
+        let windows = |f: &dyn Fn(usize) -> u64| sum(table.windows.map(|row| row.iter().sum()), f) / &cycle;
+        let coins = |f: &dyn Fn(usize) -> u64| sum(table.line_coins.map(|row| row.iter().sum()), f) / &share;
+        let objects = |f: &dyn Fn(usize) -> u64| sum(treasures.objects, f) / &share;
+        let pays = |n: usize| scatters.pays[n];
+        let spins = |n: usize| u64::from(scatters.free_spins[n]);
+        Self {
+            lines: coins(&|_| 1),
+            scatter: windows(&pays),
+            objects: objects(&|_| 1),
+            spins: windows(&spins),
+            trigger: windows(&|n| u64::from(spins(n) > 0)),
+            treasure: exact(treasures.windows) / &cycle,
+            lines_squared: exact(table.line_coins_squared) / &share_squared,
+            lines_scatter: coins(&pays),
+            lines_spins: coins(&spins),
+            lines_objects: exact(treasures.objects_line_coins) / &share_squared,
+            scatter_squared: windows(&|n| pays(n) * pays(n)),
+            scatter_spins: windows(&|n| pays(n) * spins(n)),
+            scatter_objects: objects(&pays),
+            objects_squared: exact(treasures.objects_squared) / &share_squared,
+            objects_by_line: objects(&|_| 1) / exact(lines),
+            objects_spins: objects(&spins),
+            spins_squared: windows(&|n| spins(n) * spins(n)),
+        }
+    }
+
+    /// `E[A]` at a line multiplier.
+    fn mean(&self, k: &Exact, amount: &Amount) -> Exact {
+        k * &self.lines + &self.scatter + &amount.mean * &self.objects
+    }
+
+    /// `E[A^2]` at a line multiplier.
+    fn square(&self, k: &Exact, amount: &Amount) -> Exact {
+        let m = &amount.mean;
+        let treasures = m * m * &self.objects_squared + (&amount.squared - m * m) * &self.objects_by_line;
+        let products = k * &self.lines_scatter + m * (k * &self.lines_objects + &self.scatter_objects);
+        k * k * &self.lines_squared + &self.scatter_squared + treasures + exact(2) * products
+    }
+
+    /// `E[A K]` at a line multiplier.
+    fn with_spins(&self, k: &Exact, amount: &Amount) -> Exact {
+        k * &self.lines_spins + &self.scatter_spins + &amount.mean * &self.objects_spins
+    }
+}
+
+/// Moments of what one object holds, times the coins of its line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Amount {
+    /// `m`.
+    pub mean: Exact,
+    /// `q`.
+    pub squared: Exact,
+}
+
+impl Amount {
+    /// By the weights of the data file.
+    #[must_use]
+    pub fn of(objects: &Objects) -> Self {
+        let sum = |of: &dyn Fn(u64) -> Exact| {
+            objects.amounts().iter().map(|&(coins, weight)| of(coins) * exact(weight)).sum::<Exact>()
+        };
+        let total = sum(&|_| Exact::one());
+        Self { mean: sum(&exact) / &total, squared: sum(&|coins| exact(coins) * exact(coins)) / total }
+    }
+}
+
+/// A whole round.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RoundMoments {
+    /// Mean win: the return.
+    pub mean: Exact,
+    /// Variance of the win.
+    pub variance: Exact,
+    /// Mean win in free spins.
+    pub mean_in_free_spins: Exact,
+    /// Expected free spins.
+    pub free_spins: Exact,
+}
+
+impl RoundMoments {
+    /// Composes windows and treasures; free spins must die out (`phi < 1`).
+    #[must_use]
+    pub fn of(model: &Model, window: &Window, amount: &Amount) -> Self {
+        let phi = &window.spins;
+        let dies = Exact::one() - phi;
+        let (one, k) = (Exact::one(), exact(model.multiplier));
+        let mu = window.mean(&k, amount) / &dies;
+        // The second moment of a spin with all that descends from it, but for the variance of its free spins, `v` each.
+        let square = |k: &Exact| {
+            window.square(k, amount)
+                + ratio(2, 1) * &mu * window.with_spins(k, amount)
+                + &mu * &mu * &window.spins_squared
+        };
+        let v = (square(&k) - &mu * &mu) / &dies;
+        let mean_in_free_spins = phi * &mu;
+        let mean = window.mean(&one, amount) + &mean_in_free_spins;
+        let variance = square(&one) + phi * &v - &mean * &mean;
+        Self { variance, mean_in_free_spins, free_spins: phi / &dies, mean }
+    }
+}

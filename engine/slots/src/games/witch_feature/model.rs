@@ -1,0 +1,322 @@
+//! Witch Feature compiled: what its data file says, checked, in the form that serves players.
+
+use super::data::{ChanceData, GameData};
+use super::potions::Potion;
+use crate::contract::draws::Draws;
+use crate::contract::info::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, SymbolInfo};
+use crate::contract::par::PartName;
+use crate::contract::stake::StakeLimits;
+use crate::parts::data::{self, Role};
+use crate::parts::file::{self, ModelError};
+use crate::parts::lines::Lines;
+use crate::parts::placed::Window;
+use crate::parts::reels::{Column, REELS, Reels};
+use crate::parts::scatters::{Counter, Scatters};
+use crate::parts::weights::Weights;
+use crate::parts::windows::Windows;
+
+/// Places of [`PARTS`].
+pub(super) const BASE_LINES: usize = 0;
+pub(super) const HIGH_SYMBOLS: usize = 1;
+pub(super) const RANDOM_WILDS: usize = 2;
+pub(super) const MULTIPLIER: usize = 3;
+pub(super) const MEGA_WILD: usize = 4;
+pub(super) const EXPLOSION: usize = 5;
+pub(super) const FREE_SPINS: usize = 6;
+/// The parts of the return.
+pub(super) const PARTS: [PartName; 7] = [
+    PartName { key: "base_lines", title: "line wins of the paid spin" },
+    PartName { key: "high_symbols", title: "High Symbols Respin" },
+    PartName { key: "random_wilds", title: "Random Wilds Respin" },
+    PartName { key: "multiplier", title: "Multiplier Respin" },
+    PartName { key: "mega_wild", title: "Mega Wild Respin" },
+    PartName { key: "explosion", title: "Explosion" },
+    PartName { key: "free_spins", title: "everything won in free spins, their features included" },
+];
+
+/// Rows of the window.
+pub const ROWS: usize = 4;
+/// Cells of the window.
+pub const CELLS: usize = REELS * ROWS;
+/// Free spins symbols that trigger free spins: one on reel 1 and one on reel 5 (WF-14).
+pub const FREE_SPINS_NEED: u8 = 2;
+
+/// A chance: so often in so many, both below 2^63.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Chance {
+    /// So often ...
+    pub times: u64,
+    /// ... in so many.
+    pub of: u64,
+}
+
+impl Chance {
+    fn new(part: &'static str, data: ChanceData) -> Result<Self, ModelError> {
+        let ChanceData { times, of } = data;
+        if of == 0 || times > of {
+            return Err(ModelError::part(part, format!("{times} in {of} is no chance")));
+        }
+        Ok(Self { times, of })
+    }
+
+    /// Whether it happens.
+    #[inline]
+    pub fn draw(self, draws: &mut Draws) -> bool {
+        draws.below_u64(self.of) < self.times
+    }
+}
+
+/// What follows a free spin (WF-15).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FreeFeature {
+    /// One respin, multiplied where the Multiplier came with it.
+    Respin {
+        /// Which.
+        respin: Respin,
+        /// Whether the Multiplier came with it.
+        multiplied: bool,
+    },
+    /// The Multiplier alone: respins until a win.
+    Multiplier,
+}
+
+/// A single respin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Respin {
+    /// Only high symbols (WF-07).
+    HighSymbols,
+    /// Wilds at random (WF-08).
+    RandomWilds,
+    /// Mega Wilds (WF-10).
+    MegaWild,
+}
+
+/// Mega Wilds as they can lie.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MegaWilds {
+    /// The cells covered, cell 0 in the lowest bit.
+    pub cells: u32,
+    /// The top left cell of each.
+    pub corners: [Option<u8>; 2],
+    /// Their side.
+    pub side: u32,
+}
+
+/// The game.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The paid spin.
+    pub base: Windows,
+    /// Respins.
+    pub respin: Windows,
+    /// Free spins.
+    pub free: Windows,
+    /// Stakes offered.
+    pub limits: StakeLimits,
+    /// The symbols' names and roles.
+    pub symbols: Vec<SymbolInfo>,
+    /// The Wild's index.
+    pub wild: u8,
+    /// The indexes of the Red, the Blue and the Green Potion.
+    pub potions: [u8; 3],
+    /// Chance that a Potion lands on a reel.
+    pub potion_chance: Chance,
+    /// The Potions' colours.
+    pub colours: Weights<Potion>,
+    /// What a cell of a High Symbols Respin shows, and what a Question mark becomes.
+    pub high_symbols: Weights<u8>,
+    /// How many Wilds a Random Wilds Respin places.
+    pub random_wilds: Weights<u32>,
+    /// The multipliers.
+    pub multipliers: Weights<u32>,
+    /// Whether a Mega Wild Respin has one of 3x3 (true) or two of 2x2.
+    pub one_mega_wild: Weights<bool>,
+    /// Where one Mega Wild can lie.
+    pub three_by_three: Vec<MegaWilds>,
+    /// Where two Mega Wilds can lie.
+    pub two_by_two: Vec<MegaWilds>,
+    /// How many Question marks an Explosion lands.
+    pub question_marks: Weights<u32>,
+    /// Chance of an Explosion after a combination that triggers no feature.
+    pub explosion: Chance,
+    /// Free spins awarded by the paid spin.
+    pub free_spins: u32,
+    /// Chance that a feature follows a free spin.
+    pub free_feature_chance: Chance,
+    /// Which feature follows.
+    pub free_features: Weights<FreeFeature>,
+    /// The promised return, in millionths.
+    pub rtp_micros: u64,
+}
+
+impl Model {
+    /// Compiles a data file. Its return is proven apart (see [`super::par::prove`]).
+    ///
+    /// # Errors
+    /// The first part that's wrong.
+    pub fn of(data: &GameData) -> Result<Self, ModelError> {
+        let base = windows(data, &data.reels.strips, [0, 0, data.free_spins.awarded])?;
+        let respin = windows(data, &data.respin_reels.strips, [0; 3])?;
+        let free = windows(data, &data.free_reels.strips, [0, data.free_spins.one, data.free_spins.both])?;
+        let only_outside = [1, 2, 3].into_iter().any(|reel| {
+            [&base, &free]
+                .iter()
+                .any(|of| (0..of.reels.columns(reel).len()).any(|stop| of.scatters.counter.shows(reel, stop)))
+        });
+        if only_outside {
+            return Err(ModelError::part("reels", "Free Spins symbols stand on reels 1 and 5 only"));
+        }
+        if (0..REELS)
+            .any(|reel| (0..respin.reels.columns(reel).len()).any(|stop| respin.scatters.counter.shows(reel, stop)))
+        {
+            return Err(ModelError::part("respin_reels", "no Free Spins symbol stands on the reels of respins"));
+        }
+        let code = |code: &(String, u32)| data::index_of(&data.symbols, &code.0).map(|symbol| (symbol, code.1));
+        let high = data.high_symbols.symbols.iter().map(code).collect::<Result<Vec<_>, _>>()?;
+        if high.iter().any(|&(symbol, _)| !base.lines.on_lines(symbol)) {
+            return Err(ModelError::part("high_symbols", "a symbol that pays on no line"));
+        }
+        let counts = |part, of: &[(u32, u32)], most: u32| {
+            if of.iter().any(|&(n, _)| !(1..=most).contains(&n)) {
+                return Err(ModelError::part(part, format!("a number outside 1 to {most}")));
+            }
+            Weights::new(part, of.to_vec())
+        };
+        let cells = u32::try_from(CELLS).unwrap_or(u32::MAX);
+        let [red, blue, green] = data.potions.colours;
+        let mega = data.mega_wild;
+        let (three_by_three, two_by_two) = (mega_wilds(3, 1), mega_wilds(2, 2));
+        Ok(Self {
+            limits: data::limits(&data.stake, base.lines.rows().len())?,
+            symbols: data::symbol_infos(&data.symbols),
+            wild: base.lines.wild(),
+            potions: collected(data)?,
+            potion_chance: Chance::new("potions", data.potions.chance)?,
+            colours: Weights::new("potions", vec![(Potion::Red, red), (Potion::Blue, blue), (Potion::Green, green)])?,
+            high_symbols: Weights::new("high_symbols", high)?,
+            random_wilds: counts("random_wilds", &data.random_wilds.counts, cells)?,
+            multipliers: counts("multiplier", &data.multiplier.counts, 100)?,
+            one_mega_wild: Weights::new("mega_wild", vec![(true, mega.one_of_three), (false, mega.two_of_two)])?,
+            three_by_three,
+            two_by_two,
+            question_marks: counts("explosion", &data.explosion.counts, cells)?,
+            explosion: Chance::new("explosion_chance", data.explosion_chance)?,
+            free_spins: data.free_spins.awarded,
+            free_feature_chance: Chance::new("free_spins", data.free_spins.feature_chance)?,
+            free_features: free_features(data.free_spins.features)?,
+            rtp_micros: file::micros("rtp", &data.rtp)?,
+            base,
+            respin,
+            free,
+        })
+    }
+
+    /// A window of the High Symbols Respin, every cell drawn on its own.
+    #[inline]
+    pub fn high_window(&self, draws: &mut Draws) -> Window {
+        let mut window = [Column::default(); REELS];
+        for cell in window.iter_mut().flatten() {
+            *cell = self.high_symbols.draw(draws);
+        }
+        window
+    }
+
+    /// The description (PL-13).
+    #[must_use]
+    pub fn info(&self, data: &GameData, facts: Vec<Fact>) -> GameInfo {
+        GameInfo {
+            title: data.title.clone(),
+            rules_text: data.rules.trim().to_owned(),
+            reels: 5,
+            rows: 4,
+            rows_max: 4,
+            symbols: self.symbols.clone(),
+            paytable: self.paytable(),
+            lines: self.base.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
+            ways: false,
+            limits: self.limits.clone(),
+            buy_feature_bets: None,
+            picks_of: 0,
+            bonus_on_line: false,
+            picks: (0, 0),
+            multipliers: self.multipliers.items().iter().map(|of| of.0).collect(),
+            rtp_span_micros: None,
+            jackpot_assumes: String::new(),
+            prizes: Vec::new(),
+            specials: Vec::new(),
+            jackpot: false,
+            doubles_max: 0,
+            halve: false,
+            autoplay: Autoplay { loss: AutoplayLoss::Reached, ends_above_win: false },
+            free_spin_multiplier: 1,
+            facts,
+        }
+    }
+
+    /// What pays, symbol by symbol, most of a kind first; then what awards free spins.
+    pub(crate) fn paytable(&self) -> Vec<PayRow> {
+        let mut rows = Vec::new();
+        for (symbol, pays) in (0u8..).zip(self.base.lines.pays()) {
+            for count in (1u8..=5).rev().filter(|&count| pays[usize::from(count)] > 0) {
+                let pays = pays[usize::from(count)];
+                rows.push(PayRow { symbol, count, pays, free_spins: 0, scatter: false, bonus: false });
+            }
+        }
+        let symbol = self.base.scatters.symbol;
+        let free_spins = self.free_spins;
+        rows.push(PayRow { symbol, count: FREE_SPINS_NEED, pays: 0, free_spins, scatter: true, bonus: false });
+        rows
+    }
+}
+
+/// Windows of one set of reels, on which 0, 1 and 2 Free Spins symbols award so many free spins.
+fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windows, ModelError> {
+    let reels = Reels::new(&data::strips(&data.symbols, strips)?, ROWS)?;
+    let wild = data::only(&data.symbols, Role::Wild)?;
+    let (pays, on_lines) = (data::line_pays(&data.symbols)?, data::on_lines(&data.symbols));
+    let lines = Lines::new(&reels, data::rows(&data.lines)?, pays, wild, on_lines)?;
+    let symbol = data::only(&data.symbols, Role::FreeSpins)?;
+    let [none, one, both] = awards;
+    let free_spins = [none, one, both, both, both, both];
+    let scatters = Scatters { symbol, counter: Counter::new(&reels, symbol)?, pays: [0; REELS + 1], free_spins };
+    Ok(Windows { scatters, ..Windows::of_lines(reels, lines)? })
+}
+
+/// The indexes of the three Potions, in the order Red, Blue, Green.
+fn collected(data: &GameData) -> Result<[u8; 3], ModelError> {
+    let potions = (0u8..).zip(&data.symbols).filter(|(_, of)| of.role == Role::Collected).map(|(index, _)| index);
+    let wrong = |_| ModelError::part("symbols", "there must be three Potions: Red, Blue and Green");
+    potions.collect::<Vec<_>>().try_into().map_err(wrong)
+}
+
+/// All places of `wilds` Mega Wilds of a side, one or two, without overlap.
+fn mega_wilds(side: usize, wilds: usize) -> Vec<MegaWilds> {
+    let corners = (0..=REELS - side).flat_map(|reel| (0..=ROWS - side).map(move |row| reel * ROWS + row));
+    let covered = |corner: usize| {
+        let cells = (0..side).flat_map(|reel| (0..side).map(move |row| corner + reel * ROWS + row));
+        cells.fold(0u32, |mask, cell| mask | 1 << cell)
+    };
+    let all: Vec<(u32, Option<u8>)> = corners.map(|corner| (covered(corner), u8::try_from(corner).ok())).collect();
+    let side = u32::try_from(side).unwrap_or_default();
+    let one = all.iter().map(|&(cells, corner)| MegaWilds { cells, corners: [corner, None], side });
+    if wilds == 1 {
+        return one.collect();
+    }
+    let pairs = all.iter().enumerate().flat_map(|(place, one)| all[place + 1..].iter().map(move |other| (one, other)));
+    let apart = pairs.filter(|(one, other)| one.0 & other.0 == 0);
+    apart.map(|(one, other)| MegaWilds { cells: one.0 | other.0, corners: [one.1, other.1], side }).collect()
+}
+
+fn free_features(weights: [u32; 7]) -> Result<Weights<FreeFeature>, ModelError> {
+    let respin = |respin, multiplied| FreeFeature::Respin { respin, multiplied };
+    let all = [
+        respin(Respin::HighSymbols, false),
+        respin(Respin::RandomWilds, false),
+        FreeFeature::Multiplier,
+        respin(Respin::MegaWild, false),
+        respin(Respin::HighSymbols, true),
+        respin(Respin::RandomWilds, true),
+        respin(Respin::MegaWild, true),
+    ];
+    Weights::new("free_spins", all.into_iter().zip(weights).collect())
+}

@@ -1,0 +1,376 @@
+//! The exact mathematics of Witch Feature.
+//!
+//! Lines are linear: the return of all fifty is that of one, read by an automaton over what each of its cells can show.
+//! Where cells are placed at random (wilds, Question marks), the reels of a line are independent given which of its cells
+//! were hit, and those are summed by hypergeometric weights; Mega Wilds are summed over all their places. Potions are
+//! independent of the reels, so how often a combination comes is a Markov chain of ten states, solved exactly (WF-21).
+//! Free spins are a geometric series. All returns, chances and rates are exact fractions; the second moments of four
+//! features are sampled. Shares no code with the evaluator. Costs about a second, nearly all of it for the variance.
+
+use std::collections::BTreeMap;
+
+use num_traits::{One, ToPrimitive, Zero};
+
+use super::model::{BASE_LINES, EXPLOSION, FREE_SPINS, HIGH_SYMBOLS, MEGA_WILD, MULTIPLIER, PARTS, RANDOM_WILDS};
+use super::model::{Chance, FreeFeature, MegaWilds, Model, ROWS, Respin};
+use super::potions::Potion;
+use crate::contract::par::{Exact, exact, ratio};
+use crate::parts::lines::Lines;
+use crate::parts::reels::REELS;
+use crate::parts::weights::Weights;
+use crate::parts::windows::Windows;
+
+/// What a cell can show, with weights.
+type Cell = Vec<(u8, u64)>;
+
+/// The means of everything that a spin can win, in bets.
+#[derive(Clone, Debug)]
+pub struct Means {
+    /// A window of the paid spin.
+    pub base: Exact,
+    /// A window of the respin reels.
+    pub respin: Exact,
+    /// A window of a free spin.
+    pub free: Exact,
+    /// Chance that a window of the respin reels wins.
+    pub respin_wins: Exact,
+    /// The features: High Symbols, Random Wilds, Multiplier, Mega Wild.
+    pub features: [Exact; 4],
+    /// An Explosion.
+    pub explosion: Exact,
+    /// The mean multiplier.
+    pub multiplier: Exact,
+    /// A feature that follows a free spin.
+    pub free_feature: Exact,
+    /// Chance of free spins.
+    pub trigger: Exact,
+    /// Free spins that a free spin awards.
+    pub awarded: Exact,
+    /// All that the free spins of one trigger win.
+    pub free_spins: Exact,
+    /// Combinations of a paid spin: of the four features, and of none.
+    pub combinations: [Exact; 5],
+}
+
+impl Means {
+    /// From a model.
+    #[must_use]
+    pub fn of(model: &Model) -> Self {
+        let lines = &model.base.lines;
+        let reel_cells = |of: &Windows| -> [Cell; REELS] { std::array::from_fn(|reel| cells(of, reel)) };
+        let (base, respin, free) = (reel_cells(&model.base), reel_cells(&model.respin), reel_cells(&model.free));
+        let high: Cell = model.high_symbols.items().iter().map(|&(symbol, weight)| (symbol, weight.into())).collect();
+        let wild: Cell = vec![(model.wild, 1)];
+        let multiplier = mean(&model.multipliers);
+        let respin_mean = line(lines, &respin.each_ref());
+        let respin_wins = win_chance(&model.respin, None);
+        let random_wilds = scattered(lines, &respin, &wild, &model.random_wilds);
+        let mega = |places: &[MegaWilds]| mega_wild(lines, &respin, &wild, places);
+        let one = share(&model.one_mega_wild, |&one| one);
+        let mega_wild = &one * mega(&model.three_by_three) + (Exact::one() - &one) * mega(&model.two_by_two);
+        let high_symbols = line(lines, &[&high; REELS]);
+        let multiplied = &multiplier * &respin_mean / &respin_wins;
+        let free_feature = model.free_features.items().iter().map(|&(feature, weight)| {
+            let value = match feature {
+                FreeFeature::Multiplier => multiplied.clone(),
+                FreeFeature::Respin { respin, multiplied } => {
+                    let value = match respin {
+                        Respin::HighSymbols => &high_symbols,
+                        Respin::RandomWilds => &random_wilds,
+                        Respin::MegaWild => &mega_wild,
+                    };
+                    if multiplied { value * &multiplier } else { value.clone() }
+                }
+            };
+            value * ratio(weight, model.free_features.total())
+        });
+        let free_feature: Exact = free_feature.sum();
+        let outer = |of: &Windows, reel| shows_free_spins(of, reel);
+        let trigger = outer(&model.base, 0) * outer(&model.base, 4);
+        let (first, last) = (outer(&model.free, 0), outer(&model.free, 4));
+        let awards = &model.free.scatters.free_spins;
+        let both = &first * &last;
+        let one_only = &first + &last - &both - &both;
+        let awarded = one_only * exact(awards[1]) + both * exact(awards[2]);
+        let free_mean = line(lines, &free.each_ref());
+        let spin = &free_mean + chance(model.free_feature_chance) * &free_feature;
+        Self {
+            base: line(lines, &base.each_ref()),
+            free_spins: exact(model.free_spins) * spin / (Exact::one() - &awarded),
+            explosion: scattered(lines, &base, &high, &model.question_marks),
+            features: [high_symbols, random_wilds, multiplied, mega_wild],
+            combinations: combinations(model),
+            respin: respin_mean,
+            free: free_mean,
+            respin_wins,
+            multiplier,
+            free_feature,
+            trigger,
+            awarded,
+        }
+    }
+
+    /// The parts of the return while the first `unlocked` features are unlocked, 1 to 4, in the order of [`PARTS`].
+    #[must_use]
+    pub fn parts(&self, model: &Model, unlocked: usize) -> [Exact; PARTS.len()] {
+        let [.., none] = &self.combinations;
+        let locked: Exact = self.combinations[unlocked..4].iter().sum();
+        let feature = |place: usize| match place < unlocked {
+            true => &self.combinations[place] * &self.features[place],
+            false => Exact::zero(),
+        };
+        let mut parts = std::array::from_fn(|_| Exact::zero());
+        parts[BASE_LINES] = self.base.clone();
+        parts[HIGH_SYMBOLS] = feature(0);
+        parts[RANDOM_WILDS] = feature(1);
+        parts[MULTIPLIER] = feature(2);
+        parts[MEGA_WILD] = feature(3);
+        parts[EXPLOSION] = (none + locked) * chance(model.explosion) * &self.explosion;
+        parts[FREE_SPINS] = &self.trigger * &self.free_spins;
+        parts
+    }
+
+    /// The whole return while the first `unlocked` features are unlocked.
+    #[must_use]
+    pub fn rtp(&self, model: &Model, unlocked: usize) -> Exact {
+        self.parts(model, unlocked).iter().sum()
+    }
+
+    /// Chance that a paid spin wins on a line, or starts a feature, an Explosion or free spins, all unlocked.
+    pub(super) fn hits(&self, model: &Model) -> Exact {
+        let wins = win_chance(&model.base, None);
+        let both = win_chance(&model.base, Some(0)) * shows_free_spins(&model.base, 4);
+        let window = wins + &self.trigger - both;
+        let [features @ .., none] = &self.combinations;
+        let starts = features.iter().sum::<Exact>() + none * chance(model.explosion);
+        Exact::one() - (Exact::one() - window) * (Exact::one() - starts)
+    }
+}
+
+/// The highest single window: all Wilds, which a High Symbols Respin can show. In free spins, times the multiplier.
+pub(super) fn highest_window(model: &Model) -> Exact {
+    let all_wild = model.base.lines.pays()[usize::from(model.wild)][REELS];
+    let multiplier = model.multipliers.items().iter().map(|&(factor, _)| factor).max().unwrap_or(1);
+    exact(all_wild) * exact(multiplier)
+}
+
+/// A chance as a fraction.
+pub(super) fn chance(of: Chance) -> Exact {
+    ratio(of.times, of.of)
+}
+
+/// The mean of weighted numbers.
+fn mean(of: &Weights<u32>) -> Exact {
+    of.items().iter().map(|&(n, weight)| exact(n) * ratio(weight, of.total())).sum()
+}
+
+/// The share of the weights for which something holds.
+fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
+    let weight: u32 = of.items().iter().filter(|(item, _)| holds(item)).map(|(_, weight)| weight).sum();
+    ratio(weight, of.total())
+}
+
+/// What any cell of a reel shows: every row shows each place of the strip equally often.
+fn cells(of: &Windows, reel: usize) -> Cell {
+    let mut counts = BTreeMap::new();
+    for column in of.reels.columns(reel) {
+        *counts.entry(column[0]).or_insert(0) += 1;
+    }
+    counts.into_iter().collect()
+}
+
+/// Chance that a Free Spins symbol shows on a reel.
+pub(super) fn shows_free_spins(of: &Windows, reel: usize) -> Exact {
+    let stops = of.reels.columns(reel);
+    let shows = stops.iter().filter(|column| column[..ROWS].contains(&of.scatters.symbol)).count();
+    ratio(shows, stops.len())
+}
+
+/// The mean win of a line whose cells show these, independently, in coins of the line.
+fn line(lines: &Lines, cells: &[&Cell; REELS]) -> Exact {
+    /// Leading wilds, the symbol that runs on, its count, and whether it ended.
+    type State = (usize, Option<u8>, usize, bool);
+    let mut states: BTreeMap<State, u128> = BTreeMap::from([((0, None, 0, false), 1)]);
+    for of in cells {
+        let mut next = BTreeMap::new();
+        for ((wilds, symbol, count, over), ways) in states {
+            for &(shown, weight) in of.iter() {
+                let state = if over {
+                    (wilds, symbol, count, true)
+                } else if shown == lines.wild() {
+                    (wilds + usize::from(symbol.is_none()), symbol, count + 1, false)
+                } else if lines.on_lines(shown) && symbol.is_none_or(|running| running == shown) {
+                    (wilds, Some(shown), count + 1, false)
+                } else {
+                    (wilds, symbol, count, true)
+                };
+                *next.entry(state).or_insert(0) += ways * u128::from(weight);
+            }
+        }
+        states = next;
+    }
+    let pays = |symbol: u8, count: usize| lines.pays()[usize::from(symbol)][count];
+    let won = |(wilds, symbol, count, _): State| {
+        pays(lines.wild(), wilds).max(symbol.map_or(0, |symbol| pays(symbol, count)))
+    };
+    let sum: u128 = states.into_iter().map(|(state, ways)| u128::from(won(state)) * ways).sum();
+    let total: u128 = cells.iter().map(|of| of.iter().map(|cell| u128::from(cell.1)).sum::<u128>()).product();
+    ratio(sum, total)
+}
+
+/// A line of which some cells are replaced: those of the reels in the mask.
+fn replaced(lines: &Lines, cells: &[Cell; REELS], by: &Cell, mask: usize) -> Exact {
+    line(lines, &std::array::from_fn(|reel| if mask >> reel & 1 == 1 { by } else { &cells[reel] }))
+}
+
+/// The mean win of a line when `counts` cells of the window, drawn without preference, are replaced.
+fn scattered(lines: &Lines, cells: &[Cell; REELS], by: &Cell, counts: &Weights<u32>) -> Exact {
+    let all = (REELS * ROWS) as u64;
+    let of_mask: Vec<Exact> = (0..1 << REELS).map(|mask| replaced(lines, cells, by, mask)).collect();
+    let with = |n: u64| -> Exact {
+        let share = |mask: usize| {
+            let hit = u64::from(mask.count_ones());
+            // The rest of the n cells lie off the line.
+            let ways = n.checked_sub(hit).map_or(0, |rest| binomial(all - REELS as u64, rest));
+            ratio(ways, binomial(all, n))
+        };
+        of_mask.iter().enumerate().map(|(mask, mean)| share(mask) * mean).sum()
+    };
+    counts.items().iter().map(|&(n, weight)| ratio(weight, counts.total()) * with(n.into())).sum()
+}
+
+/// The mean win of a line over all places of Mega Wilds, and over all lines.
+fn mega_wild(lines: &Lines, cells: &[Cell; REELS], wild: &Cell, places: &[MegaWilds]) -> Exact {
+    let mut times = [0u64; 1 << REELS];
+    for place in places {
+        for rows in lines.rows() {
+            let covers = |(reel, &row): (usize, &u8)| place.cells >> (reel * ROWS + usize::from(row)) & 1 == 1;
+            let mask = (0..REELS).filter(|&reel| covers((reel, &rows[reel]))).fold(0, |mask, reel| mask | 1 << reel);
+            times[mask] += 1;
+        }
+    }
+    let total = (places.len() * lines.rows().len()).max(1);
+    let used = times.iter().enumerate().filter(|(_, times)| **times > 0);
+    used.map(|(mask, &times)| ratio(times, total) * replaced(lines, cells, wild, mask)).sum()
+}
+
+fn binomial(n: u64, k: u64) -> u64 {
+    if k > n { 0 } else { (0..k).fold(1, |ways, place| ways * (n - place) / (place + 1)) }
+}
+
+/// Chance that a window wins on a line, and, where a reel is named, shows a Free Spins symbol on it. Lines are won
+/// within the first three reels, if at all; for each of their stops a mask of lines says where a symbol or a Wild stands.
+fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
+    let lines = &of.lines;
+    let symbols: Vec<u8> = (0..16).filter(|&symbol| lines.on_lines(symbol)).collect();
+    let masks = |reel: usize| -> Vec<Vec<u64>> {
+        let columns = of.reels.columns(reel).iter();
+        let mask = |column: &[u8; ROWS], symbol: u8| {
+            let stands = |rows: &[u8; REELS]| [symbol, lines.wild()].contains(&column[usize::from(rows[reel])]);
+            lines.rows().iter().enumerate().fold(0u64, |mask, (line, rows)| mask | u64::from(stands(rows)) << line)
+        };
+        columns.map(|column| symbols.iter().map(|&symbol| mask(column, symbol)).collect()).collect()
+    };
+    let (first, second, third) = (masks(0), masks(1), masks(2));
+    let counts = |reel: usize, stop: usize| {
+        with_free_spins_on.is_none_or(|named| named != reel || of.scatters.counter.shows(reel, stop))
+    };
+    let mut wins = 0u64;
+    for one in first.iter().enumerate().filter(|&(stop, _)| counts(0, stop)).map(|(_, one)| one) {
+        for two in &second {
+            let both: Vec<u64> = one.iter().zip(two).map(|(one, two)| one & two).collect();
+            wins += third.iter().filter(|three| both.iter().zip(*three).any(|(both, three)| both & three != 0)).count()
+                as u64;
+        }
+    }
+    ratio(wins, first.len() * second.len() * third.len())
+}
+
+/// How often a paid spin completes each combination, in the long run: the four features', and all others together.
+fn combinations(model: &Model) -> [Exact; 5] {
+    // What a reel brings: nothing, or a Potion.
+    let some = chance(model.potion_chance);
+    let colour = |of: Potion| &some * share(&model.colours, |&potion| potion == of);
+    let brings: Vec<(Option<Potion>, Exact)> = std::iter::once((None, Exact::one() - &some))
+        .chain(Potion::ALL.into_iter().map(|potion| (Some(potion), colour(potion))))
+        .collect();
+    // States are what is on the shelf, sorted: none, one, or two Potions.
+    let mut states: Vec<Vec<Potion>> = vec![vec![]];
+    for first in Potion::ALL {
+        states.push(vec![first]);
+        states.extend(Potion::ALL.into_iter().filter(|&second| first <= second).map(|second| vec![first, second]));
+    }
+    let place = |shelf: &[Potion]| states.iter().position(|state| state == shelf).unwrap_or(0);
+    let mut moves = vec![vec![Exact::zero(); states.len()]; states.len()];
+    let mut completes: Vec<[Exact; 5]> = vec![std::array::from_fn(|_| Exact::zero()); states.len()];
+    for (from, state) in states.iter().enumerate() {
+        for (a, p) in &brings {
+            for (b, q) in &brings {
+                for (c, r) in &brings {
+                    let ways = p * q * r;
+                    let mut shelf = state.clone();
+                    for potion in [a, b, c].into_iter().filter_map(|potion| *potion) {
+                        shelf.push(potion);
+                        if shelf.len() == 3 {
+                            completes[from][kind(&shelf)] += &ways;
+                            shelf.clear();
+                        }
+                    }
+                    shelf.sort_unstable();
+                    moves[from][place(&shelf)] += ways;
+                }
+            }
+        }
+    }
+    let long_run = stationary(&moves);
+    std::array::from_fn(|kind| long_run.iter().zip(&completes).map(|(share, of)| share * &of[kind]).sum())
+}
+
+/// The place of three Potions among the combinations: the features in their order, then all others.
+fn kind(potions: &[Potion]) -> usize {
+    let count = |of: Potion| potions.iter().filter(|&&potion| potion == of).count();
+    match Potion::ALL.map(count) {
+        [1, 1, 1] => 0,
+        [1, 2, 0] => 1,
+        [1, 0, 2] => 2,
+        [0, 2, 1] => 3,
+        _ => 4,
+    }
+}
+
+/// The long-run shares of the states of a chain that has one recurrent class: `x P = x` with the sum 1, by elimination.
+fn stationary(moves: &[Vec<Exact>]) -> Vec<Exact> {
+    let n = moves.len();
+    // Row i: the balance of state i; the last row is the sum, whose right side is 1.
+    let mut rows: Vec<Vec<Exact>> = (0..n)
+        .map(|to| {
+            let balance = (0..n).map(|from| &moves[from][to] - if from == to { Exact::one() } else { Exact::zero() });
+            let sum = (0..n).map(|_| Exact::one());
+            let last = to == n - 1;
+            let mut row: Vec<Exact> = if last { sum.collect() } else { balance.collect() };
+            row.push(if last { Exact::one() } else { Exact::zero() });
+            row
+        })
+        .collect();
+    for pivot in 0..n {
+        let Some(found) = (pivot..n).find(|&row| !rows[row][pivot].is_zero()) else { continue };
+        rows.swap(pivot, found);
+        let scale = rows[pivot][pivot].recip();
+        for value in &mut rows[pivot] {
+            *value *= &scale;
+        }
+        let by = rows[pivot].clone();
+        for (_, row) in rows.iter_mut().enumerate().filter(|(row, _)| *row != pivot) {
+            let factor = row[pivot].clone();
+            for (value, by) in row.iter_mut().zip(&by) {
+                *value -= &factor * by;
+            }
+        }
+    }
+    rows.into_iter().filter_map(|row| row.into_iter().next_back()).collect()
+}
+
+/// A fraction as a float.
+pub(super) fn float(of: &Exact) -> f64 {
+    of.to_f64().unwrap_or(f64::NAN)
+}

@@ -1,0 +1,145 @@
+//! The PAR sheet of Witch Feature, and the proof that its data file keeps its promise. Costs about a second, nearly all of it for the
+//! variance.
+
+use num_traits::{One, Signed, Zero};
+
+use super::model::Model;
+use super::model::PARTS;
+use super::variance;
+use crate::contract::game::Game;
+use crate::contract::info::Fact;
+use crate::contract::par::{Combination, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, decimal, exact, ratio};
+use crate::contract::stake::{Stake, StakeRefused};
+use crate::math::moments;
+use crate::parts::file::ModelError;
+use crate::parts::reels::REELS;
+use crate::parts::windows::Windows;
+
+use super::moments::{Means, chance, highest_window, shows_free_spins};
+
+/// Proves that a model returns what it promises, all features unlocked.
+///
+/// # Errors
+/// [`ModelError::Return`], or free spins without end.
+pub fn prove(model: &Model) -> Result<(), ModelError> {
+    let means = Means::of(model);
+    if means.awarded >= Exact::one() {
+        return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
+    }
+    let (actual, promised) = (means.rtp(model, 4), ratio(model.rtp_micros, 1_000_000));
+    // The Explosion's chance is a fraction of 10^15, so the promise is kept to fifteen decimals and not to the last.
+    if (&actual - &promised).abs() > ratio(1, 1_000_000_000_000_000u64) {
+        return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
+    }
+    Ok(())
+}
+
+/// What the description states besides: the highest window and the returns of the locked states (WF-21).
+#[must_use]
+pub fn facts(model: &Model) -> Vec<Fact> {
+    let means = Means::of(model);
+    let rtp = |unlocked| decimal(&means.rtp(model, unlocked), 4);
+    vec![
+        Fact {
+            key: "highest_window_bets",
+            title: "highest win of a single window, in bets, multipliers included",
+            value: decimal(&highest_window(model).floor(), 0),
+        },
+        Fact { key: "rtp_unlocked_1", title: "return while only High Symbols is unlocked", value: rtp(1) },
+        Fact { key: "rtp_unlocked_2", title: "return while two features are unlocked", value: rtp(2) },
+        Fact { key: "rtp_unlocked_3", title: "return while three features are unlocked", value: rtp(3) },
+    ]
+}
+
+/// The PAR sheet at a stake. Every stake has the same: all wins are in proportion to the bet.
+pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
+    let bet_coins = u64::from(model.limits.check(stake)?);
+    let means = Means::of(model);
+    let rtp = means.rtp(model, 4);
+    let (deviation, error) = variance::std_dev(model, &means);
+    let (max_win, max_windows) = moments::max_win(&model.base, stake.lines);
+    let conditional = |key, title, unlocked| ConditionalRtp { key, title, rtp: means.rtp(model, unlocked) };
+    let mut rates = rates(model, &means);
+    rates.push(Rate {
+        key: "std_dev_standard_error".into(),
+        title: "standard error of the standard deviation, from sampled second moments".into(),
+        value: Exact::from_float(error).unwrap_or_else(Exact::zero),
+    });
+    Ok(Par {
+        game: game.name(),
+        rules_version: game.rules_version(),
+        model_hash: game.model_hash(),
+        bet_coins,
+        rtp: rtp.clone(),
+        rtp_without_jackpot: rtp,
+        parts: PARTS.into_iter().zip(means.parts(model, 4)).map(|(name, rtp)| Part { name, rtp }).collect(),
+        hit_frequency: means.hits(model),
+        std_dev: deviation,
+        max_win_bets: exact(max_win) / exact(stake.lines),
+        max_win_probability: exact(max_windows) / exact(model.base.reels.cycle()),
+        reel_sets: vec![
+            reel_set("paid spin", &model.base),
+            reel_set("respins", &model.respin),
+            reel_set("free spins", &model.free),
+        ],
+        rates,
+        conditional_rtps: vec![
+            conditional("unlocked_1", "while only High Symbols is unlocked, in the long run", 1),
+            conditional("unlocked_2", "while High Symbols and Random Wilds are unlocked, in the long run", 2),
+            conditional("unlocked_3", "while all but Mega Wild are unlocked, in the long run", 3),
+        ],
+        exactness: "returns, chances and rates: exact fractions. Standard deviation: exact but for the second moments of \
+                    High Symbols, Random Wilds, Mega Wild and the Explosion, sampled from 100,000 windows each",
+    })
+}
+
+fn rates(model: &Model, means: &Means) -> Vec<Rate> {
+    let rate =
+        |key: &str, title: &str, value: &Exact| Rate { key: key.into(), title: title.into(), value: value.clone() };
+    let [high, wilds, multiplier, mega, none] = &means.combinations;
+    vec![
+        rate("high_symbols", "High Symbols Respins of a paid spin", high),
+        rate("random_wilds", "Random Wilds Respins of a paid spin", wilds),
+        rate("multiplier", "Multiplier features of a paid spin", multiplier),
+        rate("mega_wild", "Mega Wild Respins of a paid spin", mega),
+        rate("explosion", "Explosions of a paid spin", &(none * chance(model.explosion))),
+        rate("free_spins_trigger", "chance that a paid spin starts free spins", &means.trigger),
+        rate(
+            "free_spins_per_paid_spin",
+            "free spins of a paid spin",
+            &(&means.trigger * exact(model.free_spins) / (Exact::one() - &means.awarded)),
+        ),
+        rate("respin_wins", "chance that a window of the respin reels wins", &means.respin_wins),
+        rate("high_symbols_mean", "mean win of a High Symbols Respin, in bets", &means.features[0]),
+        rate("random_wilds_mean", "mean win of a Random Wilds Respin, in bets", &means.features[1]),
+        rate("multiplier_mean", "mean win of a Multiplier feature, in bets", &means.features[2]),
+        rate("mega_wild_mean", "mean win of a Mega Wild Respin, in bets", &means.features[3]),
+        rate("explosion_mean", "mean win of an Explosion, in bets", &means.explosion),
+        rate("free_spins_mean", "mean win of the free spins of one trigger, in bets", &means.free_spins),
+    ]
+}
+
+fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
+    let ways = moments::combinations(of);
+    let cycle = exact(of.reels.cycle());
+    let mut combinations = Vec::new();
+    for (symbol, (ways, pays)) in (0u8..).zip(ways.iter().zip(of.lines.pays())) {
+        for count in (1u8..=5).rev().filter(|&count| pays[usize::from(count)] > 0) {
+            let chance = exact(ways[usize::from(count)]) / &cycle;
+            let rtp = &chance * exact(pays[usize::from(count)]);
+            combinations.push(Combination { symbol, count, chance, rtp });
+        }
+    }
+    let both = shows_free_spins(of, 0) * shows_free_spins(of, 4);
+    if !both.is_zero() {
+        combinations.push(Combination { symbol: of.scatters.symbol, count: 2, chance: both, rtp: Exact::zero() });
+    }
+    let strip = |reel| of.reels.columns(reel).iter().map(|column| column[0]).collect();
+    ReelSet { title, strips: (0..REELS).map(strip).collect(), combinations }
+}
+
+/// How often a combination that triggers no feature explodes.
+#[must_use]
+pub fn chance_of_explosion(model: &Model) -> Exact {
+    chance(model.explosion)
+}

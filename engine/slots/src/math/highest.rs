@@ -1,0 +1,121 @@
+//! The highest win of a round, "win up to" (WF-04, PL-13): a proven bound of the win, and of the chance to win as much.
+//!
+//! Where free spins can be won in free spins without limit there is no highest win. Then the figure is that of a round whose
+//! free spins win none, and the chance is that of a round that wins as much or more by whatever it is dealt.
+//!
+//! The chance of a series is bounded by Chernoff's method. A free spin wins `X`, from 0 to `M` bets and `m` on average, and
+//! awards `A` more, at most `a`. The exponential is convex, so `e^tX - 1 <= (e^tM - 1) X / M`, and
+//! `E[e^(tX + cA)] <= E[e^cA] + (e^tM - 1) e^ca m / M`. Where that is at most `e^c`, `e^(t won + c left)` is a supermartingale
+//! of the series, which begins at `e^cn`: so `n` free spins with all that they award win `W` or more with a chance of at most
+//! `e^(cn - tW)`. Any `c` gives a bound; some are tried.
+
+use num_traits::ToPrimitive;
+
+use crate::contract::par::Exact;
+
+/// A free spin with what it may win and award.
+#[derive(Clone, Debug)]
+pub struct FreeSpin {
+    /// Most bets that it wins.
+    pub most: Exact,
+    /// Bets that it wins on average.
+    pub mean: Exact,
+    /// Free spins that it awards, with their chances; the rest awards none.
+    pub awards: Vec<(u32, f64)>,
+}
+
+impl FreeSpin {
+    /// The decimal logarithm of a bound of the chance that so many of them, with all that they award, win as much as all
+    /// of them at their most.
+    #[must_use]
+    pub fn log_chance_of_most(&self, spins: u32) -> f64 {
+        let share = float(&self.mean) / float(&self.most);
+        let highest = self.awards.iter().map(|of| of.0).max().unwrap_or(0);
+        let awarding: f64 = self.awards.iter().map(|of| of.1).sum();
+        // For a c, the most that t M may be.
+        let bound = |c: f64| {
+            let awards: f64 = self.awards.iter().map(|&(spins, chance)| chance * (c * f64::from(spins)).exp()).sum();
+            let room = c.exp() - (1.0 - awarding + awards);
+            let most = (1.0 + (room / share) * (-c * f64::from(highest)).exp()).ln();
+            f64::from(spins) * (c - most.max(0.0))
+        };
+        let tried = (1..=400).map(|step| bound(f64::from(step) / 1_000.0)).filter(|bound| bound.is_finite());
+        tried.fold(0.0, f64::min) / std::f64::consts::LN_10
+    }
+}
+
+/// The decimal logarithm of a chance above 0.
+#[must_use]
+pub fn log_chance(of: &Exact) -> f64 {
+    // Numerator and denominator may be beyond a float's range: their bits give the difference.
+    let log = |n: &num_bigint::BigInt| {
+        let shift = n.bits().saturating_sub(60);
+        let head = (n >> shift).to_f64().unwrap_or(f64::NAN);
+        head.log10() + shift as f64 * std::f64::consts::LOG10_2
+    };
+    log(of.numer()) - log(of.denom())
+}
+
+/// The exponent of the lowest power of ten that is no less than this chance, given as its logarithm. Roundings of floats
+/// are far below the hundredth that's added.
+#[must_use]
+pub fn exponent(log_chance: f64) -> i32 {
+    // Chances are above 10^-10000, and at most 1.
+    #[expect(clippy::cast_possible_truncation, reason = "within 32 bits by far")]
+    let exponent = (log_chance + 0.01).ceil() as i32;
+    exponent.min(0)
+}
+
+fn float(of: &Exact) -> f64 {
+    of.to_f64().unwrap_or(f64::NAN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contract::par::ratio;
+
+    /// Without awards the bound is above the exact chance of all spins at their most, and of the same kind.
+    #[test]
+    fn a_series_bound_is_above_the_exact_chance() {
+        // Wins 100 bets once in 1,000 spins, else nothing: ten at their most have a chance of 10^-30.
+        let spin = FreeSpin { most: ratio(100, 1), mean: ratio(1, 10), awards: vec![] };
+        let bound = spin.log_chance_of_most(10);
+        assert!((-30.0..-20.0).contains(&bound), "{bound}");
+        // More spins that can award more make it likelier.
+        let awarding = FreeSpin { awards: vec![(10, 0.01)], ..spin.clone() };
+        assert!(awarding.log_chance_of_most(10) >= bound);
+        assert!(spin.log_chance_of_most(20) <= 2.0 * bound + 1e-9);
+        // Free spins that win themselves without end have no bound but 1.
+        let endless = FreeSpin { awards: vec![(10, 0.2)], ..spin };
+        assert_eq!(endless.log_chance_of_most(10), 0.0);
+    }
+
+    #[test]
+    fn logarithms_and_exponents() {
+        assert!((log_chance(&ratio(1, 1000)) + 3.0).abs() < 1e-9);
+        let tiny = ratio(1, num_bigint::BigInt::from(10).pow(400));
+        assert!((log_chance(&tiny) + 400.0).abs() < 1e-9);
+        assert_eq!((exponent(-3.5), exponent(-3.0), exponent(0.0), exponent(-0.2)), (-3, -2, 0, 0));
+    }
+
+    /// The bound holds in a simulation: of short series with awards, the share that wins as much is below it.
+    #[test]
+    fn a_series_bound_holds_in_play() {
+        let spin = FreeSpin { most: ratio(4, 1), mean: ratio(1, 1), awards: vec![(2, 0.1)] };
+        let bound = 10f64.powf(spin.log_chance_of_most(3));
+        let mut draws = crate::contract::draws::Draws::from_seed([3; 32]);
+        let played = 20_000;
+        let most = (0..played).filter(|_| {
+            let (mut left, mut won) = (3u32, 0);
+            while left > 0 {
+                left -= 1;
+                won += if draws.below(4) == 0 { 4 } else { 0 };
+                left += if draws.below(10) == 0 { 2 } else { 0 };
+            }
+            won >= 12
+        });
+        let share = most.count() as f64 / f64::from(played);
+        assert!(share > 0.0 && share <= bound, "{share} {bound}");
+    }
+}

@@ -1,0 +1,11 @@
+//! The mathematics of the parts: exact sums, proven bounds, and simulation.
+//!
+//! It stands on [`crate::contract`] and [`crate::parts`], and serves every game.
+
+pub mod cash;
+pub mod highest;
+pub mod moments;
+pub mod scan;
+pub mod simulate;
+pub mod ways_moments;
+pub mod ways_residues;

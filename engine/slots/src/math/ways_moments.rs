@@ -1,0 +1,275 @@
+//! Exact sums over all windows of a ways game without visiting them, from what each reel shows on its own.
+//!
+//! A window whose reels are independent is five [`Law`]s. A symbol's win on `n` reels is a product over reels, so its
+//! sum is the product of the reels' sums; so is the sum of the product of two symbols' wins, and, by inclusion and
+//! exclusion over sets of symbols, the number of windows that win nothing. It shares no code with the evaluator, so that
+//! enumeration and sums prove each other. Weights are whole numbers; only the second moment is a float.
+
+use std::collections::BTreeMap;
+
+use num_bigint::BigInt;
+use num_traits::{One, ToPrimitive, Zero};
+
+use crate::parts::reels::REELS;
+use crate::parts::ways::{WAYS_SYMBOLS_MAX, WaysPays};
+
+/// How many of each symbol a reel shows.
+pub type Shown = [u8; WAYS_SYMBOLS_MAX];
+
+/// What one reel shows: every possible content with its weight.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Law(BTreeMap<Shown, u128>);
+
+impl Law {
+    /// From contents with weights; the same content may come several times.
+    pub fn new(contents: impl IntoIterator<Item = (Shown, u128)>) -> Self {
+        let mut law = BTreeMap::new();
+        for (shown, weight) in contents {
+            *law.entry(shown).or_insert(0) += weight;
+        }
+        Self(law)
+    }
+
+    /// Of cells, given as symbols; those from [`WAYS_SYMBOLS_MAX`] on are left out, since they pay nothing.
+    #[must_use]
+    pub fn shown(cells: &[u8]) -> Shown {
+        let mut shown = Shown::default();
+        for &cell in cells {
+            if let Some(count) = shown.get_mut(usize::from(cell)) {
+                *count += 1;
+            }
+        }
+        shown
+    }
+
+    /// The law with one more cell, which shows each of these symbols with its weight.
+    #[must_use]
+    pub fn and_cell(&self, symbols: &[(u8, u32)]) -> Self {
+        Self::new(self.0.iter().flat_map(|(shown, weight)| {
+            symbols.iter().map(move |&(symbol, times)| {
+                let mut shown = *shown;
+                shown[usize::from(symbol)] += 1;
+                (shown, weight * u128::from(times))
+            })
+        }))
+    }
+
+    /// Every content with its chance.
+    pub fn contents(&self) -> impl Iterator<Item = (&Shown, f64)> {
+        let all = self.sum(|_| 1) as f64;
+        self.0.iter().map(move |(shown, &weight)| (shown, weight as f64 / all))
+    }
+
+    /// The sum of a function.
+    fn sum(&self, of: impl Fn(&Shown) -> u64) -> u128 {
+        self.0.iter().map(|(shown, weight)| weight * u128::from(of(shown))).sum()
+    }
+}
+
+/// A law with its sums; made once, used in many windows.
+#[derive(Clone, Debug)]
+pub struct Sums {
+    law: Law,
+    /// All weight.
+    pub all: BigInt,
+    /// For each symbol: the sum of its count, and the weight of contents without it.
+    of: Vec<[BigInt; 2]>,
+    /// For each symbol and each up to it: the means of the products of their counts and absences.
+    pairs: Vec<Pair>,
+    /// For each set of [`Sums::symbols`], as bits: the weight of contents that show all of it.
+    covers: Vec<BigInt>,
+}
+
+/// Means of products for two symbols, the first's count or absence times the second's.
+#[derive(Clone, Copy, Debug, Default)]
+struct Pair {
+    both: f64,
+    first: f64,
+    second: f64,
+    neither: f64,
+}
+
+/// The symbols that can win, and what they pay.
+#[derive(Clone, Copy, Debug)]
+pub struct Paying<'a> {
+    /// The symbols.
+    pub symbols: &'a [u8],
+    /// The paytable.
+    pub pays: &'a WaysPays,
+}
+
+impl Paying<'_> {
+    fn pay(&self, place: usize, count: usize) -> u64 {
+        self.pays[usize::from(self.symbols[place])][count]
+    }
+}
+
+impl Sums {
+    /// The sums of a law for these symbols.
+    #[must_use]
+    pub fn new(law: Law, symbols: &[u8]) -> Self {
+        let count = |shown: &Shown, place: usize| u64::from(shown[usize::from(symbols[place])]);
+        let none = |shown: &Shown, place: usize| u64::from(count(shown, place) == 0);
+        let places = 0..symbols.len();
+        let all = law.sum(|_| 1);
+        let mean = |sum: u128| sum as f64 / all as f64;
+        let pair = |a: usize, b: usize| Pair {
+            both: mean(law.sum(|shown| count(shown, a) * count(shown, b))),
+            first: mean(law.sum(|shown| count(shown, a) * none(shown, b))),
+            second: mean(law.sum(|shown| none(shown, a) * count(shown, b))),
+            neither: mean(law.sum(|shown| none(shown, a) * none(shown, b))),
+        };
+        let of = places.clone().map(|a| [law.sum(|shown| count(shown, a)), law.sum(|shown| none(shown, a))]);
+        let of = of.map(|sums| sums.map(BigInt::from)).collect();
+        let pairs = places.clone().flat_map(|a| (0..=a).map(move |b| (a, b))).map(|(a, b)| pair(a, b)).collect();
+        let mut covers = vec![0; 1 << symbols.len()];
+        for (shown, weight) in &law.0 {
+            covers[places.clone().map(|place| usize::from(count(shown, place) > 0) << place).sum::<usize>()] += weight;
+        }
+        for place in places {
+            for set in (0..covers.len()).filter(|set| set >> place & 1 == 0) {
+                covers[set] += covers[set | 1 << place];
+            }
+        }
+        let covers = covers.into_iter().map(BigInt::from).collect();
+        Self { law, all: all.into(), of, pairs, covers }
+    }
+}
+
+/// The sum over all windows of the ways on which the symbol of a place runs through exactly `count` reels.
+#[must_use]
+pub fn ways(reels: [&Sums; REELS], place: usize, count: usize) -> BigInt {
+    let factor = |(reel, sums): (usize, &&Sums)| match reel.cmp(&count) {
+        std::cmp::Ordering::Less => sums.of[place][0].clone(),
+        std::cmp::Ordering::Equal => sums.of[place][1].clone(),
+        std::cmp::Ordering::Greater => sums.all.clone(),
+    };
+    reels.iter().enumerate().map(factor).product()
+}
+
+/// The weight of windows in which no symbol runs through three reels.
+#[must_use]
+pub fn without_three(reels: [&Sums; REELS]) -> BigInt {
+    let [first, second, third, fourth, fifth] = reels;
+    let mut sum = BigInt::zero();
+    for set in 0..first.covers.len() {
+        let all_show = &first.covers[set] * &second.covers[set] * &third.covers[set];
+        if set.count_ones().is_multiple_of(2) { sum += all_show } else { sum -= all_show }
+    }
+    sum * &fourth.all * &fifth.all
+}
+
+/// The mean of the square of a window's win, in coins. A float: sums and products of positive numbers, so its relative
+/// error is some hundred roundings, below 1e-13.
+#[must_use]
+pub fn square(reels: [&Sums; REELS], paying: &Paying) -> f64 {
+    let n = paying.symbols.len();
+    let pay = |place, count| paying.pay(place, count).to_f64().unwrap_or(f64::NAN);
+    let mut sum = 0.0;
+    for (a, b) in (0..n).flat_map(|a| (0..=a).map(move |b| (a, b))) {
+        // The means while both run, with one of them ended at its pay, and with both.
+        let (mut both, mut first, mut second, mut ended) = (1.0, 0.0, 0.0, 0.0);
+        for (reel, sums) in reels.iter().enumerate() {
+            let (pair, of_a, of_b) = (sums.pair(a, b), sums.pair(a, a), sums.pair(b, b));
+            let (mean_a, mean_b) = (sums.mean(a), sums.mean(b));
+            ended += first * of_a.neither * pay(a, reel)
+                + second * of_b.neither * pay(b, reel)
+                + both * pair.neither * pay(a, reel) * pay(b, reel);
+            first = first * mean_a + both * pair.first * pay(b, reel);
+            second = second * mean_b + both * pair.second * pay(a, reel);
+            both *= pair.both;
+        }
+        let product = ended + first * pay(a, REELS) + second * pay(b, REELS) + both * pay(a, REELS) * pay(b, REELS);
+        sum += if a == b { product } else { 2.0 * product };
+    }
+    sum
+}
+
+impl Sums {
+    /// Means for a symbol and one up to it.
+    fn pair(&self, place: usize, up_to: usize) -> Pair {
+        self.pairs[place * (place + 1) / 2 + up_to]
+    }
+
+    /// The mean count of a symbol.
+    fn mean(&self, place: usize) -> f64 {
+        let number = |n: &BigInt| n.to_f64().unwrap_or(f64::NAN);
+        number(&self.of[place][0]) / number(&self.all)
+    }
+}
+
+/// The highest win of a window of at least `floor` coins, and the weight of the windows that win it. A search over the
+/// reels that leaves out what can't reach the best so far.
+#[must_use]
+pub fn highest(reels: [&Sums; REELS], paying: &Paying, floor: u64) -> Option<(u64, BigInt)> {
+    let most = reels.map(|sums| {
+        let most = |&symbol: &u8| sums.law.0.keys().map(|shown| u64::from(shown[usize::from(symbol)])).max();
+        paying.symbols.iter().map(|symbol| most(symbol).unwrap_or(0)).collect()
+    });
+    let mut search = Search { reels, paying, most, best: floor, weight: BigInt::zero() };
+    let runs = vec![1; paying.symbols.len()];
+    if search.reach(0, &runs, 0) >= floor {
+        search.from(0, &runs, 0, &BigInt::one());
+    }
+    (!search.weight.is_zero()).then_some((search.best, search.weight))
+}
+
+struct Search<'a> {
+    reels: [&'a Sums; REELS],
+    paying: &'a Paying<'a>,
+    /// For each reel the most of each symbol that it can show.
+    most: [Vec<u64>; REELS],
+    best: u64,
+    weight: BigInt,
+}
+
+impl Search<'_> {
+    /// The most that can be won from here: each symbol's ways so far (0 once it has ended), and coins won for good.
+    fn reach(&self, reel: usize, runs: &[u64], won: u64) -> u64 {
+        let symbol = |(place, &run): (usize, &u64)| {
+            let mut ways = run;
+            let mut best = ways * self.paying.pay(place, reel);
+            for (next, most) in self.most.iter().enumerate().skip(reel) {
+                ways *= most[place];
+                best = best.max(ways * self.paying.pay(place, next + 1));
+            }
+            best
+        };
+        won + runs.iter().enumerate().map(symbol).sum::<u64>()
+    }
+
+    fn from(&mut self, reel: usize, runs: &[u64], won: u64, weight: &BigInt) {
+        if reel == REELS {
+            // What still runs has run through all reels, and is what can be reached.
+            let coins = self.reach(REELS, runs, won);
+            if coins > self.best {
+                (self.best, self.weight) = (coins, BigInt::zero());
+            }
+            if coins == self.best {
+                self.weight += weight;
+            }
+            return;
+        }
+        let mut next: Vec<(u64, Vec<u64>, u64, u128)> = Vec::new();
+        for (shown, &times) in &self.reels[reel].law.0 {
+            let (mut runs, mut won) = (runs.to_vec(), won);
+            for (place, run) in runs.iter_mut().enumerate() {
+                let count = u64::from(shown[usize::from(self.paying.symbols[place])]);
+                if count == 0 {
+                    won += *run * self.paying.pay(place, reel);
+                }
+                *run *= count;
+            }
+            let reach = self.reach(reel + 1, &runs, won);
+            if reach >= self.best {
+                next.push((reach, runs, won, times));
+            }
+        }
+        next.sort_by_key(|of| std::cmp::Reverse(of.0));
+        for (reach, runs, won, times) in next {
+            if reach >= self.best {
+                self.from(reel + 1, &runs, won, &(weight * times));
+            }
+        }
+    }
+}

@@ -1,0 +1,127 @@
+//! Five reels and the window they show.
+//!
+//! A strip closes to a ring; a stop is the strip position in the window's top row. Every stop of a
+//! reel is equally likely (PL-14): one unbiased draw a reel, from the left.
+
+use crate::contract::draws::Draws;
+use crate::parts::file::ModelError;
+
+/// Reels of every game that these parts serve.
+pub const REELS: usize = 5;
+/// Most rows of a window.
+pub const ROWS_MAX: usize = 4;
+/// Most stops of a strip, so that a stop fits the outcome's 16 bits with room to spare.
+pub const STOPS_MAX: usize = 1024;
+
+/// Most stop combinations.
+pub const CYCLE_MAX: u64 = 1 << 36;
+
+/// A stop on each reel.
+pub type StopsAt = [usize; REELS];
+
+/// What a reel shows at one stop, from the top.
+pub type Column = [u8; ROWS_MAX];
+
+/// The reels of a game.
+#[derive(Clone, Debug)]
+pub struct Reels {
+    rows: usize,
+    /// For each reel and stop, the column shown there.
+    columns: [Vec<Column>; REELS],
+    lengths: [u32; REELS],
+}
+
+impl Reels {
+    /// Compiles the strips for a window of `rows` rows.
+    ///
+    /// # Errors
+    /// Not five strips, a strip shorter than the window or longer than [`STOPS_MAX`], or more than
+    /// [`CYCLE_MAX`] combinations.
+    pub fn new(strips: &[Vec<u8>], rows: usize) -> Result<Self, ModelError> {
+        let bad = |what: String| ModelError::part("reels", what);
+        let strips: &[Vec<u8>; REELS] =
+            strips.try_into().map_err(|_| bad(format!("{} strips, not {REELS}", strips.len())))?;
+        if !(1..=ROWS_MAX).contains(&rows) {
+            return Err(bad(format!("{rows} rows")));
+        }
+        let mut lengths = [0; REELS];
+        for (length, strip) in lengths.iter_mut().zip(strips) {
+            if strip.len() < rows || strip.len() > STOPS_MAX {
+                return Err(bad(format!("a strip of {} stops", strip.len())));
+            }
+            *length = u32::try_from(strip.len()).map_err(|e| bad(e.to_string()))?;
+        }
+        let columns =
+            strips.each_ref().map(|strip| (0..strip.len()).map(|stop| column_at(strip, stop, rows)).collect());
+        let reels = Self { rows, columns, lengths };
+        if reels.cycle() > CYCLE_MAX {
+            return Err(bad(format!("{} stop combinations", reels.cycle())));
+        }
+        Ok(reels)
+    }
+
+    /// Rows of the window.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// Stops of each reel.
+    #[must_use]
+    pub fn lengths(&self) -> [u32; REELS] {
+        self.lengths
+    }
+
+    /// How many stop combinations there are.
+    #[must_use]
+    pub fn cycle(&self) -> u64 {
+        self.lengths.iter().map(|&n| u64::from(n)).product()
+    }
+
+    /// Draws a stop for each reel, from the left.
+    #[inline]
+    pub fn spin(&self, draws: &mut Draws) -> StopsAt {
+        self.lengths.map(|n| draws.below(n) as usize)
+    }
+
+    /// What a reel shows at a stop; rows beyond the window's are 0.
+    #[inline]
+    #[must_use]
+    pub fn column(&self, reel: usize, stop: usize) -> Column {
+        self.columns[reel][stop]
+    }
+
+    /// What all reels show.
+    #[inline]
+    #[must_use]
+    pub fn window(&self, stops: &StopsAt) -> [Column; REELS] {
+        std::array::from_fn(|reel| self.columns[reel][stops[reel]])
+    }
+
+    /// All columns of a reel, stop by stop.
+    #[must_use]
+    pub fn columns(&self, reel: usize) -> &[Column] {
+        &self.columns[reel]
+    }
+
+    /// The stop combination at a place of the full cycle; the rightmost reel turns fastest.
+    #[must_use]
+    pub fn stops_at(&self, place: u64) -> StopsAt {
+        let mut rest = place;
+        let mut stops = [0; REELS];
+        for (stop, &length) in stops.iter_mut().zip(&self.lengths).rev() {
+            let length = u64::from(length);
+            *stop = usize::try_from(rest % length).unwrap_or(0);
+            rest /= length;
+        }
+        stops
+    }
+}
+
+fn column_at(strip: &[u8], stop: usize, rows: usize) -> Column {
+    let mut column = [0; ROWS_MAX];
+    for (row, cell) in column.iter_mut().take(rows).enumerate() {
+        *cell = strip[(stop + row) % strip.len()];
+    }
+    column
+}

@@ -1,0 +1,52 @@
+//! Things drawn by weight: one unbiased draw, and a walk over a short table.
+
+use crate::contract::draws::Draws;
+use crate::parts::file::ModelError;
+
+/// Things with their weights.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Weights<T> {
+    /// Each thing with its weight.
+    items: Vec<(T, u32)>,
+    total: u32,
+}
+
+impl<T: Copy> Weights<T> {
+    /// A table of these, for a part of a data file.
+    ///
+    /// # Errors
+    /// No weight above 0, or a sum beyond 32 bits.
+    pub fn new(part: &'static str, items: Vec<(T, u32)>) -> Result<Self, ModelError> {
+        let total = items.iter().try_fold(0u32, |sum, item| sum.checked_add(item.1));
+        match total {
+            Some(total) if total > 0 => Ok(Self { items, total }),
+            _ => Err(ModelError::part(part, "no weight above 0, or weights beyond 32 bits")),
+        }
+    }
+
+    /// Draws one.
+    #[inline]
+    pub fn draw(&self, draws: &mut Draws) -> T {
+        let mut place = draws.below(self.total);
+        for &(item, weight) in &self.items {
+            match place.checked_sub(weight) {
+                None => return item,
+                Some(rest) => place = rest,
+            }
+        }
+        // Not reached: the weights sum to the total.
+        self.items[0].0
+    }
+
+    /// Each thing with its weight.
+    #[must_use]
+    pub fn items(&self) -> &[(T, u32)] {
+        &self.items
+    }
+
+    /// The sum of the weights, above 0.
+    #[must_use]
+    pub fn total(&self) -> u32 {
+        self.total
+    }
+}

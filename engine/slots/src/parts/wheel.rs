@@ -1,0 +1,103 @@
+//! The bonus wheel: weighted prizes, with the jackpot's share grown by the coins staked.
+//!
+//! The jackpot's chance must be proportional to the coins staked (BW-15), and the return without
+//! the jackpot must not move. Both hold exactly by a trade: for each coin staked, twice
+//! `jackpot_per_coin` of the weight leaves a money prize `m`; half goes to the prize `2m`, half to
+//! the jackpot. The total weight stays, and so does the money: `2 * m = 1 * 2m + 1 * 0`.
+//! With the pool closed nothing is traded.
+
+use crate::contract::draws::Draws;
+use crate::contract::info::PrizeInfo;
+use crate::parts::data::{PrizeData, WheelData};
+use crate::parts::file::ModelError;
+
+/// A wheel.
+#[derive(Clone, Debug)]
+pub struct Wheel {
+    prizes: Vec<(PrizeInfo, u64)>,
+    total: u64,
+    per_coin: u64,
+    /// The prize that gives weight, and the one of twice the money that takes half of it.
+    gives: usize,
+    takes: usize,
+}
+
+impl Wheel {
+    /// Compiles a wheel for at most `coins_max` coins staked.
+    ///
+    /// # Errors
+    /// A prize that's neither or both, the lowest money prize without its double, or too little
+    /// weight on it to trade at `coins_max`.
+    pub fn new(data: &WheelData, coins_max: u64) -> Result<Self, ModelError> {
+        let bad = |what: &str| ModelError::part("wheel", what);
+        let prizes = data.prizes.iter().map(prize).collect::<Result<Vec<_>, _>>()?;
+        let total = prizes.iter().try_fold(0u64, |sum, p| sum.checked_add(p.1));
+        let total = total.filter(|&t| t > 0).ok_or_else(|| bad("no weights, or too large"))?;
+        let multiples = prizes.iter().filter_map(|(p, _)| match p {
+            PrizeInfo::Multiple(m) => Some(*m),
+            _ => None,
+        });
+        let lowest = multiples.min().ok_or_else(|| bad("no money prize"))?;
+        let place = |multiple| prizes.iter().position(|p| p.0 == PrizeInfo::Multiple(multiple));
+        let gives = place(lowest).ok_or_else(|| bad("no money prize"))?;
+        let takes = lowest.checked_mul(2).and_then(place);
+        let takes = takes.ok_or_else(|| bad("no prize of twice the lowest"))?;
+        let traded = data.jackpot_per_coin.checked_mul(2).and_then(|w| w.checked_mul(coins_max));
+        if traded.is_none_or(|w| w > prizes[gives].1) {
+            return Err(bad("the lowest money prize is too light to trade for the jackpot"));
+        }
+        Ok(Self { prizes, total, per_coin: data.jackpot_per_coin, gives, takes })
+    }
+
+    /// Draws a prize. `coins` are the coins staked, or 0 while the pool is closed.
+    #[inline]
+    pub fn turn(&self, coins: u64, draws: &mut Draws) -> PrizeInfo {
+        let mut place = draws.below_u64(self.total);
+        for (prize, weight) in self.weights(coins) {
+            match place.checked_sub(weight) {
+                None => return prize,
+                Some(rest) => place = rest,
+            }
+        }
+        // Not reached: the weights sum to the total. The likeliest prize is the safe answer.
+        self.prizes[self.gives].0
+    }
+
+    /// All prizes with their weights at so many coins, the jackpot first; they sum to
+    /// [`Wheel::total`] for every number of coins.
+    pub fn weights(&self, coins: u64) -> impl Iterator<Item = (PrizeInfo, u64)> {
+        let jackpot = self.per_coin * coins;
+        let traded = self.prizes.iter().enumerate().map(move |(place, &(prize, weight))| {
+            let weight = if place == self.gives {
+                weight - 2 * jackpot
+            } else if place == self.takes {
+                weight + jackpot
+            } else {
+                weight
+            };
+            (prize, weight)
+        });
+        std::iter::once((PrizeInfo::Jackpot, jackpot)).chain(traded)
+    }
+
+    /// The sum of the weights.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The weight that each coin moves to the jackpot.
+    #[must_use]
+    pub fn per_coin(&self) -> u64 {
+        self.per_coin
+    }
+}
+
+fn prize(data: &PrizeData) -> Result<(PrizeInfo, u64), ModelError> {
+    let prize = match (data.multiple, data.free_spins) {
+        (Some(multiple), None) => PrizeInfo::Multiple(multiple),
+        (None, Some(spins)) => PrizeInfo::FreeSpins(spins),
+        _ => return Err(ModelError::part("wheel", "a prize is money or free spins, not both")),
+    };
+    Ok((prize, data.weight))
+}

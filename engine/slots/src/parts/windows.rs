@@ -1,0 +1,206 @@
+//! Windows of a line game: reels, paylines, and two kinds of symbols that count anywhere.
+
+use crate::contract::draws::Draws;
+use crate::contract::info::{PayRow, SymbolInfo, SymbolRole};
+use crate::contract::outcome::{CELLS_MAX, Outcome, Spin, SpinKind, Stops, Win, WinKind};
+use crate::contract::round::Terms;
+use crate::contract::stake::Stake;
+use crate::parts::lines::{LineMask, LineWin, Lines, SYMBOLS_MAX};
+use crate::parts::reels::{Column, REELS, ROWS_MAX, Reels, StopsAt};
+use crate::parts::scatters::{Counter, Scatters};
+use crate::parts::worth::CoinWorth;
+
+/// Everything that decides what a window shows and wins.
+#[derive(Clone, Debug)]
+pub struct Windows {
+    /// The reels.
+    pub reels: Reels,
+    /// The paylines.
+    pub lines: Lines,
+    /// The scatters.
+    pub scatters: Scatters,
+    /// Counts bonus symbols.
+    pub bonus: Counter,
+    /// Bonus symbols that start the bonus round.
+    pub bonus_needs: u8,
+}
+
+/// What one window shows besides its line wins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Specials {
+    /// Scatters in the window.
+    pub scatters: u8,
+    /// Bonus symbols in the window.
+    pub bonuses: u8,
+}
+
+/// What a bet means to a window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LineBet {
+    /// The lines in play.
+    pub lines: LineMask,
+    /// Coins on each of them.
+    pub coins_per_line: u64,
+    /// Coins in all, which scatter wins multiply.
+    pub bet_coins: u64,
+    /// What a coin is worth.
+    pub worth: CoinWorth,
+}
+
+impl LineBet {
+    /// The bet of a stake that costs so many coins.
+    #[must_use]
+    pub fn new(stake: &Stake, terms: &Terms, bet_coins: u64) -> Self {
+        Self {
+            lines: Lines::first(stake.lines),
+            coins_per_line: u64::from(stake.coins_per_line),
+            bet_coins,
+            worth: CoinWorth::new(stake.coin_value_micros, terms.minor_micros),
+        }
+    }
+}
+
+/// What a window won and started.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// Coins won on lines, multiplied.
+    pub line_coins: u64,
+    /// Coins won by scatters.
+    pub scatter_coins: u64,
+    /// Free spins awarded.
+    pub free_spins_won: u32,
+    /// Whether the bonus round starts.
+    pub bonus: bool,
+}
+
+impl Shown {
+    /// All coins that the window won.
+    #[inline]
+    #[must_use]
+    pub fn win_coins(&self) -> u64 {
+        self.line_coins + self.scatter_coins
+    }
+}
+
+impl Windows {
+    /// Reels and lines without any symbol that counts anywhere.
+    ///
+    /// # Errors
+    /// Never for reels that compiled.
+    pub fn of_lines(reels: Reels, lines: Lines) -> Result<Self, crate::parts::file::ModelError> {
+        // An index that no symbol has is on no reel.
+        let nothing = u8::try_from(SYMBOLS_MAX).unwrap_or(u8::MAX);
+        let counter = Counter::new(&reels, nothing)?;
+        let scatters =
+            Scatters { symbol: nothing, counter: counter.clone(), pays: [0; REELS + 1], free_spins: [0; REELS + 1] };
+        Ok(Self { reels, lines, scatters, bonus: counter, bonus_needs: u8::MAX })
+    }
+
+    /// Spins the reels and shows the window with its wins, line wins multiplied.
+    #[inline]
+    pub fn spin(&self, bet: &LineBet, multiplier: u64, kind: SpinKind, draws: &mut Draws, out: &mut Outcome) -> Shown {
+        let stops = self.reels.spin(draws);
+        let wins_from = out.wins.len();
+        let mut line_coins = 0;
+        let specials = self.evaluate(&stops, bet.lines, |line, win| {
+            let coins = win.pays * bet.coins_per_line * multiplier;
+            line_coins += coins;
+            out.wins.push(Win { kind: WinKind::Line(line), symbol: win.symbol, count: win.count, coins });
+        });
+        let of_scatters = usize::from(specials.scatters);
+        let scatter_coins = self.scatters.pays[of_scatters] * bet.bet_coins;
+        if scatter_coins > 0 {
+            let (symbol, count) = (self.scatters.symbol, specials.scatters);
+            out.wins.push(Win { kind: WinKind::Scatter, symbol, count, coins: scatter_coins });
+        }
+        let free_spins_won = self.scatters.free_spins[of_scatters];
+        let bonus = specials.bonuses >= self.bonus_needs;
+        let shown = Shown { line_coins, scatter_coins, free_spins_won, bonus };
+        out.spins.push(Spin {
+            kind,
+            stops: stops_of(&stops),
+            reels: index8(REELS),
+            rows: index8(self.reels.rows()),
+            cells: self.cells(&stops),
+            multiplier: u32::try_from(multiplier).unwrap_or(u32::MAX),
+            wins: index(wins_from)..index(out.wins.len()),
+            marks: 0..0,
+            win_coins: shown.win_coins(),
+            win_minor: bet.worth.minor(shown.win_coins()),
+            free_spins_won,
+            bonus,
+        });
+        shown
+    }
+
+    /// Everything that pays, awards or starts something, symbol by symbol, most of a kind first; so many bonus symbols
+    /// start the bonus.
+    #[must_use]
+    pub fn paytable(&self, symbols: &[SymbolInfo], bonus_needs: u8) -> Vec<PayRow> {
+        let mut rows = Vec::new();
+        for (symbol, info) in (0u8..).zip(symbols) {
+            for count in (1u8..=5).rev() {
+                let n = usize::from(count);
+                let scatter = info.role == SymbolRole::Scatter;
+                let bonus = info.role == SymbolRole::Bonus && count >= bonus_needs;
+                let (pays, free_spins) = if scatter {
+                    (self.scatters.pays[n], self.scatters.free_spins[n])
+                } else {
+                    (self.lines.pays()[usize::from(symbol)][n], 0)
+                };
+                if pays > 0 || free_spins > 0 || bonus {
+                    rows.push(PayRow { symbol, count, pays, free_spins, scatter, bonus });
+                }
+            }
+        }
+        rows
+    }
+
+    fn cells(&self, stops: &StopsAt) -> [u8; CELLS_MAX] {
+        let mut cells = [0; CELLS_MAX];
+        let rows = self.reels.rows();
+        // Each column is written whole and the next one covers what it wrote too much.
+        for (reel, column) in self.reels.window(stops).iter().enumerate() {
+            cells[reel * rows..][..ROWS_MAX].copy_from_slice(column);
+        }
+        cells[REELS * rows..].fill(0);
+        cells
+    }
+
+    /// Evaluates a window: hands over each line win, in the order of the lines, and counts the
+    /// special symbols. The one evaluator of players' spins, of the scan and of the simulation.
+    #[inline]
+    pub fn evaluate(&self, stops: &StopsAt, played: LineMask, mut line_win: impl FnMut(u8, LineWin)) -> Specials {
+        let mut winners = self.lines.winners(stops, played);
+        if winners != 0 {
+            let window: [Column; REELS] = self.reels.window(stops);
+            while winners != 0 {
+                let line = winners.trailing_zeros();
+                winners &= winners - 1;
+                #[allow(clippy::cast_possible_truncation)] // A mask has 64 bits.
+                line_win(line as u8, self.lines.best(line as usize, &window));
+            }
+        }
+        Specials { scatters: self.scatters.counter.count(stops), bonuses: self.bonus.count(stops) }
+    }
+}
+
+pub(crate) fn stops_of(stops: &StopsAt) -> Stops {
+    let mut all = Stops::default();
+    for &stop in stops {
+        all.push(u16::try_from(stop).unwrap_or(u16::MAX));
+    }
+    all
+}
+
+/// An index into a step's wins: at most 100 windows of at most 65 wins.
+#[allow(clippy::cast_possible_truncation)]
+pub(crate) const fn index(of: usize) -> u32 {
+    of as u32
+}
+
+/// Reels and rows of a window: at most five.
+#[allow(clippy::cast_possible_truncation)]
+pub(crate) const fn index8(of: usize) -> u8 {
+    of as u8
+}
