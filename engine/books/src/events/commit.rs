@@ -1,0 +1,54 @@
+//! The commit: all events of one decision on one stream, one record of the log.
+
+use crate::events::event::Event;
+use crate::state::switches::Switch;
+use crate::values::name::number;
+use crate::values::stream::StreamId;
+
+/// One record of a partition's log. Applied whole or not at all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Commit {
+    /// The log that it stands in.
+    pub partition: u32,
+    /// Its place there: 1, 2, 3, without a gap.
+    pub position: u64,
+    /// What it is about.
+    pub stream: StreamId,
+    /// The stream's version after it: 1, 2, 3, without a gap.
+    pub version: u64,
+    /// Position of the stream's commit before it; 0 for the first. Walking it back reads a stream's history.
+    pub previous: u64,
+    /// The caller's request id: one effect for ever (PL-11). Of deposits and withdrawals it is the transaction id.
+    pub request_id: String,
+    /// A digest of the request's content, to tell a repetition from a reuse of the id (PL-11).
+    pub fingerprint: [u8; 16],
+    /// Unix time in milliseconds, never decreasing along a partition.
+    pub time_ms: i64,
+    /// What happened, in order; at least one.
+    pub events: Vec<Event>,
+}
+
+impl Commit {
+    /// The position at home that a commit of another partition copies: of a pool's mirror, or of a rate or switch, whose
+    /// copies have request ids `copy/<position>`.
+    #[must_use]
+    pub fn copies(&self) -> Option<u64> {
+        match &self.stream {
+            StreamId::Pool(_) => self.events.iter().find_map(|event| match event {
+                Event::PoolMirrored(mirrored) => Some(mirrored.home_position),
+                _ => None,
+            }),
+            StreamId::Rates | StreamId::System => number(self.request_id.strip_prefix("copy/")?),
+            StreamId::Player { .. } => None,
+        }
+    }
+
+    /// Whether it's an operator's to see (PL-27, PL-30): of its own players, a rate, or a switch that covers it. Nothing
+    /// that tells of others: pools' awards name their winners, and what is only proposed is nobody's yet.
+    #[must_use]
+    pub fn concerns(&self, operator: &str) -> bool {
+        let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;
+        let switched = |event: &Event| matches!(event, Event::SwitchSet { switch, .. } if covers(switch));
+        self.stream.concerns(operator).unwrap_or_else(|| self.events.iter().any(switched))
+    }
+}

@@ -1,0 +1,209 @@
+//! What a new commit is held to beyond the fold. Ceilings above all: how much an account holds and how much one call moves.
+//!
+//! Cash is counted in 64 bits. The ceilings keep every sum far below their end, whatever is won on top: a deposit that would
+//! lift a balance above its ceiling is refused, a win or an award never is. It goes above the ceiling, where there is room
+//! for 9,000 times as much again.
+//!
+//! These limits hold for what is proposed, not for what is in the log: [`Stage::admit`] is asked by the one writer of a
+//! partition before it stages a commit, and by nobody who replays. So logs from before there were ceilings fold as ever, and a
+//! ceiling can be changed without a second rule for old logs. No way into the log goes round the writer.
+
+use crate::events::commit::Commit;
+use crate::events::event::{Event, PoolTerms};
+use crate::events::refused::Refused;
+use crate::fold::stage::{Stage, View};
+use crate::state::books::Books;
+use crate::state::changes::{ChangeProposed, Changes};
+use crate::state::switches::{Switch, operator_of};
+use crate::values::currency::Currency;
+use crate::values::money::{CoinValue, Minor, Nano};
+use crate::values::rate::FxRate;
+use crate::values::stream::HOME;
+
+/// The most of a currency, in its minor units.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ceiling {
+    /// That deposits fill a balance up to.
+    pub balance: Minor,
+    /// That one deposit, one bet or one limit can be.
+    pub amount: Minor,
+}
+
+/// By the digits of the minor unit, 0 to 4: about as many major units of each, and fewer where the minor unit is finer.
+const CEILINGS: [Ceiling; 5] = [
+    Ceiling { balance: Minor(10_000_000_000_000), amount: Minor(100_000_000_000) },
+    Ceiling { balance: Minor(100_000_000_000_000), amount: Minor(1_000_000_000_000) },
+    Ceiling { balance: Minor(1_000_000_000_000_000), amount: Minor(10_000_000_000_000) },
+    Ceiling { balance: Minor(1_000_000_000_000_000), amount: Minor(10_000_000_000_000) },
+    Ceiling { balance: Minor(1_000_000_000_000_000), amount: Minor(10_000_000_000_000) },
+];
+
+/// Above this no bet is taken, in any currency: only deposits from before there were ceilings lead there, and what is won on
+/// top must have room. An eighth of what 64 bits hold.
+const BET_BALANCE_MAX: Minor = Minor(i64::MAX / 8);
+
+/// EUR that one minor unit of a currency is worth, in 1e-9: at least one, at most 10,000 EUR. A pool of 10^9 EUR is then at
+/// most 10^18 minor units of any currency.
+const MINOR_WORTH: (i128, i128) = (1, 10_000 * Nano::PER_MAJOR);
+
+/// The largest seed of a pool, in EUR: its figure in any currency stays far below what an account can hold.
+const SEED_MAX: Nano = Nano::major(100_000_000);
+
+/// The largest base coin of a pool: 1,000 EUR.
+const BASE_COIN_MAX: CoinValue = CoinValue(1_000_000_000);
+
+impl Currency {
+    /// The most that an account of this currency is filled up to, and that one call moves.
+    #[must_use]
+    pub fn ceiling(self) -> Ceiling {
+        let digits = usize::try_from(self.digits()).unwrap_or(usize::MAX);
+        CEILINGS[digits.min(CEILINGS.len() - 1)]
+    }
+}
+
+impl Ceiling {
+    /// An amount that one call can be about.
+    ///
+    /// # Errors
+    /// [`Refused::AmountAboveCeiling`].
+    pub fn admits(self, currency: Currency, amount: Minor) -> Result<(), Refused> {
+        let ceiling = self.amount;
+        if amount <= ceiling { Ok(()) } else { Err(Refused::AmountAboveCeiling { currency, amount, ceiling }) }
+    }
+}
+
+impl Stage {
+    /// Whether a new commit is admitted after the batch. What is in the log is never asked (see the module's words).
+    ///
+    /// # Errors
+    /// The first limit that an event passes.
+    pub fn admit(&self, books: &Books, commit: &Commit) -> Result<(), Refused> {
+        Admission { view: View { books, stage: Some(self) }, commit }.admit()
+    }
+}
+
+impl Books {
+    /// The same of a commit that comes next.
+    ///
+    /// # Errors
+    /// As [`Stage::admit`].
+    pub fn admit(&self, commit: &Commit) -> Result<(), Refused> {
+        Admission { view: View { books: self, stage: None }, commit }.admit()
+    }
+}
+
+/// A new commit, and what it comes after.
+struct Admission<'a> {
+    view: View<'a>,
+    commit: &'a Commit,
+}
+
+impl Admission<'_> {
+    fn admit(&self) -> Result<(), Refused> {
+        let mut deposited = Minor::ZERO;
+        for event in &self.commit.events {
+            match event {
+                Event::Deposited { currency, amount } => {
+                    currency.ceiling().admits(*currency, *amount)?;
+                    // A commit is one deposit; several are held to the ceiling together, whatever their currencies.
+                    deposited = Minor(deposited.0.saturating_add(amount.0));
+                    self.deposit(*currency, deposited)?;
+                }
+                Event::RoundStarted(started) => {
+                    started.currency.ceiling().admits(started.currency, started.bet)?;
+                    self.bet(started.currency)?;
+                }
+                Event::CampaignGranted(campaign) => {
+                    campaign.currency.ceiling().admits(campaign.currency, campaign.bet)?;
+                }
+                other => self.admit_of_platform(other)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn admit_of_platform(&self, event: &Event) -> Result<(), Refused> {
+        match event {
+            // A copy of what home has taken is no new rate.
+            Event::RateSet { currency, rate, .. } if self.commit.partition == HOME => check_rate(*currency, *rate),
+            Event::SwitchSet { switch, on: true, actor, .. } if self.commit.partition == HOME => {
+                self.switch_on(switch, actor)
+            }
+            Event::PoolOpened { terms, .. } | Event::PoolTermsChanged { terms } => check_terms(terms),
+            Event::ChangeProposed(ChangeProposed { change, actor, .. }) => {
+                self.view.system().changes.admit(actor, self.commit.time_ms)?;
+                self.admit_of_platform(change)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// PL-25: whoever has switched a part off, or the platform, switches it on again.
+    fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
+        let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
+        let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));
+        match operator_of(actor).is_some() && by_others {
+            true => Err(Refused::PlatformsSwitch { switch: switch.clone() }),
+            false => Ok(()),
+        }
+    }
+
+    fn balance(&self, currency: Currency) -> Minor {
+        self.view.player(&self.commit.stream).and_then(|player| player.balance(currency)).unwrap_or_default()
+    }
+
+    fn deposit(&self, currency: Currency, amount: Minor) -> Result<(), Refused> {
+        let (balance, ceiling) = (self.balance(currency), currency.ceiling().balance);
+        let fits = balance.checked_add(amount).is_some_and(|after| after <= ceiling);
+        if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
+    }
+
+    fn bet(&self, currency: Currency) -> Result<(), Refused> {
+        let (balance, ceiling) = (self.balance(currency), BET_BALANCE_MAX);
+        if balance <= ceiling { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
+    }
+}
+
+/// A rate that keeps every figure of the service within its type.
+fn check_rate(currency: Currency, rate: FxRate) -> Result<(), Refused> {
+    let (numerator, denominator) = rate.fraction();
+    // A minor unit is worth so many 1e-9 EUR, as a fraction; below 1e18 * 1e9 and 1e12, times 1e13.
+    let worth = numerator * currency.nanos_per_minor();
+    let (least, most) = MINOR_WORTH;
+    let is_within = least * denominator <= worth && worth <= most * denominator;
+    if is_within { Ok(()) } else { Err(Refused::RateOutOfBounds { currency }) }
+}
+
+/// Terms that keep a pool's figure within what an account can hold.
+fn check_terms(terms: &PoolTerms) -> Result<(), Refused> {
+    let fault = if terms.seed > SEED_MAX {
+        "the seed is at most 10^8 EUR"
+    } else if terms.base_coin > BASE_COIN_MAX {
+        "the base coin is at most 1,000 EUR"
+    } else {
+        return Ok(());
+    };
+    Err(Refused::BadTerms { reason: fault.to_owned() })
+}
+
+impl Changes {
+    /// Whether an actor may propose one more change: each actor and each operator has a share of the places, so that nobody's
+    /// keep another from proposing.
+    ///
+    /// # Errors
+    /// [`Refused::TooManyChanges`].
+    fn admit(&self, actor: &str, time_ms: i64) -> Result<(), Refused> {
+        let waiting = |of: &dyn Fn(&str) -> bool| {
+            let waiting = self.pending().filter(|(_, change)| time_ms < change.proposed.lapses_ms);
+            waiting.filter(|(_, change)| of(&change.proposed.actor)).count()
+        };
+        let quotas = [
+            (waiting(&|other| other == actor), Self::OF_ACTOR_MAX),
+            (waiting(&|other| operator_of(other) == operator_of(actor)), Self::OF_OPERATOR_MAX),
+        ];
+        match quotas.into_iter().find(|(waiting, most)| waiting >= most) {
+            None => Ok(()),
+            Some((_, most)) => Err(Refused::TooManyChanges { most }),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What partitions tell each other about a pool (see [`crate::events::partition`]): reports at home, mirrors elsewhere.
+
+use std::sync::Arc;
+
+use super::pool::check_terms;
+use super::transition::{Change, add_figure};
+use crate::events::event::Award;
+use crate::events::partition::{MirroredAward, PartitionReported, PoolMirrored, StretchEnd};
+use crate::events::refused::Refused;
+use crate::state::books::Head;
+use crate::state::pool::{Decision, Pending, PoolState, PoolStatus, UnpaidAward};
+use crate::values::account::Account;
+use crate::values::currency::Currency;
+use crate::values::money::{Minor, Nano};
+use crate::values::stream::StreamId;
+
+impl<'s> Change<'s> {
+    /// What another partition's stretch leaves for the pool is put where this partition's own bets leave it.
+    pub(super) fn report(&mut self, name: &'s str, report: &'s PartitionReported) -> Result<(), Refused> {
+        let PartitionReported { partition, from, to, contributions, ref end } = *report;
+        let position = self.commit.position;
+        if self.decided {
+            return Err(Refused::SecondDecision);
+        }
+        self.decided = true;
+        check_report(report)?;
+        if partition == self.commit.partition {
+            return Err(Refused::BadReport { reason: "a partition does not report to itself".to_owned() });
+        }
+        let reports = &mut self.pool(name)?.reports;
+        let expected = reports.get(&partition).map_or(1, |reported| reported.to + 1);
+        let joins = !reports.contains_key(&partition);
+        if from != expected || joins != (to < from) {
+            return Err(Refused::WrongStretch { expected, found: from });
+        }
+        let reported = reports.entry(partition).or_default();
+        reported.to = to;
+        if let StretchEnd::Standing { open_rounds, mirrored } = *end {
+            if !(reported.mirrored..position).contains(&mirrored) {
+                return Err(Refused::BadReport {
+                    reason: "the mirror copies what is not there, or less than before".to_owned(),
+                });
+            }
+            (reported.open_rounds, reported.mirrored) = (open_rounds, mirrored);
+            reported.awards.retain(|(awarded_at, _)| *awarded_at > mirrored);
+        }
+        if joins {
+            return Ok(());
+        }
+        let change = self.pending_change(name);
+        change.contribution = Some((partition, to, contributions));
+        let due = Account::ContributionsDue(name);
+        self.transfer(Account::Interpartition, due, Currency::EUR, contributions);
+        if let StretchEnd::Decision(decision) = end {
+            if let Decision::TakeBack(void) = decision {
+                self.transfer(due, Account::Interpartition, Currency::EUR, void.amount);
+            }
+            self.pending_change(name).decision = Some(decision.clone());
+        }
+        Ok(())
+    }
+
+    /// What was decided at home about this partition's bets, and what the next ones are judged by.
+    pub(super) fn mirror(&mut self, name: &'s str, mirrored: &'s PoolMirrored) -> Result<(), Refused> {
+        let Head { partition, .. } = self.mirrored_pool(name, mirrored)?.head;
+        let view = self.view;
+        let pool = self.pool(name)?;
+        let before = pool.marks(partition);
+        let PoolMirrored { home_position, pooled_to, decided_to, .. } = *mirrored;
+        if pooled_to < before.pooled_to || decided_to < before.decided_to || decided_to > pooled_to {
+            return Err(Refused::WrongStretch { expected: before.pooled_to, found: pooled_to });
+        }
+        let end = view.books.end(partition).position;
+        if pooled_to > end {
+            return Err(Refused::NotDurable { to: pooled_to, end });
+        }
+        pool.home_position = home_position;
+        pool.terms.clone_from(&mirrored.terms);
+        pool.status.clone_from(&mirrored.status);
+        let marks = pool.marks_mut(partition);
+        (marks.pooled_to, marks.decided_to) = (pooled_to, decided_to);
+        let name_of = Arc::clone(&pool.name);
+
+        let nothing = Pending::default();
+        let pending = view.durable_pending(name).unwrap_or(&nothing);
+        let waiting = pending.decisions_after(partition, decided_to).next();
+        if let Some(waiting) = waiting.filter(|decision| decision.position() < pooled_to) {
+            return Err(Refused::DecisionWaits { position: waiting.position() });
+        }
+        let pooled = pending.contributions(partition, before.pooled_to + 1, pooled_to);
+        let pooled = Nano(pooled.map(|amount| amount.0).sum());
+        let mut decided = before.decided_to;
+        let mut awards = mirrored.awards.iter();
+        let (mut taken_back, mut awarded) = (Nano::ZERO, Nano::ZERO);
+        let decisions = pending.decisions_after(partition, before.decided_to);
+        for decision in decisions.take_while(|decision| decision.position() <= decided_to) {
+            decided = decision.position();
+            match decision {
+                Decision::TakeBack(void) => taken_back = add_figure(taken_back, void.amount)?,
+                Decision::Hit(_) => {
+                    let award = awards.next().filter(|award| award.is_of(decision));
+                    let award = award.ok_or(Refused::NoSuchAward { hit: decided })?;
+                    awarded = add_figure(awarded, award.paid)?;
+                    let unpaid = award.unpaid(Arc::clone(&name_of));
+                    self.delta.awarded.push(((partition, award.hit), unpaid));
+                }
+            }
+        }
+        if let Some(award) = awards.next() {
+            return Err(Refused::NoSuchAward { hit: award.hit });
+        }
+        if decided != decided_to {
+            return Err(Refused::NothingToDecide { position: decided_to });
+        }
+        let due = Account::ContributionsDue(name);
+        self.transfer(due, Account::Interpartition, Currency::EUR, pooled);
+        self.transfer(Account::Interpartition, due, Currency::EUR, taken_back);
+        self.transfer(Account::Interpartition, Account::JackpotPayable(name), Currency::EUR, awarded);
+        Ok(())
+    }
+
+    /// The mirror's copy, which such a commit begins or goes on.
+    fn mirrored_pool(&mut self, name: &str, mirrored: &PoolMirrored) -> Result<&mut PoolState, Refused> {
+        let PoolMirrored { home_position, terms, status, .. } = mirrored;
+        check_terms(terms, terms.version.max(1))?;
+        let commit = self.commit;
+        let head = Head { partition: commit.partition, version: commit.version, position: commit.position };
+        let before = self.delta.pool.take();
+        let pool = before.unwrap_or_else(|| Box::new(PoolState::new(Arc::from(name), head, terms.clone())));
+        let expected = pool.home_position + 1;
+        if *home_position < expected {
+            return Err(Refused::StaleMirror { expected, found: *home_position });
+        }
+        let is_same = *terms == pool.terms;
+        if terms.version < pool.terms.version || (terms.version == pool.terms.version && !is_same) {
+            return Err(Refused::WrongTerms { expected: pool.terms.version, found: terms.version });
+        }
+        if terms.base_coin != pool.terms.base_coin {
+            return Err(Refused::BadTerms { reason: "the base coin is the same in all terms of a pool".to_owned() });
+        }
+        if matches!(pool.status, PoolStatus::Retired { .. }) && *status != pool.status {
+            return Err(Refused::PoolStatus { status: pool.status });
+        }
+        Ok(self.delta.pool.insert(pool))
+    }
+}
+
+/// What holds of every report, whatever was reported before.
+fn check_report(report: &PartitionReported) -> Result<(), Refused> {
+    let PartitionReported { partition, to, contributions, ref end, .. } = *report;
+    let reason = match end {
+        _ if contributions < Nano::ZERO => "contributions below 0",
+        StretchEnd::Standing { open_rounds, mirrored }
+            if to == 0 && (contributions, *open_rounds, *mirrored) != (Nano::ZERO, 0, 0) =>
+        {
+            "the first report is empty"
+        }
+        StretchEnd::Standing { .. } => return Ok(()),
+        StretchEnd::Decision(decision) if to == 0 || (decision.partition(), decision.position()) != (partition, to) => {
+            "the decision is not at the end of the stretch"
+        }
+        StretchEnd::Decision(Decision::TakeBack(void)) if void.amount < Nano::ZERO || void.contributed_at >= to => {
+            "a void of what was not contributed before"
+        }
+        StretchEnd::Decision(Decision::Hit(hit)) if !matches!(hit.stream, StreamId::Player { .. }) => {
+            "a hit that is no player's"
+        }
+        StretchEnd::Decision(_) => return Ok(()),
+    };
+    Err(Refused::BadReport { reason: reason.to_owned() })
+}
+
+impl MirroredAward {
+    /// Whether it can be the price of a hit.
+    fn is_of(&self, decision: &Decision) -> bool {
+        let Decision::Hit(hit) = decision else { return false };
+        let is_amount = self.amount >= Minor::ZERO && self.paid >= Nano::ZERO;
+        is_amount
+            && (self.hit, &self.stream, self.round, self.currency)
+                == (hit.position, &hit.stream, hit.round, hit.currency)
+    }
+
+    /// What of an award its winner's partition must know.
+    pub(super) fn of(award: &Award) -> Self {
+        let Award { hit, round, amount, currency, paid, .. } = *award;
+        Self { hit, stream: award.stream.clone(), round, amount, currency, paid }
+    }
+
+    pub(super) fn unpaid(&self, pool: Arc<str>) -> UnpaidAward {
+        let Self { stream, round, amount, currency, paid, .. } = self.clone();
+        UnpaidAward { pool, stream, round, amount, currency, paid, set_aside: false }
+    }
+}

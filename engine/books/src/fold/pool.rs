@@ -1,0 +1,286 @@
+//! Events of a pool's stream: taking up contributions, awards, take-backs, terms and status.
+
+use std::sync::Arc;
+
+use super::transition::{Change, add_figure, expect_figure};
+use crate::events::event::{Award, Event, PoolTerms};
+use crate::events::partition::MirroredAward;
+use crate::events::refused::Refused;
+use crate::fold::price::{TakenBack, price, take_back};
+use crate::state::pool::{Decision, PoolState, PoolStatus};
+use crate::values::account::Account;
+use crate::values::currency::Currency;
+use crate::values::money::Nano;
+use crate::values::stream::HOME;
+
+impl<'s> Change<'s> {
+    pub(super) fn pool_event(&mut self, name: &'s str, event: &'s Event) -> Result<(), Refused> {
+        let position = self.commit.position;
+        if (self.commit.partition == HOME) == matches!(event, Event::PoolMirrored(_)) {
+            return Err(Refused::DecidedAtHome);
+        }
+        match event {
+            Event::PartitionReported(report) => self.report(name, report),
+            Event::PoolMirrored(mirrored) => self.mirror(name, mirrored),
+            Event::PoolOpened { pool, terms } => self.open_pool(name, pool, terms),
+            Event::ContributionsPooled { partition, from, to, amount } => {
+                self.take_up(name, *partition, *from, *to, *amount)
+            }
+            Event::ContributionTakenBack { partition, position, amount, from_increments, from_reserve, from_house } => {
+                let split = TakenBack {
+                    from_increments: *from_increments,
+                    from_reserve: *from_reserve,
+                    from_house: *from_house,
+                };
+                self.take_back(name, *partition, *position, *amount, split)
+            }
+            Event::JackpotAwarded(award) => self.award(name, award),
+            Event::PoolTermsChanged { terms } => self.change_terms(name, terms),
+            Event::PoolSuspended { .. } => {
+                let pool = self.pool_in(name, &PoolStatus::Active)?;
+                (pool.status, pool.suspended_at) = (PoolStatus::Suspended, position);
+                Ok(())
+            }
+            Event::PoolResumed { .. } => {
+                let pool = self.pool_in(name, &PoolStatus::Suspended)?;
+                pool.status = PoolStatus::Active;
+                Ok(())
+            }
+            Event::PoolRetired { into, increments, reserve, .. } => self.retire(name, into, *increments, *reserve),
+            Event::PoolReceived { from, increments, reserve } => self.receive(name, from, *increments, *reserve),
+            _ => Err(Refused::WrongStream),
+        }
+    }
+
+    /// The pool's copy.
+    pub(super) fn pool(&mut self, name: &str) -> Result<&mut PoolState, Refused> {
+        let pool = self.delta.pool.as_deref_mut();
+        pool.ok_or_else(|| Refused::UnknownPool { pool: name.to_owned() })
+    }
+
+    /// The pool's copy, in a status.
+    fn pool_in(&mut self, name: &str, status: &PoolStatus) -> Result<&mut PoolState, Refused> {
+        let pool = self.pool(name)?;
+        if pool.status == *status { Ok(pool) } else { Err(Refused::PoolStatus { status: pool.status.clone() }) }
+    }
+
+    fn open_pool(&mut self, name: &str, given: &str, terms: &PoolTerms) -> Result<(), Refused> {
+        if given != name {
+            return Err(Refused::WrongStream);
+        }
+        if self.delta.pool.is_some() {
+            return Err(Refused::PoolExists);
+        }
+        check_terms(terms, 1)?;
+        let commit = self.commit;
+        let head = crate::state::books::Head {
+            partition: commit.partition,
+            version: commit.version,
+            position: commit.position,
+        };
+        self.delta.pool = Some(Box::new(PoolState::new(Arc::from(name), head, terms.clone())));
+        Ok(())
+    }
+
+    /// BW-11: contributions of a stretch become increments; exactly, once, and in log order with hits and voids.
+    fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
+        let (view, home) = (self.view, self.commit.partition);
+        let pool = self.pool(name)?;
+        let marks = pool.marks(partition);
+        let expected = marks.pooled_to + 1;
+        if from != expected || to < from {
+            return Err(Refused::WrongStretch { expected, found: from });
+        }
+        let end = view.durable_end(pool, partition);
+        if to > end {
+            return Err(Refused::NotDurable { to, end });
+        }
+        // A reported stretch is one entry: cut in two, its contributions could be of two cycles.
+        let whole =
+            partition == home || view.durable_pending(name).is_some_and(|pending| pending.ends_at(partition, to));
+        if !whole {
+            return Err(Refused::WrongStretch { expected, found: from });
+        }
+        if let Some(pending) = view.durable_pending(name) {
+            let waiting = pending.decisions_after(partition, marks.decided_to).next();
+            if let Some(waiting) = waiting.filter(|decision| decision.position() < to) {
+                return Err(Refused::DecisionWaits { position: waiting.position() });
+            }
+        }
+        let contributions = view.durable_pending(name).into_iter();
+        let contributions = contributions.flat_map(|pending| pending.contributions(partition, from, to));
+        expect_figure(Nano(contributions.map(|amount| amount.0).sum()), amount)?;
+        pool.increments = add_figure(pool.increments, amount)?;
+        pool.contributions = add_figure(pool.contributions, amount)?;
+        pool.marks_mut(partition).pooled_to = to;
+        self.transfer(Account::ContributionsDue(name), Account::Increments(name), Currency::EUR, amount);
+        Ok(())
+    }
+
+    /// The oldest decision of a partition, if it stands at a position and everything up to it is pooled.
+    fn next_decision(&mut self, name: &str, partition: u32, position: u64) -> Result<&'s Decision, Refused> {
+        let pending = self.view.durable_pending(name);
+        let marks = self.pool(name)?.marks(partition);
+        let next = pending.and_then(|pending| pending.decisions_after(partition, marks.decided_to).next());
+        next.filter(|decision| decision.position() == position && marks.pooled_to == position)
+            .ok_or(Refused::NothingToDecide { position })
+    }
+
+    /// BW-16, BW-17: the award must be the hit's price to the last nano.
+    fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
+        let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
+            return Err(Refused::NothingToDecide { position: award.hit });
+        };
+        let position = self.commit.position;
+        let pool = self.pool(name)?;
+        let expected = price(pool, hit)?;
+        if expected != *award {
+            return Err(Refused::AwardWrong { expected: Box::new(expected), found: Box::new(award.clone()) });
+        }
+        let increments = pool.increments;
+        pool.reserve = Nano(pool.reserve.0 - award.seed_from_reserve.0 + award.to_reserve.0);
+        pool.house_funding = add_figure(pool.house_funding, award.seed_from_house)?;
+        pool.increments = Nano::ZERO;
+        pool.paid = add_figure(pool.paid, award.paid)?;
+        pool.cycle += 1;
+        pool.last_hit_ms = Some(hit.time_ms);
+        if let Some(terms) = pool.pending_terms.take() {
+            pool.terms = terms;
+        }
+        pool.marks_mut(award.partition).decided_to = award.hit;
+        for marks in pool.marks.values_mut() {
+            marks.cycle_from = marks.pooled_to;
+        }
+        // The winner's partition pays: it's told by its mirror, and the money goes there at once.
+        let abroad = pool.reports.get_mut(&award.partition);
+        let is_abroad = abroad.is_some();
+        if let Some(reported) = abroad {
+            reported.awards.push((position, MirroredAward::of(award)));
+        } else {
+            let unpaid = MirroredAward::of(award).unpaid(Arc::clone(&pool.name));
+            self.delta.awarded.push(((award.partition, award.hit), unpaid));
+        }
+        self.post_award(name, award, increments);
+        if is_abroad {
+            self.transfer(Account::JackpotPayable(name), Account::Interpartition, Currency::EUR, award.paid);
+        }
+        Ok(())
+    }
+
+    /// The shares go to what is owed to the player; the part of a cent left and the rest of the increments to the reserve.
+    fn post_award(&mut self, name: &'s str, award: &Award, increments: Nano) {
+        let payable = Account::JackpotPayable(name);
+        let reserve = Account::Reserve(name);
+        let shares = award.increments.0 + award.seed_from_reserve.0 + award.seed_from_house.0;
+        let rest = Nano(increments.0 - award.increments.0);
+        self.transfer(Account::SeedFunding(name), payable, Currency::EUR, award.seed_from_house);
+        self.transfer(reserve, payable, Currency::EUR, award.seed_from_reserve);
+        self.transfer(Account::Increments(name), payable, Currency::EUR, award.increments);
+        self.transfer(payable, reserve, Currency::EUR, Nano(shares - award.paid.0));
+        self.transfer(Account::Increments(name), reserve, Currency::EUR, rest);
+    }
+
+    /// BW-19.
+    fn take_back(
+        &mut self,
+        name: &'s str,
+        partition: u32,
+        position: u64,
+        amount: Nano,
+        split: TakenBack,
+    ) -> Result<(), Refused> {
+        let Decision::TakeBack(void) = self.next_decision(name, partition, position)? else {
+            return Err(Refused::NothingToDecide { position });
+        };
+        let pool = self.pool(name)?;
+        expect_figure(void.amount, amount)?;
+        let expected = take_back(pool, void);
+        expect_figure(expected.from_increments, split.from_increments)?;
+        expect_figure(expected.from_reserve, split.from_reserve)?;
+        expect_figure(expected.from_house, split.from_house)?;
+        pool.contributions.0 -= amount.0;
+        pool.increments.0 -= split.from_increments.0;
+        pool.reserve.0 -= split.from_reserve.0;
+        pool.house_funding = add_figure(pool.house_funding, split.from_house)?;
+        pool.marks_mut(partition).decided_to = position;
+        let due = Account::ContributionsDue(name);
+        self.transfer(Account::Increments(name), due, Currency::EUR, split.from_increments);
+        self.transfer(Account::Reserve(name), due, Currency::EUR, split.from_reserve);
+        self.transfer(Account::SeedFunding(name), due, Currency::EUR, split.from_house);
+        Ok(())
+    }
+
+    /// BW-20: announced now, in effect from the next cycle on.
+    fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
+        let pool = self.pool(name)?;
+        if let PoolStatus::Retired { .. } = pool.status {
+            return Err(Refused::PoolStatus { status: pool.status.clone() });
+        }
+        check_terms(terms, pool.next_terms_version())?;
+        if terms.base_coin != pool.terms.base_coin {
+            return Err(Refused::BadTerms { reason: "the base coin is the same in all terms of a pool".to_owned() });
+        }
+        pool.pending_terms = Some(terms.clone());
+        Ok(())
+    }
+
+    /// BW-20: everything is finished first, so that nobody who contributed loses the chance that the bet bought.
+    fn retire(&mut self, name: &'s str, into: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
+        let view = self.view;
+        let pool = self.pool_in(name, &PoolStatus::Suspended)?;
+        let heir = view.pool(into).filter(|_| into != name);
+        let heir = heir.ok_or_else(|| Refused::UnknownPool { pool: into.to_owned() })?;
+        if let PoolStatus::Retired { .. } = heir.status {
+            return Err(Refused::PoolStatus { status: heir.status.clone() });
+        }
+        let arriving = |other: &PoolState| {
+            matches!(&other.status, PoolStatus::Retired { into, .. } if into == name)
+                && !pool.received_from.contains(&*other.name)
+        };
+        if view.outstanding(pool) || view.pools().any(arriving) {
+            return Err(Refused::PoolOutstanding);
+        }
+        expect_figure(pool.increments, increments)?;
+        expect_figure(pool.reserve, reserve)?;
+        pool.moved_out = add_figure(increments, reserve)?;
+        pool.increments = Nano::ZERO;
+        pool.reserve = Nano::ZERO;
+        pool.status = PoolStatus::Retired { into: into.to_owned(), increments, reserve };
+        self.transfer(Account::Increments(name), Account::Transfer, Currency::EUR, increments);
+        self.transfer(Account::Reserve(name), Account::Transfer, Currency::EUR, reserve);
+        Ok(())
+    }
+
+    fn receive(&mut self, name: &'s str, from: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
+        let sender = self.view.pool(from).map(|sender| sender.status.clone());
+        let sent = PoolStatus::Retired { into: name.to_owned(), increments, reserve };
+        let pool = self.pool(name)?;
+        if sender != Some(sent) || !pool.received_from.insert(from.to_owned()) {
+            return Err(Refused::NoSuchTransfer { pool: from.to_owned() });
+        }
+        pool.increments = add_figure(pool.increments, increments)?;
+        pool.reserve = add_figure(pool.reserve, reserve)?;
+        pool.moved_in = add_figure(pool.moved_in, add_figure(increments, reserve)?)?;
+        self.transfer(Account::Transfer, Account::Increments(name), Currency::EUR, increments);
+        self.transfer(Account::Transfer, Account::Reserve(name), Currency::EUR, reserve);
+        Ok(())
+    }
+}
+
+/// Terms that a pool can work by.
+pub(super) fn check_terms(terms: &PoolTerms, version: u32) -> Result<(), Refused> {
+    let fault = if terms.contribution_ppm > 1_000_000 {
+        "a contribution is at most the bet"
+    } else if !(Nano::ZERO..=Nano::major(1_000_000_000)).contains(&terms.seed) {
+        "the seed is between 0 and 10^9 EUR"
+    } else if terms.base_coin.0 == 0 {
+        "the base coin is worth something"
+    } else if terms.refresh_ms == 0 {
+        "the refresh interval is above 0"
+    } else if terms.version != version {
+        return Err(Refused::WrongTerms { expected: version, found: terms.version });
+    } else {
+        return Ok(());
+    };
+    Err(Refused::BadTerms { reason: fault.to_owned() })
+}

@@ -1,0 +1,143 @@
+//! The pool's arithmetic, as pure functions of its figures: what a coin's jackpot shows, what a hit is worth, what a
+//! void takes back. Exact integers throughout; 128 bits hold pools up to 10^9 EUR at every valid rate, beyond that the
+//! answer is an error, never a wrong figure.
+
+use crate::events::event::{Award, CollisionShare};
+use crate::state::pool::{Hit, PoolState, TakeBack};
+use crate::values::money::{CoinValue, Minor, MoneyError, Nano};
+
+/// The jackpot figure of a coin value in the player's own currency: P x coin / base coin (BW-13; the exchange rate
+/// cancels). Cut at 1e-9.
+///
+/// # Errors
+/// [`MoneyError::OutOfRange`] when it does not fit.
+pub fn figure(pool: &PoolState, coin: CoinValue) -> Result<Nano, MoneyError> {
+    pool.base()
+        .0
+        .checked_mul(i128::from(coin.0))
+        .and_then(|n| n.checked_div(i128::from(pool.terms.base_coin.0)))
+        .map(Nano)
+        .ok_or(MoneyError::OutOfRange)
+}
+
+/// Whether no counter refresh lies between two logged times (BW-17). Refreshes are at the multiples of the interval.
+fn same_refresh(earlier_ms: i64, later_ms: i64, refresh_ms: u32) -> bool {
+    let interval = i64::from(refresh_ms).max(1);
+    earlier_ms.div_euclid(interval) == later_ms.div_euclid(interval)
+}
+
+/// Prices a hit (BW-16, BW-17) on the pool as of the hit's place in the log: every contribution up to and including the
+/// hit's position pooled, every earlier hit awarded.
+///
+/// The award's exact worth is `weighted x coin / base coin + whole`: of the base pool as a proportion, or, as a second
+/// win within one refresh, of the seed as a proportion and of the increments as a whole. The player gets it cut to the
+/// minor unit of the player's currency; the part of a cent left goes to the reserve.
+///
+/// # Errors
+/// [`MoneyError::OutOfRange`] when a figure does not fit.
+pub fn price(pool: &PoolState, hit: &Hit) -> Result<Award, MoneyError> {
+    let terms = &pool.terms;
+    let within = pool.last_hit_ms.is_some_and(|last_ms| same_refresh(last_ms, hit.time_ms, terms.refresh_ms));
+    let collision = within && terms.collision_share == CollisionShare::Full;
+    let (weighted, whole) = if collision { (terms.seed, pool.increments) } else { (pool.base(), Nano::ZERO) };
+    let worth = Worth::new(hit, terms.base_coin);
+    let amount = worth.in_minor(weighted, whole).ok_or(MoneyError::OutOfRange)?;
+    let total = worth.in_eur(weighted).and_then(|eur| eur.checked_add(whole));
+    let total = total.ok_or(MoneyError::OutOfRange)?;
+    let paid = worth.paid(amount).ok_or(MoneyError::OutOfRange)?;
+    let seed_share = worth.in_eur(terms.seed).ok_or(MoneyError::OutOfRange)?;
+
+    // Cutting the total and the seed share apart can leave the odd nano with the increments' share. It is at most K:
+    // the coin is worth at most the base coin, and K is whole.
+    let increments = Nano(total.0 - seed_share.0);
+    let seed_from_reserve = seed_share.min(pool.reserve);
+    let left = total.0 - paid.0;
+    Ok(Award {
+        hit: hit.position,
+        partition: hit.partition,
+        stream: hit.stream.clone(),
+        round: hit.round,
+        cycle: pool.cycle,
+        collision,
+        currency: hit.currency,
+        coin_value: hit.coin_value,
+        rate: hit.rate,
+        amount,
+        increments,
+        seed_from_reserve,
+        seed_from_house: Nano(seed_share.0 - seed_from_reserve.0),
+        to_reserve: Nano(pool.increments.0 - increments.0 + left),
+        paid,
+    })
+}
+
+/// The fractions that a hit's price is made of.
+struct Worth {
+    /// Coin, 1e-6 of the currency.
+    coin: i128,
+    /// Base coin, 1e-6 EUR.
+    base: i128,
+    /// EUR for one unit of the currency, as a fraction.
+    rate: (i128, i128),
+    /// Nanos in a minor unit of the currency.
+    minor: i128,
+}
+
+impl Worth {
+    fn new(hit: &Hit, base_coin: CoinValue) -> Self {
+        Self {
+            coin: i128::from(hit.coin_value.0),
+            base: i128::from(base_coin.0),
+            rate: hit.rate.fraction(),
+            minor: hit.currency.nanos_per_minor(),
+        }
+    }
+
+    /// `eur x coin x rate / base`, cut at 1e-9 EUR.
+    fn in_eur(&self, eur: Nano) -> Option<Nano> {
+        let numerator = eur.0.checked_mul(self.coin)?.checked_mul(self.rate.0)?;
+        numerator.checked_div(self.base.checked_mul(self.rate.1)?).map(Nano)
+    }
+
+    /// `weighted x coin / base + whole / rate`, cut at the minor unit of the currency.
+    fn in_minor(&self, weighted: Nano, whole: Nano) -> Option<Minor> {
+        let proportion = weighted.0.checked_mul(self.coin)?;
+        let (numerator, denominator) = if whole == Nano::ZERO {
+            (proportion, self.base)
+        } else {
+            let whole = whole.0.checked_mul(self.rate.1)?.checked_mul(self.base)?;
+            let numerator = proportion.checked_mul(self.rate.0)?.checked_add(whole)?;
+            (numerator, self.base.checked_mul(self.rate.0)?)
+        };
+        let minor = numerator.checked_div(denominator.checked_mul(self.minor)?)?;
+        // What no account could hold is cut to what one can; the rest goes to the reserve, like the part of a cent.
+        Some(Minor(i64::try_from(minor).unwrap_or(i64::MAX)))
+    }
+
+    /// `amount x rate`, cut at 1e-9 EUR.
+    fn paid(&self, amount: Minor) -> Option<Nano> {
+        let nanos = i128::from(amount.0).checked_mul(self.minor)?;
+        nanos.checked_mul(self.rate.0)?.checked_div(self.rate.1).map(Nano)
+    }
+}
+
+/// Who gives a voided contribution back; the three add up to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TakenBack {
+    /// Out of the increments, while the contribution's cycle runs.
+    pub from_increments: Nano,
+    /// Else out of the reserve, as far as it goes.
+    pub from_reserve: Nano,
+    /// Else by the house.
+    pub from_house: Nano,
+}
+
+/// Splits a contribution to be taken back (BW-19) on the pool as of the void's place in the log.
+#[must_use]
+pub fn take_back(pool: &PoolState, void: &TakeBack) -> TakenBack {
+    let running = void.contributed_at > pool.marks(void.partition).cycle_from;
+    let from_increments = if running { void.amount.min(pool.increments) } else { Nano::ZERO };
+    let rest = Nano(void.amount.0 - from_increments.0);
+    let from_reserve = rest.min(pool.reserve);
+    TakenBack { from_increments, from_reserve, from_house: Nano(rest.0 - from_reserve.0) }
+}

@@ -1,0 +1,300 @@
+//! The books: the state that the whole log amounts to, and its questions.
+//!
+//! Cost: a lookup is O(log n) in players or pools; memory grows with players, open rounds, collections and what pools
+//! have not taken up yet, not with the length of the log. A value folds one partition; what it knows of others stands in that one's log.
+//!
+//! To change the books see [`Stage`](crate::Stage); a replay uses [`Books::apply`].
+
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use crate::state::changes::{Changes, PendingChange};
+use crate::state::player::{OpenRound, PlayerState};
+use crate::state::players::Players;
+use crate::state::pool::{Decision, Hit, Pending, PoolState, UnpaidAward};
+use crate::state::switches::{Switch, SwitchedOff, Switches};
+use crate::values::account::{Account, OperatorTotals};
+use crate::values::currency::Currency;
+use crate::values::money::{Minor, Nano};
+use crate::values::per_currency::PerCurrency;
+use crate::values::rate::FxRate;
+use crate::values::stream::StreamId;
+
+/// Where a stream stands: what the next commit of it must build on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Head {
+    /// The partition that the stream lives in; meaningless at version 0.
+    pub partition: u32,
+    /// The stream's version; 0 before its first commit.
+    pub version: u64,
+    /// Position of its last commit; 0 before its first.
+    pub position: u64,
+}
+
+/// Where a partition stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct End {
+    /// Position of the last commit; 0 when empty.
+    pub position: u64,
+    /// Time of the last commit, Unix ms; the next is at or after it.
+    pub time_ms: i64,
+}
+
+impl End {
+    const EMPTY: Self = Self { position: 0, time_ms: i64::MIN };
+}
+
+/// Rates and where their stream stands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Rates {
+    pub head: Head,
+    pub current: PerCurrency<FxRate>,
+}
+
+impl Rates {
+    /// EUR for one unit of a currency; of EUR always 1, and of play money, whose units the limits in EUR count.
+    pub fn of(&self, currency: Currency) -> Option<FxRate> {
+        match currency {
+            Currency::EUR | Currency::PLAY => Some(FxRate::ONE),
+            _ => self.current.get(currency).copied(),
+        }
+    }
+}
+
+/// The service itself: where its stream stands, what is switched off, and what changes wait for a second actor.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct System {
+    pub head: Head,
+    pub switches: Switches,
+    pub changes: Changes,
+}
+
+/// One tenant: its players, and the totals of its accounts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Operator {
+    pub totals: OperatorTotals,
+    pub players: Players,
+    /// The players' open rounds: position of the bet, player, number.
+    pub open: BTreeSet<(u64, String, u64)>,
+}
+
+impl Operator {
+    /// Takes a player's new state.
+    pub fn put(&mut self, name: &str, player: PlayerState) {
+        let after = player.open.clone();
+        let before = self.players.replace(name, player).map_or(vec![], |player| player.open);
+        // Most rounds settle in the commit of their bet: there's nothing before and nothing after.
+        let key = |round: &Arc<OpenRound>| (round.opened_at, name.to_owned(), round.started.round);
+        for round in &before {
+            self.open.remove(&key(round));
+        }
+        self.open.extend(after.iter().map(key));
+    }
+}
+
+/// Names an award to be paid: partition and position of its hit.
+pub(crate) type AwardKey = (u32, u64);
+
+/// The whole state (see the [module](self)).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Books {
+    pub(crate) ends: BTreeMap<u32, End>,
+    pub(crate) operators: BTreeMap<String, Operator>,
+    pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
+    pub(crate) pending: BTreeMap<Arc<str>, Pending>,
+    pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
+    pub(crate) rates: Rates,
+    pub(crate) system: System,
+    pub(crate) exchange: PerCurrency<Nano>,
+    pub(crate) transfer: Nano,
+    pub(crate) interpartition: Nano,
+}
+
+impl Books {
+    /// The books of an empty log.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Where a partition stands.
+    #[must_use]
+    pub fn end(&self, partition: u32) -> End {
+        self.ends.get(&partition).copied().unwrap_or(End::EMPTY)
+    }
+
+    /// Where a stream stands.
+    #[must_use]
+    pub fn head(&self, stream: &StreamId) -> Head {
+        match stream {
+            StreamId::Player { .. } => self.player(stream).map(|player| player.head),
+            StreamId::Pool(pool) => self.pool(pool).map(|pool| pool.head),
+            StreamId::Rates => Some(self.rates.head),
+            StreamId::System => Some(self.system.head),
+        }
+        .unwrap_or_default()
+    }
+
+    /// A player, by stream.
+    #[must_use]
+    pub fn player(&self, stream: &StreamId) -> Option<&PlayerState> {
+        match stream {
+            StreamId::Player { operator, player } => self.operators.get(operator)?.players.get(player),
+            _ => None,
+        }
+    }
+
+    /// Every player, in order of operator and player: both names and the state.
+    pub fn players(&self) -> impl Iterator<Item = (&str, &str, &PlayerState)> {
+        self.operators.iter().flat_map(|(name, operator)| {
+            operator.players.by_name().map(move |(player, state)| (name.as_str(), player, state))
+        })
+    }
+
+    /// An operator's open rounds whose bet is past a position, the oldest first, with their players' names (PL-20).
+    pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
+        self.operators.get(operator).into_iter().flat_map(move |operator| {
+            let listed = operator.open.range((after.saturating_add(1), String::new(), 0)..);
+            listed
+                .filter_map(|(_, name, number)| Some((name.as_str(), operator.players.get(name)?.open_round(*number)?)))
+        })
+    }
+
+    /// A pool.
+    #[must_use]
+    pub fn pool(&self, pool: &str) -> Option<&PoolState> {
+        self.pools.get(pool)
+    }
+
+    /// Every pool, by name.
+    pub fn pools(&self) -> impl Iterator<Item = &PoolState> {
+        self.pools.values()
+    }
+
+    /// EUR for one unit of a currency at the end of the log; of EUR and of play money always 1.
+    #[must_use]
+    pub fn rate(&self, currency: Currency) -> Option<FxRate> {
+        self.rates.of(currency)
+    }
+
+    /// Everything that is switched off, in order of operator, game and version (PL-25).
+    pub fn switched_off(&self) -> impl Iterator<Item = (&Switch, &SwitchedOff)> {
+        self.system.switches.off()
+    }
+
+    /// What keeps a bet from being taken: the first of [`Books::switched_off`] that covers it.
+    #[must_use]
+    pub fn switched_off_for(&self, operator: &str, game: &str, rules_version: &str) -> Option<(&Switch, &SwitchedOff)> {
+        self.system.switches.against(operator, game, rules_version)
+    }
+
+    /// Changes that wait for a second actor, by the positions of their proposals (PL-27). Ones that have lapsed may be
+    /// among them.
+    pub fn pending_changes(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
+        self.system.changes.pending()
+    }
+
+    /// What a pool's stream must decide, in log order of each partition.
+    pub fn pending_decisions(&self, pool: &str) -> impl Iterator<Item = &Decision> {
+        self.pending.get(pool).into_iter().flat_map(|pending| pending.decisions.values().flatten())
+    }
+
+    /// The hits among [`Books::pending_decisions`].
+    pub fn pending_hits(&self, pool: &str) -> impl Iterator<Item = &Hit> {
+        self.pending_decisions(pool).filter_map(|decision| match decision {
+            Decision::Hit(hit) => Some(hit),
+            Decision::TakeBack(_) => None,
+        })
+    }
+
+    /// Sum of a partition's contributions that the pool has not taken up yet, up to a position.
+    #[must_use]
+    pub fn pending_contributions(&self, pool: &str, partition: u32, to: u64) -> Nano {
+        let from = self.pool(pool).map_or(0, |pool| pool.pooled_to(partition)) + 1;
+        let pending = self.pending.get(pool);
+        Nano(pending.map_or(0, |p| p.contributions(partition, from, to).map(|amount| amount.0).sum()))
+    }
+
+    /// This partition's open rounds that contributed to a pool and can still hit.
+    #[must_use]
+    pub fn contributing_rounds(&self, pool: &str) -> u64 {
+        let totals = self.pending.get(pool).map(|pending| pending.totals).unwrap_or_default();
+        u64::try_from(totals.open_rounds).unwrap_or_default()
+    }
+
+    /// Awards that have not reached their players: partition and position of the hit, and what is owed.
+    pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
+        self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
+    }
+
+    /// The award of a hit that has not reached its player, by the hit's partition and position.
+    #[must_use]
+    pub fn unpaid_award(&self, partition: u32, hit: u64) -> Option<&UnpaidAward> {
+        self.unpaid.get(&(partition, hit))
+    }
+
+    /// What an account holds in a currency.
+    #[must_use]
+    pub fn holding(&self, account: Account<'_>, currency: Currency) -> Nano {
+        let of = |name: &str, holding: fn(&OperatorTotals) -> &PerCurrency<Nano>| {
+            self.operators.get(name).map_or(Nano::ZERO, |operator| holding(&operator.totals).held(currency))
+        };
+        let eur = |figure: Option<Nano>| match currency {
+            Currency::EUR => figure.unwrap_or_default(),
+            _ => Nano::ZERO,
+        };
+        let waiting = |name: &str| self.pending.get(name).map(|pending| pending.totals);
+        match account {
+            Account::Player { operator, player } => {
+                let player = self.operators.get(operator).and_then(|operator| operator.players.get(player));
+                player.and_then(|player| player.balance(currency)).unwrap_or(Minor::ZERO).to_nano(currency)
+            }
+            Account::External(name) => of(name, |totals| &totals.external),
+            Account::House(name) => of(name, |totals| &totals.house),
+            Account::Promotion(name) => of(name, |totals| &totals.promotion),
+            Account::ContributionsDue(name) => eur(waiting(name).map(|totals| totals.due)),
+            Account::JackpotPayable(name) => eur(waiting(name).map(|totals| totals.payable)),
+            Account::Increments(name) => eur(self.pool(name).map(|pool| pool.increments)),
+            Account::Reserve(name) => eur(self.pool(name).map(|pool| pool.reserve)),
+            Account::SeedFunding(name) => eur(self.pool(name).map(|pool| -pool.house_funding)),
+            Account::Exchange => self.exchange.held(currency),
+            Account::Transfer => eur(Some(self.transfer)),
+            Account::Interpartition => eur(Some(self.interpartition)),
+        }
+    }
+
+    /// The sum of all players' balances at an operator.
+    #[must_use]
+    pub fn players_total(&self, operator: &str, currency: Currency) -> Nano {
+        let operator = self.operators.get(operator);
+        operator.map_or(Nano::ZERO, |operator| operator.totals.players.held(currency))
+    }
+
+    /// Names of the operators that have players.
+    pub fn operators(&self) -> impl Iterator<Item = &str> {
+        self.operators.keys().map(String::as_str)
+    }
+
+    /// The trial balance: the sum over all accounts, of each currency that it isn't zero in. Empty at every position (PL-09).
+    /// Costs O(operators + pools).
+    #[must_use]
+    pub fn trial_balance(&self) -> PerCurrency<Nano> {
+        let mut sums = self.exchange.clone();
+        for Operator { totals, .. } in self.operators.values() {
+            sums.add(&totals.players);
+            sums.add(&totals.external);
+            sums.add(&totals.house);
+            sums.add(&totals.promotion);
+        }
+        let mut eur = self.transfer.0 + self.interpartition.0;
+        for pending in self.pending.values() {
+            eur += pending.totals.due.0 + pending.totals.payable.0;
+        }
+        for pool in self.pools.values() {
+            eur += pool.increments.0 + pool.reserve.0 - pool.house_funding.0;
+        }
+        sums.post(Currency::EUR, Nano(eur));
+        sums
+    }
+}

@@ -1,0 +1,316 @@
+//! A player's state: accounts, open rounds, collections.
+//!
+//! Cloning is cheap (what is large is shared until it changes), because staging works on a copy. The size grows with
+//! accounts, open rounds, collections, campaigns and voids; settled rounds leave nothing behind.
+
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::events::commit::Commit;
+use crate::events::event::{Automatic, Event, RoundStarted};
+use crate::play::sessions::SessionName;
+use crate::state::books::Head;
+use crate::state::campaign::{Campaign, CampaignState};
+use crate::state::day::Day;
+use crate::state::seat::Seat;
+use crate::values::currency::Currency;
+use crate::values::money::Minor;
+use crate::values::per_currency::PerCurrency;
+
+/// Keys and values of one collection: of a game and a bet level.
+pub type Collection = BTreeMap<String, i64>;
+
+/// One collection that a player has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Kept {
+    game: String,
+    scope: String,
+    collection: Collection,
+}
+
+impl Kept {
+    fn name(&self) -> (&str, &str) {
+        (&self.game, &self.scope)
+    }
+}
+
+/// What the log says about one player.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlayerState {
+    /// Version and last commit of the player's stream.
+    pub head: Head,
+    /// Rounds begun so far, all games together; the next round has the number after it.
+    pub rounds_started: u64,
+    last_bet_ms: Option<i64>,
+    day: Day,
+    /// With play money, which few players have.
+    demo_day: Option<Arc<Day>>,
+    pub(crate) seats: Option<Arc<Vec<Seat>>>,
+    pub(crate) balances: PerCurrency<Minor>,
+    pub(crate) open: Vec<Arc<OpenRound>>,
+    /// None of them empty, by game and scope; few, so that one look at the memory finds one.
+    collections: Option<Arc<Vec<Kept>>>,
+    /// In the order of their grants; few, so that one look at the memory finds one.
+    campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
+    voided: Option<Arc<BTreeMap<u64, u64>>>,
+    /// By game, of play money and of real money.
+    tallies: [Option<Arc<BTreeMap<String, Tally>>>; 2],
+}
+
+/// What a session has come to: the latest that bet at a game.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Tally {
+    session: SessionName,
+    /// Wins minus bets, minor units of the session's currency.
+    net: i128,
+}
+
+impl PlayerState {
+    /// The balance of the account in a currency; none without an account.
+    #[must_use]
+    pub fn balance(&self, currency: Currency) -> Option<Minor> {
+        self.balances.get(currency).copied()
+    }
+
+    /// Every account, in currency order.
+    pub fn balances(&self) -> impl Iterator<Item = (Currency, Minor)> + '_ {
+        self.balances.iter().map(|(currency, balance)| (currency, *balance))
+    }
+
+    /// The open rounds, oldest first (PL-20).
+    pub fn open_rounds(&self) -> impl Iterator<Item = &OpenRound> {
+        self.open.iter().map(AsRef::as_ref)
+    }
+
+    /// The open round of a number.
+    #[must_use]
+    pub fn open_round(&self, number: u64) -> Option<&OpenRound> {
+        self.open_rounds().find(|round| round.started.round == number)
+    }
+
+    /// The open round of a game that a bet in a currency would meet; there is at most one of real money, whatever the
+    /// currency (PL-20), and one of play money (PL-17).
+    #[must_use]
+    pub fn open_round_of(&self, game: &str, currency: Currency) -> Option<&OpenRound> {
+        let same = |of: Currency| of.is_real() == currency.is_real();
+        self.open_rounds().find(|round| round.started.game == game && same(round.started.currency))
+    }
+
+    /// Time of the latest bet, whatever the game and the currency, Unix ms; none before the first. A player plays one round
+    /// after the other, be it for play money (RTS 14E has the time from one game cycle to the next and excepts none).
+    #[must_use]
+    pub fn last_bet_ms(&self) -> Option<i64> {
+        self.last_bet_ms
+    }
+
+    /// The player's day with the kind of money that a currency is.
+    #[must_use]
+    pub fn day(&self, currency: Currency) -> &Day {
+        if currency.is_real() { &self.day } else { self.demo_day.as_deref().unwrap_or(Day::NONE) }
+    }
+
+    pub(crate) fn day_mut(&mut self, real: bool) -> &mut Day {
+        if real { &mut self.day } else { Arc::make_mut(self.demo_day.get_or_insert_default()) }
+    }
+
+    /// A collection; none when it is empty.
+    #[must_use]
+    pub fn collection(&self, game: &str, scope: &str) -> Option<&Collection> {
+        let kept = self.collections.as_deref()?;
+        let index = kept.binary_search_by(|kept| kept.name().cmp(&(game, scope))).ok()?;
+        kept.get(index).map(|kept| &kept.collection)
+    }
+
+    /// Every collection that is not empty: game, scope, contents.
+    pub fn collections(&self) -> impl Iterator<Item = (&str, &str, &Collection)> {
+        let kept = self.collections.iter().flat_map(|kept| kept.iter());
+        kept.map(|kept| (kept.game.as_str(), kept.scope.as_str(), &kept.collection))
+    }
+
+    /// Every campaign that was ever granted, in the order of the grants (PL-18).
+    pub fn campaigns(&self) -> impl Iterator<Item = &CampaignState> {
+        self.campaigns.iter().flat_map(|campaigns| campaigns.iter()).map(AsRef::as_ref)
+    }
+
+    /// The campaign of a name.
+    #[must_use]
+    pub fn campaign(&self, id: &str) -> Option<&CampaignState> {
+        self.campaigns().find(|state| state.campaign.id == id)
+    }
+
+    /// Position of a round's void; none of one that was not voided.
+    #[must_use]
+    pub fn voided_at(&self, round: u64) -> Option<u64> {
+        self.voided.as_ref()?.get(&round).copied()
+    }
+
+    /// Wins minus bets of a session at a game so far, open rounds' bets included, in minor units of its currency. Jackpots
+    /// do not count, nor do bets of free rounds and later voids of settled rounds. None before its first bet, and once
+    /// another session has bet.
+    #[must_use]
+    pub fn session_net(&self, game: &str, session: SessionName) -> Option<i128> {
+        let mut tallies = self.tallies.iter().flatten().filter_map(|tallies| tallies.get(game));
+        tallies.find(|tally| tally.session == session).map(|tally| tally.net)
+    }
+
+    /// Counts a bet: its time, and what it cost if it was bet in a session, whose tally it begins.
+    pub(crate) fn count_bet(&mut self, started: &RoundStarted, time_ms: i64) {
+        let purse = usize::from(started.currency.is_real());
+        self.last_bet_ms = Some(time_ms);
+        let day = self.day_mut(started.currency.is_real());
+        day.act(time_ms);
+        day.bet(started.currency, started.charged());
+        let Some(session) = started.session else { return };
+        let cost = i128::from(started.charged().0);
+        let tallies = Arc::make_mut(self.tallies[purse].get_or_insert_default());
+        match tallies.get_mut(&started.game) {
+            Some(tally) if tally.session == session => tally.net -= cost,
+            _ => _ = tallies.insert(started.game.clone(), Tally { session, net: -cost }),
+        }
+    }
+
+    /// Counts a win or a refund of a round for the day of its bet and for its session; what comes late for an earlier one has
+    /// no tally.
+    pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
+        let started = &open.started;
+        let purse = usize::from(started.currency.is_real());
+        self.day_mut(started.currency.is_real()).back(started.currency, amount, open.opened_ms);
+        let Some(session) = started.session else { return };
+        let tallies = Arc::make_mut(self.tallies[purse].get_or_insert_default());
+        if let Some(tally) = tallies.get_mut(&started.game).filter(|tally| tally.session == session) {
+            tally.net += i128::from(amount.0);
+        }
+    }
+
+    pub(crate) fn grant(&mut self, campaign: &Campaign, commit: &Commit) {
+        let state = CampaignState {
+            campaign: campaign.clone(),
+            granted_at: commit.position,
+            granted_ms: commit.time_ms,
+            begun: 0,
+            given_back: 0,
+            cancelled: false,
+        };
+        Arc::make_mut(self.campaigns.get_or_insert_default()).push(Arc::new(state));
+    }
+
+    pub(crate) fn campaign_mut(&mut self, id: &str) -> Option<&mut CampaignState> {
+        let campaigns = Arc::make_mut(self.campaigns.as_mut()?);
+        campaigns.iter_mut().find(|state| state.campaign.id == id).map(Arc::make_mut)
+    }
+
+    pub(crate) fn change_collection(&mut self, game: &str, scope: &str, changes: &[(String, i64)]) {
+        let all = Arc::make_mut(self.collections.get_or_insert_default());
+        let index = all.binary_search_by(|kept| kept.name().cmp(&(game, scope))).unwrap_or_else(|index| {
+            let collection = Collection::new();
+            all.insert(index, Kept { game: game.to_owned(), scope: scope.to_owned(), collection });
+            index
+        });
+        let collection = &mut all[index].collection;
+        for (key, value) in changes {
+            if *value == 0 {
+                collection.remove(key);
+            } else {
+                collection.insert(key.clone(), *value);
+            }
+        }
+        // What is empty goes, so that equal contents are equal states.
+        if collection.is_empty() {
+            all.remove(index);
+        }
+        if all.is_empty() {
+            self.collections = None;
+        }
+    }
+
+    pub(crate) fn open_round_mut(&mut self, number: u64) -> Option<&mut OpenRound> {
+        self.open.iter_mut().find(|round| round.started.round == number).map(Arc::make_mut)
+    }
+
+    pub(crate) fn close_round(&mut self, number: u64) -> Option<Arc<OpenRound>> {
+        let index = self.open.iter().position(|round| round.started.round == number)?;
+        Some(self.open.remove(index))
+    }
+
+    pub(crate) fn mark_voided(&mut self, round: u64, position: u64) {
+        Arc::make_mut(self.voided.get_or_insert_default()).insert(round, position);
+    }
+}
+
+/// A round between its bet and its settlement, with all that resolving it further needs (PL-02).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenRound {
+    /// The bet and its terms.
+    pub started: RoundStarted,
+    /// Position of the bet.
+    pub opened_at: u64,
+    /// Time of the bet, Unix ms.
+    pub opened_ms: i64,
+    /// Time of the round's last event, Unix ms: since then it waits (PL-03 counts from it).
+    pub last_ms: i64,
+    /// Position of the round's last event.
+    pub last_position: u64,
+    /// The steps so far.
+    pub steps: Vec<Step>,
+    /// The win as of the last step.
+    pub win: Minor,
+    /// What was credited of it already (ME-16).
+    pub credited: Minor,
+    /// As of the last step: then whoever finishes the round for its player isn't done yet.
+    pub automatic: Option<Automatic>,
+}
+
+/// What a step was resolved from: enough to resolve it again (PL-06).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The seed.
+    pub seed: [u8; 32],
+    /// The choice.
+    pub choice: Vec<u8>,
+}
+
+/// What a void of a settled round needs to know of it (PL-04). The books forget settled rounds, the log does not:
+/// [`SettledRound::recall`] reads one back from the player's commits. It never changes any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettledRound {
+    /// The bet and its terms.
+    pub started: RoundStarted,
+    /// Position of the bet.
+    pub opened_at: u64,
+    /// The settled win, jackpot excluded.
+    pub win: Minor,
+    /// What its steps changed in the collection that it was played with: keys and values, in log order.
+    pub collected: Vec<(String, i64)>,
+}
+
+impl SettledRound {
+    /// Finds a round in commits of its player's stream, in log order. `None` unless both its start and its settlement
+    /// are among them. Found from the end of the stream by following [`Commit::previous`].
+    pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
+        let mut found: Option<Self> = None;
+        for commit in commits {
+            let mut steps = false;
+            for event in &commit.events {
+                match (event, &mut found) {
+                    (Event::RoundStarted(started), _) if started.round == round => {
+                        let (started, opened_at) = (started.clone(), commit.position);
+                        found = Some(Self { started, opened_at, win: Minor::ZERO, collected: Vec::new() });
+                    }
+                    (Event::StepResolved(step), _) => steps = step.round == round,
+                    // What belongs to no bet, like the pick of a witch, is no part of a round.
+                    (Event::CollectionChanged { game, scope, changes }, Some(facts))
+                        if steps && *game == facts.started.game && !scope.is_empty() =>
+                    {
+                        facts.collected.extend(changes.iter().cloned());
+                    }
+                    (Event::RoundSettled { round: settled, win }, _) if *settled == round => {
+                        return found.map(|facts| Self { win: *win, ..facts });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+}

@@ -1,0 +1,96 @@
+//! Accounts and postings: the double-entry view of every event (PL-09, BW-18).
+//!
+//! An account holds nano-units per currency; what one account gives another takes, so the sum over all accounts is zero
+//! per currency at every position. Money enters and leaves only through [`Account::External`], for the seeds of
+//! pools through [`Account::SeedFunding`] and for free rounds through [`Account::Promotion`]: they go negative by what they
+//! paid in.
+
+use core::fmt;
+use serde::{Deserialize, Serialize};
+
+use crate::values::currency::Currency;
+use crate::values::money::Nano;
+use crate::values::per_currency::PerCurrency;
+
+/// Where money is. Borrows its names from the commit and the books.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Account<'a> {
+    /// A player's cash: never negative.
+    Player {
+        /// The tenant.
+        operator: &'a str,
+        /// The player.
+        player: &'a str,
+    },
+    /// The world outside an operator's wallet: minus what was deposited, plus what was withdrawn.
+    External(&'a str),
+    /// An operator's house: bets come in, wins and contributions go out. Goes negative in the currency it owes.
+    House(&'a str),
+    /// Minus the bets of free rounds, which an operator's promotion pays to its house (PL-18).
+    Promotion(&'a str),
+    /// A pool's contributions that are bet but not pooled yet, less those voided but not taken back yet; EUR.
+    ContributionsDue(&'a str),
+    /// K, the increments of a pool's running cycle; EUR.
+    Increments(&'a str),
+    /// R, the reserve of a pool; EUR.
+    Reserve(&'a str),
+    /// Minus H: the seed money that the house paid into a pool; EUR.
+    SeedFunding(&'a str),
+    /// Awards of a pool that are priced but not yet with the player; EUR.
+    JackpotPayable(&'a str),
+    /// The exchange desk: takes EUR for awards, gives the player's currency.
+    Exchange,
+    /// Money of retired pools on its way to others; EUR.
+    Transfer,
+    /// What this partition owes others for its bets' contributions, less what they owe it for its awards (see
+    /// [`PartitionReported`](crate::PartitionReported)); EUR. Over all partitions it's what is said on one side only so far.
+    Interpartition,
+}
+
+impl fmt::Display for Account<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Player { operator, player } => write!(f, "player/{operator}/{player}"),
+            Self::External(operator) => write!(f, "external/{operator}"),
+            Self::House(operator) => write!(f, "house/{operator}"),
+            Self::Promotion(operator) => write!(f, "promotion/{operator}"),
+            Self::ContributionsDue(pool) => write!(f, "contributions-due/{pool}"),
+            Self::Increments(pool) => write!(f, "increments/{pool}"),
+            Self::Reserve(pool) => write!(f, "reserve/{pool}"),
+            Self::SeedFunding(pool) => write!(f, "seed-funding/{pool}"),
+            Self::JackpotPayable(pool) => write!(f, "jackpot-payable/{pool}"),
+            Self::Exchange => f.write_str("exchange"),
+            Self::Transfer => f.write_str("transfer"),
+            Self::Interpartition => f.write_str("interpartition"),
+        }
+    }
+}
+
+/// One line of the journal: an account's holding changed by an amount.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Posting<'a> {
+    /// Whose holding.
+    pub account: Account<'a>,
+    /// In what.
+    pub currency: Currency,
+    /// By how much; below 0 when it gave.
+    pub amount: Nano,
+}
+
+/// An operator's totals. Players are summed, so that a trial balance costs operators, not players.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OperatorTotals {
+    pub players: PerCurrency<Nano>,
+    pub external: PerCurrency<Nano>,
+    pub house: PerCurrency<Nano>,
+    pub promotion: PerCurrency<Nano>,
+}
+
+impl OperatorTotals {
+    pub fn add(&mut self, other: &Self) {
+        self.players.add(&other.players);
+        self.external.add(&other.external);
+        self.house.add(&other.house);
+        self.promotion.add(&other.promotion);
+    }
+}

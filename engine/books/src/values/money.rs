@@ -1,0 +1,163 @@
+//! Cash and pool figures: exact integers with a unit, never a float.
+//!
+//! Three units, and each type has one: [`Minor`] counts an account's smallest coin (cents, yen, fils), [`Nano`] counts
+//! 1e-9 of a major unit (what a pool needs to keep 0.5 % of a cent, BW-11), [`CoinValue`] counts 1e-6 of a major unit.
+//! All arithmetic is checked: an overflow is a [`MoneyError`], never a wrapped sum.
+
+use core::fmt;
+use core::str::FromStr;
+use serde::{Deserialize, Serialize};
+
+use crate::values::currency::Currency;
+use crate::values::decimal;
+
+/// Why a figure could not be read or computed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum MoneyError {
+    /// Not a decimal number of the allowed range and number of decimals.
+    #[error("not a valid decimal figure")]
+    Malformed,
+    /// An ISO 4217 code that this service keeps no accounts in.
+    #[error("unknown currency")]
+    UnknownCurrency,
+    /// The exact result does not fit.
+    #[error("figure out of range")]
+    OutOfRange,
+}
+
+/// Whole minor units of a currency that is named beside it (PL-09).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Minor(pub i64);
+
+impl Minor {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+
+    /// The sum, or `None` past an i64.
+    #[must_use]
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+
+    /// The difference, or `None` past an i64.
+    #[must_use]
+    pub fn checked_sub(self, other: Self) -> Option<Self> {
+        self.0.checked_sub(other.0).map(Self)
+    }
+
+    /// The same amount in 1e-9 of the major unit; always fits.
+    #[must_use]
+    pub fn to_nano(self, currency: Currency) -> Nano {
+        Nano(i128::from(self.0) * currency.nanos_per_minor())
+    }
+
+    /// As a decimal number of the major unit with the currency's digits: `12.30` for 1230 EUR cents.
+    #[must_use]
+    pub fn to_decimal(self, currency: Currency) -> String {
+        let digits = currency.digits();
+        decimal::format(i128::from(self.0), digits, digits as usize)
+    }
+}
+
+impl fmt::Display for Minor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// 1e-9 of a currency's major unit; pools keep it in EUR (BW-11, BW-12).
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Nano(pub i128);
+
+impl Nano {
+    /// Nothing.
+    pub const ZERO: Self = Self(0);
+    /// Decimals of the major unit.
+    pub const DIGITS: u32 = 9;
+    /// Nanos in one major unit.
+    pub const PER_MAJOR: i128 = 1_000_000_000;
+
+    /// So many whole major units.
+    #[must_use]
+    pub const fn major(units: i64) -> Self {
+        Self(units as i128 * Self::PER_MAJOR)
+    }
+
+    /// The sum, or `None` past an i128.
+    #[must_use]
+    pub fn checked_add(self, other: Self) -> Option<Self> {
+        self.0.checked_add(other.0).map(Self)
+    }
+
+    /// The difference, or `None` past an i128.
+    #[must_use]
+    pub fn checked_sub(self, other: Self) -> Option<Self> {
+        self.0.checked_sub(other.0).map(Self)
+    }
+}
+
+impl core::ops::Neg for Nano {
+    type Output = Self;
+
+    /// The opposite. Saturates at the one value that has none; books never come near it.
+    fn neg(self) -> Self {
+        Self(self.0.saturating_neg())
+    }
+}
+
+impl fmt::Display for Nano {
+    /// `20000.00005`; trailing zeros trimmed, at least two decimals kept.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&decimal::format(self.0, Self::DIGITS, 2))
+    }
+}
+
+impl FromStr for Nano {
+    type Err = MoneyError;
+
+    /// Reads up to nine decimals; more are refused, not rounded.
+    fn from_str(text: &str) -> Result<Self, MoneyError> {
+        decimal::parse(text, Self::DIGITS).map(Self).ok_or(MoneyError::Malformed)
+    }
+}
+
+/// The worth of one coin: 1e-6 of the major unit of the player's currency.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct CoinValue(pub u64);
+
+impl CoinValue {
+    /// Decimals of the major unit.
+    pub const DIGITS: u32 = 6;
+}
+
+impl fmt::Display for CoinValue {
+    /// `0.2`, `10`: trailing zeros trimmed.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&decimal::format(i128::from(self.0), Self::DIGITS, 0))
+    }
+}
+
+impl FromStr for CoinValue {
+    type Err = MoneyError;
+
+    fn from_str(text: &str) -> Result<Self, MoneyError> {
+        let micros = decimal::parse(text, Self::DIGITS).ok_or(MoneyError::Malformed)?;
+        u64::try_from(micros).map(Self).map_err(|_| MoneyError::Malformed)
+    }
+}
+
+/// What so many coins are worth in whole minor units, rounded half to even (PL-09).
+///
+/// # Errors
+/// [`MoneyError::OutOfRange`] when the amount does not fit.
+pub fn cash(coins: u64, coin: CoinValue, currency: Currency) -> Result<Minor, MoneyError> {
+    i128::from(coins)
+        .checked_mul(i128::from(coin.0))
+        .and_then(|micros| {
+            let micros_per_minor = 10i128.pow(CoinValue::DIGITS - currency.digits());
+            decimal::divide_half_even(micros, micros_per_minor)
+        })
+        .and_then(|minor| i64::try_from(minor).ok())
+        .map(Minor)
+        .ok_or(MoneyError::OutOfRange)
+}

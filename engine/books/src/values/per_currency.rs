@@ -1,0 +1,94 @@
+//! One figure for each currency that has one.
+
+use serde::{Deserialize, Serialize};
+
+use crate::values::currency::Currency;
+use crate::values::money::Nano;
+
+/// Figures by currency, in the order of [`Currency::all`]. Memory grows with the currencies that have one, not with those
+/// that exist; a look-up is a search among these few.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PerCurrency<T>(Vec<(Currency, T)>);
+
+impl<T> Default for PerCurrency<T> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<T> PerCurrency<T> {
+    fn place(&self, currency: Currency) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&currency, |(of, _)| *of)
+    }
+
+    /// The figure of a currency; none of one that has none.
+    #[must_use]
+    pub fn get(&self, currency: Currency) -> Option<&T> {
+        self.0.get(self.place(currency).ok()?).map(|(_, figure)| figure)
+    }
+
+    /// Gives a currency its figure.
+    pub fn set(&mut self, currency: Currency, figure: T) {
+        match self.place(currency) {
+            Ok(place) => self.0[place].1 = figure,
+            Err(place) => {
+                // Most have one and no more: room for what is there, and not for what may come.
+                self.0.reserve_exact(1);
+                self.0.insert(place, (currency, figure));
+            }
+        }
+    }
+
+    /// The figure of a currency, which begins as nothing.
+    pub fn entry(&mut self, currency: Currency) -> &mut T
+    where
+        T: Default,
+    {
+        let place = self.place(currency).unwrap_or_else(|place| {
+            self.0.insert(place, (currency, T::default()));
+            place
+        });
+        &mut self.0[place].1
+    }
+
+    /// Every currency that has a figure.
+    pub fn iter(&self) -> impl Iterator<Item = (Currency, &T)> {
+        self.0.iter().map(|(currency, figure)| (*currency, figure))
+    }
+
+    /// Whether no currency has a figure.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl PerCurrency<Nano> {
+    /// What is held of a currency; nothing where nothing was ever posted.
+    #[must_use]
+    pub fn held(&self, currency: Currency) -> Nano {
+        self.get(currency).copied().unwrap_or_default()
+    }
+
+    /// Adds to what is held. What comes to nothing is not kept, so that equal holdings are equal values.
+    ///
+    /// Cannot overflow: a posting of cash is below 2^94 nanos, so it takes 2^33 postings of the largest possible amount,
+    /// all in one direction, to fill an i128.
+    pub(crate) fn post(&mut self, currency: Currency, amount: Nano) {
+        match self.place(currency) {
+            _ if amount == Nano::ZERO => {}
+            Err(place) => self.0.insert(place, (currency, amount)),
+            Ok(place) => match Nano(self.0[place].1.0 + amount.0) {
+                Nano::ZERO => _ = self.0.remove(place),
+                sum => self.0[place].1 = sum,
+            },
+        }
+    }
+
+    /// Adds figure by figure.
+    pub(crate) fn add(&mut self, more: &Self) {
+        for (currency, amount) in more.iter() {
+            self.post(currency, *amount);
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Exchange rates as exact decimal numbers, and what is computed with them.
+
+use core::fmt;
+use core::str::FromStr;
+use serde::{Deserialize, Serialize};
+
+use crate::values::currency::Currency;
+use crate::values::decimal;
+use crate::values::money::{CoinValue, Minor, MoneyError, Nano};
+
+/// EUR for one major unit of a currency: `mantissa * 10^exponent`, exact.
+///
+/// Always positive and normalised (no trailing zero in the mantissa), so equal rates are equal values. The limits keep
+/// every product of the pool's pricing within 128 bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct FxRate {
+    mantissa: u64,
+    exponent: i8,
+}
+
+impl FxRate {
+    /// One: the rate of the euro, always.
+    pub const ONE: Self = Self { mantissa: 1, exponent: 0 };
+    /// The mantissa is below this: twelve significant digits.
+    pub const MANTISSA_LIMIT: u64 = 1_000_000_000_000;
+    /// The smallest exponent: twelve decimals.
+    pub const EXPONENT_MIN: i8 = -12;
+    /// The largest exponent.
+    pub const EXPONENT_MAX: i8 = 6;
+
+    /// A rate from its parts, normalised.
+    ///
+    /// # Errors
+    /// [`MoneyError::OutOfRange`] for zero and outside the limits.
+    pub fn new(mantissa: u64, exponent: i8) -> Result<Self, MoneyError> {
+        let (mut mantissa, mut exponent) = (mantissa, exponent);
+        while mantissa != 0 && mantissa % 10 == 0 && exponent < Self::EXPONENT_MAX {
+            mantissa /= 10;
+            exponent += 1;
+        }
+        let fits = (1..Self::MANTISSA_LIMIT).contains(&mantissa)
+            && (Self::EXPONENT_MIN..=Self::EXPONENT_MAX).contains(&exponent);
+        if fits { Ok(Self { mantissa, exponent }) } else { Err(MoneyError::OutOfRange) }
+    }
+
+    /// The significant digits.
+    #[must_use]
+    pub fn mantissa(self) -> u64 {
+        self.mantissa
+    }
+
+    /// The power of ten that they count.
+    #[must_use]
+    pub fn exponent(self) -> i8 {
+        self.exponent
+    }
+
+    /// Numerator and denominator; one of them is a plain power of ten's share, both fit easily (below 10^18).
+    pub(crate) fn fraction(self) -> (i128, i128) {
+        let power = 10i128.pow(u32::from(self.exponent.unsigned_abs()));
+        if self.exponent < 0 { (i128::from(self.mantissa), power) } else { (i128::from(self.mantissa) * power, 1) }
+    }
+
+    /// The most whole minor units of the currency of this rate that are worth at most so many EUR: rounded down.
+    ///
+    /// # Errors
+    /// [`MoneyError::OutOfRange`] when the amount does not fit.
+    pub fn minor_within(self, eur: Nano, currency: Currency) -> Result<Minor, MoneyError> {
+        let (numerator, denominator) = self.fraction();
+        // A minor unit is worth `nanos_per_minor * numerator / denominator` nanos of EUR; the divisor is below 1e9 * 1e18.
+        let minor = eur.0.checked_mul(denominator).map(|n| n.div_euclid(currency.nanos_per_minor() * numerator));
+        minor.and_then(|minor| i64::try_from(minor).ok()).map(Minor).ok_or(MoneyError::OutOfRange)
+    }
+
+    /// Whether a coin of this worth is at most `base` EUR (BW-21: the largest coin pays the whole pool).
+    #[must_use]
+    pub fn coin_within(self, coin: CoinValue, base: CoinValue) -> bool {
+        let (numerator, denominator) = self.fraction();
+        // Below 1.9e19 * 1e18 and 1.9e19 * 1e12: both fit in 128 bits.
+        i128::from(coin.0) * numerator <= i128::from(base.0) * denominator
+    }
+}
+
+impl fmt::Display for FxRate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (numerator, denominator) = self.fraction();
+        let places = if denominator == 1 { 0 } else { u32::from(self.exponent.unsigned_abs()) };
+        f.write_str(&decimal::format(numerator, places, 0))
+    }
+}
+
+impl FromStr for FxRate {
+    type Err = MoneyError;
+
+    /// Reads up to twelve decimals and twelve significant digits.
+    fn from_str(text: &str) -> Result<Self, MoneyError> {
+        let places = u32::from(Self::EXPONENT_MIN.unsigned_abs());
+        let mut value = decimal::parse(text, places).ok_or(MoneyError::Malformed)?;
+        let mut exponent = Self::EXPONENT_MIN;
+        while value != 0 && value % 10 == 0 && exponent < Self::EXPONENT_MAX {
+            value /= 10;
+            exponent += 1;
+        }
+        let mantissa = u64::try_from(value).map_err(|_| MoneyError::Malformed)?;
+        Self::new(mantissa, exponent)
+    }
+}
+
+/// 10^18 EUR.
+const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
+
+/// What a bet adds to a pool: the bet in EUR at the rate recorded on it, times parts per million (BW-11).
+///
+/// Exact for EUR up to 1e-9 EUR; where a rate leaves a finer fraction it is rounded half to even.
+///
+/// # Errors
+/// [`MoneyError::OutOfRange`] above 10^18 EUR: no sum of contributions can then leave 128 bits.
+pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> Result<Nano, MoneyError> {
+    let (numerator, denominator) = rate.fraction();
+    let product = i128::from(bet.0).checked_mul(numerator).and_then(|n| n.checked_mul(i128::from(ppm)));
+    let exact = || {
+        // nanos a minor unit / (1e6 * denominator), reduced so that only one side is above 1
+        let scale = currency.nanos_per_minor();
+        let divisor = denominator * 1_000_000;
+        let (scale, divisor) = if divisor >= scale { (1, divisor / scale) } else { (scale / divisor, 1) };
+        decimal::divide_half_even(product?.checked_mul(scale)?, divisor)
+    };
+    exact().map(Nano).filter(|amount| *amount <= CONTRIBUTION_MAX).ok_or(MoneyError::OutOfRange)
+}

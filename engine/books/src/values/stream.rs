@@ -1,0 +1,137 @@
+//! Streams: what a commit belongs to, and the names of things.
+
+use core::fmt;
+use core::str::FromStr;
+use serde::{Deserialize, Serialize};
+
+use crate::values::name::is_id;
+use sha2::{Digest, Sha256};
+
+/// The partition of everything that is not a player's: there rates, switches and pools are decided.
+pub const HOME: u32 = 0;
+
+/// The subject of a commit. Commits of one stream carry dense versions, so that whoever decides on a state appends only
+/// if that state is still the current one.
+///
+/// Written `player/acme/alice`, `pool/bewitched`, `rates`, `system`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum StreamId {
+    /// A player at an operator: accounts, collections, rounds.
+    Player {
+        /// The tenant.
+        operator: String,
+        /// The player, unique at the operator.
+        player: String,
+    },
+    /// A jackpot pool.
+    Pool(String),
+    /// The exchange rates.
+    Rates,
+    /// The service itself.
+    System,
+}
+
+/// A text that names no stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "not a stream: expected player/<operator>/<player>, pool/<pool>, rates or system, each id 1 to 64 of A-Z a-z 0-9 . _ ~ -"
+)]
+pub struct NotAStream;
+
+impl StreamId {
+    /// The stream of a player.
+    pub fn player(operator: impl Into<String>, player: impl Into<String>) -> Self {
+        Self::Player { operator: operator.into(), player: player.into() }
+    }
+
+    /// Whether its commits are an operator's to see, as [`Commit::concerns`](crate::Commit::concerns) says; none where that
+    /// depends on their events.
+    #[must_use]
+    pub fn concerns(&self, operator: &str) -> Option<bool> {
+        match self {
+            Self::Player { operator: of, .. } => Some(of == operator),
+            Self::Rates => Some(true),
+            Self::Pool(_) => Some(false),
+            Self::System => None,
+        }
+    }
+
+    /// The stream of a pool.
+    pub fn pool(pool: impl Into<String>) -> Self {
+        Self::Pool(pool.into())
+    }
+
+    /// The partition, of so many, that decides on it: for a player the first 8 bytes, big-endian, of the SHA-256 over
+    /// operator, a zero byte and player, modulo the number of partitions; [`HOME`] for all else.
+    #[must_use]
+    pub fn partition(&self, partitions: u32) -> u32 {
+        let Self::Player { operator, player } = self else { return HOME };
+        if partitions <= 1 {
+            return HOME;
+        }
+        let digest = Sha256::new().chain_update(operator).chain_update([0]).chain_update(player).finalize();
+        let first = digest.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte));
+        u32::try_from(first % u64::from(partitions)).unwrap_or(HOME)
+    }
+
+    /// Whether every id in it is well formed, see [`is_id`](crate::is_id).
+    #[must_use]
+    pub fn is_valid(&self) -> bool {
+        match self {
+            Self::Player { operator, player } => is_id(operator) && is_id(player),
+            Self::Pool(pool) => is_id(pool),
+            Self::Rates | Self::System => true,
+        }
+    }
+}
+
+impl fmt::Display for StreamId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Player { operator, player } => write!(f, "player/{operator}/{player}"),
+            Self::Pool(pool) => write!(f, "pool/{pool}"),
+            Self::Rates => f.write_str("rates"),
+            Self::System => f.write_str("system"),
+        }
+    }
+}
+
+impl FromStr for StreamId {
+    type Err = NotAStream;
+
+    fn from_str(text: &str) -> Result<Self, NotAStream> {
+        let mut parts = text.split('/');
+        let stream = match (parts.next(), parts.next(), parts.next(), parts.next()) {
+            (Some("player"), Some(operator), Some(player), None) => Self::player(operator, player),
+            (Some("pool"), Some(pool), None, None) => Self::pool(pool),
+            (Some("rates"), None, None, None) => Self::Rates,
+            (Some("system"), None, None, None) => Self::System,
+            _ => return Err(NotAStream),
+        };
+        if stream.is_valid() { Ok(stream) } else { Err(NotAStream) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Computed apart, with another language's SHA-256: where a player lives may never change.
+    #[test]
+    fn players_are_placed_by_the_documented_hash() {
+        let counts = [1, 2, 3, 4, 7];
+        for (operator, player, partitions) in [
+            ("acme", "alice", [0, 1, 2, 3, 5]),
+            ("acme", "bob", [0, 1, 1, 1, 2]),
+            ("demo", "alice", [0, 1, 0, 1, 2]),
+            ("a", "b.c", [0, 1, 2, 1, 2]),
+            ("nordic", "~x-1", [0, 1, 2, 1, 4]),
+        ] {
+            let stream = StreamId::player(operator, player);
+            assert_eq!(counts.map(|count| stream.partition(count)), partitions, "{stream}");
+        }
+        for elsewhere in [StreamId::pool("bewitched"), StreamId::Rates, StreamId::System] {
+            assert_eq!(counts.map(|count| elsewhere.partition(count)), [HOME; 5]);
+        }
+    }
+}
