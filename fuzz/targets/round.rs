@@ -15,10 +15,10 @@ use prost::Message;
 const STEPS_MAX: usize = 400;
 
 fn choice(choose: &mut Unstructured<'_>, rule: Option<Choice>) -> Result<Choice> {
-    if choose.ratio(2, 3)? {
-        if let Some(rule) = rule {
-            return Ok(rule);
-        }
+    if choose.ratio(2, 3)?
+        && let Some(rule) = rule
+    {
+        return Ok(rule);
     }
     Ok(match choose.int_in_range(0..=6u8)? {
         0 => Choice::Spin,
@@ -27,7 +27,8 @@ fn choice(choose: &mut Unstructured<'_>, rule: Option<Choice>) -> Result<Choice>
         3 => Choice::Halve,
         4 => Choice::Collect,
         5 => {
-            let picked = choose.bytes(choose.len().min(usize::from(choose.int_in_range(0..=5u8)?)))?.to_vec();
+            let many = usize::from(choose.int_in_range(0..=5u8)?).min(choose.len());
+            let picked = choose.bytes(many)?.to_vec();
             Choice::Pick(Picked::new(&picked.iter().map(|byte| byte % 24).collect::<Vec<_>>()).unwrap_or_default())
         }
         _ => {
