@@ -12,7 +12,7 @@ use motherlode_proto::convert::record;
 use std::{collections::BTreeSet, fs, io, path::Path};
 
 fn write(target: &str, name: &str, bytes: &[u8]) -> io::Result<()> {
-    let folder = Path::new("seeds").join(target);
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("seeds").join(target);
     fs::create_dir_all(&folder)?;
     fs::write(folder.join(name), bytes)
 }
@@ -105,6 +105,13 @@ fn main() -> io::Result<()> {
         write("name", &number.to_string(), text.as_bytes())?;
     }
     write("index", "balance", &[&[23][..], b"Bplayer/acme/alice\0EUR", &[0; 16]].concat())?;
+    // Those that choose by what they are given begin with enough to choose by.
+    for target in ["calls", "folds", "message", "mutated", "round"] {
+        for number in 0..8 {
+            let parts: Vec<_> = (0..=number).flat_map(|part| chosen(8 * number + part)).collect();
+            write(target, &number.to_string(), &parts)?;
+        }
+    }
     for (number, method) in METHODS.iter().enumerate() {
         let bytes = chosen(number);
         let message = message::bytes(&method.input(), &mut Unstructured::new(&bytes)).unwrap_or_default();

@@ -71,6 +71,28 @@ impl Requests {
         Name(hasher.finish())
     }
 
+    /// A table of few parts with a known key, as a fuzz target's input has it: a whole one is 128 KiB of nothing.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn small() -> Self {
+        Self { key: [7; 16], parts: vec![Part::default(); 2] }
+    }
+
+    /// Panics where a request that is put into the first part is not found there.
+    #[cfg(feature = "fuzzing")]
+    pub(crate) fn try_out(&mut self) {
+        if !self.parts.is_empty() {
+            self.insert(Name(7), 9);
+            assert!(self.candidates(Name(7)).contains(&9), "a request is lost");
+        }
+    }
+
+    /// Whether it's a table that this code could have made, as far as what is asked of it relies on that: what was read
+    /// from a snapshot may be anything.
+    pub(crate) fn is_sound(&self) -> bool {
+        let whole = self.parts.len() == 1 << PART_BITS || cfg!(feature = "fuzzing");
+        whole && self.parts.iter().all(Part::is_sound)
+    }
+
     /// Notes that a commit was made by a request.
     pub(crate) fn insert(&mut self, name: Name, position: Position) {
         if let Some(part) = self.parts.get_mut(name.part()) {
@@ -97,6 +119,11 @@ impl Name {
 }
 
 impl Part {
+    fn is_sound(&self) -> bool {
+        // Probing ends at a free slot, and a part grows before there is none.
+        self.slots.iter().filter(|slot| **slot != 0).count() == self.used && self.used * 8 <= self.slots.len() * 7
+    }
+
     fn insert(&mut self, slot: u64) {
         // An eighth stays free, so that probing ends soon.
         if (self.used + 1) * 8 > self.slots.len() * 7 {
@@ -139,6 +166,32 @@ mod tests {
         for number in 1..=200_000 {
             assert!(requests.candidates(name(number)).contains(&number), "{number}");
         }
+    }
+
+    #[test]
+    fn uf_11_a_table_whose_counts_contradict_what_it_holds_is_not_sound() {
+        let mut requests = Requests::default();
+        for number in 1..=1_000 {
+            requests.insert(Name(number), number);
+        }
+        assert!(requests.is_sound());
+        // A count too high would overflow, one too low would fill the part, and what comes then would be lost.
+        for used in [0, 999, 1_001, usize::MAX] {
+            let mut wrong = Requests { key: requests.key, parts: requests.parts.clone() };
+            wrong.parts[0].used = used;
+            assert!(!wrong.is_sound(), "{used}");
+        }
+        let mut full = Requests::default();
+        full.parts[0] = Part { slots: vec![1; 8], used: 8 };
+        assert!(!full.is_sound());
+    }
+
+    #[test]
+    #[cfg(not(feature = "fuzzing"))]
+    fn uf_11_a_table_that_lacks_parts_is_not_sound() {
+        let mut requests = Requests::default();
+        requests.parts.pop();
+        assert!(!requests.is_sound());
     }
 
     #[test]

@@ -94,7 +94,10 @@ fn decode(bytes: &[u8], partition: u32) -> Result<Snapshot, Unusable> {
     if header.partition != partition {
         return Err(Unusable::OtherPartition(header.partition));
     }
-    let (books, requests) = postcard::from_bytes(body).map_err(damaged)?;
+    let (books, requests): (Books, Requests) = postcard::from_bytes(body).map_err(damaged)?;
+    if !requests.is_sound() {
+        return Err(Unusable::Damaged);
+    }
     let held = Held { position: header.position, hash: header.hash };
     Ok(Snapshot { books, requests, held: Some(held) })
 }
@@ -186,7 +189,9 @@ pub(crate) fn decode_sealed(body: &[u8]) -> Option<Books> {
     sealed.extend_from_slice(body);
     let digest = Sha256::digest(&sealed);
     let file = [&MAGIC, &digest[..], &sealed].concat();
-    decode(&file, 0).ok().map(|snapshot| snapshot.books)
+    let mut snapshot = decode(&file, 0).ok()?;
+    snapshot.requests.try_out();
+    Some(snapshot.books)
 }
 
 /// See [`crate::fuzzing::snapshot`].
