@@ -407,3 +407,25 @@ async fn uf_05_pl_25_an_operator_stops_its_own_games_and_two_of_its_actors_start
     let whole = audited(data.path(), config(data.path()).partitions as usize);
     assert!(whole.partitions.iter().all(|report| report.books.switched_off().count() == 0));
 }
+
+/// PL-11: a rejection is answered again where there are no operators any more, and so nobody who could reject.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_11_pl_27_a_rejection_is_answered_again_without_operators() {
+    let data = tempfile::tempdir().unwrap();
+    let service = Service::start(data.path()).await;
+    let mut ann = service.client("ann").await;
+    stop(&mut ann, off("stop", "neptune")).await;
+    let change_id = propose(&mut ann, on("s", "neptune")).await;
+    let reject = RejectChangeRequest { request_id: "r".into(), change_id, reason: "not now".into() };
+    let rejected = ann.ledger.reject_change(reject.clone()).await.unwrap().into_inner();
+    service.server.stop().await.unwrap();
+
+    let service = Service::start_as(data.path(), "").await;
+    let mut anyone = Client::connect(service.server.address()).await;
+    assert_eq!(anyone.ledger.reject_change(reject.clone()).await.unwrap().into_inner(), rejected);
+    let other = RejectChangeRequest { request_id: "other".into(), ..reject.clone() };
+    expect(anyone.ledger.reject_change(other).await, Code::FailedPrecondition, "NO_ACTORS");
+    let reused = RejectChangeRequest { reason: "never".into(), ..reject };
+    expect(anyone.ledger.reject_change(reused).await, Code::AlreadyExists, "REQUEST_ID_REUSED");
+    service.server.stop().await.unwrap();
+}

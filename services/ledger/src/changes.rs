@@ -214,9 +214,15 @@ pub(crate) async fn reject(
     let request_id = &scoped(caller, fields::id("request_id", &request.request_id)?);
     let reason = fields::text("reason", &request.reason, 256)?.to_owned();
     proposal(ledger, caller, request.change_id)?;
-    let event = Event::ChangeRejected { change: request.change_id, actor: actor(caller)?, reason };
     let fingerprint = fingerprint("reject_change", request);
-    let position = append(ledger, &StreamId::System, request_id, fingerprint, vec![event]).await?;
+    let position = match ledger.find(&StreamId::System, request_id, fingerprint)? {
+        // Perhaps there were operators then, and are none now.
+        Some(rejected) => rejected.commit.position,
+        None => {
+            let event = Event::ChangeRejected { change: request.change_id, actor: actor(caller)?, reason };
+            append(ledger, &StreamId::System, request_id, fingerprint, vec![event]).await?
+        }
+    };
     Ok(wire::RejectChangeResponse { position })
 }
 

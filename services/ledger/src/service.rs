@@ -47,24 +47,28 @@ impl LedgerApi {
         Self { ladders, ..self }
     }
 
-    /// One event of the wallet on a player's stream.
+    /// One event of the wallet on a player's stream. Where it's refused now, what was booked once is answered all the same.
     async fn book(
         &self,
         method: &str,
         message: &impl Message,
         request_id: &str,
         account: AccountId,
-        event: Event,
+        event: Result<Event, Refusal>,
     ) -> Result<wire::Transaction, Refusal> {
         let request_id = fields::id("request_id", request_id)?;
-        let proposal = Proposal {
-            stream: account.stream,
-            expected_version: None,
-            request_id: request_id.to_owned(),
-            fingerprint: fingerprint(method, message),
-            events: vec![event],
+        let fingerprint = fingerprint(method, message);
+        let logged = match event {
+            Ok(event) => {
+                let (stream, request_id, events) = (account.stream, request_id.to_owned(), vec![event]);
+                let proposal = Proposal { stream, expected_version: None, request_id, fingerprint, events };
+                self.ledgers.append(proposal).await?
+            }
+            Err(refusal) => {
+                let booked = self.ledgers.of(&account.stream).find(&account.stream, request_id, fingerprint)?;
+                booked.ok_or(refusal)?
+            }
         };
-        let logged = self.ledgers.append(proposal).await?;
         transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
     }
 
@@ -80,17 +84,10 @@ impl LedgerApi {
         request: wire::OpenAccountRequest,
     ) -> Result<wire::OpenAccountResponse, Refusal> {
         let account = fields::real_account(caller, request.account.as_ref())?;
-        if !self.ladders.enabled(account.currency.code()) {
-            // What was opened once was opened, whatever is offered now.
-            let fingerprint = fingerprint("open_account", &request);
-            let opened = self.ledgers.of(&account.stream).find(&account.stream, &request.request_id, fingerprint)?;
-            let transaction = opened.as_ref().and_then(transaction);
-            return match transaction {
-                Some(transaction) => Ok(wire::OpenAccountResponse { transaction: Some(transaction) }),
-                None => Err(offer::not_offered(&self.ladders, account.currency)),
-            };
-        }
-        let event = Event::AccountOpened { currency: account.currency };
+        let event = match self.ladders.enabled(account.currency.code()) {
+            true => Ok(Event::AccountOpened { currency: account.currency }),
+            false => Err(offer::not_offered(&self.ladders, account.currency)),
+        };
         let transaction = self.book("open_account", &request, &request.request_id, account, event).await?;
         Ok(wire::OpenAccountResponse { transaction: Some(transaction) })
     }
@@ -112,8 +109,8 @@ impl LedgerApi {
 
     async fn deposit(&self, caller: &Caller, request: wire::DepositRequest) -> Result<wire::DepositResponse, Refusal> {
         let account = fields::real_account(caller, request.account.as_ref())?;
-        let amount = fields::amount("amount_minor", request.amount_minor, account.currency)?;
-        let event = Event::Deposited { currency: account.currency, amount };
+        let amount = fields::amount("amount_minor", request.amount_minor, account.currency);
+        let event = amount.map(|amount| Event::Deposited { currency: account.currency, amount });
         let transaction = self.book("deposit", &request, &request.request_id, account, event).await?;
         Ok(wire::DepositResponse { transaction: Some(transaction) })
     }
@@ -124,8 +121,8 @@ impl LedgerApi {
         request: wire::WithdrawRequest,
     ) -> Result<wire::WithdrawResponse, Refusal> {
         let account = fields::real_account(caller, request.account.as_ref())?;
-        let amount = fields::withdrawal("amount_minor", request.amount_minor, account.currency)?;
-        let event = Event::Withdrawn { currency: account.currency, amount };
+        let amount = fields::withdrawal("amount_minor", request.amount_minor, account.currency);
+        let event = amount.map(|amount| Event::Withdrawn { currency: account.currency, amount });
         let transaction = self.book("withdraw", &request, &request.request_id, account, event).await?;
         Ok(wire::WithdrawResponse { transaction: Some(transaction) })
     }

@@ -160,9 +160,10 @@ impl Series {
             return Err(Refusal::field("pause_ms", format!("must be at most {PAUSE_MS_MAX}")));
         }
         let bet = Bet::of_series(&caller, &api, request)?;
-        // Where the session is over, the first spin says so.
-        if let Ok(place) = api.place(&bet) {
-            place.autoplay()?;
+        // Of a series that was played while autoplay was allowed, what was played is told again.
+        let first = spin_request_id(request_id, 1);
+        if api.ledgers.of(&bet.account.stream).seen(&bet.account.stream, &first)?.is_none() {
+            allowed(&api, &bet)?;
         }
         let rules = bet.game.info().autoplay;
         let currency = bet.account.currency;
@@ -205,7 +206,12 @@ impl Series {
             },
             Next::Spin => {
                 self.spins += 1;
-                self.bet.request_id = format!("{}.{}", self.request_id, self.spins);
+                self.bet.request_id = spin_request_id(&self.request_id, self.spins);
+                if !self.played_before()
+                    && let Err(refusal) = allowed(&self.api, &self.bet)
+                {
+                    return Some(self.refused(refusal));
+                }
                 tokio::select! {
                     biased;
                     () = stop.requested() => return Some(self.over(AutospinStop::Shutdown)),
@@ -219,11 +225,11 @@ impl Series {
     /// The pause before a spin: what was asked for, then what the jurisdiction asks for (PL-26). None before one that
     /// was played already, and what was asked for not before the first.
     async fn rest(&self) {
-        let stream = &self.bet.account.stream;
-        let ledger = self.api.ledgers.of(stream);
-        if matches!(ledger.seen(stream, &self.bet.request_id), Ok(Some(_))) {
+        if self.played_before() {
             return;
         }
+        let stream = &self.bet.account.stream;
+        let ledger = self.api.ledgers.of(stream);
         if self.spins > 1 && !self.pause.is_zero() {
             tokio::time::sleep(self.pause).await;
         }
@@ -238,6 +244,12 @@ impl Series {
         {
             tokio::time::sleep(left).await;
         }
+    }
+
+    /// Whether the next spin is in the log already.
+    fn played_before(&self) -> bool {
+        let stream = &self.bet.account.stream;
+        matches!(self.api.ledgers.of(stream).seen(stream, &self.bet.request_id), Ok(Some(_)))
     }
 
     async fn spin(&mut self) -> Result<AutospinResponse, Refusal> {
@@ -295,6 +307,16 @@ impl Series {
             refusal: None,
         }
     }
+}
+
+/// The request id of a spin of a series.
+fn spin_request_id(series: &str, spin: u32) -> String {
+    format!("{series}.{spin}")
+}
+
+/// Whether rounds may play themselves where the bet is placed. Where its session is over, the spin says so.
+fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
+    api.place(bet).map_or(Ok(()), |place| place.autoplay())
 }
 
 impl Bet {

@@ -34,9 +34,19 @@ impl SpinApi {
     ) -> Result<wire::GrantCampaignResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let account = fields::real_account(caller, request.account.as_ref())?;
-        let events =
-            vec![Event::CampaignGranted(parse(&account, &self.ladders, request)?), fields::acted_by(caller, "")];
-        let commit = &self.record(account, request_id, fingerprint("grant_campaign", request), events).await?.commit;
+        let fingerprint = fingerprint("grant_campaign", request);
+        let logged = match parse(&account, &self.ladders, request) {
+            Ok(campaign) => {
+                let events = vec![Event::CampaignGranted(campaign), fields::acted_by(caller, "")];
+                self.record(account, request_id, fingerprint, events).await?
+            }
+            // What was granted once may not be offered now: a repetition gets its answer all the same.
+            Err(refusal) => {
+                let granted = self.ledgers.of(&account.stream).find(&account.stream, request_id, fingerprint)?;
+                granted.ok_or(refusal)?
+            }
+        };
+        let commit = &logged.commit;
         let Some(Event::CampaignGranted(campaign)) = commit.events.first() else {
             return Err(Refusal::request_id_reused(request_id));
         };
