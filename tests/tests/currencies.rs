@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use motherlode_books::Currency;
+use motherlode_ledger::offer::offered;
 use motherlode_proto::{
     jackpot::v1::WatchCountersRequest,
     ledger::v1::{OpenAccountRequest, SetExchangeRateRequest, WithdrawRequest},
@@ -56,6 +58,24 @@ async fn pl_35_pl_13_every_game_says_what_it_offers_in_every_currency_and_takes_
         }
     }
     server.stop().await.unwrap();
+}
+
+/// Each of ISO 4217 by itself, with a ladder of its own.
+#[test]
+fn pl_35_every_currency_of_iso_4217_can_be_enabled() {
+    let neptune = motherlode_slots::latest("neptune").unwrap();
+    let mut enabled = 0;
+    for code in Currency::all().filter(|currency| currency.is_real()).map(Currency::code) {
+        let text = format!(
+            "[currencies]\nenabled = [\"{code}\"]\n\
+             [currencies.ladders.neptune]\n{code} = {{ coin_values = \"1 2\", default = \"2\" }}"
+        );
+        let ladders = offered(&Config::parse(&text).unwrap().currencies).unwrap();
+        assert!(ladders.offers(neptune, code, 1_000_000) && !ladders.offers(neptune, code, 10_000), "{code}");
+        assert_eq!(ladders.currencies().filter(|offered| *offered != "XTS").collect::<Vec<_>>(), [code]);
+        enabled += 1;
+    }
+    assert!(enabled > 150, "{enabled} currencies");
 }
 
 /// The coin value that returned 94.67 % in yen is refused, with what is offered there.
@@ -115,6 +135,44 @@ async fn pl_35_a_currency_that_is_not_enabled_takes_nothing_new_and_gives_back_w
     let all = WithdrawRequest { request_id: "out".to_owned(), account: Some(bob.clone()), amount_minor: 500 };
     client.ledger.withdraw(all).await.unwrap();
     assert_eq!(client.balance(&bob).await, 0);
+    server.stop().await.unwrap();
+}
+
+/// BW-21: the return with the jackpot goes with a coin's worth in EUR at the rate that a bet would have now; a coin that a
+/// bet could not have, since it is worth more than the pool's, has none, nor has any where there is no rate. Play money
+/// wins no jackpot.
+#[tokio::test(flavor = "multi_thread")]
+async fn bw_21_the_jackpots_returns_are_of_the_coin_values_of_the_currency() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start_fresh(&config(data.path())).await;
+    let mut client = Client::connect(server.address()).await;
+    let returns = async |client: &mut Client, code: &str| {
+        let returns = described(client, "bewitched", code).await.unwrap().jackpot_returns.unwrap();
+        let coins = returns.coins.into_iter().map(|coin| (coin.coin_value, coin.rtp, coin.rtp_now));
+        (returns.currency_code, coins.collect::<Vec<_>>())
+    };
+    let rate = |request_id: &str, currency_code: &str, eur_per_unit: &str| SetExchangeRateRequest {
+        request_id: request_id.to_owned(),
+        currency_code: currency_code.to_owned(),
+        eur_per_unit: eur_per_unit.to_owned(),
+        source: "test".to_owned(),
+    };
+    let same = |coin: &str, rtp: &str| (coin.to_owned(), rtp.to_owned(), rtp.to_owned());
+    assert_eq!(returns(&mut client, "JPY").await, ("JPY".to_owned(), vec![]), "no rate, no bet");
+    client.ledger.set_exchange_rate(rate("a", "JPY", "0.006")).await.unwrap();
+    let (code, jpy) = returns(&mut client, "JPY").await;
+    assert_eq!((code.as_str(), jpy.len()), ("JPY", 10));
+    // 0.946 and half a percent by the coin's share of 10 EUR: 0.006 and 6 EUR.
+    assert_eq!((&jpy[0], &jpy[9]), (&same("1", "0.94600300"), &same("1000", "0.94900000")));
+    client.ledger.set_exchange_rate(rate("b", "JPY", "0.011")).await.unwrap();
+    let (_, jpy) = returns(&mut client, "JPY").await;
+    assert_eq!(jpy.last(), Some(&same("500", "0.94875000")), "1000 JPY are worth 11 EUR: no bet has such a coin");
+    for asked in ["", "EUR"] {
+        let (code, eur) = returns(&mut client, asked).await;
+        assert_eq!((code.as_str(), eur.len(), eur.last()), ("EUR", 10, Some(&same("10", "0.95100000"))));
+    }
+    let (code, play) = returns(&mut client, "XTS").await;
+    assert_eq!((code.as_str(), play.last()), ("XTS", Some(&same("10", "0.941000"))));
     server.stop().await.unwrap();
 }
 

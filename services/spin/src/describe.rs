@@ -1,7 +1,7 @@
 //! What the games are, for players, operators and laboratories (PL-13). Computed once and kept.
 
 use crate::bet::{bet_in, find_game};
-use motherlode_books::{CoinValue, Currency};
+use motherlode_books::{CoinValue, Currency, FxRate};
 use motherlode_ledger::{fields, offer};
 use motherlode_proto::{
     convert::{play::hex, terms::minor_micros},
@@ -13,7 +13,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::Refusal;
 use motherlode_slots::{
-    self as slots, Game, GameInfo, Ladders, Par, Stake, cash_return,
+    self as slots, Game, GameInfo, Ladder, Ladders, Par, Stake, cash_return,
     game::PrizeInfo,
     games,
     par::{Exact, decimal, exact, ratio},
@@ -25,9 +25,18 @@ use std::{
 
 type Key = (&'static str, &'static str);
 
-/// Each version's description with its strips, and its exact return, made when it's first asked for: its mathematics can take a
-/// second. Currencies are as configured.
-static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<(GetGameResponse, Exact)>>> =
+/// A version as described, with what depends on the currency left out.
+struct Described {
+    /// With its strips.
+    response: GetGameResponse,
+    rtp: Exact,
+    /// What the jackpot's increments return at a coin of one EUR.
+    increments_per_eur: Exact,
+}
+
+/// Each version's description, made when it's first asked for: its mathematics can take a second. Currencies are as
+/// configured.
+static DESCRIPTIONS: LazyLock<HashMap<Key, OnceLock<Described>>> =
     LazyLock::new(|| games().iter().map(|game| ((game.name(), game.rules_version()), OnceLock::new())).collect());
 
 /// Places of exact returns.
@@ -38,11 +47,21 @@ pub(crate) fn all() -> ListGamesResponse {
     ListGamesResponse { games: games().iter().rev().map(|game| summary(*game)).collect() }
 }
 
-/// One game's description, while the pool of its name is suspended or not.
+/// What a game's description says as of now.
+pub(crate) struct Now {
+    /// The pool of the game's name is not active.
+    pub(crate) suspended: bool,
+    /// The coin that all of that pool belongs to.
+    pub(crate) base_coin: Option<CoinValue>,
+    /// What the currency that is asked for is worth.
+    pub(crate) rate: Option<FxRate>,
+}
+
+/// One game's description, as of what is so now for a game and a currency.
 pub(crate) fn one(
     request: &GetGameRequest,
     ladders: &Ladders,
-    suspended: impl Fn(&str) -> bool,
+    now: impl Fn(&str, Currency) -> Now,
 ) -> Result<GetGameResponse, Refusal> {
     let game = find_game(&request.game, &request.rules_version)?;
     let currency = match request.currency_code.as_str() {
@@ -54,21 +73,21 @@ pub(crate) fn one(
     }
     let described = DESCRIPTIONS.get(&(game.name(), game.rules_version()));
     let described = described.ok_or_else(|| Refusal::not_found("GAME_UNKNOWN", "no such game"))?;
-    let (described, rtp) = described.get_or_init(|| describe(game));
-    let mut response = described.clone();
+    let described = described.get_or_init(|| describe(game));
+    let mut response = described.response.clone();
     if !request.with_strips {
         response.reel_sets.clear();
     }
-    if let Some(returns) = response.jackpot_returns.as_mut().filter(|_| suspended(game.name())) {
-        returns.pool_suspended = true;
-        returns.coins.iter_mut().for_each(|coin| coin.rtp_now.clone_from(&returns.rtp_without_jackpot));
+    let shown = currency.unwrap_or(Currency::EUR);
+    if let Some(returns) = &mut response.jackpot_returns {
+        in_jackpot(described, ladders.of(game, shown.code()), shown, &now(game.name(), shown), returns);
     }
     let asked: Vec<Currency> = match currency {
         Some(currency) => vec![currency],
         None => ladders.currencies().filter_map(|code| code.parse().ok()).collect(),
     };
-    response.currencies = asked.iter().filter_map(|currency| in_currency(game, ladders, *currency, rtp)).collect();
-    let shown = currency.unwrap_or(Currency::EUR);
+    response.currencies =
+        asked.iter().filter_map(|currency| in_currency(game, ladders, *currency, &described.rtp)).collect();
     response.coin_values = response.currencies.iter().find(|of| of.currency_code == shown.code()).map_or_else(
         || game.info().limits.coin_values_micros.iter().map(|micros| CoinValue(*micros).to_string()).collect(),
         |of| of.coins.iter().map(|coin| coin.coin_value.clone()).collect(),
@@ -118,7 +137,7 @@ fn summary(game: &dyn Game) -> GameSummary {
     }
 }
 
-fn describe(game: &dyn Game) -> (GetGameResponse, Exact) {
+fn describe(game: &dyn Game) -> Described {
     let info = game.info();
     let limits = &info.limits;
     // All lines with one coin each, at the smallest coin: the return does not depend on the choice, its spread does.
@@ -153,10 +172,12 @@ fn describe(game: &dyn Game) -> (GetGameResponse, Exact) {
         ..GetGameResponse::default()
     };
     shape(info, &mut response);
-    let mut rtp = exact(0);
+    let (mut rtp, mut increments_per_eur) = (exact(0), exact(0));
     if let Ok(par) = game.par(&stake) {
         rtp = par.rtp.clone();
-        figures(game, &stake, &par, &mut response);
+        // They are in proportion to the coin value.
+        increments_per_eur = (par.rtp_with_increments() - &rtp) * ratio(1_000_000, stake.coin_value_micros.max(1));
+        figures(game, &par, &mut response);
     }
     if let Ok(highest) = game.highest_win(&stake) {
         response.win_up_to = Some(WinUpTo {
@@ -166,7 +187,7 @@ fn describe(game: &dyn Game) -> (GetGameResponse, Exact) {
             says: highest.said().to_owned(),
         });
     }
-    (response, rtp)
+    Described { response, rtp, increments_per_eur }
 }
 
 /// What the game shows and awards.
@@ -209,7 +230,7 @@ fn shape(info: &GameInfo, response: &mut GetGameResponse) {
 }
 
 /// What the game returns, how widely, and by which reels.
-fn figures(game: &dyn Game, stake: &Stake, par: &Par, response: &mut GetGameResponse) {
+fn figures(game: &dyn Game, par: &Par, response: &mut GetGameResponse) {
     response.rtp = decimal(&par.rtp, PLACES);
     response.max_win_bets = decimal(&par.max_win_bets, 2);
     response.max_win_probability = decimal(&par.max_win_probability, 12);
@@ -222,7 +243,7 @@ fn figures(game: &dyn Game, stake: &Stake, par: &Par, response: &mut GetGameResp
         rtp: decimal(&of.rtp, PLACES),
     };
     response.conditional_returns = par.conditional_rtps.iter().map(conditional).collect();
-    response.jackpot_returns = game.info().jackpot.then(|| jackpot(game, stake, par));
+    response.jackpot_returns = game.info().jackpot.then(|| jackpot(game, par));
     let strip = |strip: &Vec<u8>| Strip { symbols: strip.iter().map(|on| u32::from(*on)).collect() };
     let set = |of: &slots::par::ReelSet| ReelSet {
         title: of.title.to_owned(),
@@ -231,26 +252,51 @@ fn figures(game: &dyn Game, stake: &Stake, par: &Par, response: &mut GetGameResp
     response.reel_sets = par.reel_sets.iter().map(set).collect();
 }
 
-/// BW-21: the published span, and the figure of each coin value.
-fn jackpot(game: &dyn Game, stake: &Stake, par: &Par) -> JackpotReturns {
+/// BW-21: the published span.
+fn jackpot(game: &dyn Game, par: &Par) -> JackpotReturns {
     let info = game.info();
-    // What the increments return is in proportion to the coin value.
-    let increments = par.rtp_with_increments() - &par.rtp;
-    let coin = |&micros: &u64| {
-        let share = Exact::new(micros.into(), stake.coin_value_micros.max(1).into());
-        let rtp = decimal(&(&par.rtp + &increments * share), PLACES + 2);
-        CoinReturn { coin_value: CoinValue(micros).to_string(), rtp_now: rtp.clone(), rtp }
-    };
     let percent = |micros: u64| decimal(&Exact::new(micros.into(), 1_000_000.into()), 4);
     let (rtp_min, rtp_max) = info.rtp_span_micros.map(|(min, max)| (percent(min), percent(max))).unwrap_or_default();
     JackpotReturns {
         rtp_min,
         rtp_max,
         rtp_without_jackpot: decimal(&par.rtp_without_jackpot, PLACES),
-        pool_suspended: false,
-        coins: info.limits.coin_values_micros.iter().map(coin).collect(),
         assumes: info.jackpot_assumes.clone(),
+        ..JackpotReturns::default()
     }
+}
+
+/// BW-21: the figure of each coin value of a currency. What the increments return is in proportion to what the coin is worth
+/// in EUR, up to the coin that the whole pool belongs to.
+fn in_jackpot(
+    described: &Described,
+    ladder: Option<Ladder>,
+    currency: Currency,
+    now: &Now,
+    returns: &mut JackpotReturns,
+) {
+    returns.pool_suspended = now.suspended;
+    currency.code().clone_into(&mut returns.currency_code);
+    let (Some(ladder), Some(rate)) = (ladder, now.rate) else { return };
+    let coins = ladder.coins_micros.into_iter().map(CoinValue);
+    let coins = coins.filter(|coin| now.base_coin.is_none_or(|base| rate.coin_within(*coin, base)));
+    let without = &returns.rtp_without_jackpot;
+    let coin = |coin: CoinValue| {
+        let rtp = match currency.is_real() {
+            true => decimal(&(&described.rtp + &described.increments_per_eur * worth_eur(coin, rate)), PLACES + 2),
+            false => without.clone(),
+        };
+        let rtp_now = if now.suspended { without.clone() } else { rtp.clone() };
+        CoinReturn { coin_value: coin.to_string(), rtp, rtp_now }
+    };
+    returns.coins = coins.map(coin).collect();
+}
+
+/// A coin of a currency of this rate in EUR.
+fn worth_eur(coin: CoinValue, rate: FxRate) -> Exact {
+    let (power, worth) = (10_u64.pow(rate.exponent().unsigned_abs().into()), exact(coin.0) * exact(rate.mantissa()));
+    let worth = if rate.exponent() < 0 { worth / exact(power) } else { worth * exact(power) };
+    worth / exact(1_000_000)
 }
 
 fn role(role: slots::game::SymbolRole) -> SymbolRole {

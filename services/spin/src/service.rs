@@ -359,13 +359,19 @@ impl SpinService for SpinApi {
     ) -> Result<Response<wire::GetGameResponse>, Status> {
         let request = request.into_inner();
         let ledgers = self.ledgers.clone();
-        let suspended = move |pool: &str| {
-            let status = |books: &Books| books.pool(pool).map(|pool| pool.status.clone());
-            ledgers.home().books(status).is_some_and(|status| status != PoolStatus::Active)
+        let now = move |pool: &str, currency| {
+            ledgers.home().books(|books| {
+                let pool = books.pool(pool);
+                describe::Now {
+                    suspended: pool.is_some_and(|pool| pool.status != PoolStatus::Active),
+                    base_coin: pool.map(|pool| pool.terms.base_coin),
+                    rate: books.rate(currency),
+                }
+            })
         };
         let ladders = Arc::clone(&self.ladders);
         // The first question has the game's mathematics computed: not by a thread that answers calls.
-        let described = tokio::task::spawn_blocking(move || describe::one(&request, &ladders, suspended)).await;
+        let described = tokio::task::spawn_blocking(move || describe::one(&request, &ladders, now)).await;
         Ok(Response::new(described.map_err(|error| Status::internal(error.to_string()))??))
     }
 }
