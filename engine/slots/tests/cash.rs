@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used)] // A test that cannot go on fails.
 
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
-use motherlode_slots::contract::rounding::CoinFraction;
+use motherlode_slots::contract::rounding::{CoinFraction, Rounding};
 use motherlode_slots::contract::stake::COIN_MICROS_MAX;
 use motherlode_slots::math::cash::cash_return;
 use motherlode_slots::*;
@@ -150,6 +150,64 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
     let no_currency =
         Ladders::new(Some(&["XAU".into()]), &LaddersData::new(), |code| (code != "XAU").then_some(10_000));
     assert!(no_currency.unwrap_err().to_string().starts_with("XAU is no currency of ISO 4217"));
+}
+
+/// A version that lists its coin values itself, and whose rounding nobody may ask for while a bet waits.
+struct Listed(&'static dyn Game);
+
+impl Game for Listed {
+    fn name(&self) -> &'static str {
+        self.0.name()
+    }
+    fn rules_version(&self) -> &'static str {
+        self.0.rules_version()
+    }
+    fn rules_date(&self) -> &'static str {
+        self.0.rules_date()
+    }
+    fn model_hash(&self) -> [u8; 32] {
+        self.0.model_hash()
+    }
+    fn info(&self) -> &GameInfo {
+        self.0.info()
+    }
+    fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
+        self.0.check_stake(stake)
+    }
+    fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {
+        self.0.open(stake, terms)
+    }
+    fn par(&self, _: &Stake) -> Result<Par, StakeRefused> {
+        panic!("a bet waits for the mathematics")
+    }
+    fn highest_win(&self, _: &Stake) -> Result<HighestWin, StakeRefused> {
+        panic!("a bet waits for the mathematics")
+    }
+    fn parts(&self) -> &'static [PartName] {
+        self.0.parts()
+    }
+    fn rounding(&self, _: CoinFraction) -> Option<Rounding> {
+        panic!("a bet waits for the mathematics")
+    }
+}
+
+/// What is offered is known without the mathematics, which take a second, and is what they say.
+#[test]
+fn uf_03_pl_35_a_bet_of_an_older_version_waits_for_no_mathematics() {
+    let ladders = Ladders::standard(minor_micros).unwrap();
+    for game in games() {
+        for currency in ladders.currencies() {
+            let listed = ladders.of(&Listed(*game), currency);
+            for &coin in &game.info().limits.coin_values_micros {
+                let offers = ladders.offers(&Listed(*game), currency, coin);
+                assert_eq!(offers, listed.as_ref().is_some_and(|of| of.coins_micros.contains(&coin)));
+                if !game.info().limits.by_currency {
+                    let returns = cash_return(*game, coin, minor_micros(currency).unwrap());
+                    assert_eq!(offers, returns.is_ok(), "{} {currency} {coin}: {returns:?}", game.name());
+                }
+            }
+        }
+    }
 }
 
 /// PL-01: what an older file lists is what it offers, where the currency allows it.

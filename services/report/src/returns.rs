@@ -8,6 +8,9 @@
 //! What a game collects over rounds (crystals, Potions) is won in one round and paid for by others, at other stakes. So a
 //! level and the sum of rounds are held against the mathematics without it; the sum of stakes has it on both sides.
 //!
+//! The mathematics are those of the return in cash, at the currency and the coin value that were played (DM-19): the exact
+//! return in coins, and what the rounding of wins to whole minor units adds to it.
+//!
 //! Statistics, not money: floating point is enough here.
 
 use crate::{
@@ -17,11 +20,12 @@ use crate::{
 use motherlode_books::{Currency, Minor};
 use motherlode_ledger::fields::money;
 use motherlode_proto::{
+    convert::terms::minor_micros,
     log::v1::RoundTerms,
     report::v1::{self as wire, r#return::Weighting},
     round::v1 as round,
 };
-use motherlode_slots::{self as slots, Game, par::Exact};
+use motherlode_slots::{self as slots, Game, contract::rounding::CoinFraction, par::Exact};
 use parking_lot::Mutex;
 use prost::Message;
 use std::{
@@ -78,6 +82,8 @@ struct Known {
     own: Theory,
     /// What a gift is worth in bets.
     gift: f64,
+    /// The most that the rounding of what was collected at several coin values adds to the return, or takes from it.
+    mixed: f64,
 }
 
 /// Returns that are asked for.
@@ -177,7 +183,9 @@ fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
     // What was given to a new player at one stake may be won at the highest.
     let highest = known.iter().map(|(bet, _)| *bet).fold(0.0, f64::max);
     let gifts: f64 = levels.iter().zip(&known).map(|((_, tally, _), (_, known))| tally.gifts as f64 * known.gift).sum();
-    let owed = if weighting == Weighting::Stake { gifts * highest } else { 0.0 };
+    let mixed =
+        levels.iter().zip(&known).map(|((_, tally, _), (bet, known))| tally.all.rounds as f64 * bet * known.mixed);
+    let owed = if weighting == Weighting::Stake { gifts * highest + mixed.sum::<f64>() } else { 0.0 };
     let verdict = band::verdict(&parts.collect::<Vec<_>>(), owed);
     let wins: i128 = levels.iter().map(|(_, tally, _)| tally.wins).sum();
     let bets: i128 = levels.iter().map(|(_, tally, _)| tally.bets()).sum();
@@ -241,11 +249,27 @@ impl Level {
         held(wire::Return { theoretical_rtp, std_dev, ..shown }, &verdict)
     }
 
-    /// None for a version that this binary does not have.
+    /// None for a version that this binary does not have, and where wins were rounded by no rule of the game.
     fn known(&self) -> Option<Known> {
+        let game = slots::game(&self.game, &self.rules_version)?;
+        let known = self.in_coins(game)?;
+        let coin = CoinFraction::new(self.coin_value, minor_micros(self.currency));
+        let Some(rounding) = game.rounding(coin) else { return (coin.denominator == 1).then_some(known) };
+        let in_cash = |theory: Theory, adds: f64| Theory {
+            rtp: theory.rtp + adds,
+            rtp_least: theory.rtp_least + float(&rounding.adds_to_own),
+            std_dev: theory.std_dev + rounding.spread_at_most,
+        };
+        let mixed = float(&rounding.mixed_at_most);
+        let all = in_cash(known.all, float(&rounding.adds));
+        let own = in_cash(known.own, float(&rounding.adds_to_own));
+        Some(Known { all: Theory { rtp_least: all.rtp_least - mixed, ..all }, own, mixed, ..known })
+    }
+
+    /// What holds of the coins, at any coin value.
+    fn in_coins(&self, game: &'static dyn Game) -> Option<Known> {
         type Key = (&'static str, &'static str, u32, u32, bool);
         static KNOWN: LazyLock<Mutex<HashMap<Key, Known>>> = LazyLock::new(Mutex::default);
-        let game = slots::game(&self.game, &self.rules_version)?;
         let key = (game.name(), game.rules_version(), self.lines, self.coins_per_line, self.buy_feature);
         let found = KNOWN.lock().get(&key).copied();
         if found.is_some() {
@@ -276,7 +300,7 @@ fn known(game: &dyn Game, level: &Level) -> Option<Known> {
     // What is collected comes in rounds that win more anyway, or independently of them: without it the spread is no wider.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
-    Some(Known { all, own, gift: par.rate("gift_worth").map_or(0.0, float) })
+    Some(Known { all, own, gift: par.rate("gift_worth").map_or(0.0, float), mixed: 0.0 })
 }
 
 impl Tally {

@@ -33,7 +33,11 @@ pub struct Rounding {
     pub rtp: Exact,
     /// What rounding adds to it, below 0 where it takes, for a player who keeps to the coin value.
     pub adds: Exact,
-    /// How far that may be from the truth.
+    /// The same of what each round wins by itself, without what is collected over rounds.
+    pub adds_to_own: Exact,
+    /// The most that it adds to the standard deviation of a round, in bets.
+    pub spread_at_most: f64,
+    /// How far what it adds may be from the truth.
     pub within: Exact,
     /// The most that it adds or takes besides, whatever coin values were played before: where what was collected at
     /// several is played at their mean (DM-12).

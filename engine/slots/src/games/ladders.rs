@@ -8,12 +8,22 @@ use std::collections::{BTreeMap, BTreeSet};
 use thiserror::Error;
 
 use crate::contract::game::Game;
+use crate::contract::rounding::CoinFraction;
 use crate::games::list::{latest, latest_games};
 use crate::math::cash::{CoinRefused, cash_return};
 use crate::parts::ladder::{Ladder, LaddersData, STANDARD_DATA};
 
 /// Play money is offered whatever else is.
 const PLAY: &str = "XTS";
+
+/// Coins, in minor units, at which an older version that lists coin values itself rounds its wins and returns what is
+/// published all the same (DM-19). Worked out once and for all, since it takes a second: a bet must not wait for it. A test
+/// works it out again.
+const ROUNDED: [(&str, &str, &[CoinFraction]); 1] = [(
+    "dwarf-mine",
+    "1.0",
+    &[CoinFraction { numerator: 1, denominator: 5 }, CoinFraction { numerator: 2, denominator: 5 }],
+)];
 
 /// The ladders of all games in the currencies that are offered.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -149,7 +159,7 @@ impl Ladders {
         self.enabled.contains_key(currency)
     }
 
-    /// What a game offers in a currency; `None` where it takes no bets in it.
+    /// What a game offers in a currency; `None` where it takes no bets in it. Cheap: nothing is worked out.
     #[must_use]
     pub fn of(&self, game: &dyn Game, currency: &str) -> Option<Ladder> {
         let minor = *self.enabled.get(currency)?;
@@ -159,12 +169,12 @@ impl Ladders {
         }
         // A version that lists coin values itself, in whatever currency.
         let coins = limits.coin_values_micros.iter().copied();
-        let coins_micros: Vec<_> = coins.filter(|coin| cash_return(game, *coin, minor).is_ok()).collect();
+        let coins_micros: Vec<_> = coins.filter(|coin| offered_by_list(game, *coin, minor)).collect();
         let default_micros = coins_micros.get(coins_micros.len() / 2).copied()?;
         Some(Ladder { coins_micros, default_micros })
     }
 
-    /// Whether a game takes bets at a coin value in a currency.
+    /// Whether a game takes bets at a coin value in a currency. Cheap: nothing is worked out.
     #[must_use]
     pub fn offers(&self, game: &dyn Game, currency: &str, coin_micros: u64) -> bool {
         let limits = &game.info().limits;
@@ -175,10 +185,18 @@ impl Ladders {
                 ladder.is_some_and(|ladder| ladder.coins_micros.binary_search(&coin_micros).is_ok())
             }
             Some(minor) => {
-                limits.coin_values_micros.contains(&coin_micros) && cash_return(game, coin_micros, *minor).is_ok()
+                limits.coin_values_micros.contains(&coin_micros) && offered_by_list(game, coin_micros, *minor)
             }
         }
     }
+}
+
+/// Whether a coin value of a version that lists them itself holds what all must, where a minor unit is worth so much: as
+/// [`cash_return`] says, and without its work.
+fn offered_by_list(game: &dyn Game, coin_micros: u64, minor_micros: u64) -> bool {
+    let coin = CoinFraction::new(coin_micros, minor_micros);
+    let of = |(name, version, _): &&(&str, &str, _)| (*name, *version) == (game.name(), game.rules_version());
+    coin.denominator == 1 || ROUNDED.iter().find(of).is_some_and(|(.., coins)| coins.contains(&coin))
 }
 
 fn check(game: &dyn Game, currency: &str, ladder: &Ladder, minor_micros: u64) -> Result<(), LadderRefused> {

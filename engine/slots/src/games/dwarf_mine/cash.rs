@@ -49,6 +49,8 @@ struct Often {
     free: f64,
     /// Collection Free Spins of one colour.
     collection: f64,
+    /// The root of the mean square of the spins of a round, or more: a sum of what its series have at the most.
+    spins_at_once: f64,
     rtp: Exact,
 }
 
@@ -57,19 +59,22 @@ impl Cash {
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::of(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
-        let (added, doubt) = match place {
+        let (own, collected, doubt, spins) = match place {
             None if coin.denominator > 1 => return None,
-            None => (0.0, 0.0),
+            None => (0.0, 0.0, 0.0, 0.0),
             Some(place) => {
                 let residues = self.residues[place].get_or_init(|| Residues::of(model, MODULI[place]));
-                (residues.added(coin, often), residues.doubt(often))
+                let (own, collected) = residues.added(coin, often);
+                (own, collected, residues.doubt(often), often.spins_at_once)
             }
         };
         let bets =
             |minor: f64| Exact::from_float(minor).unwrap_or_default() * ratio(coin.denominator, coin.numerator * BET);
         Some(Rounding {
             rtp: often.rtp.clone(),
-            adds: bets(added),
+            adds: bets(own + collected),
+            adds_to_own: bets(own),
+            spread_at_most: spins / 2.0 * coin.denominator as f64 / (coin.numerator * BET) as f64,
             within: bets(doubt),
             // A win is rounded by half a minor unit at the most.
             mixed_at_most: bets(often.collection * CRYSTALS as f64 / 2.0),
@@ -81,11 +86,13 @@ impl Cash {
 impl Often {
     fn of(model: &Model) -> Self {
         let returns = Returns::of(model);
-        Self {
-            free: float(&(returns.paid.bonuses(BONUS_REELS.len()) * exact(model.free_spins))),
-            collection: float(&(returns.paid.crystal() * ratio(model.collection_spins, model.needs))),
-            rtp: returns.total(),
-        }
+        let free = float(&(returns.paid.bonuses(BONUS_REELS.len()) * exact(model.free_spins)));
+        let collection = float(&(returns.paid.crystal() * ratio(model.collection_spins, model.needs)));
+        // A series of n spins that comes with a chance of p has a root mean square of n sqrt(p), with n p the mean.
+        let root = |mean: f64, spins: f64| (mean * spins).sqrt();
+        let series =
+            root(free, model.free_spins.into()) + CRYSTALS as f64 * root(collection, model.collection_spins.into());
+        Self { free, collection, spins_at_once: 1.0 + series, rtp: returns.total() }
     }
 }
 
@@ -98,13 +105,13 @@ impl Residues {
         Self { paid: of_paid(model, modulus), free: of_free(model, &model.free, &model.regular(), modulus), collection }
     }
 
-    /// What rounding adds to a paid spin and all that comes of it, in minor units.
-    fn added(&self, coin: CoinFraction, often: &Often) -> f64 {
+    /// What rounding adds to a paid spin with its free spins, and to the collections that come of it, in minor units.
+    fn added(&self, coin: CoinFraction, often: &Often) -> (f64, f64) {
         let mean = |residues: &[f64]| {
             residues.iter().zip(0..).map(|(chance, coins)| chance * rounded(coins, coin)).sum::<f64>()
         };
         let collections = self.collection.iter().map(|residues| mean(residues)).sum::<f64>();
-        mean(&self.paid) + often.free * mean(&self.free) + often.collection * collections
+        (mean(&self.paid) + often.free * mean(&self.free), often.collection * collections)
     }
 
     /// How far that may be from the truth: what was left out is rounded by half a minor unit at the most. Where nothing
