@@ -1,5 +1,7 @@
 """Bewitched, by its rules (BW-01 to BW-10, BW-22 to BW-24)."""
 
+from fractions import Fraction
+
 import rounds
 from chances import count_chances, mean_of_cells
 from game_file import GameFile
@@ -25,7 +27,8 @@ class Bewitched:
         self.multiplier = self.file.data["free_spins"]["multiplier"]
 
     def returns(self):
-        """The exact return by part, in bets, without the jackpot; all lines are alike."""
+        """The exact return by part, in bets; all lines are alike. Of the jackpot it has the seed, as the file promises its
+        chance: what bets add to the pool comes back besides."""
         line = mean_of_cells(self.strips, lambda cells: self.lines.best(cells)[0])
         scatters = count_chances(self.strips, [self.scatter], ROWS).items()
         scatter = sum(chance * self.file.pays(self.scatter, number) for number, chance in scatters)
@@ -39,7 +42,8 @@ class Bewitched:
         # A spin of either kind wins so many free spins, each of which wins as many again (BW-09).
         spins = scatter_spins + bonus_spins
         free = spins / (1 - spins) * (self.multiplier * line + scatter + money)
-        return {"base_lines": line, "scatter": scatter, "bonus": money, "free_spins": free}
+        seed = Fraction(self.file.data["jackpot"]["seed_coins"], self.file.data["jackpot"]["odds"])
+        return {"base_lines": line, "scatter": scatter, "bonus": money, "free_spins": free, "jackpot_seed": seed}
 
     def round(self, stake, terms):
         """A new round."""

@@ -1,17 +1,22 @@
 """Dwarf Mine, by its rules (DM-01 to DM-17)."""
 
+from collections import Counter
 from fractions import Fraction
 from functools import partial
 from itertools import product
 from math import prod
 
 import rounds
+from cash import FIFTHS, residues, rounded
 from expanding import Cells, mean_ways_win, windows_of
 from game_file import GameFile
 from rounds import expect
 from wins import at_stops, count, minor, ways_wins
 
 REELS, ROWS, FREE_ROWS = 5, 4, 7
+BET = 25
+# What wins leave modulo 5, by the odds that it follows from.
+RESIDUES = {}
 COLOURS = ("green", "yellow", "blue", "red")
 
 
@@ -33,6 +38,8 @@ class DwarfMine:
         expansion = self.file.data["expansion"]
         weights = {self.file.codes.index(each["code"]): each["weight"] for each in expansion["symbols"]}
         self.cells = Cells(weights, expansion["crystal"])
+        # What wins of free spins had beyond whole minor units, and how often.
+        self.fractions = Counter()
 
     def free(self, super_high=None):
         """The reels of free spins: with this symbol where the file marks a place for one, or without those places."""
@@ -42,7 +49,48 @@ class DwarfMine:
     def returns(self):
         """The exact return by part, in bets of 25 coins, in the long run: every fifth crystal of a colour completes a
         collection."""
-        base = free = crystals = Fraction(0)
+        base = sum(chance * self.mean_win(reels, grown) for chance, reels, grown in self.windows())
+        free, collection = self.spins()
+        won = base, free * self.mean_free_win(), collection * sum(map(self.mean_free_win, self.super_high))
+        return dict(zip(Round.PARTS, (of / BET for of in won), strict=True))
+
+    def rounding(self):
+        """A function that says what rounding to whole minor units adds to the return by part, in bets, where a coin is worth
+        so many fifths of a minor unit: the player keeps to the coin value."""
+        paid, free, collected = self.residues()
+
+        def added(worth):
+            expect(FIFTHS % worth.denominator == 0, "fifths of a minor unit")
+
+            def mean(all):
+                return sum(chance * rounded(coins, worth) for of in all for coins, chance in enumerate(of))
+
+            spins, collection = self.spins()
+            parts = mean(paid), spins * mean([free]), collection * mean(collected)
+            return dict(zip(Round.PARTS, (of / (BET * worth) for of in parts), strict=True))
+
+        return added
+
+    def residues(self):
+        """What the wins of a paid spin, of a free spin and of a Collection Free Spin of each colour leave modulo 5. Counted
+        once for all versions of the same odds: it takes a quarter of a minute."""
+        pays = {s: [self.file.pays(s, length) for length in range(REELS + 1)] for s in self.paying}
+        odds = repr((self.base, self.free(), vars(self.cells), pays))
+        if odds not in RESIDUES:
+
+            def of_free(super_high=None):
+                return residues([windows_of(strip, FREE_ROWS) for strip in self.free(super_high)], pays)
+
+            paid = [
+                [chance * part for part in residues(reels, pays, self.cells, grown)]
+                for chance, reels, grown in self.windows()
+            ]
+            RESIDUES[odds] = paid, of_free(), [of_free(super_high) for super_high in self.super_high]
+        return RESIDUES[odds]
+
+    def windows(self):
+        """What the paid spin can show, by the reels with a Bonus symbol: the chance, each reel's columns, and the new
+        rows."""
         columns = [windows_of(strip, ROWS) for strip in self.base]
         for shows in product((True, False), repeat=REELS):
             reels = [
@@ -50,14 +98,18 @@ class DwarfMine:
             ]
             chance = prod(Fraction(len(some), len(of)) for some, of in zip(reels, columns, strict=True))
             if chance:
-                base += chance * self.mean_win(reels, sum(shows))
-                landed = self.cells.drawn(REELS * sum(shows), 0, None).items()
-                crystals += chance * sum(number * likely for (number, _), likely in landed)
-            if sum(shows) == 3:
-                free += chance * self.file.data["free_spins"]["spins"] * self.mean_free_win()
-        each = crystals / len(self.crystals) / self.file.data["collection"]["needs"]
-        collections = each * self.file.data["collection"]["spins"] * sum(map(self.mean_free_win, self.super_high))
-        return {"base_ways": base / 25, "free_spins": free / 25, "collections": collections / 25}
+                yield chance, reels, sum(shows)
+
+    def spins(self):
+        """Free spins of a paid spin, and Collection Free Spins of one colour, in the long run."""
+        free = crystals = Fraction(0)
+        for chance, _, grown in self.windows():
+            landed = self.cells.drawn(REELS * grown, 0, None).items()
+            crystals += chance * sum(number * likely for (number, _), likely in landed)
+            if grown == 3:
+                free += chance * self.file.data["free_spins"]["spins"]
+        collection = self.file.data["collection"]
+        return free, crystals / len(self.crystals) / collection["needs"] * collection["spins"]
 
     def mean_win(self, reels, grown=0):
         """The mean win of windows of these columns and so many drawn rows."""
@@ -155,6 +207,7 @@ class Round(rounds.Round):
             wins = ways_wins(self.file, window, self.game.paying)
             spin = self.spin(kind, window, wins, spin)
             spin["win_minor"] = minor(spin["win_coins"], coin_micros, self.terms["minor_micros"])
+            self.game.fractions[spin["win_coins"] * coin_micros / self.terms["minor_micros"] % 1] += 1
             spins.append(spin)
         self.add(*spins)
         self.go_on()

@@ -8,9 +8,15 @@ from pathlib import Path
 GAMES = Path(__file__).resolve().parents[2] / "engine/slots/games"
 
 
-def ladder(game, currency):
-    """The coin values that a game offers in a currency, as they stand beside the games."""
-    return tomllib.loads((GAMES / "ladders.toml").read_text())[game][currency]["coin_values"].split()
+def ladders(game):
+    """The coin values that a game offers, by currency, as they stand beside the games."""
+    of_game = tomllib.loads((GAMES / "ladders.toml").read_text())[game]
+    return {currency: ladder["coin_values"].split() for currency, ladder in of_game.items()}
+
+
+def micros(values):
+    """Decimals of the major unit in millionths."""
+    return [Fraction(text) * 1_000_000 for text in values]
 
 
 class GameFile:
@@ -24,9 +30,10 @@ class GameFile:
         self.symbols = self.data["symbols"]
         self.codes = [symbol["code"] for symbol in self.symbols]
         stake = self.data["stake"]
-        # Coin values of its own, or those of the ladders beside the games.
-        coins = stake["coin_values"] if "coin_values" in stake else ladder(stake["ladders"], "EUR")
-        self.coin_micros = [Fraction(text) * 1_000_000 for text in coins]
+        # Coin values by currency: those of the ladders beside the games, or the file's own, the same in all.
+        offered = ladders(stake.get("ladders", name))
+        own = {currency: stake["coin_values"] for currency in offered} if "coin_values" in stake else offered
+        self.coin_micros = {currency: micros(values) for currency, values in own.items()}
         self.lines = [[int(row) for row in rows] for rows in self.data.get("lines", {}).get("rows", [])]
 
     def numbered(self, role):

@@ -10,6 +10,7 @@ import subprocess
 from itertools import groupby
 from pathlib import Path
 
+from cash import minor_micros
 from wins import flat, minor, total
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -124,11 +125,14 @@ class Round:
     def check_stake(self):
         """That the stake is one that the file offers; the coins of the bet itself."""
         value, lines, coins = (self.stake[key] for key in ("coin_value_micros", "lines", "coins_per_line"))
-        expect(value in self.file.coin_micros, "coin value")
+        currency = self.terms["currency"]
+        expect(self.terms["minor_micros"] == minor_micros(currency), "the worth of a minor unit")
+        expect(value in self.file.coin_micros[currency], "coin value")
         for key in ("lines", "coins_per_line"):
             low, high = self.file.data["stake"][key]
             expect(low <= self.stake[key] <= high, key)
         self.bet = lines * coins
+        expect(self.bet * value % minor_micros(currency) == 0, "a bet of whole minor units (DM-19)")
         price = self.file.data["buy"]["bets"] if self.stake["buy_feature"] else 1
         expect(self.stake["coins"] == self.bet * price, "coins of the stake")
 

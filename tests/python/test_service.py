@@ -1,7 +1,8 @@
 """The service as a whole: health, reflection, descriptions, stopping, restarting, auditing."""
 
+import json
 import subprocess
-from decimal import Decimal
+from decimal import ROUND_HALF_EVEN, Decimal
 
 import grpc
 import pytest
@@ -102,6 +103,23 @@ def test_bw_21_the_jackpots_share_is_a_span_with_the_figure_of_each_coin(client)
         assert Decimal(coin.rtp) == exact == Decimal(coin.rtp_now), coin.coin_value
         assert Decimal(returns.rtp_min) <= exact <= Decimal(returns.rtp_max)
     assert not returns.pool_suspended
+
+
+def test_dm_19_pl_13_the_returns_in_cash_are_those_of_the_par_sheet(client):
+    for name in {listed.game for listed in client.spins.ListGames(spin_pb2.ListGamesRequest()).games}:
+        command = [BINARY, "par", name, "--format", "json"]
+        sheet = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+        said = {}
+        for of in sheet["cash"]:
+            rtp = Decimal(of["rtp"]).quantize(Decimal("0.000001"), ROUND_HALF_EVEN)
+            said[of["currency"], of["coin_value"]] = rtp, of["rounds_wins"]
+        game = client.spins.GetGame(spin_pb2.GetGameRequest(game=name))
+        assert sheet["rules_version"] == game.summary.rules_version
+        assert len(said) >= 60 and said == {
+            (of.currency_code, coin.coin_value): (Decimal(coin.rtp_cash), coin.rounds_wins)
+            for of in game.currencies
+            for coin in of.coins
+        }
 
 
 def test_pl_13_descriptions_say_what_can_be_staked_gambled_and_bought(client):

@@ -1,19 +1,20 @@
 //! Plays rounds through the code that serves players, as varied as players are, and prints every step whole: a line of
 //! JSON a step, for the second implementation in `tests/independent` to judge. The first line names the data file; with
-//! 0 rounds it also says what the game's exact mathematics says of its returns.
+//! 0 rounds it also says what the game's exact mathematics says of its returns, in coins and in cash.
 //!
 //! `cargo run -p motherlode-slots --example outcomes -- GAME VERSION ROUNDS [SEED]`
 //!
-//! Players come one after the other. Each has a few stakes and currencies, changes between them now and then, carries
-//! what the game lets a player carry, and makes every choice at random. The seed decides all of it.
+//! Players come one after the other. Each has a few stakes in one or two currencies, of the coin values that the game
+//! offers there, changes between them now and then, carries what the game lets a player carry, and makes every choice at
+//! random. The seed decides all of it.
 
 use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 
 use motherlode_slots::contract::outcome::MarkKind;
 use motherlode_slots::{
-    Awaiting, Card, Carried, CarriedScope, Choice, Draws, Game, Outcome, PickOffer, Picked, Prize, Round, Seed, Spin,
-    SpinKind, Stake, Terms, WinKind, game,
+    Awaiting, Card, Carried, CarriedScope, Choice, Draws, Game, Ladders, Outcome, PickOffer, Picked, Prize, Round,
+    Seed, Spin, SpinKind, Stake, Terms, WinKind, cash_return, game,
 };
 use serde_json::{Value, json};
 
@@ -23,8 +24,8 @@ type Fault = Box<dyn std::error::Error>;
 const ROUNDS_OF_PLAYER: u64 = 4_000;
 /// Stakes that a player changes between.
 const STAKES_OF_PLAYER: u32 = 3;
-/// Millionths of the major unit that a minor unit is worth: currencies of two and of three decimals.
-const MINOR_MICROS: [u64; 2] = [10_000, 1_000];
+/// Currencies of a player.
+const CURRENCIES_OF_PLAYER: u32 = 2;
 /// Limits of the gamble, in minor units: one that is reached soon, and 125,000.00.
 const GAMBLE_LIMITS: [u64; 3] = [2_000, 50_000, 12_500_000];
 
@@ -35,48 +36,65 @@ fn main() -> Result<(), Fault> {
     let rounds: u64 = args.get(2).ok_or("how many rounds?")?.parse()?;
     let seed: u64 = args.get(3).map_or(Ok(1), |text| text.parse())?;
     let mut out = BufWriter::new(std::io::stdout().lock());
-    writeln!(out, "{}", header_json(game, rounds == 0)?)?;
-    let mut player = Player::new(game, seed);
+    let ladders = Ladders::standard(|currency| Some(minor_micros(currency)))?;
+    writeln!(out, "{}", header_json(game, &ladders, rounds == 0)?)?;
+    let mut player = Player::new(game, &ladders, seed);
     for number in 0..rounds {
         if number > 0 && number % ROUNDS_OF_PLAYER == 0 {
-            player = Player::new(game, seed.wrapping_add(number << 32));
+            player = Player::new(game, &ladders, seed.wrapping_add(number << 32));
         }
         player.play(number, &mut out)?;
     }
     Ok(out.flush()?)
 }
 
+/// Millionths of the major unit that a minor unit of a currency with a coin ladder is worth (ISO 4217).
+fn minor_micros(currency: &str) -> u64 {
+    match currency {
+        "JPY" => 1_000_000,
+        "KWD" => 1_000,
+        _ => 10_000,
+    }
+}
+
 /// A player of the game, and what is carried under each scope.
 struct Player {
     game: &'static dyn Game,
     random: Draws,
-    stakes: Vec<(Stake, u64)>,
-    carried: BTreeMap<(u64, u64, u32), Carried>,
+    stakes: Vec<(Stake, String)>,
+    carried: BTreeMap<(String, u64, u32), Carried>,
 }
 
 impl Player {
-    fn new(game: &'static dyn Game, number: u64) -> Self {
+    fn new(game: &'static dyn Game, ladders: &Ladders, number: u64) -> Self {
         let mut seed = Seed::default();
         seed[..8].copy_from_slice(&number.to_le_bytes());
         let mut random = Draws::from_seed(seed);
-        let stakes = (0..STAKES_OF_PLAYER).map(|_| (stake(game, &mut random), any(&mut random, &MINOR_MICROS)));
-        let stakes = stakes.collect();
+        let offered = |currency: &str| ladders.of(game, currency).map_or_else(Vec::new, |ladder| ladder.coins_micros);
+        let all: Vec<_> = ladders.currencies().filter(|currency| !offered(currency).is_empty()).collect();
+        let own: Vec<_> = (0..CURRENCIES_OF_PLAYER).map(|_| any(&mut random, &all)).collect();
+        let mut stakes = Vec::new();
+        for _ in 0..STAKES_OF_PLAYER {
+            let currency = any(&mut random, &own);
+            stakes.push((stake(game, &offered(currency), &mut random), currency.to_owned()));
+        }
         Self { game, random, stakes, carried: BTreeMap::new() }
     }
 
     /// Plays a round to its end and prints its steps.
     fn play(&mut self, number: u64, to: &mut impl Write) -> Result<(), Fault> {
-        let (mut stake, minor_micros) = any(&mut self.random, &self.stakes);
+        let place = self.random.below(STAKES_OF_PLAYER) as usize;
+        let (mut stake, currency) = self.stakes[place].clone();
         stake.buy_feature = self.game.info().buy_feature_bets.is_some() && self.random.below(50) == 0;
         let scope = match self.game.carries().scope {
-            CarriedScope::Currency => (minor_micros, 0, 0),
-            CarriedScope::Bet => (minor_micros, stake.coin_value_micros, stake.lines * stake.coins_per_line),
+            CarriedScope::Currency => (currency.clone(), 0, 0),
+            CarriedScope::Bet => (currency.clone(), stake.coin_value_micros, stake.lines * stake.coins_per_line),
         };
         let carried = self.carried.entry(scope).or_default();
         let terms = Terms {
             jackpot: self.random.below(4) > 0,
             double: self.random.below(2) == 0,
-            minor_micros,
+            minor_micros: minor_micros(&currency),
             gamble_max_minor: any(&mut self.random, &GAMBLE_LIMITS),
             carried: *carried,
         };
@@ -92,7 +110,7 @@ impl Player {
             line["refused"] = Value::Array(std::mem::take(&mut refused));
             if step == 0 {
                 line["stake"] = stake_json(&stake, self.game.check_stake(&stake)?);
-                line["terms"] = terms_json(self.game, &terms);
+                line["terms"] = terms_json(self.game, &currency, &terms);
             }
             line["outcome"] = outcome_json(self.game, &out);
             writeln!(to, "{line}")?;
@@ -116,11 +134,14 @@ fn any<T: Copy>(random: &mut Draws, from: &[T]) -> T {
     from[random.below(u32::try_from(from.len()).unwrap_or(1)) as usize]
 }
 
-fn stake(game: &dyn Game, random: &mut Draws) -> Stake {
+/// Any stake at one of these coin values; the lowest, at which wins are rounded where they ever are, as often as all
+/// others.
+fn stake(game: &dyn Game, coins: &[u64], random: &mut Draws) -> Stake {
     let limits = &game.info().limits;
     let mut within = |(min, max): (u32, u32)| min + random.below(max - min + 1);
     let (lines, coins_per_line) = (within(limits.lines), within(limits.coins_per_line));
-    Stake { coin_value_micros: any(random, &limits.coin_values_micros), lines, coins_per_line, buy_feature: false }
+    let coin_value_micros = if random.below(2) == 0 { coins[0] } else { any(random, coins) };
+    Stake { coin_value_micros, lines, coins_per_line, buy_feature: false }
 }
 
 /// Any choice that the round may wait for.
@@ -150,13 +171,27 @@ fn objects(random: &mut Draws, offer: PickOffer) -> Picked {
 }
 
 /// The file played by, and where wanted the exact returns.
-fn header_json(game: &dyn Game, with_returns: bool) -> Result<Value, Fault> {
+fn header_json(game: &dyn Game, ladders: &Ladders, with_returns: bool) -> Result<Value, Fault> {
     let model_hash = game.model_hash().iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let mut header = json!({ "game": game.name(), "model_hash": model_hash });
     if with_returns {
         header["returns"] = returns_json(game)?;
+        header["cash"] = cash_json(game, ladders)?;
     }
     Ok(header)
+}
+
+/// What rounding adds to the return at every coin value that is offered, by currency, and how exactly it's known.
+fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
+    let mut all = Vec::new();
+    for currency in ladders.currencies() {
+        for micros in ladders.of(game, currency).map_or_else(Vec::new, |ladder| ladder.coins_micros) {
+            let cash = cash_return(game, micros, minor_micros(currency))?;
+            let figures = [cash.adds, cash.within].map(|figure| figure.to_string());
+            all.push(json!([currency, micros, figures]));
+        }
+    }
+    Ok(all.into())
 }
 
 /// The exact returns as fractions, by part and under conditions: the same at every stake.
@@ -184,8 +219,9 @@ fn stake_json(stake: &Stake, coins: u32) -> Value {
     })
 }
 
-fn terms_json(game: &dyn Game, terms: &Terms) -> Value {
+fn terms_json(game: &dyn Game, currency: &str, terms: &Terms) -> Value {
     json!({
+        "currency": currency,
         "jackpot": terms.jackpot,
         "double": terms.double,
         "minor_micros": terms.minor_micros,
