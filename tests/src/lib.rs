@@ -107,11 +107,19 @@ pub async fn start_on(config: &Config, stores: impl Into<Stores>) -> Server {
 /// # Panics
 /// When it does not start.
 pub async fn start_with(config: &Config, stores: impl Into<Stores>, options: Options) -> Server {
+    Server::start(config, whole(config, stores), options, dealer()).await
+}
+
+/// Stores with those of the partitions that the configuration has and that are not among them, where it has them.
+///
+/// # Panics
+/// When one does not open.
+pub fn whole(config: &Config, stores: impl Into<Stores>) -> Stores {
     let mut stores = stores.into();
     for partition in (0..config.partitions).skip(stores.stores.len()) {
         stores.stores.push(Place::of(config).open(partition).expect("the partition's log opens"));
     }
-    Server::start(config, stores, options, dealer()).await
+    stores
 }
 
 /// A dealer that deals the same seeds each time: what a test meets is no matter of luck, and a failure comes again.

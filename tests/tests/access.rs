@@ -4,7 +4,6 @@
 
 use motherlode::server::{ServeError, Server};
 use motherlode_ledger::Options;
-use motherlode_log::MemoryStore;
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::WatchCountersRequest,
@@ -25,9 +24,9 @@ use motherlode_runtime::{
 };
 use motherlode_spin::Dealer;
 use motherlode_tests::{
-    Client, EUR, account, bet, config,
+    Client, EUR, account, bet, config, fresh,
     operators::{Certificates, NEW_YEAR_MS, Service, operator, token},
-    reason,
+    reason, whole,
 };
 use prost::Message;
 use std::{collections::BTreeSet, sync::atomic::Ordering};
@@ -351,8 +350,7 @@ async fn pl_27_with_tls_a_client_is_known_by_its_certificate_or_its_token() {
 async fn pl_27_without_operators_a_service_is_open_and_only_on_loopback() {
     let data = tempfile::tempdir().unwrap();
     let start = async |config: &Config| {
-        let store = Box::new(MemoryStore::new(0));
-        Server::start(config, store, Options::default(), Dealer::from_master([7; 32])).await
+        Server::start(config, whole(config, fresh(config)), Options::default(), Dealer::from_master([7; 32])).await
     };
     let server = start(&config(data.path())).await.unwrap();
     let mut client = Client::connect(server.address()).await;

@@ -5,13 +5,14 @@
 
 use motherlode::server::{Server, bind, log_folder, open_stores};
 use motherlode_books::{Nano, StreamId};
-use motherlode_ledger::Options;
+use motherlode_ledger::{Options, Origin};
+use motherlode_log::MemoryStore;
 use motherlode_proto::{
     ledger::v1::{DepositRequest, GetAccountRequest, SetSwitchRequest, Switch, set_switch_request::State},
     log::v1::{GetHeadRequest, log_service_client::LogServiceClient},
     round::v1::Account,
 };
-use motherlode_runtime::{Config, config::Role};
+use motherlode_runtime::{Config, config::Role, connect::Credentials};
 use motherlode_spin::Dealer;
 use motherlode_tests::{
     Client, EUR, Player, audited, bet, config,
@@ -248,6 +249,22 @@ async fn a_process_that_waits_for_the_others_gives_out_what_it_writes_and_refuse
     for server in [b, a] {
         server.stop().await.unwrap();
     }
+}
+
+/// Whoever is told of no other process has nobody to wait for.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_lacks_a_partition_and_knows_of_no_other_process_is_refused() {
+    let data = tempfile::tempdir().unwrap();
+    let config = Config { partitions: PARTITIONS, ..config(data.path()) };
+    let store = Box::new(MemoryStore::new(0));
+    let starting = Server::start(&config, store, Options::default(), dealer());
+    let refused = tokio::time::timeout(NEVER, starting).await.expect("it waits for nobody").err().unwrap().to_string();
+    assert!(refused.contains("partitions [0] are here"), "{refused}");
+    let origin = Origin { targets: vec![], credentials: Credentials::default(), partitions: PARTITIONS };
+    let index = data.path().join("index");
+    let joining = motherlode_ledger::join(origin, 1, &index, Options::default());
+    let refused = tokio::time::timeout(NEVER, joining).await.expect("it waits for nobody").err().unwrap().to_string();
+    assert!(refused.contains("no process is named"), "{refused}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

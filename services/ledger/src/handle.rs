@@ -93,7 +93,7 @@ pub enum FetchError {
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The index cannot be read.
-    #[error(transparent)]
+    #[error("index: {0}")]
     Index(#[from] IndexError),
     /// A record is no commit.
     #[error("position {position}: {source}")]

@@ -59,10 +59,10 @@ pub struct Held {
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
     /// sled reported an error.
-    #[error("index: {0}")]
+    #[error("sled: {0}")]
     Sled(#[from] sled::Error),
     /// A file operation failed.
-    #[error("index: {path}: {source}")]
+    #[error("{path}: {source}")]
     Io {
         /// The file.
         path: PathBuf,
@@ -70,16 +70,16 @@ pub enum IndexError {
         source: io::Error,
     },
     /// A value has the wrong length.
-    #[error("index: a value is malformed")]
+    #[error("a value is malformed")]
     Malformed,
     /// The mark is not what was written: how far the index is sure cannot be told.
-    #[error("index: {path}: the mark is damaged, its checksum is wrong; the index is to be made anew from the log")]
+    #[error("{path}: the mark is damaged, its checksum is wrong; the index is to be made anew from the log")]
     DamagedMark {
         /// The file.
         path: PathBuf,
     },
     /// sled does not let go of its file.
-    #[error("index: {path} is still in use")]
+    #[error("{path} is still in use")]
     InUse {
         /// The file.
         path: PathBuf,

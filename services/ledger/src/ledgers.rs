@@ -50,6 +50,21 @@ pub struct Stores {
     pub loaded: Vec<Loaded>,
 }
 
+impl Stores {
+    /// Checks that each partition of so many is there.
+    ///
+    /// # Errors
+    /// [`OpenError::Partitions`] says which are.
+    pub fn check_whole(&self, partitions: u32) -> Result<(), OpenError> {
+        let mut found: Vec<_> = self.stores.iter().map(|store| store.partition()).collect();
+        found.sort_unstable();
+        match found.iter().copied().eq(0..partitions) {
+            true => Ok(()),
+            false => Err(OpenError::Partitions { found }),
+        }
+    }
+}
+
 impl From<Vec<Box<dyn Store>>> for Stores {
     /// Of which nothing is held yet.
     fn from(stores: Vec<Box<dyn Store>>) -> Self {
@@ -309,11 +324,15 @@ pub fn open_all(
     let Stores { stores, mut loaded } = stores;
     thread::scope(|scope| {
         let opening = stores.into_iter().map(|store| {
-            let folder = index_folder(store.partition());
-            let held = loaded.extract_if(.., |held| held.partition() == store.partition()).next();
-            let opened = move || match held {
-                Some(held) => open_loaded(store, held, &folder, options.clone()),
-                None => open(store, &folder, options.clone()),
+            let partition = store.partition();
+            let folder = index_folder(partition);
+            let held = loaded.extract_if(.., |held| held.partition() == partition).next();
+            let opened = move || {
+                let opened = match held {
+                    Some(held) => open_loaded(store, held, &folder, options.clone()),
+                    None => open(store, &folder, options.clone()),
+                };
+                opened.map_err(OpenError::of(partition))
             };
             thread::Builder::new().spawn_scoped(scope, opened).map_err(|source| OpenError::Thread("replay", source))
         });
@@ -336,7 +355,7 @@ pub async fn join_all(
 ) -> Result<Vec<Handle>, OpenError> {
     let joining = partitions.into_iter().map(|partition| {
         let (origin, folder, options) = (origin.clone(), index_folder(partition), options.clone());
-        async move { join(origin, partition, &folder, options).await }
+        async move { join(origin, partition, &folder, options).await.map_err(OpenError::of(partition)) }
     });
     try_join_all(joining).await
 }

@@ -12,7 +12,7 @@ use crate::{
     requests::Requests,
     rounds,
     shared::{Shared, Standing, TAIL_GROUPS},
-    snapshot::{Keeper, Snapshot},
+    snapshot::{self, Keeper, Snapshot},
     time::LogTime,
     uptake::Uptake,
 };
@@ -21,7 +21,7 @@ use motherlode_log::{Hash, Position, ReadError, Reader, Record, Store, hash};
 use motherlode_proto::convert::{Malformed, record};
 use parking_lot::RwLock;
 use std::{
-    path::Path,
+    path::{Path, PathBuf},
     sync::{Arc, mpsc::sync_channel},
     thread::{self, JoinHandle},
 };
@@ -64,25 +64,48 @@ pub enum OpenError {
         /// Those that are there.
         found: Vec<u32>,
     },
-    /// The log is shorter than the index knows it to have been: acknowledged commits are missing.
+    /// A partition's ledger among several things that are opened.
+    #[error("partition {partition}: {source}")]
+    Partition {
+        /// Which.
+        partition: u32,
+        /// Why it could not be opened.
+        source: Box<OpenError>,
+    },
+    /// The log is shorter than its index or snapshot knows it to have been: acknowledged commits are missing.
     #[error(
-        "the log ends at position {end}, but commits up to {held} were acknowledged; delete the index to accept the loss"
+        "the log ends at position {end}, but commits up to {held} were acknowledged, as {} says; delete that to accept the loss",
+        by.display()
     )]
     Shortened {
         /// Where the log ends.
         end: Position,
-        /// What the index held.
+        /// What the index or the snapshot holds.
         held: Position,
+        /// The index's folder, or the snapshot's file.
+        by: PathBuf,
     },
     /// What was found of the log can't be made durable.
     #[error("the log cannot be written: {0}")]
     Settle(motherlode_log::AppendError),
     /// The index cannot be used even when it's made anew.
-    #[error(transparent)]
-    Index(#[from] IndexError),
+    #[error("the index in {}: {source}", folder.display())]
+    Index {
+        /// Its folder.
+        folder: PathBuf,
+        /// What happened.
+        source: IndexError,
+    },
     /// A thread could not be started.
     #[error("no thread for the {0}: {1}")]
     Thread(&'static str, std::io::Error),
+}
+
+impl OpenError {
+    /// The same, said of a partition.
+    pub(crate) fn of(partition: u32) -> impl Fn(Self) -> Self {
+        move |source| Self::Partition { partition, source: Box::new(source) }
+    }
 }
 
 /// Opens the ledger on a store, with its index in a folder that may be missing, stale or damaged.
@@ -133,7 +156,8 @@ pub(crate) fn load(
     let (index, mark) = open_index(&*reader, index_folder)?;
     let snapshot = open_snapshot(&*reader, index_folder, partition)?;
     let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, snapshot.position());
-    let mut projector = Projector::new(index, mark.position, index_folder, options.mark_commits)?;
+    let mut projector =
+        Projector::new(index, mark.position, index_folder, options.mark_commits).map_err(unusable(index_folder))?;
     let (books, requests) = replay(&*reader, &mut projector, mark, snapshot, first.map(|first| (first, end)))?;
     settle()?;
     if mark != end {
@@ -178,7 +202,7 @@ pub(crate) fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, H
     if let Ok(Some(held)) = mark.as_ref().map(|mark| mark.held())
         && held.position > reader.end()
     {
-        return Err(OpenError::Shortened { end: reader.end(), held: held.position });
+        return Err(OpenError::Shortened { end: reader.end(), held: held.position, by: folder.to_owned() });
     }
     match mark {
         // A log that was empty when the index was made, and is the log of whoever wrote it since.
@@ -204,10 +228,15 @@ pub(crate) fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, H
         Err(error @ IndexError::DamagedMark { .. }) => {
             tracing::warn!(%error, "no commits are lost by that: the log says what there is");
         }
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(unusable(folder)(error)),
     }
-    Index::delete(folder)?;
-    Ok((Index::open(folder)?, NOTHING))
+    let anew = Index::delete(folder).and_then(|()| Index::open(folder));
+    Ok((anew.map_err(unusable(folder))?, NOTHING))
+}
+
+/// An index's error, with its folder.
+pub(crate) fn unusable(folder: &Path) -> impl Fn(IndexError) -> OpenError {
+    move |source| OpenError::Index { folder: folder.to_owned(), source }
 }
 
 /// The snapshot that the log confirms; of an empty log where there is none.
@@ -215,7 +244,8 @@ fn open_snapshot(reader: &dyn Reader, folder: &Path, partition: u32) -> Result<S
     let snapshot = Snapshot::read(folder, partition);
     match snapshot.held {
         Some(held) if held.position > reader.end() => {
-            Err(OpenError::Shortened { end: reader.end(), held: held.position })
+            let by = snapshot::file(folder);
+            Err(OpenError::Shortened { end: reader.end(), held: held.position, by })
         }
         Some(held) if record_hash(reader, held.position)? != Some(held.hash) => {
             tracing::warn!(

@@ -9,7 +9,7 @@
 
 use crate::{
     index::{Held, Index, IndexError, ProjectedBalance},
-    open::open_index,
+    open::{open_index, unusable},
     projected::{Projected, Projection},
     shared::{Handed, Shared},
     snapshot::Keeper,
@@ -149,7 +149,7 @@ impl Projector {
     fn heal(&mut self, reader: &dyn Reader) {
         let Some(trouble) = self.trouble.as_mut().filter(|trouble| trouble.again <= Instant::now()) else { return };
         let opened = open_index(reader, &self.folder).and_then(|(index, mark)| {
-            let trails = Trails::load(&index, mark.position)?;
+            let trails = Trails::load(&index, mark.position).map_err(unusable(&self.folder))?;
             Ok(Projection { index, trails })
         });
         match opened {

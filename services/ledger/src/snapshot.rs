@@ -159,7 +159,7 @@ fn write(index: &Path, shared: &Shared) -> io::Result<Position> {
 }
 
 /// Beside an index's folder: `index/0.snapshot`. An index that is made anew leaves it.
-fn file(index: &Path) -> PathBuf {
+pub(crate) fn file(index: &Path) -> PathBuf {
     index.with_extension("snapshot")
 }
 

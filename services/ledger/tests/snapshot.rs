@@ -205,7 +205,7 @@ async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
     fs::remove_dir_all(one.log()).unwrap();
     fs::rename(other.log(), one.log()).unwrap();
     match one.try_open().map(|_| ()) {
-        Err(OpenError::Shortened { end: 6, held: 10 }) => {}
+        Err(OpenError::Shortened { end: 6, held: 10, by }) => assert_eq!(by, one.index().with_extension("snapshot")),
         opened => panic!("{opened:?}"),
     }
 }

@@ -195,8 +195,12 @@ impl Server {
         options: Options,
         dealer: Dealer,
     ) -> Result<Self, ServeError> {
-        let options = within(config, options);
-        let written = open_all(stores.into(), |partition| index_folder(&config.data, partition), &options)?;
+        let (options, stores) = (within(config, options), stores.into());
+        if config.ledger.targets.is_empty() {
+            // Nobody brings what is missing: it's said before anything is opened.
+            stores.check_whole(config.partitions)?;
+        }
+        let written = open_all(stores, |partition| index_folder(&config.data, partition), &options)?;
         // Those who write the other partitions may wait for these in turn: until all is ready, these logs are given out, and
         // nothing else is answered.
         let here: BTreeSet<_> = written.iter().map(Handle::partition).collect();

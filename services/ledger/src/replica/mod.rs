@@ -61,6 +61,9 @@ pub struct Origin {
 /// # Errors
 /// [`OpenError`] says what and where.
 pub async fn join(origin: Origin, partition: u32, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
+    if origin.targets.is_empty() {
+        return Err(OpenError::Origin("no process is named that has the log".to_owned()));
+    }
     let failed = |source: std::io::Error| OpenError::Thread("replica", source);
     let runtime = runtime::Builder::new_multi_thread().worker_threads(1).thread_name("replica").enable_all().build();
     let runtime = Background(Some(runtime.map_err(failed)?));

@@ -3,7 +3,11 @@
 //! Costs: a look into the index, then one read of 64 KiB to 1 MiB, or of the longer block in which the position
 //! lies. Every block that something is answered from is checked whole. A read ends with its segment.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use parking_lot::RwLock;
 
@@ -70,7 +74,10 @@ impl<'a> Blocks<'a> {
     fn open(shared: &'a Shared, place: Place, ahead: u64) -> Result<Self, ReadError> {
         let file = match &place.file {
             Some(file) => Arc::clone(file),
-            None => shared.disk.open(&shared.dir.join(name_of(place.segment)), Access::Read)?,
+            None => {
+                let path = shared.dir.join(name_of(place.segment));
+                shared.disk.open(&path, Access::Read).map_err(|error| of(&path, &error))?
+            }
         };
         let (position, window) = (place.position, Window::new(file, place.offset));
         Ok(Self { shared, place, position, window, ahead })
@@ -80,7 +87,7 @@ impl<'a> Blocks<'a> {
     fn next(&mut self, from: Position) -> Result<Option<Block>, ReadError> {
         while self.window.offset < self.place.used {
             let ahead = self.ahead.min(self.place.used - self.window.offset);
-            self.window.fill(BLOCK_HEADER, ahead)?;
+            self.window.fill(BLOCK_HEADER, ahead).map_err(|error| of(&self.file(), &error))?;
             let header = BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("no sound block header"))?;
             let next = header.first.saturating_add(header.records.into());
             if next <= from {
@@ -88,7 +95,7 @@ impl<'a> Blocks<'a> {
                 self.position = next;
                 continue;
             }
-            self.window.fill(header.bytes(), ahead)?;
+            self.window.fill(header.bytes(), ahead).map_err(|error| of(&self.file(), &error))?;
             let block = decode_block(&self.window.bytes, self.position).map_err(|reason| self.damage(reason))?;
             self.window.advance(block.bytes);
             self.position = next;
@@ -97,8 +104,16 @@ impl<'a> Blocks<'a> {
         Ok(None)
     }
 
-    fn damage(&self, reason: &str) -> Damage {
-        let file = self.shared.dir.join(name_of(self.place.segment));
-        Damage { file, offset: self.window.offset, position: self.position, reason: reason.to_owned() }
+    fn file(&self) -> PathBuf {
+        self.shared.dir.join(name_of(self.place.segment))
     }
+
+    fn damage(&self, reason: &str) -> Damage {
+        Damage { file: self.file(), offset: self.window.offset, position: self.position, reason: reason.to_owned() }
+    }
+}
+
+/// What the system said, of a file.
+fn of(file: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", file.display()))
 }
