@@ -136,6 +136,16 @@ def test_the_program_takes_every_command(objects, takes):
                     takes(command)
 
 
+def test_uf_10_nothing_is_restarted_because_the_log_cannot_be_written(objects):
+    """The process as a whole, spin and wallet do not serve then, and heal without a restart."""
+    every = [container for found in objects for container in containers(found)]
+    probes = [container["livenessProbe"] for container in every if "livenessProbe" in container]
+    for probe in probes:
+        asked = [word for word in probe.get("exec", {}).get("command", []) if word.startswith("--service=")]
+        assert "tcpSocket" in probe or asked, "the process as a whole"
+        assert not re.search("Spin|Ledger", "".join(asked)), asked
+
+
 def test_a_probe_asks_for_a_service_that_there_is(objects):
     protos = "".join(path.read_text() for path in sorted((ROOT / "proto/motherlode").rglob("*.proto")))
     for asked in re.findall(r"--service=motherlode\.\w+\.v1\.(\w+)", yaml.safe_dump_all(objects)):

@@ -3,7 +3,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode::server::{index_folder, log_folder, open_stores};
+use motherlode::server::{Server, index_folder, log_folder, open_stores};
 use motherlode_ledger::{Handle, LedgerApi, Options};
 use motherlode_log::{SegmentStore, sim::SimDisk};
 use motherlode_proto::{
@@ -11,8 +11,9 @@ use motherlode_proto::{
     ledger::v1::{DepositRequest, ListRoundsRequest, ledger_service_server::LedgerService},
     round::v1::Account,
 };
-use motherlode_runtime::stop;
+use motherlode_runtime::{Config, config::Role, stop};
 use motherlode_slots::latest;
+use motherlode_spin::Dealer;
 use motherlode_tests::{
     Client, EUR, bet, config, play, reason, smallest, stake_on, start, start_on, start_with, store_on, until,
 };
@@ -89,6 +90,65 @@ async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals()
     deposit(&mut client, &account, &format!("d{taken}")).await.unwrap();
     assert_eq!(client.balance(&account).await, 1_000_000 + 100 * i64::try_from(taken + 1).unwrap());
     server.stop().await.unwrap();
+}
+
+/// Processes without the log say the same of themselves as the one whose disk is full: what they propose is refused. They
+/// serve again without anybody's call, also where another process has the log by then.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_heals() {
+    let disk = SimDisk::new();
+    let data = tempfile::tempdir().unwrap();
+    let mut config = Config { role: Role::Ledger, partitions: 1, ..config(data.path()) };
+    let ledger = start_on(&config, store_on(&disk)).await;
+    config.listen = ledger.address();
+    let join = async |folder: &str| {
+        let mut config = Config { role: Role::Spin, data: data.path().join(folder), ..config.clone() };
+        (config.listen, config.ledger.targets) =
+            (([127, 0, 0, 1], 0).into(), vec![format!("http://{}", ledger.address())]);
+        Server::join(&config, Options::default(), Dealer::from_master([3; 32])).await.unwrap()
+    };
+    let spin = join("spin").await;
+    let mut at_ledger = Client::connect(ledger.address()).await;
+    let mut at_spin = Client::connect(spin.address()).await;
+    let account = at_ledger.fund("alice", EUR, 1_000_000).await;
+    at_spin.play_out(bet("before", &account, "0.01")).await.unwrap();
+    for service in ["", SPIN] {
+        assert!(serves(spin.address(), service).await, "{service}");
+    }
+
+    disk.set_room(Some(0));
+    let (taken, _) = deposit_all(&mut at_ledger, &account).await;
+    let spun = at_spin.spin(bet("full", &account, "0.01"), None).await.unwrap_err();
+    assert_eq!(refused(&spun), (Code::Unavailable, "LOG_FULL".to_owned()));
+    until("NOT_SERVING", async || !serves(spin.address(), "").await && !serves(spin.address(), SPIN).await).await;
+    // One that comes meanwhile is told as well.
+    let late = join("late").await;
+    until("NOT_SERVING", async || !serves(late.address(), SPIN).await).await;
+
+    disk.set_room(None);
+    for server in [&spin, &late] {
+        until("SERVING", async || serves(server.address(), "").await && serves(server.address(), SPIN).await).await;
+    }
+    at_spin.play_out(bet("full", &account, "0.01")).await.unwrap();
+    late.stop().await.unwrap();
+
+    // Full again, and the process that finds room is another one than the one that had none.
+    disk.set_room(Some(0));
+    let full = async |number: usize| deposit(&mut at_ledger.clone(), &account, &format!("d{number}")).await.is_err();
+    for number in taken.. {
+        if full(number).await {
+            break;
+        }
+    }
+    until("NOT_SERVING", async || !serves(spin.address(), SPIN).await).await;
+    drop(at_ledger);
+    ledger.stop().await.unwrap();
+    disk.set_room(None);
+    let ledger = start_on(&config, store_on(&disk)).await;
+    until("SERVING", async || serves(spin.address(), SPIN).await).await;
+    at_spin.play_out(bet("after", &account, "0.01")).await.unwrap();
+    spin.stop().await.unwrap();
+    ledger.stop().await.unwrap();
 }
 
 /// A sync that fails, and the mending with it: only of that append the outcome is unknown.
@@ -271,6 +331,8 @@ async fn uf_10_the_mark_of_an_older_index_is_still_read() {
         motherlode_ledger::open_all(store, |partition| index_folder(data.path(), partition), &Options::default());
     let refused = refused.err().unwrap().to_string();
     assert!(refused.contains("were acknowledged"), "{refused}");
+    let index = index_folder(data.path(), 0);
+    assert!(refused.contains(&*index.to_string_lossy()), "it names what is to be deleted: {refused}");
 }
 
 /// A start that is refused, since the index knows of more than there is, has not changed a byte of the log: not even its

@@ -4,7 +4,7 @@
 //! not promise anyway: what is sent is durable, a verdict rests on what is durable, a request id has one effect.
 
 use crate::{
-    FetchError, Handle, Verdicts, not_the_writer,
+    FetchError, Handle, Standing, Verdicts, not_the_writer,
     shared::Appended,
     wire::{error_to_wire, proposal_from_wire},
 };
@@ -14,7 +14,7 @@ use motherlode_proto::log::v1::{self as wire, log_service_server::LogService, ve
 use motherlode_runtime::{Refusal, Stop, trace::join};
 use std::{collections::BTreeMap, io, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
-    sync::{broadcast, mpsc},
+    sync::{broadcast, mpsc, watch},
     time::Instant,
 };
 use tonic::{Code, Request, Response, Status, Streaming};
@@ -101,7 +101,10 @@ impl LogService for LogApi {
             let message = "the log does not reach as far: a replica holds more than there is";
             return Err(Refusal::new(Code::OutOfRange, "POSITION_AHEAD", message).with("position", end).into());
         }
-        let follow = Follow { ledger, stop: self.stop.clone(), tail, sent, end };
+        let mut standing = ledger.standing();
+        // Said first of all: who was told otherwise by another process has to know.
+        standing.mark_changed();
+        let follow = Follow { ledger, stop: self.stop.clone(), tail, standing, sent, end };
         let answers = stream::unfold(Some(follow), |follow| async {
             let mut follow = follow?;
             match follow.next().await {
@@ -151,6 +154,7 @@ struct Follow {
     ledger: Handle,
     stop: Stop,
     tail: broadcast::Receiver<Appended>,
+    standing: watch::Receiver<Standing>,
     sent: Position,
     /// What was durable before this is read from the store.
     end: Position,
@@ -160,18 +164,22 @@ impl Follow {
     /// The next message; none when the service stops.
     async fn next(&mut self) -> Result<Option<wire::FollowRecordsResponse>, FetchError> {
         loop {
+            if self.standing.has_changed().unwrap_or_default() {
+                return Ok(Some(self.message(self.sent + 1, vec![])));
+            }
             if self.sent < self.end {
                 let first = self.sent + 1;
                 let most = usize::try_from(self.end - self.sent).unwrap_or(usize::MAX);
                 let records = read(self.ledger.clone(), first, most, FOLLOW_BYTES_MAX).await?;
                 self.sent = records.last().map(|record| record.position).ok_or(FetchError::Missing(first))?;
                 let records = records.into_iter().map(|record| record.bytes.to_vec()).collect();
-                return Ok(Some(wire::FollowRecordsResponse { first_position: first, records }));
+                return Ok(Some(self.message(first, records)));
             }
             tokio::select! {
                 biased;
                 () = self.stop.clone().requested() => return Ok(None),
                 () = self.ledger.fenced() => return Ok(None),
+                Ok(()) = self.standing.changed() => return Ok(Some(self.message(self.sent + 1, vec![]))),
                 appended = self.tail.recv() => match appended {
                     Ok(appended) => {
                         if let Some(message) = self.take(appended) {
@@ -203,7 +211,16 @@ impl Follow {
             self.sent = self.sent.max(end);
             next = if bytes < FOLLOW_BYTES_MAX { self.tail.try_recv().ok() } else { None };
         }
-        (!records.is_empty()).then_some(wire::FollowRecordsResponse { first_position, records })
+        (!records.is_empty()).then(|| self.message(first_position, records))
+    }
+
+    fn message(&mut self, first_position: Position, records: Vec<Vec<u8>>) -> wire::FollowRecordsResponse {
+        let stalled = match &*self.standing.borrow_and_update() {
+            Standing::Stalled(why) => why.clone(),
+            // A process that has failed for good ends, and the stream with it.
+            Standing::Takes | Standing::Failed(_) | Standing::Fenced(_) => String::new(),
+        };
+        wire::FollowRecordsResponse { first_position, records, stalled }
     }
 }
 

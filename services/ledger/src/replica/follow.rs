@@ -73,7 +73,12 @@ impl Follower {
 
     /// Takes up records that continue what is held.
     fn take(&self, message: FollowRecordsResponse) -> Result<(), OpenError> {
-        let FollowRecordsResponse { first_position, records, .. } = message;
+        let FollowRecordsResponse { first_position, records, stalled } = message;
+        // What is proposed here goes to the same writer.
+        match stalled.as_str() {
+            "" => self.uptake.shared.recover(),
+            why => self.uptake.shared.stall(why),
+        }
         let held = self.uptake.shared.durable();
         if records.is_empty() {
             return Ok(());
