@@ -11,9 +11,10 @@ use motherlode_tests::{
     start_fresh, until,
 };
 use prost::bytes::Bytes;
-use std::{fs, path::Path, time::Duration};
+use std::{fs, io::ErrorKind, path::Path, pin::pin, time::Duration};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
     time::timeout,
 };
 use tonic::{
@@ -236,5 +237,66 @@ async fn uf_09_what_is_no_message_is_the_callers_fault_in_every_kind_of_call() {
     HealthClient::new(channel).check(HealthCheckRequest::default()).await.unwrap();
     let health = framed(&HealthCheckRequest::default());
     target.call("/grpc.health.v1.Health/Check", health).await.unwrap();
+    server.stop().await.unwrap();
+}
+
+/// The first flight of a TLS client, as its library makes it.
+async fn client_hello(root: &str) -> Vec<u8> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let connecting = Target::tls(listener.local_addr().unwrap(), root);
+    let connecting = tokio::spawn(async move { connecting.wire().await.is_ok() });
+    let (mut accepted, _) = listener.accept().await.unwrap();
+    let mut head = [0; 5];
+    accepted.read_exact(&mut head).await.unwrap();
+    // A record's type, its version and its length (RFC 8446, 5.1).
+    let mut hello = vec![0; usize::from(u16::from_be_bytes([head[3], head[4]]))];
+    accepted.read_exact(&mut hello).await.unwrap();
+    drop(accepted);
+    connecting.await.unwrap();
+    [&head[..], &hello].concat()
+}
+
+/// A stranger begins handshakes and never ends one. The service answers no more of them than it has places, whoever comes
+/// from elsewhere is let in at once, and places that are given back go on to those that wait.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_02_a_stranger_who_begins_many_tls_handshakes_takes_no_place_from_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let certificates = Certificates::make(folder.path());
+    let tls = Config::parse(&Certificates::section(folder.path())).unwrap().tls;
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path(), |config| {
+        config.tls = tls;
+        config.limits.tls_handshakes_max = 4;
+        config.limits.handshake_ms_max = 600_000;
+    })
+    .await;
+    let hello = client_hello(&certificates.root).await;
+    let target = Target::tls(server.address(), &certificates.root);
+    let mut begun = vec![];
+    for _ in 0..100 {
+        let mut stranger = target.from(2).tcp().await.unwrap();
+        stranger.write_all(&hello).await.unwrap();
+        begun.push(stranger);
+    }
+    // What the service has answered so far, and to how many: the others wait for a place.
+    let waits = |stranger: &TcpStream| match stranger.try_read(&mut [0; 4096]) {
+        Err(error) => error.kind() == ErrorKind::WouldBlock,
+        Ok(_) => false,
+    };
+    timeout(NEVER, begun[0].readable()).await.expect("the first has a place").unwrap();
+    for from in 3..6 {
+        let honest = open(&target.from(from), GREETING).await;
+        drop(honest);
+    }
+    begun.retain(waits);
+    let took = 100 - begun.len();
+    // Each of the three that came through took one place and gave it back.
+    assert!((1..=7).contains(&took), "{took} of 100 handshakes were computed");
+    // As many have a place as there are, so one of the same address waits, until they go.
+    let stranger = target.from(2);
+    let mut waiting = pin!(stranger.wire());
+    assert!(timeout(Duration::from_millis(1), &mut waiting).await.is_err());
+    drop(begun);
+    timeout(NEVER, waiting).await.expect("a place").unwrap();
     server.stop().await.unwrap();
 }

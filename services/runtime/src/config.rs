@@ -137,6 +137,8 @@ pub struct Limits {
     pub connections_of_peers: BTreeMap<IpAddr, usize>,
     /// Connections of one operator with calls under way.
     pub connections_per_operator_max: usize,
+    /// TLS handshakes under way at one time; the others wait, or make way, by their addresses.
+    pub tls_handshakes_max: usize,
     /// Milliseconds from a connection's being accepted until TLS and HTTP/2 have begun.
     pub handshake_ms_max: u64,
     /// Milliseconds without a call after which a connection is closed.
@@ -233,6 +235,7 @@ impl Default for Limits {
             connections_per_peer_max: 256,
             connections_of_peers: BTreeMap::new(),
             connections_per_operator_max: 256,
+            tls_handshakes_max: 64,
             handshake_ms_max: 5_000,
             connection_idle_ms_max: 300_000,
             keep_alive_ms: 30_000,
@@ -345,6 +348,7 @@ impl Config {
                 1 << 20,
                 "1 to 1048576",
             ),
+            ("limits.tls_handshakes_max", limits.tls_handshakes_max as u64, 4, 1 << 16, "4 to 65536"),
             ("limits.handshake_ms_max", limits.handshake_ms_max, 100, 600_000, "100 to 600000"),
             ("limits.connection_idle_ms_max", limits.connection_idle_ms_max, 1_000, 86_400_000, "1000 to 86400000"),
             ("limits.keep_alive_ms", limits.keep_alive_ms, 100, 3_600_000, "100 to 3600000"),

@@ -46,12 +46,15 @@ impl Drop for Lines {
 
 fn threads(at_once: usize) -> Option<Runtime> {
     let mut threads = runtime::Builder::new_current_thread();
-    threads.max_blocking_threads(at_once).thread_name("reads").on_thread_start(|| {
-        // What is refused is done without.
-        #[cfg(target_os = "linux")]
-        let _ = rustix::process::nice(NICER);
-    });
+    threads.max_blocking_threads(at_once).thread_name("reads").on_thread_start(be_nicer);
     threads.build().ok()
+}
+
+/// Makes the calling thread one that yields to those that answer.
+pub(crate) fn be_nicer() {
+    // What is refused is done without.
+    #[cfg(target_os = "linux")]
+    let _ = rustix::process::nice(NICER);
 }
 
 /// An operator's line.

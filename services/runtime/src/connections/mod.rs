@@ -13,6 +13,7 @@
 
 mod calls;
 mod descriptors;
+mod handshakes;
 mod stream;
 mod table;
 mod tls;
@@ -23,6 +24,7 @@ pub use tls::{Acceptor, TlsError, acceptor};
 
 use crate::stop::Stop;
 use calls::Calls;
+use handshakes::{Handshakes, Unshaken};
 use hyper::server::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::{
@@ -38,7 +40,7 @@ use table::Admitted;
 use tokio::{
     net::{TcpListener, TcpStream},
     task::JoinSet,
-    time::{sleep, sleep_until, timeout_at},
+    time::{sleep, sleep_until},
 };
 use tonic::body::Body;
 use tower::Service;
@@ -75,6 +77,7 @@ where
         + 'static,
     S::Future: Send + 'static,
 {
+    let secured = acceptor.map(|acceptor| Arc::new((acceptor, Handshakes::new(bounds.tls_handshakes))));
     let table = Table::new(bounds);
     let mut served = JoinSet::new();
     {
@@ -93,7 +96,7 @@ where
                     // Whoever is refused finds the connection closed.
                     None => table.say_refused(peer.ip()),
                     Some(admitted) => {
-                        let one = One { stream, peer, admitted, acceptor: acceptor.clone(), stop: stop.clone() };
+                        let one = One { stream, peer, admitted, secured: secured.clone(), stop: stop.clone() };
                         served.spawn(one.serve(service.clone()));
                     }
                 },
@@ -131,7 +134,7 @@ struct One {
     stream: TcpStream,
     peer: SocketAddr,
     admitted: Admitted,
-    acceptor: Option<Acceptor>,
+    secured: Option<Arc<(Acceptor, Handshakes)>>,
     stop: Stop,
 }
 
@@ -166,21 +169,22 @@ impl One {
             + 'static,
         S::Future: Send + 'static,
     {
-        let Self { stream, admitted, acceptor, stop, .. } = self;
+        let Self { stream, peer, admitted, secured, stop } = self;
         let connection = &admitted.0;
         let bounds = connection.bounds();
         let by = tokio::time::Instant::now() + bounds.handshake;
         // It's no reason to refuse anybody.
         let _ = stream.set_nodelay(true);
         let mut stopped = pin!(stop.requested());
-        let wire = match acceptor {
+        let wire = match secured.as_deref() {
             None => Wire::Plain(stream),
-            Some(acceptor) => tokio::select! {
+            Some((acceptor, handshakes)) => tokio::select! {
                 () = &mut stopped => return Some("the service stops"),
-                accepted = timeout_at(by, acceptor.accept(stream)) => match accepted {
-                    Ok(Ok(stream)) => Wire::Tls(Box::new(stream)),
-                    Ok(Err(_)) => return None,
-                    Err(_) => return Some("no TLS handshake in time"),
+                shaken = handshakes.shake(acceptor.clone(), stream, peer.ip(), by) => match shaken {
+                    Ok(stream) => Wire::Tls(Box::new(stream)),
+                    Err(Unshaken::Failed) => return None,
+                    Err(Unshaken::Late) => return Some("no TLS handshake in time"),
+                    Err(Unshaken::Displaced) => return Some("its TLS handshake made way for another"),
                 },
             },
         };

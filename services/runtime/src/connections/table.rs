@@ -33,6 +33,8 @@ pub struct Bounds {
     pub peers: BTreeMap<IpAddr, usize>,
     /// The same of one operator.
     pub per_operator: usize,
+    /// TLS handshakes under way at one time.
+    pub tls_handshakes: usize,
     /// From its being accepted until HTTP/2 has begun.
     pub handshake: Duration,
     /// Without a call.
@@ -69,6 +71,7 @@ impl Bounds {
             per_peer: limits.connections_per_peer_max,
             peers: limits.connections_of_peers.iter().map(|(peer, bound)| (network(*peer), *bound)).collect(),
             per_operator: limits.connections_per_operator_max,
+            tls_handshakes: limits.tls_handshakes_max,
             handshake: ms(limits.handshake_ms_max),
             idle: ms(limits.connection_idle_ms_max),
             keep_alive: ms(limits.keep_alive_ms),
@@ -81,7 +84,7 @@ impl Bounds {
 }
 
 /// Whom an address is counted for: in IPv6 one host has a network of 64 bits to itself.
-fn network(address: IpAddr) -> IpAddr {
+pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(six) => Ipv6Addr::from(u128::from(six) & !u128::from(u64::MAX)).into(),
         four => four,
