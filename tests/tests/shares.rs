@@ -2,20 +2,25 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+use motherlode::server::open_stores;
 use motherlode_books::Event;
 use motherlode_proto::{
-    ledger::v1::{SetExchangeRateRequest, VoidRoundRequest},
-    report::v1::ListSignificantEventsRequest,
-    round::v1::Account,
+    ledger::v1::{
+        DepositRequest, GetRoundRequest, GetTransactionRequest, OpenAccountRequest, SetExchangeRateRequest,
+        VoidRoundRequest, WithdrawRequest,
+    },
+    report::v1::{GetRoundPageRequest, ListSignificantEventsRequest},
+    round::v1::{Account, Stake},
     spin::v1::{CancelCampaignRequest, CloseRoundRequest, CloseSessionRequest, OpenSessionRequest, SpinRequest},
 };
 use motherlode_runtime::{Config, connect::connect};
 use motherlode_tests::{
-    Client, EUR, Server, campaign, config, fresh,
+    Client, EUR, Server, campaign, checked, config, fresh,
     operators::{operator, token},
     reason, start_on,
 };
 use std::path::Path;
+use tokio::process::Command;
 use tonic::{Code, Status};
 
 const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
@@ -155,4 +160,102 @@ async fn uf_08_pl_22_rates_voids_closings_and_campaigns_keep_the_credentials_nam
     assert_eq!(by("rate SEK").as_deref(), Some("c0"));
     assert_eq!(by("acme/alice/1").as_deref(), Some("acme/c0 for the boss"));
     server.stop().await.unwrap();
+}
+
+/// Money of the wallet: by which credential it came and went. Where nobody can be told apart nothing is said.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_08_pl_22_openings_deposits_and_withdrawals_keep_the_credentials_name() {
+    let data = tempfile::tempdir().unwrap();
+    let server = service(data.path(), 12).await;
+    let mut acme = client(&server, "acme").await;
+    let alice = account_of("acme", "alice", EUR);
+    let open = OpenAccountRequest { request_id: "o".into(), account: Some(alice.clone()) };
+    let opened = acme.ledger.open_account(open.clone()).await.unwrap().into_inner().transaction.unwrap();
+    let deposit = DepositRequest { request_id: "d".into(), account: Some(alice.clone()), amount_minor: 500 };
+    let deposited = acme.ledger.deposit(deposit.clone()).await.unwrap().into_inner().transaction.unwrap();
+    let withdraw = WithdrawRequest { request_id: "w".into(), account: Some(alice.clone()), amount_minor: 200 };
+    let withdrawn = acme.ledger.withdraw(withdraw.clone()).await.unwrap().into_inner().transaction.unwrap();
+    let said = acted(&server);
+    for (transaction, wanted) in [
+        (&opened, (|event| matches!(event, Event::AccountOpened { .. })) as fn(&Event) -> bool),
+        (&deposited, |event| matches!(event, Event::Deposited { .. })),
+        (&withdrawn, |event| matches!(event, Event::Withdrawn { .. })),
+    ] {
+        assert_eq!(transaction.actor, "acme/c0");
+        let all: Vec<_> = said.iter().filter(|(event, ..)| wanted(event)).collect();
+        assert!(matches!(all[..], [(_, by, reference)] if by == "acme/c0" && reference.is_empty()), "{all:?}");
+        let request =
+            GetTransactionRequest { account: Some(alice.clone()), request_id: transaction.request_id.clone() };
+        let found = acme.ledger.get_transaction(request).await.unwrap().into_inner().transaction.unwrap();
+        assert_eq!(found, *transaction);
+    }
+    assert_eq!(acme.ledger.deposit(deposit).await.unwrap().into_inner().transaction.unwrap(), deposited);
+    server.stop().await.unwrap();
+
+    let data = tempfile::tempdir().unwrap();
+    let config = config(data.path());
+    let server = start_on(&config, fresh(&config)).await;
+    let mut anyone = Client::connect(server.address()).await;
+    let opened = anyone.ledger.open_account(open).await.unwrap().into_inner().transaction.unwrap();
+    assert_eq!(opened.actor, "");
+    anyone.ledger.withdraw(withdraw).await.unwrap_err();
+    assert_eq!(acted(&server), []);
+    server.stop().await.unwrap();
+}
+
+/// What those who void and close say of themselves stands with the round: in GetRound, on its page and in its replay.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_19_pl_22_references_of_those_who_acted_stand_with_the_round() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = config(data.path());
+    config.operators = Config::parse(&operator("acme", &[("acme", ALL)])).unwrap().operators;
+    let server = start_on(&config, open_stores(&config).unwrap()).await;
+    let mut acme = client(&server, "acme").await;
+    let alice = acme.fund("alice", EUR, 1_000_000).await;
+    let bought = |request_id: &str| SpinRequest {
+        request_id: request_id.into(),
+        account: Some(alice.clone()),
+        game: "mystery-elves".into(),
+        stake: Some(Stake { coin_value: "0.01".into(), lines: 10, coins_per_line: 1, buy_feature: true }),
+        ..SpinRequest::default()
+    };
+    let voided = acme.spin(bought("b1"), None).await.unwrap().round_id;
+    let reason = "reel 3 stuck".to_owned();
+    let void = VoidRoundRequest {
+        request_id: "v".into(),
+        round_id: voided.clone(),
+        reason: reason.clone(),
+        actor: "ticket 7".into(),
+    };
+    acme.ledger.void_round(void).await.unwrap();
+    let closed = acme.spin(bought("b2"), None).await.unwrap().round_id;
+    let close =
+        CloseRoundRequest { request_id: "c".into(), round_id: closed.clone(), reason, actor: "ticket 8".into() };
+    acme.spin.close_round(close).await.unwrap();
+    for (round_id, said, other) in [(&voided, "ticket 7", "ticket 8"), (&closed, "ticket 8", "ticket 7")] {
+        let request = GetRoundRequest { round_id: round_id.clone() };
+        let round = acme.ledger.get_round(request).await.unwrap().into_inner().round.unwrap();
+        let void = round.void.map(|void| (void.actor, void.reference));
+        let mut steps = round.steps.iter().filter(|step| !step.reference.is_empty()).map(|step| &*step.reference);
+        match void {
+            Some((actor, reference)) => {
+                assert_eq!((&*actor, &*reference, steps.next()), ("acme/c0", "ticket 7", None));
+            }
+            None => assert_eq!((steps.next(), steps.next()), (Some("ticket 8"), None)),
+        }
+        let request = GetRoundPageRequest { round_id: round_id.clone() };
+        let page = acme.report.get_round_page(request).await.unwrap().into_inner().content;
+        let page = String::from_utf8(page.into()).unwrap();
+        assert!(page.contains(said) && !page.contains(other), "{page}");
+    }
+    server.stop().await.unwrap();
+    for (round_id, said) in [(&voided, "ticket 7"), (&closed, "ticket 8")] {
+        for format in ["text", "json"] {
+            let mut replay = Command::new(env!("CARGO_BIN_EXE_motherlode-under-test"));
+            let replay = replay.arg("replay").arg(data.path()).arg(round_id).args(["--format", format]);
+            let shown = String::from_utf8(replay.output().await.unwrap().stdout).unwrap();
+            assert!(shown.contains(said), "{format}: {shown}");
+        }
+    }
+    checked(data.path());
 }

@@ -8,7 +8,7 @@ use crate::{
     divergence::{Fault, open},
     outcome::difference,
 };
-use motherlode_books::{Currency, Event, Minor, RoundStarted, StepResolved, StreamId};
+use motherlode_books::{Automatic, Currency, Event, Minor, RoundStarted, StepResolved, StreamId};
 use motherlode_log::{Position, ScanError};
 use motherlode_proto::{
     convert::{
@@ -59,6 +59,8 @@ pub struct ReplayedStep {
     pub time_ms: i64,
     /// The step as logged.
     pub logged: StepResolved,
+    /// Where somebody closed the round with it: what the actor said of itself beside its credential.
+    pub reference: String,
     /// Its choice.
     pub choice: Choice,
     /// The outcome of the replay; where there is none, the logged one.
@@ -80,6 +82,8 @@ pub struct ReplayedVoid {
     pub reason: String,
     /// By whom.
     pub actor: String,
+    /// What the actor said of itself beside its credential.
+    pub reference: String,
     /// The bet, given back.
     pub refund: Minor,
     /// Of the win, as far as the balance went.
@@ -204,6 +208,7 @@ fn add(replaying: &mut Option<Replaying>, logged: &Logged, event: &Event, number
             replayed.voided = Some(ReplayedVoid {
                 reason: reason.clone(),
                 actor: actor.clone(),
+                reference: reference(logged),
                 refund: *refund,
                 win_taken_back: *win_taken_back,
                 position: logged.commit.position,
@@ -310,6 +315,10 @@ impl Replaying {
             position: logged.commit.position,
             time_ms: logged.commit.time_ms,
             logged: step.clone(),
+            reference: match step.automatic {
+                Some(Automatic::Closed { .. }) => reference(logged),
+                _ => String::new(),
+            },
             choice: Choice::decode(step.choice.as_slice())?,
             outcome: Outcome::decode(resolved.as_ref().unwrap_or(&step.outcome).as_slice())?,
             collected,
@@ -319,6 +328,11 @@ impl Replaying {
         });
         Ok(())
     }
+}
+
+/// What whoever made a commit said of itself beside its credential.
+fn reference(logged: &Logged) -> String {
+    logged.commit.acted_by().map_or_else(String::new, |(_, reference)| reference.to_owned())
 }
 
 /// Whether a commit's event changes the collection that a game plays with. The pick of a witch belongs to no bet and no

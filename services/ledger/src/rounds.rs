@@ -9,7 +9,7 @@ use crate::{
     fields::{account_of, money, round_name, timestamp},
     projected::Found,
 };
-use motherlode_books::{Currency, Event, Minor, RoundStarted, SettledRound, StepResolved, StreamId};
+use motherlode_books::{Automatic, Commit, Currency, Event, Minor, RoundStarted, SettledRound, StepResolved, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::{
     convert::{
@@ -343,7 +343,9 @@ fn go_on(view: &mut View, logged: &Logged, event: &Event, number: u64) -> Result
         Event::StepResolved(step) if step.round == number => {
             let resolved = step.clone();
             let carried = changed(logged, &round.game);
-            let step = Step { carried, ..step_of(logged, step, currency, view.balance)? };
+            let closed = matches!(step.automatic, Some(Automatic::Closed { .. }));
+            let reference = if closed { reference(&logged.commit) } else { String::new() };
+            let step = Step { carried, reference, ..step_of(logged, step, currency, view.balance)? };
             view.resolved.push(resolved);
             round.balance_after = Some(money(balance(logged, currency), currency));
             round.win = step.win.clone();
@@ -366,6 +368,7 @@ fn go_on(view: &mut View, logged: &Logged, event: &Event, number: u64) -> Result
                 win_left: Some(money(Minor(left), currency)),
                 position: logged.commit.position,
                 time: Some(timestamp(logged.commit.time_ms)),
+                reference: reference(&logged.commit),
             });
             round.balance_after = Some(money(balance(logged, currency), currency));
             round.state = RoundState::Voided.into();
@@ -395,5 +398,11 @@ fn step_of(logged: &Logged, step: &StepResolved, currency: Currency, before: Min
         balance_before: Some(money(before, currency)),
         balance_after: Some(money(balance(logged, currency), currency)),
         carried: vec![],
+        reference: String::new(),
     })
+}
+
+/// What whoever made a commit said of itself beside its credential.
+fn reference(commit: &Commit) -> String {
+    commit.acted_by().map_or_else(String::new, |(_, reference)| reference.to_owned())
 }

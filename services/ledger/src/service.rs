@@ -47,9 +47,11 @@ impl LedgerApi {
         Self { ladders, ..self }
     }
 
-    /// One event of the wallet on a player's stream. Where it's refused now, what was booked once is answered all the same.
+    /// One event of the wallet on a player's stream, with who asks for it where that is known (PL-22). Where it's refused now,
+    /// what was booked once is answered all the same.
     async fn book(
         &self,
+        caller: &Caller,
         method: &str,
         message: &impl Message,
         request_id: &str,
@@ -60,7 +62,9 @@ impl LedgerApi {
         let fingerprint = fingerprint(method, message);
         let logged = match event {
             Ok(event) => {
-                let (stream, request_id, events) = (account.stream, request_id.to_owned(), vec![event]);
+                let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
+                let events = [event].into_iter().chain(acted).collect();
+                let (stream, request_id) = (account.stream, request_id.to_owned());
                 let proposal = Proposal { stream, expected_version: None, request_id, fingerprint, events };
                 self.ledgers.append(proposal).await?
             }
@@ -88,7 +92,7 @@ impl LedgerApi {
             true => Ok(Event::AccountOpened { currency: account.currency }),
             false => Err(offer::not_offered(&self.ladders, account.currency)),
         };
-        let transaction = self.book("open_account", &request, &request.request_id, account, event).await?;
+        let transaction = self.book(caller, "open_account", &request, &request.request_id, account, event).await?;
         Ok(wire::OpenAccountResponse { transaction: Some(transaction) })
     }
 
@@ -111,7 +115,7 @@ impl LedgerApi {
         let account = fields::real_account(caller, request.account.as_ref())?;
         let amount = fields::amount("amount_minor", request.amount_minor, account.currency);
         let event = amount.map(|amount| Event::Deposited { currency: account.currency, amount });
-        let transaction = self.book("deposit", &request, &request.request_id, account, event).await?;
+        let transaction = self.book(caller, "deposit", &request, &request.request_id, account, event).await?;
         Ok(wire::DepositResponse { transaction: Some(transaction) })
     }
 
@@ -123,7 +127,7 @@ impl LedgerApi {
         let account = fields::real_account(caller, request.account.as_ref())?;
         let amount = fields::withdrawal("amount_minor", request.amount_minor, account.currency);
         let event = amount.map(|amount| Event::Withdrawn { currency: account.currency, amount });
-        let transaction = self.book("withdraw", &request, &request.request_id, account, event).await?;
+        let transaction = self.book(caller, "withdraw", &request, &request.request_id, account, event).await?;
         Ok(wire::WithdrawResponse { transaction: Some(transaction) })
     }
 
@@ -272,6 +276,7 @@ fn transaction(logged: &Arc<Logged>) -> Option<wire::Transaction> {
         balance: Some(money(balance_after(logged, currency), currency)),
         position: commit.position,
         time: Some(timestamp(commit.time_ms)),
+        actor: commit.acted_by().map_or_else(String::new, |(actor, _)| actor.to_owned()),
     })
 }
 
@@ -420,6 +425,6 @@ impl LedgerService for LedgerApi {
 
 impl From<crate::index::IndexError> for Refusal {
     fn from(error: crate::index::IndexError) -> Self {
-        Refusal::new(Code::Unavailable, "INDEX_UNREADABLE", error.to_string())
+        Refusal::new(Code::Unavailable, "INDEX_UNREADABLE", format!("index: {error}"))
     }
 }

@@ -163,6 +163,7 @@ fn of_step(round: &Round, step: &Step, secured: Option<Secured>, colour: bool) -
     let facts = vec![
         ("Window", drawn.to_owned()),
         ("Choice", chosen(info, &choice, step.automatic.as_ref())),
+        ("Reference", step.reference.clone()),
         ("Secured", secured),
         ("Time", time(step.time.as_ref())),
         ("Log position", step.position.to_string()),
@@ -225,9 +226,10 @@ fn end(round: &Round) -> Section {
         };
         rows.push(("Jackpot", format!("{paid}, pool {pool_id}, hit at log position {hit_position}")));
     }
-    if let Some(Void { reason, actor, refund, win_taken_back, win_left, position, time: at }) = &round.void {
+    if let Some(Void { reason, actor, refund, win_taken_back, win_left, position, time: at, reference }) = &round.void {
         rows.extend([
             ("Voided by", actor.clone()),
+            ("Reference", reference.clone()),
             ("Reason", reason.clone()),
             ("Void at", format!("{}, log position {position}", time(at.as_ref()))),
             ("Refunded", money(refund.as_ref())),
@@ -282,7 +284,12 @@ mod tests {
             bet: cents(123_456),
             state: RoundState::Voided.into(),
             steps: vec![Step { outcome: Some(Outcome::default()), ..step }],
-            void: Some(Void { actor: "<b>ann</b>".into(), refund: cents(123_456), ..Void::default() }),
+            void: Some(Void {
+                actor: "<b>ann</b>".into(),
+                refund: cents(123_456),
+                reference: "<i>7</i>".into(),
+                ..Void::default()
+            }),
             ..Round::default()
         }
     }
@@ -300,6 +307,7 @@ mod tests {
             &seed,
             "void",
             "&lt;b&gt;ann",
+            "&lt;i&gt;7",
         ] {
             assert!(page.contains(part), "{part} in {page}");
         }

@@ -29,6 +29,15 @@ pub struct Commit {
 }
 
 impl Commit {
+    /// Who made it, where that's said at its end, and what they said of themselves beside their credential (PL-22).
+    #[must_use]
+    pub fn acted_by(&self) -> Option<(&str, &str)> {
+        match self.events.last()? {
+            Event::ActedBy { actor, reference } => Some((actor, reference)),
+            _ => None,
+        }
+    }
+
     /// The position at home that a commit of another partition copies: of a pool's mirror, or of a rate or switch, whose
     /// copies have request ids `copy/<position>`.
     #[must_use]

@@ -73,6 +73,7 @@ fn carried(figures: &[CarriedFigure]) -> Value {
 fn void(void: &Void) -> Value {
     json!({
         "actor": void.actor,
+        "reference": void.reference,
         "reason": void.reason,
         "refund": void.refund.as_ref().map(cash),
         "win_taken_back": void.win_taken_back.as_ref().map(cash),
@@ -97,6 +98,7 @@ impl Of {
             "time": step.time.as_ref().map(figures::time),
             "choice": round::chosen(self.info, &choice, step.automatic.as_ref()),
             "seed": hex(&step.seed),
+            "reference": step.reference,
             "outcome": step.outcome.as_ref().map(|outcome| self.outcome(outcome)),
             "win_so_far": step.win.as_ref().map(cash),
             "balance_before": step.balance_before.as_ref().map(cash),

@@ -102,6 +102,7 @@ fn step(of: &ReplayedStep, currency: Currency) -> Step {
         automatic: of.logged.automatic.as_ref().map(automatic_to_wire),
         balance_before: Some(money(of.balance_before, currency)),
         balance_after: Some(money(of.balance_after, currency)),
+        reference: of.reference.clone(),
         carried: of.collected.iter().map(|(key, value)| CarriedFigure { key: key.clone(), value: *value }).collect(),
     }
 }
@@ -115,6 +116,7 @@ fn of_void(void: &ReplayedVoid, settled: Minor, currency: Currency) -> Void {
         win_left: Some(money(Minor(settled.0 - void.win_taken_back.0), currency)),
         position: void.position,
         time: Some(timestamp(void.time_ms)),
+        reference: void.reference.clone(),
     }
 }
 
