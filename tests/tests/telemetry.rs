@@ -6,7 +6,8 @@ use motherlode_proto::ledger::v1::GetLogStatusRequest;
 use motherlode_runtime::connect::{Credentials, connect};
 use motherlode_tests::{
     Client, EUR, Process, bet,
-    operators::{operator, token},
+    hostile::Target,
+    operators::{Certificates, operator, token},
 };
 use opentelemetry_proto::tonic::{
     collector::metrics::v1::{
@@ -17,7 +18,11 @@ use opentelemetry_proto::tonic::{
     metrics::v1::{Metric, NumberDataPoint, metric::Data, number_data_point::Value as Number},
 };
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
-use tokio::{net::TcpListener, sync::mpsc};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    sync::mpsc,
+};
 use tokio_stream::wrappers::TcpListenerStream;
 use tonic::{Request, Response, Status, transport::Server};
 
@@ -129,6 +134,32 @@ async fn uf_08_failed_log_ins_are_counted_and_said_without_what_was_shown() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn uf_02_tls_handshakes_are_counted_by_how_they_end() {
+    let (endpoint, mut exports) = collector().await;
+    let data = tempfile::tempdir().unwrap();
+    let certificates = Certificates::make(data.path());
+    let config = data.path().join("config.toml");
+    let telemetry = format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nmetrics_seconds = 1\n");
+    fs::write(&config, telemetry + &Certificates::section(data.path())).unwrap();
+    let program = env!("CARGO_BIN_EXE_motherlode-under-test");
+    let service = Process::start(program, &data.path().join("data"), Some(&config));
+    let target = Target::tls(service.address, &certificates.root);
+    let mut stranger = target.tcp().await.unwrap();
+    stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    // An alert, or nothing, and the end.
+    let _ = stranger.read_to_end(&mut vec![]).await;
+    drop(target.wire().await.unwrap());
+    let mut ended = BTreeMap::new();
+    while ended.get("failed") != Some(&1) || ended.get("done") != Some(&1) {
+        let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
+        let counted = metrics.iter().find(|metric| prometheus(metric) == "motherlode_tls_handshakes_total");
+        ended = counted.map(|metric| points(metric, "outcome")).unwrap_or_default();
+    }
+    assert_eq!((ended["late"], ended["displaced"]), (0, 0));
+    assert_eq!(service.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     let (endpoint, mut exports) = collector().await;
     let data = tempfile::tempdir().unwrap();
@@ -158,7 +189,10 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     assert!(seen.contains_key("motherlode_access_failed_total"), "before the first of them");
     assert_eq!(points(&seen["motherlode_log_writable"], "partition").into_values().collect::<Vec<_>>(), [1]);
     // The pool's opening.
-    assert_eq!(points(&seen["motherlode_significant_events_total"], "kind")["parameter_changed"], 1);
+    let significant = points(&seen["motherlode_significant_events_total"], "kind");
+    assert_eq!(significant["parameter_changed"], 1);
+    // An alarm asks how much a counter has grown: of what never was before it has to be there as nothing.
+    assert_eq!((significant["clock_skewed"], significant["integrity_failed"]), (0, 0));
     let Some(Data::Histogram(calls)) = &seen["rpc_server_call_duration_seconds"].data else { panic!("no histogram") };
     let text = |point: &opentelemetry_proto::tonic::metrics::v1::HistogramDataPoint| format!("{:?}", point.attributes);
     let spins = calls.data_points.iter().find(|point| text(point).contains("SpinService/Spin")).unwrap();

@@ -42,6 +42,8 @@ pub struct Follower {
 /// Follows one partition's log.
 struct Partition {
     ledger: Handle,
+    /// How far the log went at the start.
+    past: u64,
     figures: RwLock<Figures>,
     position: watch::Sender<u64>,
 }
@@ -187,7 +189,8 @@ impl Partition {
             pools: Pools::default(),
             open: BTreeMap::new(),
         };
-        Self { ledger, figures: RwLock::new(figures), position: watch::Sender::new(0) }
+        let past = ledger.durable();
+        Self { ledger, past, figures: RwLock::new(figures), position: watch::Sender::new(0) }
     }
 
     async fn run(&self, grown: &watch::Sender<()>) {
@@ -234,7 +237,8 @@ impl Partition {
     }
 }
 
-/// How much there is, by now.
+/// How much there is, by now. What is counted from the log's beginning is there when the log was read as far as it went at the
+/// start: a rate must not take the past for news.
 #[derive(Debug, Clone)]
 pub struct Counts {
     /// The position that it holds for, by partition.
@@ -243,7 +247,7 @@ pub struct Counts {
     pub open: u64,
     /// Rounds settled, by game.
     pub rounds: Vec<(String, u64)>,
-    /// Significant events, by kind.
+    /// Significant events, by kind, also of kinds of which there was none yet: a rate begins at nothing.
     pub significant: Vec<(String, u64)>,
 }
 
@@ -251,11 +255,17 @@ impl Follower {
     /// How much there is, as far as the log has been read.
     #[must_use]
     pub fn counts(&self) -> Counts {
-        self.now(|figures, _| Counts {
-            positions: self.partitions.iter().map(|partition| *partition.position.borrow()).collect(),
-            open: figures.iter().map(|figures| figures.open.len() as u64).sum(),
-            rounds: sums(figures.iter().flat_map(|figures| figures.returns.rounds())),
-            significant: sums(figures.iter().flat_map(|figures| figures.significant.counts())),
+        self.now(|figures, _| {
+            let positions: Vec<_> = self.partitions.iter().map(|partition| *partition.position.borrow()).collect();
+            let open = figures.iter().map(|figures| figures.open.len() as u64).sum();
+            let (rounds, significant) = match self.partitions.iter().zip(&positions).all(|(of, at)| *at >= of.past) {
+                true => (
+                    sums(figures.iter().flat_map(|figures| figures.returns.rounds())),
+                    sums(figures.iter().flat_map(|figures| figures.significant.counts())),
+                ),
+                false => (vec![], vec![]),
+            };
+            Counts { positions, open, rounds, significant }
         })
     }
 

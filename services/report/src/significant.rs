@@ -18,6 +18,9 @@ use std::{
 /// EUR in billionths.
 const EUR: i128 = 1_000_000_000;
 
+/// Numbers of all kinds are below it.
+const KINDS_END: i32 = 128;
+
 /// All significant events so far, and what is needed to say what was before the next.
 pub(crate) struct Significant {
     events: Vec<Arc<SignificantEvent>>,
@@ -65,15 +68,15 @@ impl Significant {
         &self.events
     }
 
-    /// How many so far, by kind.
+    /// How many so far, by kind: of each there is.
     pub(crate) fn counts(&self) -> Vec<(String, u64)> {
-        let mut counts = BTreeMap::new();
+        let all = (1..KINDS_END).filter_map(|number| Kind::try_from(number).ok());
+        let mut counts: BTreeMap<_, _> = all.map(|kind| (kind, 0)).collect();
         for event in &self.events {
-            *counts
-                .entry(event.kind().as_str_name().trim_start_matches("SIGNIFICANT_KIND_").to_lowercase())
-                .or_default() += 1;
+            *counts.entry(event.kind()).or_default() += 1;
         }
-        counts.into_iter().collect()
+        let name = |kind: Kind| kind.as_str_name().trim_start_matches("SIGNIFICANT_KIND_").to_lowercase();
+        counts.into_iter().map(|(kind, count)| (name(kind), count)).collect()
     }
 
     /// Takes up an event of the log; `round` is the one that it ends, where it was open.
@@ -255,9 +258,9 @@ fn approval(logged: &Logged, number: u32) -> Option<(&str, &str)> {
 
 /// Who made a commit, where that's said at its end: the credential, and what it said of itself.
 fn acted(commit: &Commit, actor: String) -> String {
-    match commit.events.last() {
-        Some(Event::ActedBy { actor, reference }) => in_the_name(reference, actor),
-        _ => actor,
+    match commit.acted_by() {
+        Some((credential, reference)) => in_the_name(reference, credential),
+        None => actor,
     }
 }
 
