@@ -8,12 +8,12 @@ use motherlode_proto::{
     ledger::v1::{
         GetRoundRequest, ListCollectionsRequest, ListRoundsRequest, SetExchangeRateRequest, VoidRoundRequest,
     },
-    round::v1::{Account, Awaiting, MarkKind, Money, Round, RoundState, Stake, Witch, choice},
+    round::v1::{Account, Awaiting, MarkKind, Money, Round, RoundState, SpinKind, Stake, Witch, choice},
     spin::v1::{GetGameRequest, Played, SpinRequest},
 };
 use motherlode_slots::{latest, latest_games};
 use motherlode_tests::{Client, EUR, Server, checked, next_choice, play, reason, replayed, smallest, stake_on, start};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tonic::Code;
 
 const DEPOSIT: i64 = 1_000_000_000;
@@ -463,4 +463,87 @@ async fn dm_20_wf_22_the_history_of_a_game_is_its_last_ten_rounds() {
         assert_eq!(listed, rounds[..10]);
     }
     server.stop().await.unwrap();
+}
+
+/// DM-12 in answers and in history: the mean is that of the coin values at which the crystals landed, which the player saw;
+/// the three red ones that were given have none.
+#[tokio::test(flavor = "multi_thread")]
+async fn dm_12_the_mean_coin_value_is_stated_in_answers_and_in_history() {
+    let game = latest("dwarf-mine").unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("dora", EUR, DEPOSIT).await;
+    let micros = |value: &str| (value.parse::<f64>().unwrap() * 1e6).round();
+    // By the colour, which is the first word of a crystal's name and of its super-high symbol's.
+    let colour = |symbol: u32| game.info().symbols[symbol as usize].name.to_lowercase();
+    let mut landed = BTreeMap::<String, Vec<f64>>::new();
+    let mut gifts = 3;
+    let mut stated = 0;
+    for number in 0..3_000 {
+        if stated == 3 {
+            break;
+        }
+        let coins = &game.info().limits.coin_values_micros[..4];
+        let coin = CoinValue(coins[number % coins.len()]);
+        let steps = play(&mut client, game, stake_on(game, &format!("d{number}"), &account, coin), 3).await;
+        let shown = round(&mut client, &steps[0].round_id).await;
+        for (answered, kept) in steps.iter().zip(&shown.steps) {
+            assert_eq!(answered.outcome, kept.outcome, "history says what the answer said");
+            let outcome = answered.outcome.as_ref().unwrap();
+            let marks = outcome.spins.iter().flat_map(|spin| &spin.marks);
+            for mark in marks.filter(|mark| mark.kind() == MarkKind::Crystal) {
+                landed.entry(colour(mark.value)).or_default().push(coin.0 as f64);
+            }
+            let collection = outcome.spins.iter().find(|spin| spin.kind() == SpinKind::Collection);
+            assert_eq!(outcome.mean_coin_value.is_some(), collection.is_some());
+            let (Some(mean), Some(spin)) = (&outcome.mean_coin_value, collection) else { continue };
+            let won = colour(spin.collection_symbol);
+            // "Ruby Dwarf" is of the red crystals, and so on: each has one that shares its colour.
+            let of = [("emerald", "green"), ("topaz", "yellow"), ("sapphire", "blue"), ("ruby", "red")];
+            let crystal = of.iter().find(|(jewel, _)| won.contains(jewel)).map_or("", |(_, crystal)| crystal);
+            let key = landed.keys().find(|name| name.contains(crystal)).unwrap().clone();
+            let given = if crystal == "red" { std::mem::take(&mut gifts) } else { 0 };
+            let at: Vec<_> = landed.get_mut(&key).unwrap().drain(..5 - given).collect();
+            let sum: f64 = at.iter().sum();
+            assert_eq!((micros(&mean.sum), mean.count as usize), (sum, at.len()), "{won}: {at:?}");
+            stated += 1;
+        }
+    }
+    assert_eq!(stated, 3, "three collections in 3,000 rounds");
+    server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// ME-05 in answers and in history: each revealed special win is called by the name that the description gives its value.
+#[tokio::test(flavor = "multi_thread")]
+async fn me_05_special_wins_are_called_by_their_names_in_answers_and_in_history() {
+    let game = latest("mystery-elves").unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("elf", EUR, DEPOSIT).await;
+    let request = GetGameRequest { game: game.name().into(), ..GetGameRequest::default() };
+    let described = client.spin.get_game(request).await.unwrap().into_inner().special_wins;
+    let names: BTreeMap<_, _> = described.into_iter().map(|special| (special.bets, special.name)).collect();
+    assert_eq!(names.len(), 4);
+    let mut revealed = BTreeSet::new();
+    for number in 0..400 {
+        let mut bet = stake_on(game, &format!("b{number}"), &account, smallest(game));
+        bet.stake.as_mut().unwrap().buy_feature = true;
+        let steps = play(&mut client, game, bet, 1).await;
+        let shown = round(&mut client, &steps[0].round_id).await;
+        for (answered, kept) in steps.iter().zip(&shown.steps) {
+            assert_eq!(answered.outcome, kept.outcome);
+            for mark in answered.outcome.iter().flat_map(|outcome| &outcome.spins).flat_map(|spin| &spin.marks) {
+                let is = mark.kind() == MarkKind::Mystery && mark.value > 0;
+                assert_eq!(mark.name, if is { names[&mark.value].as_str() } else { "" }, "{mark:?}");
+                revealed.extend(is.then(|| mark.name.clone()));
+            }
+        }
+        if revealed.len() >= 3 {
+            return server.stop().await.unwrap();
+        }
+    }
+    panic!("only {revealed:?} in 400 features");
 }
