@@ -17,7 +17,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
-use motherlode_tests::{Cable, Client, EUR, Player, bet, checked, config, reason};
+use motherlode_tests::{Cable, Client, EUR, Player, bet, checked, config, reason, whole};
 use std::{net::SocketAddr, path::Path, time::Duration};
 use tonic::{Code, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
@@ -36,7 +36,7 @@ fn dealer() -> Dealer {
 
 async fn ledger_on(config: &Config, stores: impl Into<Stores>) -> Server {
     let config = Config { role: Role::Ledger, ..config.clone() };
-    Server::start(&config, stores, Options::default(), dealer()).await.unwrap()
+    Server::start(&config, whole(&config, stores), Options::default(), dealer()).await.unwrap()
 }
 
 async fn join(role: Role, data: &Path, ledger: SocketAddr) -> Server {

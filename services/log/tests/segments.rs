@@ -211,3 +211,18 @@ fn a_scan_that_is_resumed_goes_on_through_segments_that_are_being_written() {
     assert!(following.next().is_none());
     assert_eq!(following.verified(), (store.end(), store.head()));
 }
+
+/// What the system says of a read is said of a file.
+#[test]
+fn uf_10_a_segment_that_cannot_be_read_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = open(&dir);
+    for _ in 0..40 {
+        append(&mut store, &[&[7; 1000]]);
+    }
+    let first = segments(&dir).remove(0);
+    fs::remove_file(dir.path().join(&first)).unwrap();
+    let error = store.reader().read(1, 1, usize::MAX).unwrap_err().to_string();
+    assert!(error.contains(&*dir.path().join(&first).to_string_lossy()), "{error}");
+    assert!(error.contains("No such file"), "{error}");
+}

@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use std::{
     collections::{BTreeMap, HashMap, VecDeque},
     net::IpAddr,
-    sync::Arc,
+    sync::{Arc, mpsc},
     thread,
     time::{Duration, Instant},
 };
@@ -112,15 +112,17 @@ impl Handshakes {
 
 /// The thread that computes handshakes, until what is given is dropped.
 fn computing() -> Option<(Handle, oneshot::Sender<()>)> {
-    let runtime = runtime::Builder::new_current_thread().build().ok()?;
-    let (handle, (sender, ended)) = (runtime.handle().clone(), oneshot::channel::<()>());
+    let ((sender, ended), (made, handle)) = (oneshot::channel::<()>(), mpsc::channel());
     let compute = move || {
         be_nicer();
-        // Nobody sends anything: the sender is dropped.
-        let _ = runtime.block_on(ended);
+        let Ok(runtime) = runtime::Builder::new_current_thread().build() else { return };
+        if made.send(runtime.handle().clone()).is_ok() {
+            // Nobody sends anything: the sender is dropped.
+            let _ = runtime.block_on(ended);
+        }
     };
     thread::Builder::new().name("handshakes".to_owned()).spawn(compute).ok()?;
-    Some((handle, sender))
+    Some((handle.recv().ok()?, sender))
 }
 
 /// Who may be under way.
