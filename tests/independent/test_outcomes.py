@@ -4,7 +4,6 @@ file alone; and that whatever figure of an outcome were another, it would be not
 
 from collections import Counter, defaultdict
 from copy import deepcopy
-from fractions import Fraction
 from random import Random
 
 import pytest
@@ -34,10 +33,8 @@ def test_every_step_worked_out_again_is_the_same(name):
         judge(game, steps)
         windows += sum(len(step["outcome"]["spins"]) for step in steps)
     assert windows >= number
-    if game.NAME == "dwarf-mine" and name in LATEST:
-        assert len(game.fractions) > 10 and game.fractions[Fraction(1, 2)], (
-            "halves come, and go to the even one (DM-17)"
-        )
+    if game.NAME == "dwarf-mine":
+        assert len(game.fractions) > 10, "wins of free spins are rounded from many fractions of a minor unit (DM-17)"
 
 
 @each_game
