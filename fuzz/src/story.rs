@@ -137,8 +137,8 @@ impl Story {
         if replayed.is_err() {
             assert!(self.books == before, "a refused commit changed the books");
         }
-        if staged.is_err() && replayed.is_ok() {
-            // Pools take up only what is durable: behind the batch the writer must take it as well.
+        if staged.is_err() && staged != replayed {
+            // Pools take up only what is durable: behind the batch the writer must say of it what the replay says.
             self.absorb();
             staged = self.stage.apply_recalling(&self.durable, commit, recalled);
         }
