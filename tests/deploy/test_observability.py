@@ -1,4 +1,4 @@
-"""deploy/observability: alarms, dashboard, collector. That the metrics exist, tests/tests/telemetry.rs shows."""
+"""deploy/observability: alarms, dashboard, collector. That the metrics exist, tests/tests/e2e/telemetry.rs shows."""
 
 import json
 import os

@@ -1,7 +1,7 @@
 """deploy/kubernetes/distributed as it would run: the containers' own commands and probes, as processes on loopback.
 
 Only addresses, paths and the servers of the log are others: one NATS server by itself, without TLS and credentials,
-which tests/tests/jetstream_tls.rs has. What is tested is who is ready and who is let live, before and after the writer
+which tests/tests/e2e/jetstream_tls.rs has. What is tested is who is ready and who is let live, before and after the writer
 dies.
 """
 

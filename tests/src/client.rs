@@ -14,7 +14,7 @@ use std::net::SocketAddr;
 use tonic::{Request, Status, Streaming, transport::Channel};
 use tonic_types::StatusExt;
 
-/// An outcome to ask a test build for.
+/// An outcome to ask the tests' dealer for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
     /// The round awaits a pick: three Merlins, treasures.
@@ -231,7 +231,7 @@ pub fn reason(status: &Status) -> String {
 fn forced<T>(message: T, force: Option<Force>) -> Request<T> {
     let mut request = Request::new(message);
     if let Some(force) = force {
-        request.metadata_mut().insert("motherlode-force", force.name().parse().expect("names are ASCII"));
+        request.metadata_mut().insert(crate::script::KEY, force.name().parse().expect("names are ASCII"));
     }
     request
 }

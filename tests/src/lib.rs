@@ -10,6 +10,7 @@ pub mod partitions;
 mod player;
 pub mod pool;
 mod process;
+mod script;
 mod server;
 mod split;
 
@@ -18,6 +19,7 @@ pub use client::{Client, Force, account, bet, next_choice, pick, reason, vials};
 pub use games::{audited, campaign, checked, free_round, play, replayed, smallest, stake_on};
 pub use player::Player;
 pub use process::{Process, channel, serving, until};
+pub use script::scripted;
 pub use server::Server;
 
 use motherlode::place::Place;
@@ -125,7 +127,7 @@ pub fn whole(config: &Config, stores: impl Into<Stores>) -> Stores {
 /// A dealer that deals the same seeds each time: what a test meets is no matter of luck, and a failure comes again.
 /// (Where calls run at the same time, which of them gets which seed is still open.)
 fn dealer() -> Dealer {
-    Dealer::from_master(*b"the same for all tests, for good")
+    scripted(Dealer::from_master(*b"the same for all tests, for good"))
 }
 
 /// Opens a log on a simulated disk.

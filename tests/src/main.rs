@@ -1,7 +1,8 @@
 //! The service as a process of its own, for tests that kill it.
 
+use motherlode_spin::Dealer;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    motherlode::cli::main()
+    motherlode::cli::main(|| Dealer::new().map(motherlode_tests::scripted))
 }

@@ -5,6 +5,7 @@ use crate::commands::{
     token, watch,
 };
 use clap::{Parser, Subcommand};
+use motherlode_spin::{Dealer, EntropyError};
 use std::process::ExitCode;
 
 /// An event-sourced jackpot and round ledger.
@@ -51,11 +52,12 @@ enum Command {
     Rng(rng::Args),
 }
 
-/// Parses the command line and runs the command. Exit codes: 0 done, 1 it failed or found something, 2 unusable input.
+/// Parses the command line and runs the command; `serve` plays with the dealer that is made. Exit codes: 0 done, 1 it failed
+/// or found something, 2 unusable input.
 #[must_use]
-pub fn main() -> ExitCode {
+pub fn main(dealer: fn() -> Result<Dealer, EntropyError>) -> ExitCode {
     let done = match Cli::parse().command {
-        Command::Serve(args) => serve::run(&args),
+        Command::Serve(args) => serve::run(&args, dealer),
         Command::Config(args) => config::run(&args),
         Command::Play(args) => play::run(&args),
         Command::Watch(args) => watch::run(&args),

@@ -243,7 +243,7 @@ impl Server {
         let listener = TcpListener::from_std(listener).map_err(unbound)?;
         let address = listener.local_addr().map_err(unbound)?;
         let (stopper, stop) = stop::channel();
-        let program = identity(config);
+        let program = identity(config, dealer.is_scripted());
         let mut background = vec![];
         let reports = role.has_log().then(|| {
             let follower = Follower::new(ledgers.clone(), &config.report);
@@ -398,8 +398,8 @@ pub(crate) fn within(config: &Config, options: Options) -> Options {
 
 /// What this program is, with the whole configuration but for its role, and where it listens and keeps its data and its log:
 /// what decides how it plays is the same on every machine.
-fn identity(config: &Config) -> Program {
-    let identity = Program::new(env!("CARGO_PKG_VERSION"), &config.canonical(), cfg!(feature = "forced-outcomes"));
+fn identity(config: &Config, scripted: bool) -> Program {
+    let identity = Program::new(env!("CARGO_PKG_VERSION"), &config.canonical(), scripted);
     identity.announce();
     identity
 }

@@ -12,7 +12,7 @@ use crate::{
     bet::{Bet, Move, whole_bet},
     finisher::NOBODYS,
     place::Place,
-    service::{Fair, SpinApi},
+    service::{Deal, SpinApi},
 };
 use futures_util::{Stream, stream};
 use motherlode_books::{Autospin, AutospinLimits, FinishedRound, LossStop, Minor, WinStop};
@@ -27,7 +27,7 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Refusal};
 use motherlode_slots::{AutoplayLoss, Choice};
 use std::time::Duration;
-use tonic::{Code, Request, Status};
+use tonic::{Code, Request, Status, metadata::MetadataMap};
 
 /// Most spins of a series.
 const SPINS_MAX: u32 = 1000;
@@ -51,8 +51,8 @@ struct Series {
     next: Next,
     /// The win that is to be collected before the next spin.
     waiting: Option<Waiting>,
-    #[cfg(feature = "forced-outcomes")]
-    wanted: crate::forced::Wanted,
+    /// Of the request that began it.
+    metadata: MetadataMap,
 }
 
 /// A round whose win could be doubled.
@@ -135,7 +135,7 @@ impl SpinApi {
         }
         let collect =
             Move { request_id, fingerprint: NOBODYS, round: round.clone(), choice: Choice::Collect, session: None };
-        match self.move_on(&collect, &mut Fair { dealer: &self.dealer, dealt: None }).await {
+        match self.move_on(&collect, &mut Deal::again(&self.dealer, None)).await {
             Ok(_) => Ok(true),
             // The player was quicker.
             Err(refusal) if matches!(refusal.reason(), "ALREADY_SETTLED" | "CHOICE_NOT_AWAITED") => Ok(false),
@@ -146,9 +146,7 @@ impl SpinApi {
 
 impl Series {
     fn parse(api: SpinApi, request: &Request<AutospinRequest>) -> Result<Self, Refusal> {
-        #[cfg(feature = "forced-outcomes")]
-        let wanted = crate::forced::wanted(request)?;
-        let (caller, request) = (Caller::of(request), request.get_ref());
+        let (caller, metadata, request) = (Caller::of(request), request.metadata().clone(), request.get_ref());
         let request_id = fields::id("request_id", &request.request_id)?;
         if request_id.len() > REQUEST_ID_MAX {
             return Err(Refusal::field("request_id", format!("must be at most {REQUEST_ID_MAX} characters")));
@@ -185,8 +183,7 @@ impl Series {
             spins: 0,
             pause: Duration::from_millis(request.pause_ms.into()),
             waiting: None,
-            #[cfg(feature = "forced-outcomes")]
-            wanted,
+            metadata,
         })
     }
 
@@ -258,10 +255,7 @@ impl Series {
         {
             return Ok(self.over(AutospinStop::Player));
         }
-        #[cfg(feature = "forced-outcomes")]
-        let mut deal = crate::forced::Wish::new(self.wanted, &self.api.dealer);
-        #[cfg(not(feature = "forced-outcomes"))]
-        let mut deal = self.api.fair();
+        let mut deal = Deal::to(&self.api.dealer, &self.metadata);
         let played = self.api.bet(&self.bet, &mut deal).await?;
         if let Some(finished) = finished_at_once(&played)? {
             return Ok(self.count(Some(played), finished));

@@ -5,6 +5,7 @@
 
 use motherlode_books::{Event, StreamId};
 use motherlode_ledger::{Handle, Proposal};
+use motherlode_runtime::Refusal;
 use motherlode_slots::Seed;
 use parking_lot::Mutex;
 use rand_chacha::{
@@ -12,6 +13,7 @@ use rand_chacha::{
     rand_core::{Rng, SeedableRng},
 };
 use std::{sync::Arc, time::Duration};
+use tonic::metadata::MetadataMap;
 
 /// How often fresh entropy is taken.
 pub const RESEED_EVERY: Duration = Duration::from_secs(600);
@@ -21,9 +23,22 @@ pub const RESEED_EVERY: Duration = Duration::from_secs(600);
 #[error("the operating system gives no random bytes: {0}")]
 pub struct EntropyError(getrandom::Error);
 
+/// What a seed would come to: the proposal of the step that is being decided, or why there is none.
+pub type Resolve<'a> = &'a dyn Fn(Seed) -> Result<Proposal, Refusal>;
+
+/// Chooses among dealt seeds, so that tests meet rare outcomes. Nothing that is shipped implements it; a server whose dealer
+/// has a script says so in its identity (`test_build`).
+pub trait Script: Send + Sync {
+    /// The seed of a step. `metadata` is that of the request which asks for the step, `deal` gives the next fair seed.
+    fn seed(&self, metadata: &MetadataMap, deal: &dyn Fn() -> Seed, resolve: Resolve<'_>) -> Seed;
+}
+
 /// The dealer; clones deal from the same generator.
 #[derive(Clone)]
-pub struct Dealer(Arc<Mutex<ChaCha20Rng>>);
+pub struct Dealer {
+    generator: Arc<Mutex<ChaCha20Rng>>,
+    script: Option<Arc<dyn Script>>,
+}
 
 impl Dealer {
     /// Seeds the generator.
@@ -38,14 +53,34 @@ impl Dealer {
     /// Nothing that serves uses it.
     #[must_use]
     pub fn from_master(master: Seed) -> Self {
-        Self(Arc::new(Mutex::new(ChaCha20Rng::from_seed(master))))
+        Self { generator: Arc::new(Mutex::new(ChaCha20Rng::from_seed(master))), script: None }
+    }
+
+    /// The same dealer with a script: for tests.
+    #[must_use]
+    pub fn scripted(self, script: Arc<dyn Script>) -> Self {
+        Self { script: Some(script), ..self }
+    }
+
+    /// Whether a script chooses among the seeds: such a server is not for play.
+    #[must_use]
+    pub fn is_scripted(&self) -> bool {
+        self.script.is_some()
+    }
+
+    /// The seed of the step that a request asks for.
+    pub(crate) fn deal_to(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Seed {
+        match &self.script {
+            Some(script) => script.seed(metadata, &|| self.deal(), resolve),
+            None => self.deal(),
+        }
     }
 
     /// Deals the seed of one step.
     #[must_use]
     pub fn deal(&self) -> Seed {
         let mut seed = Seed::default();
-        self.0.lock().fill_bytes(&mut seed);
+        self.generator.lock().fill_bytes(&mut seed);
         seed
     }
 
@@ -56,7 +91,7 @@ impl Dealer {
     /// When the operating system gives no entropy; the generator goes on as it was.
     pub fn reseed(&self) -> Result<(), EntropyError> {
         let fresh = entropy()?;
-        let mut generator = self.0.lock();
+        let mut generator = self.generator.lock();
         let mut seed = Seed::default();
         generator.fill_bytes(&mut seed);
         for (byte, fresh) in seed.iter_mut().zip(fresh) {

@@ -130,7 +130,7 @@ pub(crate) mod tests {
             offer_double: true,
             ..SpinRequest::default()
         };
-        let mut deal = crate::service::Fair { dealer: &api.dealer, dealt: None };
+        let mut deal = crate::service::Deal::again(&api.dealer, None);
         let played = api.spin(&Caller::anyone(), &request, &mut deal).await.unwrap();
         assert_eq!(played.outcome.as_ref().unwrap().awaiting(), Awaiting::Feature);
         played

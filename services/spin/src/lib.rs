@@ -12,8 +12,6 @@ mod decide;
 mod demo;
 mod describe;
 mod finisher;
-#[cfg(feature = "forced-outcomes")]
-mod forced;
 mod interruption;
 mod pace;
 mod place;
@@ -23,6 +21,6 @@ mod session;
 mod stream;
 mod sweeper;
 
-pub use dealer::{Dealer, EntropyError, RESEED_EVERY};
+pub use dealer::{Dealer, EntropyError, RESEED_EVERY, Resolve, Script};
 pub use service::SpinApi;
 pub use sweeper::{Sweeper, UnknownName, Waits};

@@ -2,7 +2,7 @@
 
 use crate::{
     bet::{Bet, Move},
-    dealer::Dealer,
+    dealer::{Dealer, Resolve},
     decide, describe,
     pace::{Now, Pace},
     place::{Place, not_held},
@@ -16,9 +16,9 @@ use motherlode_proto::spin::v1::{
 };
 use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
 use motherlode_slots::{Ladders, Seed};
-use std::{pin::Pin, sync::Arc, time::Duration};
+use std::{borrow::Cow, pin::Pin, sync::Arc, time::Duration};
 use tokio_stream::Stream;
-use tonic::{Request, Response, Status, Streaming};
+use tonic::{Request, Response, Status, Streaming, metadata::MetadataMap};
 
 /// The service.
 #[derive(Clone)]
@@ -36,22 +36,27 @@ pub struct SpinApi {
     pub(crate) ladders: Arc<Ladders>,
 }
 
-/// Where a step's seed comes from: dealt at the first attempt, kept for every further one.
-pub(crate) trait Deal: Send {
-    /// The seed to resolve with; `suits` is asked only in test builds that force outcomes.
-    fn seed(&mut self, resolve: &dyn Fn(Seed) -> Result<Proposal, Refusal>) -> Seed;
+/// A step's seed: dealt at the first attempt to decide, kept for every further one.
+pub(crate) struct Deal<'a> {
+    dealer: &'a Dealer,
+    /// Of the request that asks for the step.
+    metadata: Cow<'a, MetadataMap>,
+    dealt: Option<Seed>,
 }
 
-/// Fair dealing: the one way in a release build.
-pub(crate) struct Fair<'a> {
-    pub(crate) dealer: &'a Dealer,
-    /// What was dealt already.
-    pub(crate) dealt: Option<Seed>,
-}
+impl<'a> Deal<'a> {
+    /// For the step that a request asks for.
+    pub(crate) fn to(dealer: &'a Dealer, metadata: &'a MetadataMap) -> Self {
+        Self { dealer, metadata: Cow::Borrowed(metadata), dealt: None }
+    }
 
-impl Deal for Fair<'_> {
-    fn seed(&mut self, _: &dyn Fn(Seed) -> Result<Proposal, Refusal>) -> Seed {
-        *self.dealt.get_or_insert_with(|| self.dealer.deal())
+    /// For a step that no request of its own asks for; `dealt` is its seed where it was dealt before.
+    pub(crate) fn again(dealer: &'a Dealer, dealt: Option<Seed>) -> Self {
+        Self { dealer, metadata: Cow::default(), dealt }
+    }
+
+    fn seed(&mut self, resolve: Resolve<'_>) -> Seed {
+        *self.dealt.get_or_insert_with(|| self.dealer.deal_to(&self.metadata, resolve))
     }
 }
 
@@ -116,13 +121,13 @@ impl SpinApi {
         &self,
         caller: &Caller,
         request: &SpinRequest,
-        deal: &mut dyn Deal,
+        deal: &mut Deal<'_>,
     ) -> Result<Played, Refusal> {
         self.bet(&Bet::parse(caller, &self.ledgers, &self.ladders, request)?, deal).await
     }
 
     /// Bets and spins, once checked.
-    pub(crate) async fn bet(&self, bet: &Bet, deal: &mut dyn Deal) -> Result<Played, Refusal> {
+    pub(crate) async fn bet(&self, bet: &Bet, deal: &mut Deal<'_>) -> Result<Played, Refusal> {
         let (place, ledger) = (self.place(bet), self.ledgers.of(&bet.account.stream));
         let decide = |books: &Books, seed| {
             let place = place.as_ref().map_err(Clone::clone)?;
@@ -136,14 +141,14 @@ impl SpinApi {
         &self,
         caller: &Caller,
         request: &ChooseRequest,
-        deal: &mut dyn Deal,
+        deal: &mut Deal<'_>,
     ) -> Result<Played, Refusal> {
         let play = Move::parse(caller, request)?;
         self.move_on(&play, deal).await
     }
 
     /// Goes on with a round, once checked.
-    pub(crate) async fn move_on(&self, play: &Move, deal: &mut dyn Deal) -> Result<Played, Refusal> {
+    pub(crate) async fn move_on(&self, play: &Move, deal: &mut Deal<'_>) -> Result<Played, Refusal> {
         let session = self.act(play.session, &play.round);
         let decide = |books: &Books, seed| session.clone().and_then(|()| decide::choose(books, play, seed));
         self.play(&play.round.stream, &play.request_id, play.fingerprint, deal, &decide).await
@@ -171,7 +176,7 @@ impl SpinApi {
         stream: &StreamId,
         request_id: &str,
         fingerprint: [u8; 16],
-        deal: &mut dyn Deal,
+        deal: &mut Deal<'_>,
         decide: &(dyn Fn(&Books, Seed) -> Result<Proposal, Refusal> + Sync),
     ) -> Result<Played, Refusal> {
         let ledger = self.ledgers.of(stream);
@@ -196,11 +201,6 @@ impl SpinApi {
             return self.played(&logged).await;
         }
     }
-
-    #[cfg(not(feature = "forced-outcomes"))]
-    pub(crate) fn fair(&self) -> Fair<'_> {
-        Fair { dealer: &self.dealer, dealt: None }
-    }
 }
 
 /// The player's state, a rate, a pool or a switch changed between the decision and its place in the log: decide again on
@@ -224,20 +224,14 @@ pub(crate) fn is_stale(error: &AppendError) -> bool {
 impl SpinService for SpinApi {
     #[tracing::instrument(name = "spin", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn spin(&self, request: Request<SpinRequest>) -> Result<Response<SpinResponse>, Status> {
-        #[cfg(feature = "forced-outcomes")]
-        let mut deal = crate::forced::Wish::of(&request, &self.dealer)?;
-        #[cfg(not(feature = "forced-outcomes"))]
-        let mut deal = self.fair();
+        let mut deal = Deal::to(&self.dealer, request.metadata());
         let played = self.spin(&Caller::of(&request), request.get_ref(), &mut deal).await?;
         Ok(Response::new(SpinResponse { played: Some(played) }))
     }
 
     #[tracing::instrument(name = "choose", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn choose(&self, request: Request<ChooseRequest>) -> Result<Response<ChooseResponse>, Status> {
-        #[cfg(feature = "forced-outcomes")]
-        let mut deal = crate::forced::Wish::of(&request, &self.dealer)?;
-        #[cfg(not(feature = "forced-outcomes"))]
-        let mut deal = self.fair();
+        let mut deal = Deal::to(&self.dealer, request.metadata());
         let played = self.choose(&Caller::of(&request), request.get_ref(), &mut deal).await?;
         Ok(Response::new(ChooseResponse { played: Some(played) }))
     }

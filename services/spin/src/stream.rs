@@ -11,7 +11,7 @@ use crate::{
     bet::Bet,
     decide,
     pace::Now,
-    service::{Fair, SpinApi, is_stale},
+    service::{Deal, SpinApi, is_stale},
 };
 use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
 use motherlode_ledger::{AppendError, Proposal, Verdict, Verdicts};
@@ -261,7 +261,7 @@ impl Playing {
 
 impl SpinApi {
     async fn answer(&self, caller: &Caller, request: &PlayStreamRequest, dealt: Option<Seed>) -> PlayStreamResponse {
-        let mut deal = Fair { dealer: &self.dealer, dealt };
+        let mut deal = Deal::again(&self.dealer, dealt);
         let played = match &request.call {
             Some(Call::Spin(spin)) => self.spin(caller, spin, &mut deal).await,
             Some(Call::Choose(choose)) => self.choose(caller, choose, &mut deal).await,

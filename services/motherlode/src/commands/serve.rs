@@ -10,7 +10,7 @@ use crate::{
 };
 use motherlode_ledger::{Options, Standing};
 use motherlode_runtime::{Config, config::Role, stop, telemetry};
-use motherlode_spin::Dealer;
+use motherlode_spin::{Dealer, EntropyError};
 use std::{net::SocketAddr, path::PathBuf};
 
 /// What `serve` can be told; the command line wins over the file.
@@ -72,7 +72,7 @@ impl Args {
 ///
 /// # Errors
 /// [`Failure`] says what could not be opened, bound or replayed.
-pub fn run(args: &Args) -> Result<(), Failure> {
+pub fn run(args: &Args, dealer: fn() -> Result<Dealer, EntropyError>) -> Result<(), Failure> {
     let (config, file) = (args.config()?, args.config.as_deref());
     let threads = match config.worker_threads {
         0 => std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),
@@ -88,10 +88,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             batch_commits_max: config.limits.batch_commits_max,
             ..Options::default()
         };
-        let dealer = Dealer::new().map_err(Failure::found)?;
+        let dealer = dealer().map_err(Failure::found)?;
+        let scripted = dealer.is_scripted();
         if config.role.has_log() {
             let said = |stage: Stage<'_>| match stage {
-                Stage::Serves(server) => announce::say_serving(server, &config, file),
+                Stage::Serves(server) => announce::say_serving(server, &config, file, scripted),
                 Stage::StandsBy(listener) => announce::say_standing_by(listener, &config),
             };
             let written = write(&config, options, dealer, signalled, said).await;
@@ -103,7 +104,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             joined = Server::join(&config, options, dealer) => joined.map_err(|error| Failure::caused(&error))?,
             _ = &mut signalled => return Ok(()),
         };
-        announce::say_serving(&server, &config, file);
+        announce::say_serving(&server, &config, file, scripted);
         let failed = tokio::select! {
             signal = signalled => {
                 tracing::info!(signal, "stopping");

@@ -23,8 +23,9 @@ pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
     let _ = writeln!(out, "motherlode listens on {address}, stands by for log {log}");
 }
 
-/// Says where it listens, and what to try next; `file` is where the configuration was read from.
-pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>) {
+/// Says where it listens, and what to try next; `file` is where the configuration was read from, `scripted` whether the dealer
+/// is a test's.
+pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
     let address = server.address();
     let log = match config.role.has_log() {
         true => Place::of(config).to_string(),
@@ -32,8 +33,8 @@ pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>)
     };
     let mut out = std::io::stdout().lock();
     // As with all that is said.
-    if cfg!(feature = "forced-outcomes") {
-        let _ = writeln!(out, "TEST BUILD: outcomes can be forced. Not for play.");
+    if scripted {
+        let _ = writeln!(out, "TEST BUILD: a script chooses among outcomes. Not for play.");
     }
     let position = server.ledger().durable();
     let _ = writeln!(out, "motherlode listens on {address}, log in {log}, position {position}");

@@ -1,0 +1,295 @@
+//! What protects a player survives sessions, restarts and clocks (uf_06, uf_07; BW-27, PL-16, PL-22, PL-26).
+
+use motherlode_ledger::Options;
+use motherlode_proto::{
+    report::v1::{ListSignificantEventsRequest, SignificantKind},
+    round::v1::{Account, Stake},
+    spin::v1::{
+        AcknowledgeRealityCheckRequest, AutospinRequest, AutospinStop, CloseSessionRequest, OpenSessionRequest,
+        OpenSessionResponse, PlayStreamRequest, Played, SessionLimits, SpinRequest, play_stream_request::Call,
+        play_stream_response::Answer,
+    },
+};
+use motherlode_runtime::Config;
+use motherlode_tests::{Client, EUR, Server, bet, checked, config, reason, start_with};
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicI64, Ordering::SeqCst},
+    },
+    time::Duration,
+};
+use tokio_stream::StreamExt;
+use tonic::{Code, Status};
+use tonic_types::StatusExt;
+
+const MINUTE: i64 = 60_000;
+const DAY: i64 = 24 * 60 * MINUTE;
+
+/// A service on a log in a folder, with a clock and ticks that the test moves.
+struct Timed {
+    config: Config,
+    clock: Arc<AtomicI64>,
+    ticks: Arc<AtomicI64>,
+    server: Option<Server>,
+    client: Client,
+    alice: Account,
+}
+
+impl Timed {
+    async fn start(data: &Path, jurisdictions: &str) -> Self {
+        let parsed = Config::parse(&format!("[jurisdictions]\n{jurisdictions}")).unwrap();
+        let config = Config { jurisdictions: parsed.jurisdictions, ..config(data) };
+        let (clock, ticks) = (Arc::new(AtomicI64::new(10 * DAY)), Arc::new(AtomicI64::new(0)));
+        let server = serve(&config, &clock, &ticks).await;
+        let mut client = Client::connect(server.address()).await;
+        let alice = client.fund("alice", EUR, 1_000_000).await;
+        Self { config, clock, ticks, server: Some(server), client, alice }
+    }
+
+    fn server(&self) -> &Server {
+        self.server.as_ref().unwrap()
+    }
+
+    /// Time passes, and the clock says so.
+    fn pass(&self, ms: i64) {
+        self.clock.fetch_add(ms, SeqCst);
+        self.ticks.fetch_add(ms, SeqCst);
+    }
+
+    /// Somebody sets the clock.
+    fn set(&self, by_ms: i64) {
+        self.clock.fetch_add(by_ms, SeqCst);
+    }
+
+    async fn restart(&mut self) {
+        self.server.take().unwrap().stop().await.unwrap();
+        let server = serve(&self.config, &self.clock, &self.ticks).await;
+        self.client = Client::connect(server.address()).await;
+        self.server = Some(server);
+    }
+
+    async fn stop(mut self) {
+        self.server.take().unwrap().stop().await.unwrap();
+        checked(&self.config.data);
+    }
+
+    /// A bet at Neptune, played to its end.
+    async fn round(&mut self, id: &str, session: &str) -> Result<Played, Status> {
+        let played = self.client.play_out(self.neptune(id, session)).await?;
+        Ok(played.into_iter().next_back().unwrap())
+    }
+
+    fn neptune(&self, id: &str, session: &str) -> SpinRequest {
+        let stake = Some(Stake { coin_value: "0.01".into(), lines: 10, coins_per_line: 1, buy_feature: false });
+        let session_id = session.to_owned();
+        SpinRequest { game: "neptune".into(), stake, witch: 0, session_id, ..bet(id, &self.alice, "0.01") }
+    }
+
+    async fn open(
+        &mut self,
+        id: &str,
+        jurisdiction: &str,
+        limits: SessionLimits,
+    ) -> Result<OpenSessionResponse, Status> {
+        let request = OpenSessionRequest {
+            request_id: id.into(),
+            account: Some(self.alice.clone()),
+            game: "neptune".into(),
+            jurisdiction: jurisdiction.into(),
+            limits: Some(limits),
+            ..OpenSessionRequest::default()
+        };
+        Ok(self.client.spin.open_session(request).await?.into_inner())
+    }
+
+    async fn close(&mut self, session: &str) {
+        let request = CloseSessionRequest { session_id: session.to_owned() };
+        self.client.spin.close_session(request).await.unwrap();
+    }
+}
+
+async fn serve(config: &Config, clock: &Arc<AtomicI64>, ticks: &Arc<AtomicI64>) -> Server {
+    let (clock, ticks) = (Arc::clone(clock), Arc::clone(ticks));
+    let options = Options {
+        clock: Arc::new(move || clock.load(SeqCst)),
+        ticks: Arc::new(move || ticks.load(SeqCst)),
+        ..Options::default()
+    };
+    start_with(config, motherlode::server::open_stores(config).unwrap(), options).await
+}
+
+fn expect<T: std::fmt::Debug>(result: Result<T, Status>, why: &str) -> Status {
+    let status = result.unwrap_err();
+    assert_eq!((status.code(), reason(&status).as_str()), (Code::FailedPrecondition, why), "{status}");
+    status
+}
+
+fn left(status: &Status) -> Duration {
+    status.get_error_details().retry_info().unwrap().retry_delay.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_06_pl_26_neither_a_new_session_nor_a_restart_clears_what_is_due() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path(), "").await;
+    let limits = SessionLimits {
+        reality_check_ms: Some(600_000),
+        session_ms_max: Some(1_800_000),
+        loss_max_minor: Some(100),
+        ..SessionLimits::default()
+    };
+    let first = timed.open("o1", "", limits).await.unwrap().session_id;
+    let mut net = 0;
+    for number in 0..3 {
+        net += timed.round(&format!("a{number}"), &first).await.unwrap().win.unwrap().amount_minor - 10;
+        timed.pass(3 * MINUTE);
+    }
+    timed.close(&first).await;
+    // The next session names no limits at all, after a restart; what the first brought holds to the day's end.
+    for attempt in 0..2 {
+        let second = timed.open(&format!("p{attempt}"), "", SessionLimits::default()).await.unwrap().session_id;
+        timed.pass(MINUTE);
+        expect(timed.round(&format!("b{attempt}"), &second).await, "REALITY_CHECK_DUE");
+        timed.close(&second).await;
+        expect(timed.round(&format!("c{attempt}"), "").await, "REALITY_CHECK_DUE");
+        timed.restart().await;
+    }
+    // Acknowledged, it's so after a restart as well.
+    let third = timed.open("q", "", SessionLimits::default()).await.unwrap().session_id;
+    let seen = AcknowledgeRealityCheckRequest { session_id: third };
+    timed.client.spin.acknowledge_reality_check(seen).await.unwrap();
+    timed.restart().await;
+    let fourth = timed.open("r", "", SessionLimits::default()).await.unwrap().session_id;
+    timed.pass(5 * MINUTE);
+    // What was lost in all of them is lost.
+    for number in 0..10_000 {
+        let round = timed.round(&format!("d{number}"), &fourth).await;
+        if 100 + net < 10 {
+            let refused = expect(round, "LOSS_LIMIT");
+            assert_eq!(refused.get_error_details().error_info().unwrap().metadata["net_minor"], net.to_string());
+            break;
+        }
+        net += round.unwrap().win.unwrap().amount_minor - 10;
+    }
+    assert!((-100..-90).contains(&net), "{net}");
+    // And the day's time is up when it's up: 10 + 5 minutes were played.
+    timed.pass(15 * MINUTE);
+    expect(timed.round("late", &fourth).await, "SESSION_TIME_LIMIT");
+    // The next day begins anew.
+    timed.close(&fourth).await;
+    timed.pass(DAY);
+    timed.round("next", "").await.unwrap();
+    timed.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_06_pl_26_a_session_is_as_strict_as_its_operator_and_no_bet_passes_it_by() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path(), "default = 'uk'").await;
+    let opened = timed.open("o", "se", SessionLimits::default()).await.unwrap();
+    let profile = opened.profile.unwrap();
+    assert_eq!((profile.round_ms_min, profile.autoplay, profile.bet_eur_max), (3_000, false, Some(5)));
+    assert_eq!(opened.jurisdiction, "se");
+    let session = opened.session_id;
+    timed.round("a", &session).await.unwrap();
+    timed.pass(3_000);
+    // Every way to begin a round beside the session, at its game and at another.
+    let witch = SpinRequest { game: "witch-feature".into(), ..timed.neptune("w", "") };
+    let stake = Some(Stake { lines: 50, ..witch.stake.clone().unwrap() });
+    expect(timed.client.spin(SpinRequest { stake, ..witch }, None).await, "SESSION_IN_USE");
+    let unnamed = timed.neptune("b", "");
+    expect(timed.client.spin(unnamed.clone(), None).await, "SESSION_IN_USE");
+    let calls = [PlayStreamRequest { tag: 1, call: Some(Call::Spin(unnamed.clone())) }];
+    let mut answers = timed.client.spin.play_stream(tokio_stream::iter(calls)).await.unwrap().into_inner();
+    let Some(Ok(answer)) = answers.next().await else { panic!("an answer") };
+    assert!(matches!(answer.answer, Some(Answer::Error(error)) if error.message.contains("live session")));
+    let rounds = timed.server().player("alice").rounds_started;
+    assert_eq!(rounds, 1, "nothing was played");
+    // In the session it goes on; closed, without one.
+    timed.round("c", &session).await.unwrap();
+    timed.pass(3_000);
+    timed.close(&session).await;
+    timed.round("d", "").await.unwrap();
+    timed.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_06_a_session_that_a_restart_ended_still_needs_another_one_until_it_would_be_idle() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path(), "").await;
+    let first = timed.open("o", "", SessionLimits::default()).await.unwrap().session_id;
+    timed.round("a", &first).await.unwrap();
+    timed.restart().await;
+    // As far as the log tells, another process may hold it.
+    expect(timed.round("b", "").await, "SESSION_IN_USE");
+    let SpinRequest { account, game, stake, .. } = timed.neptune("", "");
+    let series = AutospinRequest { request_id: "s".into(), account, game, stake, spins: 2, ..Default::default() };
+    let last = timed.client.autospin(series, None).await.unwrap().message().await.unwrap().unwrap();
+    assert_eq!(last.stop(), AutospinStop::Refused);
+    let second = timed.open("p", "", SessionLimits::default()).await.unwrap().session_id;
+    timed.round("c", &second).await.unwrap();
+    timed.pass(30 * MINUTE);
+    timed.round("d", "").await.expect("idle for so long, it's over");
+    timed.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_06_pl_26_the_seconds_a_round_are_the_players_whatever_the_money() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path(), "default = 'uk'").await;
+    let open = OpenSessionRequest {
+        request_id: "demo".into(),
+        account: Some(Account { currency_code: "XTS".into(), ..timed.alice.clone() }),
+        game: "neptune".into(),
+        mode: motherlode_proto::spin::v1::PlayMode::Demo.into(),
+        ..OpenSessionRequest::default()
+    };
+    let session_id = timed.client.spin.open_session(open).await.unwrap().into_inner().session_id;
+    let account = Some(Account { currency_code: "XTS".into(), ..timed.alice.clone() });
+    let demo = SpinRequest { account, ..timed.neptune("demo", &session_id) };
+    timed.client.play_out(demo).await.unwrap();
+    assert_eq!(left(&expect(timed.round("a", "").await, "ROUND_TOO_SOON")), Duration::from_millis(2_500));
+    timed.pass(2_500);
+    timed.round("a", "").await.unwrap();
+    timed.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_07_pl_22_a_clock_that_was_a_day_ahead_keeps_nobody_waiting_and_is_told() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path(), "default = 'uk'").await;
+    timed.round("a", "").await.unwrap();
+    // A jump ahead lets nobody bet sooner, one back nobody later.
+    for (number, by) in [DAY, -DAY, 1_000, -1_000].into_iter().enumerate() {
+        timed.set(by);
+        let id = format!("b{number}");
+        assert_eq!(left(&expect(timed.round(&id, "").await, "ROUND_TOO_SOON")), Duration::from_millis(2_500), "{by}");
+        timed.pass(2_499);
+        assert_eq!(left(&expect(timed.round(&id, "").await, "ROUND_TOO_SOON")), Duration::from_millis(1));
+        timed.pass(1);
+        timed.round(&id, "").await.unwrap();
+    }
+    timed.server().self_check().clock().await;
+    // After a restart the log is a day ahead of the clock: nobody waits for longer than the rule.
+    timed.restart().await;
+    let too_soon = timed.round("c", "").await;
+    let wait = left(&expect(too_soon, "ROUND_TOO_SOON"));
+    assert!(wait <= Duration::from_millis(2_500), "{wait:?}");
+    timed.pass(2_500);
+    timed.round("c", "").await.unwrap();
+    let session = timed.open("o", "", SessionLimits::default()).await.unwrap().session_id;
+    timed.pass(2_500);
+    timed.round("d", &session).await.unwrap();
+    // It's a significant event, of the jump and of the log that's ahead at the start.
+    timed.server().self_check().clock().await;
+    let kinds = vec![i32::from(SignificantKind::ClockSkewed)];
+    let request = ListSignificantEventsRequest { kinds, page_size: 10, ..Default::default() };
+    let events = timed.client.report.list_significant_events(request).await.unwrap().into_inner().events;
+    assert!(events.iter().all(|event| (event.subject.as_str(), event.reason.as_str()) == ("clock", "CLOCK_SKEW")));
+    // The latest first.
+    assert_eq!(events.last().unwrap().after, format!("set by {DAY} ms"), "{events:?}");
+    assert!(events[0].after.starts_with("set by -"), "{events:?}");
+    timed.stop().await;
+}

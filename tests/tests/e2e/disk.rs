@@ -1,0 +1,406 @@
+//! Disks that fail for a while (issue 6, A2 and A10): what is refused meanwhile is refused truthfully, health tells, and the
+//! service heals without a restart.
+
+use crate::PROGRAM;
+use motherlode::server::{Server, index_folder, log_folder, open_stores};
+use motherlode_ledger::{Handle, LedgerApi, Options};
+use motherlode_log::{SegmentStore, sim::SimDisk};
+use motherlode_proto::{
+    jackpot::v1::ListAwardsRequest,
+    ledger::v1::{DepositRequest, ListRoundsRequest, ledger_service_server::LedgerService},
+    round::v1::Account,
+};
+use motherlode_runtime::{Config, config::Role, stop};
+use motherlode_slots::latest;
+use motherlode_spin::Dealer;
+use motherlode_tests::{
+    Client, EUR, bet, config, play, reason, smallest, stake_on, start, start_on, start_with, store_on, until,
+};
+use std::{fs, net::SocketAddr, path::Path, sync::Arc};
+use tempfile::TempDir;
+use tokio::process::Command;
+use tonic::{Code, Request, Status, transport::Channel};
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+use tonic_types::StatusExt;
+
+const SPIN: &str = "motherlode.spin.v1.SpinService";
+const LEDGER: &str = "motherlode.ledger.v1.LedgerService";
+const REPORT: &str = "motherlode.report.v1.ReportService";
+
+async fn serves(address: SocketAddr, service: &str) -> bool {
+    let channel = Channel::from_shared(format!("http://{address}")).unwrap().connect().await.unwrap();
+    let request = HealthCheckRequest { service: service.to_owned() };
+    let answer = HealthClient::new(channel).check(request).await.unwrap().into_inner();
+    answer.status() == ServingStatus::Serving
+}
+
+async fn deposit(client: &mut Client, account: &Account, request_id: &str) -> Result<u64, Status> {
+    let request =
+        DepositRequest { request_id: request_id.to_owned(), account: Some(account.clone()), amount_minor: 100 };
+    let deposited = client.ledger.deposit(request).await?.into_inner();
+    Ok(deposited.transaction.unwrap().position)
+}
+
+/// A refusal with its reason, which says when to try again.
+fn refused(status: &Status) -> (Code, String) {
+    let wait = status.get_error_details().retry_info().and_then(|info| info.retry_delay);
+    assert!(wait.is_some_and(|wait| !wait.is_zero()), "{status:?}");
+    (status.code(), reason(status))
+}
+
+/// Deposits until one is refused; answers how many were taken, and the refusal.
+async fn deposit_all(client: &mut Client, account: &Account) -> (usize, Status) {
+    for number in 0..20_000 {
+        if let Err(status) = deposit(client, account, &format!("d{number}")).await {
+            return (number, status);
+        }
+    }
+    panic!("none is refused");
+}
+
+/// While the disk is full: refused with LOG_FULL, repetitions answered, health NOT_SERVING for what writes. With room again
+/// the service heals by itself, without anybody's call.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_10_a_full_disk_refuses_what_is_new_answers_what_was_done_and_heals() {
+    let disk = SimDisk::new();
+    let data = tempfile::tempdir().unwrap();
+    let server = start_on(&config(data.path()), store_on(&disk)).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, 1_000_000).await;
+    for service in ["", SPIN, LEDGER, REPORT] {
+        assert!(serves(server.address(), service).await, "{service}");
+    }
+    disk.set_room(Some(0));
+    let (taken, status) = deposit_all(&mut client, &account).await;
+    assert!(taken > 0);
+    assert_eq!(refused(&status), (Code::Unavailable, "LOG_FULL".to_owned()));
+    until("NOT_SERVING", async || !serves(server.address(), "").await).await;
+    for (service, expected) in [(SPIN, false), (LEDGER, false), (REPORT, true)] {
+        assert_eq!(serves(server.address(), service).await, expected, "{service}");
+    }
+    let spun = client.spin(bet("spin", &account, "0.01"), None).await.unwrap_err();
+    assert_eq!(refused(&spun), (Code::Unavailable, "LOG_FULL".to_owned()));
+    let first = deposit(&mut client, &account, "d0").await.unwrap();
+    assert_eq!(deposit(&mut client, &account, "d0").await.unwrap(), first, "what was done is answered");
+    assert_eq!(client.balance(&account).await, 1_000_000 + 100 * i64::try_from(taken).unwrap());
+
+    disk.set_room(None);
+    until("SERVING", async || serves(server.address(), "").await && serves(server.address(), SPIN).await).await;
+    deposit(&mut client, &account, &format!("d{taken}")).await.unwrap();
+    assert_eq!(client.balance(&account).await, 1_000_000 + 100 * i64::try_from(taken + 1).unwrap());
+    server.stop().await.unwrap();
+}
+
+/// Processes without the log say the same of themselves as the one whose disk is full: what they propose is refused. They
+/// serve again without anybody's call, also where another process has the log by then.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_10_a_spin_process_does_not_serve_while_the_ledgers_disk_is_full_and_heals() {
+    let disk = SimDisk::new();
+    let data = tempfile::tempdir().unwrap();
+    let mut config = Config { role: Role::Ledger, partitions: 1, ..config(data.path()) };
+    let ledger = start_on(&config, store_on(&disk)).await;
+    config.listen = ledger.address();
+    let join = async |folder: &str| {
+        let mut config = Config { role: Role::Spin, data: data.path().join(folder), ..config.clone() };
+        (config.listen, config.ledger.targets) =
+            (([127, 0, 0, 1], 0).into(), vec![format!("http://{}", ledger.address())]);
+        Server::join(&config, Options::default(), Dealer::from_master([3; 32])).await.unwrap()
+    };
+    let spin = join("spin").await;
+    let mut at_ledger = Client::connect(ledger.address()).await;
+    let mut at_spin = Client::connect(spin.address()).await;
+    let account = at_ledger.fund("alice", EUR, 1_000_000).await;
+    at_spin.play_out(bet("before", &account, "0.01")).await.unwrap();
+    for service in ["", SPIN] {
+        assert!(serves(spin.address(), service).await, "{service}");
+    }
+
+    disk.set_room(Some(0));
+    let (taken, _) = deposit_all(&mut at_ledger, &account).await;
+    let spun = at_spin.spin(bet("full", &account, "0.01"), None).await.unwrap_err();
+    assert_eq!(refused(&spun), (Code::Unavailable, "LOG_FULL".to_owned()));
+    until("NOT_SERVING", async || !serves(spin.address(), "").await && !serves(spin.address(), SPIN).await).await;
+    // One that comes meanwhile is told as well.
+    let late = join("late").await;
+    until("NOT_SERVING", async || !serves(late.address(), SPIN).await).await;
+
+    disk.set_room(None);
+    for server in [&spin, &late] {
+        until("SERVING", async || serves(server.address(), "").await && serves(server.address(), SPIN).await).await;
+    }
+    at_spin.play_out(bet("full", &account, "0.01")).await.unwrap();
+    late.stop().await.unwrap();
+
+    // Full again, and the process that finds room is another one than the one that had none.
+    disk.set_room(Some(0));
+    let full = async |number: usize| deposit(&mut at_ledger.clone(), &account, &format!("d{number}")).await.is_err();
+    for number in taken.. {
+        if full(number).await {
+            break;
+        }
+    }
+    until("NOT_SERVING", async || !serves(spin.address(), SPIN).await).await;
+    drop(at_ledger);
+    ledger.stop().await.unwrap();
+    disk.set_room(None);
+    let ledger = start_on(&config, store_on(&disk)).await;
+    until("SERVING", async || serves(spin.address(), SPIN).await).await;
+    at_spin.play_out(bet("after", &account, "0.01")).await.unwrap();
+    spin.stop().await.unwrap();
+    ledger.stop().await.unwrap();
+}
+
+/// A sync that fails, and the mending with it: only of that append the outcome is unknown.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_10_only_an_append_that_was_tried_is_unknown_and_the_service_heals() {
+    let disk = SimDisk::new();
+    let data = tempfile::tempdir().unwrap();
+    let server = start_on(&config(data.path()), store_on(&disk)).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, 1_000_000).await;
+    let done = deposit(&mut client, &account, "before").await.unwrap();
+    disk.set_syncs_fail(true);
+    for _ in 0..3 {
+        let unknown = deposit(&mut client, &account, "a").await.unwrap_err();
+        assert_eq!(refused(&unknown), (Code::Unavailable, "OUTCOME_UNKNOWN".to_owned()));
+        let untried = deposit(&mut client, &account, "b").await.unwrap_err();
+        assert_eq!(refused(&untried), (Code::Unavailable, "LOG_UNAVAILABLE".to_owned()));
+        assert_eq!(deposit(&mut client, &account, "before").await.unwrap(), done);
+    }
+    assert_eq!(client.balance(&account).await, 1_000_100);
+    until("NOT_SERVING", async || !serves(server.address(), LEDGER).await).await;
+    // Whoever starts on what is left now has one effect of the request, whether or not the disk has got it.
+    let left = disk.after_kill();
+
+    disk.set_syncs_fail(false);
+    until("SERVING", async || serves(server.address(), LEDGER).await).await;
+    for _ in 0..2 {
+        assert_eq!(deposit(&mut client, &account, "a").await.unwrap(), done + 1);
+    }
+    assert_eq!(client.balance(&account).await, 1_000_200);
+    server.stop().await.unwrap();
+
+    let elsewhere = tempfile::tempdir().unwrap();
+    let server = start_on(&config(elsewhere.path()), store_on(&left)).await;
+    let mut client = Client::connect(server.address()).await;
+    let first = deposit(&mut client, &account, "a").await.unwrap();
+    assert_eq!(deposit(&mut client, &account, "a").await.unwrap(), first);
+    assert_eq!(client.balance(&account).await, 1_000_200);
+    server.stop().await.unwrap();
+}
+
+/// Without a descriptor left: the change of segments needs none, since the next one's file is open before.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_02_the_log_goes_on_to_its_next_segment_without_a_descriptor() {
+    let disk = SimDisk::new();
+    let data = tempfile::tempdir().unwrap();
+    let options = motherlode_log::Options { segment_bytes: 64 << 10, zero_bytes: 8 << 10 };
+    let store = SegmentStore::open_on(Arc::new(disk.clone()), Path::new("/log"), 0, options).unwrap();
+    let server = start_on(&config(data.path()), Box::new(store)).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, 1_000_000).await;
+    // Past half of the first segment, where the second is made.
+    let mut number = 0;
+    while disk.bytes(Path::new("/log/unfinished")).is_none() {
+        deposit(&mut client, &account, &format!("d{number}")).await.unwrap();
+        number += 1;
+    }
+    disk.set_no_descriptors(true);
+    let (first, refusal) = deposit_all(&mut client, &account).await;
+    assert!(first > number + 100, "the second segment was gone on to: {number}, {first}");
+    assert_eq!(refused(&refusal), (Code::Unavailable, "LOG_UNAVAILABLE".to_owned()), "the third could not be made");
+    until("NOT_SERVING", async || !serves(server.address(), "").await).await;
+    disk.set_no_descriptors(false);
+    until("SERVING", async || serves(server.address(), "").await).await;
+    deposit(&mut client, &account, "after").await.unwrap();
+    server.stop().await.unwrap();
+}
+
+/// A ledger on a store in memory whose index can be hindered, and the service on it.
+struct Indexed {
+    folder: TempDir,
+    ledger: Handle,
+    api: LedgerApi,
+}
+
+async fn list(api: &LedgerApi, account: &Account, game: &str) -> Result<Vec<String>, Status> {
+    let request =
+        ListRoundsRequest { account: Some(account.clone()), game: game.to_owned(), ..ListRoundsRequest::default() };
+    let page = api.list_rounds(Request::new(request)).await?.into_inner();
+    Ok(page.rounds.into_iter().map(|round| round.round_id).collect())
+}
+
+/// The index fails while appends go on. They are taken; what lies near is still answered; and when the index can be written
+/// again it catches up, without a restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_10_the_index_never_stops_the_log_and_catches_up() {
+    let data = tempfile::tempdir().unwrap();
+    let config = config(data.path());
+    let options = Options { mark_commits: 8, ..Options::default() };
+    let server = start_with(&config, motherlode_tests::fresh(&config), options).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, 1_000_000_000).await;
+    let (stopper, stop) = stop::channel();
+    let indexed =
+        Indexed { folder: data, ledger: server.ledger().clone(), api: LedgerApi::new(server.ledger().clone(), stop) };
+    let game = latest("witch-feature").unwrap();
+    let mut rounds = 0;
+    let mut played = async |client: &mut Client, more: u64| {
+        let mut names = vec![];
+        for _ in 0..more {
+            rounds += 1;
+            let bet = stake_on(game, &format!("r{rounds}"), &account, smallest(game));
+            names.insert(0, play(client, game, bet, rounds).await[0].round_id.clone());
+        }
+        names
+    };
+    played(&mut client, 12).await;
+    until("the index", async || indexed.ledger.index_behind() == 0).await;
+    // Where the next mark is to be written, and where the index would be made anew.
+    let folder = index_folder(indexed.folder.path(), 0);
+    fs::create_dir_all(folder.join("held.next")).unwrap();
+    let meanwhile = played(&mut client, 40).await;
+    until("the index falls behind", async || indexed.ledger.index_behind() > 0).await;
+    assert!(indexed.ledger.writable(), "the index never stops the log");
+    assert_eq!(list(&indexed.api, &account, game.name()).await.unwrap(), meanwhile[..10], "what is near is found");
+
+    fs::remove_dir(folder.join("held.next")).unwrap();
+    until("the index catches up", async || indexed.ledger.index_behind() == 0).await;
+    assert_eq!(list(&indexed.api, &account, game.name()).await.unwrap(), meanwhile[..10]);
+    let awards = ListAwardsRequest { pool_id: "bewitched".to_owned(), ..ListAwardsRequest::default() };
+    client.jackpot.list_awards(awards).await.unwrap();
+    stopper.stop();
+    drop(indexed.api);
+    drop(indexed.ledger);
+    server.stop().await.unwrap();
+}
+
+/// A mark with one flipped bit is said to be damaged, loses nothing, and is made anew; the audit says the same of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_10_a_damaged_mark_of_the_index_is_no_lost_round() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, 1_000_000).await;
+    server.stop().await.unwrap();
+    let mark = index_folder(data.path(), 0).join("held");
+    let whole = fs::read(&mark).unwrap();
+    for byte in [0, 5, 12, 20, whole.len() - 1] {
+        let mut damaged = whole.clone();
+        damaged[byte] ^= 0x40;
+        fs::write(&mark, damaged).unwrap();
+        let options = motherlode_audit::Options {
+            log: log_folder(data.path(), 0),
+            index: Some(index_folder(data.path(), 0)),
+            partition: 0,
+        };
+        let report = motherlode_audit::audit(&options).unwrap();
+        assert_eq!(report.divergence, None);
+        let compared = format!("{:?}", report.index);
+        assert!(compared.contains("its mark is damaged"), "{compared}");
+        let server = start(data.path()).await;
+        let mut client = Client::connect(server.address()).await;
+        assert_eq!(client.balance(&account).await, 1_000_000);
+        server.stop().await.unwrap();
+        assert_eq!(fs::read(&mark).unwrap().len(), whole.len());
+    }
+}
+
+/// An index of before it had a version is made anew, and its mark still tells of commits that are missing.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_10_the_mark_of_an_older_index_is_still_read() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, 1_000_000).await;
+    let head = *server.ledger().head().borrow();
+    server.stop().await.unwrap();
+    let mark = index_folder(data.path(), 0).join("held");
+    let old = |position: u64| [&position.to_be_bytes()[..], &head.hash].concat();
+    fs::write(&mark, old(head.position)).unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    assert_eq!(client.balance(&account).await, 1_000_000);
+    server.stop().await.unwrap();
+    assert!(fs::read(&mark).unwrap().len() > 40, "it's of this version now");
+    fs::write(&mark, old(head.position + 9)).unwrap();
+    let config = config(data.path());
+    let store = open_stores(&config).unwrap();
+    let refused =
+        motherlode_ledger::open_all(store, |partition| index_folder(data.path(), partition), &Options::default());
+    let refused = refused.err().unwrap().to_string();
+    assert!(refused.contains("were acknowledged"), "{refused}");
+    let index = index_folder(data.path(), 0);
+    assert!(refused.contains(&*index.to_string_lossy()), "it names what is to be deleted: {refused}");
+}
+
+/// A start that is refused, since the index knows of more than there is, has not changed a byte of the log: not even its
+/// torn tail.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, 1_000_000).await;
+    deposit(&mut client, &account, "last").await.unwrap();
+    server.stop().await.unwrap();
+    // The last append becomes one that was broken off: its last bytes are zero.
+    let folder = log_folder(data.path(), 0);
+    let segment = folder.join("00000000000000000001.log");
+    let mut bytes = fs::read(&segment).unwrap();
+    let used = bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1;
+    bytes[used - 16..used].fill(0);
+    fs::write(&segment, &bytes).unwrap();
+    let refused = Command::new(PROGRAM)
+        .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+        .arg(data.path())
+        .output()
+        .await
+        .unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{said}");
+    assert!(said.contains("were acknowledged"), "{said}");
+    assert!(fs::read(&segment).unwrap() == bytes, "the log is as it was");
+    // Whoever accepts the loss deletes the index, and then it's cut.
+    fs::remove_dir_all(data.path().join("index")).unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    assert_eq!(client.balance(&account).await, 1_000_000);
+    server.stop().await.unwrap();
+}
+
+/// What cannot be opened at the start is named, with what the system said.
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_10_errors_of_the_start_say_their_cause() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    fs::write(&file, "").unwrap();
+    let start = |data: &Path| {
+        let mut command = Command::new(PROGRAM);
+        command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data);
+        async move {
+            let ended = command.output().await.unwrap();
+            assert_eq!(ended.status.code(), Some(1));
+            String::from_utf8_lossy(&ended.stderr).into_owned()
+        }
+    };
+    let said = start(&file.join("data")).await;
+    assert!(said.contains("Not a directory") && said.contains(&*file.to_string_lossy()), "{said}");
+    // A lock that is a folder, a log that is a file, an index that is a file.
+    for (path, is_folder, cause) in [
+        ("log/0/lock", true, "Is a directory"),
+        ("log/0", false, "Not a directory"),
+        ("index", false, "Not a directory"),
+    ] {
+        let data = folder.path().join(path.replace('/', "-"));
+        let blocked = data.join(path);
+        fs::create_dir_all(blocked.parent().unwrap()).unwrap();
+        match is_folder {
+            true => fs::create_dir(&blocked).unwrap(),
+            false => fs::write(&blocked, "").unwrap(),
+        }
+        let said = start(&data).await;
+        assert!(said.contains(cause) || said.contains("File exists"), "{path}: {said}");
+        assert!(said.contains(&*blocked.to_string_lossy()), "{path}: {said}");
+    }
+}

@@ -1,0 +1,161 @@
+//! The service with its log on JetStream: kills of service and server, takeover, a new node with an empty disk.
+
+use crate::PROGRAM;
+use motherlode_jetstream::testing::{Cluster, Node};
+use motherlode_proto::ledger::v1::GetAccountRequest;
+use motherlode_runtime::config::Store;
+use motherlode_tests::{Client, EUR, Player, Process, account, reason};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tokio::task::JoinHandle;
+use tonic::{Status, transport::Channel};
+use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+
+/// Writes a configuration file with this store.
+fn configure(folder: &Path, store: &Store) -> PathBuf {
+    let file = folder.join("motherlode.toml");
+    let (url, monitor) = (store.url.as_deref().unwrap(), &store.monitor);
+    let text = format!(
+        "[store]\nurl = {url:?}\nstream = {:?}\nreplicas = {}\nmonitor = {monitor:?}\n\
+         [store.allow_unsafe]\nreplicas = {}\n",
+        store.stream, store.replicas, store.allow_unsafe.replicas
+    );
+    fs::write(&file, text).unwrap();
+    file
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM).args(arguments).output().unwrap()
+}
+
+/// The audit of the stream finds nothing wrong.
+fn audit(store: &Store) {
+    let place = format!("{}/{}", store.url.as_deref().unwrap(), store.stream);
+    let output = run(&["audit", &place]);
+    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+/// Lets a player play on, until the service fails it.
+fn playing(mut player: Player, process: &Process, answers: &Arc<AtomicU64>) -> JoinHandle<(Player, Status)> {
+    let (address, answers) = (process.address, Arc::clone(answers));
+    tokio::spawn(async move {
+        let mut client = Client::connect(address).await;
+        let status = player.play(&mut client, &answers).await;
+        (player, status)
+    })
+}
+
+/// Waits for so many more answers.
+async fn answered(answers: &AtomicU64, more: u64) {
+    let wanted = answers.load(Ordering::Relaxed) + more;
+    while answers.load(Ordering::Relaxed) < wanted {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_a_log_on_jetstream_outlives_kills_of_the_service_on_empty_disks_too() {
+    let folder = tempfile::tempdir().unwrap();
+    let node = Node::start(&folder.path().join("nats"), "");
+    let store = node.config("S");
+    let config = configure(folder.path(), &store);
+    let data = |kill: u64| folder.path().join(format!("data{}", kill / 2));
+    let process = Process::start(PROGRAM, &data(0), Some(&config));
+    let mut client = Client::connect(process.address).await;
+    let mut players = vec![];
+    for name in ["p", "q", "r"] {
+        players.push(Player::join(&mut client, name, "0.05").await);
+    }
+    process.kill();
+    for kill in 0..8 {
+        // Every second time with the index of the time before, the other with none.
+        let process = Process::start(PROGRAM, &data(kill), Some(&config));
+        let answers = Arc::default();
+        let tasks: Vec<_> = players.drain(..).map(|player| playing(player, &process, &answers)).collect();
+        answered(&answers, 1 + kill * 29 % 100).await;
+        process.kill();
+        for task in tasks {
+            players.push(task.await.unwrap().0);
+        }
+    }
+    let process = Process::start(PROGRAM, &folder.path().join("new"), Some(&config));
+    let mut client = Client::connect(process.address).await;
+    for player in &mut players {
+        player.check(&mut client).await;
+    }
+    assert_eq!(process.terminate().await, Some(0));
+    audit(&store);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_play_goes_on_through_kills_of_each_of_three_servers() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut cluster = Cluster::start(&folder.path().join("nats"));
+    let store = cluster.config("S");
+    let config = configure(folder.path(), &store);
+    let process = Process::start(PROGRAM, &folder.path().join("data"), Some(&config));
+    let mut client = Client::connect(process.address).await;
+    let mut player = Player::join(&mut client, "p", "0.05").await;
+    for node in &mut cluster.nodes {
+        player.play_rounds(&mut client, 10).await.unwrap();
+        node.kill();
+        // A call that the log takes too long for is asked again, and then says what it came to: once.
+        while let Err(status) = player.play_rounds(&mut client, 10).await {
+            assert_eq!(reason(&status), "OUTCOME_UNKNOWN", "{status:?}");
+        }
+        node.restart();
+    }
+    player.check(&mut client).await;
+    assert_eq!(process.terminate().await, Some(0));
+    audit(&store);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_service_takes_the_log_over_and_the_first_acknowledges_nothing_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let node = Node::start(&folder.path().join("nats"), "");
+    let store = node.config("S");
+    let config = configure(folder.path(), &store);
+    let first = Process::start(PROGRAM, &folder.path().join("first"), Some(&config));
+    let mut at_first = Client::connect(first.address).await;
+    let mut player = Player::join(&mut at_first, "p", "0.05").await;
+    player.play_rounds(&mut at_first, 5).await.unwrap();
+    let second = Process::start(PROGRAM, &folder.path().join("second"), Some(&config));
+    let refused = player.play_rounds(&mut at_first, 1).await.unwrap_err();
+    // It may have found out by itself, or by this very append; or have closed the connection over it.
+    assert!(matches!(&*reason(&refused), "OUTCOME_UNKNOWN" | "NOT_THE_WRITER" | ""), "{refused:?}");
+    // From then on it serves nothing, not even what it could read, and says so.
+    let stands_by = async {
+        loop {
+            let channel = Channel::from_shared(format!("http://{}", first.address)).unwrap().connect().await.unwrap();
+            let answer = HealthClient::new(channel).check(HealthCheckRequest::default()).await;
+            if answer.is_ok_and(|answer| answer.into_inner().status() == ServingStatus::NotServing) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(120), stands_by).await.expect("it steps down");
+    let mut at_first = Client::connect(first.address).await;
+    let account = GetAccountRequest { account: Some(account("p", EUR)) };
+    assert_eq!(reason(&at_first.ledger.get_account(account).await.unwrap_err()), "NOT_THE_WRITER");
+    let mut at_second = Client::connect(second.address).await;
+    player.check(&mut at_second).await;
+    // A folder that a service has open is no other's.
+    let (data, config) = (folder.path().join("second"), config.to_str().unwrap().to_owned());
+    let output = run(&["serve", "--listen", "127.0.0.1:0", "--data", data.to_str().unwrap(), "--config", &config]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("in use by another process"));
+    player.check(&mut at_second).await;
+    assert_eq!(second.terminate().await, Some(0));
+    audit(&store);
+}

@@ -1,0 +1,167 @@
+//! The log on servers that take nobody without TLS and credentials: the service gets in with them, and says what is wrong when
+//! it doesn't.
+
+use crate::PROGRAM;
+use data_encoding::BASE64URL_NOPAD;
+use motherlode_jetstream::testing::Node;
+use motherlode_tests::{Client, Player, Process, operators::Certificates};
+use nkeys::KeyPair;
+use serde_json::{Value, json};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// A token as NATS signs them: who is who, said by whom.
+fn signed(by: &KeyPair, who: &KeyPair, kind: &str, more: Value) -> String {
+    let part = |value: Value| BASE64URL_NOPAD.encode(value.to_string().as_bytes());
+    let mut nats = more;
+    (nats["type"], nats["version"]) = (json!(kind), json!(2));
+    let header = part(json!({ "typ": "JWT", "alg": "ed25519-nkey" }));
+    let claims = json!({ "jti": who.public_key(), "iat": 0, "iss": by.public_key(), "sub": who.public_key(), "name": kind, "nats": nats });
+    let text = format!("{header}.{}", part(claims));
+    let signature = BASE64URL_NOPAD.encode(&by.sign(text.as_bytes()).unwrap());
+    format!("{text}.{signature}")
+}
+
+/// An operator with one account that may use JetStream, for a server's configuration, and how to make its users.
+struct Accounts {
+    settings: String,
+    account: KeyPair,
+}
+
+impl Accounts {
+    fn new() -> Self {
+        let (operator, system, account) = (KeyPair::new_operator(), KeyPair::new_account(), KeyPair::new_account());
+        let all = json!({ "subs": -1, "data": -1, "payload": -1, "imports": -1, "exports": -1, "wildcards": true,
+            "conn": -1, "leaf": -1 });
+        let mut stored = all.clone();
+        for limit in ["mem_storage", "disk_storage", "streams", "consumer"] {
+            stored[limit] = json!(-1);
+        }
+        let of = |account: &KeyPair, limits: &Value| {
+            format!("{}: {}", account.public_key(), signed(&operator, account, "account", json!({ "limits": limits })))
+        };
+        let settings = format!(
+            "operator: {}\nsystem_account: {}\nresolver: MEMORY\nresolver_preload {{\n{}\n{}\n}}\n",
+            signed(&operator, &operator, "operator", json!({ "system_account": system.public_key() })),
+            system.public_key(),
+            of(&system, &all),
+            of(&account, &stored)
+        );
+        Self { settings, account }
+    }
+
+    /// The file that a user of the account is given; one of another account if it's signed by that.
+    fn user(&self, file: &Path, signer: Option<&KeyPair>) -> PathBuf {
+        let user = KeyPair::new_user();
+        let jwt = signed(
+            signer.unwrap_or(&self.account),
+            &user,
+            "user",
+            json!({ "pub": {}, "sub": {}, "subs": -1, "data": -1, "payload": -1 }),
+        );
+        let seed = user.seed().unwrap();
+        let text = format!(
+            "-----BEGIN NATS USER JWT-----\n{jwt}\n------END NATS USER JWT------\n\n\
+             -----BEGIN USER NKEY SEED-----\n{seed}\n------END USER NKEY SEED------\n"
+        );
+        fs::write(file, text).unwrap();
+        file.to_owned()
+    }
+}
+
+/// A server that asks for TLS with a certificate of a root of its own, and for users of an operator's account.
+struct Protected {
+    folder: tempfile::TempDir,
+    node: Node,
+    accounts: Accounts,
+}
+
+impl Protected {
+    fn start() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let _certificates = Certificates::make(folder.path());
+        let path = |name: &str| folder.path().join(name).display().to_string();
+        let accounts = Accounts::new();
+        let more = format!(
+            "tls {{ cert_file: {:?}, key_file: {:?} }}\n{}",
+            path("service.pem"),
+            path("service.key"),
+            accounts.settings
+        );
+        let node = Node::start(&folder.path().join("nats"), &more);
+        Self { folder, node, accounts }
+    }
+
+    /// A configuration with these lines of [store].
+    fn configure(&self, name: &str, lines: &[String]) -> PathBuf {
+        // The certificate is for a name, not for an address.
+        let (url, monitor) = (self.node.url().replace("127.0.0.1", "localhost"), self.node.monitor());
+        let file = self.folder.path().join(format!("{name}.toml"));
+        let text = format!(
+            "[store]\nurl = {url:?}\nstream = \"S\"\nreplicas = 1\nmonitor = [{monitor:?}]\n{}\n\
+             [store.allow_unsafe]\nreplicas = true\n",
+            lines.join("\n")
+        );
+        fs::write(&file, text).unwrap();
+        file
+    }
+
+    fn root(&self) -> String {
+        format!("tls.ca = {:?}", self.folder.path().join("root.pem"))
+    }
+
+    fn user(&self, name: &str, signer: Option<&KeyPair>) -> String {
+        format!("credentials = {:?}", self.accounts.user(&self.folder.path().join(name), signer))
+    }
+
+    /// What `serve` says when it cannot get in.
+    fn refused(&self, name: &str, lines: &[String]) -> String {
+        let (data, config) = (self.folder.path().join("never"), self.configure(name, lines));
+        let mut serve = Command::new(PROGRAM);
+        let serve = serve.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).arg("--config").arg(config);
+        let output = serve.output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{name}: {said}");
+        said
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_behind_tls_and_credentials_is_served_copied_and_audited() {
+    let server = Protected::start();
+    let config = server.configure("right", &[server.user("user.creds", None), server.root()]);
+    let service = Process::start(PROGRAM, &server.folder.path().join("data"), Some(&config));
+    let mut client = Client::connect(service.address).await;
+    let mut player = Player::join(&mut client, "p", "0.05").await;
+    player.play_rounds(&mut client, 5).await.unwrap();
+    player.check(&mut client).await;
+    assert_eq!(service.terminate().await, Some(0));
+    let place = server.node.url().replace("127.0.0.1", "localhost") + "/S";
+    let audit = Command::new(PROGRAM).args(["audit", &place, "--config"]).arg(&config).output().unwrap();
+    assert!(audit.status.success(), "{}", String::from_utf8_lossy(&audit.stderr));
+}
+
+#[test]
+fn a_server_that_does_not_let_us_in_is_told_by_what_is_wrong() {
+    let server = Protected::start();
+    let strange = tempfile::tempdir().unwrap();
+    let _certificates = Certificates::make(strange.path());
+    let other_root = format!("tls.ca = {:?}", strange.path().join("root.pem"));
+    let (user, root) = (server.user("user.creds", None), server.root());
+    let stranger = server.user("stranger.creds", Some(&KeyPair::new_account()));
+    let missing = format!("credentials = {:?}", strange.path().join("missing.creds"));
+    for (name, lines, why) in [
+        ("another-root", vec![user.clone(), other_root], "invalid peer certificate"),
+        ("no-root", vec![user.clone()], "invalid peer certificate: UnknownIssuer"),
+        ("no-credentials", vec![root.clone()], "authorization violation; [store] credentials is not set"),
+        ("a-strangers-credentials", vec![stranger, root.clone()], "authorization violation"),
+        ("missing-credentials", vec![missing, root.clone()], "missing.creds"),
+        ("missing-root", vec![user, format!("tls.ca = {:?}", strange.path().join("no.pem"))], "no.pem"),
+    ] {
+        let said = server.refused(name, &lines);
+        assert!(said.contains("cannot connect to nats://localhost:") && said.contains(why), "{name}: {said}");
+    }
+}

@@ -1,0 +1,346 @@
+//! Every call of every service against every kind of bad request (PL-12, PL-27), from the descriptors: a call without its
+//! row fails. What is refused says so as documented, and the log has not grown.
+
+mod raw;
+mod rows;
+
+use motherlode_books::StreamId;
+use motherlode_ledger::PROPOSAL_BYTES_MAX;
+use motherlode_log::Position;
+use motherlode_proto::{
+    FILE_DESCRIPTOR_SET,
+    jackpot::v1::SuspendPoolRequest,
+    ledger::v1::{ApproveChangeRequest, ListChangesRequest, SetSwitchRequest, Switch, set_switch_request::State},
+    round::v1::{Account, Stake},
+    spin::v1::{OpenSessionRequest, PlayMode, SpinRequest},
+};
+use motherlode_runtime::{
+    Config,
+    access::{CALLS, Call},
+    connect::{Connection, Credentials, connect},
+};
+use motherlode_tests::Server;
+use motherlode_tests::{Client, campaign, config, operators::operator, start_fresh};
+use prost::Message;
+use raw::{Answered, call, expired, refusal, seen};
+use rows::{Names, ROWS, Row};
+use std::collections::{BTreeMap, BTreeSet};
+use tonic::Code;
+use tonic_types::StatusExt;
+
+const ROLES: [&str; 6] = ["play", "wallet", "support", "audit", "admin", "node"];
+
+/// How the ids of all rows' requests begin.
+const REQUEST: &str = "good-";
+
+/// A service with two operators and the platform, each with a token that may do everything ("acme", "other",
+/// "platform"), and acme with one for each role.
+struct Service {
+    server: Server,
+    connections: BTreeMap<&'static str, Connection>,
+    _data: tempfile::TempDir,
+}
+
+impl Service {
+    async fn start() -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let all = format!("{ROLES:?}");
+        let single = ROLES.map(|role| format!("[{role:?}]"));
+        let mut acme = vec![("acme", &*all), ("acme-second", &*all)];
+        acme.extend(ROLES.into_iter().zip(single.iter().map(String::as_str)));
+        let text = operator("acme", &acme)
+            + &operator("other", &[("other", &all)])
+            + &operator("platform", &[("platform", &all), ("second", &all)]);
+        let config = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
+        let server = start_fresh(&config).await;
+        let mut connections = BTreeMap::new();
+        for token in ["", "acme", "acme-second", "other", "platform", "second"].into_iter().chain(ROLES) {
+            let token_shown = Some(token.to_owned()).filter(|token| !token.is_empty());
+            let credentials = Credentials { token: token_shown, ..Credentials::default() };
+            let target = format!("http://{}", server.address());
+            connections.insert(token, connect(&target, &credentials, None).await.unwrap());
+        }
+        Self { server, connections, _data: data }
+    }
+
+    async fn call(&self, caller: &str, row: &Row, message: Vec<u8>) -> Answered {
+        call(&self.connections[caller], row.path, message).await
+    }
+
+    /// A call that must be refused, and must leave the log as it was.
+    async fn refused(&self, caller: &str, row: &Row, message: Vec<u8>) -> Answered {
+        let before = self.server.ledger().durable();
+        let answered = self.call(caller, row, message).await;
+        self.assert_no_effect(row.path, before);
+        answered
+    }
+
+    /// Nothing was logged since, but what the pools' steward logs by itself when a pool was retired.
+    fn assert_no_effect(&self, path: &str, before: Position) {
+        for logged in self.server.ledger().read(before + 1, 100).unwrap() {
+            let commit = &logged.commit;
+            let stewards = matches!(commit.stream, StreamId::Pool(_)) && !commit.request_id.starts_with(REQUEST);
+            assert!(stewards, "{path}: {commit:?} was logged");
+        }
+    }
+
+    /// Stops one of acme's games, or its latest version, and proposes to start it again: a change that waits for acme's first actor.
+    async fn propose(&self, game: &str, by_version: bool) -> u64 {
+        let version = motherlode_slots::latest(game).unwrap().rules_version();
+        let rules_version = if by_version { version.to_owned() } else { String::new() };
+        let switch = Switch { operator_id: "acme".into(), game: game.into(), rules_version };
+        let request = |state: State| SetSwitchRequest {
+            request_id: format!("{game}-{by_version}-{state:?}"),
+            switch: Some(switch.clone()),
+            state: state.into(),
+            reason: "test".into(),
+            actor: "bob".into(),
+        };
+        let mut second = Client::on(self.connections["acme-second"].clone());
+        second.ledger.set_switch(request(State::Off)).await.unwrap();
+        second.ledger.set_switch(request(State::On)).await.unwrap().into_inner().change_id
+    }
+
+    /// Has the platform's second actor approve a change of the first.
+    async fn approve(&self, change_id: u64) {
+        let mut second = Client::on(self.connections["second"].clone());
+        let request = ApproveChangeRequest { request_id: format!("approve-{change_id}"), change_id };
+        second.ledger.approve_change(request).await.unwrap();
+    }
+
+    /// A player of acme's with money, a round that waits and a session; all that a row's good request can be about.
+    async fn names(&self, number: usize, row: &Row) -> Names {
+        let mut client = Client::on(self.connections["acme"].clone());
+        let player = format!("p{number}");
+        for currency in ["EUR", "SEK"] {
+            // As Client::fund names them.
+            client.fund(&player, currency, 1_000_000).await;
+        }
+        let account = Account { operator_id: "acme".into(), player_id: player.clone(), currency_code: "EUR".into() };
+        let stake = Stake { coin_value: "0.01".into(), lines: 10, coins_per_line: 1, buy_feature: true };
+        let bought = SpinRequest {
+            request_id: "bought".into(),
+            account: Some(account.clone()),
+            game: "mystery-elves".into(),
+            stake: Some(stake),
+            ..SpinRequest::default()
+        };
+        let round = client.spin(bought, None).await.unwrap().round_id;
+        let open = OpenSessionRequest {
+            request_id: "session".into(),
+            // In play money: beside a session for money, a row's bet would have to be in it.
+            account: Some(Account { currency_code: "XTS".into(), ..account }),
+            game: "neptune".into(),
+            mode: PlayMode::Demo.into(),
+            ..OpenSessionRequest::default()
+        };
+        let session = client.spin.open_session(open).await.unwrap().into_inner().session_id;
+        let neptune = motherlode_slots::latest("neptune").unwrap();
+        let account = Account { operator_id: "acme".into(), player_id: player.clone(), currency_code: "EUR".into() };
+        client.spin.grant_campaign(campaign(neptune, "spring", &account, 3)).await.unwrap();
+        if row.path.ends_with("RetirePool") {
+            // Only a suspended pool is retired, and the row before resumed it.
+            let (request_id, pool_id, why) = ("again".to_owned(), "extra".to_owned(), "test".to_owned());
+            let suspend = SuspendPoolRequest { request_id, pool_id, reason: why.clone(), actor: why };
+            let mut platform = Client::on(self.connections["platform"].clone());
+            platform.jackpot.suspend_pool(suspend).await.unwrap();
+        }
+        let mut changes = [0; 2];
+        if row.path.ends_with("Change") {
+            let by_version = row.path.ends_with("RejectChange");
+            for (change, game) in changes.iter_mut().zip(["bewitched", "dwarf-mine"]) {
+                *change = self.propose(game, by_version).await;
+            }
+        }
+        let pool = match row.path.rsplit('/').next() {
+            Some("OpenPool" | "ChangePoolTerms" | "SuspendPool" | "ResumePool" | "RetirePool") => "extra",
+            _ => "bewitched",
+        };
+        Names {
+            operator: "acme".into(),
+            player,
+            round,
+            session,
+            request: format!("{REQUEST}{number}"),
+            deposit: "deposit-EUR".into(),
+            pool: pool.into(),
+            game: "witch-feature".into(),
+            changes,
+            currency: if row.path.ends_with("SetExchangeRate") { "SEK" } else { "EUR" },
+            other: false,
+        }
+    }
+}
+
+/// Names of what is not there.
+fn nobody(operator: &str, names: &Names) -> Names {
+    Names {
+        operator: operator.to_owned(),
+        player: "nobody".into(),
+        round: format!("{operator}/nobody/1"),
+        session: "0".repeat(32),
+        pool: "none".into(),
+        game: "none".into(),
+        changes: [u64::MAX; 2],
+        ..names.clone()
+    }
+}
+
+/// Names that nothing can have.
+fn malformed(names: &Names) -> Names {
+    let bad = || "a b".to_owned();
+    Names { operator: bad(), player: bad(), round: bad(), session: bad(), request: bad(), pool: bad(), ..names.clone() }
+}
+
+/// Every method that is served, with whether its request has an id of its own that is to have one effect.
+fn served() -> BTreeMap<String, bool> {
+    let files = prost_types::FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap().file;
+    let mut messages = BTreeMap::new();
+    for file in &files {
+        for message in &file.message_type {
+            let named = message.field.iter().any(|field| field.name() == "request_id");
+            messages.insert(format!(".{}.{}", file.package(), message.name()), named);
+        }
+    }
+    let mut served = BTreeMap::new();
+    for file in &files {
+        for service in &file.service {
+            for method in &service.method {
+                let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
+                // A look-up names the request that it looks for; the stream's messages have theirs one deeper.
+                let named = messages[method.input_type()] && method.name() != "GetTransaction";
+                served.insert(path, named || method.name() == "PlayStream");
+            }
+        }
+    }
+    served
+}
+
+/// Changes that the platform's first actor proposed.
+async fn waiting(service: &Service) -> Vec<u64> {
+    let mut platform = Client::on(service.connections["platform"].clone());
+    let listed = platform.ledger.list_changes(ListChangesRequest {}).await.unwrap().into_inner().changes;
+    listed.into_iter().filter(|change| change.actor == "c0").map(|change| change.change_id).collect()
+}
+
+fn listed(row: &Row) -> &'static Call {
+    CALLS.iter().find(|call| call.path == row.path).expect("the call has its roles")
+}
+
+/// Who may do everything that the row's call needs.
+fn owner(row: &Row) -> &'static str {
+    if listed(row).platform { "platform" } else { "acme" }
+}
+
+#[test]
+fn pl_12_pl_27_every_call_has_its_row() {
+    let rows: BTreeSet<_> = ROWS.iter().map(|row| row.path.to_owned()).collect();
+    assert_eq!(rows.len(), ROWS.len(), "each is there once");
+    assert_eq!(rows, served().into_keys().collect());
+}
+
+#[test]
+fn every_call_is_in_the_table_of_rules() {
+    let table = include_str!("../../../../proto/README.md").split("\n## ").next().unwrap();
+    let rows: Vec<_> = table.lines().filter(|line| line.starts_with("| `")).collect();
+    for path in served().into_keys() {
+        let call = format!("`{}`", path.rsplit('/').next().unwrap());
+        let named = rows.iter().filter(|row| row.split(" | ").next().is_some_and(|calls| calls.contains(&call)));
+        assert_eq!(named.count(), 1, "{call} is in one row");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_12_pl_27_every_call_refuses_what_it_must_and_the_log_does_not_grow() {
+    let service = Service::start().await;
+    let served = served();
+    for (number, row) in ROWS.iter().enumerate() {
+        let (path, owner) = (row.path, owner(row));
+        let names = service.names(number, row).await;
+        let good = (row.request)(&names);
+
+        let answered = service.refused("", row, good.clone()).await;
+        assert_eq!(refusal(&answered), (Code::Unauthenticated, "TOKEN_MISSING".into()), "{path}");
+
+        let call = listed(row);
+        for role in ROLES.into_iter().filter(|role| call.platform || !call.roles.to_string().contains(role)) {
+            let answered = service.refused(role, row, good.clone()).await;
+            assert_eq!(refusal(&answered), (Code::PermissionDenied, "ROLE_MISSING".into()), "{path} as {role}");
+        }
+
+        let before = service.server.ledger().durable();
+        let answered = expired(service.server.address(), owner, path, &good).await.unwrap();
+        service.assert_no_effect(path, before);
+        assert_eq!(refusal(&answered), (Code::DeadlineExceeded, "DEADLINE_EXCEEDED".into()), "{path}");
+
+        // Proposals of other processes may be longer than what callers say.
+        let of_nodes = path.starts_with("/motherlode.log.");
+        let limit = if of_nodes { PROPOSAL_BYTES_MAX } else { Config::default().limits.message_bytes_max };
+        // A message above the limit, and bytes that are no message.
+        let answered = service.refused(owner, row, vec![0; limit + 1]).await;
+        assert_eq!(refusal(&answered), (Code::OutOfRange, "MESSAGE_TOO_LONG".into()), "{path}");
+        let answered = service.refused(owner, row, vec![0xff]).await;
+        assert_eq!(refusal(&answered), (Code::InvalidArgument, "MESSAGE_MALFORMED".into()), "{path}");
+
+        if row.fields {
+            let answered = service.refused(owner, row, (row.request)(&malformed(&names))).await;
+            assert_eq!(refusal(&answered), (Code::InvalidArgument, "INVALID_FIELD".into()), "{path}");
+            let details = answered.unwrap_err().get_error_details();
+            assert!(!details.bad_request().unwrap().field_violations[0].field.is_empty(), "{path}");
+        }
+        if let Some((code, reason)) = row.unknown {
+            let answered = service.refused(owner, row, (row.request)(&nobody("acme", &names))).await;
+            assert_eq!(refusal(&answered), (code, reason.to_owned()), "{path}");
+        }
+
+        let answered = service.call(owner, row, good.clone()).await;
+        assert!(answered.is_ok(), "{path}: {answered:?}");
+        // What a pool's row changes is there for the next one's.
+        for change in waiting(&service).await {
+            service.approve(change).await;
+        }
+        if served[path] {
+            let again = service.refused(owner, row, good).await;
+            assert_eq!(refusal(&again), (Code::Ok, String::new()), "{path}");
+            let other = (row.request)(&Names { other: true, ..names });
+            let answered = service.refused(owner, row, other).await;
+            assert_eq!(refusal(&answered), (Code::AlreadyExists, "REQUEST_ID_REUSED".into()), "{path}");
+        }
+    }
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_another_operators_things_are_to_every_call_what_unknown_ones_are() {
+    let service = Service::start().await;
+    for (number, row) in ROWS.iter().enumerate().filter(|(_, row)| !listed(row).platform) {
+        let path = row.path;
+        let names = service.names(number, row).await;
+        let pool = |names: Names| Names { pool: "bewitched".into(), game: "neptune".into(), ..names };
+        let (theirs, nobodys) = (pool(names.clone()), pool(nobody("acme", &names)));
+        let words = |names: &Names| [names.round.clone(), names.session.clone(), names.player.clone()];
+        let shown = |answered: &Answered, names: &Names| {
+            let mut words = words(names).to_vec();
+            words.extend(Some(names.changes[0].to_string()).filter(|_| path.ends_with("Change")));
+            seen(answered, &words.iter().map(String::as_str).collect::<Vec<_>>())
+        };
+        let existing = service.refused("other", row, (row.request)(&theirs)).await;
+        let unknown = service.refused("other", row, (row.request)(&nobodys)).await;
+        assert_eq!(shown(&existing, &theirs), shown(&unknown, &nobodys), "{path}");
+        // Its own operator's unknown things get the same, where the call is about such things at all.
+        let of_players = (row.request)(&theirs) != (row.request)(&nobodys);
+        if of_players && row.unknown.is_some() {
+            let own = pool(nobody("other", &names));
+            let answered = service.refused("other", row, (row.request)(&own)).await;
+            assert_eq!(shown(&existing, &theirs), shown(&answered, &own), "{path}");
+        }
+        if of_players && row.unknown.is_none_or(|(code, _)| code != Code::Ok) {
+            assert!(existing.is_err(), "{path}: {existing:?}");
+        }
+        for word in words(&names) {
+            let message = existing.as_ref().map(|message| String::from_utf8_lossy(message).into_owned());
+            assert!(!message.unwrap_or_default().contains(&word), "{path} shows {word}");
+        }
+    }
+    service.server.stop().await.unwrap();
+}

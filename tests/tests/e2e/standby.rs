@@ -1,0 +1,188 @@
+//! A ledger process that stands by follows the log: it takes over by what came since, and loses nothing (PL-30).
+
+use crate::PROGRAM;
+use motherlode_jetstream::testing::Node;
+use motherlode_runtime::config::Store;
+use motherlode_tests::{Cable, Client, Player, Process, reason};
+use std::{fs, net::SocketAddr, path::PathBuf, process::Command, time::Duration};
+use tempfile::TempDir;
+use tokio::time::{sleep, timeout};
+
+/// No wait of these tests takes nearly as long; one that never ends must not hang the run.
+const NEVER: Duration = Duration::from_secs(120);
+/// Between two looks at something that comes in its own time.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// What a process says when it holds the log, and when it has taken it over.
+const HELD: &str = "the log is held";
+const TAKEN_OVER: &str = "the log is taken over";
+
+/// A server, and what the processes of a log on it are started with.
+struct Place {
+    folder: TempDir,
+    node: Node,
+    store: Store,
+    partitions: u32,
+    /// What else there is in the configuration.
+    more: &'static str,
+}
+
+impl Place {
+    fn new(partitions: u32) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let node = Node::start(&folder.path().join("nats"), "");
+        let store = node.config("S");
+        Self { folder, node, store, partitions, more: "" }
+    }
+
+    /// Starts a process that reaches the server at an address.
+    fn start_at(&self, nats: &str, name: &str, role: &str, more: &[&str]) -> Process {
+        let data = self.folder.path().join(name);
+        let text = format!(
+            "partitions = {}\n[store]\nurl = {nats:?}\nstream = \"S\"\nreplicas = 1\nmonitor = {:?}\n[store.allow_unsafe]\nreplicas = true\n\
+             [limits]\nrequest_ms_max = 3000\n{}",
+            self.partitions, self.store.monitor, self.more
+        );
+        let file: PathBuf = self.folder.path().join(format!("{name}.toml"));
+        fs::write(&file, text).unwrap();
+        Process::start_as(PROGRAM, &data, Some(&file), &[&["--role", role], more].concat())
+    }
+
+    fn start(&self, name: &str, role: &str, more: &[&str]) -> Process {
+        self.start_at(self.node.url(), name, role, more)
+    }
+
+    /// A process that spins at whichever of these writes.
+    fn spin(&self, ledgers: [&Process; 2]) -> Process {
+        let [a, b] = ledgers.map(|ledger| ledger.address);
+        self.start("spin", "spin", &["--ledger", &format!("http://{a},http://{b}")])
+    }
+
+    /// The audit of the stream finds nothing wrong.
+    fn audit(&self) {
+        let output = Command::new(PROGRAM).args(["audit", &format!("{}/S", self.node.url())]).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{said}");
+    }
+}
+
+/// Waits until a process says something.
+async fn said(process: &Process, words: &str) -> String {
+    let saying = async {
+        loop {
+            match process.said(words) {
+                Some(line) => return line,
+                None => sleep(LOOK).await,
+            }
+        }
+    };
+    timeout(NEVER, saying).await.unwrap_or_else(|_| panic!("it never says that {words}"))
+}
+
+/// A number in what was said.
+fn number(said: &str, field: &str) -> u64 {
+    let number = said.split_once(&format!(" {field}=")).unwrap().1.split(' ').next();
+    number.unwrap().parse().unwrap()
+}
+
+/// A client whose rounds are played at one process, and whose money is at another.
+async fn client(spin: SocketAddr, ledger: SocketAddr) -> Client {
+    Client { spin: Client::connect(spin).await.spin, ..Client::connect(ledger).await }
+}
+
+/// Plays so many rounds at the least, over what a takeover does to calls.
+async fn play(player: &mut Player, client: &mut Client, rounds: usize) {
+    let playing = async {
+        while let Err(status) = player.play_rounds(client, rounds).await {
+            let known = matches!(&*reason(&status), "OUTCOME_UNKNOWN" | "NOT_CURRENT" | "NOT_THE_WRITER");
+            assert!(known, "{status:?}");
+        }
+    };
+    timeout(NEVER, playing).await.expect("play goes on");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since() {
+    for partitions in [1, 2] {
+        let place = Place::new(partitions);
+        let a = place.start("a", "all", &[]);
+        let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
+        play(&mut player, &mut Client::connect(a.address).await, 50).await;
+        let b = place.start("b", "ledger", &[]);
+        let mut held = vec![];
+        for partition in 0..partitions {
+            held.push(number(&said(&b, &format!("{HELD} partition={partition}")).await, "position"));
+        }
+        assert!(held.iter().sum::<u64>() > 50, "one commit a round at the least, and those before: {held:?}");
+        let spin = place.spin([&a, &b]);
+        let mut at_spin = client(spin.address, a.address).await;
+        play(&mut player, &mut at_spin, 10).await;
+        a.kill();
+        play(&mut player, &mut at_spin, 10).await;
+
+        // What it held by then it never read again.
+        for (partition, held) in held.into_iter().enumerate() {
+            let taken_over = said(&b, &format!("{TAKEN_OVER} partition={partition}")).await;
+            let [from, to, taken_up] = ["held", "position", "taken_up"].map(|field| number(&taken_over, field));
+            assert!(from >= held && to - from == taken_up, "{held}: {taken_over}");
+        }
+        player.check(&mut client(spin.address, b.address).await).await;
+        for process in [spin, b] {
+            assert_eq!(process.terminate().await, Some(0));
+        }
+        place.audit();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_a_standby_that_was_cut_from_the_log_takes_up_what_it_missed() {
+    let place = Place::new(1);
+    let cable = Cable::to(place.node.url().trim_start_matches("nats://").parse().unwrap()).await;
+    let a = place.start("a", "all", &[]);
+    let b = place.start_at(&format!("nats://{}", cable.address), "b", "ledger", &[]);
+    let held = number(&said(&b, HELD).await, "position");
+    let spin = place.spin([&a, &b]);
+    let mut at_spin = client(spin.address, a.address).await;
+    let mut player = Player::join(&mut at_spin, "p", "0.05").await;
+    cable.cut();
+    play(&mut player, &mut at_spin, 20).await;
+    // It knows that it's cut off, and takes nothing over: so it misses all of these.
+    said(&b, "the log can't be followed for now").await;
+    cable.mend();
+    a.kill();
+    play(&mut player, &mut at_spin, 10).await;
+    assert!(number(&said(&b, TAKEN_OVER).await, "held") >= held);
+    player.check(&mut client(spin.address, b.address).await).await;
+    for process in [spin, b] {
+        assert_eq!(process.terminate().await, Some(0));
+    }
+    place.audit();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_a_standby_from_before_the_log_holds_it_and_so_does_a_writer_that_lost_it() {
+    // Metrics read a ledger for as long as it serves, and must let go of it then: nobody needs to listen for that.
+    let place = Place { more: "[telemetry]\notlp_endpoint = \"http://127.0.0.1:1\"\n", ..Place::new(1) };
+    // Nobody has made the log. Whichever of the two has it first, the one that does not stand by takes it in the end.
+    let b = place.start("b", "ledger", &[]);
+    let a = place.start("a", "all", &[]);
+    said(&b, HELD).await;
+    let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
+    play(&mut player, &mut Client::connect(a.address).await, 5).await;
+    // It takes the log from the other, which then holds it as a standby does.
+    let c = place.start("c", "all", &[]);
+    said(&a, HELD).await;
+    assert_eq!(a.said("the index does not open"), None);
+    player.check(&mut Client::connect(c.address).await).await;
+    b.kill();
+    c.kill();
+    let spin = place.spin([&a, &a]);
+    let mut at_spin = client(spin.address, a.address).await;
+    play(&mut player, &mut at_spin, 5).await;
+    said(&a, TAKEN_OVER).await;
+    player.check(&mut at_spin).await;
+    for process in [spin, a] {
+        assert_eq!(process.terminate().await, Some(0));
+    }
+    place.audit();
+}

@@ -1,0 +1,208 @@
+//! Metrics: what a collector gets from the service as a process, and that alarms and pictures ask for nothing else.
+
+use crate::PROGRAM;
+use motherlode_proto::ledger::v1::GetLogStatusRequest;
+use motherlode_runtime::connect::{Credentials, connect};
+use motherlode_tests::{
+    Client, EUR, Process, bet,
+    hostile::Target,
+    operators::{Certificates, operator, token},
+};
+use opentelemetry_proto::tonic::{
+    collector::metrics::v1::{
+        ExportMetricsServiceRequest, ExportMetricsServiceResponse,
+        metrics_service_server::{MetricsService, MetricsServiceServer},
+    },
+    common::v1::any_value::Value,
+    metrics::v1::{Metric, NumberDataPoint, metric::Data, number_data_point::Value as Number},
+};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpListener,
+    sync::mpsc,
+};
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{Request, Response, Status, transport::Server};
+
+/// A collector that passes on what it gets.
+struct Collector(mpsc::UnboundedSender<Vec<Metric>>);
+
+#[tonic::async_trait]
+impl MetricsService for Collector {
+    async fn export(
+        &self,
+        request: Request<ExportMetricsServiceRequest>,
+    ) -> Result<Response<ExportMetricsServiceResponse>, Status> {
+        let scopes = request.into_inner().resource_metrics.into_iter().flat_map(|resource| resource.scope_metrics);
+        // The test may have seen enough.
+        let _ = self.0.send(scopes.flat_map(|scope| scope.metrics).collect());
+        Ok(Response::new(ExportMetricsServiceResponse::default()))
+    }
+}
+
+/// What a metric is called at Prometheus: OpenTelemetry's "Prometheus and OpenMetrics compatibility".
+fn prometheus(metric: &Metric) -> String {
+    let name = metric.name.replace('.', "_");
+    let unit = match metric.unit.as_str() {
+        "s" => "_seconds".to_owned(),
+        unit if unit.is_empty() || unit.starts_with('{') => String::new(),
+        unit => format!("_{unit}"),
+    };
+    let total = match &metric.data {
+        Some(Data::Sum(sum)) if sum.is_monotonic => "_total",
+        _ => "",
+    };
+    format!("{name}{unit}{total}")
+}
+
+/// Points of a counter or a gauge by the value of an attribute, where they are whole numbers.
+fn points(metric: &Metric, key: &str) -> BTreeMap<String, i64> {
+    let points: &[NumberDataPoint] = match metric.data.as_ref().unwrap() {
+        Data::Sum(sum) => &sum.data_points,
+        Data::Gauge(gauge) => &gauge.data_points,
+        _ => &[],
+    };
+    let attribute = |point: &NumberDataPoint| {
+        let found = point.attributes.iter().find(|attribute| attribute.key == key)?.value.clone()?.value?;
+        Some(match found {
+            Value::StringValue(text) => text,
+            other => format!("{other:?}"),
+        })
+    };
+    let number = |point: &NumberDataPoint| match point.value {
+        Some(Number::AsInt(number)) => number,
+        _ => 0,
+    };
+    points.iter().map(|point| (attribute(point).unwrap_or_default(), number(point))).collect()
+}
+
+/// The names of metrics in a text.
+fn asked(text: &str) -> Vec<String> {
+    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+    let named = words.filter(|word| word.starts_with("motherlode_") || word.starts_with("rpc_server_"));
+    let base = |word: &str| {
+        let suffixes = ["_bucket", "_sum", "_count"];
+        suffixes.iter().find_map(|suffix| word.strip_suffix(suffix)).unwrap_or(word).to_owned()
+    };
+    named.map(base).collect()
+}
+
+/// A collector's address, and what it gets.
+async fn collector() -> (String, mpsc::UnboundedReceiver<Vec<Metric>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let endpoint = format!("http://{}", listener.local_addr().unwrap());
+    let (sender, exports) = mpsc::unbounded_channel();
+    let collector = Server::builder().add_service(MetricsServiceServer::new(Collector(sender)));
+    tokio::spawn(collector.serve_with_incoming(TcpListenerStream::new(listener)));
+    (endpoint, exports)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_08_failed_log_ins_are_counted_and_said_without_what_was_shown() {
+    let (endpoint, mut exports) = collector().await;
+    let data = tempfile::tempdir().unwrap();
+    let config = data.path().join("config.toml");
+    let telemetry = format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nmetrics_seconds = 1\n");
+    fs::write(&config, telemetry + &operator("acme", &[("right", r#"["audit"]"#)])).unwrap();
+    let service = Process::start(program, &data.path().join("data"), Some(&config));
+    let target = format!("http://{}", service.address);
+    let secret = "a-wrong-token-of-somebodys";
+    let shown = async |credentials: &Credentials| {
+        let mut client = Client::on(connect(&target, credentials, None).await.unwrap());
+        client.ledger.get_log_status(GetLogStatusRequest {}).await.is_ok()
+    };
+    for _ in 0..25 {
+        assert!(!shown(&token(secret)).await);
+    }
+    assert!(!shown(&Credentials::default()).await);
+    assert!(shown(&token("right")).await);
+
+    let mut failed = BTreeMap::new();
+    while failed.get("TOKEN_MISSING") != Some(&1) {
+        let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
+        let counted = metrics.iter().find(|metric| prometheus(metric) == "motherlode_access_failed_total");
+        failed = counted.map(|metric| points(metric, "reason")).unwrap_or_default();
+    }
+    assert_eq!((failed["TOKEN_UNKNOWN"], failed["TOKEN_EXPIRED"], failed["CERTIFICATE_UNKNOWN"]), (25, 0, 0));
+    let line = service.said("a log-in failed").unwrap();
+    assert!(line.contains("TOKEN_UNKNOWN") && line.contains("GetLogStatus") && line.contains("127.0.0.1"), "{line}");
+    assert_eq!(service.said(secret), None, "nothing of what was shown");
+    assert_eq!(service.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn uf_02_tls_handshakes_are_counted_by_how_they_end() {
+    let (endpoint, mut exports) = collector().await;
+    let data = tempfile::tempdir().unwrap();
+    let certificates = Certificates::make(data.path());
+    let config = data.path().join("config.toml");
+    let telemetry = format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nmetrics_seconds = 1\n");
+    fs::write(&config, telemetry + &Certificates::section(data.path())).unwrap();
+    let program = env!("CARGO_BIN_EXE_motherlode-under-test");
+    let service = Process::start(program, &data.path().join("data"), Some(&config));
+    let target = Target::tls(service.address, &certificates.root);
+    let mut stranger = target.tcp().await.unwrap();
+    stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").await.unwrap();
+    // An alert, or nothing, and the end.
+    let _ = stranger.read_to_end(&mut vec![]).await;
+    drop(target.wire().await.unwrap());
+    let mut ended = BTreeMap::new();
+    while ended.get("failed") != Some(&1) || ended.get("done") != Some(&1) {
+        let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
+        let counted = metrics.iter().find(|metric| prometheus(metric) == "motherlode_tls_handshakes_total");
+        ended = counted.map(|metric| points(metric, "outcome")).unwrap_or_default();
+    }
+    assert_eq!((ended["late"], ended["displaced"]), (0, 0));
+    assert_eq!(service.terminate().await, Some(0));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
+    let (endpoint, mut exports) = collector().await;
+    let data = tempfile::tempdir().unwrap();
+    let config = data.path().join("config.toml");
+    fs::write(
+        &config,
+        format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nsample_percent = 0\nmetrics_seconds = 1\n"),
+    )
+    .unwrap();
+    let service = Process::start(program, &data.path().join("data"), Some(&config));
+    let mut client = Client::connect(service.address).await;
+    let account = client.fund("alice", EUR, 1_000_000).await;
+    for number in 0..20 {
+        client.play_out(bet(&format!("r{number}"), &account, "0.10")).await.unwrap();
+    }
+
+    let rounds = |metrics: &BTreeMap<String, Metric>| {
+        points(metrics.get("motherlode_rounds_total")?, "game").get("bewitched").copied()
+    };
+    let mut seen = BTreeMap::new();
+    while rounds(&seen) != Some(20) {
+        let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
+        seen = metrics.into_iter().map(|metric| (prometheus(&metric), metric)).collect();
+    }
+    assert!(seen["motherlode_log_position"].data.is_some());
+    assert!(seen.contains_key("motherlode_access_failed_total"), "before the first of them");
+    assert_eq!(points(&seen["motherlode_log_writable"], "partition").into_values().collect::<Vec<_>>(), [1]);
+    // The pool's opening.
+    let significant = points(&seen["motherlode_significant_events_total"], "kind");
+    assert_eq!(significant["parameter_changed"], 1);
+    // An alarm asks how much a counter has grown: of what never was before it has to be there as nothing.
+    assert_eq!((significant["clock_skewed"], significant["integrity_failed"]), (0, 0));
+    let Some(Data::Histogram(calls)) = &seen["rpc_server_call_duration_seconds"].data else { panic!("no histogram") };
+    let text = |point: &opentelemetry_proto::tonic::metrics::v1::HistogramDataPoint| format!("{:?}", point.attributes);
+    let spins = calls.data_points.iter().find(|point| text(point).contains("SpinService/Spin")).unwrap();
+    assert_eq!(spins.count, 20);
+    assert!(text(spins).contains("\"OK\""), "{}", text(spins));
+
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/observability");
+    for file in ["rules.yaml", "dashboard.json"] {
+        let names = asked(&fs::read_to_string(folder.join(file)).unwrap());
+        assert!(names.len() > 8, "{file} asks for something");
+        for name in names {
+            assert!(seen.contains_key(&name), "{file} asks for {name}; there are {:?}", seen.keys());
+        }
+    }
+    assert_eq!(service.terminate().await, Some(0));
+}

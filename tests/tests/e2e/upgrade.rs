@@ -1,0 +1,195 @@
+//! Logs of earlier versions (PL-01, PL-30): this service starts on them, says what they say, and goes on appending; and one
+//! that meets a log of a later version refuses it by position and reason, and leaves it as it is.
+
+use crate::PROGRAM;
+use bytes::Bytes;
+use motherlode::{place::Place, server::log_folder};
+use motherlode_books::{Currency, Event, HOME};
+use motherlode_log::{Options, Position, SegmentStore, Store};
+use motherlode_proto::{
+    convert::record,
+    ledger::v1::GetRoundRequest,
+    log::v1::Commit,
+    round::v1::{Account, RoundState, choice},
+    spin::v1::ListOpenRoundsRequest,
+};
+use motherlode_runtime::{Config, config};
+use motherlode_tests::{Client, Player, checked, start_on};
+use prost::Message;
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    process::{Command, Output},
+};
+
+/// Whole logs, each partition's records a line, as earlier versions of the service wrote them. Each has a round that waits for
+/// a guess. A version that adds to the log adds one here, and none is ever changed.
+const LOGS: [(&str, &[&str]); 3] = [
+    // The first with five games, before reports, voids and switches: commit 6ba7d5f.
+    ("five-games", &[include_str!("../golden/five-games.hex")]),
+    // All that the service on one machine could write in its open mode: commit d920879.
+    ("one-machine", &[include_str!("../golden/one-machine.hex")]),
+    // Two partitions with a pool of both: terms, a switch, a suspension and a retirement by two actors each, a hit and its
+    // award in each partition, a void, a rate: commit bb679cf.
+    (
+        "two-partitions",
+        &[include_str!("../golden/two-partitions-0.hex"), include_str!("../golden/two-partitions-1.hex")],
+    ),
+];
+
+/// The records of each partition.
+fn all_records(golden: &[&str]) -> Vec<Vec<Bytes>> {
+    golden.iter().map(|golden| records(golden)).collect()
+}
+
+fn records(golden: &str) -> Vec<Bytes> {
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    golden.lines().map(|line| line.as_bytes().chunks(2).map(byte).collect::<Vec<_>>().into()).collect()
+}
+
+/// A data folder with a log of these records, in appends of some.
+fn lay(data: &Path, partitions: &[Vec<Bytes>]) {
+    for (partition, records) in (0..).zip(partitions) {
+        let mut store = SegmentStore::open(&log_folder(data, partition), partition, Options::default()).unwrap();
+        for append in records.chunks(5) {
+            store.append(store.end(), append).unwrap();
+        }
+    }
+}
+
+fn stored(data: &Path, partition: u32) -> Vec<Bytes> {
+    Place::of(&here(data, 1)).existing(partition).unwrap().map(|record| record.unwrap().bytes).collect()
+}
+
+/// In the folder, whatever else the tests keep their logs in.
+fn here(data: &Path, partitions: usize) -> Config {
+    let partitions = u32::try_from(partitions).unwrap();
+    Config { store: config::Store::default(), partitions, ..motherlode_tests::config(data) }
+}
+
+/// What a log says by itself.
+#[derive(Default)]
+struct Said {
+    /// Each player's balances, minor units, as their last record has them.
+    balances: BTreeMap<(String, Currency), i64>,
+    /// The rounds that were ended, by name.
+    rounds: BTreeMap<String, RoundState>,
+}
+
+fn said(partitions: &[Vec<Bytes>]) -> Said {
+    let Said { mut balances, mut rounds } = Said::default();
+    for bytes in partitions.iter().flatten() {
+        let logged = record::decode(bytes).unwrap();
+        let stream = logged.commit.stream.to_string();
+        let Some(player) = stream.strip_prefix("player/") else { continue };
+        for (currency, amount) in &logged.balances_after {
+            balances.insert((player.to_owned(), *currency), amount.0);
+        }
+        for event in &logged.commit.events {
+            let (round, state) = match event {
+                Event::RoundSettled { round, .. } => (round, RoundState::Settled),
+                Event::RoundVoided { round, .. } => (round, RoundState::Voided),
+                _ => continue,
+            };
+            rounds.insert(format!("{player}/{round}"), state);
+        }
+    }
+    Said { balances, rounds }
+}
+
+/// PL-01, PL-30: what each version wrote is served, audited, gone on with, and still there byte for byte.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with() {
+    for (name, golden) in LOGS {
+        let data = tempfile::tempdir().unwrap();
+        let old = all_records(golden);
+        lay(data.path(), &old);
+        checked(data.path());
+        let config = here(data.path(), old.len());
+        let server = start_on(&config, motherlode::server::open_stores(&config).unwrap()).await;
+        let mut client = Client::connect(server.address()).await;
+        let Said { balances, rounds } = said(&old);
+        assert!(balances.len() > 1 && rounds.len() > 20, "{name}");
+        for ((player, currency), amount) in &balances {
+            let (operator, player) = player.split_once('/').unwrap();
+            let (operator_id, player_id) = (operator.to_owned(), player.to_owned());
+            let account = Account { operator_id, player_id, currency_code: currency.code().to_owned() };
+            assert_eq!(client.balance(&account).await, *amount, "{name}: {account:?}");
+        }
+        for (round_id, state) in rounds {
+            let round =
+                client.ledger.get_round(GetRoundRequest { round_id }).await.unwrap().into_inner().round.unwrap();
+            assert_eq!(round.state(), state, "{name}: {}", round.round_id);
+            assert!(!round.steps.is_empty());
+        }
+
+        // The open round is ended, and a new player plays.
+        let request = ListOpenRoundsRequest { operator_id: "demo".to_owned(), ..ListOpenRoundsRequest::default() };
+        let open = client.spin.list_open_rounds(request).await.unwrap().into_inner().rounds;
+        assert_eq!(open.len(), 1, "{name}");
+        let round_id = &open[0].round.as_ref().unwrap().round_id;
+        let collect = choice::Kind::Collect(choice::Collect {});
+        let played = client.choose("collect", round_id, collect, None).await.unwrap();
+        assert_eq!(played.state(), RoundState::Settled, "{name}");
+        let mut player = Player::join(&mut client, "new", "0.05").await;
+        player.play_rounds(&mut client, 10).await.unwrap();
+        server.stop().await.unwrap();
+        checked(data.path());
+        let mut more = 0;
+        for (partition, old) in (0..).zip(&old) {
+            let now = stored(data.path(), partition);
+            assert!(now.starts_with(old), "{name}");
+            more += now.len() - old.len();
+        }
+        assert!(more > 10, "{name}");
+    }
+}
+
+fn run(arguments: &[&str]) -> Output {
+    Command::new(PROGRAM).args(arguments).output().unwrap()
+}
+
+/// A further record, as a later version would write it: of an event that this version has no name for.
+fn of_a_later_version(records: &[Bytes]) -> Bytes {
+    let last = records.last().unwrap();
+    let mut commit = Commit::decode(last.clone()).unwrap();
+    commit.previous_hash = motherlode_log::hash(last).to_vec();
+    commit.position += 1;
+    commit.stream = "system".to_owned();
+    commit.version = 1_000;
+    commit.previous_position = 0;
+    commit.request_id = "later".to_owned();
+    commit.events.clear();
+    commit.balances_after.clear();
+    let mut bytes = commit.encode_to_vec();
+    // Field 10, the events: one with field 1000, a message that is empty.
+    bytes.extend([10 << 3 | 2, 3, 0xC2, 0x3E, 0]);
+    bytes.into()
+}
+
+/// PL-01, PL-12: a version that is rolled back meets what it does not know, and says where and what; it guesses nothing and
+/// writes nothing.
+#[test]
+fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_it_is() {
+    let data = tempfile::tempdir().unwrap();
+    let mut all = records(LOGS[1].1[0]);
+    let known = all.len() as Position;
+    all.push(of_a_later_version(&all));
+    lay(data.path(), std::slice::from_ref(&all));
+    let folder = data.path().to_str().unwrap();
+    let place = format!("position {}", known + 1);
+    for arguments in [
+        &["serve", "--listen", "127.0.0.1:0", "--data", folder][..],
+        &["audit", folder],
+        &["log", "tail", folder],
+        &["replay", folder, "demo/alice/1"],
+    ] {
+        let output = run(arguments);
+        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
+        assert!(said.contains(&place) && said.contains("event"), "{arguments:?}: {said}");
+    }
+    assert_eq!(stored(data.path(), HOME), all);
+    // What says nothing of the events can still be done: the bytes are sound, and can be copied to a version that knows.
+    assert!(run(&["log", "verify", folder]).status.success());
+}

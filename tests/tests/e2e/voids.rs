@@ -1,0 +1,339 @@
+//! Voids end to end (PL-04, BW-19, DM-22): whatever a round did to money, pool and collections, its void undoes.
+
+use motherlode_books::{Account as Books, CoinValue, Currency};
+use motherlode_proto::{
+    ledger::v1::{GetRoundRequest, VoidRoundRequest, VoidRoundResponse, WithdrawRequest},
+    round::v1::{Account, Card, Round, RoundState, SpinKind},
+    spin::v1::{Played, SpinRequest},
+};
+use motherlode_slots::{Game, latest, latest_games};
+use motherlode_tests::Server;
+use motherlode_tests::{Client, EUR, checked, play, reason, replayed, smallest, stake_on, start};
+use std::collections::{BTreeMap, BTreeSet};
+use tonic::{Code, Status};
+
+const DEPOSIT: i64 = 1_000_000_000;
+
+/// What a void must undo: the player's balance, the house, what the pool has or will have, and what the player carries.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Picture {
+    balance: i64,
+    house: i128,
+    /// Contributions due and pooled; the reserve; the seeds that the house paid in.
+    pool: [i128; 3],
+    collections: BTreeMap<(String, String, String), i64>,
+}
+
+/// The picture after everything that was answered. Whether the pool has taken a contribution up yet is no matter.
+fn picture(server: &Server, player: &str) -> Picture {
+    let pool = "bewitched";
+    let (state, holding) = (server.player(player), |account| server.holding(account, Currency::EUR));
+    let figures = state.collections().flat_map(|(game, scope, figures)| {
+        let named = move |key: &String| (game.to_owned(), scope.to_owned(), key.clone());
+        figures.iter().map(move |(key, value)| (named(key), *value))
+    });
+    Picture {
+        balance: state.balance(Currency::EUR).unwrap().0,
+        house: holding(Books::House("acme")),
+        pool: [server.collected(pool), holding(Books::Reserve(pool)), holding(Books::SeedFunding(pool))],
+        // The witch is picked for good, not for the round (BW-05).
+        collections: figures.filter(|((_, scope, _), _)| !scope.is_empty()).collect(),
+    }
+}
+
+fn void_of(id: &str, round_id: &str) -> VoidRoundRequest {
+    let (reason, actor) = ("reel 3 stuck".to_owned(), "ann".to_owned());
+    VoidRoundRequest { request_id: id.to_owned(), round_id: round_id.to_owned(), reason, actor }
+}
+
+async fn void(client: &mut Client, round_id: &str) -> Result<VoidRoundResponse, Status> {
+    let request = void_of(&format!("void-{}", round_id.replace('/', "-")), round_id);
+    Ok(client.ledger.void_round(request).await?.into_inner())
+}
+
+async fn round(client: &mut Client, round_id: &str) -> Round {
+    let request = GetRoundRequest { round_id: round_id.to_owned() };
+    client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap()
+}
+
+/// The `number`th bet on a game: its coins in turn, now and then its feature bought.
+fn bet(game: &dyn Game, number: usize, account: &Account) -> SpinRequest {
+    let coins = &game.info().limits.coin_values_micros;
+    let id = format!("{}-{number}", game.name());
+    let mut bet = stake_on(game, &id, account, CoinValue(coins[number / 3 % coins.len().min(3)]));
+    if let Some(stake) = bet.stake.as_mut().filter(|_| game.info().buy_feature_bets.is_some()) {
+        stake.buy_feature = number.is_multiple_of(7);
+    }
+    bet
+}
+
+/// Which kinds of round this was.
+fn kinds(bet: &SpinRequest, steps: &[Played], before: &Picture, after: &Picture) -> Vec<&'static str> {
+    let outcomes = || steps.iter().filter_map(|step| step.outcome.as_ref());
+    let spins = || outcomes().flat_map(|outcome| &outcome.spins);
+    let of = |game: &str| bet.game == game && before.collections != after.collections;
+    let completed = |(key, count): (&(String, String, String), &i64)| after.collections.get(key).unwrap_or(&0) < count;
+    let all = [
+        ("contributes", before.pool != after.pool),
+        ("wins", steps.last().is_some_and(|last| last.win.as_ref().unwrap().amount_minor > 0)),
+        ("free spins", spins().any(|spin| spin.kind() == SpinKind::Free)),
+        ("gamble", outcomes().any(|outcome| outcome.card.is_some())),
+        ("bought", bet.stake.as_ref().unwrap().buy_feature),
+        ("hold and win", spins().any(|spin| spin.kind() == SpinKind::HoldAndWin)),
+        ("treasures", outcomes().any(|outcome| !outcome.reveals.is_empty())),
+        ("crystals", of("dwarf-mine")),
+        ("crystals used up", of("dwarf-mine") && spins().any(|spin| spin.kind() == SpinKind::Collection)),
+        ("potions", of("witch-feature")),
+        ("potions used up", of("witch-feature") && before.collections.iter().any(completed)),
+    ];
+    all.into_iter().filter(|(_, is)| *is).map(|(kind, _)| kind).collect()
+}
+
+/// Rounds of every game in turn, with every choice; each with the picture before it.
+async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> (Vec<(String, Picture)>, Picture) {
+    let mut client = Client::connect(server.address()).await;
+    let (mut played, mut found) = (vec![], BTreeSet::new());
+    for number in 0..each {
+        for game in latest_games().iter().copied() {
+            let before = picture(server, name);
+            let bet = bet(game, number, account);
+            let steps = play(&mut client, game, bet.clone(), number).await;
+            found.extend(kinds(&bet, &steps, &before, &picture(server, name)));
+            played.push((steps[0].round_id.clone(), before));
+        }
+    }
+    assert_eq!(found.len(), 11, "rounds of every kind: {found:?}");
+    (played, picture(server, name))
+}
+
+/// PL-04, BW-19, DM-22: voided from the last to the first, each round leaves exactly what was there before it, over a
+/// restart; in the end nothing was played. The audit holds every void against the round.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round() {
+    let data = tempfile::tempdir().unwrap();
+    let mut server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("vera", EUR, DEPOSIT).await;
+    let (played, _) = rounds(&server, "vera", &account, 120).await;
+    for (count, (round_id, before)) in played.iter().rev().enumerate() {
+        if count == played.len() / 2 {
+            server.stop().await.unwrap();
+            server = start(data.path()).await;
+            client = Client::connect(server.address()).await;
+        }
+        let voided = void(&mut client, round_id).await.unwrap();
+        assert_eq!(picture(&server, "vera"), *before, "{round_id}: {voided:?}");
+        assert_eq!(voided.win_left.unwrap().amount_minor, 0);
+        assert_eq!(voided.balance.unwrap().amount_minor, before.balance);
+    }
+    let end = picture(&server, "vera");
+    assert_eq!((end.balance, end.house, end.pool), (DEPOSIT, 0, [0; 3]));
+    assert!(end.collections.is_empty());
+    server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// Numbers below `count` in an order that has nothing to do with them.
+fn shuffled(count: usize) -> Vec<usize> {
+    let mut order: Vec<_> = (0..count).collect();
+    order.sort_by_key(|number| (number + 1) * 7_919 % 104_729);
+    order
+}
+
+/// PL-04, DM-15: voids in any order, with rounds between them: money and pool are exact all the same, and what is left
+/// of a collection is what can be collected.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_what_can_be_collected() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("vera", EUR, DEPOSIT).await;
+    let (played, after) = rounds(&server, "vera", &account, 120).await;
+    let mut expected = after;
+    for (count, number) in shuffled(played.len()).into_iter().enumerate() {
+        let (round_id, before) = &played[number];
+        let next = played.get(number + 1).map_or(&expected, |(_, next)| next).clone();
+        let was = round(&mut client, round_id).await;
+        let voided = void(&mut client, round_id).await.unwrap();
+        assert_eq!(voided.win_taken_back, was.win);
+        let now = picture(&server, "vera");
+        // What the round alone had changed, whatever came after it.
+        let changed = was.win.unwrap().amount_minor - was.bet.unwrap().amount_minor;
+        let contributed = if was.contribution_eur.is_empty() { 0 } else { next.pool[0] - before.pool[0] };
+        expected.balance -= changed;
+        expected.house += i128::from(changed) * 10_000_000 + contributed;
+        expected.pool[0] -= contributed;
+        assert_eq!((now.balance, now.house, now.pool), (expected.balance, expected.house, expected.pool), "{round_id}");
+        for ((game, _, key), value) in &now.collections {
+            let most = match key.as_str() {
+                "green" | "yellow" | "blue" | "red" | "unlocked" => 4,
+                "red_gifted" | "potion_1" | "potion_2" => 3,
+                "given" => 1,
+                _ => 4 * 2_000_000,
+            };
+            assert!((1..=most).contains(value), "{game} {key}: {value}");
+        }
+        // Whatever was left is played on with.
+        if count.is_multiple_of(10) {
+            let game = latest_games()[count / 10 % latest_games().len()];
+            let steps = play(&mut client, game, bet(game, 1_000 + count, &account), 3).await;
+            let on = steps[0].round_id.clone();
+            let before = expected.clone();
+            void(&mut client, &on).await.unwrap();
+            let now = picture(&server, "vera");
+            assert_eq!((now.balance, now.house, now.pool), (before.balance, before.house, before.pool));
+        }
+    }
+    assert_eq!((expected.balance, expected.house, expected.pool), (DEPOSIT, 0, [0; 3]));
+    server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// A settled round that won more than its bet, and its answer.
+async fn winner(client: &mut Client, account: &Account) -> Played {
+    let game = latest("neptune").unwrap();
+    for number in 0..1_000 {
+        let steps = play(client, game, stake_on(game, &format!("w{number}"), account, smallest(game)), 3).await;
+        let last = steps.into_iter().last().unwrap();
+        if last.win.as_ref().unwrap().amount_minor > 2 * last.bet.as_ref().unwrap().amount_minor {
+            return last;
+        }
+    }
+    panic!("no such win in 1,000 rounds");
+}
+
+/// PL-04, PL-09, PL-11, PL-21: a win that was withdrawn is taken back as far as the balance goes; the rest is said to be
+/// the house's loss. The round keeps its steps, and says why and by whom it was voided.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_erased() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("vera", EUR, DEPOSIT).await;
+    let won = winner(&mut client, &account).await;
+    let (bet, win) = (won.bet.unwrap().amount_minor, won.win.unwrap().amount_minor);
+    let played = round(&mut client, &won.round_id).await;
+    let amount_minor = client.balance(&account).await - 1;
+    let withdraw = WithdrawRequest { request_id: "out".into(), account: Some(account.clone()), amount_minor };
+    client.ledger.withdraw(withdraw).await.unwrap();
+
+    let voided = void(&mut client, &won.round_id).await.unwrap();
+    let minor = |money: &Option<motherlode_proto::round::v1::Money>| money.as_ref().unwrap().amount_minor;
+    assert_eq!(
+        (minor(&voided.refund), minor(&voided.win_taken_back), minor(&voided.win_left)),
+        (bet, bet + 1, win - bet - 1)
+    );
+    assert_eq!((minor(&voided.balance), client.balance(&account).await), (0, 0));
+    let shown = round(&mut client, &won.round_id).await;
+    assert_eq!((shown.state(), played.state()), (RoundState::Voided, RoundState::Settled));
+    let why = shown.void.as_ref().unwrap();
+    assert_eq!((why.reason.as_str(), why.actor.as_str(), why.position), ("reel 3 stuck", "(anyone)", voided.position));
+    assert_eq!(
+        (&why.refund, &why.win_taken_back, &why.win_left),
+        (&voided.refund, &voided.win_taken_back, &voided.win_left)
+    );
+    assert_eq!((&shown.steps, &shown.win, &shown.bet), (&played.steps, &played.win, &played.bet), "nothing is erased");
+
+    // Once and for all: the same request has the same answer, another is refused, over a restart.
+    server.stop().await.unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    assert_eq!(void(&mut client, &won.round_id).await.unwrap(), voided);
+    let position = server.ends();
+    let again = client.ledger.void_round(void_of("again", &won.round_id)).await.unwrap_err();
+    assert_eq!((again.code(), reason(&again).as_str()), (Code::FailedPrecondition, "ALREADY_VOIDED"));
+    let first = void_of(&format!("void-{}", won.round_id.replace('/', "-")), &won.round_id);
+    let other = client.ledger.void_round(VoidRoundRequest { actor: "bob".into(), ..first }).await.unwrap_err();
+    assert_eq!((other.code(), reason(&other).as_str()), (Code::AlreadyExists, "REQUEST_ID_REUSED"));
+    assert_eq!(server.ends(), position, "a refusal leaves nothing");
+    server.stop().await.unwrap();
+    checked(data.path());
+    let number = won.round_id.rsplit('/').next().unwrap().parse().unwrap();
+    let replayed = replayed(data.path(), "vera", number);
+    assert!(replayed.matches() && replayed.voided.is_some());
+}
+
+/// PL-04, DM-16: an open round plays on with what it was opened with, so what that is is not changed under it.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_with() {
+    let game = latest("dwarf-mine").unwrap();
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let gift = ("dwarf-mine".to_owned(), "EUR".to_owned(), "red_gifted".to_owned());
+    for number in 0..100 {
+        let name = format!("dora{number}");
+        let account = client.fund(&name, EUR, DEPOSIT).await;
+        // The first round has the gift, so that its void changes the collection while the gift is not used up.
+        let first = play(&mut client, game, stake_on(game, "first", &account, smallest(game)), 3).await;
+        let mut open = None;
+        for number in 0..1_000 {
+            let bet = stake_on(game, &format!("o{number}"), &account, smallest(game));
+            let spun = client.spin(bet, None).await.unwrap();
+            open = (spun.state() == RoundState::Open).then_some(spun.round_id);
+            if open.is_some() {
+                break;
+            }
+        }
+        let (open, before) = (open.expect("a round of 1,000 waits"), picture(&server, &name));
+        if !before.collections.contains_key(&gift) {
+            continue;
+        }
+        let refused = void(&mut client, &first[0].round_id).await.unwrap_err();
+        assert_eq!((refused.code(), reason(&refused).as_str()), (Code::FailedPrecondition, "ROUND_IN_PROGRESS"));
+        assert_eq!(picture(&server, &name), before);
+        void(&mut client, &open).await.unwrap();
+        void(&mut client, &first[0].round_id).await.unwrap();
+        assert!(!picture(&server, &name).collections.contains_key(&gift));
+        server.stop().await.unwrap();
+        return checked(data.path());
+    }
+    panic!("no round of 100 players waits before the gift is used up");
+}
+
+/// BW-19: a void takes the contribution back, and not the jackpot: that stays paid.
+#[tokio::test(flavor = "multi_thread")]
+async fn bw_19_pl_04_a_jackpot_of_a_voided_round_stands() {
+    use motherlode_tests::{Force, vials};
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("jack", EUR, DEPOSIT).await;
+    let bet = motherlode_tests::bet("hit", &account, "0.20");
+    let spun = client.spin(bet, Some(Force::Pick)).await.unwrap();
+    let won = client.choose("vials", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
+    let mut last = won.clone();
+    for step in 1.. {
+        let Some(choice) = motherlode_tests::next_choice(&last) else { break };
+        last = client.choose(&format!("on-{step}"), &spun.round_id, choice, None).await.unwrap();
+    }
+    let jackpot = won.jackpot.unwrap().amount.unwrap().amount_minor;
+    assert!(jackpot >= 40_000, "the seed at a coin of 0.20");
+    void(&mut client, &spun.round_id).await.unwrap();
+    assert_eq!(client.balance(&account).await, DEPOSIT + jackpot);
+    let shown = round(&mut client, &spun.round_id).await;
+    assert_eq!(shown.jackpots[0].amount.as_ref().unwrap().amount_minor, jackpot);
+    server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// A guess that no round waits for shows that a voided round takes no more choices.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_04_pl_12_unknown_and_foreign_rounds_are_not_voided_and_void_ones_take_no_choice() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("vera", EUR, DEPOSIT).await;
+    let won = winner(&mut client, &account).await;
+    let position = server.ends();
+    for unknown in ["acme/vera/999999", "acme/nobody/1", "other/vera/1"] {
+        let refused = client.ledger.void_round(void_of("unknown", unknown)).await.unwrap_err();
+        assert_eq!((refused.code(), reason(&refused).as_str()), (Code::NotFound, "ROUND_UNKNOWN"), "{unknown}");
+    }
+    assert_eq!(server.ends(), position);
+    void(&mut client, &won.round_id).await.unwrap();
+    let guess = motherlode_proto::round::v1::choice::Kind::Double(Card::RedHeart.into());
+    let refused = client.choose("late", &won.round_id, guess, None).await.unwrap_err();
+    assert_eq!(reason(&refused), "ALREADY_SETTLED");
+    server.stop().await.unwrap();
+}
