@@ -105,7 +105,7 @@ async fn uf_08_failed_log_ins_are_counted_and_said_without_what_was_shown() {
     let config = data.path().join("config.toml");
     let telemetry = format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nmetrics_seconds = 1\n");
     fs::write(&config, telemetry + &operator("acme", &[("right", r#"["audit"]"#)])).unwrap();
-    let service = Process::start(program, &data.path().join("data"), Some(&config));
+    let service = Process::start(PROGRAM, &data.path().join("data"), Some(&config));
     let target = format!("http://{}", service.address);
     let secret = "a-wrong-token-of-somebodys";
     let shown = async |credentials: &Credentials| {
@@ -167,7 +167,7 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
         format!("[telemetry]\notlp_endpoint = \"{endpoint}\"\nsample_percent = 0\nmetrics_seconds = 1\n"),
     )
     .unwrap();
-    let service = Process::start(program, &data.path().join("data"), Some(&config));
+    let service = Process::start(PROGRAM, &data.path().join("data"), Some(&config));
     let mut client = Client::connect(service.address).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
     for number in 0..20 {

@@ -53,7 +53,7 @@ impl Traced {
         // The metrics would come to the same address, where nobody takes them.
         let telemetry = format!("[telemetry]\notlp_endpoint = \"http://{endpoint}\"\nmetrics_seconds = 3600\n");
         fs::write(&config, telemetry).unwrap();
-        let process = Process::start_as(program, &folder.join("data"), Some(&config), arguments);
+        let process = Process::start_as(PROGRAM, &folder.join("data"), Some(&config), arguments);
         Self { process, spans }
     }
 

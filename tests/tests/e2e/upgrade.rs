@@ -26,14 +26,14 @@ use std::{
 /// a guess. A version that adds to the log adds one here, and none is ever changed.
 const LOGS: [(&str, &[&str]); 3] = [
     // The first with five games, before reports, voids and switches: commit 6ba7d5f.
-    ("five-games", &[include_str!("../golden/five-games.hex")]),
+    ("five-games", &[include_str!("../../golden/five-games.hex")]),
     // All that the service on one machine could write in its open mode: commit d920879.
-    ("one-machine", &[include_str!("../golden/one-machine.hex")]),
+    ("one-machine", &[include_str!("../../golden/one-machine.hex")]),
     // Two partitions with a pool of both: terms, a switch, a suspension and a retirement by two actors each, a hit and its
     // award in each partition, a void, a rate: commit bb679cf.
     (
         "two-partitions",
-        &[include_str!("../golden/two-partitions-0.hex"), include_str!("../golden/two-partitions-1.hex")],
+        &[include_str!("../../golden/two-partitions-0.hex"), include_str!("../../golden/two-partitions-1.hex")],
     ),
 ];
 
