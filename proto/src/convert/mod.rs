@@ -6,6 +6,7 @@
 //! * [`play`] — choices of rounds, and rounds of the log in the engine.
 //! * [`outcome`] — what a step showed and won.
 //! * [`shown`] — what is shown of them that the log does not hold.
+//! * `values` — plain values inside events.
 //! * [`terms`] — what a round is played with.
 //! * [`copied`] — such a record in an operator's copy of the log.
 //! * [`refused`] — why the books refuse a commit, between processes.
@@ -23,6 +24,7 @@ pub mod refused;
 mod session;
 pub mod shown;
 pub mod terms;
+mod values;
 
 /// Why a message of the log is not one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

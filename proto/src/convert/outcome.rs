@@ -3,7 +3,7 @@
 //! (`part_coins`) and for what the player carries on, which the log has as an event of its own (see
 //! [`super::collection`]). Reading is the generated code's.
 
-use super::{plain::Out, play::card};
+use super::plain::Out;
 use crate::round::v1;
 use motherlode_slots::{self as slots, Game, MarkKind, SpinKind, WinKind};
 
@@ -149,4 +149,14 @@ fn spin_kind(kind: SpinKind) -> (v1::SpinKind, u32) {
         SpinKind::Explosion => v1::SpinKind::Explosion,
     };
     (plain, 0)
+}
+
+pub(super) fn card(card: slots::Card) -> v1::Card {
+    match card {
+        slots::Card::RedHeart => v1::Card::RedHeart,
+        slots::Card::BlackSpade => v1::Card::BlackSpade,
+        slots::Card::RedDiamond => v1::Card::RedDiamond,
+        slots::Card::BlackClub => v1::Card::BlackClub,
+        slots::Card::Joker => v1::Card::Joker,
+    }
 }

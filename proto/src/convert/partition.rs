@@ -1,7 +1,7 @@
 //! What partitions tell each other about a pool, as messages of the log, and back.
 
 use super::Malformed;
-use super::event::{Result, currency, nano, parse_nano, parse_rate, parse_terms, rate, terms};
+use super::values::{Result, currency, nano, parse_nano, parse_rate, parse_terms, rate, terms};
 use crate::log::v1::{self, partition_reported as reported, pool_mirrored::Award};
 use motherlode_books::{
     CoinValue, Decision, Hit, Minor, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, StretchEnd, TakeBack,

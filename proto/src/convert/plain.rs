@@ -5,12 +5,21 @@
 //! nothing else: for anything that it isn't sure of it answers `None`, and the messages decide. So it has no errors of
 //! its own.
 
-use super::{event, record::Logged};
+use super::event;
 use crate::log::v1;
 use motherlode_books::{
     CoinValue, Commit, Contribution, Currency, Event, FxRate, Minor, Nano, RoundStarted, StepResolved, StreamId,
 };
 use prost::Message;
+
+/// A record, decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logged {
+    /// The decision.
+    pub commit: Commit,
+    /// The player's balances in every currency, as they are after it: what the books must come to as well.
+    pub balances_after: Vec<(Currency, Minor)>,
+}
 
 /// Wire type of varints.
 const VARINT: u8 = 0;

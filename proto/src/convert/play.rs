@@ -10,6 +10,7 @@ use motherlode_books::{RoundStarted, StepResolved};
 use motherlode_slots as slots;
 use prost::Message;
 
+use super::outcome::card;
 pub use super::outcome::write_outcome;
 
 /// A choice as a message.
@@ -55,16 +56,6 @@ fn picked(numbers: &[u32]) -> Result<slots::Picked, Malformed> {
     let object = |number: &u32| number.checked_sub(1).and_then(|object| u8::try_from(object).ok());
     let objects: Vec<u8> = numbers.iter().map(object).collect::<Option<_>>().ok_or_else(malformed)?;
     slots::Picked::new(&objects).ok_or_else(malformed)
-}
-
-pub(super) fn card(card: slots::Card) -> v1::Card {
-    match card {
-        slots::Card::RedHeart => v1::Card::RedHeart,
-        slots::Card::BlackSpade => v1::Card::BlackSpade,
-        slots::Card::RedDiamond => v1::Card::RedDiamond,
-        slots::Card::BlackClub => v1::Card::BlackClub,
-        slots::Card::Joker => v1::Card::Joker,
-    }
 }
 
 /// Why a logged round cannot be resolved.

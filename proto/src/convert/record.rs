@@ -3,25 +3,18 @@
 //! Encoding is deterministic: fields in order of number, no maps, no unknown fields; but nothing rests on that, since a
 //! record's hash is taken over the bytes as stored. Records of rounds have a short way of their own.
 
-use super::{Malformed, event};
+use super::{Malformed, event, plain, values};
+
+pub use super::plain::Logged;
 use crate::log::v1;
 use bytes::Bytes;
-use motherlode_books::{Commit, Currency, Minor, StreamId};
+use motherlode_books::{Commit, Minor, StreamId};
 use prost::Message;
-
-/// A record, decoded.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Logged {
-    /// The decision.
-    pub commit: Commit,
-    /// The player's balances in every currency, as they are after it: what the books must come to as well.
-    pub balances_after: Vec<(Currency, Minor)>,
-}
 
 /// Encodes a record that follows the one with hash `previous`.
 #[must_use]
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
-    super::plain::write(previous, logged).into()
+    plain::write(previous, logged).into()
 }
 
 /// Decodes a record.
@@ -29,7 +22,7 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
 /// # Errors
 /// [`Malformed`] names the first field at fault.
 pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
-    super::plain::read(bytes).map_or_else(|| from_message(bytes), Ok)
+    plain::read(bytes).map_or_else(|| from_message(bytes), Ok)
 }
 
 /// The stream of a record, which is all that's decoded of it.
@@ -65,7 +58,7 @@ fn from_message(bytes: &[u8]) -> Result<Logged, Malformed> {
     let balances_after = message
         .balances_after
         .into_iter()
-        .map(|balance| Ok((event::currency(&balance.currency)?, Minor(balance.amount))))
+        .map(|balance| Ok((values::currency(&balance.currency)?, Minor(balance.amount))))
         .collect::<Result<_, Malformed>>()?;
     Ok(Logged { commit, balances_after })
 }

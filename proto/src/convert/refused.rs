@@ -5,7 +5,8 @@
 
 use super::{
     Malformed,
-    event::{jackpot_awarded, nano, parse_award, parse_nano},
+    event::{jackpot_awarded, parse_award},
+    values::{nano, parse_nano},
 };
 use crate::log::v1;
 use motherlode_books::{Award, CampaignOver, Currency, Minor, MoneyError, Nano, PoolStatus, Refused, Switch};

@@ -1,6 +1,6 @@
 //! Sessions in the log, as messages and back.
 
-use super::{Malformed, event::currency};
+use super::{Malformed, values::currency};
 use crate::log::v1;
 use motherlode_books::{Currency, DayLimits, Minor, SessionName, SessionOpened};
 use std::num::NonZeroU32;

@@ -5,7 +5,7 @@
 //! far the copy is. Cost: a look at the stream's head each time; a walk back through what is new, or, at the first time
 //! after a start, to what was copied last.
 
-use crate::steward::proposal;
+use crate::proposal::proposal;
 use motherlode_books::{Event, StreamId};
 use motherlode_ledger::{AppendError, FetchError, Handle, copy_position, copy_request_id};
 use std::collections::BTreeMap;

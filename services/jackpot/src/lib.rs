@@ -7,6 +7,7 @@
 
 mod copies;
 mod counters;
+mod proposal;
 mod service;
 mod steward;
 mod wire;

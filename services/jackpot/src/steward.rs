@@ -8,7 +8,7 @@
 //! What the books refuse waits alone: another pool and another award go on, and so does a start of the service. It's logged as
 //! a failed integrity (PL-22) and tried again each time. An award that its account has no room for is set aside.
 
-use crate::copies::Copies;
+use crate::{copies::Copies, proposal::proposal};
 use futures_util::future::select_all;
 use motherlode_books::{
     Books, CoinValue, CollisionShare, Event, Nano, PoolStatus, PoolTerms, Refused, StreamId, UnpaidAward,
@@ -299,14 +299,4 @@ fn setting_aside(partition: u32, hit: u64, award: &UnpaidAward, reason: String) 
     let id = format!("set-aside/{pool}/{partition}/{hit}");
     let waits = Event::AwardSetAside { round, pool, hit, amount, currency, reason };
     proposal(award.stream.clone(), None, id, vec![waits])
-}
-
-/// Proposals of the steward need no fingerprint: their ids have a slash, which no client's has.
-pub(crate) fn proposal(
-    stream: StreamId,
-    expected_version: Option<u64>,
-    request_id: String,
-    events: Vec<Event>,
-) -> Proposal {
-    Proposal { stream, expected_version, request_id, fingerprint: [0; 16], events }
 }

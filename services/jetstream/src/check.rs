@@ -4,7 +4,7 @@
 //! server syncs: JetStream's account information has nothing of it, and what the system account could ask, the account
 //! of a store must not. The servers' monitoring pages (`/varz`) say it, so their addresses are asked for.
 
-use crate::link::{Failure, Link};
+use crate::{failure::Failure, link::Link};
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
 use serde::Deserialize;
 use serde_json::{Value, json};

@@ -21,6 +21,7 @@
 //! the 16 MiB that were read last have it; opening reads and verifies everything. All of it runs on a thread of its own, and callers wait without a runtime.
 
 mod check;
+mod failure;
 mod following;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;

@@ -3,7 +3,7 @@
 //! JetStream's interface is JSON over NATS requests; what is used of it is here. Callers are plain threads, or tasks of
 //! whatever runtime: they wait for an answer, and a runtime with several threads is told so.
 
-use crate::message::Message;
+use crate::{failure::Failure, message::Message};
 use async_nats::{Client, ConnectErrorKind, ConnectOptions, HeaderMap, Request, StatusCode};
 use bytes::Bytes;
 use futures_util::StreamExt;
@@ -38,28 +38,6 @@ const BYTES_MAX: u64 = 8 << 20;
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
 /// The status of an answer by which the cluster says that it cannot do anything just now.
 const UNAVAILABLE: u64 = 503;
-
-/// Why a request got no good answer.
-#[derive(Debug, Clone, thiserror::Error)]
-pub(crate) enum Failure {
-    /// JetStream says no. Nothing was done.
-    #[error("{description} (JetStream error {code})")]
-    Refused {
-        /// The `err_code` of the answer.
-        code: u64,
-        /// What it says.
-        description: String,
-    },
-    /// No answer, or none that means anything: whether something was done is unknown.
-    #[error("no answer: {0}")]
-    Unknown(String),
-}
-
-impl From<Failure> for io::Error {
-    fn from(failure: Failure) -> Self {
-        Self::other(failure)
-    }
-}
 
 /// A connection to the servers.
 #[derive(Debug)]

@@ -1,6 +1,6 @@
 //! Messages of a stream, and what must hold from one to the next.
 
-use crate::link::Failure;
+use crate::failure::Failure;
 use bytes::Bytes;
 use motherlode_log::{DamagedMessage, Hash, Position, block, follow, genesis};
 

@@ -11,7 +11,7 @@
 //! Nothing of it loosens anything: a profile of the configuration that has the name of a compiled one, and an operator's
 //! own limits, restrict further.
 
-use crate::config::ConfigError;
+use crate::config::error::ConfigError;
 use motherlode_books::Profile;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;

@@ -17,7 +17,7 @@ use motherlode_tests::{
     Client, EUR, Force, Server, audited, bet, config,
     partitions::{balanced, settled},
     pool::{Hit, POOL, followed},
-    start_on, vials,
+    scripted, start_on, vials,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -106,7 +106,8 @@ async fn bw_16_hits_of_all_partitions_without_their_awards_at_a_crash_are_awarde
             steward.keep_up(true).await.unwrap();
             drop(steward);
             let (_stopper, stop) = motherlode_runtime::stop::channel();
-            let api = SpinApi::new(ledgers.clone(), Dealer::from_master([9; 32]), Duration::ZERO, stop.clone());
+            let api =
+                SpinApi::new(ledgers.clone(), scripted(Dealer::from_master([9; 32])), Duration::ZERO, stop.clone());
             let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
             let address = listener.local_addr().unwrap();
             let serving = tokio::spawn(

@@ -13,7 +13,9 @@ use motherlode_proto::{
 };
 use motherlode_runtime::stop;
 use motherlode_spin::{Dealer, SpinApi};
-use motherlode_tests::{Client, EUR, Force, Server, bet, checked, config, partitions::settled, reason, start, vials};
+use motherlode_tests::{
+    Client, EUR, Force, Server, bet, checked, config, partitions::settled, reason, scripted, start, vials,
+};
 use std::{path::Path, time::Duration};
 use tonic::Request;
 
@@ -153,7 +155,7 @@ async fn uf_01_a_start_on_a_log_with_an_award_that_cannot_be_paid_serves() {
     let folder = |partition: u32| index.path().join(partition.to_string());
     let ledgers = Ledgers::open(stores, folder, &Options::default()).unwrap();
     let (_stopper, stop) = stop::channel();
-    let api = SpinApi::new(ledgers.clone(), Dealer::from_master([3; 32]), Duration::ZERO, stop);
+    let api = SpinApi::new(ledgers.clone(), scripted(Dealer::from_master([3; 32])), Duration::ZERO, stop);
     let choice = Some(Choice { kind: Some(vials()) });
     let choose = ChooseRequest { request_id: "hit.1".into(), round_id: round.clone(), choice, ..Default::default() };
     let mut choose = Request::new(choose);

@@ -4,7 +4,7 @@
 //! credentials of an operator are valid at once, so that one can be replaced without a gap: add the new one, move the
 //! callers, remove the old one or let it expire.
 
-use super::ConfigError;
+use super::error::ConfigError;
 use crate::access::{Roles, civil};
 use motherlode_books::is_name;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};

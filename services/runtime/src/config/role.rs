@@ -1,6 +1,6 @@
 //! `role` and `[ledger]` in the configuration: which of the services a process has, and where the log is, if not with it.
 
-use super::ConfigError;
+use super::error::ConfigError;
 use crate::connect::Credentials;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, fs, io, path::PathBuf};

@@ -1,6 +1,6 @@
 //! `[store]` in the configuration: where the log is kept, if not in segment files of the data folder.
 
-use super::ConfigError;
+use super::error::ConfigError;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
