@@ -9,8 +9,8 @@ use crate::{
     round::v1::{Automatic as Automated, automatic::Cause},
 };
 use motherlode_books::{
-    Automatic, Award, Campaign, ChangeProposed, CoinValue, Contribution, Event, Minor, RoundStarted, StepResolved,
-    Switch,
+    Automatic, Award, Campaign, ChangeProposed, CoinValue, Contribution, Currency, Event, Minor, RoundStarted,
+    StepResolved, Switch,
 };
 
 /// Why a step was chosen by its game's rule, as a message.

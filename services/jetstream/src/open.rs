@@ -2,7 +2,8 @@
 
 use crate::{
     check::{self, Unsafe},
-    link::{Failure, Link, insist},
+    failure::Failure,
+    link::{Link, insist},
 };
 use motherlode_log::{DamagedMessage, ReadError};
 use motherlode_runtime::config::Store as Config;

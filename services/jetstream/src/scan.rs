@@ -4,7 +4,8 @@
 //! by a majority of the servers. At the end, a further `next` looks for more.
 
 use crate::{
-    link::{Failure, insist},
+    failure::Failure,
+    link::insist,
     message::{Message, Walk},
     open::{ANSWER_WAIT, OpenError, Stream},
 };

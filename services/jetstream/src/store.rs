@@ -2,8 +2,9 @@
 
 use crate::{
     check::MAX_PAYLOAD_MIN,
+    failure::Failure,
     following::Following,
-    link::{Failure, NO_ROOM, PAUSE},
+    link::{NO_ROOM, PAUSE},
     message::{Message, Walk, block_subject, epoch_subject},
     open::{ANSWER_WAIT, OpenError, Stream},
     presence::{Presence, Taken},

@@ -243,7 +243,7 @@ async fn pl_19_pl_22_references_of_those_who_acted_stand_with_the_round() {
         }
         let request = GetRoundPageRequest { round_id: round_id.clone() };
         let page = acme.report.get_round_page(request).await.unwrap().into_inner().content;
-        let page = String::from_utf8(page.into()).unwrap();
+        let page = String::from_utf8(page).unwrap();
         assert!(page.contains(said) && !page.contains(other), "{page}");
     }
     server.stop().await.unwrap();

@@ -1,8 +1,6 @@
 //! What games say of themselves (PL-13), asked over gRPC and held against what their rules say, and against what is played:
 //! whoever has nothing but a description knows what a window pays.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use motherlode_proto::{
     round::v1::{RoundState, SpinKind, SpinResult},
     spin::v1::{

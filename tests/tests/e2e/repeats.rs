@@ -1,7 +1,5 @@
 //! One request, one answer, for ever (PL-11): whatever the configuration takes away later.
 
-#![allow(clippy::unwrap_used, reason = "a test may panic")]
-
 use motherlode::server::open_stores;
 use motherlode_proto::{
     jackpot::v1::SuspendPoolRequest,
