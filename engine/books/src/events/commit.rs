@@ -1,9 +1,10 @@
 //! The commit: all events of one decision on one stream, one record of the log.
 
 use crate::events::event::Event;
-use crate::state::switches::Switch;
+use crate::values::head::Head;
 use crate::values::name::number;
 use crate::values::stream::StreamId;
+use crate::values::switch::Switch;
 
 /// One record of a partition's log. Applied whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,6 +37,12 @@ impl Commit {
             Event::ActedBy { actor, reference } => Some((actor, reference)),
             _ => None,
         }
+    }
+
+    /// Where the commit leaves its stream.
+    #[must_use]
+    pub(crate) fn head(&self) -> Head {
+        Head { partition: self.partition, version: self.version, position: self.position }
     }
 
     /// The position at home that a commit of another partition copies: of a pool's mirror, or of a rate or switch, whose

@@ -2,20 +2,19 @@
 //!
 //! Events of old logs are read for ever, so a variant or field, once released, keeps its meaning; what is new gets a new one.
 
-use crate::events::partition::{PartitionReported, PoolMirrored};
-use crate::play::sessions::SessionName;
-use crate::state::campaign::Campaign;
-use crate::state::changes::ChangeProposed;
-use crate::state::seat::SessionOpened;
-use crate::state::switches::Switch;
-use crate::values::currency::Currency;
-use crate::values::money::{CoinValue, Minor, Nano};
-use crate::values::rate::FxRate;
-use crate::values::stream::StreamId;
 use serde::{Deserialize, Serialize};
 
-/// Who acts where there are no operators, so that nobody can be told apart (PL-27). No credential is called so.
-pub const ANYONE: &str = "(anyone)";
+use crate::events::campaign::Campaign;
+use crate::events::partition::{PartitionReported, PoolMirrored};
+use crate::events::pool::{Award, PoolTerms};
+use crate::events::round::{RoundStarted, StepResolved};
+use crate::events::session::{SessionName, SessionOpened};
+use crate::values::actor::operator_of;
+use crate::values::currency::Currency;
+use crate::values::money::{Minor, Nano};
+use crate::values::rate::FxRate;
+use crate::values::stream::StreamId;
+use crate::values::switch::Switch;
 
 /// One thing that happened. The comments name the stream that it stands in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -288,152 +287,54 @@ pub enum Event {
     },
 }
 
-/// A bet was accepted (see [`Event::RoundStarted`]).
+/// A change that one actor asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct RoundStarted {
-    /// The player's rounds count 1, 2, 3 over all games.
-    pub round: u64,
-    /// The game's name.
-    pub game: String,
-    /// The rules that the round is played by, to its end (PL-01).
-    pub rules_version: String,
-    /// SHA-256 of the game's model.
-    pub model_hash: [u8; 32],
-    /// Of the account that pays, and that the win goes to.
-    pub currency: Currency,
-    /// What is staked, above 0; of a free round by the operator.
-    pub bet: Minor,
-    /// The worth of a coin, for the jackpot's price.
-    pub coin_value: CoinValue,
-    /// The stake as the game wrote it; opaque here.
-    pub stake: Vec<u8>,
-    /// The rate of the currency at this place in the log; 1 for play money, so that limits in EUR count its units.
-    pub rate: FxRate,
-    /// What the bet adds to a pool; none while it is suspended, in games without one, for free rounds (PL-18) and play money
-    /// (PL-17).
-    pub contribution: Option<Contribution>,
-    /// The session that it was bet in, if any (PL-16, PL-21).
-    pub session: Option<SessionName>,
-    /// The jurisdiction that it was bet under; empty for the one that restricts nothing (PL-26).
-    pub jurisdiction: String,
-    /// The campaign that it's a free round of, if any (PL-18).
-    pub campaign: Option<String>,
+pub struct ChangeProposed {
+    /// The stream that it changes: a pool's, or the system's for a switch.
+    pub stream: StreamId,
+    /// What is to be logged there, without what only its place in the log decides (see [`Event::as_proposed`]).
+    pub change: Box<Event>,
+    /// Who asks: the name of a credential.
+    pub actor: String,
+    /// From when on nobody can approve it, Unix ms.
+    pub lapses_ms: i64,
 }
 
-impl RoundStarted {
-    /// What the player pays for the round: the bet, or nothing for a free round.
+impl ChangeProposed {
+    /// The operator whose actor asks; `None` for the platform's.
     #[must_use]
-    pub fn charged(&self) -> Minor {
-        if self.campaign.is_some() { Minor::ZERO } else { self.bet }
+    pub fn operator(&self) -> Option<&str> {
+        operator_of(&self.actor)
     }
 }
 
-/// What a bet adds to a pool (BW-11).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Contribution {
-    /// The pool.
-    pub pool: String,
-    /// The pool's terms that it was computed by.
-    pub terms_version: u32,
-    /// In EUR.
-    pub amount: Nano,
-}
+impl Event {
+    /// A change without what only its place in the log decides: the version of terms, the figures of a retirement.
+    #[must_use]
+    pub fn as_proposed(&self) -> Self {
+        let mut change = self.clone();
+        match &mut change {
+            Self::PoolTermsChanged { terms } => terms.version = 0,
+            Self::PoolRetired { increments, reserve, .. } => (*increments, *reserve) = (Nano::ZERO, Nano::ZERO),
+            _ => {}
+        }
+        change
+    }
 
-/// One resolution inside a round (see [`Event::StepResolved`]).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct StepResolved {
-    /// The player's round.
-    pub round: u64,
-    /// 1, 2, 3 within the round.
-    pub step: u32,
-    /// What the step was drawn from (PL-06).
-    pub seed: [u8; 32],
-    /// The choice as the game wrote it; opaque here.
-    pub choice: Vec<u8>,
-    /// The outcome as the game wrote it; opaque here.
-    pub outcome: Vec<u8>,
-    /// The round's win as of this step, jackpot excluded; it can fall (a lost double).
-    pub win: Minor,
-    /// On whose word the game's rule chose; none where the player chose.
-    pub automatic: Option<Automatic>,
-}
+    /// Whether it stops something for now: one actor is enough for that, and two start it again (PL-25).
+    #[must_use]
+    pub fn is_stop(&self) -> bool {
+        matches!(self, Self::SwitchSet { on: false, .. } | Self::PoolSuspended { .. })
+    }
 
-/// Why a step was chosen by the rule of its game instead of by the player (PL-03).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Automatic {
-    /// The player skipped to the round's result (DM-21).
-    Skipped,
-    /// The game's time was over (ME-20).
-    TimeOver,
-    /// The operator closed the round (PL-20).
-    Closed {
-        /// By whom.
-        actor: String,
-        /// Why.
-        reason: String,
-    },
-}
-
-/// A pool's parameters, versioned like rules (BW-12, BW-17, BW-20).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PoolTerms {
-    /// 1, 2, 3 within the pool.
-    pub version: u32,
-    /// Parts per million of a bet that a contribution is: 5,000 is 0.5 %.
-    pub contribution_ppm: u32,
-    /// What the pool shows after a win, in EUR: 20,000.
-    pub seed: Nano,
-    /// The coin value, in EUR, whose jackpot is the whole pool: 10. The same in all terms of a pool.
-    pub base_coin: CoinValue,
-    /// The counter is refreshed at multiples of this in Unix time, milliseconds: 3,000.
-    pub refresh_ms: u32,
-    /// What a second win within one refresh gets.
-    pub collision_share: CollisionShare,
-}
-
-/// What a win gets that follows another within one refresh (BW-17).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum CollisionShare {
-    /// The minimum of its coin value plus the whole of the increments since.
-    Full,
-    /// Plain BW-16.
-    Proportional,
-}
-
-/// The price of a hit (BW-16, BW-17). Figures without a currency are EUR.
-///
-/// `increments + seed_from_reserve + seed_from_house = paid + part of a cent left`, and
-/// `to_reserve = rest of the increments + part of a cent left`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Award {
-    /// Position of the hit.
-    pub hit: u64,
-    /// Partition of the hit.
-    pub partition: u32,
-    /// The winner.
-    pub stream: StreamId,
-    /// The winner's round.
-    pub round: u64,
-    /// The cycle that it ends: 1, 2, 3 within the pool.
-    pub cycle: u64,
-    /// Whether it was priced as a second win within one refresh.
-    pub collision: bool,
-    /// Of the bet, and of the amount.
-    pub currency: Currency,
-    /// Of the bet.
-    pub coin_value: CoinValue,
-    /// Of the bet.
-    pub rate: FxRate,
-    /// What the player gets, in the player's currency.
-    pub amount: Minor,
-    /// Share out of the increments.
-    pub increments: Nano,
-    /// Share of the seed out of the reserve.
-    pub seed_from_reserve: Nano,
-    /// Share of the seed that the house pays.
-    pub seed_from_house: Nano,
-    /// What goes to the reserve.
-    pub to_reserve: Nano,
-    /// What is booked as paid: the amount in EUR at the bet's rate.
-    pub paid: Nano,
+    /// Whether it's a change of the stream that needs two actors.
+    pub(crate) fn is_change_of(&self, stream: &StreamId) -> bool {
+        match (stream, self) {
+            (StreamId::Pool(name), Self::PoolOpened { pool, .. }) => pool == name,
+            (StreamId::Pool(_), Self::PoolTermsChanged { .. } | Self::PoolSuspended { .. }) => true,
+            (StreamId::Pool(_), Self::PoolResumed { .. } | Self::PoolRetired { .. }) => true,
+            (StreamId::System, Self::SwitchSet { .. }) => true,
+            _ => false,
+        }
+    }
 }

@@ -12,12 +12,12 @@
 //! Money between the two is on [`Account::Interpartition`](crate::Account::Interpartition): the sums of each partition are zero
 //! at every position (PL-09), and over all partitions it holds what is said on one side and not yet on the other.
 
-use crate::events::event::PoolTerms;
-use crate::state::pool::{Decision, PoolStatus};
+use serde::{Deserialize, Serialize};
+
+use crate::events::pool::{Award, Decision, PoolStatus, PoolTerms};
 use crate::values::currency::Currency;
 use crate::values::money::{Minor, Nano};
 use crate::values::stream::StreamId;
-use serde::{Deserialize, Serialize};
 
 /// At home: what a stretch of another partition leaves for the pool. Stretches are dense.
 ///
@@ -83,4 +83,21 @@ pub struct MirroredAward {
     pub currency: Currency,
     /// What was booked as paid, EUR.
     pub paid: Nano,
+}
+
+impl MirroredAward {
+    /// The part of an award that its winner's partition must know.
+    pub(crate) fn of(award: &Award) -> Self {
+        let Award { hit, round, amount, currency, paid, .. } = *award;
+        Self { hit, stream: award.stream.clone(), round, amount, currency, paid }
+    }
+
+    /// Whether it can be the price of a hit.
+    pub(crate) fn is_of(&self, decision: &Decision) -> bool {
+        let Decision::Hit(hit) = decision else { return false };
+        let is_amount = self.amount >= Minor::ZERO && self.paid >= Nano::ZERO;
+        is_amount
+            && (self.hit, &self.stream, self.round, self.currency)
+                == (hit.position, &hit.stream, hit.round, hit.currency)
+    }
 }

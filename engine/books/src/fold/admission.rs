@@ -9,34 +9,20 @@
 //! ceiling can be changed without a second rule for old logs. No way into the log goes round the writer.
 
 use crate::events::commit::Commit;
-use crate::events::event::{Event, PoolTerms};
+use crate::events::event::{ChangeProposed, Event};
+use crate::events::pool::PoolTerms;
 use crate::events::refused::Refused;
-use crate::fold::stage::{Stage, View};
+use crate::fold::stage::Stage;
+use crate::fold::view::View;
 use crate::state::books::Books;
-use crate::state::changes::{ChangeProposed, Changes};
-use crate::state::switches::{Switch, operator_of};
+use crate::state::changes::Changes;
+use crate::values::actor::operator_of;
+use crate::values::ceiling::Ceiling;
 use crate::values::currency::Currency;
 use crate::values::money::{CoinValue, Minor, Nano};
 use crate::values::rate::FxRate;
 use crate::values::stream::HOME;
-
-/// The most of a currency, in its minor units.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ceiling {
-    /// That deposits fill a balance up to.
-    pub balance: Minor,
-    /// That one deposit, one bet or one limit can be.
-    pub amount: Minor,
-}
-
-/// By the digits of the minor unit, 0 to 4: about as many major units of each, and fewer where the minor unit is finer.
-const CEILINGS: [Ceiling; 5] = [
-    Ceiling { balance: Minor(10_000_000_000_000), amount: Minor(100_000_000_000) },
-    Ceiling { balance: Minor(100_000_000_000_000), amount: Minor(1_000_000_000_000) },
-    Ceiling { balance: Minor(1_000_000_000_000_000), amount: Minor(10_000_000_000_000) },
-    Ceiling { balance: Minor(1_000_000_000_000_000), amount: Minor(10_000_000_000_000) },
-    Ceiling { balance: Minor(1_000_000_000_000_000), amount: Minor(10_000_000_000_000) },
-];
+use crate::values::switch::Switch;
 
 /// Above this no bet is taken, in any currency: only deposits from before there were ceilings lead there, and what is won on
 /// top must have room. An eighth of what 64 bits hold.
@@ -52,21 +38,9 @@ const SEED_MAX: Nano = Nano::major(100_000_000);
 /// The largest base coin of a pool: 1,000 EUR.
 const BASE_COIN_MAX: CoinValue = CoinValue(1_000_000_000);
 
-impl Currency {
-    /// The most that an account of this currency is filled up to, and that one call moves.
-    #[must_use]
-    pub fn ceiling(self) -> Ceiling {
-        let digits = usize::try_from(self.digits()).unwrap_or(usize::MAX);
-        CEILINGS[digits.min(CEILINGS.len() - 1)]
-    }
-}
-
 impl Ceiling {
-    /// An amount that one call can be about.
-    ///
-    /// # Errors
-    /// [`Refused::AmountAboveCeiling`].
-    pub fn admits(self, currency: Currency, amount: Minor) -> Result<(), Refused> {
+    /// Refuses an amount above the ceiling.
+    fn admits(self, currency: Currency, amount: Minor) -> Result<(), Refused> {
         let ceiling = self.amount;
         if amount <= ceiling { Ok(()) } else { Err(Refused::AmountAboveCeiling { currency, amount, ceiling }) }
     }
@@ -78,7 +52,7 @@ impl Stage {
     /// # Errors
     /// The first limit that an event passes.
     pub fn admit(&self, books: &Books, commit: &Commit) -> Result<(), Refused> {
-        Admission { view: View { books, stage: Some(self) }, commit }.admit()
+        Admission { view: self.over(books), commit }.admit()
     }
 }
 
@@ -88,7 +62,7 @@ impl Books {
     /// # Errors
     /// As [`Stage::admit`].
     pub fn admit(&self, commit: &Commit) -> Result<(), Refused> {
-        Admission { view: View { books: self, stage: None }, commit }.admit()
+        Admission { view: self.view(), commit }.admit()
     }
 }
 

@@ -2,19 +2,20 @@
 
 use std::sync::Arc;
 
-use super::pool::check_terms;
-use super::transition::{Change, add_figure};
-use crate::events::event::Award;
-use crate::events::partition::{MirroredAward, PartitionReported, PoolMirrored, StretchEnd};
+use crate::events::partition::{PartitionReported, PoolMirrored, StretchEnd};
+use crate::events::pool::{Decision, PoolStatus};
 use crate::events::refused::Refused;
-use crate::state::books::Head;
-use crate::state::pool::{Decision, Pending, PoolState, PoolStatus, UnpaidAward};
+use crate::fold::pool::check_terms;
+use crate::fold::transition::{Transition, add_figure};
+use crate::state::pending::{Pending, UnpaidAward};
+use crate::state::pool::PoolState;
 use crate::values::account::Account;
 use crate::values::currency::Currency;
-use crate::values::money::{Minor, Nano};
+use crate::values::head::Head;
+use crate::values::money::Nano;
 use crate::values::stream::StreamId;
 
-impl<'s> Change<'s> {
+impl<'s> Transition<'s> {
     /// What another partition's stretch leaves for the pool is put where this partition's own bets leave it.
     pub(super) fn report(&mut self, name: &'s str, report: &'s PartitionReported) -> Result<(), Refused> {
         let PartitionReported { partition, from, to, contributions, ref end } = *report;
@@ -47,15 +48,14 @@ impl<'s> Change<'s> {
         if joins {
             return Ok(());
         }
-        let change = self.pending_change(name);
-        change.contribution = Some((partition, to, contributions));
+        self.pending(name).contribution = Some((partition, to, contributions));
         let due = Account::ContributionsDue(name);
         self.transfer(Account::Interpartition, due, Currency::EUR, contributions);
         if let StretchEnd::Decision(decision) = end {
             if let Decision::TakeBack(void) = decision {
                 self.transfer(due, Account::Interpartition, Currency::EUR, void.amount);
             }
-            self.pending_change(name).decision = Some(decision.clone());
+            self.pending(name).decision = Some(decision.clone());
         }
         Ok(())
     }
@@ -70,7 +70,7 @@ impl<'s> Change<'s> {
         if pooled_to < before.pooled_to || decided_to < before.decided_to || decided_to > pooled_to {
             return Err(Refused::WrongStretch { expected: before.pooled_to, found: pooled_to });
         }
-        let end = view.books.end(partition).position;
+        let end = view.durable.end(partition).position;
         if pooled_to > end {
             return Err(Refused::NotDurable { to: pooled_to, end });
         }
@@ -101,7 +101,7 @@ impl<'s> Change<'s> {
                     let award = awards.next().filter(|award| award.is_of(decision));
                     let award = award.ok_or(Refused::NoSuchAward { hit: decided })?;
                     awarded = add_figure(awarded, award.paid)?;
-                    let unpaid = award.unpaid(Arc::clone(&name_of));
+                    let unpaid = UnpaidAward::new(award, Arc::clone(&name_of));
                     self.delta.awarded.push(((partition, award.hit), unpaid));
                 }
             }
@@ -123,8 +123,7 @@ impl<'s> Change<'s> {
     fn mirrored_pool(&mut self, name: &str, mirrored: &PoolMirrored) -> Result<&mut PoolState, Refused> {
         let PoolMirrored { home_position, terms, status, .. } = mirrored;
         check_terms(terms, terms.version.max(1))?;
-        let commit = self.commit;
-        let head = Head { partition: commit.partition, version: commit.version, position: commit.position };
+        let head = self.commit.head();
         let before = self.delta.pool.take();
         let pool = before.unwrap_or_else(|| Box::new(PoolState::new(Arc::from(name), head, terms.clone())));
         let expected = pool.home_position + 1;
@@ -168,26 +167,4 @@ fn check_report(report: &PartitionReported) -> Result<(), Refused> {
         StretchEnd::Decision(_) => return Ok(()),
     };
     Err(Refused::BadReport { reason: reason.to_owned() })
-}
-
-impl MirroredAward {
-    /// Whether it can be the price of a hit.
-    fn is_of(&self, decision: &Decision) -> bool {
-        let Decision::Hit(hit) = decision else { return false };
-        let is_amount = self.amount >= Minor::ZERO && self.paid >= Nano::ZERO;
-        is_amount
-            && (self.hit, &self.stream, self.round, self.currency)
-                == (hit.position, &hit.stream, hit.round, hit.currency)
-    }
-
-    /// What of an award its winner's partition must know.
-    pub(super) fn of(award: &Award) -> Self {
-        let Award { hit, round, amount, currency, paid, .. } = *award;
-        Self { hit, stream: award.stream.clone(), round, amount, currency, paid }
-    }
-
-    pub(super) fn unpaid(&self, pool: Arc<str>) -> UnpaidAward {
-        let Self { stream, round, amount, currency, paid, .. } = self.clone();
-        UnpaidAward { pool, stream, round, amount, currency, paid, set_aside: false }
-    }
 }

@@ -2,56 +2,18 @@
 
 use std::sync::Arc;
 
-use super::transition::{Change, add_figure, expect_figure};
-use crate::events::event::{Award, Event, PoolTerms};
 use crate::events::partition::MirroredAward;
+use crate::events::pool::{Award, Decision, PoolStatus, PoolTerms};
 use crate::events::refused::Refused;
 use crate::fold::price::{TakenBack, price, take_back};
-use crate::state::pool::{Decision, PoolState, PoolStatus};
+use crate::fold::transition::{Transition, add_figure, expect_figure};
+use crate::state::pending::UnpaidAward;
+use crate::state::pool::PoolState;
 use crate::values::account::Account;
 use crate::values::currency::Currency;
 use crate::values::money::Nano;
-use crate::values::stream::HOME;
 
-impl<'s> Change<'s> {
-    pub(super) fn pool_event(&mut self, name: &'s str, event: &'s Event) -> Result<(), Refused> {
-        let position = self.commit.position;
-        if (self.commit.partition == HOME) == matches!(event, Event::PoolMirrored(_)) {
-            return Err(Refused::DecidedAtHome);
-        }
-        match event {
-            Event::PartitionReported(report) => self.report(name, report),
-            Event::PoolMirrored(mirrored) => self.mirror(name, mirrored),
-            Event::PoolOpened { pool, terms } => self.open_pool(name, pool, terms),
-            Event::ContributionsPooled { partition, from, to, amount } => {
-                self.take_up(name, *partition, *from, *to, *amount)
-            }
-            Event::ContributionTakenBack { partition, position, amount, from_increments, from_reserve, from_house } => {
-                let split = TakenBack {
-                    from_increments: *from_increments,
-                    from_reserve: *from_reserve,
-                    from_house: *from_house,
-                };
-                self.take_back(name, *partition, *position, *amount, split)
-            }
-            Event::JackpotAwarded(award) => self.award(name, award),
-            Event::PoolTermsChanged { terms } => self.change_terms(name, terms),
-            Event::PoolSuspended { .. } => {
-                let pool = self.pool_in(name, &PoolStatus::Active)?;
-                (pool.status, pool.suspended_at) = (PoolStatus::Suspended, position);
-                Ok(())
-            }
-            Event::PoolResumed { .. } => {
-                let pool = self.pool_in(name, &PoolStatus::Suspended)?;
-                pool.status = PoolStatus::Active;
-                Ok(())
-            }
-            Event::PoolRetired { into, increments, reserve, .. } => self.retire(name, into, *increments, *reserve),
-            Event::PoolReceived { from, increments, reserve } => self.receive(name, from, *increments, *reserve),
-            _ => Err(Refused::WrongStream),
-        }
-    }
-
+impl<'s> Transition<'s> {
     /// The pool's copy.
     pub(super) fn pool(&mut self, name: &str) -> Result<&mut PoolState, Refused> {
         let pool = self.delta.pool.as_deref_mut();
@@ -64,7 +26,7 @@ impl<'s> Change<'s> {
         if pool.status == *status { Ok(pool) } else { Err(Refused::PoolStatus { status: pool.status.clone() }) }
     }
 
-    fn open_pool(&mut self, name: &str, given: &str, terms: &PoolTerms) -> Result<(), Refused> {
+    pub(super) fn open_pool(&mut self, name: &str, given: &str, terms: &PoolTerms) -> Result<(), Refused> {
         if given != name {
             return Err(Refused::WrongStream);
         }
@@ -72,18 +34,19 @@ impl<'s> Change<'s> {
             return Err(Refused::PoolExists);
         }
         check_terms(terms, 1)?;
-        let commit = self.commit;
-        let head = crate::state::books::Head {
-            partition: commit.partition,
-            version: commit.version,
-            position: commit.position,
-        };
-        self.delta.pool = Some(Box::new(PoolState::new(Arc::from(name), head, terms.clone())));
+        self.delta.pool = Some(Box::new(PoolState::new(Arc::from(name), self.commit.head(), terms.clone())));
         Ok(())
     }
 
     /// BW-11: contributions of a stretch become increments; exactly, once, and in log order with hits and voids.
-    fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
+    pub(super) fn take_up(
+        &mut self,
+        name: &'s str,
+        partition: u32,
+        from: u64,
+        to: u64,
+        amount: Nano,
+    ) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
         let marks = pool.marks(partition);
@@ -127,7 +90,7 @@ impl<'s> Change<'s> {
     }
 
     /// BW-16, BW-17: the award must be the hit's price to the last nano.
-    fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
+    pub(super) fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
         };
@@ -157,7 +120,7 @@ impl<'s> Change<'s> {
         if let Some(reported) = abroad {
             reported.awards.push((position, MirroredAward::of(award)));
         } else {
-            let unpaid = MirroredAward::of(award).unpaid(Arc::clone(&pool.name));
+            let unpaid = UnpaidAward::new(&MirroredAward::of(award), Arc::clone(&pool.name));
             self.delta.awarded.push(((award.partition, award.hit), unpaid));
         }
         self.post_award(name, award, increments);
@@ -181,7 +144,7 @@ impl<'s> Change<'s> {
     }
 
     /// BW-19.
-    fn take_back(
+    pub(super) fn take_back(
         &mut self,
         name: &'s str,
         partition: u32,
@@ -211,7 +174,7 @@ impl<'s> Change<'s> {
     }
 
     /// BW-20: announced now, in effect from the next cycle on.
-    fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
+    pub(super) fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {
             return Err(Refused::PoolStatus { status: pool.status.clone() });
@@ -224,8 +187,22 @@ impl<'s> Change<'s> {
         Ok(())
     }
 
+    /// BW-20.
+    pub(super) fn suspend(&mut self, name: &str) -> Result<(), Refused> {
+        let position = self.commit.position;
+        let pool = self.pool_in(name, &PoolStatus::Active)?;
+        (pool.status, pool.suspended_at) = (PoolStatus::Suspended, position);
+        Ok(())
+    }
+
+    /// BW-20.
+    pub(super) fn resume(&mut self, name: &str) -> Result<(), Refused> {
+        self.pool_in(name, &PoolStatus::Suspended)?.status = PoolStatus::Active;
+        Ok(())
+    }
+
     /// BW-20: everything is finished first, so that nobody who contributed loses the chance that the bet bought.
-    fn retire(&mut self, name: &'s str, into: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
+    pub(super) fn retire(&mut self, name: &'s str, into: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
         let view = self.view;
         let pool = self.pool_in(name, &PoolStatus::Suspended)?;
         let heir = view.pool(into).filter(|_| into != name);
@@ -251,7 +228,13 @@ impl<'s> Change<'s> {
         Ok(())
     }
 
-    fn receive(&mut self, name: &'s str, from: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
+    pub(super) fn receive(
+        &mut self,
+        name: &'s str,
+        from: &str,
+        increments: Nano,
+        reserve: Nano,
+    ) -> Result<(), Refused> {
         let sender = self.view.pool(from).map(|sender| sender.status.clone());
         let sent = PoolStatus::Retired { into: name.to_owned(), increments, reserve };
         let pool = self.pool(name)?;

@@ -2,9 +2,10 @@
 //! void takes back. Exact integers throughout; 128 bits hold pools up to 10^9 EUR at every valid rate, beyond that the
 //! answer is an error, never a wrong figure.
 
-use crate::events::event::{Award, CollisionShare};
-use crate::state::pool::{Hit, PoolState, TakeBack};
-use crate::values::money::{CoinValue, Minor, MoneyError, Nano};
+use crate::events::pool::{Award, CollisionShare, Hit, TakeBack};
+use crate::state::pool::PoolState;
+use crate::values::error::MoneyError;
+use crate::values::money::{CoinValue, Minor, Nano};
 
 /// The jackpot figure of a coin value in the player's own currency: P x coin / base coin (BW-13; the exchange rate
 /// cancels). Cut at 1e-9.

@@ -3,10 +3,13 @@
 
 use crate::events::event::Event;
 use crate::events::partition::{PartitionReported, PoolMirrored, StretchEnd};
+use crate::events::pool::{Decision, PoolStatus};
 use crate::fold::price::{price, take_back};
 use crate::state::books::Books;
-use crate::state::pool::{Decision, Pending, PoolState, PoolStatus};
-use crate::values::money::{MoneyError, Nano};
+use crate::state::pending::Pending;
+use crate::state::pool::PoolState;
+use crate::values::error::MoneyError;
+use crate::values::money::Nano;
 
 impl Books {
     /// The events of the next commit on a pool's stream: contributions up to the next hit or void of a partition, or to

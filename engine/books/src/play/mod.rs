@@ -1,4 +1,4 @@
-//! What services hold players and operators to beside the books. Nothing here is in the log.
+//! Rules of play that services apply themselves. None of this is in the log.
 
 pub(crate) mod autospin;
 pub(crate) mod profile;

@@ -37,9 +37,6 @@ impl Default for SessionLimits {
 /// Names a session. Whoever knows it can use the session, so it must be drawn from a cryptographic generator.
 pub type SessionId = u128;
 
-/// Names a session in the log, where everybody may read it: a digest of its id.
-pub type SessionName = [u8; 16];
-
 /// What a session binds, unchangeable (PL-16).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOf {

@@ -5,54 +5,36 @@
 //!
 //! To change the books see [`Stage`](crate::Stage); a replay uses [`Books::apply`].
 
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
+use crate::events::pool::{Decision, Hit};
 use crate::state::changes::{Changes, PendingChange};
-use crate::state::player::{OpenRound, PlayerState};
-use crate::state::players::Players;
-use crate::state::pool::{Decision, Hit, Pending, PoolState, UnpaidAward};
-use crate::state::switches::{Switch, SwitchedOff, Switches};
-use crate::values::account::{Account, OperatorTotals};
+use crate::state::operator::{Operator, OperatorTotals};
+use crate::state::pending::{Pending, UnpaidAward};
+use crate::state::player::PlayerState;
+use crate::state::pool::PoolState;
+use crate::state::round::OpenRound;
+use crate::state::switches::{SwitchedOff, Switches};
+use crate::values::account::Account;
 use crate::values::currency::Currency;
+use crate::values::head::{End, Head};
 use crate::values::money::{Minor, Nano};
 use crate::values::per_currency::PerCurrency;
 use crate::values::rate::FxRate;
 use crate::values::stream::StreamId;
-
-/// Where a stream stands: what the next commit of it must build on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Head {
-    /// The partition that the stream lives in; meaningless at version 0.
-    pub partition: u32,
-    /// The stream's version; 0 before its first commit.
-    pub version: u64,
-    /// Position of its last commit; 0 before its first.
-    pub position: u64,
-}
-
-/// Where a partition stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct End {
-    /// Position of the last commit; 0 when empty.
-    pub position: u64,
-    /// Time of the last commit, Unix ms; the next is at or after it.
-    pub time_ms: i64,
-}
-
-impl End {
-    const EMPTY: Self = Self { position: 0, time_ms: i64::MIN };
-}
+use crate::values::switch::Switch;
 
 /// Rates and where their stream stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Rates {
+pub(crate) struct CurrentRates {
     pub head: Head,
     pub current: PerCurrency<FxRate>,
 }
 
-impl Rates {
+impl CurrentRates {
     /// EUR for one unit of a currency; of EUR always 1, and of play money, whose units the limits in EUR count.
     pub fn of(&self, currency: Currency) -> Option<FxRate> {
         match currency {
@@ -70,29 +52,6 @@ pub(crate) struct System {
     pub changes: Changes,
 }
 
-/// One tenant: its players, and the totals of its accounts.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Operator {
-    pub totals: OperatorTotals,
-    pub players: Players,
-    /// The players' open rounds: position of the bet, player, number.
-    pub open: BTreeSet<(u64, String, u64)>,
-}
-
-impl Operator {
-    /// Takes a player's new state.
-    pub fn put(&mut self, name: &str, player: PlayerState) {
-        let after = player.open.clone();
-        let before = self.players.replace(name, player).map_or(vec![], |player| player.open);
-        // Most rounds settle in the commit of their bet: there's nothing before and nothing after.
-        let key = |round: &Arc<OpenRound>| (round.opened_at, name.to_owned(), round.started.round);
-        for round in &before {
-            self.open.remove(&key(round));
-        }
-        self.open.extend(after.iter().map(key));
-    }
-}
-
 /// Names an award to be paid: partition and position of its hit.
 pub(crate) type AwardKey = (u32, u64);
 
@@ -104,7 +63,7 @@ pub struct Books {
     pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
     pub(crate) pending: BTreeMap<Arc<str>, Pending>,
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
-    pub(crate) rates: Rates,
+    pub(crate) rates: CurrentRates,
     pub(crate) system: System,
     pub(crate) exchange: PerCurrency<Nano>,
     pub(crate) transfer: Nano,
@@ -116,6 +75,14 @@ impl Books {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Takes a pool's new state, and drops what the pool has taken up.
+    pub(crate) fn put_pool(&mut self, pool: PoolState) {
+        if let Some(pending) = self.pending.get_mut(&pool.name) {
+            pending.forget(&pool);
+        }
+        self.pools.insert(Arc::clone(&pool.name), pool);
     }
 
     /// Where a partition stands.

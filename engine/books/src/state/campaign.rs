@@ -3,66 +3,13 @@
 //! The fold counts them, so that no way into the log plays one too many: a round names its campaign, has its game, currency
 //! and bet, and begins before it expires, by the log's own time. The operator's promotion pays the bet to its house.
 
-use crate::events::event::RoundStarted;
-use crate::events::refused::Refused;
-use crate::values::currency::Currency;
-use crate::values::money::{CoinValue, Minor};
-use crate::values::name::is_id;
 use serde::{Deserialize, Serialize};
 
-/// What was granted. It never changes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Campaign {
-    /// The operator's own reference, unique for the player; an id as [`is_id`] says.
-    pub id: String,
-    /// The game's name.
-    pub game: String,
-    /// Of the account that the wins go to.
-    pub currency: Currency,
-    /// What a round stakes, above 0.
-    pub bet: Minor,
-    /// Worth of a coin.
-    pub coin_value: CoinValue,
-    /// Pay lines.
-    pub lines: u32,
-    /// Coins a line.
-    pub coins_per_line: u32,
-    /// Rounds, 1 to [`Campaign::ROUNDS_MAX`].
-    pub rounds: u32,
-    /// No round begins at this time or later, Unix ms.
-    pub expires_ms: i64,
-}
-
-impl Campaign {
-    /// Most rounds of a campaign.
-    pub const ROUNDS_MAX: u32 = 10_000;
-
-    /// What no campaign can be, granted at a time.
-    pub(crate) fn check(&self, now_ms: i64) -> Result<(), Refused> {
-        let bad = |reason: &str| Err(Refused::BadCampaign { reason: reason.to_owned() });
-        match self {
-            _ if !is_id(&self.id) => bad("its name is not well formed"),
-            _ if self.bet <= Minor::ZERO => bad("its bet is not above 0"),
-            _ if !(1..=Self::ROUNDS_MAX).contains(&self.rounds) => bad("its rounds are not 1 to 10,000"),
-            _ if self.expires_ms <= now_ms => bad("it expires before it begins"),
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Why a campaign has no round to play (any more).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum CampaignOver {
-    /// The operator took it back before its first round.
-    #[error("cancelled")]
-    Cancelled,
-    /// All rounds are played.
-    #[error("used up")]
-    UsedUp,
-    /// Its time is over.
-    #[error("expired")]
-    Expired,
-}
+use crate::events::campaign::{Campaign, CampaignOver};
+use crate::events::refused::Refused;
+use crate::events::round::RoundStarted;
+use crate::values::money::Minor;
+use crate::values::name::is_id;
 
 /// A campaign and what has become of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -82,6 +29,28 @@ pub struct CampaignState {
 }
 
 impl CampaignState {
+    /// A campaign that is granted at a place and time of the log.
+    ///
+    /// # Errors
+    /// [`Refused::BadCampaign`].
+    pub(crate) fn granted(campaign: &Campaign, granted_at: u64, granted_ms: i64) -> Result<Self, Refused> {
+        let bad = |reason: &str| Err(Refused::BadCampaign { reason: reason.to_owned() });
+        match campaign {
+            _ if !is_id(&campaign.id) => bad("its name is not well formed"),
+            _ if campaign.bet <= Minor::ZERO => bad("its bet is not above 0"),
+            _ if !(1..=Campaign::ROUNDS_MAX).contains(&campaign.rounds) => bad("its rounds are not 1 to 10,000"),
+            _ if campaign.expires_ms <= granted_ms => bad("it expires before it begins"),
+            _ => Ok(Self {
+                campaign: campaign.clone(),
+                granted_at,
+                granted_ms,
+                begun: 0,
+                given_back: 0,
+                cancelled: false,
+            }),
+        }
+    }
+
     /// Rounds not played yet, those that a void gave back among them.
     #[must_use]
     pub fn left(&self) -> u64 {

@@ -5,39 +5,15 @@
 //! rejected or has lapsed is [`Refused`], so that no way into the log goes round it. A change lapses by logged time, and
 //! needs no event for that. Where there are no actors to tell apart, a change is made without a proposal.
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-use crate::events::event::Event;
+use serde::{Deserialize, Serialize};
+
+use crate::events::event::ChangeProposed;
 use crate::events::refused::Refused;
-use crate::state::books::Books;
-use crate::state::switches::operator_of;
-use crate::values::money::Nano;
-use crate::values::stream::StreamId;
 
 /// Most changes that wait at one time, of all actors.
 const CHANGES_MAX: usize = 512;
-
-/// A change that one actor asks for.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ChangeProposed {
-    /// The stream that it changes: a pool's, or the system's for a switch.
-    pub stream: StreamId,
-    /// What is to be logged there, without what only its place in the log decides (see [`Event::as_proposed`]).
-    pub change: Box<Event>,
-    /// Who asks: the name of a credential.
-    pub actor: String,
-    /// From when on nobody can approve it, Unix ms.
-    pub lapses_ms: i64,
-}
-
-impl ChangeProposed {
-    /// The operator whose actor asks; `None` for the platform's.
-    #[must_use]
-    pub fn operator(&self) -> Option<&str> {
-        operator_of(&self.actor)
-    }
-}
 
 /// A proposed change that waits for another actor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,58 +22,6 @@ pub struct PendingChange {
     pub proposed: ChangeProposed,
     /// When, Unix ms.
     pub time_ms: i64,
-}
-
-impl Event {
-    /// A change without what only its place in the log decides: the version of terms, the figures of a retirement.
-    #[must_use]
-    pub fn as_proposed(&self) -> Self {
-        let mut change = self.clone();
-        match &mut change {
-            Self::PoolTermsChanged { terms } => terms.version = 0,
-            Self::PoolRetired { increments, reserve, .. } => (*increments, *reserve) = (Nano::ZERO, Nano::ZERO),
-            _ => {}
-        }
-        change
-    }
-
-    /// A proposed change as it must be logged on a stream now.
-    ///
-    /// # Errors
-    /// [`Refused::UnknownPool`].
-    pub fn as_due(&self, stream: &StreamId, books: &Books) -> Result<Self, Refused> {
-        let pool = || match stream {
-            StreamId::Pool(name) => books.pool(name).ok_or_else(|| Refused::UnknownPool { pool: name.clone() }),
-            _ => Err(Refused::WrongStream),
-        };
-        let mut change = self.clone();
-        match &mut change {
-            Self::PoolTermsChanged { terms } => terms.version = pool()?.next_terms_version(),
-            Self::PoolRetired { increments, reserve, .. } => {
-                let pool = pool()?;
-                (*increments, *reserve) = (pool.increments, pool.reserve);
-            }
-            _ => {}
-        }
-        Ok(change)
-    }
-
-    /// Whether it stops something for now: one actor is enough for that, and two start it again (PL-25).
-    #[must_use]
-    pub fn is_stop(&self) -> bool {
-        matches!(self, Self::SwitchSet { on: false, .. } | Self::PoolSuspended { .. })
-    }
-
-    /// Whether it's a change of the stream that needs two actors.
-    fn is_change_of(&self, stream: &StreamId) -> bool {
-        match (stream, self) {
-            (StreamId::Pool(name), Self::PoolOpened { pool, .. }) => pool == name,
-            (StreamId::Pool(_), Self::PoolTermsChanged { .. } | Self::PoolSuspended { .. }) => true,
-            (StreamId::Pool(_), Self::PoolResumed { .. } | Self::PoolRetired { .. }) => true,
-            (StreamId::System, Self::SwitchSet { .. }) => true,
-            _ => false,
-        }
-    }
 }
 
 /// All that wait, by the position of their proposals.

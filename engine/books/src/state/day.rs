@@ -7,77 +7,19 @@
 //!
 //! Cost: a few additions an action, and no memory of its own for a player of one currency without limits.
 
-use core::num::NonZeroU32;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::events::session::DayLimits;
 use crate::values::currency::Currency;
-use crate::values::money::{Minor, Nano};
-use crate::values::rate::{FxRate, contribution};
+use crate::values::money::Minor;
+use crate::values::rate::{Rates, exchange};
 
 const DAY_MS: i64 = 86_400_000;
 
 /// A longer time without an action is a break, and wasn't played.
 pub const BREAK_MS: i64 = 30 * 60_000;
-
-/// The limits that hold for the rest of a player's day: the strictest of every session that was opened in it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DayLimits {
-    /// Time played after which no bet is taken until the player has acknowledged it.
-    pub reality_check_ms: Option<NonZeroU32>,
-    /// Time played in the day after which no bet is taken.
-    pub time_ms_max: Option<NonZeroU32>,
-    /// What may be lost in the day, in whole EUR at the rate of the bet.
-    pub loss_eur_max: Option<NonZeroU32>,
-    /// What may be lost in the day over all currencies, as amounts of some: each holds.
-    pub losses_max: Vec<(Currency, Minor)>,
-    /// What a round may cost, as amounts of some currencies: each holds.
-    pub bets_max: Vec<(Currency, Minor)>,
-}
-
-impl DayLimits {
-    /// Keeps the stricter of each.
-    pub fn restrict(&mut self, other: &Self) {
-        let least = |one: &mut Option<NonZeroU32>, other: Option<NonZeroU32>| {
-            *one = one.iter().copied().chain(other).min();
-        };
-        least(&mut self.reality_check_ms, other.reality_check_ms);
-        least(&mut self.time_ms_max, other.time_ms_max);
-        least(&mut self.loss_eur_max, other.loss_eur_max);
-        for (one, other) in [(&mut self.losses_max, &other.losses_max), (&mut self.bets_max, &other.bets_max)] {
-            for (currency, limit) in other {
-                match one.iter_mut().find(|(of, _)| of == currency) {
-                    Some((_, known)) => *known = (*known).min(*limit),
-                    None => one.push((*currency, *limit)),
-                }
-            }
-        }
-    }
-
-    /// Most that a round may cost in a currency; `None` for no limit.
-    #[must_use]
-    pub fn bet_max(&self, currency: Currency, rates: Rates<'_>) -> Option<Minor> {
-        self.bets_max
-            .iter()
-            .filter_map(|(of, limit)| exchange(i128::from(limit.0), *of, currency, rates))
-            .min()
-            .map(clamp)
-    }
-
-    /// Most that may be lost in the day, counted in a currency; `None` for no limit.
-    #[must_use]
-    pub fn loss_max(&self, currency: Currency, rates: Rates<'_>) -> Option<Minor> {
-        let eur = self
-            .loss_eur_max
-            .and_then(|eur| rates(currency)?.minor_within(Nano(i128::from(eur.get()) * 1_000_000_000), currency).ok());
-        let own = self.losses_max.iter().filter_map(|(of, limit)| exchange(i128::from(limit.0), *of, currency, rates));
-        own.map(clamp).chain(eur).min()
-    }
-}
-
-/// The rate of a currency; `None` where there is none.
-pub type Rates<'a> = &'a dyn Fn(Currency) -> Option<FxRate>;
 
 /// A player's day with real money, or with play money (see the [module](self)).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -208,19 +150,4 @@ impl Day {
         });
         &mut more[index].1
     }
-}
-
-/// An amount in another currency, rounded towards a loss; `None` where a rate is missing. Exact in its own.
-fn exchange(amount: i128, from: Currency, to: Currency, rates: Rates<'_>) -> Option<i128> {
-    if from == to {
-        return Some(amount);
-    }
-    let minor = |amount: i128| Minor(i64::try_from(amount).unwrap_or(i64::MAX));
-    let eur = contribution(minor(amount.abs()), from, rates(from)?, 1_000_000).ok()?;
-    let whole = i128::from(rates(to)?.minor_within(eur, to).ok()?.0);
-    Some(if amount < 0 { -whole - 1 } else { whole })
-}
-
-fn clamp(amount: i128) -> Minor {
-    Minor(i64::try_from(amount).unwrap_or(i64::MAX))
 }

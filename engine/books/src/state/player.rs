@@ -3,18 +3,19 @@
 //! Cloning is cheap (what is large is shared until it changes), because staging works on a copy. The size grows with
 //! accounts, open rounds, collections, campaigns and voids; settled rounds leave nothing behind.
 
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use crate::events::commit::Commit;
-use crate::events::event::{Automatic, Event, RoundStarted};
-use crate::play::sessions::SessionName;
-use crate::state::books::Head;
-use crate::state::campaign::{Campaign, CampaignState};
+use serde::{Deserialize, Serialize};
+
+use crate::events::round::RoundStarted;
+use crate::events::session::SessionName;
+use crate::state::campaign::CampaignState;
 use crate::state::day::Day;
-use crate::state::seat::Seat;
+use crate::state::round::OpenRound;
+use crate::state::seat::{Seat, Seats};
 use crate::values::currency::Currency;
+use crate::values::head::Head;
 use crate::values::money::Minor;
 use crate::values::per_currency::PerCurrency;
 
@@ -46,7 +47,7 @@ pub struct PlayerState {
     day: Day,
     /// With play money, which few players have.
     demo_day: Option<Arc<Day>>,
-    pub(crate) seats: Option<Arc<Vec<Seat>>>,
+    pub(crate) seats: Seats,
     pub(crate) balances: PerCurrency<Minor>,
     pub(crate) open: Vec<Arc<OpenRound>>,
     /// None of them empty, by game and scope; few, so that one look at the memory finds one.
@@ -112,6 +113,19 @@ impl PlayerState {
 
     pub(crate) fn day_mut(&mut self, real: bool) -> &mut Day {
         if real { &mut self.day } else { Arc::make_mut(self.demo_day.get_or_insert_default()) }
+    }
+
+    /// The seat at a game.
+    #[must_use]
+    pub fn seat(&self, game: &str, currency: Currency) -> Option<&Seat> {
+        self.seats.iter().find(|seat| seat.game == game && seat.real == currency.is_real())
+    }
+
+    /// A live session of the player's with real money, or with play money, at whatever game.
+    #[must_use]
+    pub fn live_seat(&self, currency: Currency, now_ms: i64) -> Option<&Seat> {
+        let acted_ms = self.day(currency).acted_ms();
+        self.seats.iter().find(|seat| seat.real == currency.is_real() && seat.is_live(acted_ms, now_ms))
     }
 
     /// A collection; none when it is empty.
@@ -183,16 +197,8 @@ impl PlayerState {
         }
     }
 
-    pub(crate) fn grant(&mut self, campaign: &Campaign, commit: &Commit) {
-        let state = CampaignState {
-            campaign: campaign.clone(),
-            granted_at: commit.position,
-            granted_ms: commit.time_ms,
-            begun: 0,
-            given_back: 0,
-            cancelled: false,
-        };
-        Arc::make_mut(self.campaigns.get_or_insert_default()).push(Arc::new(state));
+    pub(crate) fn grant(&mut self, campaign: CampaignState) {
+        Arc::make_mut(self.campaigns.get_or_insert_default()).push(Arc::new(campaign));
     }
 
     pub(crate) fn campaign_mut(&mut self, id: &str) -> Option<&mut CampaignState> {
@@ -235,82 +241,5 @@ impl PlayerState {
 
     pub(crate) fn mark_voided(&mut self, round: u64, position: u64) {
         Arc::make_mut(self.voided.get_or_insert_default()).insert(round, position);
-    }
-}
-
-/// A round between its bet and its settlement, with all that resolving it further needs (PL-02).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OpenRound {
-    /// The bet and its terms.
-    pub started: RoundStarted,
-    /// Position of the bet.
-    pub opened_at: u64,
-    /// Time of the bet, Unix ms.
-    pub opened_ms: i64,
-    /// Time of the round's last event, Unix ms: since then it waits (PL-03 counts from it).
-    pub last_ms: i64,
-    /// Position of the round's last event.
-    pub last_position: u64,
-    /// The steps so far.
-    pub steps: Vec<Step>,
-    /// The win as of the last step.
-    pub win: Minor,
-    /// What was credited of it already (ME-16).
-    pub credited: Minor,
-    /// As of the last step: then whoever finishes the round for its player isn't done yet.
-    pub automatic: Option<Automatic>,
-}
-
-/// What a step was resolved from: enough to resolve it again (PL-06).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Step {
-    /// The seed.
-    pub seed: [u8; 32],
-    /// The choice.
-    pub choice: Vec<u8>,
-}
-
-/// What a void of a settled round needs to know of it (PL-04). The books forget settled rounds, the log does not:
-/// [`SettledRound::recall`] reads one back from the player's commits. It never changes any more.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SettledRound {
-    /// The bet and its terms.
-    pub started: RoundStarted,
-    /// Position of the bet.
-    pub opened_at: u64,
-    /// The settled win, jackpot excluded.
-    pub win: Minor,
-    /// What its steps changed in the collection that it was played with: keys and values, in log order.
-    pub collected: Vec<(String, i64)>,
-}
-
-impl SettledRound {
-    /// Finds a round in commits of its player's stream, in log order. `None` unless both its start and its settlement
-    /// are among them. Found from the end of the stream by following [`Commit::previous`].
-    pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
-        let mut found: Option<Self> = None;
-        for commit in commits {
-            let mut steps = false;
-            for event in &commit.events {
-                match (event, &mut found) {
-                    (Event::RoundStarted(started), _) if started.round == round => {
-                        let (started, opened_at) = (started.clone(), commit.position);
-                        found = Some(Self { started, opened_at, win: Minor::ZERO, collected: Vec::new() });
-                    }
-                    (Event::StepResolved(step), _) => steps = step.round == round,
-                    // What belongs to no bet, like the pick of a witch, is no part of a round.
-                    (Event::CollectionChanged { game, scope, changes }, Some(facts))
-                        if steps && *game == facts.started.game && !scope.is_empty() =>
-                    {
-                        facts.collected.extend(changes.iter().cloned());
-                    }
-                    (Event::RoundSettled { round: settled, win }, _) if *settled == round => {
-                        return found.map(|facts| Self { win: *win, ..facts });
-                    }
-                    _ => {}
-                }
-            }
-        }
-        None
     }
 }

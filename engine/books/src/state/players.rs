@@ -4,9 +4,11 @@
 //! one at every level. Names with the same hash share a place: whoever makes up such names makes look-ups slower for the
 //! one operator that lets them.
 
-use crate::state::player::PlayerState;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::state::player::PlayerState;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Players(BTreeMap<u64, Vec<(String, PlayerState)>>);

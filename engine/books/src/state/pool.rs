@@ -1,20 +1,14 @@
-//! A jackpot pool: its figures, and what waits to be decided about it.
-//!
-//! Players' commits never write to a pool. A bet leaves a contribution, a hit or a void leaves a [`Decision`], both under
-//! their position in the log; the pool's own stream then takes them up strictly in that order (BW-16: "as of its place in
-//! the log"). [`PoolState`] is what the pool's stream has made of them, [`Pending`] what still waits.
+//! A jackpot pool: its figures, and how far it has taken up each partition.
 
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::events::event::PoolTerms;
+use serde::{Deserialize, Serialize};
+
 use crate::events::partition::MirroredAward;
-use crate::state::books::Head;
-use crate::values::currency::Currency;
-use crate::values::money::{CoinValue, Minor, Nano};
-use crate::values::rate::FxRate;
-use crate::values::stream::StreamId;
+use crate::events::pool::{PoolStatus, PoolTerms};
+use crate::values::head::Head;
+use crate::values::money::Nano;
 
 /// The figures of a pool as of the last commit of its stream; EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,25 +49,6 @@ pub struct PoolState {
     pub(crate) reports: BTreeMap<u32, Reported>,
     /// Of a mirror: the position at home that it copies; 0 at home.
     pub(crate) home_position: u64,
-}
-
-/// Whether a pool takes bets (BW-20).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum PoolStatus {
-    /// Bets contribute and can win.
-    Active,
-    /// A bet placed now neither contributes nor can win; what was staked before is still pooled and paid by its place in
-    /// the log.
-    Suspended,
-    /// Closed for ever, with what it handed over.
-    Retired {
-        /// The receiving pool.
-        into: String,
-        /// K at retirement.
-        increments: Nano,
-        /// R at retirement.
-        reserve: Nano,
-    },
 }
 
 /// How far a pool has taken up one partition; positions.
@@ -183,178 +158,5 @@ impl PoolState {
 
     pub(crate) fn marks_mut(&mut self, partition: u32) -> &mut Marks {
         self.marks.entry(partition).or_default()
-    }
-}
-
-/// What the pool's stream must decide, in log order.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Decision {
-    /// A win to price.
-    Hit(Hit),
-    /// A contribution to take back.
-    TakeBack(TakeBack),
-}
-
-impl Decision {
-    /// The partition that it stands in.
-    #[must_use]
-    pub fn partition(&self) -> u32 {
-        match self {
-            Self::Hit(hit) => hit.partition,
-            Self::TakeBack(take_back) => take_back.partition,
-        }
-    }
-
-    /// Where it stands in its partition's log.
-    #[must_use]
-    pub fn position(&self) -> u64 {
-        match self {
-            Self::Hit(hit) => hit.position,
-            Self::TakeBack(take_back) => take_back.position,
-        }
-    }
-}
-
-/// A jackpot hit with all that its price depends on, apart from the pool.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Hit {
-    /// The partition that it stands in.
-    pub partition: u32,
-    /// Its place there.
-    pub position: u64,
-    /// The logged time of its commit, Unix ms.
-    pub time_ms: i64,
-    /// The winner.
-    pub stream: StreamId,
-    /// The winner's round.
-    pub round: u64,
-    /// Of the bet.
-    pub currency: Currency,
-    /// Of the bet.
-    pub coin_value: CoinValue,
-    /// Of the bet.
-    pub rate: FxRate,
-}
-
-/// A voided round's contribution (BW-19).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct TakeBack {
-    /// The partition of the round.
-    pub partition: u32,
-    /// Position of the void.
-    pub position: u64,
-    /// Position of the bet.
-    pub contributed_at: u64,
-    /// The contribution, EUR.
-    pub amount: Nano,
-}
-
-/// An award that has not reached the player yet.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct UnpaidAward {
-    /// The pool.
-    pub pool: Arc<str>,
-    /// The winner.
-    pub stream: StreamId,
-    /// The winner's round.
-    pub round: u64,
-    /// What is owed, in the player's currency.
-    pub amount: Minor,
-    /// The player's currency.
-    pub currency: Currency,
-    /// What was booked for it, EUR.
-    pub paid: Nano,
-    /// Whether it waits for room on the account.
-    pub set_aside: bool,
-}
-
-/// What players' streams hold ready for a pool.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Pending {
-    pub totals: PendingTotals,
-    /// By partition, ascending positions. Entries at or below the pool's marks are gone.
-    pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
-    pub decisions: BTreeMap<u32, VecDeque<Decision>>,
-}
-
-/// The figures of [`Pending`] that are sums, so that changes to them can be added.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct PendingTotals {
-    /// Holding of the account `ContributionsDue`.
-    pub due: Nano,
-    /// Holding of the account `JackpotPayable`.
-    pub payable: Nano,
-    /// Open rounds that contributed and can still hit.
-    pub open_rounds: i64,
-}
-
-impl PendingTotals {
-    pub fn add(&mut self, more: Self) {
-        self.due.0 += more.due.0;
-        self.payable.0 += more.payable.0;
-        self.open_rounds += more.open_rounds;
-    }
-}
-
-impl Pending {
-    /// Contributions at positions `from..=to`, ascending. Costs O(log n) to find the first.
-    pub fn contributions(&self, partition: u32, from: u64, to: u64) -> impl Iterator<Item = Nano> + '_ {
-        self.contributions.get(&partition).into_iter().flat_map(move |queue| {
-            let start = queue.partition_point(|(position, _)| *position < from);
-            queue.range(start..).take_while(move |(position, _)| *position <= to).map(|(_, amount)| *amount)
-        })
-    }
-
-    /// Whether a contribution, or a reported stretch of them, stands at a position.
-    pub fn ends_at(&self, partition: u32, to: u64) -> bool {
-        let queue = self.contributions.get(&partition);
-        queue.is_some_and(|queue| queue.binary_search_by_key(&to, |(position, _)| *position).is_ok())
-    }
-
-    /// Decisions after a position, in order.
-    pub fn decisions_after(&self, partition: u32, decided_to: u64) -> impl Iterator<Item = &Decision> {
-        self.decisions
-            .get(&partition)
-            .into_iter()
-            .flatten()
-            .skip_while(move |decision| decision.position() <= decided_to)
-    }
-
-    /// Whether anything of any partition waits beyond the pool's marks.
-    pub fn waits(&self, pool: &PoolState) -> bool {
-        let contributions = self.contributions.iter().any(|(partition, queue)| {
-            queue.back().is_some_and(|(position, _)| *position > pool.marks(*partition).pooled_to)
-        });
-        let decisions = self.decisions.iter().any(|(partition, queue)| {
-            queue.back().is_some_and(|last| last.position() > pool.marks(*partition).decided_to)
-        });
-        contributions || decisions
-    }
-
-    /// Adds what a batch left.
-    pub fn join(&mut self, more: Self) {
-        self.totals.add(more.totals);
-        for (partition, mut queue) in more.contributions {
-            self.contributions.entry(partition).or_default().append(&mut queue);
-        }
-        for (partition, mut queue) in more.decisions {
-            self.decisions.entry(partition).or_default().append(&mut queue);
-        }
-    }
-
-    /// Drops what the pool has taken up.
-    pub fn forget(&mut self, pool: &PoolState) {
-        for (partition, marks) in &pool.marks {
-            if let Some(queue) = self.contributions.get_mut(partition) {
-                while queue.front().is_some_and(|(position, _)| *position <= marks.pooled_to) {
-                    queue.pop_front();
-                }
-            }
-            if let Some(queue) = self.decisions.get_mut(partition) {
-                while queue.front().is_some_and(|first| first.position() <= marks.decided_to) {
-                    queue.pop_front();
-                }
-            }
-        }
     }
 }

@@ -4,35 +4,14 @@
 //! player has one. How long it lives without an action isn't said there: it's over when the player has done nothing with its
 //! kind of money for as long as it waits. Each player has few seats, whatever is logged.
 
-use core::num::NonZeroU32;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::play::sessions::SessionName;
-use crate::state::day::DayLimits;
-use crate::state::player::PlayerState;
-use crate::values::currency::Currency;
+use crate::events::session::{SessionName, SessionOpened};
 
 /// Seats that a player has at the most; the one opened first gives way.
 const SEATS_MAX: usize = 32;
-
-/// A session was opened (see [`Event::SessionOpened`](crate::Event::SessionOpened)).
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct SessionOpened {
-    /// Its name.
-    pub session: SessionName,
-    /// The game that it binds.
-    pub game: String,
-    /// The currency that it binds.
-    pub currency: Currency,
-    /// The jurisdiction that it binds; empty for the one that restricts nothing.
-    pub jurisdiction: String,
-    /// Milliseconds without an action after which it's over.
-    pub idle_ms: NonZeroU32,
-    /// What holds from here to the end of the player's day, whatever sessions come.
-    pub limits: DayLimits,
-}
 
 /// The latest session of a game, with real money or with play money.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -61,6 +40,11 @@ impl Seat {
         }
     }
 
+    /// Whether a session holds it, as far as the log tells.
+    fn is_of(&self, session: SessionName) -> bool {
+        self.session == session && self.held.is_none()
+    }
+
     /// Whether its session is live.
     #[must_use]
     pub fn is_live(&self, acted_ms: Option<i64>, now_ms: i64) -> bool {
@@ -77,26 +61,18 @@ impl Seat {
     }
 }
 
-impl PlayerState {
-    /// The seat at a game.
-    #[must_use]
-    pub fn seat(&self, game: &str, currency: Currency) -> Option<&Seat> {
-        self.seats
-            .iter()
-            .flat_map(|seats| seats.iter())
-            .find(|seat| seat.game == game && seat.real == currency.is_real())
+/// The seats of a player, in the order of their sessions' openings.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Seats(Option<Arc<Vec<Seat>>>);
+
+impl Seats {
+    pub fn iter(&self) -> impl Iterator<Item = &Seat> {
+        self.0.iter().flat_map(|seats| seats.iter())
     }
 
-    /// A live session of the player's with real money, or with play money, at whatever game.
-    #[must_use]
-    pub fn live_seat(&self, currency: Currency, now_ms: i64) -> Option<&Seat> {
-        let acted_ms = self.day(currency).acted_ms();
-        let mut seats = self.seats.iter().flat_map(|seats| seats.iter());
-        seats.find(|seat| seat.real == currency.is_real() && seat.is_live(acted_ms, now_ms))
-    }
-
-    pub(crate) fn sit(&mut self, opened: &SessionOpened, time_ms: i64) {
-        let seats = Arc::make_mut(self.seats.get_or_insert_default());
+    /// Takes a session's seat; an earlier session of the game, with the same kind of money, loses it.
+    pub fn sit(&mut self, opened: &SessionOpened, time_ms: i64) {
+        let seats = Arc::make_mut(self.0.get_or_insert_default());
         seats.retain(|seat| seat.game != opened.game || seat.real != opened.currency.is_real());
         if seats.len() >= SEATS_MAX {
             seats.remove(0);
@@ -104,12 +80,11 @@ impl PlayerState {
         seats.push(Seat::new(opened, time_ms));
     }
 
-    /// Ends a session and holds its game for a while, or not; false where it isn't the latest of its game, or ended before.
-    pub(crate) fn stand(&mut self, session: SessionName, hold_ms: i64, time_ms: i64) -> bool {
-        let Some(seats) = &mut self.seats else { return false };
-        let Some(index) = seats.iter().position(|seat| seat.session == session && seat.held.is_none()) else {
-            return false;
-        };
+    /// Ends a session and holds its game for `hold_ms`; 0 holds nothing. False for a session that isn't the latest of its
+    /// game, or that ended before.
+    pub fn stand(&mut self, session: SessionName, hold_ms: i64, time_ms: i64) -> bool {
+        let Some(seats) = &mut self.0 else { return false };
+        let Some(index) = seats.iter().position(|seat| seat.is_of(session)) else { return false };
         let seats = Arc::make_mut(seats);
         if hold_ms > 0 {
             seats[index].held = Some((time_ms, hold_ms));
@@ -117,14 +92,13 @@ impl PlayerState {
             seats.remove(index);
         }
         if seats.is_empty() {
-            self.seats = None;
+            self.0 = None;
         }
         true
     }
 
-    /// Whether a session with real money, or with play money, is one that hasn't ended as far as the log tells.
-    pub(crate) fn sits(&self, session: SessionName) -> Option<&Seat> {
-        let mut seats = self.seats.iter().flat_map(|seats| seats.iter());
-        seats.find(|seat| seat.session == session && seat.held.is_none())
+    /// The seat of a session that hasn't ended as far as the log tells.
+    pub fn of(&self, session: SessionName) -> Option<&Seat> {
+        self.iter().find(|seat| seat.is_of(session))
     }
 }

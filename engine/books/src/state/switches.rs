@@ -4,52 +4,13 @@
 //! the switch's place in the log there is none. Rounds that are open go on, and wins are paid. A pool has no switch of
 //! its own: it's suspended and resumed on its own stream (BW-20). Cost: a bet looks at everything that is off.
 
-use core::fmt;
-use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
+use serde::{Deserialize, Serialize};
+
 use crate::events::refused::Refused;
-use crate::values::name::is_id;
-
-/// A part of the service: the bets that match all of its names. An empty name matches everything, so that the default
-/// is the whole service.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct Switch {
-    /// The operator.
-    pub operator: String,
-    /// The game.
-    pub game: String,
-    /// A version of the game's rules; only with a game.
-    pub rules_version: String,
-}
-
-impl Switch {
-    /// Whether every name in it is well formed or empty, and a version has its game.
-    #[must_use]
-    pub fn is_valid(&self) -> bool {
-        let Self { operator, game, rules_version } = self;
-        let names = [operator, game, rules_version];
-        names.into_iter().all(|name| name.is_empty() || is_id(name)) && (rules_version.is_empty() || !game.is_empty())
-    }
-
-    fn covers(&self, operator: &str, game: &str, rules_version: &str) -> bool {
-        let matches = |name: &str, of: &str| name.is_empty() || name == of;
-        matches(&self.operator, operator) && matches(&self.game, game) && matches(&self.rules_version, rules_version)
-    }
-}
-
-impl fmt::Display for Switch {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { operator, game, rules_version } = self;
-        match (game.as_str(), rules_version.as_str()) {
-            ("", _) if operator.is_empty() => return f.write_str("the service"),
-            ("", _) => return write!(f, "operator {operator}"),
-            (game, "") => write!(f, "game {game}")?,
-            (game, version) => write!(f, "version {version} of game {game}")?,
-        }
-        if operator.is_empty() { Ok(()) } else { write!(f, " at operator {operator}") }
-    }
-}
+use crate::values::actor::operator_of;
+use crate::values::switch::Switch;
 
 /// Why and since when a part of the service is off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -70,11 +31,6 @@ impl SwitchedOff {
     pub fn operator(&self) -> Option<&str> {
         operator_of(&self.actor)
     }
-}
-
-/// The operator that an actor acts for; `None` for the platform's, who are called by their credential's name alone.
-pub(crate) fn operator_of(actor: &str) -> Option<&str> {
-    actor.split_once('/').map(|(operator, _)| operator)
 }
 
 /// Everything that is switched off.

@@ -6,11 +6,9 @@
 //! paid in.
 
 use core::fmt;
-use serde::{Deserialize, Serialize};
 
 use crate::values::currency::Currency;
 use crate::values::money::Nano;
-use crate::values::per_currency::PerCurrency;
 
 /// Where money is. Borrows its names from the commit and the books.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -75,22 +73,4 @@ pub struct Posting<'a> {
     pub currency: Currency,
     /// By how much; below 0 when it gave.
     pub amount: Nano,
-}
-
-/// An operator's totals. Players are summed, so that a trial balance costs operators, not players.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct OperatorTotals {
-    pub players: PerCurrency<Nano>,
-    pub external: PerCurrency<Nano>,
-    pub house: PerCurrency<Nano>,
-    pub promotion: PerCurrency<Nano>,
-}
-
-impl OperatorTotals {
-    pub fn add(&mut self, other: &Self) {
-        self.players.add(&other.players);
-        self.external.add(&other.external);
-        self.house.add(&other.house);
-        self.promotion.add(&other.promotion);
-    }
 }

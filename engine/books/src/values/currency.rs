@@ -6,9 +6,10 @@
 
 use core::fmt;
 use core::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
-use crate::values::money::{MoneyError, Nano};
+use crate::values::error::MoneyError;
 
 /// A currency of ISO 4217, or play money.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -76,12 +77,6 @@ impl Currency {
     #[must_use]
     pub fn is_real(self) -> bool {
         self != Self::PLAY
-    }
-
-    /// Nanos in one minor unit: 10^(9 - digits).
-    #[must_use]
-    pub fn nanos_per_minor(self) -> i128 {
-        10i128.pow(Nano::DIGITS - self.digits())
     }
 }
 

@@ -6,24 +6,12 @@
 
 use core::fmt;
 use core::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::values::currency::Currency;
 use crate::values::decimal;
-
-/// Why a figure could not be read or computed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum MoneyError {
-    /// Not a decimal number of the allowed range and number of decimals.
-    #[error("not a valid decimal figure")]
-    Malformed,
-    /// An ISO 4217 code that this service keeps no accounts in.
-    #[error("unknown currency")]
-    UnknownCurrency,
-    /// The exact result does not fit.
-    #[error("figure out of range")]
-    OutOfRange,
-}
+use crate::values::error::MoneyError;
 
 /// Whole minor units of a currency that is named beside it (PL-09).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -118,6 +106,14 @@ impl FromStr for Nano {
     /// Reads up to nine decimals; more are refused, not rounded.
     fn from_str(text: &str) -> Result<Self, MoneyError> {
         decimal::parse(text, Self::DIGITS).map(Self).ok_or(MoneyError::Malformed)
+    }
+}
+
+impl Currency {
+    /// Nanos in one minor unit: 10^(9 - digits).
+    #[must_use]
+    pub fn nanos_per_minor(self) -> i128 {
+        10i128.pow(Nano::DIGITS - self.digits())
     }
 }
 

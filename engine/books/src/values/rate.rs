@@ -2,11 +2,13 @@
 
 use core::fmt;
 use core::str::FromStr;
+
 use serde::{Deserialize, Serialize};
 
 use crate::values::currency::Currency;
 use crate::values::decimal;
-use crate::values::money::{CoinValue, Minor, MoneyError, Nano};
+use crate::values::error::MoneyError;
+use crate::values::money::{CoinValue, Minor, Nano};
 
 /// EUR for one major unit of a currency: `mantissa * 10^exponent`, exact.
 ///
@@ -126,4 +128,18 @@ pub fn contribution(bet: Minor, currency: Currency, rate: FxRate, ppm: u32) -> R
         decimal::divide_half_even(product?.checked_mul(scale)?, divisor)
     };
     exact().map(Nano).filter(|amount| *amount <= CONTRIBUTION_MAX).ok_or(MoneyError::OutOfRange)
+}
+
+/// The rate of a currency; `None` where there is none.
+pub type Rates<'a> = &'a dyn Fn(Currency) -> Option<FxRate>;
+
+/// An amount in another currency, rounded towards a loss; `None` where a rate is missing. Exact in its own.
+pub(crate) fn exchange(amount: i128, from: Currency, to: Currency, rates: Rates<'_>) -> Option<i128> {
+    if from == to {
+        return Some(amount);
+    }
+    let minor = |amount: i128| Minor(i64::try_from(amount).unwrap_or(i64::MAX));
+    let eur = contribution(minor(amount.abs()), from, rates(from)?, 1_000_000).ok()?;
+    let whole = i128::from(rates(to)?.minor_within(eur, to).ok()?.0);
+    Some(if amount < 0 { -whole - 1 } else { whole })
 }

@@ -2,10 +2,11 @@
 
 use core::fmt;
 use core::str::FromStr;
+
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::values::name::is_id;
-use sha2::{Digest, Sha256};
 
 /// The partition of everything that is not a player's: there rates, switches and pools are decided.
 pub const HOME: u32 = 0;

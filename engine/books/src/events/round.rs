@@ -1,0 +1,94 @@
+//! The parts of a round in the log: its bet, its steps, and why a step was automatic.
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::session::SessionName;
+use crate::values::currency::Currency;
+use crate::values::money::{CoinValue, Minor, Nano};
+use crate::values::rate::FxRate;
+
+/// A bet was accepted (see [`Event::RoundStarted`]).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundStarted {
+    /// The player's rounds count 1, 2, 3 over all games.
+    pub round: u64,
+    /// The game's name.
+    pub game: String,
+    /// The rules that the round is played by, to its end (PL-01).
+    pub rules_version: String,
+    /// SHA-256 of the game's model.
+    pub model_hash: [u8; 32],
+    /// Of the account that pays, and that the win goes to.
+    pub currency: Currency,
+    /// What is staked, above 0; of a free round by the operator.
+    pub bet: Minor,
+    /// The worth of a coin, for the jackpot's price.
+    pub coin_value: CoinValue,
+    /// The stake as the game wrote it; opaque here.
+    pub stake: Vec<u8>,
+    /// The rate of the currency at this place in the log; 1 for play money, so that limits in EUR count its units.
+    pub rate: FxRate,
+    /// What the bet adds to a pool; none while it is suspended, in games without one, for free rounds (PL-18) and play money
+    /// (PL-17).
+    pub contribution: Option<Contribution>,
+    /// The session that it was bet in, if any (PL-16, PL-21).
+    pub session: Option<SessionName>,
+    /// The jurisdiction that it was bet under; empty for the one that restricts nothing (PL-26).
+    pub jurisdiction: String,
+    /// The campaign that it's a free round of, if any (PL-18).
+    pub campaign: Option<String>,
+}
+
+impl RoundStarted {
+    /// What the player pays for the round: the bet, or nothing for a free round.
+    #[must_use]
+    pub fn charged(&self) -> Minor {
+        if self.campaign.is_some() { Minor::ZERO } else { self.bet }
+    }
+}
+
+/// What a bet adds to a pool (BW-11).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Contribution {
+    /// The pool.
+    pub pool: String,
+    /// The pool's terms that it was computed by.
+    pub terms_version: u32,
+    /// In EUR.
+    pub amount: Nano,
+}
+
+/// One resolution inside a round (see [`Event::StepResolved`]).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StepResolved {
+    /// The player's round.
+    pub round: u64,
+    /// 1, 2, 3 within the round.
+    pub step: u32,
+    /// What the step was drawn from (PL-06).
+    pub seed: [u8; 32],
+    /// The choice as the game wrote it; opaque here.
+    pub choice: Vec<u8>,
+    /// The outcome as the game wrote it; opaque here.
+    pub outcome: Vec<u8>,
+    /// The round's win as of this step, jackpot excluded; it can fall (a lost double).
+    pub win: Minor,
+    /// On whose word the game's rule chose; none where the player chose.
+    pub automatic: Option<Automatic>,
+}
+
+/// Why a step was chosen by the rule of its game instead of by the player (PL-03).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Automatic {
+    /// The player skipped to the round's result (DM-21).
+    Skipped,
+    /// The game's time was over (ME-20).
+    TimeOver,
+    /// The operator closed the round (PL-20).
+    Closed {
+        /// By whom.
+        actor: String,
+        /// Why.
+        reason: String,
+    },
+}

@@ -1,0 +1,65 @@
+//! Events that bring a jackpot's award to its player.
+
+use crate::events::refused::Refused;
+use crate::fold::transition::{Transition, add_cash, expect_amount};
+use crate::state::pending::UnpaidAward;
+use crate::values::account::Account;
+use crate::values::currency::Currency;
+use crate::values::money::Minor;
+
+impl<'s> Transition<'s> {
+    pub(super) fn pay_jackpot(
+        &mut self,
+        account: Account<'s>,
+        round: u64,
+        pool: &'s str,
+        hit: u64,
+        amount: Minor,
+        currency: Currency,
+    ) -> Result<(), Refused> {
+        let award = self.unpaid(round, pool, hit, amount, currency)?;
+        self.delta.paid.push((self.commit.partition, hit));
+        self.transfer(Account::JackpotPayable(pool), Account::Exchange, Currency::EUR, award.paid);
+        self.pay_player(Account::Exchange, account, currency, amount)
+    }
+
+    /// An award waits where the account has no room for it; no money moves, and what is owed stays owed.
+    pub(super) fn set_aside(
+        &mut self,
+        round: u64,
+        pool: &str,
+        hit: u64,
+        amount: Minor,
+        currency: Currency,
+    ) -> Result<(), Refused> {
+        let award = self.unpaid(round, pool, hit, amount, currency)?;
+        if award.set_aside || add_cash(self.check_account(currency)?, amount).is_ok() {
+            return Err(Refused::AwardPayable { hit });
+        }
+        let waiting = UnpaidAward { set_aside: true, ..award.clone() };
+        self.delta.awarded.push(((self.commit.partition, hit), waiting));
+        Ok(())
+    }
+
+    /// The award of a hit of this player's that waits to be paid.
+    fn unpaid(
+        &self,
+        round: u64,
+        pool: &str,
+        hit: u64,
+        amount: Minor,
+        currency: Currency,
+    ) -> Result<&'s UnpaidAward, Refused> {
+        let key = (self.commit.partition, hit);
+        let award = self.view.unpaid(key).filter(|_| !self.delta.paid.contains(&key));
+        let award = award.filter(|award| {
+            award.stream == self.commit.stream
+                && award.round == round
+                && &*award.pool == pool
+                && award.currency == currency
+        });
+        let award = award.ok_or(Refused::NoSuchAward { hit })?;
+        expect_amount(award.amount, amount)?;
+        Ok(award)
+    }
+}

@@ -1,0 +1,188 @@
+//! Deciding one commit: every invariant is checked and every consequence computed on copies, before anything changes.
+//!
+//! [`decide`] checks the commit's place, then runs its events in order over a copy of the commit's stream. It returns a
+//! [`Delta`] only when all of the commit was found right.
+
+use crate::events::commit::Commit;
+use crate::events::event::Event;
+use crate::events::refused::Refused;
+use crate::fold::delta::Delta;
+use crate::fold::price::TakenBack;
+use crate::fold::transition::Transition;
+use crate::fold::view::View;
+use crate::state::round::SettledRound;
+use crate::values::account::{Account, Posting};
+use crate::values::head::{End, Head};
+use crate::values::money::Nano;
+use crate::values::stream::{HOME, StreamId};
+
+/// Decides a commit: its consequences and its postings, or the first invariant that it breaks.
+pub(super) fn decide<'s>(
+    view: View<'s>,
+    commit: &'s Commit,
+    recalled: Option<&'s SettledRound>,
+) -> Result<(Delta, Vec<Posting<'s>>), Refused> {
+    let mut transition = place(view, commit, recalled)?;
+    for event in &commit.events {
+        transition.event(event)?;
+    }
+    if transition.approved.is_some() {
+        return Err(Refused::NotAsProposed);
+    }
+    sum_to_zero(&transition.postings)?;
+    Ok((transition.delta, transition.postings))
+}
+
+/// Checks the commit's place in the log and in its stream, and copies the stream's state.
+fn place<'s>(
+    view: View<'s>,
+    commit: &'s Commit,
+    recalled: Option<&'s SettledRound>,
+) -> Result<Transition<'s>, Refused> {
+    let end = view.end(commit.partition);
+    let expected = end.position + 1;
+    if commit.position != expected {
+        return Err(Refused::WrongPosition { expected, found: commit.position });
+    }
+    let mut delta = Delta::new(End { position: commit.position, time_ms: commit.time_ms });
+    let head = copy_stream(&mut delta, view, commit);
+    if commit.version != head.version + 1 {
+        return Err(Refused::WrongVersion { expected: head.version + 1, found: commit.version });
+    }
+    if head.version > 0 && commit.partition != head.partition {
+        return Err(Refused::WrongPartition { expected: head.partition, found: commit.partition });
+    }
+    if commit.previous != head.position {
+        return Err(Refused::WrongPrevious { expected: head.position, found: commit.previous });
+    }
+    if commit.time_ms < end.time_ms {
+        return Err(Refused::TimeRanBack { latest: end.time_ms, found: commit.time_ms });
+    }
+    if commit.events.is_empty() {
+        return Err(Refused::Empty);
+    }
+    if head.version == 0 && !commit.stream.is_valid() {
+        return Err(Refused::BadStream);
+    }
+    let postings = Vec::with_capacity(8);
+    Ok(Transition { view, commit, recalled, delta, postings, stepped: None, decided: false, approved: None })
+}
+
+/// Copies the state of the commit's stream and moves the copy's head to the commit. Returns the head before.
+fn copy_stream(delta: &mut Delta, view: View<'_>, commit: &Commit) -> Head {
+    let head = commit.head();
+    match &commit.stream {
+        StreamId::Player { .. } => {
+            let player = delta.player.insert(view.player(&commit.stream).cloned().unwrap_or_default());
+            std::mem::replace(&mut player.head, head)
+        }
+        StreamId::Pool(name) => {
+            delta.pool = view.pool(name).cloned().map(Box::new);
+            let before = delta.pool.as_mut().map(|pool| std::mem::replace(&mut pool.head, head));
+            before.unwrap_or_default()
+        }
+        StreamId::Rates => {
+            let rates = delta.rates.insert(view.rates().clone());
+            std::mem::replace(&mut rates.head, head)
+        }
+        StreamId::System => {
+            let system = delta.system.insert(view.system().clone());
+            std::mem::replace(&mut system.head, head)
+        }
+    }
+}
+
+impl<'s> Transition<'s> {
+    fn event(&mut self, event: &'s Event) -> Result<(), Refused> {
+        if self.approved.take().is_some_and(|approved| *approved != event.as_proposed()) {
+            return Err(Refused::NotAsProposed);
+        }
+        match (event, &self.commit.stream) {
+            (Event::ChangeApproved { change, proposed_by, actor }, _) => self.approve(*change, proposed_by, actor),
+            (Event::ActedBy { .. }, _) => Ok(()),
+            (_, StreamId::Player { operator, player }) => {
+                self.player_event(Account::Player { operator, player }, operator, event)
+            }
+            (_, StreamId::Pool(name)) => self.pool_event(name, event),
+            (_, StreamId::Rates) => self.rates_event(event),
+            (_, StreamId::System) => self.system_event(event),
+        }
+    }
+
+    fn player_event(&mut self, account: Account<'s>, operator: &'s str, event: &'s Event) -> Result<(), Refused> {
+        let house = Account::House(operator);
+        match event {
+            Event::AccountOpened { currency } => self.open_account(*currency),
+            Event::Deposited { currency, amount } => {
+                self.deposit(Account::External(operator), account, *currency, *amount)
+            }
+            Event::Withdrawn { currency, amount } => {
+                self.withdraw(account, Account::External(operator), *currency, *amount)
+            }
+            Event::PlayMoneyGiven { amount } => self.give_play_money(Account::External(operator), account, *amount),
+            Event::CollectionChanged { game, scope, changes } => self.change_collection(game, scope, changes),
+            Event::RoundStarted(started) => self.start_round(account, operator, started),
+            Event::StepResolved(step) => self.resolve_step(step),
+            Event::JackpotHit { round, pool } => self.hit(*round, pool),
+            Event::WinCredited { round, amount } => self.credit(account, house, *round, *amount),
+            Event::RoundSettled { round, win } => self.settle(account, house, *round, *win),
+            Event::RoundVoided { round, refund, win_taken_back, .. } => {
+                self.void(account, operator, *round, *refund, *win_taken_back)
+            }
+            Event::SessionOpened(opened) => self.open_session(opened),
+            Event::SessionEnded { session, hold_ms } => self.end_session(*session, *hold_ms),
+            Event::RealityCheckAcknowledged { session } => self.acknowledge(*session),
+            Event::CampaignGranted(campaign) => self.grant(campaign),
+            Event::CampaignCancelled { campaign, .. } => self.cancel(campaign),
+            Event::JackpotPaid { round, pool, hit, amount, currency } => {
+                self.pay_jackpot(account, *round, pool, *hit, *amount, *currency)
+            }
+            Event::AwardSetAside { round, pool, hit, amount, currency, .. } => {
+                self.set_aside(*round, pool, *hit, *amount, *currency)
+            }
+            _ => Err(Refused::WrongStream),
+        }
+    }
+
+    fn pool_event(&mut self, name: &'s str, event: &'s Event) -> Result<(), Refused> {
+        if (self.commit.partition == HOME) == matches!(event, Event::PoolMirrored(_)) {
+            return Err(Refused::DecidedAtHome);
+        }
+        match event {
+            Event::PartitionReported(report) => self.report(name, report),
+            Event::PoolMirrored(mirrored) => self.mirror(name, mirrored),
+            Event::PoolOpened { pool, terms } => self.open_pool(name, pool, terms),
+            Event::ContributionsPooled { partition, from, to, amount } => {
+                self.take_up(name, *partition, *from, *to, *amount)
+            }
+            Event::ContributionTakenBack { partition, position, amount, from_increments, from_reserve, from_house } => {
+                let split = TakenBack {
+                    from_increments: *from_increments,
+                    from_reserve: *from_reserve,
+                    from_house: *from_house,
+                };
+                self.take_back(name, *partition, *position, *amount, split)
+            }
+            Event::JackpotAwarded(award) => self.award(name, award),
+            Event::PoolTermsChanged { terms } => self.change_terms(name, terms),
+            Event::PoolSuspended { .. } => self.suspend(name),
+            Event::PoolResumed { .. } => self.resume(name),
+            Event::PoolRetired { into, increments, reserve, .. } => self.retire(name, into, *increments, *reserve),
+            Event::PoolReceived { from, increments, reserve } => self.receive(name, from, *increments, *reserve),
+            _ => Err(Refused::WrongStream),
+        }
+    }
+}
+
+/// Refuses postings that do not sum to zero. The handlers see to it each for itself; this holds whatever they did.
+fn sum_to_zero(postings: &[Posting<'_>]) -> Result<(), Refused> {
+    // Postings are few, and most commits have one currency.
+    for &Posting { currency, .. } in postings {
+        let amounts = postings.iter().filter(|posting| posting.currency == currency);
+        let by = Nano(amounts.map(|posting| posting.amount.0).sum());
+        if by != Nano::ZERO {
+            return Err(Refused::Unbalanced { currency, by });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,103 @@
+//! The consequences of one commit, once it is found right, and how books take them over.
+
+use std::sync::Arc;
+
+use crate::events::commit::Commit;
+use crate::events::pool::Decision;
+use crate::state::books::{AwardKey, Books, CurrentRates, System};
+use crate::state::operator::{Operator, OperatorTotals};
+use crate::state::pending::{PendingTotals, UnpaidAward};
+use crate::state::player::PlayerState;
+use crate::state::pool::PoolState;
+use crate::values::head::End;
+use crate::values::money::Nano;
+use crate::values::per_currency::PerCurrency;
+use crate::values::stream::StreamId;
+
+/// The consequences of one commit. States replace those of the books, totals add to them.
+pub(super) struct Delta {
+    pub end: End,
+    pub player: Option<PlayerState>,
+    pub pool: Option<Box<PoolState>>,
+    pub rates: Option<CurrentRates>,
+    pub system: Option<System>,
+    pub pending: Vec<PendingDelta>,
+    pub awarded: Vec<(AwardKey, UnpaidAward)>,
+    pub paid: Vec<AwardKey>,
+    /// The totals of the operator that the commit's stream belongs to.
+    pub operator: OperatorTotals,
+    pub exchange: PerCurrency<Nano>,
+    pub transfer: Nano,
+    pub interpartition: Nano,
+}
+
+/// The part of a commit that waits for a pool.
+pub(super) struct PendingDelta {
+    pub pool: Arc<str>,
+    pub totals: PendingTotals,
+    /// Partition, position and amount.
+    pub contribution: Option<(u32, u64, Nano)>,
+    pub decision: Option<Decision>,
+}
+
+impl Delta {
+    pub fn new(end: End) -> Self {
+        Self {
+            end,
+            player: None,
+            pool: None,
+            rates: None,
+            system: None,
+            pending: Vec::new(),
+            awarded: Vec::new(),
+            paid: Vec::new(),
+            operator: OperatorTotals::default(),
+            exchange: PerCurrency::default(),
+            transfer: Nano::ZERO,
+            interpartition: Nano::ZERO,
+        }
+    }
+
+    /// Writes the delta of a commit into books, or into the books of an overlay.
+    pub fn merge_into(self, books: &mut Books, commit: &Commit) {
+        books.ends.insert(commit.partition, self.end);
+        if let (StreamId::Player { operator, player: name }, Some(player)) = (&commit.stream, self.player) {
+            if !books.operators.contains_key(operator) {
+                books.operators.insert(operator.clone(), Operator::default());
+            }
+            if let Some(operator) = books.operators.get_mut(operator) {
+                operator.totals.add(&self.operator);
+                operator.put(name, player);
+            }
+        }
+        for delta in self.pending {
+            let pending = match books.pending.get_mut(&delta.pool) {
+                Some(pending) => pending,
+                None => books.pending.entry(delta.pool).or_default(),
+            };
+            pending.totals.add(delta.totals);
+            if let Some((partition, position, amount)) = delta.contribution {
+                pending.contributions.entry(partition).or_default().push_back((position, amount));
+            }
+            if let Some(decision) = delta.decision {
+                pending.decisions.entry(decision.partition()).or_default().push_back(decision);
+            }
+        }
+        if let Some(pool) = self.pool {
+            books.put_pool(*pool);
+        }
+        books.unpaid.extend(self.awarded);
+        for key in &self.paid {
+            books.unpaid.remove(key);
+        }
+        if let Some(rates) = self.rates {
+            books.rates = rates;
+        }
+        if let Some(system) = self.system {
+            books.system = system;
+        }
+        books.exchange.add(&self.exchange);
+        books.transfer.0 += self.transfer.0;
+        books.interpartition.0 += self.interpartition.0;
+    }
+}

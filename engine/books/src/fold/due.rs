@@ -1,0 +1,29 @@
+//! A proposed change, completed for its place in the log (PL-27).
+
+use crate::events::event::Event;
+use crate::events::refused::Refused;
+use crate::state::books::Books;
+use crate::values::stream::StreamId;
+
+impl Event {
+    /// A proposed change as it must be logged on a stream now.
+    ///
+    /// # Errors
+    /// [`Refused::UnknownPool`].
+    pub fn as_due(&self, stream: &StreamId, books: &Books) -> Result<Self, Refused> {
+        let pool = || match stream {
+            StreamId::Pool(name) => books.pool(name).ok_or_else(|| Refused::UnknownPool { pool: name.clone() }),
+            _ => Err(Refused::WrongStream),
+        };
+        let mut change = self.clone();
+        match &mut change {
+            Self::PoolTermsChanged { terms } => terms.version = pool()?.next_terms_version(),
+            Self::PoolRetired { increments, reserve, .. } => {
+                let pool = pool()?;
+                (*increments, *reserve) = (pool.increments, pool.reserve);
+            }
+            _ => {}
+        }
+        Ok(change)
+    }
+}

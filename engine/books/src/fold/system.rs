@@ -1,0 +1,63 @@
+//! Events of the rates' stream and of the system's: rates, switches, and changes that need two actors.
+
+use crate::events::commit::Commit;
+use crate::events::event::Event;
+use crate::events::refused::Refused;
+use crate::fold::transition::Transition;
+use crate::state::switches::SwitchedOff;
+use crate::values::actor::operator_of;
+use crate::values::currency::Currency;
+
+impl Transition<'_> {
+    pub(super) fn rates_event(&mut self, event: &Event) -> Result<(), Refused> {
+        match (event, &mut self.delta.rates) {
+            (Event::RateSet { currency: currency @ (Currency::EUR | Currency::PLAY), .. }, _) => {
+                Err(Refused::WrongRate { currency: *currency })
+            }
+            (Event::RateSet { currency, rate, .. }, Some(rates)) => {
+                rates.current.set(*currency, *rate);
+                Ok(())
+            }
+            _ => Err(Refused::WrongStream),
+        }
+    }
+
+    pub(super) fn system_event(&mut self, event: &Event) -> Result<(), Refused> {
+        match (event, &mut self.delta.system) {
+            (Event::GeneratorReseeded | Event::IntegrityFailed { .. } | Event::ClockSkewed { .. }, _) => Ok(()),
+            (Event::SwitchSet { switch, on, reason, actor }, Some(system)) => {
+                let Commit { position, time_ms, .. } = *self.commit;
+                let off = || SwitchedOff { reason: reason.clone(), actor: actor.clone(), position, time_ms };
+                system.switches.set(switch, (!on).then(off))
+            }
+            (Event::ChangeProposed(proposed), Some(system)) => {
+                system.changes.propose(self.commit.position, self.commit.time_ms, proposed)
+            }
+            (Event::ChangeRejected { change, .. }, Some(system)) => {
+                system.changes.take(*change, self.commit.time_ms).map(|_| ())
+            }
+            _ => Err(Refused::WrongStream),
+        }
+    }
+
+    /// PL-27: a proposed change is approved, on the stream that it changes and by another actor.
+    pub(super) fn approve(&mut self, change: u64, proposed_by: &str, actor: &str) -> Result<(), Refused> {
+        let view = self.view;
+        let system = self.delta.system.get_or_insert_with(|| view.system().clone());
+        let proposed = system.changes.take(change, self.commit.time_ms)?;
+        if proposed.stream != self.commit.stream {
+            return Err(Refused::WrongStream);
+        }
+        if proposed.actor != proposed_by || actor.is_empty() {
+            return Err(Refused::NotAsProposed);
+        }
+        if operator_of(&proposed.actor) != operator_of(actor) {
+            return Err(Refused::OtherActors { change });
+        }
+        if proposed.actor == actor {
+            return Err(Refused::SameActor { change, actor: actor.to_owned() });
+        }
+        self.approved = Some(proposed.change);
+        Ok(())
+    }
+}

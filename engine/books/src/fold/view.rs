@@ -1,0 +1,107 @@
+//! The state that a commit is judged by: the durable books, and over them what the batch before it has staged.
+
+use std::collections::BTreeSet;
+
+use crate::state::books::{AwardKey, Books, CurrentRates, System};
+use crate::state::pending::{Pending, UnpaidAward};
+use crate::state::player::PlayerState;
+use crate::state::pool::PoolState;
+use crate::values::head::{End, Head};
+use crate::values::stream::StreamId;
+
+/// The changes of a batch. States (players, pools, ends) replace those beneath; totals and what waits for pools add to them.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Overlay {
+    pub books: Books,
+    /// Whether `books.rates` replaces the rates beneath.
+    pub rates_changed: bool,
+    /// Whether `books.system` replaces the system's state beneath.
+    pub system_changed: bool,
+    /// Awards that the batch has paid.
+    pub paid: BTreeSet<AwardKey>,
+}
+
+/// A view of the books, with or without a batch over them. Every look-up asks the batch first.
+#[derive(Clone, Copy)]
+pub(super) struct View<'a> {
+    pub durable: &'a Books,
+    pub over: Option<&'a Overlay>,
+}
+
+impl<'a> View<'a> {
+    fn staged(self) -> Option<&'a Books> {
+        self.over.map(|over| &over.books)
+    }
+
+    pub fn end(self, partition: u32) -> End {
+        let staged = self.staged().and_then(|books| books.ends.get(&partition));
+        staged.copied().unwrap_or_else(|| self.durable.end(partition))
+    }
+
+    pub fn head(self, stream: &StreamId) -> Head {
+        match stream {
+            StreamId::Player { .. } => self.player(stream).map(|player| player.head).unwrap_or_default(),
+            StreamId::Pool(pool) => self.pool(pool).map(|pool| pool.head).unwrap_or_default(),
+            StreamId::Rates => self.rates().head,
+            StreamId::System => self.system().head,
+        }
+    }
+
+    pub fn player(self, stream: &StreamId) -> Option<&'a PlayerState> {
+        let staged = self.staged().and_then(|books| books.player(stream));
+        staged.or_else(|| self.durable.player(stream))
+    }
+
+    pub fn pool(self, pool: &str) -> Option<&'a PoolState> {
+        let staged = self.staged().and_then(|books| books.pool(pool));
+        staged.or_else(|| self.durable.pool(pool))
+    }
+
+    /// Every pool; one that the batch has changed comes twice.
+    pub fn pools(self) -> impl Iterator<Item = &'a PoolState> {
+        let names = self.durable.pools.keys().chain(self.staged().into_iter().flat_map(|books| books.pools.keys()));
+        names.filter_map(move |name| self.pool(name))
+    }
+
+    pub fn rates(self) -> &'a CurrentRates {
+        let staged = self.over.filter(|over| over.rates_changed);
+        staged.map_or(&self.durable.rates, |over| &over.books.rates)
+    }
+
+    pub fn system(self) -> &'a System {
+        let staged = self.over.filter(|over| over.system_changed);
+        staged.map_or(&self.durable.system, |over| &over.books.system)
+    }
+
+    pub fn unpaid(self, key: AwardKey) -> Option<&'a UnpaidAward> {
+        if self.over.is_some_and(|over| over.paid.contains(&key)) {
+            return None;
+        }
+        let staged = self.staged().and_then(|books| books.unpaid.get(&key));
+        staged.or_else(|| self.durable.unpaid.get(&key))
+    }
+
+    /// The durable contributions and decisions that wait for a pool. A pool takes up no others.
+    pub fn durable_pending(self, pool: &str) -> Option<&'a Pending> {
+        self.durable.pending.get(pool)
+    }
+
+    /// The last position of a partition that a pool may take up: the durable end of its own partition, the end of the last
+    /// durable report of another.
+    pub fn durable_end(self, pool: &PoolState, partition: u32) -> u64 {
+        if partition == pool.head.partition {
+            return self.durable.end(partition).position;
+        }
+        self.durable.pool(&pool.name).map_or(0, |pool| pool.reported_to(partition))
+    }
+
+    /// Whether a pool has open rounds, contributions or decisions outstanding in any partition, durable or staged.
+    pub fn outstanding(self, pool: &PoolState) -> bool {
+        let of = |books: &'a Books| books.pending.get(&pool.name);
+        let pending = [of(self.durable), self.staged().and_then(of)];
+        let open_rounds: i64 = pending.iter().flatten().map(|pending| pending.totals.open_rounds).sum();
+        open_rounds != 0
+            || pool.reports.values().any(|reported| reported.outstanding(pool.suspended_at))
+            || pending.iter().flatten().any(|pending| pending.waits(pool))
+    }
+}

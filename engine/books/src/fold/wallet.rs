@@ -1,0 +1,113 @@
+//! Events of a player's accounts and collections.
+
+use crate::events::refused::Refused;
+use crate::fold::transition::{Transition, add_cash, expect_positive};
+use crate::state::player::PlayerState;
+use crate::values::account::Account;
+use crate::values::currency::Currency;
+use crate::values::money::Minor;
+
+impl<'s> Transition<'s> {
+    /// The player's copy; a player exists from the first account on.
+    pub(super) fn player(&mut self) -> Result<&mut PlayerState, Refused> {
+        let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
+        if player.balances.is_empty() {
+            return Err(Refused::UnknownPlayer);
+        }
+        Ok(player)
+    }
+
+    pub(super) fn open_account(&mut self, currency: Currency) -> Result<(), Refused> {
+        let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
+        if player.balance(currency).is_some() {
+            return Err(Refused::AccountExists { currency });
+        }
+        player.balances.set(currency, Minor::ZERO);
+        Ok(())
+    }
+
+    pub(super) fn check_account(&self, currency: Currency) -> Result<Minor, Refused> {
+        let player = self.delta.player.as_ref().ok_or(Refused::WrongStream)?;
+        player.balance(currency).ok_or(Refused::UnknownAccount { currency })
+    }
+
+    /// An account that money can be brought to, taken from and promised to (PL-17).
+    pub(super) fn check_real(&self, currency: Currency) -> Result<(), Refused> {
+        self.check_account(currency)?;
+        if currency.is_real() { Ok(()) } else { Err(Refused::PlayMoney) }
+    }
+
+    pub(super) fn deposit(
+        &mut self,
+        external: Account<'s>,
+        player: Account<'s>,
+        currency: Currency,
+        amount: Minor,
+    ) -> Result<(), Refused> {
+        self.check_real(currency)?;
+        expect_positive(amount)?;
+        self.pay_player(external, player, currency, amount)
+    }
+
+    pub(super) fn withdraw(
+        &mut self,
+        player: Account<'s>,
+        external: Account<'s>,
+        currency: Currency,
+        amount: Minor,
+    ) -> Result<(), Refused> {
+        self.check_real(currency)?;
+        expect_positive(amount)?;
+        self.charge_player(player, external, currency, amount)
+    }
+
+    pub(super) fn give_play_money(
+        &mut self,
+        external: Account<'s>,
+        player: Account<'s>,
+        amount: Minor,
+    ) -> Result<(), Refused> {
+        expect_positive(amount)?;
+        self.pay_player(external, player, Currency::PLAY, amount)
+    }
+
+    /// Cash from an account to the player.
+    pub(super) fn pay_player(
+        &mut self,
+        from: Account<'s>,
+        player: Account<'s>,
+        currency: Currency,
+        amount: Minor,
+    ) -> Result<(), Refused> {
+        let balance = add_cash(self.check_account(currency)?, amount)?;
+        self.player()?.balances.set(currency, balance);
+        self.transfer(from, player, currency, amount.to_nano(currency));
+        Ok(())
+    }
+
+    /// Cash from the player to an account; a balance is never negative (PL-09).
+    pub(super) fn charge_player(
+        &mut self,
+        player: Account<'s>,
+        to: Account<'s>,
+        currency: Currency,
+        amount: Minor,
+    ) -> Result<(), Refused> {
+        let balance = self.check_account(currency)?;
+        let left = balance.checked_sub(amount).filter(|left| *left >= Minor::ZERO);
+        let left = left.ok_or(Refused::InsufficientFunds { currency, balance, needed: amount })?;
+        self.player()?.balances.set(currency, left);
+        self.transfer(player, to, currency, amount.to_nano(currency));
+        Ok(())
+    }
+
+    pub(super) fn change_collection(
+        &mut self,
+        game: &str,
+        scope: &str,
+        changes: &[(String, i64)],
+    ) -> Result<(), Refused> {
+        self.player()?.change_collection(game, scope, changes);
+        Ok(())
+    }
+}

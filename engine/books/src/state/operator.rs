@@ -1,0 +1,53 @@
+//! One operator: its players and the totals of its accounts.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::state::player::PlayerState;
+use crate::state::players::Players;
+use crate::state::round::OpenRound;
+use crate::values::money::Nano;
+use crate::values::per_currency::PerCurrency;
+
+/// One tenant: its players, and the totals of its accounts.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Operator {
+    pub totals: OperatorTotals,
+    pub players: Players,
+    /// The players' open rounds: position of the bet, player, number.
+    pub open: BTreeSet<(u64, String, u64)>,
+}
+
+impl Operator {
+    /// Takes a player's new state.
+    pub fn put(&mut self, name: &str, player: PlayerState) {
+        let after = player.open.clone();
+        let before = self.players.replace(name, player).map_or(vec![], |player| player.open);
+        // Most rounds settle in the commit of their bet: there's nothing before and nothing after.
+        let key = |round: &Arc<OpenRound>| (round.opened_at, name.to_owned(), round.started.round);
+        for round in &before {
+            self.open.remove(&key(round));
+        }
+        self.open.extend(after.iter().map(key));
+    }
+}
+
+/// An operator's totals. Players are summed, so that a trial balance costs operators, not players.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct OperatorTotals {
+    pub players: PerCurrency<Nano>,
+    pub external: PerCurrency<Nano>,
+    pub house: PerCurrency<Nano>,
+    pub promotion: PerCurrency<Nano>,
+}
+
+impl OperatorTotals {
+    pub fn add(&mut self, other: &Self) {
+        self.players.add(&other.players);
+        self.external.add(&other.external);
+        self.house.add(&other.house);
+        self.promotion.add(&other.promotion);
+    }
+}

@@ -1,0 +1,135 @@
+//! Everything that waits for a pool: contributions to take up, hits and voids to decide, awards to pay.
+//!
+//! Players' commits never write to a pool. A bet leaves a contribution, a hit or a void leaves a [`Decision`], both under
+//! their position in the log. The pool's own stream takes them up strictly in that order (BW-16: "as of its place in the
+//! log").
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::partition::MirroredAward;
+use crate::events::pool::Decision;
+use crate::state::pool::PoolState;
+use crate::values::currency::Currency;
+use crate::values::money::{Minor, Nano};
+use crate::values::stream::StreamId;
+
+/// An award that has not reached the player yet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct UnpaidAward {
+    /// The pool.
+    pub pool: Arc<str>,
+    /// The winner.
+    pub stream: StreamId,
+    /// The winner's round.
+    pub round: u64,
+    /// What is owed, in the player's currency.
+    pub amount: Minor,
+    /// The player's currency.
+    pub currency: Currency,
+    /// What was booked for it, EUR.
+    pub paid: Nano,
+    /// Whether it waits for room on the account.
+    pub set_aside: bool,
+}
+
+impl UnpaidAward {
+    /// An award of a pool that its winner has not received.
+    pub(crate) fn new(award: &MirroredAward, pool: Arc<str>) -> Self {
+        let MirroredAward { stream, round, amount, currency, paid, .. } = award.clone();
+        Self { pool, stream, round, amount, currency, paid, set_aside: false }
+    }
+}
+
+/// What players' streams hold ready for a pool.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Pending {
+    pub totals: PendingTotals,
+    /// By partition, ascending positions. Entries at or below the pool's marks are gone.
+    pub contributions: BTreeMap<u32, VecDeque<(u64, Nano)>>,
+    pub decisions: BTreeMap<u32, VecDeque<Decision>>,
+}
+
+/// The figures of [`Pending`] that are sums, so that changes to them can be added.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct PendingTotals {
+    /// Holding of the account `ContributionsDue`.
+    pub due: Nano,
+    /// Holding of the account `JackpotPayable`.
+    pub payable: Nano,
+    /// Open rounds that contributed and can still hit.
+    pub open_rounds: i64,
+}
+
+impl PendingTotals {
+    pub fn add(&mut self, more: Self) {
+        self.due.0 += more.due.0;
+        self.payable.0 += more.payable.0;
+        self.open_rounds += more.open_rounds;
+    }
+}
+
+impl Pending {
+    /// Contributions at positions `from..=to`, ascending. Costs O(log n) to find the first.
+    pub fn contributions(&self, partition: u32, from: u64, to: u64) -> impl Iterator<Item = Nano> + '_ {
+        self.contributions.get(&partition).into_iter().flat_map(move |queue| {
+            let start = queue.partition_point(|(position, _)| *position < from);
+            queue.range(start..).take_while(move |(position, _)| *position <= to).map(|(_, amount)| *amount)
+        })
+    }
+
+    /// Whether a contribution, or a reported stretch of them, stands at a position.
+    pub fn ends_at(&self, partition: u32, to: u64) -> bool {
+        let queue = self.contributions.get(&partition);
+        queue.is_some_and(|queue| queue.binary_search_by_key(&to, |(position, _)| *position).is_ok())
+    }
+
+    /// Decisions after a position, in order.
+    pub fn decisions_after(&self, partition: u32, decided_to: u64) -> impl Iterator<Item = &Decision> {
+        self.decisions
+            .get(&partition)
+            .into_iter()
+            .flatten()
+            .skip_while(move |decision| decision.position() <= decided_to)
+    }
+
+    /// Whether anything of any partition waits beyond the pool's marks.
+    pub fn waits(&self, pool: &PoolState) -> bool {
+        let contributions = self.contributions.iter().any(|(partition, queue)| {
+            queue.back().is_some_and(|(position, _)| *position > pool.marks(*partition).pooled_to)
+        });
+        let decisions = self.decisions.iter().any(|(partition, queue)| {
+            queue.back().is_some_and(|last| last.position() > pool.marks(*partition).decided_to)
+        });
+        contributions || decisions
+    }
+
+    /// Adds what a batch left.
+    pub fn join(&mut self, more: Self) {
+        self.totals.add(more.totals);
+        for (partition, mut queue) in more.contributions {
+            self.contributions.entry(partition).or_default().append(&mut queue);
+        }
+        for (partition, mut queue) in more.decisions {
+            self.decisions.entry(partition).or_default().append(&mut queue);
+        }
+    }
+
+    /// Drops what the pool has taken up.
+    pub fn forget(&mut self, pool: &PoolState) {
+        for (partition, marks) in &pool.marks {
+            if let Some(queue) = self.contributions.get_mut(partition) {
+                while queue.front().is_some_and(|(position, _)| *position <= marks.pooled_to) {
+                    queue.pop_front();
+                }
+            }
+            if let Some(queue) = self.decisions.get_mut(partition) {
+                while queue.front().is_some_and(|first| first.position() <= marks.decided_to) {
+                    queue.pop_front();
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,85 @@
+//! A player's round: open, or settled and read back from the log.
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::commit::Commit;
+use crate::events::event::Event;
+use crate::events::round::{Automatic, RoundStarted};
+use crate::values::money::Minor;
+
+/// A round between its bet and its settlement, with all that resolving it further needs (PL-02).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct OpenRound {
+    /// The bet and its terms.
+    pub started: RoundStarted,
+    /// Position of the bet.
+    pub opened_at: u64,
+    /// Time of the bet, Unix ms.
+    pub opened_ms: i64,
+    /// Time of the round's last event, Unix ms: since then it waits (PL-03 counts from it).
+    pub last_ms: i64,
+    /// Position of the round's last event.
+    pub last_position: u64,
+    /// The steps so far.
+    pub steps: Vec<Step>,
+    /// The win as of the last step.
+    pub win: Minor,
+    /// What was credited of it already (ME-16).
+    pub credited: Minor,
+    /// As of the last step: then whoever finishes the round for its player isn't done yet.
+    pub automatic: Option<Automatic>,
+}
+
+/// What a step was resolved from: enough to resolve it again (PL-06).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Step {
+    /// The seed.
+    pub seed: [u8; 32],
+    /// The choice.
+    pub choice: Vec<u8>,
+}
+
+/// What a void of a settled round needs to know of it (PL-04). The books forget settled rounds, the log does not:
+/// [`SettledRound::recall`] reads one back from the player's commits. It never changes any more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettledRound {
+    /// The bet and its terms.
+    pub started: RoundStarted,
+    /// Position of the bet.
+    pub opened_at: u64,
+    /// The settled win, jackpot excluded.
+    pub win: Minor,
+    /// What its steps changed in the collection that it was played with: keys and values, in log order.
+    pub collected: Vec<(String, i64)>,
+}
+
+impl SettledRound {
+    /// Finds a round in commits of its player's stream, in log order. `None` unless both its start and its settlement
+    /// are among them. Found from the end of the stream by following [`Commit::previous`].
+    pub fn recall<'a>(round: u64, commits: impl IntoIterator<Item = &'a Commit>) -> Option<Self> {
+        let mut found: Option<Self> = None;
+        for commit in commits {
+            let mut steps = false;
+            for event in &commit.events {
+                match (event, &mut found) {
+                    (Event::RoundStarted(started), _) if started.round == round => {
+                        let (started, opened_at) = (started.clone(), commit.position);
+                        found = Some(Self { started, opened_at, win: Minor::ZERO, collected: Vec::new() });
+                    }
+                    (Event::StepResolved(step), _) => steps = step.round == round,
+                    // What belongs to no bet, like the pick of a witch, is no part of a round.
+                    (Event::CollectionChanged { game, scope, changes }, Some(facts))
+                        if steps && *game == facts.started.game && !scope.is_empty() =>
+                    {
+                        facts.collected.extend(changes.iter().cloned());
+                    }
+                    (Event::RoundSettled { round: settled, win }, _) if *settled == round => {
+                        return found.map(|facts| Self { win: *win, ..facts });
+                    }
+                    _ => {}
+                }
+            }
+        }
+        None
+    }
+}
