@@ -1,4 +1,4 @@
-//! What folding costs: a spin (bet with contribution, step, settlement in one commit), replayed alone and staged in
+//! The cost of folding: a spin (bet with contribution, step, settlement in one commit), replayed alone and staged in
 //! batches, over a thousand players.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};

@@ -1,4 +1,4 @@
-//! What a new commit is held to beyond the fold: ceilings, quotas, whose switch it is; and awards that wait for room.
+//! Limits of a new commit beyond the fold: ceilings, quotas, whose switch it is; and awards that wait for room.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on has failed")]
 

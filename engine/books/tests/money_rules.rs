@@ -174,7 +174,7 @@ proptest! {
     }
 }
 
-/// What a snapshot holds: a place past the list's end was read as a currency, and its first question panicked.
+/// A snapshot's place past the list's end was read as a currency, and its first question panicked.
 #[test]
 fn uf_11_a_place_without_a_currency_is_not_read_as_one() {
     use serde::{Deserialize, de::IntoDeserializer, de::value::Error};

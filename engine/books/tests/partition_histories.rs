@@ -136,7 +136,7 @@ impl History {
         let _ = world.try_write(stream, vec![voided(round, bet.0, back)]);
     }
 
-    /// What was said at home and not yet elsewhere, read from the logs: contributions that others owe, less what is owed
+    /// The money that was logged at home and not yet elsewhere, read from the logs: contributions that others owe, less what is owed
     /// to them.
     fn under_way(&self) -> i128 {
         let mirrors: Vec<Vec<&PoolMirrored>> = (self.parts.0.iter())

@@ -11,7 +11,7 @@ use proptest::{collection::vec, prelude::*, test_runner::RngSeed};
 
 const NAMES: [&str; 2] = ["ann", "ben"];
 
-/// What happens besides the round in question; `x` sizes it.
+/// Play besides the round in question; `x` sizes it.
 type Op = (u8, usize, i64);
 
 /// The round in question: before which op, by whom, bet, win.

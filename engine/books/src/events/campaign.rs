@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::values::currency::Currency;
 use crate::values::money::{CoinValue, Minor};
 
-/// What was granted. It never changes.
+/// Free rounds as granted. They never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
     /// The operator's own reference, unique for the player; an id as [`is_id`] says.
@@ -14,15 +14,15 @@ pub struct Campaign {
     pub game: String,
     /// Of the account that the wins go to.
     pub currency: Currency,
-    /// What a round stakes, above 0.
+    /// The stake of a round, above 0.
     pub bet: Minor,
-    /// Worth of a coin.
+    /// The worth of a coin.
     pub coin_value: CoinValue,
     /// Pay lines.
     pub lines: u32,
     /// Coins a line.
     pub coins_per_line: u32,
-    /// Rounds, 1 to [`Campaign::ROUNDS_MAX`].
+    /// The number of rounds, 1 to [`Campaign::ROUNDS_MAX`].
     pub rounds: u32,
     /// No round begins at this time or later, Unix ms.
     pub expires_ms: i64,

@@ -13,7 +13,7 @@ pub struct Commit {
     pub partition: u32,
     /// Its place there: 1, 2, 3, without a gap.
     pub position: u64,
-    /// What it is about.
+    /// The stream that it changes.
     pub stream: StreamId,
     /// The stream's version after it: 1, 2, 3, without a gap.
     pub version: u64,
@@ -25,7 +25,7 @@ pub struct Commit {
     pub fingerprint: [u8; 16],
     /// Unix time in milliseconds, never decreasing along a partition.
     pub time_ms: i64,
-    /// What happened, in order; at least one.
+    /// Its events, in order; at least one.
     pub events: Vec<Event>,
 }
 

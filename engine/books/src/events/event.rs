@@ -1,6 +1,6 @@
-//! The events: everything that can ever have happened, and nothing derived.
+//! The events: everything that a log can say, and nothing that can be derived from it.
 //!
-//! Events of old logs are read for ever, so a variant or field, once released, keeps its meaning; what is new gets a new one.
+//! Events of old logs are read for ever. So a released variant or field keeps its meaning, and a new meaning gets a new one.
 
 use serde::{Deserialize, Serialize};
 
@@ -43,7 +43,7 @@ pub enum Event {
         /// Above 0, in [`Currency::PLAY`].
         amount: Minor,
     },
-    /// Player: what the player has gathered, unlocked or picked in a game: crystals, potions, the witch (BW-05).
+    /// Player: a collection in a game changed: crystals, potions, unlocked features, the picked witch (BW-05).
     CollectionChanged {
         /// The game's name.
         game: String,
@@ -106,7 +106,8 @@ pub enum Event {
         /// The award's currency.
         currency: Currency,
     },
-    /// Player: an award can't be paid for now, since the account has no room for it. It's still owed: it's paid once there is.
+    /// Player: an award can't be paid for now, since the account has no room for it. It's still owed, and paid once there is
+    /// room.
     AwardSetAside {
         /// The player's round.
         round: u64,
@@ -126,7 +127,7 @@ pub enum Event {
         /// The authenticated credential: its name for the platform, `operator/name` for an operator, [`ANYONE`] where there are
         /// no operators.
         actor: String,
-        /// What the caller said of itself, in its own words: on whose behalf, a ticket's number. Nobody has checked it.
+        /// The caller's own words: on whose behalf it acts, a ticket's number. Nobody has checked them.
         reference: String,
     },
     /// Player: a session was opened; it takes the place of an earlier one of the game (PL-16).
@@ -139,7 +140,7 @@ pub enum Event {
         /// Milliseconds for which the player can't come back to its game; 0 for one that was closed.
         hold_ms: u32,
     },
-    /// Player: the player has seen how long was played, and what it came to (PL-26).
+    /// Player: the player has acknowledged a reality check: the time played, and the net result (PL-26).
     RealityCheckAcknowledged {
         /// The session in which it was shown.
         session: SessionName,
@@ -236,9 +237,9 @@ pub enum Event {
         /// As in its retirement; joins the reserve.
         reserve: Nano,
     },
-    /// Pool, at home: what a stretch of another partition leaves for the pool.
+    /// Pool, at home: another partition reported a stretch of its log.
     PartitionReported(PartitionReported),
-    /// Pool, in another partition: what was decided at home, the only event there.
+    /// Pool, in another partition: the decisions at home were copied. The only event there.
     PoolMirrored(PoolMirrored),
     /// System: the master generator took fresh entropy (PL-28).
     GeneratorReseeded,
@@ -253,11 +254,11 @@ pub enum Event {
         /// By whom.
         actor: String,
     },
-    /// System: the program, its books or a game's return are found not to be as they must be (PL-22, PL-23, PL-29).
+    /// System: a check of the program, its books or a game's return failed (PL-22, PL-23, PL-29).
     IntegrityFailed {
-        /// What was checked.
+        /// The check that failed.
         check: String,
-        /// What was found.
+        /// Its finding.
         finding: String,
     },
     /// System: a machine's clock was set, or was found behind the log (PL-22). The log's own time never runs back.
@@ -292,11 +293,11 @@ pub enum Event {
 pub struct ChangeProposed {
     /// The stream that it changes: a pool's, or the system's for a switch.
     pub stream: StreamId,
-    /// What is to be logged there, without what only its place in the log decides (see [`Event::as_proposed`]).
+    /// The event to be logged there, without the parts that depend on its place in the log (see [`Event::as_proposed`]).
     pub change: Box<Event>,
     /// Who asks: the name of a credential.
     pub actor: String,
-    /// From when on nobody can approve it, Unix ms.
+    /// The time from which on nobody can approve it, Unix ms.
     pub lapses_ms: i64,
 }
 
@@ -309,7 +310,7 @@ impl ChangeProposed {
 }
 
 impl Event {
-    /// A change without what only its place in the log decides: the version of terms, the figures of a retirement.
+    /// The change without the parts that depend on its place in the log: the version of terms, the figures of a retirement.
     #[must_use]
     pub fn as_proposed(&self) -> Self {
         let mut change = self.clone();

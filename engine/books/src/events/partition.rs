@@ -1,4 +1,4 @@
-//! Several partitions: what they tell each other about a pool.
+//! Several partitions: the events by which they tell each other about a pool.
 //!
 //! Each partition's log is folded and audited by itself, so what its fold depends on stands in its own log. A pool is decided
 //! on its stream at [`HOME`](crate::HOME). Another partition *reports* there, stretch by stretch, what its bets leave for the
@@ -19,13 +19,13 @@ use crate::values::currency::Currency;
 use crate::values::money::{Minor, Nano};
 use crate::values::stream::StreamId;
 
-/// At home: what a stretch of another partition leaves for the pool. Stretches are dense.
+/// At home: the contributions and the decision that a stretch of another partition leaves for the pool. Stretches are dense.
 ///
 /// A partition's first report is empty (`from` 1, `to` 0, nothing in it): with it the partition joins the pool, and only then
 /// is it sent mirrors.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartitionReported {
-    /// Which.
+    /// The partition that reports.
     pub partition: u32,
     /// First position of the stretch: one after the last that was reported to this pool.
     pub from: u64,
@@ -33,11 +33,11 @@ pub struct PartitionReported {
     pub to: u64,
     /// Sum of the stretch's contributions to the pool (BW-11), those of voided rounds included; EUR.
     pub contributions: Nano,
-    /// What the stretch ends with.
+    /// The end of the stretch.
     pub end: StretchEnd,
 }
 
-/// What a reported stretch ends with: a decision to be taken, or the end of the partition as it was then.
+/// The end of a reported stretch: a decision to be taken, or the end of the partition at that time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StretchEnd {
     /// The stretch's only hit or void, at its last position.
@@ -51,7 +51,7 @@ pub enum StretchEnd {
     },
 }
 
-/// In another partition: what the pool's stream at home has made of it.
+/// In another partition: the pool's state at home, and how far the pool has taken this partition up.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PoolMirrored {
     /// Position at home of the commit of the pool's stream as of which all else stands.
@@ -68,7 +68,7 @@ pub struct PoolMirrored {
     pub awards: Vec<MirroredAward>,
 }
 
-/// An award as the winner's partition must know it to pay it (see [`Award`](crate::Award)).
+/// The part of an [`Award`] that the winner's partition needs to pay it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MirroredAward {
     /// Position of the hit in the winner's partition.
@@ -77,11 +77,11 @@ pub struct MirroredAward {
     pub stream: StreamId,
     /// The winner's round.
     pub round: u64,
-    /// What the player gets, in the player's currency.
+    /// The player's win, in the player's currency.
     pub amount: Minor,
     /// The player's currency.
     pub currency: Currency,
-    /// What was booked as paid, EUR.
+    /// The amount booked as paid, EUR.
     pub paid: Nano,
 }
 

@@ -14,17 +14,17 @@ pub struct PoolTerms {
     pub version: u32,
     /// Parts per million of a bet that a contribution is: 5,000 is 0.5 %.
     pub contribution_ppm: u32,
-    /// What the pool shows after a win, in EUR: 20,000.
+    /// The pool's figure after a win, in EUR: 20,000.
     pub seed: Nano,
     /// The coin value, in EUR, whose jackpot is the whole pool: 10. The same in all terms of a pool.
     pub base_coin: CoinValue,
     /// The counter is refreshed at multiples of this in Unix time, milliseconds: 3,000.
     pub refresh_ms: u32,
-    /// What a second win within one refresh gets.
+    /// The share of a second win within one refresh.
     pub collision_share: CollisionShare,
 }
 
-/// What a win gets that follows another within one refresh (BW-17).
+/// The share of a win that follows another within one refresh (BW-17).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum CollisionShare {
     /// The minimum of its coin value plus the whole of the increments since.
@@ -52,7 +52,7 @@ pub enum PoolStatus {
     },
 }
 
-/// What the pool's stream must decide, in log order.
+/// A hit or a void that the pool's stream must decide, in log order.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Decision {
     /// A win to price.
@@ -139,7 +139,7 @@ pub struct Award {
     pub coin_value: CoinValue,
     /// Of the bet.
     pub rate: FxRate,
-    /// What the player gets, in the player's currency.
+    /// The player's win, in the player's currency.
     pub amount: Minor,
     /// Share out of the increments.
     pub increments: Nano,
@@ -147,8 +147,8 @@ pub struct Award {
     pub seed_from_reserve: Nano,
     /// Share of the seed that the house pays.
     pub seed_from_house: Nano,
-    /// What goes to the reserve.
+    /// The part that goes to the reserve.
     pub to_reserve: Nano,
-    /// What is booked as paid: the amount in EUR at the bet's rate.
+    /// The amount booked as paid: the player's win in EUR at the bet's rate.
     pub paid: Nano,
 }

@@ -69,10 +69,10 @@ pub enum Refused {
     #[error("{switch} is switched so already")]
     SwitchUnchanged { switch: Switch },
 
-    /// A proposal of what is no change of that stream, by nobody, or of one that has lapsed already.
+    /// A proposal without an actor, of something that is no change of that stream, or that has lapsed already.
     #[error("not a change that can be proposed")]
     BadChange,
-    /// So many changes wait that there's no room for another.
+    /// The most changes that may wait are waiting.
     #[error("{most} changes wait already")]
     TooManyChanges { most: usize },
     /// No proposed change of this name waits: unknown, made or rejected.
@@ -84,7 +84,7 @@ pub enum Refused {
     /// A change must be approved by another actor than the one who proposed it (PL-27).
     #[error("{actor} proposed change {change}: another actor must approve it")]
     SameActor { change: u64, actor: String },
-    /// What follows an approval is not the change that was proposed.
+    /// The event after an approval is not the change that was proposed.
     #[error("not the change that was proposed")]
     NotAsProposed,
 
@@ -119,7 +119,7 @@ pub enum Refused {
     #[error("rate of {currency} is not the current one")]
     WrongRate { currency: Currency },
 
-    /// A campaign that none can be.
+    /// A campaign with an impossible name, bet, number of rounds or expiry.
     #[error("campaign not allowed: {reason}")]
     BadCampaign { reason: String },
     /// The player has or had a campaign of this name.
@@ -216,10 +216,10 @@ pub enum Refused {
     #[error("no transfer from {pool}")]
     NoSuchTransfer { pool: String },
 
-    /// More than one call can be about.
+    /// An amount above the ceiling of one call.
     #[error("{amount} minor units of {currency} are more than the {ceiling} that one amount can be")]
     AmountAboveCeiling { currency: Currency, amount: Minor, ceiling: Minor },
-    /// More than an account is filled up to, or than one that bets can hold.
+    /// A balance above the ceiling of deposits, or of bets.
     #[error("the {currency} balance of {balance} leaves no room: it can be {ceiling} minor units")]
     BalanceAboveCeiling { currency: Currency, balance: Minor, ceiling: Minor },
     /// A rate that would take figures out of their range.

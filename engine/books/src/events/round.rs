@@ -20,7 +20,7 @@ pub struct RoundStarted {
     pub model_hash: [u8; 32],
     /// Of the account that pays, and that the win goes to.
     pub currency: Currency,
-    /// What is staked, above 0; of a free round by the operator.
+    /// The stake, above 0. The operator pays the stake of a free round.
     pub bet: Minor,
     /// The worth of a coin, for the jackpot's price.
     pub coin_value: CoinValue,
@@ -28,7 +28,7 @@ pub struct RoundStarted {
     pub stake: Vec<u8>,
     /// The rate of the currency at this place in the log; 1 for play money, so that limits in EUR count its units.
     pub rate: FxRate,
-    /// What the bet adds to a pool; none while it is suspended, in games without one, for free rounds (PL-18) and play money
+    /// The contribution to a pool; none while the pool is suspended, in games without one, for free rounds (PL-18) and play money
     /// (PL-17).
     pub contribution: Option<Contribution>,
     /// The session that it was bet in, if any (PL-16, PL-21).
@@ -40,14 +40,14 @@ pub struct RoundStarted {
 }
 
 impl RoundStarted {
-    /// What the player pays for the round: the bet, or nothing for a free round.
+    /// The player's own cost of the round: the bet, or nothing for a free round.
     #[must_use]
     pub fn charged(&self) -> Minor {
         if self.campaign.is_some() { Minor::ZERO } else { self.bet }
     }
 }
 
-/// What a bet adds to a pool (BW-11).
+/// The contribution of a bet to a pool (BW-11).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contribution {
     /// The pool.
@@ -65,7 +65,7 @@ pub struct StepResolved {
     pub round: u64,
     /// 1, 2, 3 within the round.
     pub step: u32,
-    /// What the step was drawn from (PL-06).
+    /// The seed of the step's draws (PL-06).
     pub seed: [u8; 32],
     /// The choice as the game wrote it; opaque here.
     pub choice: Vec<u8>,

@@ -24,7 +24,7 @@ pub struct SessionOpened {
     pub jurisdiction: String,
     /// Milliseconds without an action after which it's over.
     pub idle_ms: NonZeroU32,
-    /// What holds from here to the end of the player's day, whatever sessions come.
+    /// Limits from here to the end of the player's day, whatever sessions follow.
     pub limits: DayLimits,
 }
 
@@ -35,11 +35,11 @@ pub struct DayLimits {
     pub reality_check_ms: Option<NonZeroU32>,
     /// Time played in the day after which no bet is taken.
     pub time_ms_max: Option<NonZeroU32>,
-    /// What may be lost in the day, in whole EUR at the rate of the bet.
+    /// The most that may be lost in the day, in whole EUR at the rate of the bet.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// What may be lost in the day over all currencies, as amounts of some: each holds.
+    /// The most that may be lost in the day over all currencies. Each entry holds.
     pub losses_max: Vec<(Currency, Minor)>,
-    /// What a round may cost, as amounts of some currencies: each holds.
+    /// The most that a round may cost. Each entry holds, converted to the currency of the bet.
     pub bets_max: Vec<(Currency, Minor)>,
 }
 
@@ -62,7 +62,7 @@ impl DayLimits {
         }
     }
 
-    /// Most that a round may cost in a currency; `None` for no limit.
+    /// The most that a round may cost in a currency; `None` for no limit.
     #[must_use]
     pub fn bet_max(&self, currency: Currency, rates: Rates<'_>) -> Option<Minor> {
         self.bets_max
@@ -72,7 +72,7 @@ impl DayLimits {
             .map(clamp)
     }
 
-    /// Most that may be lost in the day, counted in a currency; `None` for no limit.
+    /// The most that may be lost in the day, counted in a currency; `None` for no limit.
     #[must_use]
     pub fn loss_max(&self, currency: Currency, rates: Rates<'_>) -> Option<Minor> {
         let eur = self

@@ -1,4 +1,4 @@
-//! What a new commit is held to beyond the fold. Ceilings above all: how much an account holds and how much one call moves.
+//! Admission: the limits that a new commit must keep beyond those of the fold. Above all the ceilings of balances and amounts.
 //!
 //! Cash is counted in 64 bits. The ceilings keep every sum far below their end, whatever is won on top: a deposit that would
 //! lift a balance above its ceiling is refused, a win or an award never is. It goes above the ceiling, where there is room
@@ -47,7 +47,7 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// Whether a new commit is admitted after the batch. What is in the log is never asked (see the module's words).
+    /// Admits a new commit after the batch, or not. Commits of the log are never asked (see the module's words).
     ///
     /// # Errors
     /// The first limit that an event passes.
@@ -57,7 +57,7 @@ impl Stage {
 }
 
 impl Books {
-    /// The same of a commit that comes next.
+    /// Admits a new commit after the last one of these books, or not.
     ///
     /// # Errors
     /// As [`Stage::admit`].
@@ -66,7 +66,7 @@ impl Books {
     }
 }
 
-/// A new commit, and what it comes after.
+/// A new commit, and the state that it comes after.
 struct Admission<'a> {
     view: View<'a>,
     commit: &'a Commit,

@@ -1,4 +1,4 @@
-//! What partitions tell each other about a pool (see [`crate::events::partition`]): reports at home, mirrors elsewhere.
+//! Events between partitions about a pool (see [`crate::events::partition`]): reports at home, mirrors elsewhere.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::values::money::Nano;
 use crate::values::stream::StreamId;
 
 impl<'s> Transition<'s> {
-    /// What another partition's stretch leaves for the pool is put where this partition's own bets leave it.
+    /// Another partition's stretch leaves its contributions and its decision where this partition's own bets leave them.
     pub(super) fn report(&mut self, name: &'s str, report: &'s PartitionReported) -> Result<(), Refused> {
         let PartitionReported { partition, from, to, contributions, ref end } = *report;
         let position = self.commit.position;
@@ -60,7 +60,7 @@ impl<'s> Transition<'s> {
         Ok(())
     }
 
-    /// What was decided at home about this partition's bets, and what the next ones are judged by.
+    /// Takes over the decisions at home about this partition's bets, and the terms and status for the next bets.
     pub(super) fn mirror(&mut self, name: &'s str, mirrored: &'s PoolMirrored) -> Result<(), Refused> {
         let Head { partition, .. } = self.mirrored_pool(name, mirrored)?.head;
         let view = self.view;
@@ -119,7 +119,7 @@ impl<'s> Transition<'s> {
         Ok(())
     }
 
-    /// The mirror's copy, which such a commit begins or goes on.
+    /// The mirror's copy, begun by the first such commit.
     fn mirrored_pool(&mut self, name: &str, mirrored: &PoolMirrored) -> Result<&mut PoolState, Refused> {
         let PoolMirrored { home_position, terms, status, .. } = mirrored;
         check_terms(terms, terms.version.max(1))?;
@@ -144,7 +144,7 @@ impl<'s> Transition<'s> {
     }
 }
 
-/// What holds of every report, whatever was reported before.
+/// Checks a report by itself, whatever was reported before.
 fn check_report(report: &PartitionReported) -> Result<(), Refused> {
     let PartitionReported { partition, to, contributions, ref end, .. } = *report;
     let reason = match end {

@@ -1,5 +1,5 @@
-//! The pool's arithmetic, as pure functions of its figures: what a coin's jackpot shows, what a hit is worth, what a
-//! void takes back. Exact integers throughout; 128 bits hold pools up to 10^9 EUR at every valid rate, beyond that the
+//! The pool's arithmetic, as pure functions of its figures: the jackpot figure of a coin, the price of a hit, the split of
+//! a void's contribution. Exact integers throughout; 128 bits hold pools up to 10^9 EUR at every valid rate, beyond that the
 //! answer is an error, never a wrong figure.
 
 use crate::events::pool::{Award, CollisionShare, Hit, TakeBack};

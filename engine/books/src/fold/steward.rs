@@ -38,8 +38,8 @@ impl Books {
         next.map(|stretch| stretch.events(state, pending)).transpose()
     }
 
-    /// What a partition has to report to a pool beyond what it has: up to its next hit or void, or to its end. `self` are
-    /// the durable books of home, `there` those of the partition. `None` when the pool needs to know nothing more.
+    /// The next report of a partition to a pool: up to the partition's next hit or void, or to its end. `self` are the
+    /// durable books of home, `there` those of the partition. `None` when the pool needs to know nothing more.
     #[must_use]
     pub fn partition_report(&self, pool: &str, partition: u32, there: &Self) -> Option<PartitionReported> {
         let state = self.pool(pool).filter(|state| state.head.partition != partition)?;
@@ -67,8 +67,9 @@ impl Books {
         (to >= from).then_some(PartitionReported { partition, from, to, contributions, end })
     }
 
-    /// What a partition's mirror of a pool lacks: terms, status, awards, and which of its bets the pool has taken up. `self`
-    /// are the durable books of home, `there` those of the partition. `None` when it lacks nothing, or has not joined yet.
+    /// The next event of a partition's mirror of a pool: terms, status, new awards, and how far the pool has taken the partition
+    /// up. `self` are the durable books of home, `there` those of the partition. `None` when the mirror is current, or the
+    /// partition has not joined yet.
     #[must_use]
     pub fn pool_mirror(&self, pool: &str, partition: u32, there: &Self) -> Option<PoolMirrored> {
         let state = self.pool(pool)?;
@@ -97,7 +98,7 @@ impl Books {
     }
 }
 
-/// What a pool takes up of a partition in one step.
+/// The part of a partition's log that a pool takes up in one step.
 struct Stretch<'a> {
     partition: u32,
     from: u64,

@@ -6,12 +6,12 @@
 
 use crate::values::money::Minor;
 
-/// What ends a series before its spins are used up. Each is optional; the default is to play them all.
+/// Limits that end a series before its spins are used up. Each is optional; by default all spins are played.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct AutospinLimits {
-    /// Stops by what the series has lost.
+    /// Stops by the loss of the series.
     pub loss: Option<LossStop>,
-    /// Stops by what one round wins, jackpot included.
+    /// Stops by the win of one round, jackpot included.
     pub win: Option<WinStop>,
     /// Stops when a round wins the jackpot.
     pub on_jackpot: bool,
@@ -28,7 +28,7 @@ pub enum LossStop {
     Reached(Minor),
     /// The next round's bet could bring it past the limit: that round isn't begun (DM-26).
     Prevented {
-        /// What may be lost.
+        /// The most that may be lost.
         limit: Minor,
         /// The bet of each round; zero for free rounds.
         bet: Minor,
@@ -87,9 +87,9 @@ pub struct FinishedRound {
     pub bet: Minor,
     /// The win, jackpot excluded.
     pub win: Minor,
-    /// What the jackpot paid, where the round won it.
+    /// The jackpot's payment, where the round won it.
     pub jackpot: Option<Minor>,
-    /// Whether more was played than the paid spin's window: free spins, a respin, a bonus.
+    /// Whether the round played more than the paid spin's window: free spins, a respin, a bonus.
     pub feature: bool,
 }
 

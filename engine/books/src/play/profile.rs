@@ -1,13 +1,14 @@
-//! Profiles: what a jurisdiction, an operator or a player allows, and the strictest of several (PL-08, PL-26).
+//! Profiles: the permissions and limits of a jurisdiction, an operator or a player, and the strictest of several (PL-08,
+//! PL-26).
 //!
-//! A profile is data, read from files; [`Profile::default`] restricts nothing. An open round is played to its end by what
-//! was allowed at its bet.
+//! A profile is data, read from files; [`Profile::default`] restricts nothing. An open round is played to its end by the
+//! profile of its bet.
 
 use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-/// What is allowed, and within which limits. Times are milliseconds.
+/// Permissions and limits. Times are milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Profile {
@@ -23,7 +24,7 @@ pub struct Profile {
     /// A game with a progressive jackpot may be played. Where it may not, such a game is refused whole: the return that
     /// its rules promise includes the jackpot (BW-21), so without it it would be another game.
     pub jackpot: bool,
-    /// What a round may cost, the price of a bought feature included, in whole EUR, converted at the rate of the bet.
+    /// The most that a round may cost, the price of a bought feature included, in whole EUR, converted at the rate of the bet.
     pub bet_eur_max: Option<NonZeroU32>,
     /// Time from the bet of a player's round to the bet of the next, whatever the games and the money.
     pub round_ms_min: u32,
@@ -34,7 +35,7 @@ pub struct Profile {
     pub reality_check_ms: Option<NonZeroU32>,
     /// Time in a session, or played in the sessions of a day, after which no bet is taken.
     pub session_ms_max: Option<NonZeroU32>,
-    /// What may be lost in a day, in whole EUR, converted at the rate of the bet.
+    /// The most that may be lost in a day, in whole EUR, converted at the rate of the bet.
     pub loss_eur_max: Option<NonZeroU32>,
     /// The player sets the time of each session and what may be lost before it begins.
     pub limits_by_player: bool,

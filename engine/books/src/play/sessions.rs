@@ -3,10 +3,10 @@
 //! A session binds a player, a currency, a game, a jurisdiction and limits for its whole life. It ends when it's closed,
 //! when nothing is done in it for too long, or when its connection drops; after a drop nobody can open the same game for
 //! the player for a while. Bets are refused while a reality check is due, and when its time is up (PL-26).
-//! A session is no money and not in the log: what was played is kept there, and the next session continues it.
+//! This table is not in the log. The log keeps the play, and the next session continues it.
 //!
 //! Promises: time is an argument; at most one live session a player and game, and one more in play money; never more
-//! entries than allowed, as what has passed is dropped by every call. Cost: a few tree operations a call.
+//! entries than allowed, since every call drops those that have expired. Cost: a few tree operations a call.
 
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
@@ -37,7 +37,7 @@ impl Default for SessionLimits {
 /// Names a session. Whoever knows it can use the session, so it must be drawn from a cryptographic generator.
 pub type SessionId = u128;
 
-/// What a session binds, unchangeable (PL-16).
+/// The terms of a session, unchangeable (PL-16).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SessionOf {
     /// The player, and with it the operator.
@@ -48,11 +48,11 @@ pub struct SessionOf {
     pub game: String,
     /// The jurisdiction's name.
     pub jurisdiction: String,
-    /// What is allowed in it: the strictest of jurisdiction, operator and player.
+    /// Its permissions and limits: the strictest of jurisdiction, operator and player.
     pub profile: Profile,
-    /// What the player may lose in it, in minor units of the currency, where the player has said so.
+    /// The most that may be lost in it, in minor units of the currency, where the player has set a limit.
     pub loss_max: Option<Minor>,
-    /// What a round of it may cost, in minor units of the currency, where the player or the operator has said so.
+    /// The most that a round may cost, in minor units of the currency, where the player or the operator has set a limit.
     pub bet_max: Option<Minor>,
 }
 
@@ -88,8 +88,8 @@ pub enum SessionRefused {
     Full,
 }
 
-/// The sessions. `K` is what a kept session holds of its connection; it's dropped when the session ends, which is how
-/// the connection learns of it.
+/// The sessions. `K` is the handle by which a session keeps its connection. It's dropped when the session ends, and so the
+/// connection learns of the end.
 #[derive(Debug)]
 pub struct Sessions<K> {
     limits: SessionLimits,
@@ -214,8 +214,8 @@ impl<K> Sessions<K> {
         Ok(())
     }
 
-    /// A bet in a session: an action that is refused while a reality check is due and when the time is up. What the
-    /// session binds.
+    /// A bet in a session: an action that is refused while a reality check is due and when the time is up. Returns the
+    /// session's terms.
     ///
     /// # Errors
     /// As [`Sessions::act`], [`SessionRefused::TimeUp`] or [`SessionRefused::RealityCheckDue`].
@@ -241,7 +241,7 @@ impl<K> Sessions<K> {
     }
 
     /// The player has seen how long the session has lasted: an action, and the reality check's interval begins anew.
-    /// What the session binds, and its milliseconds so far.
+    /// Returns the session's terms, and its milliseconds so far.
     ///
     /// # Errors
     /// [`SessionRefused::Expired`].
@@ -254,7 +254,7 @@ impl<K> Sessions<K> {
         Ok((&entry.of, now_ms.saturating_sub(entry.opened_ms)))
     }
 
-    /// What a live session binds.
+    /// The terms of a live session.
     pub fn of(&mut self, id: SessionId, now_ms: i64) -> Option<&SessionOf> {
         self.expire(now_ms);
         self.live(id).ok().map(|entry| &entry.of)
@@ -326,7 +326,7 @@ impl<K> Sessions<K> {
         self.entries.is_empty()
     }
 
-    /// Drops what has passed.
+    /// Drops sessions that have expired and holds that are over.
     fn expire(&mut self, now_ms: i64) {
         while let Some((deadline_ms, id)) = self.deadlines.first().copied()
             && deadline_ms <= now_ms

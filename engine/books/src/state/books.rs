@@ -1,7 +1,7 @@
-//! The books: the state that the whole log amounts to, and its questions.
+//! The books: the state that the whole log amounts to, and its queries.
 //!
-//! Cost: a lookup is O(log n) in players or pools; memory grows with players, open rounds, collections and what pools
-//! have not taken up yet, not with the length of the log. A value folds one partition; what it knows of others stands in that one's log.
+//! Cost: a lookup is O(log n) in players or pools; memory grows with players, open rounds, collections and the
+//! contributions that wait for pools, not with the length of the log. A value folds the log of one partition.
 //!
 //! To change the books see [`Stage`](crate::Stage); a replay uses [`Books::apply`].
 
@@ -150,7 +150,7 @@ impl Books {
         self.system.switches.off()
     }
 
-    /// What keeps a bet from being taken: the first of [`Books::switched_off`] that covers it.
+    /// The first of [`Books::switched_off`] that covers a bet, and so keeps it from being taken.
     #[must_use]
     pub fn switched_off_for(&self, operator: &str, game: &str, rules_version: &str) -> Option<(&Switch, &SwitchedOff)> {
         self.system.switches.against(operator, game, rules_version)
@@ -162,7 +162,7 @@ impl Books {
         self.system.changes.pending()
     }
 
-    /// What a pool's stream must decide, in log order of each partition.
+    /// The hits and voids that a pool's stream must decide, in log order of each partition.
     pub fn pending_decisions(&self, pool: &str) -> impl Iterator<Item = &Decision> {
         self.pending.get(pool).into_iter().flat_map(|pending| pending.decisions.values().flatten())
     }
@@ -201,7 +201,7 @@ impl Books {
         self.unpaid.get(&(partition, hit))
     }
 
-    /// What an account holds in a currency.
+    /// The holding of an account in a currency.
     #[must_use]
     pub fn holding(&self, account: Account<'_>, currency: Currency) -> Nano {
         let of = |name: &str, holding: fn(&OperatorTotals) -> &PerCurrency<Nano>| {

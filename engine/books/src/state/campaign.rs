@@ -1,6 +1,6 @@
 //! Campaigns: free rounds that an operator grants to one of its players (PL-18).
 //!
-//! The fold counts them, so that no way into the log plays one too many: a round names its campaign, has its game, currency
+//! The fold counts the rounds, so that no commit can play one too many. A round names its campaign, has its game, currency
 //! and bet, and begins before it expires, by the log's own time. The operator's promotion pays the bet to its house.
 
 use serde::{Deserialize, Serialize};
@@ -11,10 +11,10 @@ use crate::events::round::RoundStarted;
 use crate::values::money::Minor;
 use crate::values::name::is_id;
 
-/// A campaign and what has become of it.
+/// A campaign and its use so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CampaignState {
-    /// What was granted.
+    /// The grant.
     pub campaign: Campaign,
     /// Position of the grant.
     pub granted_at: u64,

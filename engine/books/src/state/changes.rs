@@ -18,13 +18,13 @@ const CHANGES_MAX: usize = 512;
 /// A proposed change that waits for another actor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PendingChange {
-    /// What was asked for, and by whom.
+    /// The proposal.
     pub proposed: ChangeProposed,
-    /// When, Unix ms.
+    /// Its time, Unix ms.
     pub time_ms: i64,
 }
 
-/// All that wait, by the position of their proposals.
+/// The changes that wait for another actor, by the position of their proposals.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Changes(BTreeMap<u64, PendingChange>);
 
@@ -34,12 +34,12 @@ impl Changes {
     /// Most changes of all actors of one operator, or of the platform, that wait at one time.
     pub(crate) const OF_OPERATOR_MAX: usize = 64;
 
-    /// Those that wait, the oldest first; ones that have lapsed may be among them.
+    /// The waiting changes, the oldest first; lapsed ones may be among them.
     pub fn pending(&self) -> impl Iterator<Item = (u64, &PendingChange)> {
         self.0.iter().map(|(position, change)| (*position, change))
     }
 
-    /// Takes up a proposal, and forgets what has lapsed.
+    /// Takes up a proposal, and forgets proposals that have lapsed.
     ///
     /// # Errors
     /// [`Refused::BadChange`], [`Refused::TooManyChanges`].

@@ -1,7 +1,7 @@
-//! A player's day: what was lost and played in it, and the limits that sessions of it have set (PL-16, PL-26).
+//! A player's day: the loss and the time played in it, and the limits that its sessions have set (PL-16, PL-26).
 //!
-//! Folded from the log, so that it survives sessions, restarts and processes. A day is one of UTC by logged time. What was
-//! lost counts for the day of its bet: a win of yesterday's round lets nobody lose more today. Time played is the time
+//! Folded from the log, so that it survives sessions, restarts and processes. Days are those of UTC by logged time. A
+//! loss counts for the day of its bet: a win of yesterday's round lets nobody lose more today. Time played is the time
 //! between a player's actions (bets, choices, acknowledged reality checks) at whatever games, but for breaks. Play money has
 //! days of its own (PL-17).
 //!
@@ -60,12 +60,12 @@ impl Day {
         self.unseen_ms = 0;
     }
 
-    /// Counts what a bet costs.
+    /// Counts the cost of a bet.
     pub(crate) fn bet(&mut self, currency: Currency, amount: Minor) {
         *self.net_mut(currency) -= i128::from(amount.0);
     }
 
-    /// Counts what comes back of a bet that was placed then.
+    /// Counts the win or refund of a bet that was placed at `placed_ms`.
     pub(crate) fn back(&mut self, currency: Currency, amount: Minor, placed_ms: i64) {
         if placed_ms.div_euclid(DAY_MS) == self.number {
             *self.net_mut(currency) += i128::from(amount.0);

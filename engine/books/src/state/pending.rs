@@ -25,11 +25,11 @@ pub struct UnpaidAward {
     pub stream: StreamId,
     /// The winner's round.
     pub round: u64,
-    /// What is owed, in the player's currency.
+    /// The debt, in the player's currency.
     pub amount: Minor,
     /// The player's currency.
     pub currency: Currency,
-    /// What was booked for it, EUR.
+    /// The amount booked for it, EUR.
     pub paid: Nano,
     /// Whether it waits for room on the account.
     pub set_aside: bool,
@@ -43,7 +43,7 @@ impl UnpaidAward {
     }
 }
 
-/// What players' streams hold ready for a pool.
+/// Contributions and decisions that players' streams left for a pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Pending {
     pub totals: PendingTotals,
@@ -106,7 +106,7 @@ impl Pending {
         contributions || decisions
     }
 
-    /// Adds what a batch left.
+    /// Adds those of a batch.
     pub fn join(&mut self, more: Self) {
         self.totals.add(more.totals);
         for (partition, mut queue) in more.contributions {
@@ -117,7 +117,7 @@ impl Pending {
         }
     }
 
-    /// Drops what the pool has taken up.
+    /// Drops everything that the pool has taken up.
     pub fn forget(&mut self, pool: &PoolState) {
         for (partition, marks) in &pool.marks {
             if let Some(queue) = self.contributions.get_mut(partition) {

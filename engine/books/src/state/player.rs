@@ -1,6 +1,6 @@
 //! A player's state: accounts, open rounds, collections.
 //!
-//! Cloning is cheap (what is large is shared until it changes), because staging works on a copy. The size grows with
+//! Cloning is cheap (large parts are shared until they change), because staging works on a copy. The size grows with
 //! accounts, open rounds, collections, campaigns and voids; settled rounds leave nothing behind.
 
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ impl Kept {
     }
 }
 
-/// What the log says about one player.
+/// The state of one player.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlayerState {
     /// Version and last commit of the player's stream.
@@ -59,7 +59,7 @@ pub struct PlayerState {
     tallies: [Option<Arc<BTreeMap<String, Tally>>>; 2],
 }
 
-/// What a session has come to: the latest that bet at a game.
+/// The net result of a session: the latest that bet at a game.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Tally {
     session: SessionName,
@@ -168,7 +168,7 @@ impl PlayerState {
         tallies.find(|tally| tally.session == session).map(|tally| tally.net)
     }
 
-    /// Counts a bet: its time, and what it cost if it was bet in a session, whose tally it begins.
+    /// Counts a bet: its time, its cost for the day, and its cost for its session, whose tally it begins.
     pub(crate) fn count_bet(&mut self, started: &RoundStarted, time_ms: i64) {
         let purse = usize::from(started.currency.is_real());
         self.last_bet_ms = Some(time_ms);
@@ -184,8 +184,8 @@ impl PlayerState {
         }
     }
 
-    /// Counts a win or a refund of a round for the day of its bet and for its session; what comes late for an earlier one has
-    /// no tally.
+    /// Counts a win or a refund of a round for the day of its bet and for its session. An earlier session has no tally any
+    /// more.
     pub(crate) fn tally(&mut self, open: &OpenRound, amount: Minor) {
         let started = &open.started;
         let purse = usize::from(started.currency.is_real());
@@ -221,7 +221,7 @@ impl PlayerState {
                 collection.insert(key.clone(), *value);
             }
         }
-        // What is empty goes, so that equal contents are equal states.
+        // An empty collection goes, so that equal contents are equal states.
         if collection.is_empty() {
             all.remove(index);
         }

@@ -62,14 +62,14 @@ pub(crate) struct Marks {
     pub cycle_from: u64,
 }
 
-/// What a pool knows of another partition.
+/// The latest reports of another partition to a pool.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Reported {
     /// Last position of the last report.
     pub to: u64,
     /// Rounds open as of the last report that said so.
     pub open_rounds: u64,
-    /// What the partition's mirror had copied then.
+    /// The position at home that the partition's mirror had copied then.
     pub mirrored: u64,
     /// Awards of the partition's hits that its mirror may not have copied yet, with their positions at home.
     pub awards: Vec<(u64, MirroredAward)>,

@@ -7,7 +7,7 @@ use crate::events::event::Event;
 use crate::events::round::{Automatic, RoundStarted};
 use crate::values::money::Minor;
 
-/// A round between its bet and its settlement, with all that resolving it further needs (PL-02).
+/// A round between its bet and its settlement, with everything needed to resolve it further (PL-02).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OpenRound {
     /// The bet and its terms.
@@ -16,7 +16,7 @@ pub struct OpenRound {
     pub opened_at: u64,
     /// Time of the bet, Unix ms.
     pub opened_ms: i64,
-    /// Time of the round's last event, Unix ms: since then it waits (PL-03 counts from it).
+    /// Time of the round's last event, Unix ms: the start of its wait (PL-03 counts from it).
     pub last_ms: i64,
     /// Position of the round's last event.
     pub last_position: u64,
@@ -24,13 +24,13 @@ pub struct OpenRound {
     pub steps: Vec<Step>,
     /// The win as of the last step.
     pub win: Minor,
-    /// What was credited of it already (ME-16).
+    /// The part of the win that was credited already (ME-16).
     pub credited: Minor,
-    /// As of the last step: then whoever finishes the round for its player isn't done yet.
+    /// Why the last step was automatic, if it was. Then whoever finishes the round for its player isn't done yet.
     pub automatic: Option<Automatic>,
 }
 
-/// What a step was resolved from: enough to resolve it again (PL-06).
+/// The inputs of a step: enough to resolve it again (PL-06).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
     /// The seed.
@@ -39,7 +39,7 @@ pub struct Step {
     pub choice: Vec<u8>,
 }
 
-/// What a void of a settled round needs to know of it (PL-04). The books forget settled rounds, the log does not:
+/// A settled round, as its void needs it (PL-04). The books forget settled rounds, the log does not:
 /// [`SettledRound::recall`] reads one back from the player's commits. It never changes any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SettledRound {
@@ -49,7 +49,7 @@ pub struct SettledRound {
     pub opened_at: u64,
     /// The settled win, jackpot excluded.
     pub win: Minor,
-    /// What its steps changed in the collection that it was played with: keys and values, in log order.
+    /// The changes of its steps to the collection that it was played with: keys and values, in log order.
     pub collected: Vec<(String, i64)>,
 }
 
@@ -67,7 +67,7 @@ impl SettledRound {
                         found = Some(Self { started, opened_at, win: Minor::ZERO, collected: Vec::new() });
                     }
                     (Event::StepResolved(step), _) => steps = step.round == round,
-                    // What belongs to no bet, like the pick of a witch, is no part of a round.
+                    // A change that belongs to no bet, like the pick of a witch, is no part of a round.
                     (Event::CollectionChanged { game, scope, changes }, Some(facts))
                         if steps && *game == facts.started.game && !scope.is_empty() =>
                     {

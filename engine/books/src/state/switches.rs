@@ -1,7 +1,7 @@
 //! Switches: parts of the service that take no new rounds for now (PL-25).
 //!
-//! What is switched off is state folded from the system stream, and the fold itself refuses bets that it covers: after
-//! the switch's place in the log there is none. Rounds that are open go on, and wins are paid. A pool has no switch of
+//! The switches are folded from the system stream, and the fold itself refuses the bets that they cover: none follows a
+//! switch in the log. Rounds that are open go on, and wins are paid. A pool has no switch of
 //! its own: it's suspended and resumed on its own stream (BW-20). Cost: a bet looks at everything that is off.
 
 use std::collections::BTreeMap;
@@ -38,12 +38,12 @@ impl SwitchedOff {
 pub(crate) struct Switches(BTreeMap<Switch, SwitchedOff>);
 
 impl Switches {
-    /// What is off, in order of operator, game and version.
+    /// The parts that are off, in order of operator, game and version.
     pub fn off(&self) -> impl Iterator<Item = (&Switch, &SwitchedOff)> {
         self.0.iter()
     }
 
-    /// What keeps a bet from being taken: the first of [`Switches::off`] that covers it.
+    /// The first of [`Switches::off`] that covers a bet, and so keeps it from being taken.
     pub fn against(&self, operator: &str, game: &str, rules_version: &str) -> Option<(&Switch, &SwitchedOff)> {
         self.off().find(|(switch, _)| switch.covers(operator, game, rules_version))
     }

@@ -40,8 +40,9 @@ pub enum Account<'a> {
     Exchange,
     /// Money of retired pools on its way to others; EUR.
     Transfer,
-    /// What this partition owes others for its bets' contributions, less what they owe it for its awards (see
-    /// [`PartitionReported`](crate::PartitionReported)); EUR. Over all partitions it's what is said on one side only so far.
+    /// The debt of this partition to others for its bets' contributions, less their debt to it for its awards (see
+    /// [`PartitionReported`](crate::PartitionReported)); EUR. Summed over all partitions it's the money that one side has logged
+    /// and the other not yet.
     Interpartition,
 }
 

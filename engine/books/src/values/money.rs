@@ -142,7 +142,7 @@ impl FromStr for CoinValue {
     }
 }
 
-/// What so many coins are worth in whole minor units, rounded half to even (PL-09).
+/// The worth of `coins` coins in whole minor units, rounded half to even (PL-09).
 ///
 /// # Errors
 /// [`MoneyError::OutOfRange`] when the amount does not fit.

@@ -1,4 +1,4 @@
-//! One figure for each currency that has one.
+//! Figures by currency.
 
 use serde::{Deserialize, Serialize};
 
@@ -21,7 +21,7 @@ impl<T> PerCurrency<T> {
         self.0.binary_search_by_key(&currency, |(of, _)| *of)
     }
 
-    /// The figure of a currency; none of one that has none.
+    /// The figure of a currency, if it has one.
     #[must_use]
     pub fn get(&self, currency: Currency) -> Option<&T> {
         self.0.get(self.place(currency).ok()?).map(|(_, figure)| figure)
@@ -39,7 +39,7 @@ impl<T> PerCurrency<T> {
         }
     }
 
-    /// The figure of a currency, which begins as nothing.
+    /// The figure of a currency, which begins as the default.
     pub fn entry(&mut self, currency: Currency) -> &mut T
     where
         T: Default,
@@ -64,13 +64,13 @@ impl<T> PerCurrency<T> {
 }
 
 impl PerCurrency<Nano> {
-    /// What is held of a currency; nothing where nothing was ever posted.
+    /// The holding in a currency; zero where nothing was ever posted.
     #[must_use]
     pub fn held(&self, currency: Currency) -> Nano {
         self.get(currency).copied().unwrap_or_default()
     }
 
-    /// Adds to what is held. What comes to nothing is not kept, so that equal holdings are equal values.
+    /// Adds to a holding. A holding of zero is not kept, so that equal holdings are equal values.
     ///
     /// Cannot overflow: a posting of cash is below 2^94 nanos, so it takes 2^33 postings of the largest possible amount,
     /// all in one direction, to fill an i128.

@@ -1,4 +1,4 @@
-//! Exchange rates as exact decimal numbers, and what is computed with them.
+//! Exchange rates as exact decimal numbers, and the computations with them.
 
 use core::fmt;
 use core::str::FromStr;
@@ -111,7 +111,7 @@ impl FromStr for FxRate {
 /// 10^18 EUR.
 const CONTRIBUTION_MAX: Nano = Nano(1_000_000_000 * 1_000_000_000 * Nano::PER_MAJOR);
 
-/// What a bet adds to a pool: the bet in EUR at the rate recorded on it, times parts per million (BW-11).
+/// The contribution of a bet to a pool: the bet in EUR at the rate recorded on it, times parts per million (BW-11).
 ///
 /// Exact for EUR up to 1e-9 EUR; where a rate leaves a finer fraction it is rounded half to even.
 ///

@@ -104,7 +104,7 @@ impl World {
         }
     }
 
-    /// What a commit that voids a settled round needs.
+    /// The settled round that a commit voids.
     pub fn recall(&self, commit: &Commit) -> Option<SettledRound> {
         recall(&self.log, commit)
     }
@@ -227,7 +227,7 @@ pub fn paid(award: &Award) -> Event {
     }
 }
 
-/// What holds at every position.
+/// The invariants of every position.
 pub fn check(books: &Books) {
     assert_eq!(books.trial_balance(), PerCurrency::default(), "PL-09");
     for pool in books.pools() {

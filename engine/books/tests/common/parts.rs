@@ -96,7 +96,7 @@ impl Parts {
         }
     }
 
-    /// What the account between partitions holds over all of them, EUR.
+    /// The holding of the account between partitions, over all of them, EUR.
     pub fn interpartition(&self) -> Nano {
         Nano(self.0.iter().map(|world| world.books.holding(Account::Interpartition, Currency::EUR).0).sum())
     }
