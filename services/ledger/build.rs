@@ -1,12 +1,12 @@
-//! Names the version of the fold that a snapshot was made by: a hash of the sources of the books, of what they are told of a
-//! record, and of the table of requests.
+//! Names the version of the fold that makes snapshots: a hash of the sources of the books, of the conversion from records to
+//! commits, and of the table of requests.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
 };
 
-/// What the state in a snapshot, and its form, come from.
+/// The sources that determine the state in a snapshot, and its format.
 const SOURCES: [&str; 3] = ["../../engine/books/src", "../../proto/src/convert", "src/requests.rs"];
 
 fn main() -> io::Result<()> {

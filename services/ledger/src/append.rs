@@ -1,4 +1,4 @@
-//! What goes into the ledger and what comes out: proposals and their verdicts.
+//! The ledger's input and output: proposals and their verdicts.
 
 use crate::{campaign_over, changes, fields, unknown_account, unknown_campaign};
 use motherlode_books::{Event, Refused, StreamId};
@@ -17,9 +17,9 @@ pub struct Proposal {
     pub expected_version: Option<u64>,
     /// Names the request on this stream for ever.
     pub request_id: String,
-    /// What the request said.
+    /// A digest of the request's content.
     pub fingerprint: [u8; 16],
-    /// What was decided.
+    /// The events to be logged.
     pub events: Vec<Event>,
 }
 
@@ -47,19 +47,19 @@ pub enum AppendError {
     /// There is no room on the disk. Nothing was written.
     #[error("no room for the log: {reason}")]
     Full {
-        /// What the system said.
+        /// The operating system's reason.
         reason: String,
     },
     /// The log cannot be written for now. Nothing was written.
     #[error("the log cannot be written for now: {reason}")]
     Unavailable {
-        /// What the system said.
+        /// The operating system's reason.
         reason: String,
     },
     /// Whether it was applied is unknown: ask again with the same request id once the service is back.
     #[error("whether it was applied is unknown: {reason}")]
     Unknown {
-        /// What failed.
+        /// The failure.
         reason: String,
     },
     /// The log did not answer in time. Whether it was applied is unknown yet: ask again with the same request id.

@@ -19,7 +19,7 @@ use tonic::Code;
 /// How long a pool's retirement waits for what the partitions have yet to tell.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
-/// What became of a change that was asked for.
+/// The outcome of a request for a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Asked {
     /// It was made, at this log position.
@@ -45,18 +45,18 @@ pub struct Ask<'a> {
     pub stream: StreamId,
     /// Names the request.
     pub request_id: &'a str,
-    /// What the request said.
+    /// A digest of the request's content.
     pub fingerprint: [u8; 16],
-    /// What is to be logged; what only its place decides is filled in.
+    /// The event to be logged. The parts that depend on its place in the log are filled in.
     pub change: Event,
-    /// What the caller says of itself, beside its credential.
+    /// The caller's own words about itself, beside its credential.
     pub reference: &'a str,
 }
 
 /// Makes a change, or proposes it where it takes two.
 ///
 /// # Errors
-/// What the request or the change itself is refused for.
+/// The reason why the request or the change itself is refused.
 pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked, Refusal> {
     let Ask { stream, request_id, fingerprint, change, reference } = ask;
     let request_id = &scoped(caller, fields::id("request_id", request_id)?);

@@ -234,7 +234,7 @@ pub(crate) fn above_limit(currency: Currency, limit: Minor) -> Refusal {
         .with("currency_code", currency)
 }
 
-/// What a caller says of itself beside its credential: on whose behalf, a ticket's number. It may say nothing.
+/// A caller's own words beside its credential: on whose behalf it acts, a ticket's number. They may be empty.
 ///
 /// # Errors
 /// Names the field.

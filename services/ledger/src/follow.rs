@@ -74,7 +74,7 @@ struct Follow {
     /// Whose records are sent; all where it's none.
     operator: Option<String>,
     sent: Position,
-    /// What the last message said of it; none before the first.
+    /// `sent` as the last message told it; none before the first message.
     said: Option<Position>,
     /// The last message had no records.
     quiet: bool,
@@ -152,7 +152,7 @@ impl Follow {
         wire::FollowLogResponse { records, sent_position: self.sent, operator_id }
     }
 
-    /// What is the caller's of the next stretch of the log, up to a durable position.
+    /// The caller's records of the next stretch of the log, up to a durable position.
     async fn read(&mut self, end: Position) -> Result<Vec<wire::LogRecord>, Refusal> {
         let (ledger, operator, from) = (self.ledger.clone(), self.operator.clone(), self.sent + 1);
         let read = move || {

@@ -15,7 +15,7 @@ pub fn sealed_snapshot(body: &[u8]) -> Option<Books> {
     snapshot::decode_sealed(body)
 }
 
-/// What a snapshot of these books, with hardly a table of requests, holds behind its header.
+/// The body of a snapshot of these books, with a small table of requests: the bytes behind its header.
 #[must_use]
 pub fn snapshot_body(books: &Books) -> Vec<u8> {
     postcard::to_allocvec(&(books, Requests::small())).unwrap_or_default()

@@ -100,7 +100,7 @@ pub enum FetchError {
     Malformed {
         /// Where.
         position: Position,
-        /// What is wrong.
+        /// The fault.
         source: Malformed,
     },
     /// Something names a position that the log does not have.
@@ -212,7 +212,7 @@ impl Handle {
         }
     }
 
-    /// What [`current`](Self::current) says without waiting: whether this process still is whose the log was.
+    /// The answer of [`current`](Self::current) without waiting: an error where another process has taken the log over.
     pub(crate) fn written(&self) -> Result<(), Refusal> {
         match *self.shared.standing.borrow() {
             Standing::Fenced(_) => Err(not_the_writer()),

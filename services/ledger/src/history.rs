@@ -14,7 +14,7 @@ use motherlode_log::Position;
 use motherlode_proto::round::v1::Round;
 use std::{cmp::Reverse, collections::BTreeMap};
 
-/// What is asked for.
+/// The query of a history.
 pub(crate) struct Wanted<'a> {
     pub(crate) stream: &'a StreamId,
     pub(crate) currency: Currency,

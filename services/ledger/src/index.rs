@@ -66,7 +66,7 @@ pub enum IndexError {
     Io {
         /// The file.
         path: PathBuf,
-        /// What happened.
+        /// The error of the file system.
         source: io::Error,
     },
     /// A value has the wrong length.
@@ -94,7 +94,7 @@ pub struct Index {
     folder: PathBuf,
 }
 
-/// What the file `held` says.
+/// The content of the file `held`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mark {
     /// Nothing is sure.
@@ -369,7 +369,7 @@ fn encode_mark(held: Held) -> Vec<u8> {
     mark
 }
 
-/// What the mark in an index's folder says, without opening the index.
+/// Reads the mark in an index's folder without opening the index.
 ///
 /// # Errors
 /// As [`Index::mark`].

@@ -42,11 +42,11 @@ struct Partitions {
     reads: Reads,
 }
 
-/// What a process writes: all partitions, or some while other processes write the others.
+/// The stores that a process writes: of all partitions, or of some while other processes write the others.
 pub struct Stores {
     /// One a partition.
     pub stores: Vec<Box<dyn Store>>,
-    /// What this process holds already of some of them, loaded from the stores' own readers.
+    /// State that was already loaded of some of them, by the stores' own readers.
     pub loaded: Vec<Loaded>,
 }
 

@@ -156,7 +156,7 @@ struct Follow {
     tail: broadcast::Receiver<Appended>,
     standing: watch::Receiver<Standing>,
     sent: Position,
-    /// What was durable before this is read from the store.
+    /// Records up to here are durable, and read from the store.
     end: Position,
 }
 

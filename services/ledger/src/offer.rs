@@ -7,7 +7,7 @@ use motherlode_slots::{LadderData, LadderRefused, Ladders};
 use std::sync::Arc;
 use tonic::Code;
 
-/// What is offered by a configuration.
+/// The coin values that a configuration offers.
 ///
 /// # Errors
 /// The first thing that makes no sense, among them a coin value whose return in cash is not the published one.
@@ -24,7 +24,7 @@ pub fn offered(currencies: &Currencies) -> Result<Arc<Ladders>, LadderRefused> {
     Ladders::new(enabled.as_deref(), &replaced.collect(), minor).map(Arc::new)
 }
 
-/// What is offered where nothing is configured.
+/// The coin values that are offered where nothing is configured.
 ///
 /// # Panics
 /// Never: a test holds the ladders that come with the games against them.

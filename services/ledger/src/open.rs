@@ -41,7 +41,7 @@ pub enum OpenError {
     Malformed {
         /// Where.
         position: Position,
-        /// What is wrong.
+        /// The fault.
         source: Malformed,
     },
     /// The books refuse a commit.
@@ -80,12 +80,12 @@ pub enum OpenError {
     Shortened {
         /// Where the log ends.
         end: Position,
-        /// What the index or the snapshot holds.
+        /// The last position that the index or the snapshot holds.
         held: Position,
         /// The index's folder, or the snapshot's file.
         by: PathBuf,
     },
-    /// What was found of the log can't be made durable.
+    /// The records that were found can't be made durable.
     #[error("the log cannot be written: {0}")]
     Settle(motherlode_log::AppendError),
     /// The index cannot be used even when it's made anew.

@@ -30,10 +30,10 @@ pub(crate) struct Projection {
     pub(crate) trails: Trails,
 }
 
-/// What the index says of rounds.
+/// An answer of the index about rounds.
 #[derive(Debug, Default)]
 pub(crate) struct Found<T> {
-    /// It holds for this position; 0 where it can't say anything.
+    /// The position that it holds for; 0 where the index has no answer.
     pub(crate) to: Position,
     pub(crate) found: T,
 }

@@ -250,7 +250,7 @@ fn pay(handle: &Handle, stream: &StreamId, round: &mut Round) -> Result<(), Fetc
     Ok(())
 }
 
-/// What a player is owed for a hit whose award is set aside.
+/// The debt to a player for a hit whose award is set aside.
 #[must_use]
 pub fn set_aside(handle: &Handle, hit: Position) -> Option<Money> {
     handle.books(|books| {
@@ -314,14 +314,14 @@ fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
     Ok(View { round, currency, balance: before, started: bet.clone(), resolved: vec![] })
 }
 
-/// What the player carried when the bet was taken; nothing where this program doesn't have the game.
+/// The player's collection at the bet; empty where this program doesn't have the game.
 fn carried(bet: &RoundStarted, terms: &RoundTerms) -> Vec<CarriedFigure> {
     let keys = play::game_of(bet).map_or(&[][..], |game| game.carries().keys);
     let figures = keys.iter().zip(&terms.carried).filter(|(_, value)| **value != 0);
     figures.map(|(key, value)| CarriedFigure { key: (*key).to_owned(), value: *value }).collect()
 }
 
-/// What a commit changed of what the player carries in the round's game.
+/// The changes of a commit to the player's collection in the round's game.
 fn changed(logged: &Logged, in_game: &str) -> Vec<CarriedFigure> {
     let changes = logged.commit.events.iter().filter_map(|event| match event {
         Event::CollectionChanged { game, scope, changes } if game == in_game && !scope.is_empty() => Some(changes),

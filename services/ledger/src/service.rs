@@ -259,7 +259,7 @@ fn rate_of(currency: Currency, rate: FxRate) -> wire::ExchangeRate {
     wire::ExchangeRate { currency_code: currency.code().to_owned(), eur_per_unit: rate.to_string() }
 }
 
-/// What a commit of the wallet booked; `None` for a commit of another kind.
+/// The transaction that a commit of the wallet booked; `None` for a commit of another kind.
 fn transaction(logged: &Arc<Logged>) -> Option<wire::Transaction> {
     let commit = &logged.commit;
     let (kind, currency, amount) = match commit.events.first()? {

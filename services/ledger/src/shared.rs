@@ -1,4 +1,4 @@
-//! What the writer, the projector and all handles of one partition share.
+//! The state that the writer, the projector and all handles of one partition share.
 
 use crate::{
     AppendError, FetchError,
@@ -19,7 +19,7 @@ use tokio::sync::{broadcast, watch};
 /// their memory is used again.
 const RECENT_MAX: usize = 2_048;
 
-/// What the writer hands to the projector, which spares it the reading: it may be missed.
+/// Commits that the writer hands to the projector, to spare it reading them. The projector may miss them.
 pub(crate) struct Handed {
     pub(crate) logged: Vec<Arc<Logged>>,
 }

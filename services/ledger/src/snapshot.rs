@@ -35,7 +35,7 @@ struct Header {
     hash: Hash,
 }
 
-/// What was folded from a log up to a position.
+/// The state folded from a log up to a position.
 #[derive(Default)]
 pub(crate) struct Snapshot {
     pub(crate) books: Books,

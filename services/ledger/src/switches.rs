@@ -48,7 +48,7 @@ pub(crate) async fn set(
     })
 }
 
-/// What concerns the caller's players; for the platform, all (PL-27).
+/// The switches that concern the caller's players; all of them for the platform (PL-27).
 pub(crate) fn list(ledger: &Handle, caller: &Caller) -> wire::ListSwitchesResponse {
     let concerns = |switch: &Switch| switch.operator.is_empty() || caller.sees(&switch.operator);
     let switched_off =

@@ -12,7 +12,7 @@ use motherlode_runtime::Clock;
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Instant};
 
-/// What the clock may move apart from the ticks between two looks: this, and a thousandth of the time between them.
+/// The most that the clock may drift from the ticks between two looks, beside a thousandth of the time between them.
 const APART_MS_MAX: i64 = 1_000;
 
 /// Two looks that are further apart than this were not at the same time: nothing follows from them.

@@ -37,7 +37,7 @@ struct Open {
     changed: bool,
 }
 
-/// What was noted, as of a position.
+/// The trails noted so far, as of a position.
 #[derive(Debug, Default)]
 pub(crate) struct Trails {
     /// Everything up to here is in the index or in here.
@@ -136,7 +136,7 @@ impl Trails {
         (portions, opens.collect())
     }
 
-    /// What the index need not keep any more once a mark is durable.
+    /// Takes the entries that the index need not keep once a mark is durable, as removals.
     pub(crate) fn take_over(&mut self) -> Vec<Change> {
         std::mem::take(&mut self.over).into_iter().map(|key| (key, None)).collect()
     }
@@ -181,7 +181,7 @@ pub(crate) struct Portion {
 }
 
 impl Portion {
-    /// What puts it into the index, in place of all that begins among its rounds.
+    /// The changes that put it into the index, in place of everything that begins among its rounds.
     ///
     /// # Errors
     /// When the index cannot be read.

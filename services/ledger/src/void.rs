@@ -109,7 +109,7 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, by:
     Ok(Decided { recalled: recalled.map(Box::new), events })
 }
 
-/// What the void did, the same for ever: a round is voided once.
+/// The void's effect. It stays the same for ever, since a round is voided once.
 fn answer(ledger: &Handle, id: &RoundId) -> Result<VoidRoundResponse, Refusal> {
     let round = rounds::read(ledger, &id.stream, id.number)?;
     let voided = round.and_then(|round| Some((round.void?, round.balance_after)));

@@ -34,7 +34,7 @@ use tokio::{
 const RETRY_MIN: Duration = Duration::from_millis(50);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
-/// What a proposal came to: the commit that it made, now or at the first time of asking.
+/// The result of a proposal: its commit, made now or by an earlier request with the same id.
 pub type Verdict = Result<Arc<Logged>, AppendError>;
 
 /// Verdicts that come together to one who waits for many, each with the ticket of its proposal.
@@ -172,7 +172,7 @@ impl Writer {
         answer(verdicts);
     }
 
-    /// What a request is told that was not appended: of one whose earlier append is in doubt, that it is.
+    /// The answer to a request that was not appended. Where an earlier append of it is in doubt, the answer says so.
     fn failed(&self, failure: &AppendError, name: Name) -> AppendError {
         let in_doubt = self.trouble.as_ref().is_some_and(|trouble| trouble.in_doubt.contains(&name));
         match failure {

@@ -32,7 +32,7 @@ impl Log {
         Self { store, reader }
     }
 
-    /// What was read for a fold since the last time.
+    /// The positions read for a fold since the last call.
     fn folded(&self) -> Vec<Position> {
         std::mem::take(&mut self.reader.folded.lock().unwrap())
     }

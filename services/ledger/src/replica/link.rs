@@ -20,7 +20,7 @@ const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 pub(super) type Client = LogServiceClient<Connection>;
 
-/// What the process that writes a log says of it.
+/// The state of a log as its writing process reports it.
 pub(super) struct Head {
     /// Where it ends.
     pub(super) held: Held,
@@ -130,7 +130,7 @@ impl Link {
     }
 }
 
-/// What a status says, for people.
+/// A status as text for people.
 pub(super) fn said(status: &Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
 }

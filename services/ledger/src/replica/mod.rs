@@ -49,7 +49,7 @@ const CURRENT_WAIT_MAX: Duration = Duration::from_secs(10);
 pub struct Origin {
     /// Their addresses, `https://ledger-0:50051`; one at least.
     pub targets: Vec<String>,
-    /// What they want to see: of the role `node` of the platform.
+    /// The credentials that they ask for: of the platform's role `node`.
     pub credentials: Credentials,
     /// How many partitions their log has.
     pub partitions: u32,
@@ -184,7 +184,7 @@ impl Drop for Background {
     }
 }
 
-/// What a replica does with records that don't continue what it has: it stops, for good.
+/// Stops a replica for good: the records that it was sent don't continue those that it has.
 fn doubt(shared: &Shared, why: &str) {
     tracing::error!(why, "what the ledger sends is no continuation of what this replica holds: it stops");
     shared.fail(Standing::Failed(why.to_owned()));
