@@ -16,43 +16,21 @@ mod play;
 mod state;
 mod values;
 
-pub use values::account::{Account, Posting};
-pub use values::actor::ANYONE;
-pub use values::ceiling::Ceiling;
-pub use values::currency::Currency;
-pub use values::error::MoneyError;
-pub use values::head::{End, Head};
-pub use values::money::{CoinValue, Minor, Nano, cash};
-pub use values::name::{is_id, is_name, is_text, is_visible, number};
-pub use values::per_currency::PerCurrency;
-pub use values::rate::{FxRate, Rates, contribution};
-pub use values::stream::{HOME, NotAStream, StreamId};
-pub use values::switch::Switch;
-
-pub use events::campaign::{Campaign, CampaignOver};
-pub use events::commit::Commit;
-pub use events::event::{ChangeProposed, Event};
-pub use events::partition::{MirroredAward, PartitionReported, PoolMirrored, StretchEnd};
-pub use events::pool::{Award, CollisionShare, Decision, Hit, PoolStatus, PoolTerms, TakeBack};
-pub use events::refused::Refused;
-pub use events::round::{Automatic, Contribution, RoundStarted, StepResolved};
-pub use events::session::{DayLimits, SessionName, SessionOpened};
-
-pub use state::books::Books;
-pub use state::campaign::CampaignState;
-pub use state::changes::PendingChange;
-pub use state::day::{BREAK_MS, Day};
-pub use state::pending::UnpaidAward;
-pub use state::player::{Collection, PlayerState};
-pub use state::pool::PoolState;
-pub use state::round::{OpenRound, SettledRound, Step};
-pub use state::seat::Seat;
-pub use state::switches::SwitchedOff;
-
-pub use fold::price::{figure, price};
-pub use fold::stage::Stage;
-
-pub use play::autospin::{Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, WinStop};
-pub use play::profile::Profile;
-pub use play::quota::Quota;
-pub use play::sessions::{SessionId, SessionLimits, SessionOf, SessionRefused, Sessions};
+pub use events::{
+    Automatic, Award, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit, Contribution, DayLimits,
+    Decision, Event, Hit, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused, RoundStarted,
+    SessionName, SessionOpened, StepResolved, StretchEnd, TakeBack,
+};
+pub use fold::{Stage, figure, price};
+pub use play::{
+    Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Profile, Quota, SessionId, SessionLimits,
+    SessionOf, SessionRefused, Sessions, WinStop,
+};
+pub use state::{
+    BREAK_MS, Books, CampaignState, Collection, Day, OpenRound, PendingChange, PlayerState, PoolState, Seat,
+    SettledRound, Step, SwitchedOff, UnpaidAward,
+};
+pub use values::{
+    ANYONE, Account, Ceiling, CoinValue, Currency, End, FxRate, HOME, Head, Minor, MoneyError, Nano, NotAStream,
+    PerCurrency, Posting, Rates, StreamId, Switch, cash, contribution, is_id, is_name, is_text, is_visible, number,
+};

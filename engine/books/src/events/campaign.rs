@@ -2,8 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::currency::Currency;
-use crate::values::money::{CoinValue, Minor};
+use crate::values::{CoinValue, Currency, Minor};
 
 /// Free rounds as granted. They never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -12,7 +11,7 @@ pub struct Campaign {
     pub id: String,
     /// The game's name.
     pub game: String,
-    /// Of the account that the wins go to.
+    /// The currency of the account that the wins go to.
     pub currency: Currency,
     /// The stake of a round, above 0.
     pub bet: Minor,

@@ -1,10 +1,7 @@
 //! The commit: all events of one decision on one stream, one record of the log.
 
-use crate::events::event::Event;
-use crate::values::head::Head;
-use crate::values::name::number;
-use crate::values::stream::StreamId;
-use crate::values::switch::Switch;
+use super::event::Event;
+use crate::values::{Head, StreamId, Switch, number};
 
 /// One record of a partition's log. Applied whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,7 +27,7 @@ pub struct Commit {
 }
 
 impl Commit {
-    /// Who made it, where that's said at its end, and what they said of themselves beside their credential (PL-22).
+    /// The actor, and the caller's own words beside the credential, where its last event names them (PL-22).
     #[must_use]
     pub fn acted_by(&self) -> Option<(&str, &str)> {
         match self.events.last()? {
@@ -39,7 +36,7 @@ impl Commit {
         }
     }
 
-    /// Where the commit leaves its stream.
+    /// The stream's head after the commit.
     #[must_use]
     pub(crate) fn head(&self) -> Head {
         Head { partition: self.partition, version: self.version, position: self.position }

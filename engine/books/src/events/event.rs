@@ -4,17 +4,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::campaign::Campaign;
-use crate::events::partition::{PartitionReported, PoolMirrored};
-use crate::events::pool::{Award, PoolTerms};
-use crate::events::round::{RoundStarted, StepResolved};
-use crate::events::session::{SessionName, SessionOpened};
-use crate::values::actor::operator_of;
-use crate::values::currency::Currency;
-use crate::values::money::{Minor, Nano};
-use crate::values::rate::FxRate;
-use crate::values::stream::StreamId;
-use crate::values::switch::Switch;
+use super::campaign::Campaign;
+use super::partition::{PartitionReported, PoolMirrored};
+use super::pool::{Award, PoolTerms};
+use super::round::{RoundStarted, StepResolved};
+use super::session::{SessionName, SessionOpened};
+use crate::values::{Currency, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
 /// One thing that happened. The comments name the stream that it stands in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,14 +21,14 @@ pub enum Event {
     },
     /// Player: money came in. The transaction id is the commit's request id (PL-15).
     Deposited {
-        /// Of the account.
+        /// The account's currency.
         currency: Currency,
         /// Above 0.
         amount: Minor,
     },
     /// Player: money went out (PL-15).
     Withdrawn {
-        /// Of the account.
+        /// The account's currency.
         currency: Currency,
         /// Above 0, at most the balance.
         amount: Minor,
@@ -83,9 +78,9 @@ pub enum Event {
     RoundVoided {
         /// The player's round, open or settled.
         round: u64,
-        /// Why, for support and the regulator.
+        /// The reason, for support and the regulator.
         reason: String,
-        /// By whom.
+        /// The actor.
         actor: String,
         /// The bet, given back; 0 for a free round, which goes back to its campaign (PL-18).
         refund: Minor,
@@ -119,7 +114,7 @@ pub enum Event {
         amount: Minor,
         /// The award's currency.
         currency: Currency,
-        /// Why it can't be paid.
+        /// The reason why it can't be paid.
         reason: String,
     },
     /// Any stream: who made the commit that it ends (PL-22, PL-27). It changes nothing.
@@ -151,9 +146,9 @@ pub enum Event {
     CampaignCancelled {
         /// Its name.
         campaign: String,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// By whom.
+        /// The actor.
         actor: String,
     },
     /// Rates: the rate of a currency from here on.
@@ -162,7 +157,7 @@ pub enum Event {
         currency: Currency,
         /// EUR for one major unit.
         rate: FxRate,
-        /// Where it was read.
+        /// The source that it was read from.
         source: String,
     },
     /// Pool: the pool exists and is active from here on.
@@ -207,14 +202,14 @@ pub enum Event {
     },
     /// Pool: no bet adds to it or can win it from here on (BW-20).
     PoolSuspended {
-        /// Why.
+        /// The reason.
         reason: String,
-        /// By whom.
+        /// The actor.
         actor: String,
     },
     /// Pool: active again, with the same figures (BW-20).
     PoolResumed {
-        /// By whom.
+        /// The actor.
         actor: String,
     },
     /// Pool: closed for ever; its money goes to another pool (BW-20).
@@ -225,7 +220,7 @@ pub enum Event {
         increments: Nano,
         /// All of the reserve.
         reserve: Nano,
-        /// By whom.
+        /// The actor.
         actor: String,
     },
     /// Pool: the money of a retired pool arrived (BW-20).
@@ -245,13 +240,13 @@ pub enum Event {
     GeneratorReseeded,
     /// System: a part of the service takes no new rounds from here on, or takes them again (PL-25).
     SwitchSet {
-        /// Which part.
+        /// The part.
         switch: Switch,
         /// Whether it takes new rounds; never what it was.
         on: bool,
-        /// Why.
+        /// The reason.
         reason: String,
-        /// By whom.
+        /// The actor.
         actor: String,
     },
     /// System: a check of the program, its books or a game's return failed (PL-22, PL-23, PL-29).
@@ -272,18 +267,18 @@ pub enum Event {
     ChangeApproved {
         /// Position of the proposal.
         change: u64,
-        /// Who proposed it.
+        /// The actor who proposed it.
         proposed_by: String,
-        /// Who approves it: somebody else.
+        /// The actor who approves it: another one.
         actor: String,
     },
     /// System: a proposed change will not be made: another actor rejects it, or the one who proposed it takes it back (PL-27).
     ChangeRejected {
         /// Position of the proposal.
         change: u64,
-        /// By whom.
+        /// The actor.
         actor: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }
@@ -295,7 +290,7 @@ pub struct ChangeProposed {
     pub stream: StreamId,
     /// The event to be logged there, without the parts that depend on its place in the log (see [`Event::as_proposed`]).
     pub change: Box<Event>,
-    /// Who asks: the name of a credential.
+    /// The actor who asks: the name of a credential.
     pub actor: String,
     /// The time from which on nobody can approve it, Unix ms.
     pub lapses_ms: i64,

@@ -1,10 +1,19 @@
 //! The contents of a log: commits, their events with all parts, and the reasons why the books refuse a commit.
 
-pub(crate) mod campaign;
-pub(crate) mod commit;
-pub(crate) mod event;
-pub(crate) mod partition;
-pub(crate) mod pool;
-pub(crate) mod refused;
-pub(crate) mod round;
-pub(crate) mod session;
+mod campaign;
+mod commit;
+mod event;
+mod partition;
+mod pool;
+mod refused;
+mod round;
+mod session;
+
+pub use campaign::{Campaign, CampaignOver};
+pub use commit::Commit;
+pub use event::{ChangeProposed, Event};
+pub use partition::{MirroredAward, PartitionReported, PoolMirrored, StretchEnd};
+pub use pool::{Award, CollisionShare, Decision, Hit, PoolStatus, PoolTerms, TakeBack};
+pub use refused::Refused;
+pub use round::{Automatic, Contribution, RoundStarted, StepResolved};
+pub use session::{DayLimits, SessionName, SessionOpened};

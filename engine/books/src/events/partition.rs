@@ -14,10 +14,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::pool::{Award, Decision, PoolStatus, PoolTerms};
-use crate::values::currency::Currency;
-use crate::values::money::{Minor, Nano};
-use crate::values::stream::StreamId;
+use super::pool::{Award, Decision, PoolStatus, PoolTerms};
+use crate::values::{Currency, Minor, Nano, StreamId};
 
 /// At home: the contributions and the decision that a stretch of another partition leaves for the pool. Stretches are dense.
 ///

@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::currency::Currency;
-use crate::values::money::{CoinValue, Minor, Nano};
-use crate::values::rate::FxRate;
-use crate::values::stream::StreamId;
+use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 
 /// A pool's parameters, versioned like rules (BW-12, BW-17, BW-20).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,7 +68,7 @@ impl Decision {
         }
     }
 
-    /// Where it stands in its partition's log.
+    /// Its position in its partition's log.
     #[must_use]
     pub fn position(&self) -> u64 {
         match self {
@@ -94,11 +91,11 @@ pub struct Hit {
     pub stream: StreamId,
     /// The winner's round.
     pub round: u64,
-    /// Of the bet.
+    /// The bet's currency.
     pub currency: Currency,
-    /// Of the bet.
+    /// The bet's coin value.
     pub coin_value: CoinValue,
-    /// Of the bet.
+    /// The bet's rate.
     pub rate: FxRate,
 }
 
@@ -133,11 +130,11 @@ pub struct Award {
     pub cycle: u64,
     /// Whether it was priced as a second win within one refresh.
     pub collision: bool,
-    /// Of the bet, and of the amount.
+    /// The currency of the bet and of the amount.
     pub currency: Currency,
-    /// Of the bet.
+    /// The bet's coin value.
     pub coin_value: CoinValue,
-    /// Of the bet.
+    /// The bet's rate.
     pub rate: FxRate,
     /// The player's win, in the player's currency.
     pub amount: Minor,

@@ -4,12 +4,9 @@
 //! the first variants), then its events in order. A bet is checked for the switches, for its account and amount, for an
 //! open round and the round's number, for the rate, for the campaign or the money, for the contribution.
 
-use crate::events::campaign::CampaignOver;
-use crate::events::pool::{Award, PoolStatus};
-use crate::values::currency::Currency;
-use crate::values::error::MoneyError;
-use crate::values::money::{Minor, Nano};
-use crate::values::switch::Switch;
+use super::campaign::CampaignOver;
+use super::pool::{Award, PoolStatus};
+use crate::values::{Currency, Minor, MoneyError, Nano, Switch};
 
 /// The invariant that a commit breaks.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

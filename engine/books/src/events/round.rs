@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::session::SessionName;
-use crate::values::currency::Currency;
-use crate::values::money::{CoinValue, Minor, Nano};
-use crate::values::rate::FxRate;
+use super::session::SessionName;
+use crate::values::{CoinValue, Currency, FxRate, Minor, Nano};
 
 /// A bet was accepted (see [`Event::RoundStarted`]).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,7 +16,7 @@ pub struct RoundStarted {
     pub rules_version: String,
     /// SHA-256 of the game's model.
     pub model_hash: [u8; 32],
-    /// Of the account that pays, and that the win goes to.
+    /// The currency of the account that pays, and that the win goes to.
     pub currency: Currency,
     /// The stake, above 0. The operator pays the stake of a free round.
     pub bet: Minor,
@@ -86,9 +84,9 @@ pub enum Automatic {
     TimeOver,
     /// The operator closed the round (PL-20).
     Closed {
-        /// By whom.
+        /// The actor.
         actor: String,
-        /// Why.
+        /// The reason.
         reason: String,
     },
 }

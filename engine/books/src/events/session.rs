@@ -4,9 +4,7 @@ use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::currency::Currency;
-use crate::values::money::{Minor, Nano};
-use crate::values::rate::{Rates, exchange};
+use crate::values::{Currency, Minor, Nano, Rates, exchange};
 
 /// Names a session in the log, where everybody may read it: a digest of its id.
 pub type SessionName = [u8; 16];

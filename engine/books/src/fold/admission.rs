@@ -8,21 +8,11 @@
 //! partition before it stages a commit, and by nobody who replays. So logs from before there were ceilings fold as ever, and a
 //! ceiling can be changed without a second rule for old logs. No way into the log goes round the writer.
 
-use crate::events::commit::Commit;
-use crate::events::event::{ChangeProposed, Event};
-use crate::events::pool::PoolTerms;
-use crate::events::refused::Refused;
-use crate::fold::stage::Stage;
-use crate::fold::view::View;
-use crate::state::books::Books;
-use crate::state::changes::Changes;
-use crate::values::actor::operator_of;
-use crate::values::ceiling::Ceiling;
-use crate::values::currency::Currency;
-use crate::values::money::{CoinValue, Minor, Nano};
-use crate::values::rate::FxRate;
-use crate::values::stream::HOME;
-use crate::values::switch::Switch;
+use super::stage::Stage;
+use super::view::View;
+use crate::events::{ChangeProposed, Commit, Event, PoolTerms, Refused};
+use crate::state::{Books, Changes};
+use crate::values::{Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, Switch, operator_of};
 
 /// Above this no bet is taken, in any currency: only deposits from before there were ceilings lead there, and what is won on
 /// top must have room. An eighth of what 64 bits hold.

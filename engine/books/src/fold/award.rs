@@ -1,14 +1,12 @@
 //! Events that bring a jackpot's award to its player.
 
-use crate::events::refused::Refused;
-use crate::fold::transition::{Transition, add_cash, expect_amount};
-use crate::state::pending::UnpaidAward;
-use crate::values::account::Account;
-use crate::values::currency::Currency;
-use crate::values::money::Minor;
+use super::transition::{Transition, add_cash, expect_amount};
+use crate::events::Refused;
+use crate::state::UnpaidAward;
+use crate::values::{Account, Currency, Minor};
 
 impl<'s> Transition<'s> {
-    pub(super) fn pay_jackpot(
+    pub fn pay_jackpot(
         &mut self,
         account: Account<'s>,
         round: u64,
@@ -24,7 +22,7 @@ impl<'s> Transition<'s> {
     }
 
     /// An award waits where the account has no room for it; no money moves, and what is owed stays owed.
-    pub(super) fn set_aside(
+    pub fn set_aside(
         &mut self,
         round: u64,
         pool: &str,

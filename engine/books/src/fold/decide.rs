@@ -3,18 +3,13 @@
 //! [`decide`] checks the commit's place, then runs its events in order over a copy of the commit's stream. It returns a
 //! [`Delta`] only when all of the commit was found right.
 
-use crate::events::commit::Commit;
-use crate::events::event::Event;
-use crate::events::refused::Refused;
-use crate::fold::delta::Delta;
-use crate::fold::price::TakenBack;
-use crate::fold::transition::Transition;
-use crate::fold::view::View;
-use crate::state::round::SettledRound;
-use crate::values::account::{Account, Posting};
-use crate::values::head::{End, Head};
-use crate::values::money::Nano;
-use crate::values::stream::{HOME, StreamId};
+use super::delta::Delta;
+use super::price::TakenBack;
+use super::transition::Transition;
+use super::view::View;
+use crate::events::{Commit, Event, Refused};
+use crate::state::SettledRound;
+use crate::values::{Account, End, HOME, Head, Nano, Posting, StreamId};
 
 /// Decides a commit: its consequences and its postings, or the first invariant that it breaks.
 pub(super) fn decide<'s>(

@@ -2,17 +2,11 @@
 
 use std::sync::Arc;
 
-use crate::events::commit::Commit;
-use crate::events::pool::Decision;
-use crate::state::books::{AwardKey, Books, CurrentRates, System};
-use crate::state::operator::{Operator, OperatorTotals};
-use crate::state::pending::{PendingTotals, UnpaidAward};
-use crate::state::player::PlayerState;
-use crate::state::pool::PoolState;
-use crate::values::head::End;
-use crate::values::money::Nano;
-use crate::values::per_currency::PerCurrency;
-use crate::values::stream::StreamId;
+use crate::events::{Commit, Decision};
+use crate::state::{
+    AwardKey, Books, CurrentRates, Operator, OperatorTotals, PendingTotals, PlayerState, PoolState, System, UnpaidAward,
+};
+use crate::values::{End, Nano, PerCurrency, StreamId};
 
 /// The consequences of one commit. States replace those of the books, totals add to them.
 pub(super) struct Delta {

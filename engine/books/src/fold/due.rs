@@ -1,9 +1,8 @@
 //! A proposed change, completed for its place in the log (PL-27).
 
-use crate::events::event::Event;
-use crate::events::refused::Refused;
-use crate::state::books::Books;
-use crate::values::stream::StreamId;
+use crate::events::{Event, Refused};
+use crate::state::Books;
+use crate::values::StreamId;
 
 impl Event {
     /// A proposed change as it must be logged on a stream now.

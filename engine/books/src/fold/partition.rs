@@ -2,22 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::events::partition::{PartitionReported, PoolMirrored, StretchEnd};
-use crate::events::pool::{Decision, PoolStatus};
-use crate::events::refused::Refused;
-use crate::fold::pool::check_terms;
-use crate::fold::transition::{Transition, add_figure};
-use crate::state::pending::{Pending, UnpaidAward};
-use crate::state::pool::PoolState;
-use crate::values::account::Account;
-use crate::values::currency::Currency;
-use crate::values::head::Head;
-use crate::values::money::Nano;
-use crate::values::stream::StreamId;
+use super::pool::check_terms;
+use super::transition::{Transition, add_figure};
+use crate::events::{Decision, PartitionReported, PoolMirrored, PoolStatus, Refused, StretchEnd};
+use crate::state::{Pending, PoolState, UnpaidAward};
+use crate::values::{Account, Currency, Head, Nano, StreamId};
 
 impl<'s> Transition<'s> {
     /// Another partition's stretch leaves its contributions and its decision where this partition's own bets leave them.
-    pub(super) fn report(&mut self, name: &'s str, report: &'s PartitionReported) -> Result<(), Refused> {
+    pub fn report(&mut self, name: &'s str, report: &'s PartitionReported) -> Result<(), Refused> {
         let PartitionReported { partition, from, to, contributions, ref end } = *report;
         let position = self.commit.position;
         if self.decided {
@@ -61,7 +54,7 @@ impl<'s> Transition<'s> {
     }
 
     /// Takes over the decisions at home about this partition's bets, and the terms and status for the next bets.
-    pub(super) fn mirror(&mut self, name: &'s str, mirrored: &'s PoolMirrored) -> Result<(), Refused> {
+    pub fn mirror(&mut self, name: &'s str, mirrored: &'s PoolMirrored) -> Result<(), Refused> {
         let Head { partition, .. } = self.mirrored_pool(name, mirrored)?.head;
         let view = self.view;
         let pool = self.pool(name)?;

@@ -2,20 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::events::partition::MirroredAward;
-use crate::events::pool::{Award, Decision, PoolStatus, PoolTerms};
-use crate::events::refused::Refused;
-use crate::fold::price::{TakenBack, price, take_back};
-use crate::fold::transition::{Transition, add_figure, expect_figure};
-use crate::state::pending::UnpaidAward;
-use crate::state::pool::PoolState;
-use crate::values::account::Account;
-use crate::values::currency::Currency;
-use crate::values::money::Nano;
+use super::price::{TakenBack, price, take_back};
+use super::transition::{Transition, add_figure, expect_figure};
+use crate::events::{Award, Decision, MirroredAward, PoolStatus, PoolTerms, Refused};
+use crate::state::{PoolState, UnpaidAward};
+use crate::values::{Account, Currency, Nano};
 
 impl<'s> Transition<'s> {
     /// The pool's copy.
-    pub(super) fn pool(&mut self, name: &str) -> Result<&mut PoolState, Refused> {
+    pub fn pool(&mut self, name: &str) -> Result<&mut PoolState, Refused> {
         let pool = self.delta.pool.as_deref_mut();
         pool.ok_or_else(|| Refused::UnknownPool { pool: name.to_owned() })
     }
@@ -26,7 +21,7 @@ impl<'s> Transition<'s> {
         if pool.status == *status { Ok(pool) } else { Err(Refused::PoolStatus { status: pool.status.clone() }) }
     }
 
-    pub(super) fn open_pool(&mut self, name: &str, given: &str, terms: &PoolTerms) -> Result<(), Refused> {
+    pub fn open_pool(&mut self, name: &str, given: &str, terms: &PoolTerms) -> Result<(), Refused> {
         if given != name {
             return Err(Refused::WrongStream);
         }
@@ -39,14 +34,7 @@ impl<'s> Transition<'s> {
     }
 
     /// BW-11: contributions of a stretch become increments; exactly, once, and in log order with hits and voids.
-    pub(super) fn take_up(
-        &mut self,
-        name: &'s str,
-        partition: u32,
-        from: u64,
-        to: u64,
-        amount: Nano,
-    ) -> Result<(), Refused> {
+    pub fn take_up(&mut self, name: &'s str, partition: u32, from: u64, to: u64, amount: Nano) -> Result<(), Refused> {
         let (view, home) = (self.view, self.commit.partition);
         let pool = self.pool(name)?;
         let marks = pool.marks(partition);
@@ -90,7 +78,7 @@ impl<'s> Transition<'s> {
     }
 
     /// BW-16, BW-17: the award must be the hit's price to the last nano.
-    pub(super) fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
+    pub fn award(&mut self, name: &'s str, award: &'s Award) -> Result<(), Refused> {
         let Decision::Hit(hit) = self.next_decision(name, award.partition, award.hit)? else {
             return Err(Refused::NothingToDecide { position: award.hit });
         };
@@ -144,7 +132,7 @@ impl<'s> Transition<'s> {
     }
 
     /// BW-19.
-    pub(super) fn take_back(
+    pub fn take_back(
         &mut self,
         name: &'s str,
         partition: u32,
@@ -174,7 +162,7 @@ impl<'s> Transition<'s> {
     }
 
     /// BW-20: announced now, in effect from the next cycle on.
-    pub(super) fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
+    pub fn change_terms(&mut self, name: &str, terms: &PoolTerms) -> Result<(), Refused> {
         let pool = self.pool(name)?;
         if let PoolStatus::Retired { .. } = pool.status {
             return Err(Refused::PoolStatus { status: pool.status.clone() });
@@ -188,7 +176,7 @@ impl<'s> Transition<'s> {
     }
 
     /// BW-20.
-    pub(super) fn suspend(&mut self, name: &str) -> Result<(), Refused> {
+    pub fn suspend(&mut self, name: &str) -> Result<(), Refused> {
         let position = self.commit.position;
         let pool = self.pool_in(name, &PoolStatus::Active)?;
         (pool.status, pool.suspended_at) = (PoolStatus::Suspended, position);
@@ -196,13 +184,13 @@ impl<'s> Transition<'s> {
     }
 
     /// BW-20.
-    pub(super) fn resume(&mut self, name: &str) -> Result<(), Refused> {
+    pub fn resume(&mut self, name: &str) -> Result<(), Refused> {
         self.pool_in(name, &PoolStatus::Suspended)?.status = PoolStatus::Active;
         Ok(())
     }
 
     /// BW-20: everything is finished first, so that nobody who contributed loses the chance that the bet bought.
-    pub(super) fn retire(&mut self, name: &'s str, into: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
+    pub fn retire(&mut self, name: &'s str, into: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
         let view = self.view;
         let pool = self.pool_in(name, &PoolStatus::Suspended)?;
         let heir = view.pool(into).filter(|_| into != name);
@@ -228,13 +216,7 @@ impl<'s> Transition<'s> {
         Ok(())
     }
 
-    pub(super) fn receive(
-        &mut self,
-        name: &'s str,
-        from: &str,
-        increments: Nano,
-        reserve: Nano,
-    ) -> Result<(), Refused> {
+    pub fn receive(&mut self, name: &'s str, from: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
         let sender = self.view.pool(from).map(|sender| sender.status.clone());
         let sent = PoolStatus::Retired { into: name.to_owned(), increments, reserve };
         let pool = self.pool(name)?;

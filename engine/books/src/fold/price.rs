@@ -2,10 +2,9 @@
 //! a void's contribution. Exact integers throughout; 128 bits hold pools up to 10^9 EUR at every valid rate, beyond that the
 //! answer is an error, never a wrong figure.
 
-use crate::events::pool::{Award, CollisionShare, Hit, TakeBack};
-use crate::state::pool::PoolState;
-use crate::values::error::MoneyError;
-use crate::values::money::{CoinValue, Minor, Nano};
+use crate::events::{Award, CollisionShare, Hit, TakeBack};
+use crate::state::PoolState;
+use crate::values::{CoinValue, Minor, MoneyError, Nano};
 
 /// The jackpot figure of a coin value in the player's own currency: P x coin / base coin (BW-13; the exchange rate
 /// cancels). Cut at 1e-9.
@@ -122,7 +121,7 @@ impl Worth {
     }
 }
 
-/// Who gives a voided contribution back; the three add up to it.
+/// A voided contribution, split by who gives it back. The three parts add up to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TakenBack {
     /// Out of the increments, while the contribution's cycle runs.

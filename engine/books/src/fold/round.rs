@@ -2,20 +2,13 @@
 
 use std::sync::Arc;
 
-use crate::events::commit::Commit;
-use crate::events::pool::{Decision, Hit, PoolStatus};
-use crate::events::refused::Refused;
-use crate::events::round::{Contribution, RoundStarted, StepResolved};
-use crate::fold::transition::{Transition, add_cash, expect_amount, expect_positive};
-use crate::state::player::PlayerState;
-use crate::state::round::{OpenRound, Step};
-use crate::values::account::Account;
-use crate::values::currency::Currency;
-use crate::values::money::{Minor, Nano};
-use crate::values::rate::{Rates, contribution};
+use super::transition::{Transition, add_cash, expect_amount, expect_positive};
+use crate::events::{Commit, Contribution, Decision, Hit, PoolStatus, Refused, RoundStarted, StepResolved};
+use crate::state::{OpenRound, PlayerState, Step};
+use crate::values::{Account, Currency, Minor, Nano, Rates, contribution};
 
 impl<'s> Transition<'s> {
-    pub(super) fn start_round(
+    pub fn start_round(
         &mut self,
         account: Account<'s>,
         operator: &'s str,
@@ -117,7 +110,7 @@ impl<'s> Transition<'s> {
         Ok(())
     }
 
-    pub(super) fn resolve_step(&mut self, step: &StepResolved) -> Result<(), Refused> {
+    pub fn resolve_step(&mut self, step: &StepResolved) -> Result<(), Refused> {
         let commit = self.commit;
         let round = self.player()?.open_round_mut(step.round);
         let round = round.ok_or(Refused::NoSuchRound { round: step.round })?;
@@ -142,7 +135,7 @@ impl<'s> Transition<'s> {
         Ok(())
     }
 
-    pub(super) fn hit(&mut self, number: u64, pool: &'s str) -> Result<(), Refused> {
+    pub fn hit(&mut self, number: u64, pool: &'s str) -> Result<(), Refused> {
         let commit = self.commit;
         let stepped = self.stepped == Some(number);
         let round = self.player()?.open_round(number).ok_or(Refused::NoSuchRound { round: number })?;
@@ -165,7 +158,7 @@ impl<'s> Transition<'s> {
     }
 
     /// A part of an open round's win reaches the player before the round is over (ME-16).
-    pub(super) fn credit(
+    pub fn credit(
         &mut self,
         account: Account<'s>,
         house: Account<'s>,
@@ -185,13 +178,7 @@ impl<'s> Transition<'s> {
         self.pay_player(house, account, currency, amount)
     }
 
-    pub(super) fn settle(
-        &mut self,
-        account: Account<'s>,
-        house: Account<'s>,
-        number: u64,
-        win: Minor,
-    ) -> Result<(), Refused> {
+    pub fn settle(&mut self, account: Account<'s>, house: Account<'s>, number: u64, win: Minor) -> Result<(), Refused> {
         let round = self.player()?.close_round(number).ok_or(Refused::NoSuchRound { round: number })?;
         if round.steps.is_empty() {
             return Err(Refused::NothingResolved { round: number });

@@ -1,12 +1,11 @@
 //! Events of a player's sessions (PL-16, PL-26).
 
-use crate::events::refused::Refused;
-use crate::events::session::{SessionName, SessionOpened};
-use crate::fold::transition::{Transition, expect_positive};
+use super::transition::{Transition, expect_positive};
+use crate::events::{Refused, SessionName, SessionOpened};
 
 impl Transition<'_> {
     /// The latest session of a game takes the seat, whatever was there: who may open one is the service's to say.
-    pub(super) fn open_session(&mut self, opened: &SessionOpened) -> Result<(), Refused> {
+    pub fn open_session(&mut self, opened: &SessionOpened) -> Result<(), Refused> {
         self.check_account(opened.currency)?;
         let limits = &opened.limits;
         for (_, limit) in limits.losses_max.iter().chain(&limits.bets_max) {
@@ -22,13 +21,13 @@ impl Transition<'_> {
         Ok(())
     }
 
-    pub(super) fn end_session(&mut self, session: SessionName, hold_ms: u32) -> Result<(), Refused> {
+    pub fn end_session(&mut self, session: SessionName, hold_ms: u32) -> Result<(), Refused> {
         let time_ms = self.commit.time_ms;
         let ended = self.player()?.seats.stand(session, hold_ms.into(), time_ms);
         if ended { Ok(()) } else { Err(Refused::NoSuchSession) }
     }
 
-    pub(super) fn acknowledge(&mut self, session: SessionName) -> Result<(), Refused> {
+    pub fn acknowledge(&mut self, session: SessionName) -> Result<(), Refused> {
         let time_ms = self.commit.time_ms;
         let player = self.player()?;
         let real = player.seats.of(session).ok_or(Refused::NoSuchSession)?.real;

@@ -18,16 +18,11 @@
 //!
 //! Cost: a stage holds copies of the players and pools that the batch touches, and additions to everything else.
 
-use crate::events::commit::Commit;
-use crate::events::refused::Refused;
-use crate::fold::decide::decide;
-use crate::fold::view::{Overlay, View};
-use crate::state::books::Books;
-use crate::state::player::PlayerState;
-use crate::state::round::SettledRound;
-use crate::values::account::Posting;
-use crate::values::head::{End, Head};
-use crate::values::stream::StreamId;
+use super::decide::decide;
+use super::view::{Overlay, View};
+use crate::events::{Commit, Refused};
+use crate::state::{Books, PlayerState, SettledRound};
+use crate::values::{End, Head, Posting, StreamId};
 
 /// A batch over durable books (see the [module](self)).
 #[derive(Debug, Clone, Default)]
@@ -72,7 +67,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Where a partition stands after the batch.
+    /// The end of a partition's log after the batch.
     #[must_use]
     pub fn end(&self, books: &Books, partition: u32) -> End {
         self.over(books).end(partition)
@@ -90,7 +85,7 @@ impl Stage {
         self.over(books).player(stream)
     }
 
-    /// Where a stream stands after the batch: the next commit of the stream builds on it.
+    /// The head of a stream after the batch.
     #[must_use]
     pub fn head(&self, books: &Books, stream: &StreamId) -> Head {
         self.over(books).head(stream)

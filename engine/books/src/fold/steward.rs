@@ -1,15 +1,10 @@
 //! The pool's steward: what a pool's stream should say next. A pure function of the books, so that whoever runs it, after
 //! whatever crash, comes to the same events; the fold then checks them like anybody's.
 
-use crate::events::event::Event;
-use crate::events::partition::{PartitionReported, PoolMirrored, StretchEnd};
-use crate::events::pool::{Decision, PoolStatus};
-use crate::fold::price::{price, take_back};
-use crate::state::books::Books;
-use crate::state::pending::Pending;
-use crate::state::pool::PoolState;
-use crate::values::error::MoneyError;
-use crate::values::money::Nano;
+use super::price::{price, take_back};
+use crate::events::{Decision, Event, PartitionReported, PoolMirrored, PoolStatus, StretchEnd};
+use crate::state::{Books, Pending, PoolState};
+use crate::values::{MoneyError, Nano};
 
 impl Books {
     /// The events of the next commit on a pool's stream: contributions up to the next hit or void of a partition, or to

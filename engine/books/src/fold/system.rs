@@ -1,15 +1,12 @@
 //! Events of the rates' stream and of the system's: rates, switches, and changes that need two actors.
 
-use crate::events::commit::Commit;
-use crate::events::event::Event;
-use crate::events::refused::Refused;
-use crate::fold::transition::Transition;
-use crate::state::switches::SwitchedOff;
-use crate::values::actor::operator_of;
-use crate::values::currency::Currency;
+use super::transition::Transition;
+use crate::events::{Commit, Event, Refused};
+use crate::state::SwitchedOff;
+use crate::values::{Currency, operator_of};
 
 impl Transition<'_> {
-    pub(super) fn rates_event(&mut self, event: &Event) -> Result<(), Refused> {
+    pub fn rates_event(&mut self, event: &Event) -> Result<(), Refused> {
         match (event, &mut self.delta.rates) {
             (Event::RateSet { currency: currency @ (Currency::EUR | Currency::PLAY), .. }, _) => {
                 Err(Refused::WrongRate { currency: *currency })
@@ -22,7 +19,7 @@ impl Transition<'_> {
         }
     }
 
-    pub(super) fn system_event(&mut self, event: &Event) -> Result<(), Refused> {
+    pub fn system_event(&mut self, event: &Event) -> Result<(), Refused> {
         match (event, &mut self.delta.system) {
             (Event::GeneratorReseeded | Event::IntegrityFailed { .. } | Event::ClockSkewed { .. }, _) => Ok(()),
             (Event::SwitchSet { switch, on, reason, actor }, Some(system)) => {
@@ -41,7 +38,7 @@ impl Transition<'_> {
     }
 
     /// PL-27: a proposed change is approved, on the stream that it changes and by another actor.
-    pub(super) fn approve(&mut self, change: u64, proposed_by: &str, actor: &str) -> Result<(), Refused> {
+    pub fn approve(&mut self, change: u64, proposed_by: &str, actor: &str) -> Result<(), Refused> {
         let view = self.view;
         let system = self.delta.system.get_or_insert_with(|| view.system().clone());
         let proposed = system.changes.take(change, self.commit.time_ms)?;

@@ -4,18 +4,11 @@
 
 use std::sync::Arc;
 
-use crate::events::commit::Commit;
-use crate::events::event::Event;
-use crate::events::pool::Decision;
-use crate::events::refused::Refused;
-use crate::fold::delta::{Delta, PendingDelta};
-use crate::fold::view::View;
-use crate::state::pending::PendingTotals;
-use crate::state::round::SettledRound;
-use crate::values::account::{Account, Posting};
-use crate::values::currency::Currency;
-use crate::values::error::MoneyError;
-use crate::values::money::{Minor, Nano};
+use super::delta::{Delta, PendingDelta};
+use super::view::View;
+use crate::events::{Commit, Decision, Event, Refused};
+use crate::state::{PendingTotals, SettledRound};
+use crate::values::{Account, Currency, Minor, MoneyError, Nano, Posting};
 
 /// A commit being decided. Its events change the delta alone; the books stay as they are.
 pub(super) struct Transition<'s> {

@@ -2,12 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::state::books::{AwardKey, Books, CurrentRates, System};
-use crate::state::pending::{Pending, UnpaidAward};
-use crate::state::player::PlayerState;
-use crate::state::pool::PoolState;
-use crate::values::head::{End, Head};
-use crate::values::stream::StreamId;
+use crate::state::{AwardKey, Books, CurrentRates, Pending, PlayerState, PoolState, System, UnpaidAward};
+use crate::values::{End, Head, StreamId};
 
 /// The changes of a batch. States (players, pools, ends) replace those beneath; totals and what waits for pools add to them.
 #[derive(Debug, Clone, Default)]

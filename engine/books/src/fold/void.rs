@@ -1,16 +1,12 @@
 //! Events that void a player's rounds (PL-04).
 
-use crate::events::pool::{Decision, TakeBack};
-use crate::events::refused::Refused;
-use crate::events::round::RoundStarted;
-use crate::fold::transition::{Transition, expect_amount};
-use crate::state::round::SettledRound;
-use crate::values::account::Account;
-use crate::values::currency::Currency;
-use crate::values::money::Minor;
+use super::transition::{Transition, expect_amount};
+use crate::events::{Decision, Refused, RoundStarted, TakeBack};
+use crate::state::SettledRound;
+use crate::values::{Account, Currency, Minor};
 
 impl<'s> Transition<'s> {
-    pub(super) fn void(
+    pub fn void(
         &mut self,
         account: Account<'s>,
         operator: &'s str,

@@ -1,15 +1,13 @@
 //! Events of a player's accounts and collections.
 
-use crate::events::refused::Refused;
-use crate::fold::transition::{Transition, add_cash, expect_positive};
-use crate::state::player::PlayerState;
-use crate::values::account::Account;
-use crate::values::currency::Currency;
-use crate::values::money::Minor;
+use super::transition::{Transition, add_cash, expect_positive};
+use crate::events::Refused;
+use crate::state::PlayerState;
+use crate::values::{Account, Currency, Minor};
 
 impl<'s> Transition<'s> {
     /// The player's copy; a player exists from the first account on.
-    pub(super) fn player(&mut self) -> Result<&mut PlayerState, Refused> {
+    pub fn player(&mut self) -> Result<&mut PlayerState, Refused> {
         let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
         if player.balances.is_empty() {
             return Err(Refused::UnknownPlayer);
@@ -17,7 +15,7 @@ impl<'s> Transition<'s> {
         Ok(player)
     }
 
-    pub(super) fn open_account(&mut self, currency: Currency) -> Result<(), Refused> {
+    pub fn open_account(&mut self, currency: Currency) -> Result<(), Refused> {
         let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
         if player.balance(currency).is_some() {
             return Err(Refused::AccountExists { currency });
@@ -26,18 +24,18 @@ impl<'s> Transition<'s> {
         Ok(())
     }
 
-    pub(super) fn check_account(&self, currency: Currency) -> Result<Minor, Refused> {
+    pub fn check_account(&self, currency: Currency) -> Result<Minor, Refused> {
         let player = self.delta.player.as_ref().ok_or(Refused::WrongStream)?;
         player.balance(currency).ok_or(Refused::UnknownAccount { currency })
     }
 
     /// An account that money can be brought to, taken from and promised to (PL-17).
-    pub(super) fn check_real(&self, currency: Currency) -> Result<(), Refused> {
+    pub fn check_real(&self, currency: Currency) -> Result<(), Refused> {
         self.check_account(currency)?;
         if currency.is_real() { Ok(()) } else { Err(Refused::PlayMoney) }
     }
 
-    pub(super) fn deposit(
+    pub fn deposit(
         &mut self,
         external: Account<'s>,
         player: Account<'s>,
@@ -49,7 +47,7 @@ impl<'s> Transition<'s> {
         self.pay_player(external, player, currency, amount)
     }
 
-    pub(super) fn withdraw(
+    pub fn withdraw(
         &mut self,
         player: Account<'s>,
         external: Account<'s>,
@@ -61,7 +59,7 @@ impl<'s> Transition<'s> {
         self.charge_player(player, external, currency, amount)
     }
 
-    pub(super) fn give_play_money(
+    pub fn give_play_money(
         &mut self,
         external: Account<'s>,
         player: Account<'s>,
@@ -72,7 +70,7 @@ impl<'s> Transition<'s> {
     }
 
     /// Cash from an account to the player.
-    pub(super) fn pay_player(
+    pub fn pay_player(
         &mut self,
         from: Account<'s>,
         player: Account<'s>,
@@ -86,7 +84,7 @@ impl<'s> Transition<'s> {
     }
 
     /// Cash from the player to an account; a balance is never negative (PL-09).
-    pub(super) fn charge_player(
+    pub fn charge_player(
         &mut self,
         player: Account<'s>,
         to: Account<'s>,
@@ -101,12 +99,7 @@ impl<'s> Transition<'s> {
         Ok(())
     }
 
-    pub(super) fn change_collection(
-        &mut self,
-        game: &str,
-        scope: &str,
-        changes: &[(String, i64)],
-    ) -> Result<(), Refused> {
+    pub fn change_collection(&mut self, game: &str, scope: &str, changes: &[(String, i64)]) -> Result<(), Refused> {
         self.player()?.change_collection(game, scope, changes);
         Ok(())
     }

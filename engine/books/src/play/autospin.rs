@@ -4,7 +4,7 @@
 //! and plays the next one as long as it's not told to stop. The same rounds give the same stop, so a series that is
 //! asked for again ends where it ended before. Cost: a few additions a round.
 
-use crate::values::money::Minor;
+use crate::values::Minor;
 
 /// Limits that end a series before its spins are used up. Each is optional; by default all spins are played.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

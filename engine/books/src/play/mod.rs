@@ -1,6 +1,11 @@
 //! Rules of play that services apply themselves. None of this is in the log.
 
-pub(crate) mod autospin;
-pub(crate) mod profile;
-pub(crate) mod quota;
-pub(crate) mod sessions;
+mod autospin;
+mod profile;
+mod quota;
+mod sessions;
+
+pub use autospin::{Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, WinStop};
+pub use profile::Profile;
+pub use quota::Quota;
+pub use sessions::{SessionId, SessionLimits, SessionOf, SessionRefused, Sessions};

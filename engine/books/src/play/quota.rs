@@ -8,9 +8,9 @@ use std::collections::BTreeMap;
 /// So many places of one kind.
 #[derive(Debug, Clone)]
 pub struct Quota {
-    /// Of each operator, whatever the others do.
+    /// The places that each operator has for itself.
     own: usize,
-    /// Of the common half, what is left.
+    /// The places left of the common half.
     common: usize,
     /// By operator, what it has; those that have something.
     taken: BTreeMap<String, usize>,

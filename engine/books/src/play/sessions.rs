@@ -11,13 +11,11 @@
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::play::profile::Profile;
-use crate::play::quota::Quota;
-use crate::values::currency::Currency;
-use crate::values::money::Minor;
-use crate::values::stream::StreamId;
+use super::profile::Profile;
+use super::quota::Quota;
+use crate::values::{Currency, Minor, StreamId};
 
-/// How long sessions last, and how many there can be.
+/// The limits of sessions: how long they last, and how many there can be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SessionLimits {
     /// Milliseconds without an action after which a session expires (BW-26).

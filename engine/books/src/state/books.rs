@@ -10,22 +10,15 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::pool::{Decision, Hit};
-use crate::state::changes::{Changes, PendingChange};
-use crate::state::operator::{Operator, OperatorTotals};
-use crate::state::pending::{Pending, UnpaidAward};
-use crate::state::player::PlayerState;
-use crate::state::pool::PoolState;
-use crate::state::round::OpenRound;
-use crate::state::switches::{SwitchedOff, Switches};
-use crate::values::account::Account;
-use crate::values::currency::Currency;
-use crate::values::head::{End, Head};
-use crate::values::money::{Minor, Nano};
-use crate::values::per_currency::PerCurrency;
-use crate::values::rate::FxRate;
-use crate::values::stream::StreamId;
-use crate::values::switch::Switch;
+use super::changes::{Changes, PendingChange};
+use super::operator::{Operator, OperatorTotals};
+use super::pending::{Pending, UnpaidAward};
+use super::player::PlayerState;
+use super::pool::PoolState;
+use super::round::OpenRound;
+use super::switches::{SwitchedOff, Switches};
+use crate::events::{Decision, Hit};
+use crate::values::{Account, Currency, End, FxRate, Head, Minor, Nano, PerCurrency, StreamId, Switch};
 
 /// Rates and where their stream stands.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -85,13 +78,13 @@ impl Books {
         self.pools.insert(Arc::clone(&pool.name), pool);
     }
 
-    /// Where a partition stands.
+    /// The end of a partition's log.
     #[must_use]
     pub fn end(&self, partition: u32) -> End {
         self.ends.get(&partition).copied().unwrap_or(End::EMPTY)
     }
 
-    /// Where a stream stands.
+    /// The head of a stream.
     #[must_use]
     pub fn head(&self, stream: &StreamId) -> Head {
         match stream {

@@ -5,11 +5,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::campaign::{Campaign, CampaignOver};
-use crate::events::refused::Refused;
-use crate::events::round::RoundStarted;
-use crate::values::money::Minor;
-use crate::values::name::is_id;
+use crate::events::{Campaign, CampaignOver, Refused, RoundStarted};
+use crate::values::{Minor, is_id};
 
 /// A campaign and its use so far.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,8 +9,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::event::ChangeProposed;
-use crate::events::refused::Refused;
+use crate::events::{ChangeProposed, Refused};
 
 /// Most changes that wait at one time, of all actors.
 const CHANGES_MAX: usize = 512;

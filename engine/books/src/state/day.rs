@@ -11,10 +11,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::session::DayLimits;
-use crate::values::currency::Currency;
-use crate::values::money::Minor;
-use crate::values::rate::{Rates, exchange};
+use crate::events::DayLimits;
+use crate::values::{Currency, Minor, Rates, exchange};
 
 const DAY_MS: i64 = 86_400_000;
 
@@ -40,7 +38,7 @@ pub struct Day {
 }
 
 impl Day {
-    /// Of a player who has done nothing yet.
+    /// The day of a player who has done nothing yet.
     pub(crate) const NONE: &Self =
         &Self { number: 0, acted_ms: None, played_ms: 0, unseen_ms: 0, net: None, more: None, limits: None };
 

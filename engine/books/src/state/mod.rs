@@ -1,14 +1,30 @@
 //! The state that a log amounts to: players, pools, switches, pending changes, and the books that hold them all.
 
-pub(crate) mod books;
-pub(crate) mod campaign;
-pub(crate) mod changes;
-pub(crate) mod day;
-pub(crate) mod operator;
-pub(crate) mod pending;
-pub(crate) mod player;
-pub(crate) mod players;
-pub(crate) mod pool;
-pub(crate) mod round;
-pub(crate) mod seat;
-pub(crate) mod switches;
+mod books;
+mod campaign;
+mod changes;
+mod day;
+mod operator;
+mod pending;
+mod player;
+mod players;
+mod pool;
+mod round;
+mod seat;
+mod switches;
+
+pub use books::Books;
+pub use campaign::CampaignState;
+pub use changes::PendingChange;
+pub use day::{BREAK_MS, Day};
+pub use pending::UnpaidAward;
+pub use player::{Collection, PlayerState};
+pub use pool::PoolState;
+pub use round::{OpenRound, SettledRound, Step};
+pub use seat::Seat;
+pub use switches::SwitchedOff;
+
+pub(crate) use books::{AwardKey, CurrentRates, System};
+pub(crate) use changes::Changes;
+pub(crate) use operator::{Operator, OperatorTotals};
+pub(crate) use pending::{Pending, PendingTotals};

@@ -5,11 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::state::player::PlayerState;
-use crate::state::players::Players;
-use crate::state::round::OpenRound;
-use crate::values::money::Nano;
-use crate::values::per_currency::PerCurrency;
+use super::player::PlayerState;
+use super::players::Players;
+use super::round::OpenRound;
+use crate::values::{Nano, PerCurrency};
 
 /// One tenant: its players, and the totals of its accounts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

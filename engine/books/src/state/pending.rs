@@ -9,12 +9,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::partition::MirroredAward;
-use crate::events::pool::Decision;
-use crate::state::pool::PoolState;
-use crate::values::currency::Currency;
-use crate::values::money::{Minor, Nano};
-use crate::values::stream::StreamId;
+use super::pool::PoolState;
+use crate::events::{Decision, MirroredAward};
+use crate::values::{Currency, Minor, Nano, StreamId};
 
 /// An award that has not reached the player yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

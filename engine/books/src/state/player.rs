@@ -8,16 +8,12 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::round::RoundStarted;
-use crate::events::session::SessionName;
-use crate::state::campaign::CampaignState;
-use crate::state::day::Day;
-use crate::state::round::OpenRound;
-use crate::state::seat::{Seat, Seats};
-use crate::values::currency::Currency;
-use crate::values::head::Head;
-use crate::values::money::Minor;
-use crate::values::per_currency::PerCurrency;
+use super::campaign::CampaignState;
+use super::day::Day;
+use super::round::OpenRound;
+use super::seat::{Seat, Seats};
+use crate::events::{RoundStarted, SessionName};
+use crate::values::{Currency, Head, Minor, PerCurrency};
 
 /// Keys and values of one collection: of a game and a bet level.
 pub type Collection = BTreeMap<String, i64>;

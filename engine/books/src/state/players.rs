@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::state::player::PlayerState;
+use super::player::PlayerState;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Players(BTreeMap<u64, Vec<(String, PlayerState)>>);

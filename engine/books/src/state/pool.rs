@@ -5,10 +5,8 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::partition::MirroredAward;
-use crate::events::pool::{PoolStatus, PoolTerms};
-use crate::values::head::Head;
-use crate::values::money::Nano;
+use crate::events::{MirroredAward, PoolStatus, PoolTerms};
+use crate::values::{Head, Nano};
 
 /// The figures of a pool as of the last commit of its stream; EUR.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +45,7 @@ pub struct PoolState {
     pub(crate) suspended_at: u64,
     /// At home: what other partitions have reported.
     pub(crate) reports: BTreeMap<u32, Reported>,
-    /// Of a mirror: the position at home that it copies; 0 at home.
+    /// The position at home that a mirror copies; 0 at home.
     pub(crate) home_position: u64,
 }
 
@@ -131,7 +129,7 @@ impl PoolState {
         self.reports.get(&partition).map_or(0, |reported| reported.to)
     }
 
-    /// Of a mirror, the position at home that it copies; `None` for the pool itself. A mirror has terms and status and no
+    /// The position at home that a mirror copies; `None` for the pool itself. A mirror has terms and status and no
     /// figures.
     #[must_use]
     pub fn mirrors(&self) -> Option<u64> {

@@ -2,10 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::commit::Commit;
-use crate::events::event::Event;
-use crate::events::round::{Automatic, RoundStarted};
-use crate::values::money::Minor;
+use crate::events::{Automatic, Commit, Event, RoundStarted};
+use crate::values::Minor;
 
 /// A round between its bet and its settlement, with everything needed to resolve it further (PL-02).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::session::{SessionName, SessionOpened};
+use crate::events::{SessionName, SessionOpened};
 
 /// Seats that a player has at the most; the one opened first gives way.
 const SEATS_MAX: usize = 32;
@@ -24,7 +24,7 @@ pub struct Seat {
     pub session: SessionName,
     opened_ms: i64,
     idle_ms: i64,
-    /// Of one that ended with a dropped connection: when, and for how long the game is held.
+    /// The hold that a dropped connection left: its start and its length, ms.
     held: Option<(i64, i64)>,
 }
 

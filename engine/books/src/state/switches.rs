@@ -8,16 +8,15 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::events::refused::Refused;
-use crate::values::actor::operator_of;
-use crate::values::switch::Switch;
+use crate::events::Refused;
+use crate::values::{Switch, operator_of};
 
 /// Why and since when a part of the service is off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SwitchedOff {
-    /// Why.
+    /// The reason.
     pub reason: String,
-    /// By whom.
+    /// The actor.
     pub actor: String,
     /// Position of the switch in its partition.
     pub position: u64,

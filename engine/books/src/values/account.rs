@@ -7,10 +7,10 @@
 
 use core::fmt;
 
-use crate::values::currency::Currency;
-use crate::values::money::Nano;
+use super::currency::Currency;
+use super::money::Nano;
 
-/// Where money is. Borrows its names from the commit and the books.
+/// An account of the books. Borrows its names from the commit and the books.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Account<'a> {
     /// A player's cash: never negative.
@@ -68,10 +68,10 @@ impl fmt::Display for Account<'_> {
 /// One line of the journal: an account's holding changed by an amount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Posting<'a> {
-    /// Whose holding.
+    /// The account whose holding changed.
     pub account: Account<'a>,
-    /// In what.
+    /// The currency.
     pub currency: Currency,
-    /// By how much; below 0 when it gave.
+    /// The change; below 0 where the account gave.
     pub amount: Nano,
 }

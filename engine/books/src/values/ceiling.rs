@@ -1,7 +1,7 @@
 //! Ceilings: the most of a currency that a balance is filled up to, and that one amount can be.
 
-use crate::values::currency::Currency;
-use crate::values::money::Minor;
+use super::currency::Currency;
+use super::money::Minor;
 
 /// The most of a currency, in its minor units.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -9,7 +9,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::error::MoneyError;
+use super::error::MoneyError;
 
 /// A currency of ISO 4217, or play money.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// Where a stream stands: what the next commit of it must build on.
+/// The head of a stream: its next commit must build on it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Head {
     /// The partition that the stream lives in; meaningless at version 0.
@@ -13,7 +13,7 @@ pub struct Head {
     pub position: u64,
 }
 
-/// Where a partition stands.
+/// The end of a partition's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct End {
     /// Position of the last commit; 0 when empty.

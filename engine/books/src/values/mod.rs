@@ -1,15 +1,31 @@
 //! Plain values: money, currencies, rates, names. They are exact, and know nothing of what happens to them.
 
-pub(crate) mod account;
-pub(crate) mod actor;
-pub(crate) mod ceiling;
-pub(crate) mod currency;
-pub(crate) mod decimal;
-pub(crate) mod error;
-pub(crate) mod head;
-pub(crate) mod money;
-pub(crate) mod name;
-pub(crate) mod per_currency;
-pub(crate) mod rate;
-pub(crate) mod stream;
-pub(crate) mod switch;
+mod account;
+mod actor;
+mod ceiling;
+mod currency;
+mod decimal;
+mod error;
+mod head;
+mod money;
+mod name;
+mod per_currency;
+mod rate;
+mod stream;
+mod switch;
+
+pub use account::{Account, Posting};
+pub use actor::ANYONE;
+pub use ceiling::Ceiling;
+pub use currency::Currency;
+pub use error::MoneyError;
+pub use head::{End, Head};
+pub use money::{CoinValue, Minor, Nano, cash};
+pub use name::{is_id, is_name, is_text, is_visible, number};
+pub use per_currency::PerCurrency;
+pub use rate::{FxRate, Rates, contribution};
+pub use stream::{HOME, NotAStream, StreamId};
+pub use switch::Switch;
+
+pub(crate) use actor::operator_of;
+pub(crate) use rate::exchange;

@@ -9,9 +9,9 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::currency::Currency;
-use crate::values::decimal;
-use crate::values::error::MoneyError;
+use super::currency::Currency;
+use super::decimal;
+use super::error::MoneyError;
 
 /// Whole minor units of a currency that is named beside it (PL-09).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

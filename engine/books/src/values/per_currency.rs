@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::currency::Currency;
-use crate::values::money::Nano;
+use super::currency::Currency;
+use super::money::Nano;
 
 /// Figures by currency, in the order of [`Currency::all`]. Memory grows with the currencies that have one, not with those
 /// that exist; a look-up is a search among these few.

@@ -5,10 +5,10 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::currency::Currency;
-use crate::values::decimal;
-use crate::values::error::MoneyError;
-use crate::values::money::{CoinValue, Minor, Nano};
+use super::currency::Currency;
+use super::decimal;
+use super::error::MoneyError;
+use super::money::{CoinValue, Minor, Nano};
 
 /// EUR for one major unit of a currency: `mantissa * 10^exponent`, exact.
 ///

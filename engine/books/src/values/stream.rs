@@ -6,7 +6,7 @@ use core::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::values::name::is_id;
+use super::name::is_id;
 
 /// The partition of everything that is not a player's: there rates, switches and pools are decided.
 pub const HOME: u32 = 0;

@@ -4,7 +4,7 @@ use core::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::name::is_id;
+use super::name::is_id;
 
 /// A part of the service: the bets that match all of its names. An empty name matches everything, so that the default
 /// is the whole service.
