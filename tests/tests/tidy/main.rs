@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
+mod circles;
+mod modules;
+
 use std::{
     collections::BTreeSet,
     fs,
