@@ -1,4 +1,4 @@
-//! What the engine costs: combinations of a scan, rounds of a simulation, and one step as the
+//! The engine's cost: combinations of a scan, rounds of a simulation, and one step as the
 //! service plays it. `cargo bench -p motherlode-slots`
 
 use std::hint::black_box;
@@ -6,6 +6,7 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use motherlode_slots::games::bewitched::model::Model;
 use motherlode_slots::math::scan;
+use motherlode_slots::parts::file;
 use motherlode_slots::{Carried, Choice, Draws, Game, Outcome, Stake, Terms, games, latest, simulate};
 
 const STAKE: Stake = Stake { coin_value_micros: 10_000, lines: 15, coins_per_line: 1, buy_feature: false };
@@ -15,7 +16,8 @@ fn bewitched() -> &'static dyn Game {
 }
 
 fn scan(c: &mut Criterion) {
-    let model = Model::compile(include_str!("../games/bewitched/1.6.1.toml")).expect("a test loads it");
+    let model = file::parse(include_str!("../games/bewitched/1.6.1.toml")).and_then(|data| Model::of(&data));
+    let model = model.expect("a test loads it");
     let from = model.windows.reels.cycle() / 3;
     let mut group = c.benchmark_group("scan");
     group.throughput(Throughput::Elements(1_000_000)).sample_size(10);

@@ -181,7 +181,7 @@ fn header_json(game: &dyn Game, ladders: &Ladders, with_returns: bool) -> Result
     Ok(header)
 }
 
-/// What rounding adds to the return at every coin value that is offered, by currency, and how exactly it's known.
+/// The effect of rounding on the return at every coin value that is offered, by currency, and how exactly it's known.
 fn cash_json(game: &dyn Game, ladders: &Ladders) -> Result<Value, Fault> {
     let mut all = Vec::new();
     for currency in ladders.currencies() {

@@ -21,7 +21,6 @@ pub mod games;
 pub mod math;
 pub mod parts;
 
-pub use contract::info as game;
 pub use contract::par;
 pub use math::simulate;
 
@@ -29,17 +28,16 @@ pub use contract::carried::{Carried, CarriedScope, Carries};
 pub use contract::draws::{Draws, Seed};
 pub use contract::game::Game;
 pub use contract::highest_win::HighestWin;
-pub use contract::info::{Autoplay, AutoplayLoss, Fact, GameInfo, SpecialInfo};
+pub use contract::info::{AutoplayLoss, Fact, GameInfo, PayRow, PrizeInfo, SpecialInfo, SymbolInfo, SymbolRole};
 pub use contract::outcome::{
-    Awaiting, Card, CardTurn, Mark, MarkKind, MeanCoin, Outcome, PickOffer, Prize, Reveal, Spin, SpinKind, Stops,
-    Strip, Win, WinKind,
+    Awaiting, Card, Mark, MarkKind, MeanCoin, Outcome, PickOffer, Prize, Spin, SpinKind, Win, WinKind,
 };
 pub use contract::par::{Par, PartName};
 pub use contract::round::{Choice, ChoiceRefused, Picked, Round, Terms};
 pub use contract::stake::{Stake, StakeRefused};
 pub use games::ladders::{LadderRefused, Ladders};
 pub use games::list::{game, games, latest, latest_games};
-pub use math::cash::{CashReturn, CoinRefused, cash_return};
+pub use math::cash::{CashReturn, cash_return};
 pub use math::simulate::{Tally, simulate, warm_up};
-pub use parts::ladder::{Ladder, LadderData, LaddersData};
+pub use parts::ladder::{Ladder, LadderData};
 pub use parts::worth::CoinWorth;

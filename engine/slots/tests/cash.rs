@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used)] // A test that cannot go on fails.
 
+use motherlode_slots::contract::game::Edition;
 use motherlode_slots::contract::par::{Exact, decimal, exact, ratio};
 use motherlode_slots::contract::rounding::{CoinFraction, Rounding};
 use motherlode_slots::contract::stake::COIN_MICROS_MAX;
-use motherlode_slots::math::cash::cash_return;
+use motherlode_slots::math::cash::{CoinRefused, cash_return};
+use motherlode_slots::parts::ladder::LaddersData;
 use motherlode_slots::*;
 use num_traits::{Signed, ToPrimitive};
 
@@ -58,8 +60,8 @@ fn dm_19_a_coin_value_makes_whole_bets_or_is_refused() {
     }
 }
 
-/// Rounds as they are paid, at the coin values where wins are rounded: what comes back in cash beyond what comes back in
-/// coins is what was worked out, within what so many rounds can tell.
+/// Rounds as they are paid, at the coin values where wins are rounded: what comes back in cash beyond what comes back
+/// in coins is what was worked out, within what so many rounds can tell.
 #[test]
 fn dm_17_rounds_return_in_cash_what_was_worked_out() {
     for (coin_value_micros, minor_micros) in [(4_000, 10_000), (40_000, 1_000_000)] {
@@ -156,20 +158,8 @@ fn pl_35_ladders_are_replaced_and_refused_with_the_reason() {
 struct Listed(&'static dyn Game);
 
 impl Game for Listed {
-    fn name(&self) -> &'static str {
-        self.0.name()
-    }
-    fn rules_version(&self) -> &'static str {
-        self.0.rules_version()
-    }
-    fn rules_date(&self) -> &'static str {
-        self.0.rules_date()
-    }
-    fn model_hash(&self) -> [u8; 32] {
-        self.0.model_hash()
-    }
-    fn info(&self) -> &GameInfo {
-        self.0.info()
+    fn edition(&self) -> &Edition {
+        self.0.edition()
     }
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
         self.0.check_stake(stake)
@@ -183,15 +173,12 @@ impl Game for Listed {
     fn highest_win(&self, _: &Stake) -> Result<HighestWin, StakeRefused> {
         panic!("a bet waits for the mathematics")
     }
-    fn parts(&self) -> &'static [PartName] {
-        self.0.parts()
-    }
     fn rounding(&self, _: CoinFraction) -> Option<Rounding> {
         panic!("a bet waits for the mathematics")
     }
 }
 
-/// What is offered is known without the mathematics, which take a second, and is what they say.
+/// An offer is known without the mathematics, which take a second, and agrees with them.
 #[test]
 fn uf_03_pl_35_a_bet_of_an_older_version_waits_for_no_mathematics() {
     let ladders = Ladders::standard(minor_micros).unwrap();

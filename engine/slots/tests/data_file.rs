@@ -1,4 +1,4 @@
-//! What a data file must be: faults are refused by part, and a game that doesn't keep its promise
+//! A data file: faults are refused by part, and a game that doesn't keep its promise
 //! doesn't load.
 
 #![allow(clippy::unwrap_used)] // A test that can't go on fails.
@@ -8,13 +8,21 @@ mod common;
 use common::{FILE, Naive, bewitched};
 use motherlode_slots::contract::info::{PrizeInfo, SymbolRole};
 use motherlode_slots::games::bewitched::model::Model;
+use motherlode_slots::games::bewitched::par;
 use motherlode_slots::parts::file::{self, ModelError};
 use proptest::prelude::*;
+
+/// A data file compiled and proven, as a release compiles it.
+fn compile(text: &str) -> Result<Model, ModelError> {
+    let model = Model::of(&file::parse(text)?)?;
+    par::prove(&model)?;
+    Ok(model)
+}
 
 /// The refusal of the file with one text replaced by another.
 fn refusal(from: &str, to: &str) -> ModelError {
     assert!(FILE.contains(from), "the file has no `{from}`");
-    Model::compile(&FILE.replacen(from, to, 1)).unwrap_err()
+    compile(&FILE.replacen(from, to, 1)).unwrap_err()
 }
 
 fn part_of(from: &str, to: &str) -> &'static str {
@@ -156,7 +164,7 @@ proptest! {
             bytes[place] = byte;
         }
         if let Ok(text) = String::from_utf8(bytes) {
-            let _ = Model::compile(&text);
+            let _ = compile(&text);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What Dwarf Mine's data file must be: faults are refused by part, and a damaged file is an error, never a panic.
+//! Dwarf Mine's data file: faults are refused by part, and a damaged file is an error, never a panic.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -11,7 +11,7 @@ use motherlode_slots::parts::file::{self, ModelError};
 use proptest::prelude::*;
 
 fn compile(text: &str) -> Result<Model, ModelError> {
-    Model::compile(&file::parse::<GameData>(text)?)
+    Model::of(&file::parse::<GameData>(text)?)
 }
 
 #[test]

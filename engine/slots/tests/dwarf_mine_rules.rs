@@ -156,8 +156,8 @@ fn dm_07_each_bonus_adds_a_row_below_the_strips_window() {
     assert!(grown.iter().all(|&n| n > 50), "{grown:?}");
 }
 
-/// Cells of the expanded rows by symbol; chi-square against the weights, with 7 degrees of freedom: the 1 - 1e-6 quantile
-/// is about 41.
+/// Cells of the expanded rows by symbol; chi-square against the weights, with 7 degrees of freedom: the 1 - 1e-6
+/// quantile is about 41.
 #[test]
 fn dm_08_expanded_cells_are_drawn_from_weights() {
     let naive = Naive::read(FILE);

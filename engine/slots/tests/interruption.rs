@@ -21,7 +21,7 @@ fn smallest(game: &dyn Game) -> Stake {
     }
 }
 
-/// What the rules have chosen for an absent player, written down once more. None of it turns a card.
+/// The choices of the rules for an absent player, written down once more. None of them turns a card.
 fn by_the_rules(stands: &Outcome) -> Choice {
     match stands.awaiting {
         Awaiting::Pick if stands.pick.unwrap().needs == 3 => common::pick([0, 1, 2]),

@@ -11,6 +11,7 @@ use common::{Naive, OPEN, pick, seed, stake, step};
 use motherlode_slots::contract::round::choice_for;
 use motherlode_slots::games::neptune::data::GameData;
 use motherlode_slots::games::neptune::model::Model;
+use motherlode_slots::games::neptune::par;
 use motherlode_slots::games::neptune::round::NeptuneRound;
 use motherlode_slots::parts::file::{self, ModelError};
 use motherlode_slots::{
@@ -27,10 +28,17 @@ fn neptune() -> &'static dyn Game {
 }
 
 /// Neptune with other strips, which needn't return what the file promises.
+/// A data file compiled and proven, as a release compiles it.
+fn compile(text: &str) -> Result<Model, ModelError> {
+    let model = Model::of(&file::parse(text)?)?;
+    par::prove(&model)?;
+    Ok(model)
+}
+
 fn with_strips(strips: [&str; 5]) -> Model {
     let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = strips.map(str::to_owned).to_vec();
-    Model::compile_unproven(&data).unwrap()
+    Model::of(&data).unwrap()
 }
 
 /// A model whose every window of stop 0 shows these rows on the middle line; the strips' other cells pay nothing there.
@@ -413,17 +421,17 @@ fn a_fault_of_the_data_file_is_refused_with_its_part() {
         ("treasure", "coins = 500", "coins = 501"),
     ] {
         assert!(FILE.contains(from), "the file has no `{from}`");
-        match Model::compile(&FILE.replacen(from, to, 1)).unwrap_err() {
+        match compile(&FILE.replacen(from, to, 1)).unwrap_err() {
             ModelError::Part { part: refused, .. } => assert_eq!(refused, part, "{from} -> {to}"),
             other => panic!("{from} -> {to}: {other}"),
         }
     }
     for (from, to) in [("rtp = \"0.9600\"", "rtp = \"0.960001\""), ("[0, 0, 50, 250, 1500]", "[0, 0, 50, 250, 1501]")] {
         let broken = FILE.replacen(from, to, 1);
-        assert!(matches!(Model::compile(&broken), Err(ModelError::Return { .. })), "{from} -> {to}");
+        assert!(matches!(compile(&broken), Err(ModelError::Return { .. })), "{from} -> {to}");
     }
     assert!(matches!(
-        Model::compile(&FILE.replacen("objects", "object", 1)),
+        compile(&FILE.replacen("objects", "object", 1)),
         Err(ModelError::Part { .. } | ModelError::Parse(_))
     ));
 }

@@ -48,8 +48,8 @@ fn each_window(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool, mut
     }
 }
 
-/// What the mathematics derives, by visiting every window that may start a bonus; and those of them that win nothing
-/// besides.
+/// The figures that the mathematics derives, by visiting every window that may start a bonus; and those of them that
+/// win nothing besides.
 fn counted(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool) -> (TreasureTable, u64) {
     let mut table = TreasureTable::default();
     let mut alone = 0;
@@ -67,7 +67,7 @@ fn counted(model: &Model, lines: u32, wanted: impl Fn([u16; 3]) -> bool) -> (Tre
     (table, alone)
 }
 
-/// What the mathematics says, its runs on one line taken for all lines, which are alike.
+/// The figures of the mathematics, its runs on one line taken for all lines, which are alike.
 fn derived(model: &Model, lines: u32) -> TreasureTable {
     let table = treasure_table(model, lines);
     TreasureTable { runs: table.runs.map(|ways| ways * u64::from(lines)), ..table }
@@ -76,7 +76,7 @@ fn derived(model: &Model, lines: u32) -> TreasureTable {
 /// The full cycle of the game that players play, through their evaluator.
 #[test]
 fn np_rtp_the_full_cycle_is_what_the_mathematics_says() {
-    let model = Model::compile(FILE).unwrap();
+    let model = Model::of(&file::parse(FILE).unwrap()).unwrap();
     // Only windows that show a treasure on each of the first three reels may start a bonus.
     let naive = Naive::of(FILE);
     let shows = |reel: usize, stop: u16| (0..3).any(|row| naive.cell(reel, usize::from(stop), row) == 2);
@@ -111,7 +111,7 @@ proptest! {
     fn np_09_any_full_cycle_is_what_the_mathematics_says(strips in prop::array::uniform5(strip()), lines in 1u32..=15) {
         let mut data: GameData = file::parse(FILE).unwrap();
         data.reels.strips = strips.to_vec();
-        let model = Model::compile_unproven(&data).unwrap();
+        let model = Model::of(&data).unwrap();
         prop_assert_eq!(counted(&model, lines, |_| true).0, derived(&model, lines));
     }
 }
@@ -120,7 +120,7 @@ proptest! {
 #[test]
 fn np_rtp_is_exact_for_every_lines_coins_and_coin_value() {
     let game = latest("neptune").unwrap();
-    let model = Model::compile(FILE).unwrap();
+    let model = Model::of(&file::parse(FILE).unwrap()).unwrap();
     let amount = Amount::of(&model.objects);
     for lines in 1..=15 {
         let window = Window::of(&model, lines);
@@ -187,7 +187,7 @@ fn np_the_variance_is_that_of_every_window_and_amount() {
     let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = vec!["Ne Tr Mm Tr Ga Pe St Lo".to_owned(); 5];
     data.symbols[1].free_spins = vec![0, 0, 0, 1, 2];
-    let model = Model::compile_unproven(&data).unwrap();
+    let model = Model::of(&data).unwrap();
     let lines = 4;
     let amount = Amount::of(&model.objects);
     // Given a window, the treasures' mean and variance are those of as many independent amounts as there are objects.

@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 
 const SPINS: usize = 60_000;
 
-/// The 1 - 1e-6 quantile of chi-square, by Wilson and Hilferty's approximation ("The Distribution of Chi-Square", 1931);
+/// The 1 - 1e-6 quantile of chi-square, by Wilson and Hilferty's approximation ("The Distribution of Chi-Square",
+/// 1931);
 /// 81.8 for 31 degrees of freedom, where the tables say 81.8 as well.
 fn quantile(freedom: usize) -> f64 {
     const NORMAL: f64 = 4.753_424; // The same quantile of the normal distribution.

@@ -5,7 +5,7 @@
 
 use motherlode_slots::latest;
 
-/// What each document states, in words that its statement can't do without.
+/// The statements of each document, in words that they can't do without.
 const STATEMENTS: [(&str, &[&str]); 5] = [
     (
         "bewitched",

@@ -6,15 +6,18 @@
 
 mod sixth;
 
+use std::sync::LazyLock;
+
+use motherlode_slots::contract::game::RulesVersion;
 use motherlode_slots::contract::par::{decimal, ratio};
 use motherlode_slots::parts::file::ModelError;
 use motherlode_slots::{Awaiting, Card, Carried, Choice, ChoiceRefused, Draws, Game, Outcome, Stake, Terms, simulate};
-use sixth::{DATA, Lantern};
+use sixth::{LANTERN, Lantern};
 
 const STAKE: Stake = Stake { coin_value_micros: 10_000, lines: 1, coins_per_line: 5, buy_feature: false };
 
 fn lantern() -> &'static dyn Game {
-    static GAME: std::sync::LazyLock<Lantern> = std::sync::LazyLock::new(|| Lantern::load(DATA).unwrap());
+    static GAME: LazyLock<Lantern> = LazyLock::new(|| Lantern::of(&LANTERN).unwrap());
     &*GAME
 }
 
@@ -65,6 +68,7 @@ fn a_sixth_game_plays_with_the_shared_gamble() {
 
 #[test]
 fn a_sixth_game_that_breaks_its_promise_does_not_load() {
-    let broken = DATA.replace("[0, 0, 11, 11, 11]", "[0, 0, 12, 12, 12]");
-    assert!(matches!(Lantern::load(&broken), Err(ModelError::Return { .. })));
+    let broken = LANTERN.file.replace("[0, 0, 11, 11, 11]", "[0, 0, 12, 12, 12]");
+    let version = Box::leak(Box::new(RulesVersion { file: broken.leak(), ..LANTERN }));
+    assert!(matches!(Lantern::of(version), Err(ModelError::Return { .. })));
 }

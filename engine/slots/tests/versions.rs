@@ -97,18 +97,21 @@ fn pl_01_the_revised_rules_are_played_on_the_same_tables() {
     }
 }
 
-/// NP-11: in the version 1.0.1 what all lines of a spin award together is held; a file whose lines can award more is refused.
+/// NP-11: in the version 1.0.1 what all lines of a spin award together is held; a file whose lines can award more is
+/// refused.
 #[test]
 fn np_11_the_highest_treasure_is_over_all_lines_of_a_spin() {
-    use motherlode_slots::games::neptune::model::Model;
-    use motherlode_slots::parts::file::ModelError;
+    use motherlode_slots::games::neptune::{model::Model, par::prove};
+    use motherlode_slots::parts::file::{ModelError, parse};
     let text = file(latest("neptune").unwrap());
-    let model = Model::compile(&text).unwrap();
+    let model = Model::of(&parse(&text).unwrap()).unwrap();
+    prove(&model).unwrap();
     assert_eq!((model.treasures.picks_max(), model.objects.highest(), model.objects.max_coins()), (5, 500, 2_500));
     // Two Treasures in one window of the first reel: two lines can award a pick at once.
     let double = text.replacen("\"Tu Pe Sh Do Sh Tr Oc Pe", "\"Tu Pe Sh Tr Sh Tr Oc Pe", 1);
     assert_ne!(double, text);
-    let refused = |text: &str| Model::compile(text).unwrap_err();
+    let compile = |text: &str| Model::of(&parse(text)?).and_then(|model| prove(&model));
+    let refused = |text: &str| compile(text).unwrap_err();
     assert!(matches!(refused(&double), ModelError::Part { part: "treasure", .. }), "{}", refused(&double));
     // By the rules of version 1.0 it's each line's own, so that only the return is wrong then.
     let old = double.replacen("max_coins_of = \"spin\"", "max_coins_of = \"line\"", 1);

@@ -1,4 +1,4 @@
-//! What is left of a collection when a round that was played earlier is void (PL-04), held against a model that keeps
+//! A collection after a round that was played earlier is void (PL-04), held against a model that keeps
 //! every crystal and every potion with the round that brought it.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]

@@ -58,7 +58,7 @@ fn cells(spin: &Spin) -> Vec<u8> {
     (0..5).flat_map(|reel| (0..4).map(move |row| spin.cell(reel, row).unwrap())).collect()
 }
 
-/// What the window wins: on each line every symbol is tried, a Wild counts as it, the best counts (WF-01, WF-03).
+/// The win of a window: on each line every symbol is tried, a Wild counts as it, the best counts (WF-01, WF-03).
 fn naive_win(spin: &Spin, coins_per_line: u64) -> u64 {
     let best = |line: &Vec<usize>| {
         let shown: Vec<usize> = (0..5).map(|reel| usize::from(spin.cell(reel, line[reel]).unwrap())).collect();

@@ -51,7 +51,8 @@ fn wf_21_the_long_run_return_is_the_published_one() {
     }
 }
 
-/// Wins are coins in proportion to the coins of a line, so that one sheet holds for every bet; here it is asked for some.
+/// Wins are coins in proportion to the coins of a line, so that one sheet holds for every bet; here it is asked for
+/// some.
 #[test]
 fn wf_21_the_return_is_the_same_at_every_bet() {
     let limits = &witch_feature().info().limits;
@@ -67,7 +68,8 @@ fn wf_21_the_return_is_the_same_at_every_bet() {
     assert!(witch_feature().par(&stake(10_000, 11)).is_err());
 }
 
-/// The mean of a window and the chance that it wins, against a cycle enumerated through the evaluator that serves players.
+/// The mean of a window and the chance that it wins, against a cycle enumerated through the evaluator that serves
+/// players.
 #[test]
 fn the_full_cycle_of_short_reels_is_what_the_mathematics_says() {
     let mut data: GameData = file::parse(FILE).unwrap();

@@ -273,8 +273,7 @@ fn frame(game: &GameInfo, text: &str, told: &mut Told) {
     let cells: Vec<_> = text.trim_matches('│').split('│').map(str::trim).collect();
     let named = |cell: &&str| {
         let cell = cell.trim_start_matches(['*', '▣', '?', ' ']);
-        let fits =
-            |symbol: &slots::game::SymbolInfo| cell.starts_with(&*symbol.name) || cell.starts_with(&*symbol.short);
+        let fits = |symbol: &slots::SymbolInfo| cell.starts_with(&*symbol.name) || cell.starts_with(&*symbol.short);
         // The longest name, where one begins another.
         let found = game.symbols.iter().enumerate().filter(|(_, symbol)| fits(symbol));
         found.max_by_key(|(_, symbol)| symbol.short.len()).map(|(at, _)| at.to_string())
@@ -289,7 +288,7 @@ fn frame(game: &GameInfo, text: &str, told: &mut Told) {
 fn small(game: &GameInfo, line: &str, told: &mut Told) {
     let words: Vec<_> = line.split_whitespace().collect();
     let letters = |word: &&str| game.symbols.iter().position(|symbol| symbol.code.eq_ignore_ascii_case(word));
-    let bonus = game.symbols.iter().position(|symbol| symbol.role == slots::game::SymbolRole::Bonus);
+    let bonus = game.symbols.iter().position(|symbol| symbol.role == slots::SymbolRole::Bonus);
     let held = |word: &&str| word.contains(|char: char| char.is_ascii_digit() || char == '?');
     let numbers = words.iter().all(|word| word.parse::<u32>().is_ok());
     // A board's cell is filled by four digits: it then has no blank before it.

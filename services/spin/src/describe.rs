@@ -13,9 +13,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::Refusal;
 use motherlode_slots::{
-    self as slots, Game, GameInfo, Ladder, Ladders, Par, Stake, cash_return,
-    game::PrizeInfo,
-    games,
+    self as slots, Game, GameInfo, Ladder, Ladders, Par, PrizeInfo, Stake, cash_return, games,
     par::{Exact, decimal, exact, ratio},
 };
 use std::{
@@ -199,7 +197,7 @@ fn shape(info: &GameInfo, response: &mut GetGameResponse) {
     if info.ways {
         response.ways = (info.rows..=info.rows_max).map(|rows| u64::from(rows).pow(info.reels)).collect();
     }
-    let row = |row: &slots::game::PayRow| PayRow {
+    let row = |row: &slots::PayRow| PayRow {
         symbol: row.symbol.into(),
         count: row.count.into(),
         pays: row.pays,
@@ -216,7 +214,7 @@ fn shape(info: &GameInfo, response: &mut GetGameResponse) {
         }),
     };
     response.prizes = info.prizes.iter().map(prize).collect();
-    let special = |of: &slots::game::SpecialInfo| SpecialWin { name: of.name.clone(), bets: of.bets };
+    let special = |of: &slots::SpecialInfo| SpecialWin { name: of.name.clone(), bets: of.bets };
     response.special_wins = info.specials.iter().map(special).collect();
     let (needs_min, needs_max) = (info.picks.0.into(), info.picks.1.into());
     response.picks = (info.picks_of > 0).then(|| Picks { needs_min, needs_max, of: info.picks_of.into() });
@@ -299,8 +297,8 @@ fn worth_eur(coin: CoinValue, rate: FxRate) -> Exact {
     worth / exact(1_000_000)
 }
 
-fn role(role: slots::game::SymbolRole) -> SymbolRole {
-    use slots::game::SymbolRole as Of;
+fn role(role: slots::SymbolRole) -> SymbolRole {
+    use slots::SymbolRole as Of;
     match role {
         Of::Regular => SymbolRole::Regular,
         Of::Wild => SymbolRole::Wild,

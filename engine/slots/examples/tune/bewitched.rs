@@ -43,7 +43,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     // The weights in the file aren't used, but a model needs some that compile.
     data.wheel.jackpot_per_coin = 0;
     data.reels.strips = order(&data)?;
-    let model = Model::compile_unproven(&data)?;
+    let model = Model::of(&data)?;
     let wheel = solve(&model)?;
     let strips: String = data.reels.strips.iter().map(|s| format!("  \"{s}\",\n")).collect();
     Ok(format!("[reels]\nstrips = [\n{strips}]\n\n{wheel}"))
@@ -57,7 +57,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let mut candidate = data.clone();
         candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
         // An order that shows two scatters or two bonus symbols on one reel doesn't compile.
-        let Ok(model) = Model::compile_unproven(&candidate) else { continue };
+        let Ok(model) = Model::of(&candidate) else { continue };
         let wanted = model.windows.reels.cycle() * HITS_PER_MILLE / 1000;
         let off = moments::hits(&model.windows, model.limits.lines.1).abs_diff(wanted);
         if best.as_ref().is_none_or(|(least, _)| off < *least) {

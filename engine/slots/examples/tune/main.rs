@@ -4,8 +4,8 @@
 //!
 //! Deterministic. A game's tuning starts from the data file itself (symbol counts, paytable, promised return) and from
 //! the constants of its module here; the part between the marks `# tuned: begin` and `# tuned: end` is written anew,
-//! everything else stays. Running it on its own output changes nothing. It's the latest rules version that is tuned, while no log has
-//! played it; those that were played have the tables that this program wrote then.
+//! everything else stays. Running it on its own output changes nothing. It's the latest rules version that is tuned,
+//! while no log has played it; those that were played have the tables that this program wrote then.
 
 mod bewitched;
 mod dwarf_mine;

@@ -143,8 +143,8 @@ fn buy(data: &mut GameData) -> Result<(String, Vec<String>), Box<dyn std::error:
     Ok((decimal(&rtp, 6), strips))
 }
 
-/// Reels of groups of three stops: one Bonus symbol each, two on the middle reel; so many groups of the outer reels, one
-/// reel after the other, have one more.
+/// Reels of groups of three stops: one Bonus symbol each, two on the middle reel; so many groups of the outer reels,
+/// one reel after the other, have one more.
 fn bought(extra: usize) -> Vec<String> {
     let reel = |reel: usize| {
         let mut fillers = FILLERS.split_whitespace().cycle().skip(3 * reel);

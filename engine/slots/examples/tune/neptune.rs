@@ -22,7 +22,8 @@ const HITS_PER_MILLE: u64 = 320;
 /// Objects to choose from, and the most that those picked may hold together.
 const OBJECTS: u8 = 12;
 const MAX_COINS: u64 = 2500;
-/// The treasures' shape: chances in thousandths. Those of the first two are moved between each other to meet the return.
+/// The treasures' shape: chances in thousandths. Those of the first two are moved between each other to meet the
+/// return.
 const AMOUNTS: [(u64, u64); 12] = [
     (10, 100),
     (20, 180),
@@ -42,7 +43,7 @@ const AMOUNTS: [(u64, u64); 12] = [
 pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     let mut data: GameData = file::parse(text)?;
     data.reels.strips = order(&data)?;
-    let treasure = solve(&Model::compile_unproven(&data)?)?;
+    let treasure = solve(&Model::of(&data)?)?;
     let strips: String = data.reels.strips.iter().map(|s| format!("  \"{s}\",\n")).collect();
     Ok(format!("[reels]\nstrips = [\n{strips}]\n\n{treasure}"))
 }
@@ -54,7 +55,7 @@ fn order(data: &GameData) -> Result<Vec<String>, Box<dyn std::error::Error>> {
         let mut draws = Draws::from_seed([number; 32]);
         let mut candidate = data.clone();
         candidate.reels.strips = data.reels.strips.iter().map(|s| shuffle(s, &mut draws)).collect();
-        let Ok(model) = Model::compile_unproven(&candidate) else { continue };
+        let Ok(model) = Model::of(&candidate) else { continue };
         let wanted = model.windows.reels.cycle() * HITS_PER_MILLE / 1000;
         let off = moments::hits(&model.windows, model.limits.lines.1).abs_diff(wanted);
         if best.as_ref().is_none_or(|(least, _)| off < *least) {

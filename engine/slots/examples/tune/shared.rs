@@ -1,4 +1,4 @@
-//! What the tuning of several games shares.
+//! Shared by the tuning of several games.
 
 use motherlode_slots::Draws;
 use motherlode_slots::contract::par::Exact;

@@ -1,7 +1,7 @@
 //! Witch Feature's strips and the chance of its Explosion.
 //!
-//! It orders each strip's symbols in a numbered series of shuffles and keeps the order whose hit frequency is nearest to
-//! the wanted one; then it solves the Explosion's chance, which the return is linear in, so that the return with all
+//! It orders each strip's symbols in a numbered series of shuffles and keeps the order whose hit frequency is nearest
+//! to the wanted one; then it solves the Explosion's chance, which the return is linear in, so that the return with all
 //! features unlocked is what the file promises to fifteen decimals.
 
 use motherlode_slots::Draws;
@@ -63,7 +63,7 @@ pub fn tune(text: &str) -> Result<String, Box<dyn std::error::Error>> {
     .concat())
 }
 
-/// What a designer wants to see: the parts of the return, and the means of the features.
+/// The figures that a designer wants to see: the parts of the return, and the means of the features.
 fn model_parts(means: &Means, model: &Model) -> Vec<(&'static str, String)> {
     let names = ["base_lines", "high_symbols", "random_wilds", "multiplier", "mega_wild", "explosion", "free_spins"];
     let parts = means.parts(model, 4);
@@ -84,7 +84,8 @@ fn order(data: &mut GameData, of: fn(&mut GameData) -> &mut ReelsData) -> Result
         *strips = strips.iter().map(|strip| crate::shared::shuffle(strip, &mut draws)).collect();
         let strips = strips.clone();
         let model = Model::of(&GameData { reels: ReelsData { strips: strips.clone() }, ..candidate.clone() });
-        // Only the hit frequency of these strips counts; those of respins have no Free Spins symbol, which is no matter.
+        // Only the hit frequency of these strips counts; those of respins have no Free Spins symbol, which is no
+        // matter.
         let Ok(model) = model else { continue };
         let wanted = model.base.reels.cycle() / 1000 * HITS_PER_MILLE;
         let off = moments::hits(&model.base, 50).abs_diff(wanted);

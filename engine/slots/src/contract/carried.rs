@@ -1,4 +1,4 @@
-//! What a player carries from round to round in a game: crystals, potions, unlocked features.
+//! The figures that a player carries from round to round in a game: crystals, potions, unlocked features.
 //!
 //! The engine keeps none of it. A round is told what the player carries when it opens, and a step whose outcome changes
 //! it says what is carried from then on; who keeps the books logs the difference.
@@ -19,19 +19,19 @@ impl Carried {
     }
 }
 
-/// What a game carries, and what it belongs to.
+/// The figures that a game carries, and their scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Carries {
     /// The figures' names, at most [`CARRIED_MAX`]; empty for a game that carries nothing.
     pub keys: &'static [&'static str],
-    /// What a set of figures belongs to, besides the player and the game.
+    /// The scope of a set of figures, besides the player and the game.
     pub scope: CarriedScope,
     /// Those of the keys whose figures hold for all currencies of real money, and for play money apart: what the player
     /// carries is the highest of all sets (DM-14). A change is noted in the set of the round that made it.
     pub shared: &'static [&'static str],
 }
 
-/// What a set of carried figures belongs to, besides the player and the game.
+/// The scope of a set of carried figures, besides the player and the game.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CarriedScope {
     /// The currency: figures that sum coin values mean nothing across currencies.

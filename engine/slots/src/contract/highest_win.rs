@@ -9,13 +9,13 @@ pub struct HighestWin {
     pub bets: Exact,
     /// Decimal exponent of a chance: at most ten to the power of this is the chance that a round wins so much or more.
     pub chance_exponent: i32,
-    /// Free spins can win free spins without limit: `bets` is what a round can win whose free spins win none, and a round
-    /// that wins more is not impossible.
+    /// Free spins can win free spins without limit: `bets` is what a round can win whose free spins win none, and a
+    /// round that wins more is not impossible.
     pub unlimited: bool,
 }
 
 impl HighestWin {
-    /// What the figures say, in a sentence.
+    /// The meaning of the figures, in a sentence.
     #[must_use]
     pub fn said(&self) -> &'static str {
         if self.unlimited {

@@ -2,8 +2,8 @@
 
 use crate::contract::stake::StakeLimits;
 
-/// What a player, an operator or a regulator is told about a game (PL-13).
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The description of a game for players, operators and regulators (PL-13). By default a game has none of it all.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct GameInfo {
     /// The title shown.
     pub title: String,
@@ -15,7 +15,7 @@ pub struct GameInfo {
     pub rows: u32,
     /// The symbols; wins and windows name them by index.
     pub symbols: Vec<SymbolInfo>,
-    /// What pays, symbol by symbol, most of a kind first.
+    /// The paytable, symbol by symbol, most of a kind first.
     pub paytable: Vec<PayRow>,
     /// Each payline's row on every reel from the left, 0 for the top.
     pub lines: Vec<Vec<u8>>,
@@ -25,7 +25,7 @@ pub struct GameInfo {
     pub rows_max: u32,
     /// The stakes offered.
     pub limits: StakeLimits,
-    /// What the feature costs to buy, in bets; `None` where it isn't sold.
+    /// Price of the feature in bets; `None` where it isn't sold.
     pub buy_feature_bets: Option<u32>,
     /// Objects of a pick to choose from; 0 where the game has none.
     pub picks_of: u8,
@@ -33,13 +33,13 @@ pub struct GameInfo {
     pub bonus_on_line: bool,
     /// Fewest and most of them that are picked at once.
     pub picks: (u8, u8),
-    /// What a feature can multiply its wins by, ascending (ME-06, WF-09); empty where none does.
+    /// Factors that a feature can multiply its wins by, ascending (ME-06, WF-09); empty where none does.
     pub multipliers: Vec<u32>,
     /// The published span of the return with the jackpot, in millionths (BW-21).
     pub rtp_span_micros: Option<(u64, u64)>,
-    /// What the jackpot's share of the return assumes of the pool; empty without a jackpot.
+    /// Assumptions about the pool behind the jackpot's share of the return; empty without a jackpot.
     pub jackpot_assumes: String,
-    /// What the bonus can award, the jackpot first where there is one. Without their chances: those
+    /// Prizes of the bonus, the jackpot first where there is one. Without their chances: those
     /// depend on the stake and are in [`Par`].
     pub prizes: Vec<PrizeInfo>,
     /// Special wins with names of their own, the lowest first (ME-05).
@@ -52,9 +52,9 @@ pub struct GameInfo {
     pub halve: bool,
     /// How autoplay keeps its limits; the same in all versions of a game's rules, as it is no part of a round.
     pub autoplay: Autoplay,
-    /// What line wins are multiplied by in free spins.
+    /// Factor of line wins in free spins.
     pub free_spin_multiplier: u32,
-    /// What else the game description must state, such as the highest win and its chance (WF-04, ME-21).
+    /// Other figures that the description must state, such as the highest win and its chance (WF-04, ME-21).
     pub facts: Vec<Fact>,
 }
 
@@ -85,7 +85,7 @@ pub enum AutoplayLoss {
 pub struct Fact {
     /// Its key, such as `max_win_bets`.
     pub key: &'static str,
-    /// What it says, for people.
+    /// Its meaning, for people.
     pub title: &'static str,
     /// The figure, a decimal.
     pub value: String,
@@ -99,15 +99,16 @@ pub const SHORT_MAX: usize = 12;
 pub struct SymbolInfo {
     /// Its name.
     pub name: String,
-    /// A name of at most [`SHORT_MAX`] letters for where there's little room; the name itself where that is short enough.
+    /// A name of at most [`SHORT_MAX`] letters for where there's little room; the name itself where that is short
+    /// enough.
     pub short: String,
     /// Two letters that stand for it on the strips; no other symbol of the game has them.
     pub code: String,
-    /// What it does.
+    /// Its role in the game.
     pub role: SymbolRole,
 }
 
-/// What a symbol does.
+/// The role of a symbol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum SymbolRole {
@@ -136,7 +137,7 @@ pub struct PayRow {
     pub symbol: u8,
     /// How many of it.
     pub count: u8,
-    /// What it pays: times the coins of a line, or of the total bet for scatters; in ways games, coins for each way.
+    /// Its pay: times the coins of a line, or of the total bet for scatters; in ways games, coins for each way.
     pub pays: u64,
     /// Free spins it awards.
     pub free_spins: u32,
@@ -162,6 +163,6 @@ pub enum PrizeInfo {
 pub struct SpecialInfo {
     /// Its name, such as `GRAND`.
     pub name: String,
-    /// What it pays in total bets.
+    /// Its pay in total bets.
     pub bets: u32,
 }

@@ -1,4 +1,4 @@
-//! What a step showed and won: a buffer that the caller owns and every step refills.
+//! The outcome of a step: a buffer that the caller owns and every step refills.
 //!
 //! Reuse one buffer for many steps and nothing is allocated once its vectors have grown. All wins
 //! are whole coins with every multiplier already in them.
@@ -25,16 +25,16 @@ pub struct Outcome {
     pub spins: Vec<Spin>,
     /// The wins of all those windows; each spin names its range.
     pub wins: Vec<Win>,
-    /// What stands on cells besides their symbols, of all windows; each spin names its range.
+    /// The marks on the cells of all those windows; each spin names its range.
     pub marks: Vec<Mark>,
-    /// What the bonus awarded, if this step resolved one.
+    /// The bonus's prize, if this step resolved one.
     pub prize: Option<Prize>,
-    /// What the picked objects revealed, in the order picked.
+    /// The values of the picked objects, in the order picked.
     pub reveals: Vec<Reveal>,
-    /// What the objects that were left unopened hid, by number. To be shown once the round is over, and never before
-    /// (NP-12); it's in no log.
+    /// The values of the objects that were left unopened, by number. To be shown once the round is over, and never
+    /// before (NP-12); it's in no log.
     pub unopened: Vec<Reveal>,
-    /// What a coin was worth in this step, where that's not the stake's coin value (DM-12); it's in no log.
+    /// The worth of a coin in this step, where it isn't the stake's coin value (DM-12); it's in no log.
     pub mean_coin: Option<MeanCoin>,
     /// The pick that the round waits for after this step.
     pub pick: Option<PickOffer>,
@@ -42,7 +42,7 @@ pub struct Outcome {
     pub card: Option<CardTurn>,
     /// Whether this step won the progressive jackpot.
     pub jackpot: bool,
-    /// What the round waits for after this step.
+    /// The step that the round waits for next.
     pub awaiting: Awaiting,
     /// Free spins won and not yet played, of the series that comes next where there are several.
     pub free_spins_left: u32,
@@ -55,7 +55,7 @@ pub struct Outcome {
     pub round_win_minor: u64,
     /// Minor units of that win that are credited with this step, before the round is over (ME-16).
     pub credited_minor: u64,
-    /// What the player carries from this step on, where the step changed it.
+    /// The figures that the player carries from this step on, where the step changed them.
     pub carried: Option<Carried>,
     /// Coins won in this step by part of the return, in the order of [`crate::Game::parts`]. For the simulation, which
     /// compares them with the exact parts; it's in no log.
@@ -98,7 +98,7 @@ impl Outcome {
     }
 }
 
-/// What a round waits for.
+/// The step that a round waits for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Awaiting {
     /// Nothing: it's settled.
@@ -116,7 +116,7 @@ pub enum Awaiting {
     Double,
 }
 
-/// What kind of spin a window belongs to.
+/// The kind of spin that a window belongs to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SpinKind {
     /// The paid spin.
@@ -152,13 +152,13 @@ impl SpinKind {
 pub struct Mark {
     /// The cell: reel x rows + row.
     pub cell: u8,
-    /// What it is.
+    /// Its kind.
     pub kind: MarkKind,
     /// How much, or which: see the kind.
     pub value: u32,
 }
 
-/// What a mark is.
+/// The kind of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarkKind {
     /// A crystal was collected here; the value is its symbol's index (DM-09).
@@ -195,19 +195,19 @@ pub struct MeanCoin {
     pub count: u64,
 }
 
-/// What a picked object revealed.
+/// A picked object and its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reveal {
     /// The object, from 0.
     pub object: u8,
-    /// What it held, in coins with every multiplier in it.
+    /// Its value in coins, with every multiplier in it.
     pub coins: u64,
 }
 
 /// One window of the reels and what it won.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spin {
-    /// What kind of spin it is.
+    /// The kind of spin.
     pub kind: SpinKind,
     /// Where each reel stopped, on the strips of its kind; empty where cells are drawn one by one.
     pub stops: Stops,
@@ -217,7 +217,7 @@ pub struct Spin {
     pub rows: u8,
     /// Symbols of the window, reel by reel from the left, each from the top; see [`Spin::cell`].
     pub cells: [u8; CELLS_MAX],
-    /// What its regular wins were multiplied by.
+    /// The factor of its regular wins.
     pub multiplier: u32,
     /// This spin's wins within [`Outcome::wins`].
     pub wins: Range<u32>,
@@ -300,7 +300,7 @@ pub enum WinKind {
     Scatter,
 }
 
-/// What the bonus round awards.
+/// A prize of the bonus round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Prize {
     /// Money: a multiple of the total bet.
@@ -334,9 +334,9 @@ pub enum Card {
 /// One turn of the double.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CardTurn {
-    /// What the player guessed.
+    /// The player's guess.
     pub guess: Card,
-    /// What was turned.
+    /// The card turned.
     pub card: Card,
     /// Whether the guess was right.
     pub won: bool,

@@ -5,7 +5,7 @@
 
 use num_bigint::BigInt;
 use num_rational::BigRational;
-use num_traits::{One, Signed, Zero};
+use num_traits::{One, Signed, ToPrimitive, Zero};
 
 /// An exact fraction.
 pub type Exact = BigRational;
@@ -25,7 +25,8 @@ pub struct Par {
     pub rtp: Exact,
     /// The return without the jackpot.
     pub rtp_without_jackpot: Exact,
-    /// Where it comes from: first the parts of [`crate::Game::parts`], then the jackpot's seed and increments where there is one.
+    /// Where it comes from: first the parts of [`crate::Game::parts`], then the jackpot's seed and increments where
+    /// there is one.
     pub parts: Vec<Part>,
     /// Chance that a paid spin wins, or starts something that may win.
     pub hit_frequency: Exact,
@@ -59,18 +60,18 @@ pub struct PartName {
 pub struct Part {
     /// Its names.
     pub name: PartName,
-    /// What it returns, in bets.
+    /// Its return, in bets.
     pub rtp: Exact,
 }
 
 /// A set of reels: the base game's, the free spins'.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReelSet {
-    /// What it's used for.
+    /// The spins that use it.
     pub title: &'static str,
     /// Symbols by reel, as indexes, each strip in its order.
     pub strips: Vec<Vec<u8>>,
-    /// What pays, awards or starts something on these reels, and how often it stands in the cycle.
+    /// The combinations that pay, award or start something on these reels.
     pub combinations: Vec<Combination>,
 }
 
@@ -97,7 +98,7 @@ pub struct Combination {
     pub count: u8,
     /// Its chance: on one line, or anywhere for scatters and bonus; for ways, its expected number in a window.
     pub chance: Exact,
-    /// What it returns, in bets of a spin on these reels; 0 where it only starts something.
+    /// Its return, in bets of a spin on these reels; 0 where it only starts something.
     pub rtp: Exact,
 }
 
@@ -106,10 +107,17 @@ pub struct Combination {
 pub struct Rate {
     /// Its key in JSON, such as `free_spins_per_paid_spin`.
     pub key: String,
-    /// What it says, for people.
+    /// Its meaning, for people.
     pub title: String,
     /// The figure.
     pub value: Exact,
+}
+
+impl Rate {
+    /// A figure with its key, and its meaning for people.
+    pub fn new(key: impl Into<String>, title: impl Into<String>, value: Exact) -> Self {
+        Self { key: key.into(), title: title.into(), value }
+    }
 }
 
 /// A return under a condition.
@@ -130,13 +138,14 @@ impl Par {
         self.parts.iter().map(|part| part.rtp.clone()).sum()
     }
 
-    /// The volatility index: 1.96 standard deviations, since 95 of 100 mean returns of N rounds are within that / sqrt(N).
+    /// The volatility index: 1.96 standard deviations, since 95 of 100 mean returns of N rounds are within that /
+    /// sqrt(N).
     #[must_use]
     pub fn volatility_index(&self) -> f64 {
         1.96 * self.std_dev
     }
 
-    /// What a part returns; 0 for one that the game doesn't have.
+    /// The return of a part; 0 for one that the game doesn't have.
     #[must_use]
     pub fn part(&self, key: &str) -> Exact {
         self.parts.iter().find(|part| part.name.key == key).map_or_else(Exact::zero, |part| part.rtp.clone())
@@ -159,6 +168,12 @@ pub fn exact(n: impl Into<BigInt>) -> Exact {
 #[must_use]
 pub fn ratio(numerator: impl Into<BigInt>, denominator: impl Into<BigInt>) -> Exact {
     Exact::new(numerator.into(), denominator.into())
+}
+
+/// A fraction as the nearest float, or NaN beyond a float's range: for presentation and for bounds.
+#[must_use]
+pub fn float(value: &Exact) -> f64 {
+    value.to_f64().unwrap_or(f64::NAN)
 }
 
 /// Writes a fraction with so many decimals, halves rounded to even: for people; books use the

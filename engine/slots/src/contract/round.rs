@@ -9,7 +9,7 @@ use crate::contract::carried::Carried;
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Awaiting, Card, Outcome, PICKS_MAX, PickOffer};
 
-/// What besides the stake decides how a round is played.
+/// The conditions, besides the stake, that a round is played on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// The pool is open. False while it's suspended and in demo play: the jackpot's chances go
@@ -21,7 +21,7 @@ pub struct Terms {
     pub minor_micros: u64,
     /// The limit of the gamble in minor units (ME-14, ME-15); what it's on is said by the game's rules version.
     pub gamble_max_minor: u64,
-    /// What the player carries when the round opens.
+    /// The figures that the player carries when the round opens.
     pub carried: Carried,
 }
 
@@ -34,7 +34,7 @@ impl Terms {
     }
 }
 
-/// What a player does.
+/// A player's step in a round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Choice {
     /// Spins the reels: the first step of every round.
@@ -51,6 +51,20 @@ pub enum Choice {
     Halve,
     /// Takes the win and ends the gamble.
     Collect,
+}
+
+impl Choice {
+    /// The wait that this choice ends.
+    #[must_use]
+    pub fn awaited(&self) -> Awaiting {
+        match self {
+            Self::Spin => Awaiting::Spin,
+            Self::Pick(_) => Awaiting::Pick,
+            Self::StartFreeSpins => Awaiting::FreeSpins,
+            Self::StartFeature => Awaiting::Feature,
+            Self::Double(_) | Self::Halve | Self::Collect => Awaiting::Double,
+        }
+    }
 }
 
 /// Objects that the player picked, by number from 0, in the order picked.
@@ -98,7 +112,7 @@ pub enum ChoiceRefused {
     /// The round waits for something else.
     #[error("the round awaits {awaiting:?}")]
     NotAwaited {
-        /// What it waits for.
+        /// The step that it waits for.
         awaiting: Awaiting,
     },
     /// Too few or too many objects were picked.
@@ -126,20 +140,20 @@ pub enum ChoiceRefused {
     /// The game doesn't offer it here: a double past the limit, a half of nothing, a guess that is no colour.
     #[error("the round does not offer this: {what}")]
     NotOffered {
-        /// What isn't offered.
+        /// The choice that isn't offered, for people.
         what: &'static str,
     },
 }
 
 /// A round in play.
 pub trait Round: Send {
-    /// What the round waits for.
+    /// The step that the round waits for.
     fn awaiting(&self) -> Awaiting;
     /// The pick that it waits for, if it waits for one.
     fn pick(&self) -> Option<PickOffer> {
         None
     }
-    /// What is chosen here for a player who doesn't choose (PL-03); `None` when the round is over. Whatever the rules of
+    /// The choice made for a player who doesn't choose (PL-03); `None` when the round is over. Whatever the rules of
     /// a game say otherwise, what was won is taken and never risked, features are played, and of hidden objects, which
     /// are all alike, the first are picked.
     fn automatic(&self) -> Option<Choice> {

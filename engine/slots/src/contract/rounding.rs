@@ -26,12 +26,12 @@ impl CoinFraction {
     }
 }
 
-/// What rounding does to the return of a game.
+/// The effect of rounding on the return of a game.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Rounding {
     /// The return in coins.
     pub rtp: Exact,
-    /// What rounding adds to it, below 0 where it takes, for a player who keeps to the coin value.
+    /// The part that rounding adds, for a player who keeps to the coin value; below 0 where it takes.
     pub adds: Exact,
     /// The same of what each round wins by itself, without what is collected over rounds.
     pub adds_to_own: Exact,

@@ -1,4 +1,4 @@
-//! What a player bets, and coin arithmetic: a stake is lines x coins a line, and a coin value that
+//! A player's bet, and coin arithmetic: a stake is lines x coins a line, and a coin value that
 //! the engine only checks, because every win is in coins.
 
 use thiserror::Error;
@@ -53,7 +53,7 @@ pub enum StakeRefused {
 }
 
 /// The stakes that a game offers.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StakeLimits {
     /// Coin values in millionths of the major unit, ascending: those of EUR where they are offered by currency.
     pub coin_values_micros: Vec<u64>,
@@ -66,7 +66,7 @@ pub struct StakeLimits {
 }
 
 impl StakeLimits {
-    /// What the coins of every bet are a multiple of.
+    /// The number that the coins of every bet are a multiple of.
     #[must_use]
     pub fn bet_unit(&self) -> u64 {
         // Of several numbers in a row two are neighbours.

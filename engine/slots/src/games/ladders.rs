@@ -62,7 +62,7 @@ pub enum LadderRefused {
         game: String,
         /// The currency.
         currency: String,
-        /// What is wrong.
+        /// The fault, for people.
         fault: &'static str,
     },
     /// A coin value can't be offered.
@@ -88,9 +88,9 @@ impl Ladders {
         Self::new(None, &LaddersData::new(), minor_micros)
     }
 
-    /// The ladders beside the games with others in their places, in the currencies that are to take bets: without a list,
-    /// all that have a ladder. Play money always takes bets. A coin value at which wins are rounded costs some hundred
-    /// milliseconds the first time; those beside the games are right by a test.
+    /// The ladders beside the games with others in their places, in the currencies that are to take bets: without a
+    /// list, all that have a ladder. Play money always takes bets. A coin value at which wins are rounded costs some
+    /// hundred milliseconds the first time; those beside the games are right by a test.
     ///
     /// # Errors
     /// The first fault, among them a coin value that makes no whole bets, or returns more than 0.05 points more or less
@@ -159,7 +159,7 @@ impl Ladders {
         self.enabled.contains_key(currency)
     }
 
-    /// What a game offers in a currency; `None` where it takes no bets in it. Cheap: nothing is worked out.
+    /// The ladder of a game in a currency; `None` where it takes no bets in it. Cheap: nothing is worked out.
     #[must_use]
     pub fn of(&self, game: &dyn Game, currency: &str) -> Option<Ladder> {
         let minor = *self.enabled.get(currency)?;

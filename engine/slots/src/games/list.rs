@@ -2,28 +2,40 @@
 
 use std::sync::LazyLock;
 
-use crate::contract::game::Game;
-use crate::games::bewitched::Bewitched;
-use crate::games::dwarf_mine::DwarfMine;
-use crate::games::mystery_elves::MysteryElves;
-use crate::games::neptune::Neptune;
-use crate::games::witch_feature::WitchFeature;
-use crate::parts::compiled::versions;
+use crate::contract::game::{Game, RulesVersion};
+use crate::games::bewitched::{self, Bewitched};
+use crate::games::dwarf_mine::{self, DwarfMine};
+use crate::games::mystery_elves::{self, MysteryElves};
+use crate::games::neptune::{self, Neptune};
+use crate::games::witch_feature::{self, WitchFeature};
+use crate::parts::file::ModelError;
 
-/// Every version of every game, game by game, each game's oldest version first. What was once played stays here (PL-01).
+/// Every version of every game, game by game, each game's oldest version first. What was once played stays here
+/// (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
     static GAMES: LazyLock<Vec<&'static dyn Game>> = LazyLock::new(|| {
         [
-            versions::<Bewitched>(),
-            versions::<DwarfMine>(),
-            versions::<MysteryElves>(),
-            versions::<Neptune>(),
-            versions::<WitchFeature>(),
+            versions(&bewitched::VERSIONS, Bewitched::of),
+            versions(&dwarf_mine::VERSIONS, DwarfMine::of),
+            versions(&mystery_elves::VERSIONS, MysteryElves::of),
+            versions(&neptune::VERSIONS, Neptune::of),
+            versions(&witch_feature::VERSIONS, WitchFeature::of),
         ]
         .concat()
     });
     &GAMES
+}
+
+/// Compiles every version of a game. The games stay until the program ends, so it's called once for each.
+fn versions<G: Game + 'static>(
+    all: &'static [RulesVersion],
+    of: impl Fn(&'static RulesVersion) -> Result<G, ModelError>,
+) -> Vec<&'static dyn Game> {
+    let game = |version| -> &'static dyn Game {
+        Box::leak(Box::new(of(version).expect("the embedded data file is a game: a test loads it")))
+    };
+    all.iter().map(game).collect()
 }
 
 /// The game of this name and rules version.

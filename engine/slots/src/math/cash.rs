@@ -1,4 +1,4 @@
-//! Coins as cash: which coin values a game can be played at in a currency, and what it returns in cash there (DM-17, DM-19).
+//! Coins as cash: the coin values that a game can be played at in a currency, and its return in cash (DM-17, DM-19).
 //!
 //! A coin that is whole minor units makes every win whole, for wins are whole coins: nothing is ever rounded, and the
 //! return in cash is the return in coins. Any other coin needs a game whose rules say how wins are rounded; what that
@@ -20,7 +20,7 @@ const PLACES: usize = 4;
 /// The return in cash at a coin value.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CashReturn {
-    /// What rounding adds to the return in coins, below 0 where it takes; exactly 0 where nothing is rounded.
+    /// The part of the return that rounding adds; below 0 where it takes, exactly 0 where nothing is rounded.
     pub adds: Exact,
     /// How far that may be from the truth; exactly 0 where nothing is rounded.
     pub within: Exact,
@@ -48,14 +48,14 @@ pub enum CoinRefused {
     /// Rounding changes the return.
     #[error("wins rounded to whole minor units return {cash}, more than 0.0005 from the published {published}")]
     Return {
-        /// What comes back.
+        /// The return in cash, a decimal.
         cash: String,
-        /// What should.
+        /// The published return, a decimal.
         published: String,
     },
 }
 
-/// What a game returns in cash at a coin value, where a minor unit is worth so much, both in millionths of the major unit.
+/// The return of a game in cash at a coin value. Coin and minor unit are in millionths of the major unit.
 /// The first time that wins are rounded costs some hundred milliseconds.
 ///
 /// # Errors

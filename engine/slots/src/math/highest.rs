@@ -1,17 +1,17 @@
 //! The highest win of a round, "win up to" (WF-04, PL-13): a proven bound of the win, and of the chance to win as much.
 //!
-//! Where free spins can be won in free spins without limit there is no highest win. Then the figure is that of a round whose
-//! free spins win none, and the chance is that of a round that wins as much or more by whatever it is dealt.
+//! Where free spins can be won in free spins without limit there is no highest win. Then the figure is that of a round
+//! whose free spins win none, and the chance is that of a round that wins as much or more by whatever it is dealt.
 //!
-//! The chance of a series is bounded by Chernoff's method. A free spin wins `X`, from 0 to `M` bets and `m` on average, and
-//! awards `A` more, at most `a`. The exponential is convex, so `e^tX - 1 <= (e^tM - 1) X / M`, and
-//! `E[e^(tX + cA)] <= E[e^cA] + (e^tM - 1) e^ca m / M`. Where that is at most `e^c`, `e^(t won + c left)` is a supermartingale
-//! of the series, which begins at `e^cn`: so `n` free spins with all that they award win `W` or more with a chance of at most
-//! `e^(cn - tW)`. Any `c` gives a bound; some are tried.
+//! The chance of a series is bounded by Chernoff's method. A free spin wins `X`, from 0 to `M` bets and `m` on average,
+//! and awards `A` more, at most `a`. The exponential is convex, so `e^tX - 1 <= (e^tM - 1) X / M`, and
+//! `E[e^(tX + cA)] <= E[e^cA] + (e^tM - 1) e^ca m / M`. Where that is at most `e^c`, `e^(t won + c left)` is a
+//! supermartingale of the series, which begins at `e^cn`: so `n` free spins with all that they award win `W` or more
+//! with a chance of at most `e^(cn - tW)`. Any `c` gives a bound; some are tried.
 
 use num_traits::ToPrimitive;
 
-use crate::contract::par::Exact;
+use crate::contract::par::{Exact, float};
 
 /// A free spin with what it may win and award.
 #[derive(Clone, Debug)]
@@ -25,8 +25,8 @@ pub struct FreeSpin {
 }
 
 impl FreeSpin {
-    /// The decimal logarithm of a bound of the chance that so many of them, with all that they award, win as much as all
-    /// of them at their most.
+    /// The decimal logarithm of a bound of the chance that so many of them, with all that they award, win as much as
+    /// all of them at their most.
     #[must_use]
     pub fn log_chance_of_most(&self, spins: u32) -> f64 {
         let share = float(&self.mean) / float(&self.most);
@@ -56,18 +56,14 @@ pub fn log_chance(of: &Exact) -> f64 {
     log(of.numer()) - log(of.denom())
 }
 
-/// The exponent of the lowest power of ten that is no less than this chance, given as its logarithm. Roundings of floats
-/// are far below the hundredth that's added.
+/// The exponent of the lowest power of ten that is no less than this chance, given as its logarithm. Roundings of
+/// floats are far below the hundredth that's added.
 #[must_use]
 pub fn exponent(log_chance: f64) -> i32 {
     // Chances are above 10^-10000, and at most 1.
     #[expect(clippy::cast_possible_truncation, reason = "within 32 bits by far")]
     let exponent = (log_chance + 0.01).ceil() as i32;
     exponent.min(0)
-}
-
-fn float(of: &Exact) -> f64 {
-    of.to_f64().unwrap_or(f64::NAN)
 }
 
 #[cfg(test)]

@@ -115,7 +115,7 @@ impl Run {
         }
     }
 
-    /// What an ended run pays; runs that go on are worth what they'd be if they ended well.
+    /// The pay of an ended run. A run that goes on counts as if it ended well.
     pub(crate) fn pays(self, lines: &Lines) -> u64 {
         match self {
             Self::Over { symbol, count } => lines.pays()[usize::from(symbol)][count],

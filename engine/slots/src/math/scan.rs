@@ -1,6 +1,6 @@
 //! The full cycle: every stop combination through the evaluator that serves players.
 //!
-//! A proof by exhaustion, and a check on [`crate::contract::par`], which derives the same totals without the
+//! A proof by exhaustion, and a check on [`crate::math::moments`], which derives the same totals without the
 //! evaluator. Ranges may be scanned apart, in any order, and merged; the caller owns the threads.
 //! Costs some tens of nanoseconds a combination.
 
@@ -11,7 +11,7 @@ use crate::parts::lines::{Lines, SYMBOLS_MAX};
 use crate::parts::reels::REELS;
 use crate::parts::windows::Windows;
 
-/// What the windows of a range won, at one coin a line.
+/// Sums of the windows of a range, at one coin a line.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ScanTotals {
     /// Sums of the windows by special symbols.

@@ -49,7 +49,7 @@ fn win_class(coins: u64, bet_coins: u64) -> usize {
     }
 }
 
-/// What the rounds won. The jackpot's money isn't in it: the pool prices it.
+/// Sums of the rounds played. The jackpot's money isn't in them: the pool prices it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Rounds played.
@@ -122,8 +122,9 @@ pub fn simulate(
     play(game, stake, carried, rounds, seed).map(|(tally, _)| tally)
 }
 
-/// What a new player carries after so many rounds, played as [`simulate`] plays them. Long-run returns hold from there,
-/// not from a player's first rounds: features are to be unlocked first, and collections to be filled (WF-11, DM-14).
+/// Plays a new player's first rounds as [`simulate`] does, and returns what is carried then. Long-run returns hold from
+/// there, not from a player's first rounds: features are to be unlocked first, and collections to be filled (WF-11,
+/// DM-14).
 ///
 /// # Errors
 /// As [`simulate`].

@@ -2,8 +2,8 @@
 //!
 //! A window whose reels are independent is five [`Law`]s. A symbol's win on `n` reels is a product over reels, so its
 //! sum is the product of the reels' sums; so is the sum of the product of two symbols' wins, and, by inclusion and
-//! exclusion over sets of symbols, the number of windows that win nothing. It shares no code with the evaluator, so that
-//! enumeration and sums prove each other. Weights are whole numbers; only the second moment is a float.
+//! exclusion over sets of symbols, the number of windows that win nothing. It shares no code with the evaluator, so
+//! that enumeration and sums prove each other. Weights are whole numbers; only the second moment is a float.
 
 use std::collections::BTreeMap;
 
@@ -16,7 +16,7 @@ use crate::parts::ways::{WAYS_SYMBOLS_MAX, WaysPays};
 /// How many of each symbol a reel shows.
 pub type Shown = [u8; WAYS_SYMBOLS_MAX];
 
-/// What one reel shows: every possible content with its weight.
+/// The contents that one reel can show, each with its weight.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Law(BTreeMap<Shown, u128>);
 

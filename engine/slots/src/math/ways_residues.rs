@@ -1,10 +1,10 @@
-//! What a window of a ways game wins, modulo a small number: all that the rounding of its win to whole minor units
+//! The win of a window in a ways game, modulo a small number: all that the rounding of its win to whole minor units
 //! depends on (DM-17).
 //!
 //! A coin worth `p / q` of a minor unit makes `coins x p / q` of them, and how that is rounded follows from the coins
-//! modulo `q` (modulo `2 q` where halves can be: their even neighbour has to be known). The windows are gone through reel
-//! by reel, and those that have come to the same residues are one from there on: the ways that each symbol runs on, and
-//! the coins won by those that have ended. A symbol whose pays are multiples of the modulus leaves no trace.
+//! modulo `q` (modulo `2 q` where halves can be: their even neighbour has to be known). The windows are gone through
+//! reel by reel, and those that have come to the same residues are one from there on: the ways that each symbol runs
+//! on, and the coins won by those that have ended. A symbol whose pays are multiples of the modulus leaves no trace.
 //!
 //! Chances are floats: sums and products of positive numbers, some hundred roundings deep, so that each is right within
 //! 1e-13 of itself. The evaluator is not used: windows and residues prove each other.
@@ -23,7 +23,7 @@ const WON: u32 = BITS * 11;
 /// The chance of each number of crystals that have landed.
 type Chances = [f64; CRYSTALS + 1];
 
-/// What one reel shows.
+/// The contents of one reel.
 #[derive(Clone, Debug)]
 pub struct ReelShows<'a> {
     /// Its contents, by the crystals among its cells.
@@ -46,8 +46,8 @@ type State = u64;
 
 /// The chance of each residue of a window's win in coins, of windows that come with a chance.
 ///
-/// What has become less likely than `least` is left out, with all that would come of it: what the chances lack of that
-/// of the windows says how much that was. Nothing is left out below 0.
+/// States that are less likely than `least` are left out, with all that would come of them: what the chances lack of
+/// that of the windows says how much that was. Nothing is left out below 0.
 ///
 /// # Panics
 /// For a modulus of 0 or above 32, or more paying symbols than any game has.
@@ -99,7 +99,7 @@ fn running(state: State, symbols: usize) -> u64 {
     (0..symbols).map(|place| u64::from(residue(state, shift(place)) > 0) << place).sum()
 }
 
-/// What a reel shows of the symbols that run.
+/// The symbols of one reel that run on.
 struct Content {
     /// Crystals among its cells.
     crystals: usize,

@@ -9,7 +9,7 @@ use crate::contract::carried::{Carried, CarriedScope, Carries};
 use crate::contract::outcome::MeanCoin;
 use crate::parts::expansion::CRYSTALS;
 
-/// What is carried, in this order.
+/// The names of the figures carried, in their order.
 pub const KEYS: [&str; 10] = [
     "green",
     "yellow",
@@ -35,7 +35,7 @@ pub enum GiftTo {
 }
 
 impl GiftTo {
-    /// What is carried.
+    /// The figures carried, and their scope.
     #[must_use]
     pub fn carries(self) -> Carries {
         let shared: &[&str] = match self {
@@ -99,9 +99,9 @@ impl Collections {
         }
     }
 
-    /// What is left of it without a round that led from `before` to `after` (PL-04): the differences undone, colour by
-    /// colour, within what can be collected of a colour that `needs` crystals complete, at coin values between these two; where any can be played, at what there
-    /// was a mean of.
+    /// The collections without a round that led from `before` to `after` (PL-04). Its differences are undone colour by
+    /// colour. A colour keeps fewer than `needs` crystals, and their mean coin value stays within `coins`; where any
+    /// coin can be played, it stays within the means that there were.
     ///
     /// A collection that was completed meanwhile stays so: crystals that it used up are not owed, and a colour that the
     /// round itself had completed is put back to one short of complete at the most. The gift is made at the first play,
@@ -127,7 +127,7 @@ impl Collections {
             let micros = undone(self.micros[colour], before.micros[colour], after.micros[colour]);
             left.micros[colour] = match coins {
                 Some((lowest, highest)) => micros.max(lowest.saturating_mul(own)).min(highest.saturating_mul(own)),
-                // What is carried now holds the round's crystals, as far as can be told: they are taken out of it exactly.
+                // These can hold the round's crystals: they are taken out exactly.
                 None if crystals < needs && self.holds(&after, colour) => micros,
                 None => within_means(micros, own, [self, before, &after].map(|of| of.own(colour))),
             };
@@ -135,7 +135,7 @@ impl Collections {
         left
     }
 
-    /// Whether these can be another's crystals of a colour and some more: more of them have a higher sum, as many the same.
+    /// True if these can be another's crystals of a colour and some more: as many have the same sum, more a higher one.
     fn holds(&self, other: &Self, colour: usize) -> bool {
         let ((crystals, micros), (of, sum)) = (self.own(colour), other.own(colour));
         if crystals == of { micros == sum } else { crystals > of && micros > sum }

@@ -1,15 +1,14 @@
-//! What the games' data files have in common, as written, and how the parts read it.
+//! The sections that the games' data files share, as written, and how the parts read them.
 //!
 //! Each game's file has its own shape, made of these sections; unknown fields are refused everywhere.
 
 use serde::Deserialize;
 
-use crate::contract::info::SymbolInfo;
-pub use crate::contract::info::SymbolRole as Role;
+use crate::contract::info::{SymbolInfo, SymbolRole};
 use crate::contract::stake::StakeLimits;
 use crate::parts::file::{ModelError, micros};
-use crate::parts::lines::{LinePays, SYMBOLS_MAX};
-use crate::parts::reels::REELS;
+use crate::parts::lines::{LinePays, Lines, SYMBOLS_MAX};
+use crate::parts::reels::{REELS, Reels};
 
 /// Most coins a line.
 const COINS_PER_LINE_MAX: u32 = 1000;
@@ -41,9 +40,9 @@ pub struct SymbolData {
     /// A shorter name, chosen by hand; left out where the name itself is short enough.
     #[serde(default)]
     pub short: Option<String>,
-    /// What it does.
-    pub role: Role,
-    /// What 1, 2, ... of it pay.
+    /// Its role in the game.
+    pub role: SymbolRole,
+    /// The pays of 1, 2, ... of it.
     #[serde(default)]
     pub pays: Vec<u64>,
     /// Free spins for 1, 2, ... of it; scatters only.
@@ -133,7 +132,7 @@ pub fn index_of(symbols: &[SymbolData], code: &str) -> Result<u8, ModelError> {
 ///
 /// # Errors
 /// [`ModelError::Part`] when none or several have the role.
-pub fn only(symbols: &[SymbolData], role: Role) -> Result<u8, ModelError> {
+pub fn only(symbols: &[SymbolData], role: SymbolRole) -> Result<u8, ModelError> {
     let mut of_role = symbols.iter().filter(|s| s.role == role);
     match (of_role.next(), of_role.next()) {
         (Some(symbol), None) => index_of(symbols, &symbol.code),
@@ -159,11 +158,17 @@ pub(crate) fn strips_of(symbols: &[SymbolData], strips: &[String]) -> Result<Vec
     strips.iter().map(strip).collect()
 }
 
-/// Each line's row on every reel.
+/// The paylines of a game, compiled for these reels.
 ///
 /// # Errors
-/// [`ModelError::Part`] when a line isn't a digit for each reel.
-pub fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
+/// [`ModelError::Part`] when there isn't one Wild, a line isn't a digit for each reel or leaves the window, or a table
+/// of pays is refused.
+pub fn lines(reels: &Reels, symbols: &[SymbolData], lines: &LinesData) -> Result<Lines, ModelError> {
+    Lines::new(reels, rows(lines)?, line_pays(symbols)?, only(symbols, SymbolRole::Wild)?, on_lines(symbols))
+}
+
+/// Each line's row on every reel.
+fn rows(lines: &LinesData) -> Result<Vec<[u8; REELS]>, ModelError> {
     let bad = |text: &str| ModelError::part("lines", format!("`{text}` is not a digit for each reel"));
     let line = |text: &String| {
         let digits: Option<Vec<u8>> = text.bytes().map(|b| b.is_ascii_digit().then(|| b - b'0')).collect();
@@ -186,23 +191,19 @@ pub fn from_none<T: Copy + Default>(part: &'static str, table: &[T]) -> Result<[
 }
 
 /// Which symbols pay on lines and are replaced by wilds, the wild itself included.
-#[must_use]
-pub fn on_lines(symbols: &[SymbolData]) -> [bool; SYMBOLS_MAX] {
-    let pays = |s: &SymbolData| matches!(s.role, Role::Regular | Role::Wild);
+fn on_lines(symbols: &[SymbolData]) -> [bool; SYMBOLS_MAX] {
+    let pays = |s: &SymbolData| matches!(s.role, SymbolRole::Regular | SymbolRole::Wild);
     std::array::from_fn(|symbol| symbols.get(symbol).is_some_and(pays))
 }
 
-/// What each symbol pays on a line; scatters pay elsewhere.
-///
-/// # Errors
-/// [`ModelError::Part`] for a table that is too long, or free spins of a symbol that is no scatter.
-pub fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
+/// The pays of each symbol on a line; scatters pay elsewhere.
+fn line_pays(symbols: &[SymbolData]) -> Result<LinePays, ModelError> {
     let mut pays = LinePays::default();
     for (symbol, pays) in symbols.iter().zip(&mut pays) {
-        if symbol.role != Role::Scatter {
+        if symbol.role != SymbolRole::Scatter {
             *pays = from_none("symbols", &symbol.pays)?;
         }
-        if symbol.role != Role::Scatter && !symbol.free_spins.is_empty() {
+        if symbol.role != SymbolRole::Scatter && !symbol.free_spins.is_empty() {
             return Err(ModelError::part("symbols", "only scatters award free spins"));
         }
     }

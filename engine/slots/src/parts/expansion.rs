@@ -10,7 +10,7 @@ use crate::parts::file::ModelError;
 /// Kinds of crystals.
 pub const CRYSTALS: usize = 4;
 
-/// What the cells are drawn from.
+/// The weights that the cells are drawn from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expansion {
     symbols: Vec<u8>,
@@ -22,7 +22,7 @@ pub struct Expansion {
     total: u32,
 }
 
-/// What is drawn for a cell.
+/// The content drawn for a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Drawn {
     /// This symbol.

@@ -14,7 +14,7 @@ pub enum ModelError {
     Part {
         /// The part of the file.
         part: &'static str,
-        /// What is wrong with it.
+        /// The fault.
         what: String,
     },
     /// The return isn't what the file promises.
@@ -22,7 +22,7 @@ pub enum ModelError {
     Return {
         /// The return of this data, an exact fraction.
         actual: String,
-        /// What the file says.
+        /// The promise of the file.
         promised: String,
     },
     /// The jackpot's chance isn't what the file promises.
@@ -30,7 +30,7 @@ pub enum ModelError {
     JackpotChance {
         /// The chance of this data, an exact fraction.
         actual: String,
-        /// What the file says.
+        /// The promise of the file.
         promised_odds: u64,
     },
 }

@@ -57,17 +57,17 @@ impl Gamble {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ColourRules {
-    /// What may not be above the limit.
+    /// The amount that the limit is on.
     pub limit_on: LimitOn,
-    /// What becomes of a half that's secured.
+    /// The use of a half that's secured.
     pub half: Half,
 }
 
-/// What a gamble's limit is on.
+/// The amount that a gamble's limit is on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum LimitOn {
-    /// What a right guess would make of the win. A card that could take it past the limit isn't offered: such a win can
+    /// The win after a right guess. A card that could take it past the limit isn't offered: such a win can
     /// be halved first, and after a card the gamble ends there.
     #[default]
     Result,
@@ -75,7 +75,7 @@ pub enum LimitOn {
     Win,
 }
 
-/// What becomes of the half that HALVE secures (ME-16).
+/// The use of the half that HALVE secures (ME-16).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Half {
@@ -135,7 +135,8 @@ impl ColourGamble {
         }
     }
 
-    /// Secures half of what is at risk, with the odd minor unit (ME-16). Returns the minor units to be credited at once.
+    /// Secures half of what is at risk, with the odd minor unit (ME-16). Returns the minor units to be credited at
+    /// once.
     pub fn halve(&mut self) -> u64 {
         let rest = self.at_risk / 2;
         let half = self.at_risk - rest;
@@ -159,8 +160,8 @@ impl ColourGamble {
         }
     }
 
-    /// Whether the gamble goes on: something is at risk, and another card may be turned. Where the limit is on the result,
-    /// a win may be too high for the first card and be halved.
+    /// Whether the gamble goes on: something is at risk, and another card may be turned. Where the limit is on the
+    /// result, a win may be too high for the first card and be halved.
     #[must_use]
     pub fn open(&self) -> bool {
         let cards = self.strip.len();

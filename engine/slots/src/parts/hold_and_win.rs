@@ -1,10 +1,10 @@
 //! Hold and Win: Bonus symbols are held while respins last, then their functions act (ME-04 to ME-13).
 //!
-//! In the feature every position is a reel of its own (ME-13). A Bonus symbol carries a value in total bets or one of two
-//! functions, drawn when it lands; only those of the middle reel can be Multiplying, so that no win is without bound.
-//! At the end, in reading order (row by row, each from the left): all Mysteries reveal their special wins; then all
-//! Multiplying ones draw what they multiply every other Bonus by, special wins included; then each of both turns into a
-//! value, which pays too and isn't multiplied. GRAND and a factor above 2 exclude each other (ME-07) because the
+//! In the feature every position is a reel of its own (ME-13). A Bonus symbol carries a value in total bets or one of
+//! two functions, drawn when it lands; only those of the middle reel can be Multiplying, so that no win is without
+//! bound. At the end, in reading order (row by row, each from the left): all Mysteries reveal their special wins; then
+//! all Multiplying ones draw what they multiply every other Bonus by, special wins included; then each of both turns
+//! into a value, which pays too and isn't multiplied. GRAND and a factor above 2 exclude each other (ME-07) because the
 //! factors are drawn after the special wins, and beside a GRAND from the factors up to 2 alone: nothing is drawn again.
 
 use crate::contract::draws::Draws;
@@ -22,13 +22,13 @@ pub const MULTIPLYING_REEL: usize = 2;
 pub const FACTOR_BESIDE_GRAND: u32 = 2;
 /// Lowest to highest value of a Bonus symbol is 1 to this many total bets (ME-04).
 pub const VALUE_MAX: u32 = 18;
-/// What a full screen multiplies the feature's win by (ME-12).
+/// Factor of the feature's win for a full screen (ME-12).
 pub const FULL_SCREEN: u32 = 2;
 
 /// The positions in reading order.
 const READING: [usize; CELLS] = [0, 3, 6, 9, 12, 1, 4, 7, 10, 13, 2, 5, 8, 11, 14];
 
-/// What a Bonus symbol carries (ME-04).
+/// The value of a Bonus symbol (ME-04).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bonus {
     /// So many total bets.
@@ -116,9 +116,9 @@ pub struct HoldAndWin {
     pub respins: u8,
     /// The reel that each position is in the feature.
     pub strip: Vec<u8>,
-    /// What a Bonus symbol of the outer reels carries.
+    /// Values of a Bonus symbol on the outer reels.
     pub outer: Weights<Bonus>,
-    /// What a Bonus symbol of the middle reel carries.
+    /// Values of a Bonus symbol on the middle reel.
     pub middle: Weights<Bonus>,
     /// The value that a Mystery or Multiplying Bonus turns into.
     pub values: Weights<u32>,
@@ -133,8 +133,8 @@ pub struct HoldAndWin {
 }
 
 impl HoldAndWin {
-    /// Reads the latest window of an outcome: gives each Bonus symbol what it carries and marks it, and says whether the
-    /// feature starts.
+    /// Reads the latest window of an outcome: gives each Bonus symbol what it carries and marks it, and says whether
+    /// the feature starts.
     pub fn land(&self, board: &mut Board, draws: &mut Draws, out: &mut Outcome) -> bool {
         *board = Board::default();
         let Some(spin) = out.spins.last_mut() else { return false };
@@ -173,7 +173,7 @@ impl HoldAndWin {
         won * u64::from(FULL_SCREEN)
     }
 
-    /// What a Bonus symbol carries that lands on a cell.
+    /// Draws the value of a Bonus symbol that lands on a cell.
     #[inline]
     fn carried(&self, cell: usize, draws: &mut Draws) -> Bonus {
         if cell / ROWS == MULTIPLYING_REEL { self.middle.draw(draws) } else { self.outer.draw(draws) }

@@ -1,5 +1,5 @@
-//! A coin ladder: the coin values that a game offers in a currency (PL-35, DM-19, DM-25). The ladders are data beside the
-//! games and no part of a model: a round says its coin value.
+//! A coin ladder: the coin values that a game offers in a currency (PL-35, DM-19, DM-25). The ladders are data beside
+//! the games and no part of a model: a round says its coin value.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -39,7 +39,7 @@ impl Ladder {
     /// Reads a ladder as written.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// The fault, for people.
     pub(crate) fn of(data: &LadderData) -> Result<Self, &'static str> {
         let micros = |text: &str| micros("ladder", text).map_err(|_| "a coin value is no decimal");
         let coins_micros = data.coin_values.split_whitespace().map(micros).collect::<Result<Vec<_>, _>>()?;

@@ -20,17 +20,17 @@ pub const PAYS_MAX: u64 = 1_000_000;
 /// A set of lines, the first in the lowest bit.
 pub type LineMask = u64;
 
-/// What 0, 1, ... 5 of each symbol pay on a line, times the coins of the line.
+/// The pays of 0, 1, ... 5 of each symbol on a line, times the coins of the line.
 pub type LinePays = [[u64; REELS + 1]; SYMBOLS_MAX];
 
-/// What a line won.
+/// A win on a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineWin {
     /// The symbol.
     pub symbol: u8,
     /// How many of it.
     pub count: u8,
-    /// What it pays, times the coins of the line.
+    /// Its pay, times the coins of the line.
     pub pays: u64,
 }
 
@@ -89,7 +89,7 @@ impl Lines {
         &self.rows
     }
 
-    /// What each symbol pays on a line.
+    /// The pays of each symbol on a line.
     #[must_use]
     pub fn pays(&self) -> &LinePays {
         &self.pays

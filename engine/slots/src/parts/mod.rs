@@ -3,7 +3,6 @@
 //! Parts stand on [`crate::contract`] alone.
 
 pub mod collection;
-pub mod compiled;
 pub mod data;
 pub mod expansion;
 pub mod file;

@@ -1,8 +1,8 @@
 //! Picks of hidden amounts: a run of one symbol from the first reel on a line starts one, and the player picks as many
 //! objects as the run is long (NP-09 to NP-12).
 //!
-//! What every object hides is drawn when the pick starts, so no choice changes it and a replay shows the same. Finding
-//! the lines costs a few masks a window, as in [`crate::parts::lines`]; nothing replaces the symbol.
+//! The value of every object is drawn when the pick starts, so no choice changes it and a replay shows the same.
+//! Finding the lines costs a few masks a window, as in [`crate::parts::lines`]; nothing replaces the symbol.
 
 use serde::Deserialize;
 
@@ -83,7 +83,7 @@ impl LineRuns {
     }
 }
 
-/// What a data file says of the objects.
+/// The objects as a data file lists them.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PicksData {
@@ -94,7 +94,7 @@ pub struct PicksData {
     /// Which picks those are.
     #[serde(default)]
     pub max_coins_of: MaxOf,
-    /// What an object may hold.
+    /// The values that an object may hold.
     pub amounts: Vec<AmountData>,
 }
 
@@ -109,7 +109,7 @@ pub enum MaxOf {
     Spin,
 }
 
-/// What an object may hold.
+/// The values that an object may hold.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AmountData {
@@ -201,18 +201,18 @@ pub struct Pick {
 }
 
 impl Pick {
-    /// What the player is asked for.
+    /// The pick that the player is asked for.
     #[must_use]
     pub fn offer(&self) -> PickOffer {
         self.offer
     }
 
-    /// What the picked objects reveal, in the order picked.
+    /// The values of the picked objects, in the order picked.
     pub fn reveal(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
         picked.iter().map(|&object| self.held(object))
     }
 
-    /// What the objects hid that were not picked, by number.
+    /// The values of the objects that were not picked, by number.
     pub fn unopened(&self, picked: &[u8]) -> impl Iterator<Item = Reveal> {
         (0..self.offer.of).filter(|object| !picked.contains(object)).map(|object| self.held(object))
     }

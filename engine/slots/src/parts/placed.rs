@@ -5,7 +5,7 @@ use crate::contract::outcome::{CELLS_MAX, Outcome, Spin, SpinKind, Stops, Win, W
 use crate::parts::reels::{Column, REELS};
 use crate::parts::windows::{LineBet, Windows};
 
-/// What all reels show, from the left.
+/// The columns of all reels, from the left.
 pub type Window = [Column; REELS];
 
 /// Draws `n` different numbers below `of`, each set equally likely, into `into`; at most all of them.
@@ -24,9 +24,9 @@ pub fn distinct<const MAX: usize>(n: usize, of: usize, draws: &mut Draws, into: 
 
 /// How a placed window is shown.
 pub struct Placed {
-    /// What kind of spin it is.
+    /// The kind of spin.
     pub kind: SpinKind,
-    /// What its wins are multiplied by.
+    /// The factor of its wins.
     pub multiplier: u64,
     /// Where the reels stopped; empty where every cell was drawn.
     pub stops: Stops,

@@ -19,7 +19,7 @@ pub const CYCLE_MAX: u64 = 1 << 36;
 /// A stop on each reel.
 pub type StopsAt = [usize; REELS];
 
-/// What a reel shows at one stop, from the top.
+/// The symbols of a reel at one stop, from the top.
 pub type Column = [u8; ROWS_MAX];
 
 /// The reels of a game.
@@ -84,14 +84,14 @@ impl Reels {
         self.lengths.map(|n| draws.below(n) as usize)
     }
 
-    /// What a reel shows at a stop; rows beyond the window's are 0.
+    /// The column of a reel at a stop; rows beyond the window's are 0.
     #[inline]
     #[must_use]
     pub fn column(&self, reel: usize, stop: usize) -> Column {
         self.columns[reel][stop]
     }
 
-    /// What all reels show.
+    /// The columns of all reels.
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [Column; REELS] {
@@ -102,6 +102,12 @@ impl Reels {
     #[must_use]
     pub fn columns(&self, reel: usize) -> &[Column] {
         &self.columns[reel]
+    }
+
+    /// The symbols of each reel's strip, from its first stop downwards.
+    #[must_use]
+    pub fn strips(&self) -> Vec<Vec<u8>> {
+        self.columns.iter().map(|columns| columns.iter().map(|column| column[0]).collect()).collect()
     }
 
     /// The stop combination at a place of the full cycle; the rightmost reel turns fastest.

@@ -1,6 +1,7 @@
 //! Symbols that count anywhere in the window: scatters and bonus symbols (BW-04, BW-06).
 
-use crate::parts::data::{self, Role, SymbolData};
+use crate::contract::info::SymbolRole;
+use crate::parts::data::{self, SymbolData};
 use crate::parts::file::ModelError;
 use crate::parts::lines::PAYS_MAX;
 use crate::parts::reels::{REELS, Reels, StopsAt};
@@ -49,7 +50,7 @@ pub struct Scatters {
     pub symbol: u8,
     /// Counts it.
     pub counter: Counter,
-    /// What 0, 1, ... 5 pay, times the total bet.
+    /// The pays of 0, 1, ... 5, times the total bet.
     pub pays: [u64; REELS + 1],
     /// Free spins that 0, 1, ... 5 award.
     pub free_spins: [u32; REELS + 1],
@@ -61,7 +62,7 @@ impl Scatters {
     /// # Errors
     /// None or several, tables that are too long, a pay beyond [`PAYS_MAX`], or two that show on one reel.
     pub fn new(symbols: &[SymbolData], reels: &Reels) -> Result<Self, ModelError> {
-        let symbol = data::only(symbols, Role::Scatter)?;
+        let symbol = data::only(symbols, SymbolRole::Scatter)?;
         let of = &symbols[usize::from(symbol)];
         if of.pays.iter().any(|&pays| pays > PAYS_MAX) {
             return Err(ModelError::part("symbols", "a scatter pays too much"));

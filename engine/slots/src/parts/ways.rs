@@ -17,7 +17,7 @@ pub const WAYS_ROWS_MAX: usize = 7;
 /// The lowest bit of each symbol.
 const LOWEST: u64 = 0x1111_1111_1111_1111;
 
-/// What 0, 1, ... 5 of each symbol pay on one way, in coins.
+/// The pays of 0, 1, ... 5 of each symbol on one way, in coins.
 pub type WaysPays = [[u64; REELS + 1]; WAYS_SYMBOLS_MAX];
 
 /// How many of each symbol a column shows: at most seven, in four bits a symbol.
@@ -47,7 +47,7 @@ impl Counts {
     }
 }
 
-/// What a symbol won on ways.
+/// A symbol's win on ways.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WaysWin {
     /// The symbol.
@@ -60,7 +60,7 @@ pub struct WaysWin {
     pub coins: u64,
 }
 
-/// What pays on ways.
+/// The paytable of a ways game.
 #[derive(Clone, Debug)]
 pub struct Ways {
     pays: WaysPays,
@@ -84,7 +84,7 @@ impl Ways {
         Ok(Self { pays, from_two })
     }
 
-    /// What each symbol pays on one way.
+    /// The pays of each symbol on one way.
     #[must_use]
     pub fn pays(&self) -> &WaysPays {
         &self.pays
@@ -111,7 +111,7 @@ impl Ways {
     }
 }
 
-/// What a reel shows at one stop.
+/// The symbols of a reel at one stop, and their counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct WaysColumn {
     /// The cells from the top; 0 below the window's rows.
@@ -166,7 +166,7 @@ impl WaysReels {
         self.lengths.map(|stops| draws.below(stops) as usize)
     }
 
-    /// What all reels show.
+    /// The columns of all reels.
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [WaysColumn; REELS] {

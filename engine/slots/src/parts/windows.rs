@@ -25,7 +25,7 @@ pub struct Windows {
     pub bonus_needs: u8,
 }
 
-/// What one window shows besides its line wins.
+/// The special symbols of one window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Specials {
     /// Scatters in the window.
@@ -34,7 +34,7 @@ pub struct Specials {
     pub bonuses: u8,
 }
 
-/// What a bet means to a window.
+/// A bet as a window counts it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LineBet {
     /// The lines in play.
@@ -43,7 +43,7 @@ pub struct LineBet {
     pub coins_per_line: u64,
     /// Coins in all, which scatter wins multiply.
     pub bet_coins: u64,
-    /// What a coin is worth.
+    /// The worth of a coin.
     pub worth: CoinWorth,
 }
 
@@ -60,7 +60,7 @@ impl LineBet {
     }
 }
 
-/// What a window won and started.
+/// The wins of a window, and the features that it starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shown {
     /// Coins won on lines, multiplied.

@@ -1,4 +1,4 @@
-//! What coins are worth in whole minor units of a currency, rounded half to even (PL-09, DM-17).
+//! The worth of coins in whole minor units of a currency, rounded half to even (PL-09, DM-17).
 
 use crate::contract::outcome::MeanCoin;
 

@@ -1,4 +1,4 @@
-//! What the tests of the game share: the data file read without the crate's own parser, and an
+//! Shared by the tests of the game: the data file read without the crate's own parser, and an
 //! evaluator written as the rules are, slowly and without any of the crate's code.
 
 #![allow(dead_code)] // Each test file uses its part.
@@ -19,7 +19,7 @@ pub fn bewitched() -> &'static dyn Game {
 }
 
 pub fn model() -> Model {
-    Model::compile(FILE).unwrap()
+    Model::of(&file::parse(FILE).unwrap()).unwrap()
 }
 
 pub fn stake(lines: u32, coins_per_line: u32) -> Stake {
@@ -42,7 +42,7 @@ pub fn seed(number: u64) -> Seed {
 pub fn with_strips(strips: [&str; 5]) -> Model {
     let mut data: GameData = file::parse(FILE).unwrap();
     data.reels.strips = strips.map(str::to_owned).to_vec();
-    Model::compile_unproven(&data).unwrap()
+    Model::of(&data).unwrap()
 }
 
 /// Resolves one step with the seed of this number.
@@ -118,7 +118,7 @@ impl Naive {
         strip[(stop + row) % strip.len()]
     }
 
-    /// What a line pays by the rules: each symbol is tried, a wild counts as it, the best counts.
+    /// The pay of a line by the rules: each symbol is tried, a wild counts as it, the best counts.
     pub fn line(&self, line: usize, stops: &[usize]) -> u64 {
         let cells: Vec<usize> = (0..5).map(|r| self.cell(r, stops[r], self.lines[line][r])).collect();
         let tried = |symbol: usize| {

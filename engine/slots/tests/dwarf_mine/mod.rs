@@ -1,4 +1,4 @@
-//! What Dwarf Mine's tests share: its data file read without the crate's parser, and an evaluator written as the rules
+//! Shared by Dwarf Mine's tests: its data file read without the crate's parser, and an evaluator written as the rules
 //! are, slowly and without any of the crate's code.
 
 #![allow(dead_code, reason = "each test file uses its part")]
@@ -20,7 +20,7 @@ pub fn dwarf_mine() -> &'static dyn Game {
 }
 
 pub fn model_of(text: &str) -> Model {
-    Model::compile(&file::parse::<GameData>(text).unwrap()).unwrap()
+    Model::of(&file::parse::<GameData>(text).unwrap()).unwrap()
 }
 
 /// The stake at a coin value, in millionths.
@@ -34,7 +34,7 @@ pub fn seed(number: u64) -> Seed {
     seed
 }
 
-/// What a player carries: crystals by colour, the sums of their coin values, gifted ones among the red, gift given.
+/// A player's figures: crystals by colour, the sums of their coin values, gifted ones among the red, gift given.
 pub fn carried(crystals: [i64; 4], micros: [i64; 4], gifted: i64) -> Carried {
     let mut carried = Carried::default();
     carried.0[..4].copy_from_slice(&crystals);

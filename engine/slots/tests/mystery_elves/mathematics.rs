@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use motherlode_slots::contract::par::{Exact, exact, ratio};
-use motherlode_slots::games::mystery_elves::model::Model;
 use motherlode_slots::games::mystery_elves::moments::{Ends, FeatureMoments, Window, at_end, hits};
 use motherlode_slots::games::mystery_elves::par::base;
 use motherlode_slots::math::moments;
@@ -12,11 +11,11 @@ use motherlode_slots::parts::lines::Lines;
 use motherlode_slots::{Carried, Stake, simulate};
 use num_traits::{One, Signed, ToPrimitive, Zero};
 
-use crate::naive::{FILE, buy, elves, file, seed, stake, with};
+use crate::naive::{buy, elves, file, seed, stake, with};
 
 #[test]
 fn me_rtp_the_return_is_the_published_one() {
-    let model = Model::compile(FILE).unwrap();
+    let model = with(|_| ());
     let published = ratio(9501, 10_000);
     let rtp = base(&model, &FeatureMoments::of(&model));
     assert!((&rtp - &published).abs() <= ratio(5, 100_000));
@@ -62,7 +61,7 @@ fn windows_are_those_of_the_full_cycle() {
     assert!(by_held.keys().any(|held| held.0 + held.1 >= 6), "the feature starts");
 }
 
-/// What a few Bonus symbols win, by trying everything that they can carry, reveal and turn into.
+/// The win of a few Bonus symbols, by trying everything that they can carry, reveal and turn into.
 #[test]
 fn ends_are_those_of_every_possibility() {
     let model = with(|data| {
@@ -87,7 +86,7 @@ struct State {
     factors: usize,
 }
 
-/// What each held symbol carries, one after the other; the file's weights of the test above.
+/// The value of each held symbol, one after the other; the file's weights of the test above.
 fn every(state: &mut State, (outer, middle): (usize, usize), found: &mut [Exact; 2]) {
     let (rest, total) = match (outer, middle) {
         (0, 0) => return act(state, found),
@@ -150,7 +149,7 @@ fn products(factors: &[(u64, Exact)], count: usize) -> Vec<(u64, Exact)> {
 /// The chain over the symbols held, against one that counts the respins left and follows every position.
 #[test]
 fn me_10_me_11_me_12_the_chain_is_that_of_respins() {
-    let model = Model::compile(FILE).unwrap();
+    let model = with(|_| ());
     let strip = &model.hold_and_win.strip;
     let lands = strip.iter().filter(|&&s| s == model.hold_and_win.symbol).count() as f64 / strip.len() as f64;
     let full = at_end(&model.hold_and_win, |o, m| exact(u8::from(o + m == 15)));

@@ -60,7 +60,7 @@ pub fn play(model: &Model, stake: &Stake, draws: &mut Draws) -> Vec<Outcome> {
     steps
 }
 
-/// What a window's Bonus symbols carry: for each cell its kind and value.
+/// The values of a window's Bonus symbols: for each cell its kind and value.
 pub fn carried(out: &Outcome, spin: &Spin) -> [Option<(MarkKind, u32)>; 15] {
     let mut cells = [None; 15];
     for mark in out.marks_of(spin) {
@@ -116,7 +116,7 @@ impl Naive {
         })
     }
 
-    /// What a line pays by the rules: each symbol is tried, a wild counts as it unless it's Bonus, the best counts.
+    /// The pay of a line by the rules: each symbol is tried, a wild counts as it unless it's Bonus, the best counts.
     pub fn line(&self, line: usize, window: &[usize; 15]) -> u64 {
         let cells: Vec<usize> = (0..5).map(|reel| window[reel * 3 + self.lines[line][reel]]).collect();
         let tried = |symbol: usize| {

@@ -1,5 +1,5 @@
-//! What version 1.0.1 corrects: the gamble's limit, HALVE that credits at once, special wins by name (ME-05, ME-14 to
-//! ME-16).
+//! The corrections of version 1.0.1: the gamble's limit, HALVE that credits at once, special wins by name (ME-05, ME-14
+//! to ME-16).
 
 use motherlode_slots::{Awaiting, Card, Choice, ChoiceRefused, Draws, Game, MarkKind, Outcome, Round, Terms, game};
 

@@ -1,7 +1,6 @@
 //! ME-01 to ME-13, ME-18 and ME-21 as the rules say them.
 
 use motherlode_slots::contract::par::{decimal, ratio};
-use motherlode_slots::games::mystery_elves::model::Model;
 use motherlode_slots::games::mystery_elves::round::MysteryElvesRound;
 use motherlode_slots::parts::hold_and_win::{FULL_SCREEN, VALUE_MAX};
 use motherlode_slots::{
@@ -9,7 +8,7 @@ use motherlode_slots::{
     WinKind,
 };
 
-use crate::naive::{FILE, Naive, buy, carried, elves, file, play, seed, stake, step, terms, with};
+use crate::naive::{Naive, buy, carried, elves, file, play, seed, stake, step, terms, with};
 
 /// The positions row by row, each from the left.
 fn reading() -> impl Iterator<Item = usize> {
@@ -33,7 +32,7 @@ fn me_01_five_reels_three_rows_and_ten_fixed_lines() {
 #[test]
 fn me_02_me_09_line_wins_are_those_of_the_rules() {
     let naive = Naive::read();
-    let model = Model::compile(FILE).unwrap();
+    let model = with(|_| ());
     let (mut won, mut wilds_won, mut beside_bonus) = (0, 0, 0);
     for number in 0..6_000 {
         let coins = 1 + number % 20;
@@ -63,10 +62,11 @@ fn me_02_me_09_line_wins_are_those_of_the_rules() {
     assert!(won > 1_000 && wilds_won > 200 && beside_bonus > 200, "{won} {wilds_won} {beside_bonus}");
 }
 
-/// A wild between two of a symbol makes them three of it; between two Bonus symbols, on the same line, it makes nothing.
+/// A wild between two of a symbol makes them three of it; between two Bonus symbols, on the same line, it makes
+/// nothing.
 #[test]
 fn me_03_a_wild_stands_for_every_symbol_but_bonus() {
-    let (naive, model) = (Naive::read(), Model::compile(FILE).unwrap());
+    let (naive, model) = (Naive::read(), with(|_| ()));
     let code = |index: usize| u8::try_from(index).unwrap();
     let wild = naive.roles.iter().position(|role| role == "wild").unwrap();
     let best = |line: usize, cells: [usize; 5]| {
@@ -91,7 +91,7 @@ fn me_03_a_wild_stands_for_every_symbol_but_bonus() {
 
 #[test]
 fn me_04_every_bonus_carries_a_value_or_a_function() {
-    let model = Model::compile(FILE).unwrap();
+    let model = with(|_| ());
     let mut seen = std::collections::BTreeSet::new();
     let mut draws = Draws::from_seed(seed(4));
     for _ in 0..3_000 {
@@ -118,7 +118,7 @@ fn me_04_every_bonus_carries_a_value_or_a_function() {
 /// ME-10: exactly from six Bonus symbols on; ME-09: fewer pay nothing.
 #[test]
 fn me_09_me_10_six_bonus_symbols_start_the_feature() {
-    let (naive, model) = (Naive::read(), Model::compile(FILE).unwrap());
+    let (naive, model) = (Naive::read(), with(|_| ()));
     let mut started = [0u32; 16];
     let mut draws = Draws::from_seed(seed(10));
     for number in 0..60_000 {
@@ -140,7 +140,7 @@ fn me_09_me_10_six_bonus_symbols_start_the_feature() {
 /// functions do in which order, and what all that pays.
 #[test]
 fn me_05_me_06_me_07_me_08_me_11_me_12_me_13_a_feature_is_that_of_the_rules() {
-    let plain = Model::compile(FILE).unwrap();
+    let plain = with(|_| ());
     let often = with(|data| {
         (data.bonus.mystery, data.bonus.multiplying) = (300_000, 600_000);
         data.mysteries[3].weight = 300;
@@ -273,7 +273,7 @@ fn me_18_me_21_the_description_states_its_facts() {
 /// The same seed at another stake: the same windows, and wins in proportion. So the return is the same for all stakes.
 #[test]
 fn me_rtp_every_stake_plays_alike() {
-    let model = Model::compile(FILE).unwrap();
+    let model = with(|_| ());
     for number in 0..40 {
         let one = play(&model, &buy(1), &mut Draws::from_seed(seed(number)));
         for coins in 1..=20 {

@@ -1,25 +1,24 @@
-//! Lantern: a whole game in one short module, for the page on adding one in engine/README.md. It composes reels, lines and the
-//! gamble; its data are beside it.
+//! Lantern: a whole game in one short module, for the page on adding one in engine/README.md. It composes reels, lines
+//! and the gamble; its data are beside it.
 
+use motherlode_slots::contract::game::{Edition, RulesVersion};
 use motherlode_slots::contract::highest_win::HighestWin;
-use motherlode_slots::contract::info::{Autoplay, GameInfo};
+use motherlode_slots::contract::info::GameInfo;
 use motherlode_slots::contract::par::{Exact, Par, Part, PartName, ReelSet, exact, ratio};
 use motherlode_slots::math::highest::{exponent, log_chance};
 use motherlode_slots::math::moments;
-use motherlode_slots::parts::data::{self, LinesData, ReelsData, Role, StakeData, SymbolData};
+use motherlode_slots::parts::data::{self, LinesData, ReelsData, StakeData, SymbolData};
 use motherlode_slots::parts::file::{self, ModelError};
 use motherlode_slots::parts::gamble::Gamble;
-use motherlode_slots::parts::lines::Lines;
-use motherlode_slots::parts::reels::{REELS, Reels};
+use motherlode_slots::parts::reels::Reels;
 use motherlode_slots::parts::windows::{LineBet, Windows};
 use motherlode_slots::{
     Awaiting, Card, Carried, Choice, ChoiceRefused, Draws, Game, Outcome, Round, SpinKind, Stake, StakeRefused, Terms,
 };
 use num_traits::ToPrimitive;
 use serde::Deserialize;
-use sha2::{Digest, Sha256};
 
-pub const DATA: &str = include_str!("lantern.toml");
+pub const LANTERN: RulesVersion = RulesVersion { name: "1.0", date: "2026-11-21", file: include_str!("lantern.toml") };
 
 const PARTS: [PartName; 1] = [PartName { key: "base_lines", title: "line wins" }];
 const DOUBLES_MAX: u8 = 2;
@@ -42,22 +41,23 @@ struct Data {
 
 /// The game: what the data file says, checked and compiled.
 pub struct Lantern {
+    edition: Edition,
     windows: Windows,
-    info: GameInfo,
-    hash: [u8; 32],
 }
 
 impl Lantern {
-    pub fn load(text: &str) -> Result<Self, ModelError> {
-        let data: Data = file::parse(text)?;
+    pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
+        let data: Data = file::parse(version.file)?;
+        let said = (data.name.as_str(), data.rules_version.as_str(), data.rules_date.as_str());
+        assert_eq!(said, ("lantern", version.name, version.date));
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, 1)?;
-        let wild = data::only(&data.symbols, Role::Wild)?;
-        let (pays, on_lines) = (data::line_pays(&data.symbols)?, data::on_lines(&data.symbols));
-        let lines = Lines::new(&reels, data::rows(&data.lines)?, pays, wild, on_lines)?;
+        let lines = data::lines(&reels, &data.symbols, &data.lines)?;
         let limits = data::limits(&data.stake, lines.rows().len())?;
-        assert_eq!((data.name.as_str(), data.rules_version.as_str()), ("lantern", "1.0"));
-        assert_eq!(data.rules_date, "2026-11-21");
         let windows = Windows::of_lines(reels, lines)?;
+        let (actual, promised) = (mean(&windows), ratio(file::micros("rtp", &data.rtp)?, 1_000_000));
+        if actual != promised {
+            return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
+        }
         let info = GameInfo {
             title: data.title,
             rules_text: data.rules,
@@ -65,64 +65,25 @@ impl Lantern {
             rows: 1,
             rows_max: 1,
             symbols: data::symbol_infos(&data.symbols),
-            paytable: Vec::new(),
             lines: windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
-            ways: false,
             limits,
-            buy_feature_bets: None,
-            picks_of: 0,
-            bonus_on_line: false,
-            picks: (0, 0),
-            multipliers: Vec::new(),
-            rtp_span_micros: None,
-            jackpot_assumes: String::new(),
-            prizes: Vec::new(),
-            specials: Vec::new(),
-            jackpot: false,
             doubles_max: u32::from(DOUBLES_MAX),
-            halve: false,
-            autoplay: Autoplay::default(),
             free_spin_multiplier: 1,
-            facts: Vec::new(),
+            ..GameInfo::default()
         };
-        let game = Self { windows, info, hash: Sha256::digest(text.as_bytes()).into() };
-        let (actual, promised) = (game.mean(), ratio(file::micros("rtp", &data.rtp)?, 1_000_000));
-        if actual != promised {
-            return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
-        }
-        Ok(game)
-    }
-
-    /// The exact return of the one line.
-    fn mean(&self) -> Exact {
-        let table = moments::spin_table(&self.windows, 1);
-        exact(table.line_coins.iter().flatten().sum::<u64>()) / exact(self.windows.reels.cycle())
+        Ok(Self { edition: Edition::new("lantern", version, &PARTS, info), windows })
     }
 }
 
+/// The exact return of the one line.
+fn mean(windows: &Windows) -> Exact {
+    let table = moments::spin_table(windows, 1);
+    exact(table.line_coins.iter().flatten().sum::<u64>()) / exact(windows.reels.cycle())
+}
+
 impl Game for Lantern {
-    fn name(&self) -> &'static str {
-        "lantern"
-    }
-
-    fn rules_version(&self) -> &'static str {
-        "1.0"
-    }
-
-    fn rules_date(&self) -> &'static str {
-        "2026-11-21"
-    }
-
-    fn model_hash(&self) -> [u8; 32] {
-        self.hash
-    }
-
-    fn info(&self) -> &GameInfo {
-        &self.info
-    }
-
-    fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
-        self.info.limits.check(stake)
+    fn edition(&self) -> &Edition {
+        &self.edition
     }
 
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {
@@ -132,15 +93,14 @@ impl Game for Lantern {
 
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {
         let bet_coins = u64::from(self.check_stake(stake)?);
-        let (rtp, cycle) = (self.mean(), exact(self.windows.reels.cycle()));
+        let (rtp, cycle) = (mean(&self.windows), exact(self.windows.reels.cycle()));
         let table = moments::spin_table(&self.windows, 1);
         let variance = exact(table.line_coins_squared) / &cycle - &rtp * &rtp;
         let (max_win, max_windows) = moments::max_win(&self.windows, 1);
-        let strip = |reel| self.windows.reels.columns(reel).iter().map(|column| column[0]).collect();
         Ok(Par {
             game: self.name(),
             rules_version: self.rules_version(),
-            model_hash: self.hash,
+            model_hash: self.model_hash(),
             bet_coins,
             rtp: rtp.clone(),
             rtp_without_jackpot: rtp.clone(),
@@ -151,7 +111,7 @@ impl Game for Lantern {
             max_win_probability: exact(max_windows) / &cycle,
             reel_sets: vec![ReelSet {
                 title: "all spins",
-                strips: (0..REELS).map(strip).collect(),
+                strips: self.windows.reels.strips(),
                 combinations: Vec::new(),
             }],
             rates: Vec::new(),
@@ -161,13 +121,10 @@ impl Game for Lantern {
     }
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
-        let par = self.par(stake)?;
-        let chance_exponent = exponent(log_chance(&par.max_win_probability));
-        Ok(HighestWin { bets: par.max_win_bets, chance_exponent, unlimited: false })
-    }
-
-    fn parts(&self) -> &'static [PartName] {
-        &PARTS
+        self.check_stake(stake)?;
+        let (max_win, max_windows) = moments::max_win(&self.windows, 1);
+        let chance = exact(max_windows) / exact(self.windows.reels.cycle());
+        Ok(HighestWin { bets: exact(max_win), chance_exponent: exponent(log_chance(&chance)), unlimited: false })
     }
 }
 

@@ -3,7 +3,7 @@
 use super::{Hue, Pen, window};
 use motherlode_books::CoinValue;
 use motherlode_proto::round::v1::CarriedFigure;
-use motherlode_slots::{GameInfo, game::SymbolRole};
+use motherlode_slots::{GameInfo, SymbolRole};
 
 /// The Potion features in the order in which they are unlocked (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];

@@ -1,6 +1,6 @@
 //! Colour, or the lack of it.
 
-use motherlode_slots::game::{SymbolInfo, SymbolRole};
+use motherlode_slots::{SymbolInfo, SymbolRole};
 use std::{env, io::IsTerminal};
 
 /// Whether to draw in colour on a stream: only on a terminal that can, and never against `NO_COLOR`.

@@ -4,7 +4,7 @@ use super::{Hue, Pen, cash, coins, counted};
 use crate::figures::grouped;
 use motherlode_books::Currency;
 use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult, Win};
-use motherlode_slots::game::{GameInfo, SymbolInfo, SymbolRole};
+use motherlode_slots::{GameInfo, SymbolInfo, SymbolRole};
 use std::{cmp::Reverse, collections::BTreeMap};
 
 /// Width of a cell: five of them and their borders fit into 80 columns.

@@ -50,7 +50,8 @@ pub struct JackpotData {
     pub contribution: String,
     /// The coin value that the whole pool belongs to, in the major unit.
     pub base_coin_value: String,
-    /// The published span of the return, jackpot included: at the smallest coins, and at the coin value of the whole pool.
+    /// The published span of the return, jackpot included: at the smallest coins, and at the coin value of the whole
+    /// pool.
     #[serde(default)]
     pub rtp_span: Option<(String, String)>,
 }
@@ -69,6 +70,6 @@ pub struct BonusData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FreeSpinsData {
-    /// What line wins are multiplied by.
+    /// Factor of line wins.
     pub multiplier: u32,
 }

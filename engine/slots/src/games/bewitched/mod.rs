@@ -8,49 +8,58 @@ pub mod moments;
 pub mod par;
 pub mod round;
 
-use crate::contract::game::Game;
+use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
-use crate::contract::info::GameInfo;
-use crate::contract::par::{Par, PartName};
+use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
-use crate::parts::compiled::{Rules, RulesVersion};
-use crate::parts::file::{self, ModelError};
+use crate::parts::file::{ModelError, parse};
 
 use model::{Model, PARTS};
 use round::BewitchedRound;
 
-/// The rules of Bewitched.
-pub struct Bewitched(Model);
+/// The game's name in requests and in the log.
+pub const NAME: &str = "bewitched";
+/// Every version of the rules, oldest first.
+pub const VERSIONS: [RulesVersion; 2] = [
+    RulesVersion { name: "1.6", date: "2016-04-21", file: include_str!("../../../games/bewitched/1.6.toml") },
+    RulesVersion { name: "1.6.1", date: "2026-11-22", file: include_str!("../../../games/bewitched/1.6.1.toml") },
+];
 
-impl Rules for Bewitched {
-    const NAME: &'static str = "bewitched";
-    const VERSIONS: &'static [RulesVersion] = &[
-        RulesVersion { name: "1.6", date: "2016-04-21", file: include_str!("../../../games/bewitched/1.6.toml") },
-        RulesVersion { name: "1.6.1", date: "2026-11-22", file: include_str!("../../../games/bewitched/1.6.1.toml") },
-    ];
-    const PARTS: &'static [PartName] = &PARTS;
+/// Bewitched.
+#[derive(Debug)]
+pub struct Bewitched {
+    edition: Edition,
+    model: Model,
+}
 
-    fn compile(file: &str) -> Result<(Self, GameInfo), ModelError> {
-        let data = file::parse(file)?;
-        let model = Model::compile(file)?;
-        let info = model.info(&data);
-        Ok((Self(model), info))
+impl Bewitched {
+    /// Compiles a rules version and proves that it returns what it promises.
+    ///
+    /// # Errors
+    /// The first part of the data file that's wrong, then a promise that it doesn't keep.
+    pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
+        let data = parse(version.file)?;
+        let model = Model::of(&data)?;
+        par::prove(&model)?;
+        Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), model })
     }
+}
 
-    fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
-        self.0.limits.check(stake)
+impl Game for Bewitched {
+    fn edition(&self) -> &Edition {
+        &self.edition
     }
 
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {
-        Ok(Box::new(BewitchedRound::new(&self.0, stake, terms)?))
+        Ok(Box::new(BewitchedRound::new(&self.model, stake, terms)?))
     }
 
-    fn par(&self, game: &dyn Game, stake: &Stake) -> Result<Par, StakeRefused> {
-        par::par(game, &self.0, stake)
+    fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {
+        par::par(self, &self.model, stake)
     }
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
-        highest::of(&self.0, stake)
+        highest::of(&self.model, stake)
     }
 }

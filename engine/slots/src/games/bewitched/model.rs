@@ -4,12 +4,11 @@
 //! anything at all is a [`ModelError`]. Costs about a millisecond, once a game.
 
 use super::data::GameData;
-use crate::contract::info::{Autoplay, GameInfo, PayRow, PrizeInfo, SymbolInfo};
+use crate::contract::info::{GameInfo, PayRow, PrizeInfo, SymbolInfo, SymbolRole};
 use crate::contract::par::{PartName, decimal, ratio};
 use crate::contract::stake::StakeLimits;
-use crate::parts::data::{self, Role};
+use crate::parts::data;
 use crate::parts::file::{self, ModelError};
-use crate::parts::lines::Lines;
 use crate::parts::reels::Reels;
 use crate::parts::scatters::{Counter, Scatters};
 use crate::parts::wheel::Wheel;
@@ -48,7 +47,7 @@ pub struct Model {
     pub wheel: Wheel,
     /// The progressive jackpot.
     pub jackpot: Jackpot,
-    /// What line wins of free spins are multiplied by.
+    /// Factor of line wins in free spins.
     pub multiplier: u32,
     /// Stakes offered.
     pub limits: StakeLimits,
@@ -60,7 +59,7 @@ pub struct Model {
     pub rtp_span_micros: Option<(u64, u64)>,
 }
 
-/// What the progressive jackpot promises; its money is kept elsewhere.
+/// The promise of the progressive jackpot; its money is kept elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Jackpot {
     /// Paid spins to one jackpot, for each coin staked.
@@ -78,15 +77,9 @@ impl Model {
     ///
     /// # Errors
     /// The first part that's wrong.
-    pub fn compile_unproven(data: &GameData) -> Result<Self, ModelError> {
+    pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
-        let lines = Lines::new(
-            &reels,
-            data::rows(&data.lines)?,
-            data::line_pays(&data.symbols)?,
-            data::only(&data.symbols, Role::Wild)?,
-            data::on_lines(&data.symbols),
-        )?;
+        let lines = data::lines(&reels, &data.symbols, &data.lines)?;
         let limits = data::limits(&data.stake, lines.rows().len())?;
         let coins_max = u64::from(limits.lines.1) * u64::from(limits.coins_per_line.1);
         if data.bonus.vials < 3 || data.bonus.needs == 0 {
@@ -98,7 +91,7 @@ impl Model {
         Ok(Self {
             windows: Windows {
                 scatters: Scatters::new(&data.symbols, &reels)?,
-                bonus: Counter::new(&reels, data::only(&data.symbols, Role::Bonus)?)?,
+                bonus: Counter::new(&reels, data::only(&data.symbols, SymbolRole::Bonus)?)?,
                 bonus_needs: data.bonus.needs,
                 lines,
                 reels,
@@ -114,7 +107,7 @@ impl Model {
         })
     }
 
-    /// What the jackpot's share of the return assumes of the pool (BW-21).
+    /// The assumptions about the pool behind the jackpot's share of the return (BW-21).
     fn jackpot_assumes(&self) -> String {
         let Jackpot { odds, seed_coins, contribution_micros, base_coin_micros } = self.jackpot;
         let seed = seed_coins * base_coin_micros / 1_000_000;
@@ -140,23 +133,16 @@ impl Model {
             paytable: self.paytable(),
             lines: self.windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
             limits: self.limits.clone(),
-            ways: false,
             rows_max: 3,
-            buy_feature_bets: None,
             picks_of: self.vials,
-            bonus_on_line: false,
             picks: (VIALS_PICKED, VIALS_PICKED),
-            multipliers: Vec::new(),
             rtp_span_micros: self.rtp_span_micros,
             jackpot_assumes: self.jackpot_assumes(),
             prizes: std::iter::once(PrizeInfo::Jackpot).chain(money).collect(),
-            specials: Vec::new(),
             jackpot: true,
             doubles_max: u32::from(DOUBLES_MAX),
-            halve: false,
-            autoplay: Autoplay::default(),
             free_spin_multiplier: self.multiplier,
-            facts: Vec::new(),
+            ..GameInfo::default()
         }
     }
 

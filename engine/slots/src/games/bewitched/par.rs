@@ -1,17 +1,15 @@
 //! The PAR sheet of Bewitched, and the proof that its data file keeps its promise.
 
-use num_traits::{One, ToPrimitive};
+use num_traits::One;
 
-use super::model::Model;
-use super::model::{BASE_LINES, BONUS, FREE_SPINS, PARTS, SCATTER};
+use super::model::{BASE_LINES, BONUS, FREE_SPINS, Model, PARTS, SCATTER};
 use super::moments::{RoundMoments, WheelMoments, Window};
 use crate::contract::game::Game;
 use crate::contract::info::PrizeInfo;
-use crate::contract::par::{Combination, Exact, Par, Part, PartName, Rate, ReelSet, exact, ratio};
+use crate::contract::par::{Combination, Exact, Par, Part, PartName, Rate, ReelSet, exact, float, ratio};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
-use crate::parts::file::{ModelError, parse};
-use crate::parts::reels::REELS;
+use crate::parts::file::ModelError;
 
 /// Place of the seed's part, behind those of the game.
 const JACKPOT_SEED: usize = PARTS.len();
@@ -35,7 +33,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
         rtp_without_jackpot,
         parts,
         hit_frequency: exact(moments::hits(&model.windows, stake.lines)) / &cycle,
-        std_dev: round.variance.to_f64().map_or(f64::NAN, f64::sqrt),
+        std_dev: float(&round.variance).sqrt(),
         max_win_bets: exact(max_win) / exact(stake.lines),
         max_win_probability: exact(max_windows) / &cycle,
         reel_sets: vec![reel_set(model)],
@@ -45,22 +43,10 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-impl Model {
-    /// Parses, compiles and proves a data file.
-    ///
-    /// # Errors
-    /// The first part that's wrong, then a return or jackpot chance other than promised.
-    pub fn compile(text: &str) -> Result<Self, ModelError> {
-        let model = Self::compile_unproven(&parse(text)?)?;
-        prove(&model)?;
-        Ok(model)
-    }
-}
-
 /// Proves that a model returns what it promises, and that each coin has the promised chance of the
 /// jackpot. One line shows it for every stake: every line's mean is the same, the wheel's trade
 /// keeps the mean money at any number of coins, and everything else pays on the total bet.
-pub(crate) fn prove(model: &Model) -> Result<(), ModelError> {
+pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, &moments::spin_table(&model.windows, 1), 1);
     let wheel = WheelMoments::of(model, 1);
     if window.awarded(&wheel) >= Exact::one() {
@@ -99,17 +85,20 @@ pub fn parts(model: &Model, stake: &Stake, window: &Window, wheel: &WheelMoments
 }
 
 fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round: &RoundMoments) -> Vec<Rate> {
-    let rate = |key: &str, title: &str, value| Rate { key: key.to_owned(), title: title.to_owned(), value };
     let mut rates = vec![
-        rate("bonus", "chance that a window starts the bonus", window.bonus.clone()),
-        rate("scatter_free_spins", "chance that a window's scatters award free spins", window.scatter_trigger.clone()),
-        rate(
+        Rate::new("bonus", "chance that a window starts the bonus", window.bonus.clone()),
+        Rate::new(
+            "scatter_free_spins",
+            "chance that a window's scatters award free spins",
+            window.scatter_trigger.clone(),
+        ),
+        Rate::new(
             "bonuses_per_paid_spin",
             "bonuses of a paid spin, those in its free spins included",
             round.bonuses.clone(),
         ),
-        rate("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
-        rate("jackpot", "jackpots of a paid spin", &round.bonuses * &wheel.jackpot),
+        Rate::new("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
+        Rate::new("jackpot", "jackpots of a paid spin", &round.bonuses * &wheel.jackpot),
     ];
     for (prize, weight) in model.wheel.weights(coins) {
         let (key, title) = match prize {
@@ -121,7 +110,7 @@ fn rates(model: &Model, coins: u64, window: &Window, wheel: &WheelMoments, round
                 (format!("prize_{spins}_free_spins"), format!("chance that a bonus gives {spins} free spins"))
             }
         };
-        rates.push(Rate { key, title, value: ratio(weight, model.wheel.total()) });
+        rates.push(Rate::new(key, title, ratio(weight, model.wheel.total())));
     }
     rates
 }
@@ -139,14 +128,14 @@ fn reel_set(model: &Model) -> ReelSet {
             (_, true) => anywhere.iter().map(|by_bonuses| by_bonuses[count]).sum(),
             _ => on_line[usize::from(row.symbol)][count],
         };
-        // A line's coins are the bet's share of the line: what one line returns of its own coins, all return of the bet.
+        // A line's coins are the bet's share of the line: what one line returns of its own coins, all return of the
+        // bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * exact(row.pays), chance }
     };
-    let strip = |reel| windows.reels.columns(reel).iter().map(|column| column[0]).collect();
     ReelSet {
         title: "all spins",
-        strips: (0..REELS).map(strip).collect(),
+        strips: windows.reels.strips(),
         combinations: model.paytable().iter().map(combination).collect(),
     }
 }

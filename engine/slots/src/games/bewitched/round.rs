@@ -4,6 +4,7 @@
 //! and free spins (which pause for each bonus); then, if the terms keep it open, the double on the
 //! paid spin's line win. Which witch accompanies the player is no input here (BW-05).
 
+use super::model::{BASE_LINES, BONUS, DOUBLES_MAX, FREE_SPINS, Model, SCATTER, VIALS_PICKED as VIALS};
 use crate::contract::carried::Carried;
 use crate::contract::draws::Draws;
 use crate::contract::info::PrizeInfo;
@@ -13,8 +14,6 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::parts::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::parts::gamble::Gamble;
 use crate::parts::windows::{LineBet, Shown};
-
-use super::model::{BASE_LINES, BONUS, DOUBLES_MAX, FREE_SPINS, Model, SCATTER, VIALS_PICKED as VIALS};
 
 /// A round of Bewitched.
 #[derive(Debug)]
@@ -29,9 +28,9 @@ pub struct BewitchedRound<'a> {
     gamble: Gamble,
     /// Free spins were played: what a bonus gives then belongs to them.
     in_free_spins: bool,
-    /// What the paid spin won on lines: all that the double may risk.
+    /// Coins that the paid spin won on lines: all that the double may risk.
     line_win_coins: u64,
-    /// What was won, the double not counted.
+    /// Coins won, the double not counted.
     win_coins: u64,
 }
 
@@ -58,14 +57,7 @@ impl<'a> BewitchedRound<'a> {
 
     /// Checks a choice against what the round waits for, before anything is drawn.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
-        let awaited = match choice {
-            Choice::Spin => Awaiting::Spin,
-            Choice::Pick(_) => Awaiting::Pick,
-            Choice::StartFreeSpins => Awaiting::FreeSpins,
-            Choice::StartFeature => Awaiting::Feature,
-            Choice::Double(_) | Choice::Halve | Choice::Collect => Awaiting::Double,
-        };
-        if self.awaiting != awaited {
+        if self.awaiting != choice.awaited() {
             return Err(ChoiceRefused::NotAwaited { awaiting: self.awaiting });
         }
         match choice {
@@ -126,7 +118,7 @@ impl<'a> BewitchedRound<'a> {
         self.awaiting = if self.gamble.open() { Awaiting::Double } else { Awaiting::Nothing };
     }
 
-    /// What the round pays if it ends here: all wins, with what the double has made of the line win.
+    /// The pay of the round if it ends here: all wins, with what the double has made of the line win.
     fn win_minor(&self) -> u64 {
         if self.gamble.strip().is_empty() {
             self.bet.worth.minor(self.win_coins)
@@ -135,7 +127,7 @@ impl<'a> BewitchedRound<'a> {
         }
     }
 
-    /// What follows once no bonus waits.
+    /// The step that follows once no bonus waits.
     fn next(&mut self) -> Awaiting {
         if self.free_spins.left() > 0 {
             Awaiting::FreeSpins

@@ -1,5 +1,5 @@
-//! What Dwarf Mine returns in cash (DM-17, DM-19): what the rounding of each spin's win to whole minor units adds to the
-//! return in coins, or takes from it, worked out from the residues of all windows that can come.
+//! The return of Dwarf Mine in cash (DM-17, DM-19): what the rounding of each spin's win to whole minor units adds to
+//! the return in coins, or takes from it, worked out from the residues of all windows that can come.
 //!
 //! It's the return of a player who keeps to one coin value. Crystals that were collected at several are played at their
 //! mean, whose wins are rounded otherwise: by half a minor unit a spin at the most.
@@ -8,11 +8,9 @@
 
 use std::sync::OnceLock;
 
-use num_traits::ToPrimitive;
-
 use super::model::{BET_COINS, BONUS_REELS, Model, ROWS};
 use super::moments::Returns;
-use crate::contract::par::{Exact, exact, ratio};
+use crate::contract::par::{Exact, exact, float, ratio};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::math::ways_moments::{Law, Paying};
 use crate::math::ways_residues::{ReelShows, residues};
@@ -55,7 +53,7 @@ struct Often {
 }
 
 impl Cash {
-    /// What rounding does at a coin value that makes whole bets; `None` at another.
+    /// The effect of rounding at a coin value that makes whole bets; `None` at another.
     pub(crate) fn rounding(&self, model: &Model, coin: CoinFraction) -> Option<Rounding> {
         let often = self.often.get_or_init(|| Often::of(model));
         let place = MODULI.iter().position(|modulus| u64::from(*modulus) == coin.denominator);
@@ -105,7 +103,7 @@ impl Residues {
         Self { paid: of_paid(model, modulus), free: of_free(model, &model.free, &model.regular(), modulus), collection }
     }
 
-    /// What rounding adds to a paid spin with its free spins, and to the collections that come of it, in minor units.
+    /// Minor units that rounding adds to a paid spin with its free spins, and to the collections that come of it.
     fn added(&self, coin: CoinFraction, often: &Often) -> (f64, f64) {
         let mean = |residues: &[f64]| {
             residues.iter().zip(0..).map(|(chance, coins)| chance * rounded(coins, coin)).sum::<f64>()
@@ -123,7 +121,7 @@ impl Residues {
     }
 }
 
-/// What rounding adds to so many coins, in minor units: the same for all that leave the same residue, since the
+/// Minor units that rounding adds to so many coins: the same for all that leave the same residue, since the
 /// denominator is odd and there are no halves.
 fn rounded(coins: u64, coin: CoinFraction) -> f64 {
     let exactly = coins * coin.numerator;
@@ -144,8 +142,8 @@ fn of_free(model: &Model, reels: &WaysReels, symbols: &[u8], modulus: u8) -> Vec
     )
 }
 
-/// The paid spin's: for each set of Bonus symbols the strips' windows and the cells of as many new rows, which are drawn
-/// one by one, crystals among them.
+/// The paid spin's: for each set of Bonus symbols the strips' windows and the cells of as many new rows, which are
+/// drawn one by one, crystals among them.
 fn of_paid(model: &Model, modulus: u8) -> Vec<f64> {
     let symbols = model.regular();
     let paying = Paying { symbols: &symbols, pays: model.ways.pays() };
@@ -199,8 +197,4 @@ fn landing(model: &Model, cells: usize) -> [Vec<f64>; CRYSTALS + 1] {
         }
         chances
     })
-}
-
-fn float(of: &Exact) -> f64 {
-    of.to_f64().unwrap_or(f64::NAN)
 }

@@ -1,5 +1,5 @@
-//! The highest win of a round of Dwarf Mine: every window of the paid spin, of its free spins and of the collections of all
-//! four colours at its highest. All crystals are taken as collected at the bet's own coin value.
+//! The highest win of a round of Dwarf Mine: every window of the paid spin, of its free spins and of the collections of
+//! all four colours at its highest. All crystals are taken as collected at the bet's own coin value.
 
 use super::model::Model;
 use super::moments::{Returns, highest_free_spin};

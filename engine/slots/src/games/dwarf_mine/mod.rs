@@ -11,55 +11,58 @@ pub mod par;
 pub mod round;
 
 use crate::contract::carried::{Carried, Carries};
-use crate::contract::game::Game;
+use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
-use crate::contract::info::GameInfo;
-use crate::contract::par::{Par, PartName};
+use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::parts::collection::Collections;
-use crate::parts::compiled::{Rules, RulesVersion};
-use crate::parts::file::{self, ModelError};
+use crate::parts::file::{ModelError, parse};
 
 use cash::Cash;
 use model::{Model, PARTS};
 use round::DwarfMineRound;
 
-/// The rules of Dwarf Mine.
+/// The game's name in requests and in the log.
+pub const NAME: &str = "dwarf-mine";
+/// Every version of the rules, oldest first.
+pub const VERSIONS: [RulesVersion; 2] = [
+    RulesVersion { name: "1.0", date: "2019-03-14", file: include_str!("../../../games/dwarf-mine/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/dwarf-mine/1.0.1.toml") },
+];
+
+/// Dwarf Mine.
+#[derive(Debug)]
 pub struct DwarfMine {
+    edition: Edition,
     model: Model,
     cash: Cash,
 }
 
-impl Rules for DwarfMine {
-    const NAME: &'static str = "dwarf-mine";
-    const VERSIONS: &'static [RulesVersion] = &[
-        RulesVersion { name: "1.0", date: "2019-03-14", file: include_str!("../../../games/dwarf-mine/1.0.toml") },
-        RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/dwarf-mine/1.0.1.toml") },
-    ];
-    const PARTS: &'static [PartName] = &PARTS;
-    /// An interrupted round can be replayed, or skipped to its win, for so long (DM-21). The rules don't say what becomes of
-    /// one that the player left alone (decision): its free spins are played, and the win is paid.
-    const INTERRUPTION_HOURS: Option<u32> = Some(24);
-
-    fn compile(file: &str) -> Result<(Self, GameInfo), ModelError> {
-        let data = file::parse(file)?;
-        let model = Model::compile(&data)?;
-        let info = model.info(&data);
-        Ok((Self { model, cash: Cash::default() }, info))
+impl DwarfMine {
+    /// Compiles a rules version; a test proves that it returns what it promises.
+    ///
+    /// # Errors
+    /// The first part of the data file that's wrong.
+    pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
+        let data = parse(version.file)?;
+        let model = Model::of(&data)?;
+        Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), cash: Cash::default(), model })
     }
+}
 
-    fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
-        self.model.limits.check(stake)
+impl Game for DwarfMine {
+    fn edition(&self) -> &Edition {
+        &self.edition
     }
 
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {
         Ok(Box::new(DwarfMineRound::new(&self.model, stake, terms)?))
     }
 
-    fn par(&self, game: &dyn Game, stake: &Stake) -> Result<Par, StakeRefused> {
-        par::par(game, &self.model, stake)
+    fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {
+        par::par(self, &self.model, stake)
     }
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
@@ -78,5 +81,11 @@ impl Rules for DwarfMine {
         let Model { needs, limits, .. } = &self.model;
         let [now, before, after] = [now, before, after].map(Collections::of);
         now.without(&before, &after, (*needs).into(), limits.coins_within()).carried()
+    }
+
+    /// An interrupted round can be replayed, or skipped to its win, for so long (DM-21). The rules don't say what
+    /// becomes of one that the player left alone (decision): its free spins are played, and the win is paid.
+    fn interruption_hours(&self) -> Option<u32> {
+        Some(24)
     }
 }

@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 
 use super::data::{GameData, SUPER_HIGH};
-use crate::contract::info::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, SymbolInfo};
+use crate::contract::info::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, SymbolInfo, SymbolRole};
 use crate::contract::par::PartName;
 use crate::contract::stake::StakeLimits;
 use crate::parts::collection::{GIFT_COLOUR, GiftTo};
-use crate::parts::data::{self, Role, SymbolData};
+use crate::parts::data::{self, SymbolData};
 use crate::parts::expansion::{CRYSTALS, Expansion};
 use crate::parts::file::{self, ModelError};
 use crate::parts::reels::REELS;
@@ -46,7 +46,7 @@ pub struct Model {
     pub free: WaysReels,
     /// The reels of each colour's Collection Free Spins.
     pub collection: [WaysReels; CRYSTALS],
-    /// What pays.
+    /// The paytable on ways.
     pub ways: Ways,
     /// The cells of expanded rows.
     pub expansion: Expansion,
@@ -79,7 +79,7 @@ impl Model {
     ///
     /// # Errors
     /// The first part that's wrong.
-    pub fn compile(data: &GameData) -> Result<Self, ModelError> {
+    pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let limits = data::limits(&data.stake, 1)?;
         if (limits.lines, limits.coins_per_line) != ((1, 1), (BET_COINS, BET_COINS)) {
             return Err(ModelError::part("stake", "the bet is not always 25 coins"));
@@ -95,10 +95,10 @@ impl Model {
         if codes.len() != data.symbols.len() || codes.contains(SUPER_HIGH) {
             return Err(ModelError::part("symbols", "a code is used twice, or is that of the super-high places"));
         }
-        let super_high = colours(data, Role::SuperHigh)?;
+        let super_high = colours(data, SymbolRole::SuperHigh)?;
         let of_colour = |symbol| WaysReels::new(&free_strips(data, Some(symbol))?, ROWS_MAX);
         let [green, yellow, blue, red] = super_high.map(of_colour);
-        let bonus = data::only(&data.symbols, Role::FreeSpins)?;
+        let bonus = data::only(&data.symbols, SymbolRole::FreeSpins)?;
         Ok(Self {
             base: WaysReels::new(&base_strips(data, bonus)?, ROWS)?,
             free: WaysReels::new(&free_strips(data, None)?, ROWS_MAX)?,
@@ -106,7 +106,7 @@ impl Model {
             ways: Ways::new(pays(&data.symbols)?)?,
             expansion: expansion(data)?,
             bonus,
-            crystals: colours(data, Role::Collected)?,
+            crystals: colours(data, SymbolRole::Collected)?,
             super_high,
             free_spins: data.free_spins.spins,
             needs: data.collection.needs,
@@ -130,22 +130,9 @@ impl Model {
             rows: 4,
             symbols: self.symbols.clone(),
             paytable: self.paytable(),
-            lines: Vec::new(),
             ways: true,
             rows_max: 7,
             limits: self.limits.clone(),
-            buy_feature_bets: None,
-            picks_of: 0,
-            bonus_on_line: false,
-            picks: (0, 0),
-            multipliers: Vec::new(),
-            rtp_span_micros: None,
-            jackpot_assumes: String::new(),
-            prizes: Vec::new(),
-            specials: Vec::new(),
-            jackpot: false,
-            doubles_max: 0,
-            halve: false,
             autoplay: Autoplay { loss: AutoplayLoss::Prevented, ends_above_win: false },
             free_spin_multiplier: 1,
             facts: vec![
@@ -154,6 +141,7 @@ impl Model {
                 fact("collection_spins", "Collection Free Spins that a collection awards", self.collection_spins),
                 fact("gift_crystals", "red crystals that a new player is given", self.gift),
             ],
+            ..GameInfo::default()
         }
     }
 
@@ -176,32 +164,32 @@ impl Model {
     /// The symbols that pay on all reels: all but the super-high ones.
     #[must_use]
     pub fn regular(&self) -> Vec<u8> {
-        let symbols = (0u8..).zip(&self.symbols).filter(|(_, info)| info.role == Role::Regular);
+        let symbols = (0u8..).zip(&self.symbols).filter(|(_, info)| info.role == SymbolRole::Regular);
         symbols.map(|(symbol, _)| symbol).collect()
     }
 }
 
 /// The symbols of a role, one a colour.
-fn colours(data: &GameData, role: Role) -> Result<[u8; CRYSTALS], ModelError> {
+fn colours(data: &GameData, role: SymbolRole) -> Result<[u8; CRYSTALS], ModelError> {
     let of_role = data.symbols.iter().filter(|symbol| symbol.role == role);
     let indexes: Vec<u8> = of_role.map(|of| data::index_of(&data.symbols, &of.code)).collect::<Result<_, _>>()?;
     let wrong = |all: Vec<u8>| ModelError::part("symbols", format!("{} {role:?} symbols, not {CRYSTALS}", all.len()));
     indexes.try_into().map_err(wrong)
 }
 
-/// What pays on ways: regular symbols, and super-high ones from two reels on (DM-02).
+/// The pays on ways: regular symbols, and super-high ones from two reels on (DM-02).
 fn pays(symbols: &[SymbolData]) -> Result<WaysPays, ModelError> {
     let mut all = WaysPays::default();
     let bad = |of: &SymbolData| Err(ModelError::part("symbols", format!("the pays of `{}`", of.code)));
     for (index, of) in symbols.iter().enumerate() {
         let pays = data::from_none("symbols", &of.pays)?;
-        let (regular, high) = (of.role == Role::Regular, of.role == Role::SuperHigh);
+        let (regular, high) = (of.role == SymbolRole::Regular, of.role == SymbolRole::SuperHigh);
         if !of.free_spins.is_empty() || (regular || high) != (pays[3] > 0) || high != (pays[2] > 0) {
             return bad(of);
         }
         match all.get_mut(index) {
             Some(slot) => *slot = pays,
-            None if pays[3] > 0 || of.role == Role::FreeSpins => return bad(of),
+            None if pays[3] > 0 || of.role == SymbolRole::FreeSpins => return bad(of),
             None => {}
         }
     }
@@ -241,7 +229,7 @@ fn free_strips(data: &GameData, super_high: Option<u8>) -> Result<Vec<Vec<u8>>, 
 
 /// Checks that these symbols are regular ones.
 fn regular(data: &GameData, mut symbols: impl Iterator<Item = u8>) -> Result<(), ModelError> {
-    match symbols.find(|&symbol| data.symbols[usize::from(symbol)].role != Role::Regular) {
+    match symbols.find(|&symbol| data.symbols[usize::from(symbol)].role != SymbolRole::Regular) {
         Some(other) => Err(ModelError::part(
             "reels",
             format!("`{}` stands where it must not", data.symbols[usize::from(other)].code),

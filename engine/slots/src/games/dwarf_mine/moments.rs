@@ -6,11 +6,9 @@
 //! crystals are random walks around a ring of `needs` places, so in the long run every place is equally likely, for all
 //! colours together. The gift to a new player is outside of the return; it's stated as a rate.
 
-use num_traits::ToPrimitive;
-
 use super::model::{BET_COINS, Model, ROWS_MAX};
 use super::paid_spin::PaidSpin;
-use crate::contract::par::{Combination, Exact, exact};
+use crate::contract::par::{Combination, Exact, exact, float};
 use crate::math::ways_moments::{self, Law, Paying, Sums};
 use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
@@ -103,14 +101,14 @@ impl<'a> Returns<'a> {
         self.paid.crystal() / exact(self.model.needs) * worth
     }
 
-    /// What a collection of a colour wins, in bets.
+    /// The mean win of a collection of a colour, in bets.
     pub(super) fn collection_worth(&self, colour: usize) -> Exact {
         exact(self.model.collection_spins) * &self.collection[colour].coins / exact(BET_COINS)
     }
 
-    /// The variance of a round's win, in bets: the paid spin `A`, free spins `F` after three Bonus symbols, and for each
-    /// colour a collection `C`, which completes with chance 1 / needs where its crystal lands. Which colours land is
-    /// independent of everything but their number.
+    /// The variance of a round's win, in bets: the paid spin `A`, free spins `F` after three Bonus symbols, and for
+    /// each colour a collection `C`, which completes with chance 1 / needs where its crystal lands. Which colours land
+    /// is independent of everything but their number.
     #[must_use]
     pub fn variance(&self) -> f64 {
         let colours = CRYSTALS as f64;
@@ -160,10 +158,6 @@ pub(super) fn of_ways(symbols: &[u8], ways: &[[Exact; REELS + 1]], model: &Model
 /// Mean coins of these ways.
 fn coins(symbols: &[u8], ways: &[[Exact; REELS + 1]], model: &Model) -> Exact {
     of_ways(symbols, ways, model).into_iter().map(|of| of.rtp).sum::<Exact>() * exact(BET_COINS)
-}
-
-fn float(of: &Exact) -> f64 {
-    of.to_f64().unwrap_or(f64::NAN)
 }
 
 const _: () = assert!(ROWS_MAX == crate::parts::ways::WAYS_ROWS_MAX);

@@ -2,15 +2,15 @@
 //!
 //! Given which reels show a Bonus, and how many of each reel's new cells are crystals, the reels are independent: a
 //! strip's column and some cells drawn from the symbols' weights. So the paid spin is a mixture of some hundred windows
-//! of [`crate::math::ways_moments`]. The cells are drawn reel by reel, and with `n` crystals landed the next cell is drawn
-//! from `T(n) = W + (4 - n) c`: `W` the weight of all symbols, `c` that of a crystal. Sums are whole numbers of one unit
-//! for each number of new rows, `1 / (T(0) T(1) ... T(4))^cells` of a stop combination.
+//! of [`crate::math::ways_moments`]. The cells are drawn reel by reel, and with `n` crystals landed the next cell is
+//! drawn from `T(n) = W + (4 - n) c`: `W` the weight of all symbols, `c` that of a crystal. Sums are whole numbers of
+//! one unit for each number of new rows, `1 / (T(0) T(1) ... T(4))^cells` of a stop combination.
 
 use num_bigint::BigInt;
-use num_traits::{One, ToPrimitive, Zero};
+use num_traits::{One, Zero};
 
 use super::model::{BONUS_REELS, Model, ROWS};
-use crate::contract::par::{Exact, exact};
+use crate::contract::par::{Exact, exact, float};
 use crate::math::ways_moments::{self, Law, Paying, Sums};
 use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
@@ -18,7 +18,7 @@ use crate::parts::reels::REELS;
 /// Most rows that a window grows by.
 const NEW_ROWS_MAX: usize = BONUS_REELS.len();
 
-/// What the paid spin shows and wins.
+/// The windows of the paid spin and their wins.
 #[derive(Clone, Debug)]
 pub struct PaidSpin {
     /// For each regular symbol and count, the mean number of ways.
@@ -72,7 +72,8 @@ impl PaidSpin {
         let unit = draws.unit() * stops;
         let needs = BigInt::from(model.needs);
         let mut ways = vec![[(); REELS + 1].map(|()| BigInt::zero()); paying.symbols.len()];
-        // Each crystal that lands is one of `needs`: with n of them nothing completes in (1 - 1 / needs)^n of the cases.
+        // Each crystal that lands is one of `needs`: with n of them nothing completes in (1 - 1 / needs)^n of the
+        // cases.
         let mut nothing = BigInt::zero();
         for (crystals, times) in draws.patterns() {
             let landed: usize = crystals.iter().sum();
@@ -93,7 +94,7 @@ impl PaidSpin {
                     nothing += ways_moments::without_three(reels) * kept * &times;
                 }
                 let share = Exact::new(&weight * &times, unit.clone());
-                self.square += share.to_f64().unwrap_or(f64::NAN) * ways_moments::square(reels, paying);
+                self.square += float(&share) * ways_moments::square(reels, paying);
                 if let Some((coins, weight)) = ways_moments::highest(reels, paying, self.highest.max(1)) {
                     self.top(coins, Exact::new(weight * &times, unit.clone()));
                 }
@@ -143,7 +144,7 @@ impl PaidSpin {
     }
 }
 
-/// What each reel shows: by reel, by whether it shows a Bonus, by cells drawn from the symbols' weights.
+/// The contents of each reel: by reel, by whether it shows a Bonus, by cells drawn from the symbols' weights.
 struct Laws(Vec<[Vec<Sums>; 2]>);
 
 impl Laws {
@@ -194,7 +195,7 @@ impl CellDraws {
         Self { rows, crystal, totals }
     }
 
-    /// What all cells' draws together count as.
+    /// The count of all cells' draws together.
     fn unit(&self) -> BigInt {
         self.totals.iter().product::<BigInt>().pow(to_u32(self.rows * REELS))
     }

@@ -2,8 +2,8 @@
 
 use num_traits::Zero;
 
-use super::model::{BASE_WAYS, COLLECTIONS, FREE_SPINS, PARTS};
-use super::model::{BET_COINS, Model};
+use super::model::{BASE_WAYS, BET_COINS, COLLECTIONS, FREE_SPINS, Model, PARTS};
+use super::moments::{FreeSpin, Returns, of_ways};
 use crate::contract::game::Game;
 use crate::contract::par::{Combination, Exact, Par, Part, Rate, ReelSet, exact, ratio};
 use crate::contract::stake::{Stake, StakeRefused};
@@ -11,8 +11,6 @@ use crate::parts::collection::GIFT_COLOUR;
 use crate::parts::expansion::CRYSTALS;
 use crate::parts::reels::REELS;
 use crate::parts::ways::WaysReels;
-
-use super::moments::{FreeSpin, Returns, of_ways};
 
 /// The PAR sheet of a game and its model at a stake.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
@@ -45,26 +43,29 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
 impl Returns<'_> {
     fn rates(&self) -> Vec<Rate> {
         let (paid, model) = (&self.paid, self.model);
-        let rate = |key: &str, title: &str, value| Rate { key: key.to_owned(), title: title.to_owned(), value };
         let collections = paid.crystal() * exact(CRYSTALS) / exact(model.needs);
         let gift = self.collection_worth(GIFT_COLOUR) * ratio(model.gift, model.needs);
         let mut rates = vec![
-            rate("five_rows", "chance that one Bonus symbol makes five rows", paid.bonuses(1)),
-            rate("six_rows", "chance that two Bonus symbols make six rows", paid.bonuses(2)),
-            rate("free_spins", "chance of seven rows and free spins by three Bonus symbols", paid.bonuses(3)),
-            rate("free_spins_per_paid_spin", "free spins of a paid spin", paid.bonuses(3) * exact(model.free_spins)),
-            rate("crystal", "chance that the crystal of a colour lands in a paid spin", paid.crystal()),
-            rate(
+            Rate::new("five_rows", "chance that one Bonus symbol makes five rows", paid.bonuses(1)),
+            Rate::new("six_rows", "chance that two Bonus symbols make six rows", paid.bonuses(2)),
+            Rate::new("free_spins", "chance of seven rows and free spins by three Bonus symbols", paid.bonuses(3)),
+            Rate::new(
+                "free_spins_per_paid_spin",
+                "free spins of a paid spin",
+                paid.bonuses(3) * exact(model.free_spins),
+            ),
+            Rate::new("crystal", "chance that the crystal of a colour lands in a paid spin", paid.crystal()),
+            Rate::new(
                 "collections_per_paid_spin",
                 "collections completed of a paid spin, in the long run",
                 collections.clone(),
             ),
-            rate(
+            Rate::new(
                 "collection_spins_per_paid_spin",
                 "Collection Free Spins of a paid spin, in the long run",
                 collections * exact(model.collection_spins),
             ),
-            rate("free_spins_win", "mean win of the free spins of three Bonus symbols, in bets", {
+            Rate::new("free_spins_win", "mean win of the free spins of three Bonus symbols, in bets", {
                 exact(model.free_spins) * &self.free.coins / exact(BET_COINS)
             }),
         ];
@@ -72,9 +73,9 @@ impl Returns<'_> {
             let name = &model.symbols[usize::from(*symbol)].name;
             let key = format!("collection_win_{}", crate::parts::collection::KEYS[colour]);
             let title = format!("mean win of a collection with {name}, in bets of its mean coin value");
-            rates.push(Rate { key, title, value: self.collection_worth(colour) });
+            rates.push(Rate::new(key, title, self.collection_worth(colour)));
         }
-        rates.push(rate(
+        rates.push(Rate::new(
             "gift_worth",
             "what a new player's crystals are worth once, in bets, outside the return",
             gift,

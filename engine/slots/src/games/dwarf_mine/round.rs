@@ -4,6 +4,7 @@
 //! the completed collections in the order green, yellow, blue, red (DM-13). Each window's win is rounded to whole minor
 //! units on its own (DM-17); the round pays the sum.
 
+use super::model::{BASE_WAYS, BONUS_REELS, COLLECTIONS, FREE_SPINS, Model, ROWS};
 use crate::contract::carried::Carried;
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Awaiting, CELLS_MAX, Mark, MarkKind, MeanCoin, Outcome, Spin, SpinKind, Win, WinKind};
@@ -15,8 +16,6 @@ use crate::parts::reels::{REELS, StopsAt};
 use crate::parts::ways::{Counts, WaysReels};
 use crate::parts::windows::{index, index8, stops_of};
 use crate::parts::worth::CoinWorth;
-
-use super::model::{BASE_WAYS, BONUS_REELS, COLLECTIONS, FREE_SPINS, Model, ROWS};
 
 /// A round of Dwarf Mine.
 #[derive(Debug)]
@@ -178,7 +177,7 @@ impl<'a> DwarfMineRound<'a> {
     }
 }
 
-/// What a spin shows.
+/// The window of a spin.
 struct Window {
     rows: usize,
     cells: [u8; CELLS_MAX],

@@ -33,9 +33,9 @@ pub struct GameData {
     pub feature: FeatureData,
     /// Special wins of a Mystery Bonus; the highest is GRAND.
     pub mysteries: Vec<MysteryData>,
-    /// What a Multiplying Bonus multiplies by.
+    /// The factors of a Multiplying Bonus.
     pub factors: Vec<FactorData>,
-    /// What a Bonus symbol carries.
+    /// The values of a Bonus symbol.
     pub bonus: BonusData,
     /// The bought feature.
     pub buy: BuyData,
@@ -72,7 +72,7 @@ pub struct MysteryData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FactorData {
-    /// What every other Bonus symbol is multiplied by.
+    /// The factor of every other Bonus symbol.
     pub times: u32,
     /// Weight among all.
     pub weight: u32,
@@ -96,7 +96,7 @@ pub struct BonusData {
 pub struct BuyData {
     /// Its price in bets.
     pub bets: u32,
-    /// What it returns in its price, a decimal of six places (ME-18).
+    /// Its return in its price, a decimal of six places (ME-18).
     pub rtp: String,
     /// The reels of the spin that comes with it.
     pub strips: Vec<String>,

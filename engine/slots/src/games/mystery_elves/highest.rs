@@ -48,7 +48,7 @@ struct Filled {
 }
 
 impl Filled {
-    /// What it wins: specials times factors, and what each function turns into, doubled.
+    /// Its win: specials times factors, and the value that each function turns into, doubled.
     fn bets(&self) -> u64 {
         let multiplied = (0..self.factors).fold(1, |product, _| product * u64::from(self.factor));
         let specials = (OUTER + MIDDLE - self.factors) as u64 * u64::from(self.special);

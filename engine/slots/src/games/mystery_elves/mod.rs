@@ -8,59 +8,66 @@ pub mod moments;
 pub mod par;
 pub mod round;
 
-use crate::contract::game::Game;
+use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
-use crate::contract::info::GameInfo;
-use crate::contract::par::{Par, PartName};
+use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
-use crate::parts::compiled::{Rules, RulesVersion};
-use crate::parts::file::{self, ModelError};
+use crate::parts::file::{ModelError, parse};
 
 use model::{Model, PARTS};
 use round::MysteryElvesRound;
 
-/// The rules of Mystery Elves.
-pub struct MysteryElves(Model);
+/// The game's name in requests and in the log.
+pub const NAME: &str = "mystery-elves";
+/// Every version of the rules, oldest first.
+pub const VERSIONS: [RulesVersion; 2] = [
+    RulesVersion { name: "1.0", date: "2025-09-11", file: include_str!("../../../games/mystery-elves/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/mystery-elves/1.0.1.toml") },
+];
 
-impl Rules for MysteryElves {
-    const NAME: &'static str = "mystery-elves";
-    const VERSIONS: &'static [RulesVersion] = &[
-        RulesVersion { name: "1.0", date: "2025-09-11", file: include_str!("../../../games/mystery-elves/1.0.toml") },
-        RulesVersion {
-            name: "1.0.1",
-            date: "2026-11-22",
-            file: include_str!("../../../games/mystery-elves/1.0.1.toml"),
-        },
-    ];
-    const PARTS: &'static [PartName] = &PARTS;
-    /// An incomplete game is resolved after so long, and its winnings are paid (ME-20).
-    const INTERRUPTION_HOURS: Option<u32> = Some(120);
+/// Mystery Elves.
+#[derive(Debug)]
+pub struct MysteryElves {
+    edition: Edition,
+    model: Model,
+}
 
-    fn compile(file: &str) -> Result<(Self, GameInfo), ModelError> {
-        let data = file::parse(file)?;
+impl MysteryElves {
+    /// Compiles a rules version; a test proves that it returns what it promises.
+    ///
+    /// # Errors
+    /// The first part of the data file that's wrong.
+    pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
+        let data = parse(version.file)?;
         let model = Model::of(&data)?;
-        let info = model.info(&data);
-        Ok((Self(model), info))
+        Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), model })
+    }
+}
+
+impl Game for MysteryElves {
+    fn edition(&self) -> &Edition {
+        &self.edition
     }
 
     fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
-        Ok(self.0.check(stake)?.1)
+        Ok(self.model.check(stake)?.1)
     }
 
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {
-        Ok(Box::new(MysteryElvesRound::new(&self.0, stake, terms)?))
+        Ok(Box::new(MysteryElvesRound::new(&self.model, stake, terms)?))
     }
 
-    fn par(&self, game: &dyn Game, stake: &Stake) -> Result<Par, StakeRefused> {
-        par::par(game, &self.0, stake)
+    fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {
+        par::par(self, &self.model, stake)
     }
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
-        highest::of(&self.0, stake)
+        highest::of(&self.model, stake)
     }
 
-    fn special_win(&self, bets: u32) -> Option<&str> {
-        self.0.specials.iter().find(|(of, _)| *of == bets).map(|(_, name)| name.as_str())
+    /// An incomplete game is resolved after so long, and its winnings are paid (ME-20).
+    fn interruption_hours(&self) -> Option<u32> {
+        Some(120)
     }
 }

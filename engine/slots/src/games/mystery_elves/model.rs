@@ -10,11 +10,10 @@ use crate::contract::info::{
 use crate::contract::par::{PartName, decimal, exact};
 use crate::contract::stake::{Stake, StakeLimits, StakeRefused};
 use crate::math::moments;
-use crate::parts::data::{self, Role};
+use crate::parts::data;
 use crate::parts::file::{self, ModelError};
 use crate::parts::gamble::ColourRules;
 use crate::parts::hold_and_win::{Bonus, CELLS, FACTOR_BESIDE_GRAND, HoldAndWin, ROWS, VALUE_MAX};
-use crate::parts::lines::Lines;
 use crate::parts::reels::Reels;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
@@ -45,8 +44,6 @@ pub struct Model {
     pub bought: Windows,
     /// The feature.
     pub hold_and_win: HoldAndWin,
-    /// The special wins in total bets, by name (ME-05).
-    pub specials: Vec<(u32, String)>,
     /// The price of the bought feature in bets.
     pub buy_bets: u32,
     /// The rules of the gamble.
@@ -60,14 +57,6 @@ pub struct Model {
 }
 
 impl Model {
-    /// Parses and compiles a data file.
-    ///
-    /// # Errors
-    /// The first part that's wrong.
-    pub fn compile(text: &str) -> Result<Self, ModelError> {
-        Self::of(&file::parse(text)?)
-    }
-
     /// Compiles a data file that was parsed.
     ///
     /// # Errors
@@ -84,7 +73,6 @@ impl Model {
             windows,
             bought,
             hold_and_win,
-            specials: data.mysteries.iter().map(|of| (of.bets, of.name.clone())).collect(),
             buy_bets: data.buy.bets,
             gamble: data.gamble,
             limits,
@@ -115,27 +103,21 @@ impl Model {
             paytable: self.paytable(),
             lines: self.windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
             limits: self.limits.clone(),
-            ways: false,
             rows_max: 3,
             buy_feature_bets: Some(self.buy_bets),
-            picks_of: 0,
-            bonus_on_line: false,
-            picks: (0, 0),
             multipliers: self.hold_and_win.factors.items().iter().map(|of| of.0).collect(),
-            rtp_span_micros: None,
-            jackpot_assumes: String::new(),
             prizes: specials.map(|&(bets, _)| PrizeInfo::Multiple(bets)).collect(),
             specials: named(data),
-            jackpot: false,
             doubles_max: u32::from(GAMBLES_MAX),
             halve: true,
             autoplay: Autoplay { loss: AutoplayLoss::Passed, ends_above_win: true },
             free_spin_multiplier: 1,
             facts: self.facts(data),
+            ..GameInfo::default()
         }
     }
 
-    /// What the description states besides (ME-18, ME-21). The highest win is found by a search of about a millisecond.
+    /// Other figures of the description (ME-18, ME-21). The highest win is found by a search of about a millisecond.
     fn facts(&self, data: &GameData) -> Vec<Fact> {
         let (max_win, windows) = moments::max_win(&self.windows, u32::MAX);
         let bets = exact(max_win) / exact(self.windows.lines.rows().len());
@@ -175,16 +157,15 @@ fn named(data: &GameData) -> Vec<SpecialInfo> {
 
 fn windows(data: &GameData, strips: &[String]) -> Result<Windows, ModelError> {
     let reels = Reels::new(&data::strips(&data.symbols, strips)?, ROWS)?;
-    let wild = data::only(&data.symbols, Role::Wild)?;
-    let pays = data::line_pays(&data.symbols)?;
-    let lines = Lines::new(&reels, data::rows(&data.lines)?, pays, wild, data::on_lines(&data.symbols))?;
+    let lines = data::lines(&reels, &data.symbols, &data.lines)?;
     Windows::of_lines(reels, lines)
 }
 
-/// The reels of the bought spin. They promise enough Bonus symbols in every window: those that each reel shows at least.
+/// The reels of the bought spin. They promise enough Bonus symbols in every window: those that each reel shows at
+/// least.
 fn windows_bought(data: &GameData) -> Result<Windows, ModelError> {
     let windows = windows(data, &data.buy.strips)?;
-    let bonus = data::only(&data.symbols, Role::Bonus)?;
+    let bonus = data::only(&data.symbols, SymbolRole::Bonus)?;
     let fewest = |reel| {
         let columns = windows.reels.columns(reel).iter();
         columns.map(|column| column[..ROWS].iter().filter(|&&cell| cell == bonus).count()).min().unwrap_or(0)
@@ -197,7 +178,7 @@ fn windows_bought(data: &GameData) -> Result<Windows, ModelError> {
 
 fn hold_and_win(data: &GameData) -> Result<HoldAndWin, ModelError> {
     let bad = |part, what: &str| Err(ModelError::part(part, what));
-    let symbol = data::only(&data.symbols, Role::Bonus)?;
+    let symbol = data::only(&data.symbols, SymbolRole::Bonus)?;
     let strip = data::strips(&data.symbols, std::slice::from_ref(&data.feature.strip))?.swap_remove(0);
     if !strip.contains(&symbol) || strip.len() > crate::parts::reels::STOPS_MAX {
         return bad("feature", "a strip without the Bonus symbol, or too long");

@@ -1,11 +1,11 @@
-//! The mean and the variance of a round, exactly: lines with the Bonus symbols that stand beside them, and the feature as
-//! a chain over the Bonus symbols held.
+//! The mean and the variance of a round, exactly: lines with the Bonus symbols that stand beside them, and the feature
+//! as a chain over the Bonus symbols held.
 //!
 //! Held symbols are told apart as outer (12 positions) and middle (the 3 of the middle reel), because only those of the
 //! middle reel can be Multiplying. What a symbol carries is independent of when it landed, so what the feature wins
-//! depends on the symbols held at its end alone, and respins are a chain that only grows: with a chance `s` that a respin
-//! brings nothing, `f(h) = s^3 w(h) + (1 + s + s^2) sum over more held h' of p(h -> h') f(h')`.
-//! It shares no code with [`crate::parts::hold_and_win`]'s play.
+//! depends on the symbols held at its end alone, and respins are a chain that only grows: with a chance `s` that a
+//! respin brings nothing, `f(h) = s^3 w(h) + (1 + s + s^2) sum over more held h' of p(h -> h') f(h')`. It shares no
+//! code with [`crate::parts::hold_and_win`]'s play.
 
 use std::collections::BTreeMap;
 
@@ -207,8 +207,8 @@ impl FeatureMoments {
 /// The mean of a figure of the end of the feature, by the Bonus symbols that start it.
 ///
 /// Counted in whole numbers over denominators known beforehand, because reducing fractions of a thousand bits is slow:
-/// with a reel of `n` stops and `e` positions left, over `d * n^r * n^2r * ... * n^er`, where `r` is the number of respins
-/// and `d` the common denominator of the figures.
+/// with a reel of `n` stops and `e` positions left, over `d * n^r * n^2r * ... * n^er`, where `r` is the number of
+/// respins and `d` the common denominator of the figures.
 #[must_use]
 pub fn at_end(feature: &HoldAndWin, of: impl Fn(usize, usize) -> Exact) -> ByHeld {
     let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
@@ -282,7 +282,7 @@ fn several(symbols: usize, one: &Exact) -> Vec<Exact> {
     chances
 }
 
-/// What the Bonus symbols held at the end win: moments of what they carry.
+/// The win of the Bonus symbols held at the end: moments of their values.
 pub struct Ends {
     /// Chance that a symbol of the middle reel is Multiplying.
     multiplying: Exact,
@@ -290,8 +290,8 @@ pub struct Ends {
     values: [Exact; 2],
     /// Factors: mean and mean square; beside a GRAND, and without one.
     factors: [[Exact; 2]; 2],
-    /// What symbols that aren't Multiplying hold, for `n` = 0, 1, ... 15 of them, times `unit^n`; with any special win,
-    /// and without GRAND.
+    /// The values of symbols that aren't Multiplying, for `n` = 0, 1, ... 15 of them, times `unit^n`; with any special
+    /// win, and without GRAND.
     sums: [Vec<Sums>; 2],
     /// The common denominator of one symbol's moments: times it, sums are whole numbers, which needn't be reduced.
     unit: Exact,

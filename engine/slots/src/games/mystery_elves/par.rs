@@ -1,16 +1,14 @@
 //! The PAR sheet of Mystery Elves: of the paid spin, and of the bought feature on its own (ME-18).
 
-use num_traits::{ToPrimitive, Zero};
+use num_traits::Zero;
 
-use super::model::Model;
-use super::model::{BASE_LINES, HOLD_AND_WIN, PARTS};
+use super::model::{BASE_LINES, HOLD_AND_WIN, Model, PARTS};
 use super::moments::{Ends, FeatureMoments, MIDDLE, OUTER, RoundMoments, Window, at_end, hits};
 use crate::contract::game::Game;
 use crate::contract::info::PayRow;
-use crate::contract::par::{Combination, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, exact, ratio};
+use crate::contract::par::{Combination, ConditionalRtp, Exact, Par, Part, Rate, ReelSet, exact, float, ratio};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
-use crate::parts::reels::REELS;
 use crate::parts::windows::Windows;
 
 /// The return of the bought feature, in its price.
@@ -41,7 +39,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
             Part { name: PARTS[HOLD_AND_WIN], rtp: &round.feature / &price },
         ],
         hit_frequency: exact(hits(windows, symbol, needs)) / &cycle,
-        std_dev: (&round.variance / (&price * &price)).to_f64().map_or(f64::NAN, f64::sqrt),
+        std_dev: float(&(&round.variance / (&price * &price))).sqrt(),
         max_win_bets: exact(max_win) / exact(windows.lines.rows().len()) / &price,
         max_win_probability: exact(max_windows) / &cycle,
         reel_sets: vec![
@@ -63,13 +61,13 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-/// What a round of the paid spin returns.
+/// The return of a round of the paid spin.
 #[must_use]
 pub fn base(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.windows, feature)
 }
 
-/// What a bought feature returns, in its price.
+/// The return of a bought feature, in its price.
 #[must_use]
 pub fn buy_feature(model: &Model, feature: &FeatureMoments) -> Exact {
     returns(model, &model.bought, feature) / exact(model.buy_bets)
@@ -86,20 +84,23 @@ fn rates(model: &Model, window: &Window) -> Vec<Rate> {
     let ends = Ends::of(feature);
     let full = |outer, middle| if outer + middle == OUTER + MIDDLE { exact(1) } else { Exact::zero() };
     let of_feature = |of: &dyn Fn(usize, usize) -> Exact| window.feature(needs, &at_end(feature, of)) / &starts;
-    let rate = |key: &str, title: &str, value| Rate { key: key.to_owned(), title: title.to_owned(), value };
     vec![
-        rate("full_screen", "chance that a feature fills the screen", of_feature(&full)),
-        rate("grand", "chance that a feature reveals a GRAND", of_feature(&|outer, middle| ends.grand(outer, middle))),
-        rate(
+        Rate::new("full_screen", "chance that a feature fills the screen", of_feature(&full)),
+        Rate::new(
+            "grand",
+            "chance that a feature reveals a GRAND",
+            of_feature(&|outer, middle| ends.grand(outer, middle)),
+        ),
+        Rate::new(
             "bonus_symbols",
             "Bonus symbols held at the end of a feature",
             of_feature(&|outer, middle| exact(outer + middle)),
         ),
-        rate("bonus_lands", "chance that a position gets a Bonus symbol in a respin", {
+        Rate::new("bonus_lands", "chance that a position gets a Bonus symbol in a respin", {
             let on_strip = feature.strip.iter().filter(|&&symbol| symbol == feature.symbol).count();
             ratio(on_strip, feature.strip.len())
         }),
-        rate("hold_and_win", "chance that a spin starts Hold and Win", starts),
+        Rate::new("hold_and_win", "chance that a spin starts Hold and Win", starts),
     ]
 }
 
@@ -117,10 +118,5 @@ fn reel_set(model: &Model, title: &'static str, windows: &Windows) -> ReelSet {
         };
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * exact(row.pays), chance }
     };
-    let strip = |reel| windows.reels.columns(reel).iter().map(|column| column[0]).collect();
-    ReelSet {
-        title,
-        strips: (0..REELS).map(strip).collect(),
-        combinations: model.paytable().iter().map(combination).collect(),
-    }
+    ReelSet { title, strips: windows.reels.strips(), combinations: model.paytable().iter().map(combination).collect() }
 }

@@ -1,9 +1,10 @@
 //! A round of Mystery Elves.
 //!
 //! A round: the paid or bought spin; then, where 6 Bonus symbols landed, the whole feature in one step; then, if the
-//! terms keep it open, the gamble of all that was won. The highest win that a player is told of is that of one window of
-//! the paid spin (ME-21).
+//! terms keep it open, the gamble of all that was won. The highest win that a player is told of is that of one window
+//! of the paid spin (ME-21).
 
+use super::model::{BASE_LINES, GAMBLES_MAX, HOLD_AND_WIN, Model};
 use crate::contract::carried::Carried;
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Awaiting, Card, Outcome, Prize, SpinKind};
@@ -12,8 +13,6 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::parts::gamble::ColourGamble;
 use crate::parts::hold_and_win::Board;
 use crate::parts::windows::LineBet;
-
-use super::model::{BASE_LINES, GAMBLES_MAX, HOLD_AND_WIN, Model};
 
 /// A round of Mystery Elves.
 #[derive(Debug)]
@@ -27,7 +26,7 @@ pub struct MysteryElvesRound<'a> {
     board: Board,
     /// The gamble, once it's open.
     gamble: Option<ColourGamble>,
-    /// What was won, the gamble not counted.
+    /// Coins won, the gamble not counted.
     win_coins: u64,
 }
 
@@ -52,14 +51,7 @@ impl<'a> MysteryElvesRound<'a> {
 
     /// Checks a choice against what the round waits for, before anything is drawn.
     fn check(&self, choice: &Choice) -> Result<(), ChoiceRefused> {
-        let awaited = match choice {
-            Choice::Spin => Awaiting::Spin,
-            Choice::Pick(_) => Awaiting::Pick,
-            Choice::StartFreeSpins => Awaiting::FreeSpins,
-            Choice::StartFeature => Awaiting::Feature,
-            Choice::Double(_) | Choice::Halve | Choice::Collect => Awaiting::Double,
-        };
-        if self.awaiting != awaited {
+        if self.awaiting != choice.awaited() {
             return Err(ChoiceRefused::NotAwaited { awaiting: self.awaiting });
         }
         let refused = |what| Err(ChoiceRefused::NotOffered { what });

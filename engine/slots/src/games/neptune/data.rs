@@ -39,6 +39,6 @@ pub struct GameData {
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FreeSpinsData {
-    /// What line wins are multiplied by.
+    /// Factor of line wins.
     pub multiplier: u32,
 }

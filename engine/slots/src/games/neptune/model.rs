@@ -4,12 +4,11 @@
 //! Costs about a millisecond, once a game.
 
 use super::data::GameData;
-use crate::contract::info::{Autoplay, Fact, GameInfo, SymbolInfo};
+use crate::contract::info::{Fact, GameInfo, SymbolInfo, SymbolRole};
 use crate::contract::par::PartName;
 use crate::contract::stake::StakeLimits;
-use crate::parts::data::{self, Role};
+use crate::parts::data;
 use crate::parts::file::{self, ModelError};
-use crate::parts::lines::Lines;
 use crate::parts::picks::{LineRuns, MaxOf, NEEDS, Objects};
 use crate::parts::reels::Reels;
 use crate::parts::scatters::Scatters;
@@ -44,11 +43,11 @@ pub struct Model {
     pub treasure: u8,
     /// Finds the lines that start the Treasure bonus.
     pub treasures: LineRuns,
-    /// What the player picks from.
+    /// The objects that the player picks from.
     pub objects: Objects,
     /// The picks that the highest amount is for: that no more can be won is proven when the model is compiled (NP-11).
     pub max_of: MaxOf,
-    /// What line wins of free spins are multiplied by.
+    /// Factor of line wins in free spins.
     pub multiplier: u32,
     /// Stakes offered.
     pub limits: StakeLimits,
@@ -63,20 +62,14 @@ impl Model {
     ///
     /// # Errors
     /// The first part that's wrong.
-    pub fn compile_unproven(data: &GameData) -> Result<Self, ModelError> {
+    pub fn of(data: &GameData) -> Result<Self, ModelError> {
         let reels = Reels::new(&data::strips(&data.symbols, &data.reels.strips)?, ROWS)?;
-        let lines = Lines::new(
-            &reels,
-            data::rows(&data.lines)?,
-            data::line_pays(&data.symbols)?,
-            data::only(&data.symbols, Role::Wild)?,
-            data::on_lines(&data.symbols),
-        )?;
+        let lines = data::lines(&reels, &data.symbols, &data.lines)?;
         let limits = data::limits(&data.stake, lines.rows().len())?;
         if !(1..=MULTIPLIER_MAX).contains(&data.free_spins.multiplier) {
             return Err(ModelError::part("free_spins", "the multiplier is outside 1 to 100"));
         }
-        let treasure = data::only(&data.symbols, Role::Bonus)?;
+        let treasure = data::only(&data.symbols, SymbolRole::Bonus)?;
         let treasures = LineRuns::new(&reels, lines.rows(), treasure);
         let objects = Objects::new(&data.treasure)?;
         let most = treasures.picks_max().saturating_mul(objects.highest());
@@ -109,21 +102,10 @@ impl Model {
             paytable: self.windows.paytable(&self.symbols, NEEDS),
             lines: self.windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
             limits: self.limits.clone(),
-            ways: false,
             rows_max: 3,
-            buy_feature_bets: None,
             picks_of: self.objects.count(),
             bonus_on_line: true,
             picks: (NEEDS, REELS_MOST),
-            multipliers: Vec::new(),
-            rtp_span_micros: None,
-            jackpot_assumes: String::new(),
-            prizes: Vec::new(),
-            specials: Vec::new(),
-            jackpot: false,
-            doubles_max: 0,
-            halve: false,
-            autoplay: Autoplay::default(),
             free_spin_multiplier: self.multiplier,
             facts: vec![Fact {
                 key: "treasure_max_coins",
@@ -133,6 +115,7 @@ impl Model {
                 },
                 value: self.objects.max_coins().to_string(),
             }],
+            ..GameInfo::default()
         }
     }
 }

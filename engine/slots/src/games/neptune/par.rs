@@ -1,19 +1,17 @@
 //! The PAR sheet of Neptune, and the proof that its data file keeps its promise.
 
-use num_traits::{One, ToPrimitive};
+use num_traits::One;
 
-use super::model::Model;
-use super::model::{BASE_LINES, FREE_SPINS, PARTS, SCATTER, TREASURE};
+use super::model::{BASE_LINES, FREE_SPINS, Model, PARTS, SCATTER, TREASURE};
 use super::moments::{Amount, RoundMoments, Window};
 use super::treasure::{starts, treasure_table};
 use crate::contract::game::Game;
 use crate::contract::info::PayRow;
-use crate::contract::par::{Combination, Exact, Par, Part, Rate, ReelSet, exact, ratio};
+use crate::contract::par::{Combination, Exact, Par, Part, Rate, ReelSet, exact, float, ratio};
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
-use crate::parts::file::{ModelError, parse};
+use crate::parts::file::ModelError;
 use crate::parts::picks::NEEDS;
-use crate::parts::reels::REELS;
 
 /// The PAR sheet of a game and its model at a stake.
 pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, StakeRefused> {
@@ -39,7 +37,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
             part(FREE_SPINS, round.mean_in_free_spins.clone()),
         ],
         hit_frequency: exact(hits) / &cycle,
-        std_dev: round.variance.to_f64().map_or(f64::NAN, f64::sqrt),
+        std_dev: float(&round.variance).sqrt(),
         max_win_bets: exact(max_win) / exact(stake.lines),
         max_win_probability: exact(max_windows) / &cycle,
         reel_sets: vec![reel_set(model, &amount)],
@@ -49,21 +47,9 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     })
 }
 
-impl Model {
-    /// Parses, compiles and proves a data file.
-    ///
-    /// # Errors
-    /// The first part that's wrong, then a return other than promised.
-    pub fn compile(text: &str) -> Result<Self, ModelError> {
-        let model = Self::compile_unproven(&parse(text)?)?;
-        prove(&model)?;
-        Ok(model)
-    }
-}
-
 /// Proves that a model returns what it promises. One line shows it for every stake: every line's mean is the same, its
 /// treasures' too, and scatters pay on the total bet.
-pub(crate) fn prove(model: &Model) -> Result<(), ModelError> {
+pub fn prove(model: &Model) -> Result<(), ModelError> {
     let window = Window::of(model, 1);
     if window.spins >= Exact::one() {
         return Err(ModelError::part("free_spins", "a free spin wins one or more free spins on average"));
@@ -77,18 +63,17 @@ pub(crate) fn prove(model: &Model) -> Result<(), ModelError> {
 }
 
 fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) -> Vec<Rate> {
-    let rate = |key: &str, title: &str, value| Rate { key: key.to_owned(), title: title.to_owned(), value };
     let spins = Exact::one() + &round.free_spins;
     let mut rates = vec![
-        rate("treasure", "chance that a window starts a Treasure bonus", window.treasure.clone()),
-        rate("free_spins", "chance that a window awards free spins", window.trigger.clone()),
-        rate(
+        Rate::new("treasure", "chance that a window starts a Treasure bonus", window.treasure.clone()),
+        Rate::new("free_spins", "chance that a window awards free spins", window.trigger.clone()),
+        Rate::new(
             "treasures_per_paid_spin",
             "windows of a paid spin that start a Treasure bonus, free spins included",
             &window.treasure * spins,
         ),
-        rate("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
-        rate(
+        Rate::new("free_spins_per_paid_spin", "free spins of a paid spin", round.free_spins.clone()),
+        Rate::new(
             "treasure_object_coins",
             "what an object holds on average, in coins for each coin on its line",
             amount.mean.clone(),
@@ -97,7 +82,7 @@ fn rates(model: &Model, window: &Window, amount: &Amount, round: &RoundMoments) 
     let total: u128 = model.objects.amounts().iter().map(|&(_, weight)| u128::from(weight)).sum();
     for &(coins, weight) in model.objects.amounts() {
         let (key, title) = (format!("object_{coins}_coins"), format!("chance that an object holds {coins} coins"));
-        rates.push(Rate { key, title, value: exact(weight) / exact(total) });
+        rates.push(Rate::new(key, title, exact(weight) / exact(total)));
     }
     rates
 }
@@ -116,14 +101,14 @@ fn reel_set(model: &Model, amount: &Amount) -> ReelSet {
             (_, true) => (treasures[count], &amount.mean * exact(row.count)),
             _ => (on_line[usize::from(row.symbol)][count], exact(row.pays)),
         };
-        // A line's coins are the bet's share of the line: what one line returns of its own coins, all return of the bet.
+        // A line's coins are the bet's share of the line: what one line returns of its own coins, all return of the
+        // bet.
         let chance = exact(ways) / &cycle;
         Combination { symbol: row.symbol, count: row.count, rtp: &chance * pays, chance }
     };
-    let strip = |reel| windows.reels.columns(reel).iter().map(|column| column[0]).collect();
     ReelSet {
         title: "all spins",
-        strips: (0..REELS).map(strip).collect(),
+        strips: windows.reels.strips(),
         combinations: windows.paytable(&model.symbols, NEEDS).iter().map(combination).collect(),
     }
 }

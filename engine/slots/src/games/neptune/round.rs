@@ -1,9 +1,12 @@
 //! A round of Neptune.
 //!
 //! A round: the paid spin; then, while they last, Treasure bonuses and free spins, which pause for each bonus. Every
-//! line that starts a Treasure bonus gives the player a pick of its own, in the order of the lines: so the return is the
-//! same for any number of lines.
+//! line that starts a Treasure bonus gives the player a pick of its own, in the order of the lines: so the return is
+//! the same for any number of lines.
 
+use std::collections::VecDeque;
+
+use super::model::{BASE_LINES, FREE_SPINS, Model, SCATTER, TREASURE};
 use crate::contract::carried::Carried;
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Awaiting, Outcome, PickOffer, SpinKind};
@@ -12,9 +15,6 @@ use crate::contract::stake::{Stake, StakeRefused};
 use crate::parts::free_spins::{FREE_SPINS_PER_STEP, FreeSpins};
 use crate::parts::picks::Pick;
 use crate::parts::windows::LineBet;
-use std::collections::VecDeque;
-
-use super::model::{BASE_LINES, FREE_SPINS, Model, SCATTER, TREASURE};
 
 /// A round of Neptune.
 #[derive(Debug)]
@@ -99,7 +99,7 @@ impl<'a> NeptuneRound<'a> {
         }
     }
 
-    /// What follows: treasures first, then free spins.
+    /// The next step: treasures first, then free spins.
     fn next(&self) -> Awaiting {
         if !self.picks.is_empty() {
             Awaiting::Pick

@@ -108,7 +108,7 @@ pub struct FreeSpinsData {
     pub both: u32,
     /// Chance that a Potion feature follows a free spin.
     pub feature_chance: ChanceData,
-    /// Weights of the features that follow: High Symbols, Random Wilds, Multiplier, Mega Wild, and the first, second and
-    /// fourth together with the Multiplier.
+    /// Weights of the features that follow: High Symbols, Random Wilds, Multiplier, Mega Wild, and the first, second
+    /// and fourth together with the Multiplier.
     pub features: [u32; 7],
 }

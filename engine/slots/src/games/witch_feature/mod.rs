@@ -17,54 +17,58 @@ pub mod round;
 mod variance;
 
 use crate::contract::carried::{Carried, CarriedScope, Carries};
-use crate::contract::game::Game;
+use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
-use crate::contract::info::GameInfo;
-use crate::contract::par::{Par, PartName};
+use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
-use crate::parts::compiled::{Rules, RulesVersion};
-use crate::parts::file::{self, ModelError};
+use crate::parts::file::{ModelError, parse};
 
 use model::{Model, PARTS};
 use round::{CARRIED, WitchRound, carried, shelf};
 
-/// The rules of Witch Feature.
-pub struct WitchFeature(Model);
+/// The game's name in requests and in the log.
+pub const NAME: &str = "witch-feature";
+/// Every version of the rules, oldest first.
+pub const VERSIONS: [RulesVersion; 2] = [
+    RulesVersion { name: "1.0", date: "2022-12-02", file: include_str!("../../../games/witch-feature/1.0.toml") },
+    RulesVersion { name: "1.0.1", date: "2026-11-22", file: include_str!("../../../games/witch-feature/1.0.1.toml") },
+];
 
-impl Rules for WitchFeature {
-    const NAME: &'static str = "witch-feature";
-    const VERSIONS: &'static [RulesVersion] = &[
-        RulesVersion { name: "1.0", date: "2022-12-02", file: include_str!("../../../games/witch-feature/1.0.toml") },
-        RulesVersion {
-            name: "1.0.1",
-            date: "2026-11-22",
-            file: include_str!("../../../games/witch-feature/1.0.1.toml"),
-        },
-    ];
-    const PARTS: &'static [PartName] = &PARTS;
+/// Witch Feature.
+#[derive(Debug)]
+pub struct WitchFeature {
+    edition: Edition,
+    model: Model,
+}
 
-    fn compile(file: &str) -> Result<(Self, GameInfo), ModelError> {
-        let data = file::parse(file)?;
+impl WitchFeature {
+    /// Compiles a rules version; a test proves that it returns what it promises.
+    ///
+    /// # Errors
+    /// The first part of the data file that's wrong.
+    pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
+        let data = parse(version.file)?;
         let model = Model::of(&data)?;
-        let info = model.info(&data, par::facts(&model));
-        Ok((Self(model), info))
+        Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data, par::facts(&model))), model })
     }
+}
 
-    fn check_stake(&self, stake: &Stake) -> Result<u32, StakeRefused> {
-        self.0.limits.check(stake)
+impl Game for WitchFeature {
+    fn edition(&self) -> &Edition {
+        &self.edition
     }
 
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {
-        Ok(Box::new(WitchRound::new(&self.0, stake, terms)?))
+        Ok(Box::new(WitchRound::new(&self.model, stake, terms)?))
     }
 
-    fn par(&self, game: &dyn Game, stake: &Stake) -> Result<Par, StakeRefused> {
-        par::par(game, &self.0, stake)
+    fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {
+        par::par(self, &self.model, stake)
     }
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
-        highest::of(&self.0, stake)
+        highest::of(&self.model, stake)
     }
 
     fn carries(&self) -> Carries {

@@ -3,12 +3,11 @@
 use super::data::{ChanceData, GameData};
 use super::potions::Potion;
 use crate::contract::draws::Draws;
-use crate::contract::info::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, SymbolInfo};
+use crate::contract::info::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, SymbolInfo, SymbolRole};
 use crate::contract::par::PartName;
 use crate::contract::stake::StakeLimits;
-use crate::parts::data::{self, Role};
+use crate::parts::data;
 use crate::parts::file::{self, ModelError};
-use crate::parts::lines::Lines;
 use crate::parts::placed::Window;
 use crate::parts::reels::{Column, REELS, Reels};
 use crate::parts::scatters::{Counter, Scatters};
@@ -66,7 +65,7 @@ impl Chance {
     }
 }
 
-/// What follows a free spin (WF-15).
+/// A feature that follows a free spin (WF-15).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FreeFeature {
     /// One respin, multiplied where the Multiplier came with it.
@@ -123,7 +122,7 @@ pub struct Model {
     pub potion_chance: Chance,
     /// The Potions' colours.
     pub colours: Weights<Potion>,
-    /// What a cell of a High Symbols Respin shows, and what a Question mark becomes.
+    /// The symbols that a cell of a High Symbols Respin shows and a Question mark becomes.
     pub high_symbols: Weights<u8>,
     /// How many Wilds a Random Wilds Respin places.
     pub random_wilds: Weights<u32>,
@@ -233,27 +232,16 @@ impl Model {
             symbols: self.symbols.clone(),
             paytable: self.paytable(),
             lines: self.base.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
-            ways: false,
             limits: self.limits.clone(),
-            buy_feature_bets: None,
-            picks_of: 0,
-            bonus_on_line: false,
-            picks: (0, 0),
             multipliers: self.multipliers.items().iter().map(|of| of.0).collect(),
-            rtp_span_micros: None,
-            jackpot_assumes: String::new(),
-            prizes: Vec::new(),
-            specials: Vec::new(),
-            jackpot: false,
-            doubles_max: 0,
-            halve: false,
             autoplay: Autoplay { loss: AutoplayLoss::Reached, ends_above_win: false },
             free_spin_multiplier: 1,
             facts,
+            ..GameInfo::default()
         }
     }
 
-    /// What pays, symbol by symbol, most of a kind first; then what awards free spins.
+    /// The paytable, symbol by symbol, most of a kind first; then the symbols that award free spins.
     pub(crate) fn paytable(&self) -> Vec<PayRow> {
         let mut rows = Vec::new();
         for (symbol, pays) in (0u8..).zip(self.base.lines.pays()) {
@@ -272,10 +260,8 @@ impl Model {
 /// Windows of one set of reels, on which 0, 1 and 2 Free Spins symbols award so many free spins.
 fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windows, ModelError> {
     let reels = Reels::new(&data::strips(&data.symbols, strips)?, ROWS)?;
-    let wild = data::only(&data.symbols, Role::Wild)?;
-    let (pays, on_lines) = (data::line_pays(&data.symbols)?, data::on_lines(&data.symbols));
-    let lines = Lines::new(&reels, data::rows(&data.lines)?, pays, wild, on_lines)?;
-    let symbol = data::only(&data.symbols, Role::FreeSpins)?;
+    let lines = data::lines(&reels, &data.symbols, &data.lines)?;
+    let symbol = data::only(&data.symbols, SymbolRole::FreeSpins)?;
     let [none, one, both] = awards;
     let free_spins = [none, one, both, both, both, both];
     let scatters = Scatters { symbol, counter: Counter::new(&reels, symbol)?, pays: [0; REELS + 1], free_spins };
@@ -284,7 +270,7 @@ fn windows(data: &GameData, strips: &[String], awards: [u32; 3]) -> Result<Windo
 
 /// The indexes of the three Potions, in the order Red, Blue, Green.
 fn collected(data: &GameData) -> Result<[u8; 3], ModelError> {
-    let potions = (0u8..).zip(&data.symbols).filter(|(_, of)| of.role == Role::Collected).map(|(index, _)| index);
+    let potions = (0u8..).zip(&data.symbols).filter(|(_, of)| of.role == SymbolRole::Collected).map(|(index, _)| index);
     let wrong = |_| ModelError::part("symbols", "there must be three Potions: Red, Blue and Green");
     potions.collect::<Vec<_>>().try_into().map_err(wrong)
 }

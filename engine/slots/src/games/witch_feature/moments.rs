@@ -1,18 +1,21 @@
 //! The exact mathematics of Witch Feature.
 //!
 //! Lines are linear: the return of all fifty is that of one, read by an automaton over what each of its cells can show.
-//! Where cells are placed at random (wilds, Question marks), the reels of a line are independent given which of its cells
-//! were hit, and those are summed by hypergeometric weights; Mega Wilds are summed over all their places. Potions are
-//! independent of the reels, so how often a combination comes is a Markov chain of ten states, solved exactly (WF-21).
-//! Free spins are a geometric series. All returns, chances and rates are exact fractions; the second moments of four
-//! features are sampled. Shares no code with the evaluator. Costs about a second, nearly all of it for the variance.
+//! Where cells are placed at random (wilds, Question marks), the reels of a line are independent given which of its
+//! cells were hit, and those are summed by hypergeometric weights; Mega Wilds are summed over all their places. Potions
+//! are independent of the reels, so how often a combination comes is a Markov chain of ten states, solved exactly
+//! (WF-21). Free spins are a geometric series. All returns, chances and rates are exact fractions; the second moments
+//! of four features are sampled. Shares no code with the evaluator. Costs about a second, nearly all of it for the
+//! variance.
 
 use std::collections::BTreeMap;
 
-use num_traits::{One, ToPrimitive, Zero};
+use num_traits::{One, Zero};
 
-use super::model::{BASE_LINES, EXPLOSION, FREE_SPINS, HIGH_SYMBOLS, MEGA_WILD, MULTIPLIER, PARTS, RANDOM_WILDS};
-use super::model::{Chance, FreeFeature, MegaWilds, Model, ROWS, Respin};
+use super::model::{
+    BASE_LINES, Chance, EXPLOSION, FREE_SPINS, FreeFeature, HIGH_SYMBOLS, MEGA_WILD, MULTIPLIER, MegaWilds, Model,
+    PARTS, RANDOM_WILDS, ROWS, Respin,
+};
 use super::potions::Potion;
 use crate::contract::par::{Exact, exact, ratio};
 use crate::parts::lines::Lines;
@@ -20,7 +23,7 @@ use crate::parts::reels::REELS;
 use crate::parts::weights::Weights;
 use crate::parts::windows::Windows;
 
-/// What a cell can show, with weights.
+/// The symbols that a cell can show, with weights.
 type Cell = Vec<(u8, u64)>;
 
 /// The means of everything that a spin can win, in bets.
@@ -170,7 +173,7 @@ fn share<T: Copy>(of: &Weights<T>, holds: impl Fn(&T) -> bool) -> Exact {
     ratio(weight, of.total())
 }
 
-/// What any cell of a reel shows: every row shows each place of the strip equally often.
+/// The symbols of any cell of a reel: every row shows each place of the strip equally often.
 fn cells(of: &Windows, reel: usize) -> Cell {
     let mut counts = BTreeMap::new();
     for column in of.reels.columns(reel) {
@@ -259,7 +262,8 @@ fn binomial(n: u64, k: u64) -> u64 {
 }
 
 /// Chance that a window wins on a line, and, where a reel is named, shows a Free Spins symbol on it. Lines are won
-/// within the first three reels, if at all; for each of their stops a mask of lines says where a symbol or a Wild stands.
+/// within the first three reels, if at all; for each of their stops a mask of lines says where a symbol or a Wild
+/// stands.
 fn win_chance(of: &Windows, with_free_spins_on: Option<usize>) -> Exact {
     let lines = &of.lines;
     let symbols: Vec<u8> = (0..16).filter(|&symbol| lines.on_lines(symbol)).collect();
@@ -368,9 +372,4 @@ fn stationary(moves: &[Vec<Exact>]) -> Vec<Exact> {
         }
     }
     rows.into_iter().filter_map(|row| row.into_iter().next_back()).collect()
-}
-
-/// A fraction as a float.
-pub(super) fn float(of: &Exact) -> f64 {
-    of.to_f64().unwrap_or(f64::NAN)
 }

@@ -1,10 +1,10 @@
-//! The PAR sheet of Witch Feature, and the proof that its data file keeps its promise. Costs about a second, nearly all of it for the
-//! variance.
+//! The PAR sheet of Witch Feature, and the proof that its data file keeps its promise. Costs about a second, nearly all
+//! of it for the variance.
 
 use num_traits::{One, Signed, Zero};
 
-use super::model::Model;
-use super::model::PARTS;
+use super::model::{Model, PARTS};
+use super::moments::{Means, chance, highest_window, shows_free_spins};
 use super::variance;
 use crate::contract::game::Game;
 use crate::contract::info::Fact;
@@ -12,10 +12,7 @@ use crate::contract::par::{Combination, ConditionalRtp, Exact, Par, Part, Rate, 
 use crate::contract::stake::{Stake, StakeRefused};
 use crate::math::moments;
 use crate::parts::file::ModelError;
-use crate::parts::reels::REELS;
 use crate::parts::windows::Windows;
-
-use super::moments::{Means, chance, highest_window, shows_free_spins};
 
 /// Proves that a model returns what it promises, all features unlocked.
 ///
@@ -34,7 +31,7 @@ pub fn prove(model: &Model) -> Result<(), ModelError> {
     Ok(())
 }
 
-/// What the description states besides: the highest window and the returns of the locked states (WF-21).
+/// Other figures of the description: the highest window and the returns of the locked states (WF-21).
 #[must_use]
 pub fn facts(model: &Model) -> Vec<Fact> {
     let means = Means::of(model);
@@ -60,11 +57,11 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
     let (max_win, max_windows) = moments::max_win(&model.base, stake.lines);
     let conditional = |key, title, unlocked| ConditionalRtp { key, title, rtp: means.rtp(model, unlocked) };
     let mut rates = rates(model, &means);
-    rates.push(Rate {
-        key: "std_dev_standard_error".into(),
-        title: "standard error of the standard deviation, from sampled second moments".into(),
-        value: Exact::from_float(error).unwrap_or_else(Exact::zero),
-    });
+    rates.push(Rate::new(
+        "std_dev_standard_error",
+        "standard error of the standard deviation, from sampled second moments",
+        Exact::from_float(error).unwrap_or_else(Exact::zero),
+    ));
     Ok(Par {
         game: game.name(),
         rules_version: game.rules_version(),
@@ -94,8 +91,7 @@ pub(crate) fn par(game: &dyn Game, model: &Model, stake: &Stake) -> Result<Par, 
 }
 
 fn rates(model: &Model, means: &Means) -> Vec<Rate> {
-    let rate =
-        |key: &str, title: &str, value: &Exact| Rate { key: key.into(), title: title.into(), value: value.clone() };
+    let rate = |key: &str, title: &str, value: &Exact| Rate::new(key, title, value.clone());
     let [high, wilds, multiplier, mega, none] = &means.combinations;
     vec![
         rate("high_symbols", "High Symbols Respins of a paid spin", high),
@@ -134,8 +130,7 @@ fn reel_set(title: &'static str, of: &Windows) -> ReelSet {
     if !both.is_zero() {
         combinations.push(Combination { symbol: of.scatters.symbol, count: 2, chance: both, rtp: Exact::zero() });
     }
-    let strip = |reel| of.reels.columns(reel).iter().map(|column| column[0]).collect();
-    ReelSet { title, strips: (0..REELS).map(strip).collect(), combinations }
+    ReelSet { title, strips: of.reels.strips(), combinations }
 }
 
 /// How often a combination that triggers no feature explodes.

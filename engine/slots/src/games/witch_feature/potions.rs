@@ -39,7 +39,7 @@ pub enum Feature {
 pub const FEATURES: u8 = 4;
 
 impl Feature {
-    /// What three Potions stand for, in any order; `None` for a combination of no feature.
+    /// The feature that three Potions stand for, in any order; `None` for a combination of no feature.
     #[must_use]
     pub fn of(mut potions: [Potion; 3]) -> Option<Self> {
         use Potion::{Blue, Green, Red};
@@ -54,7 +54,7 @@ impl Feature {
     }
 }
 
-/// What a player has at a bet: Potions collected, at most two between spins, and features unlocked.
+/// A player's progress at a bet: Potions collected, at most two between spins, and features unlocked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shelf {
     potions: [Option<Potion>; 2],
@@ -81,7 +81,7 @@ impl Shelf {
         [number(self.potions[0]), number(self.potions[1]), i64::from(self.unlocked)]
     }
 
-    /// What is left of it without a round that led from `before` to `after` (PL-04).
+    /// The shelf without a round that led from `before` to `after` (PL-04).
     ///
     /// Potions that the round added are taken from where it put them, unless a later combination has used them up;
     /// those that its own combination used up stand in front again, as many as there is room for. Features are locked

@@ -3,6 +3,11 @@
 //! A round: the paid spin and, in the same step, what its third Potion triggers: a respin, respins until a win, or an
 //! Explosion; then the free spins, in steps of at most 100 windows.
 
+use super::model::{
+    BASE_LINES, CELLS, EXPLOSION, FREE_SPINS, FreeFeature, HIGH_SYMBOLS, MEGA_WILD, MULTIPLIER, MegaWilds, Model,
+    RANDOM_WILDS, ROWS, Respin,
+};
+use super::potions::{Feature, Potion, Shelf};
 use crate::contract::carried::Carried;
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Awaiting, Mark, MarkKind, Outcome, SpinKind, Stops};
@@ -12,16 +17,10 @@ use crate::parts::free_spins::FreeSpins;
 use crate::parts::placed::{Placed, Window, distinct};
 use crate::parts::windows::LineBet;
 
-use super::model::{
-    BASE_LINES, CELLS, EXPLOSION, FREE_SPINS, FreeFeature, HIGH_SYMBOLS, MEGA_WILD, MULTIPLIER, MegaWilds, Model,
-    RANDOM_WILDS, ROWS, Respin,
-};
-use super::potions::{Feature, Potion, Shelf};
-
 /// Windows of a step: what is left then is played in the next.
 const WINDOWS_PER_STEP: usize = 100;
 
-/// What is carried, in this order, at each bet (WF-12).
+/// The figures carried at each bet, in their order (WF-12).
 pub(super) const CARRIED: [&str; 3] = ["potion_1", "potion_2", "unlocked"];
 
 /// A round of Witch Feature.
@@ -214,7 +213,7 @@ impl<'a> WitchRound<'a> {
         out.part_coins[if self.in_free_spins { FREE_SPINS } else { part }] += coins;
     }
 
-    /// What the round waits for after a step.
+    /// The step that the round waits for next.
     fn next(&self) -> Awaiting {
         match (self.respins, self.free_spins.left()) {
             (Some(_), _) => Awaiting::Feature,

@@ -8,14 +8,13 @@
 
 use num_traits::One;
 
-use super::model::{EXPLOSION, HIGH_SYMBOLS};
-use super::model::{FreeFeature, Model, Respin};
-use super::moments::{Means, chance, float};
+use super::model::{EXPLOSION, FreeFeature, HIGH_SYMBOLS, Model, Respin};
+use super::moments::{Means, chance};
 use super::round::WitchRound;
 use crate::contract::carried::Carried;
 use crate::contract::draws::Draws;
 use crate::contract::outcome::{Outcome, SpinKind};
-use crate::contract::par::{Exact, exact};
+use crate::contract::par::{Exact, exact, float};
 use crate::contract::round::Terms;
 use crate::contract::stake::Stake;
 use crate::math::moments;

@@ -13,7 +13,7 @@ use motherlode_proto::{
     round::v1::{self as round, Account, Awaiting, Card, Choice, Outcome, Witch, choice, jackpot_win},
     spin::v1::{ChooseRequest, GetGameRequest, Played, SpinRequest},
 };
-use motherlode_slots::{self as slots, Game, game::SymbolRole};
+use motherlode_slots::{self as slots, Game, SymbolRole};
 use std::{
     io::{BufRead, Write},
     time::Duration,

@@ -7,8 +7,7 @@ use super::{
 use crate::figures::{chance, grouped, percent};
 use crate::markup::{Markup, plain, table, tag};
 use motherlode_slots::{
-    GameInfo, Par,
-    game::{PayRow, SymbolRole},
+    GameInfo, Par, PayRow, SymbolRole,
     par::{Exact, ReelSet, decimal},
 };
 
