@@ -7,7 +7,7 @@ use crate::values::{CoinValue, Currency, Minor};
 /// Free rounds as granted. They never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
-    /// The operator's own reference, unique for the player; an id as [`is_id`] says.
+    /// The operator's own reference, unique for the player; an id as [`is_id`](crate::is_id) says.
     pub id: String,
     /// The game's name.
     pub game: String,

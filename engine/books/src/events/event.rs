@@ -119,7 +119,7 @@ pub enum Event {
     },
     /// Any stream: who made the commit that it ends (PL-22, PL-27). It changes nothing.
     ActedBy {
-        /// The authenticated credential: its name for the platform, `operator/name` for an operator, [`ANYONE`] where there are
+        /// The authenticated credential: its name for the platform, `operator/name` for an operator, [`ANYONE`](crate::ANYONE) where there are
         /// no operators.
         actor: String,
         /// The caller's own words: on whose behalf it acts, a ticket's number. Nobody has checked them.

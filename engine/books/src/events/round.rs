@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::session::SessionName;
 use crate::values::{CoinValue, Currency, FxRate, Minor, Nano};
 
-/// A bet was accepted (see [`Event::RoundStarted`]).
+/// A bet was accepted (see [`Event::RoundStarted`](crate::Event::RoundStarted)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundStarted {
     /// The player's rounds count 1, 2, 3 over all games.
@@ -56,7 +56,7 @@ pub struct Contribution {
     pub amount: Nano,
 }
 
-/// One resolution inside a round (see [`Event::StepResolved`]).
+/// One resolution inside a round (see [`Event::StepResolved`](crate::Event::StepResolved)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StepResolved {
     /// The player's round.

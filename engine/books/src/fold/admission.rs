@@ -1,12 +1,12 @@
 //! Admission: the limits that a new commit must keep beyond those of the fold. Above all the ceilings of balances and amounts.
 //!
-//! Cash is counted in 64 bits. The ceilings keep every sum far below their end, whatever is won on top: a deposit that would
-//! lift a balance above its ceiling is refused, a win or an award never is. It goes above the ceiling, where there is room
-//! for 9,000 times as much again.
+//! Cash is counted in 64 bits. The ceilings keep every sum far below their end, even with wins on top. A deposit that would lift
+//! a balance above its ceiling is refused. A win or an award never is: above the ceiling there is room for 9,000 times as
+//! much again.
 //!
-//! These limits hold for what is proposed, not for what is in the log: [`Stage::admit`] is asked by the one writer of a
-//! partition before it stages a commit, and by nobody who replays. So logs from before there were ceilings fold as ever, and a
-//! ceiling can be changed without a second rule for old logs. No way into the log goes round the writer.
+//! These limits hold for proposals, not for the log. The one writer of a partition asks [`Stage::admit`] before it stages a
+//! commit; a replay never asks. So logs from before there were ceilings still fold, and a ceiling can change without a second
+//! rule for old logs. Nothing enters the log but by the writer.
 
 use super::stage::Stage;
 use super::view::View;
@@ -102,7 +102,7 @@ impl Admission<'_> {
         }
     }
 
-    /// PL-25: whoever has switched a part off, or the platform, switches it on again.
+    /// PL-25: only the operator that switched a part off, or the platform, switches it on again.
     fn switch_on(&self, switch: &Switch, actor: &str) -> Result<(), Refused> {
         let off = self.view.system().switches.off().find(|(off, _)| *off == switch);
         let by_others = off.is_some_and(|(_, off)| off.operator() != operator_of(actor));

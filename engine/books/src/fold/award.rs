@@ -21,7 +21,7 @@ impl<'s> Transition<'s> {
         self.pay_player(Account::Exchange, account, currency, amount)
     }
 
-    /// An award waits where the account has no room for it; no money moves, and what is owed stays owed.
+    /// An award waits where the account has no room for it. No money moves, and the debt stays.
     pub fn set_aside(
         &mut self,
         round: u64,

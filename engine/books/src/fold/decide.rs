@@ -169,7 +169,7 @@ impl<'s> Transition<'s> {
     }
 }
 
-/// Refuses postings that do not sum to zero. The handlers see to it each for itself; this holds whatever they did.
+/// Refuses postings that do not sum to zero: the second check, after the care of each handler.
 fn sum_to_zero(postings: &[Posting<'_>]) -> Result<(), Refused> {
     // Postings are few, and most commits have one currency.
     for &Posting { currency, .. } in postings {

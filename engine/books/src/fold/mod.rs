@@ -1,8 +1,8 @@
 //! The fold: it decides whether a commit may change the books, and changes them.
 //!
-//! A commit's way: [`stage`] has [`decide`] judge it, which runs each event on a [`transition`] by the file that is named for
-//! its subject ([`wallet`], [`round`], [`pool`] and so on); the [`delta`] that comes of it is merged. Beside that way,
-//! [`steward`], [`price`](mod@price) and [`due`] work out what a new commit must say, and [`admission`] holds it to the ceilings.
+//! A commit's way: [`stage`] has [`decide`] judge it, which runs each event on a [`transition`] in the file that is named for
+//! its subject ([`wallet`], [`round`], [`pool`] and so on). The resulting [`delta`] is merged. Before a commit is proposed,
+//! [`steward`], [`price`](mod@price) and [`due`] work out its events, and [`admission`] holds it to the ceilings.
 
 mod admission;
 mod award;

@@ -1,4 +1,4 @@
-//! Events between partitions about a pool (see [`crate::events::partition`]): reports at home, mirrors elsewhere.
+//! Events between partitions about a pool: reports at home, mirrors elsewhere.
 
 use std::sync::Arc;
 

@@ -118,7 +118,7 @@ impl<'s> Transition<'s> {
         Ok(())
     }
 
-    /// The shares go to what is owed to the player; the part of a cent left and the rest of the increments to the reserve.
+    /// The shares become payable to the player; the part of a cent left and the rest of the increments go to the reserve.
     fn post_award(&mut self, name: &'s str, award: &Award, increments: Nano) {
         let payable = Account::JackpotPayable(name);
         let reserve = Account::Reserve(name);

@@ -194,8 +194,8 @@ impl<'s> Transition<'s> {
     }
 }
 
-/// No bet that is above, or could take the day's loss past, what sessions of the day have limited it to (PL-26). What the
-/// jurisdiction and the operator ask beyond that is not in the log.
+/// Refuses a bet above the bet limit of the day's sessions, or one that could take the day's loss past their loss limit
+/// (PL-26). Further limits of the jurisdiction and the operator are not in the log.
 fn within_day(player: &PlayerState, started: &RoundStarted, rates: Rates<'_>, now_ms: i64) -> Result<(), Refused> {
     let day = player.day(started.currency);
     let Some(limits) = day.limits(now_ms) else { return Ok(()) };

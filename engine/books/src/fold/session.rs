@@ -4,7 +4,7 @@ use super::transition::{Transition, expect_positive};
 use crate::events::{Refused, SessionName, SessionOpened};
 
 impl Transition<'_> {
-    /// The latest session of a game takes the seat, whatever was there: who may open one is the service's to say.
+    /// The latest session of a game takes its seat. The service decides who may open a session.
     pub fn open_session(&mut self, opened: &SessionOpened) -> Result<(), Refused> {
         self.check_account(opened.currency)?;
         let limits = &opened.limits;

@@ -1,22 +1,4 @@
 //! Staging: commits that are decided but not durable yet.
-//!
-//! Readers see durable state only. So the one writer of a partition stages a batch over the durable [`Books`], makes it
-//! durable, and only then lets the books absorb it. When the write fails the stage is dropped, and nothing has happened.
-//!
-//! ```
-//! # use motherlode_books::{Books, Commit, Refused, Stage};
-//! fn write(books: &mut Books, batch: &[Commit]) -> Result<(), Refused> {
-//!     let mut stage = Stage::new();
-//!     for commit in batch {
-//!         stage.apply(books, commit)?; // a refusal leaves the stage as it was
-//!     }
-//!     // ... append and sync the batch here ...
-//!     books.absorb(stage);
-//!     Ok(())
-//! }
-//! ```
-//!
-//! Cost: a stage holds copies of the players and pools that the batch touches, and additions to everything else.
 
 use super::decide::decide;
 use super::view::{Overlay, View};
@@ -24,7 +6,25 @@ use crate::events::{Commit, Refused};
 use crate::state::{Books, PlayerState, SettledRound};
 use crate::values::{End, Head, Posting, StreamId};
 
-/// A batch over durable books (see the [module](self)).
+/// A batch of commits that are decided but not durable yet, over durable books.
+///
+/// Readers see durable state only. So the one writer of a partition stages a batch over the durable [`Books`], makes it
+/// durable, and only then lets the books absorb it. When the write fails the stage is dropped, and nothing has happened.
+///
+/// ```
+/// # use motherlode_books::{Books, Commit, Refused, Stage};
+/// fn write(books: &mut Books, batch: &[Commit]) -> Result<(), Refused> {
+///     let mut stage = Stage::new();
+///     for commit in batch {
+///         stage.apply(books, commit)?; // a refusal leaves the stage as it was
+///     }
+///     // ... append and sync the batch here ...
+///     books.absorb(stage);
+///     Ok(())
+/// }
+/// ```
+///
+/// Cost: a stage holds copies of the players and pools that the batch touches, and additions to everything else.
 #[derive(Debug, Clone, Default)]
 pub struct Stage(Overlay);
 

@@ -1,5 +1,5 @@
-//! The pool's steward: what a pool's stream should say next. A pure function of the books, so that whoever runs it, after
-//! whatever crash, comes to the same events; the fold then checks them like anybody's.
+//! The pool's steward: the next events of a pool's stream. It's a pure function of the books, so a rerun after a crash comes
+//! to the same events. The fold checks them like any others.
 
 use super::price::{price, take_back};
 use crate::events::{Decision, Event, PartitionReported, PoolMirrored, PoolStatus, StretchEnd};

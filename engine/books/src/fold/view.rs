@@ -1,11 +1,11 @@
-//! The state that a commit is judged by: the durable books, and over them what the batch before it has staged.
+//! The state that a commit is judged by: the durable books, and over them the changes of the batch before it.
 
 use std::collections::BTreeSet;
 
 use crate::state::{AwardKey, Books, CurrentRates, Pending, PlayerState, PoolState, System, UnpaidAward};
 use crate::values::{End, Head, StreamId};
 
-/// The changes of a batch. States (players, pools, ends) replace those beneath; totals and what waits for pools add to them.
+/// The changes of a batch. States (players, pools, ends) replace those beneath; totals and pending entries add to them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,

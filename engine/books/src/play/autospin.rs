@@ -1,7 +1,7 @@
 //! Autospin: when a series of rounds that plays by itself comes to its end (BW-25, PL-07).
 //!
-//! A pure state machine over finished rounds. It neither spins nor waits: whoever plays the rounds tells how each ended,
-//! and plays the next one as long as it's not told to stop. The same rounds give the same stop, so a series that is
+//! A pure state machine over finished rounds. It neither spins nor waits: its caller plays the rounds, reports how
+//! each ended, and plays the next one until it answers with a stop. The same rounds give the same stop, so a series that is
 //! asked for again ends where it ended before. Cost: a few additions a round.
 
 use crate::values::Minor;
@@ -72,7 +72,7 @@ pub enum AutospinStop {
     Jackpot,
     /// A round's win reached the win limit.
     WinLimit,
-    /// The loss came to what the loss limit ends it at.
+    /// The loss met the loss limit.
     LossLimit,
     /// A round played a feature.
     Feature,
@@ -127,7 +127,7 @@ impl Autospin {
         saturated(self.wins)
     }
 
-    /// Whether the series ends before its first round: a single bet could pass what may be lost (DM-26).
+    /// Whether the series ends before its first round: a single bet could pass the loss limit (DM-26).
     #[must_use]
     pub fn prevented(&self) -> bool {
         matches!(self.limits.loss, Some(LossStop::Prevented { .. })) && self.ends_by_loss()

@@ -26,7 +26,7 @@ pub struct Profile {
     pub jackpot: bool,
     /// The most that a round may cost, the price of a bought feature included, in whole EUR, converted at the rate of the bet.
     pub bet_eur_max: Option<NonZeroU32>,
-    /// Time from the bet of a player's round to the bet of the next, whatever the games and the money.
+    /// The least time from one bet of a player to the next, over all games and both kinds of money.
     pub round_ms_min: u32,
     /// Time without an action after which a session expires (BW-26).
     pub idle_ms_max: Option<NonZeroU32>,
@@ -37,7 +37,7 @@ pub struct Profile {
     pub session_ms_max: Option<NonZeroU32>,
     /// The most that may be lost in a day, in whole EUR, converted at the rate of the bet.
     pub loss_eur_max: Option<NonZeroU32>,
-    /// The player sets the time of each session and what may be lost before it begins.
+    /// The player sets the length of each session and its loss limit before it begins.
     pub limits_by_player: bool,
 }
 

@@ -1,23 +1,23 @@
 //! Places that operators share: each has some that are its own, and nobody can take all.
 //!
-//! Half of the places are divided evenly between the operators, and are theirs alone. The other half is whoever's needs it.
+//! Half of the places are divided evenly between the operators, and are theirs alone. The other half is open to all.
 //! Where there is one operator it can take all. Cost: a look-up by name a place.
 
 use std::collections::BTreeMap;
 
-/// So many places of one kind.
+/// The places of one kind.
 #[derive(Debug, Clone)]
 pub struct Quota {
     /// The places that each operator has for itself.
     own: usize,
     /// The places left of the common half.
     common: usize,
-    /// By operator, what it has; those that have something.
+    /// The places taken, by operator; only operators that hold some.
     taken: BTreeMap<String, usize>,
 }
 
 impl Quota {
-    /// So many places for so many operators; at least one for each.
+    /// Divides a number of places between a number of operators; at least one for each.
     #[must_use]
     pub fn new(places: usize, operators: usize) -> Self {
         let own = (places - places / 2) / operators.max(1);

@@ -143,7 +143,8 @@ impl<K> Sessions<K> {
         Self { limits, quota, entries: BTreeMap::new(), by_place: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
-    /// The same, shared by so many operators: none takes the places of all (see [`Quota`]). Before any is opened.
+    /// Shares the places between a number of operators, so that none takes all (see [`Quota`]). Called before a session is
+    /// opened.
     #[must_use]
     pub fn shared_by(self, operators: usize) -> Self {
         Self { quota: Quota::new(self.limits.count_max, operators), ..self }

@@ -1,9 +1,4 @@
 //! The books: the state that the whole log amounts to, and its queries.
-//!
-//! Cost: a lookup is O(log n) in players or pools; memory grows with players, open rounds, collections and the
-//! contributions that wait for pools, not with the length of the log. A value folds the log of one partition.
-//!
-//! To change the books see [`Stage`](crate::Stage); a replay uses [`Books::apply`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -37,7 +32,7 @@ impl CurrentRates {
     }
 }
 
-/// The service itself: where its stream stands, what is switched off, and what changes wait for a second actor.
+/// The service itself: the head of its stream, its switches, and the changes that wait for a second actor.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct System {
     pub head: Head,
@@ -48,7 +43,12 @@ pub(crate) struct System {
 /// Names an award to be paid: partition and position of its hit.
 pub(crate) type AwardKey = (u32, u64);
 
-/// The whole state (see the [module](self)).
+/// The whole state of one partition's log.
+///
+/// Cost: a lookup is O(log n) in players or pools; memory grows with players, open rounds, collections and the
+/// contributions that wait for pools, not with the length of the log.
+///
+/// To change the books see [`Stage`](crate::Stage); a replay uses [`Books::apply`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
     pub(crate) ends: BTreeMap<u32, End>,
@@ -70,7 +70,7 @@ impl Books {
         Self::default()
     }
 
-    /// Takes a pool's new state, and drops what the pool has taken up.
+    /// Sets a pool's state, and drops everything that the pool has taken up.
     pub(crate) fn put_pool(&mut self, pool: PoolState) {
         if let Some(pending) = self.pending.get_mut(&pool.name) {
             pending.forget(&pool);
@@ -183,7 +183,7 @@ impl Books {
         u64::try_from(totals.open_rounds).unwrap_or_default()
     }
 
-    /// Awards that have not reached their players: partition and position of the hit, and what is owed.
+    /// Awards that have not reached their players, with partition and position of the hit.
     pub fn unpaid_awards(&self) -> impl Iterator<Item = (u32, u64, &UnpaidAward)> {
         self.unpaid.iter().map(|((partition, hit), award)| (*partition, *hit, award))
     }

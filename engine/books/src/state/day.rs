@@ -1,11 +1,4 @@
 //! A player's day: the loss and the time played in it, and the limits that its sessions have set (PL-16, PL-26).
-//!
-//! Folded from the log, so that it survives sessions, restarts and processes. Days are those of UTC by logged time. A
-//! loss counts for the day of its bet: a win of yesterday's round lets nobody lose more today. Time played is the time
-//! between a player's actions (bets, choices, acknowledged reality checks) at whatever games, but for breaks. Play money has
-//! days of its own (PL-17).
-//!
-//! Cost: a few additions an action, and no memory of its own for a player of one currency without limits.
 
 use std::sync::Arc;
 
@@ -19,7 +12,14 @@ const DAY_MS: i64 = 86_400_000;
 /// A longer time without an action is a break, and wasn't played.
 pub const BREAK_MS: i64 = 30 * 60_000;
 
-/// A player's day with real money, or with play money (see the [module](self)).
+/// A player's day with real money, or with play money.
+///
+/// Folded from the log, so that it survives sessions, restarts and processes. Days are those of UTC by logged time. A
+/// loss counts for the day of its bet: a win of yesterday's round lets nobody lose more today. Time played is the time
+/// between a player's actions (bets, choices, acknowledged reality checks) at all games, without breaks. Play money has
+/// days of its own (PL-17).
+///
+/// Cost: a few additions an action, and no memory of its own for a player of one currency without limits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Day {
     /// Days since 1970.
@@ -52,7 +52,7 @@ impl Day {
         self.acted_ms = Some(time_ms);
     }
 
-    /// The player has seen how long it was.
+    /// The player acknowledges the time played.
     pub(crate) fn see(&mut self, time_ms: i64) {
         self.act(time_ms);
         self.unseen_ms = 0;

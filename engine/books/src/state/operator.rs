@@ -20,7 +20,7 @@ pub(crate) struct Operator {
 }
 
 impl Operator {
-    /// Takes a player's new state.
+    /// Sets a player's state.
     pub fn put(&mut self, name: &str, player: PlayerState) {
         let after = player.open.clone();
         let before = self.players.replace(name, player).map_or(vec![], |player| player.open);

@@ -117,7 +117,7 @@ impl PlayerState {
         self.seats.iter().find(|seat| seat.game == game && seat.real == currency.is_real())
     }
 
-    /// A live session of the player's with real money, or with play money, at whatever game.
+    /// A live session of the player at any game, with real money or with play money.
     #[must_use]
     pub fn live_seat(&self, currency: Currency, now_ms: i64) -> Option<&Seat> {
         let acted_ms = self.day(currency).acted_ms();

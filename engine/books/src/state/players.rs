@@ -1,8 +1,8 @@
 //! An operator's players by name: the map that every bet looks into, several times.
 //!
 //! Ordered by a hash of the name, so that a look-up compares numbers that lie side by side, and reads one name instead of
-//! one at every level. Names with the same hash share a place: whoever makes up such names makes look-ups slower for the
-//! one operator that lets them.
+//! one at every level. Names with the same hash share a place. An operator that lets players choose such names
+//! makes its own look-ups slower, and nobody else's.
 
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ impl Players {
         alike.iter().find(|(of, _)| of == name).map(|(_, player)| player)
     }
 
-    /// Puts a player's state in place of what was there.
+    /// Sets a player's state. Returns the state before.
     pub fn replace(&mut self, name: &str, player: PlayerState) -> Option<PlayerState> {
         let alike = self.0.entry(hash(name)).or_default();
         if let Some((_, slot)) = alike.iter_mut().find(|(of, _)| of == name) {

@@ -43,7 +43,7 @@ pub struct PoolState {
     pub(crate) received_from: BTreeSet<String>,
     /// Position of its last suspension; 0 for none.
     pub(crate) suspended_at: u64,
-    /// At home: what other partitions have reported.
+    /// At home: the reports of other partitions.
     pub(crate) reports: BTreeMap<u32, Reported>,
     /// The position at home that a mirror copies; 0 at home.
     pub(crate) home_position: u64,
@@ -65,7 +65,7 @@ pub(crate) struct Marks {
 pub(crate) struct Reported {
     /// Last position of the last report.
     pub to: u64,
-    /// Rounds open as of the last report that said so.
+    /// Open rounds by the last report that named them.
     pub open_rounds: u64,
     /// The position at home that the partition's mirror had copied then.
     pub mirrored: u64,

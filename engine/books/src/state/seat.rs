@@ -1,8 +1,8 @@
 //! Where a player sits, as far as the log tells: the latest session of each game (PL-16, BW-27).
 //!
 //! A session lives in the memory of one process; its opening and its end are in the log, so that every process knows that a
-//! player has one. How long it lives without an action isn't said there: it's over when the player has done nothing with its
-//! kind of money for as long as it waits. Each player has few seats, whatever is logged.
+//! player has one. The log has no event when it expires: it's over when the player has done nothing with its kind of
+//! money for as long as it waits. The number of a player's seats is bounded.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::events::{SessionName, SessionOpened};
 
-/// Seats that a player has at the most; the one opened first gives way.
+/// The most seats that a player has; the oldest gives way.
 const SEATS_MAX: usize = 32;
 
 /// The latest session of a game, with real money or with play money.
@@ -52,7 +52,7 @@ impl Seat {
         self.held.is_none() && now_ms.saturating_sub(since) < self.idle_ms
     }
 
-    /// Milliseconds for which the game is still held; no more than it's held at all, whatever the times say.
+    /// Milliseconds for which the game is still held; never more than the whole hold, even where the clock ran back.
     #[must_use]
     pub fn held_ms(&self, now_ms: i64) -> Option<i64> {
         let (since, hold_ms) = self.held?;

@@ -1,6 +1,6 @@
-//! Names and texts that people give: what may be written, and one way to write it.
+//! Names and texts that people give: their allowed characters, and one spelling for each.
 
-/// Whether a name is 1 to 64 characters of `[A-Za-z0-9._~-]`: what logs may hold.
+/// Whether a name is 1 to 64 characters of `[A-Za-z0-9._~-]`. Logs may hold such names.
 #[must_use]
 pub fn is_id(name: &str) -> bool {
     (1..=64).contains(&name.len())

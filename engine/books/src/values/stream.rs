@@ -1,4 +1,4 @@
-//! Streams: what a commit belongs to, and the names of things.
+//! Streams: the subjects of commits, and their names.
 
 use core::fmt;
 use core::str::FromStr;
@@ -11,8 +11,8 @@ use super::name::is_id;
 /// The partition of everything that is not a player's: there rates, switches and pools are decided.
 pub const HOME: u32 = 0;
 
-/// The subject of a commit. Commits of one stream carry dense versions, so that whoever decides on a state appends only
-/// if that state is still the current one.
+/// The subject of a commit. Commits of one stream carry dense versions, so that a decision is appended only if the state that it was
+/// made on is still the current one.
 ///
 /// Written `player/acme/alice`, `pool/bewitched`, `rates`, `system`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -75,7 +75,7 @@ impl StreamId {
         u32::try_from(first % u64::from(partitions)).unwrap_or(HOME)
     }
 
-    /// Whether every id in it is well formed, see [`is_id`](crate::is_id).
+    /// Whether every id in it is well formed, see [`is_id`].
     #[must_use]
     pub fn is_valid(&self) -> bool {
         match self {
