@@ -93,7 +93,7 @@ pub enum OpenError {
     Index {
         /// Its folder.
         folder: PathBuf,
-        /// What happened.
+        /// The index's error.
         source: IndexError,
     },
     /// A thread could not be started.

@@ -402,7 +402,7 @@ fn step_of(logged: &Logged, step: &StepResolved, currency: Currency, before: Min
     })
 }
 
-/// What whoever made a commit said of itself beside its credential.
+/// The own words of a commit's caller, beside its credential; empty without any.
 fn reference(commit: &Commit) -> String {
     commit.acted_by().map_or_else(String::new, |(_, reference)| reference.to_owned())
 }
