@@ -9,10 +9,11 @@
 //! series collects it before it spins; a series that stops before that leaves it to the player (BW-23).
 
 use crate::{
-    bet::{Bet, Move, whole_bet},
-    finisher::NOBODYS,
+    api::{Deal, SpinApi},
+    automatic::NOBODYS,
+    bet::{Bet, Move},
     place::Place,
-    service::{Deal, SpinApi},
+    stake::whole_bet,
 };
 use futures_util::{Stream, stream};
 use motherlode_books::{Autospin, AutospinLimits, FinishedRound, LossStop, Minor, WinStop};
@@ -128,7 +129,7 @@ impl SpinApi {
         let ledger = self.ledgers.of(&round.stream);
         let open = ledger.books(|books| {
             let open = books.player(&round.stream)?.open_round(round.number)?;
-            (crate::finisher::next_step(open) == *step).then_some(())
+            (crate::automatic::next_step(open) == *step).then_some(())
         });
         if open.is_none() {
             return Ok(ledger.find(&round.stream, &request_id, NOBODYS)?.is_some());

@@ -4,18 +4,19 @@
 //! anything is decided.
 
 use crate::{
-    bet::{find_game, invalid_stake, offered, whole_bet},
-    service::SpinApi,
+    api::SpinApi,
+    free_rounds::stake,
+    stake::{find_game, invalid_stake, offered, whole_bet},
 };
-use motherlode_books::{Books, Campaign, CampaignOver, CampaignState, CoinValue, Event, Minor};
+use motherlode_books::{Campaign, CampaignOver, CampaignState, Event, Minor};
 use motherlode_ledger::{
-    Proposal, campaign_over,
+    Proposal,
     fields::{self, AccountId, account_of, money, timestamp},
     fingerprint, unknown_account, unknown_campaign,
 };
 use motherlode_proto::{round::v1 as round, spin::v1 as wire};
 use motherlode_runtime::{Caller, Refusal};
-use motherlode_slots::{self as slots, Game, Ladders};
+use motherlode_slots::Ladders;
 use tonic::Code;
 
 /// Campaigns a page, unless the caller says otherwise.
@@ -125,42 +126,6 @@ impl SpinApi {
             }
             Ok(page)
         })
-    }
-}
-
-/// The stake that a campaign grants in a game.
-pub(crate) fn stake_of(
-    books: &Books,
-    id: &str,
-    account: &AccountId,
-    game: &dyn Game,
-) -> Result<(CoinValue, slots::Stake), Refusal> {
-    let player = books.player(&account.stream).ok_or_else(unknown_account)?;
-    let campaign = &player.campaign(id).ok_or_else(|| unknown_campaign(id))?.campaign;
-    if (campaign.game.as_str(), campaign.currency) != (game.name(), account.currency) {
-        let message = "the campaign is for another game or currency";
-        return Err(Refusal::new(Code::InvalidArgument, "CAMPAIGN_MISMATCH", message)
-            .with("campaign_id", id)
-            .with("game", &campaign.game)
-            .with("currency_code", campaign.currency));
-    }
-    Ok((campaign.coin_value, stake(campaign)))
-}
-
-/// Whether a round of a campaign can begin now.
-pub(crate) fn check_open(state: Option<&CampaignState>, id: &str, now_ms: i64) -> Result<(), Refusal> {
-    match state.ok_or_else(|| unknown_campaign(id))?.over(now_ms) {
-        None => Ok(()),
-        Some(over) => Err(campaign_over(id, over)),
-    }
-}
-
-fn stake(campaign: &Campaign) -> slots::Stake {
-    slots::Stake {
-        coin_value_micros: campaign.coin_value.0,
-        lines: campaign.lines,
-        coins_per_line: campaign.coins_per_line,
-        buy_feature: false,
     }
 }
 

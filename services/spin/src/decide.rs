@@ -1,11 +1,12 @@
 //! Decisions: from a player's durable state and a request to the events of one commit. Pure but for reading the books.
 
 use crate::{
-    bet::{Bet, Move, bet_in, offered, whole_bet},
-    campaign::check_open,
-    finisher::{Asked, next_step},
+    automatic::{Asked, next_step},
+    bet::{Bet, Move},
+    free_rounds::check_open,
     pace::{Now, Pace},
     place::Place,
+    stake::{bet_in, offered, whole_bet},
 };
 use motherlode_books::{
     Automatic, Books, CoinValue, Contribution, Currency, Event, FxRate, Minor, OpenRound, PlayerState, PoolStatus,

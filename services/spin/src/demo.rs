@@ -3,7 +3,7 @@
 //! Play money is a currency of its own, so that all that is done in it stands apart by itself; the fold lets nothing turn
 //! money into it or it into money.
 
-use crate::service::SpinApi;
+use crate::api::SpinApi;
 use motherlode_books::{Currency, Event, Minor, StreamId};
 use motherlode_ledger::{AppendError, Proposal};
 use motherlode_proto::spin::v1::PlayMode;

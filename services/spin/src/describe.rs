@@ -1,6 +1,6 @@
 //! What the games are, for players, operators and laboratories (PL-13). Computed once and kept.
 
-use crate::bet::{bet_in, find_game};
+use crate::stake::{bet_in, find_game};
 use motherlode_books::{CoinValue, Currency, FxRate};
 use motherlode_ledger::{fields, offer};
 use motherlode_proto::{

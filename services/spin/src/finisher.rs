@@ -6,42 +6,22 @@
 //! finish what a crash left unfinished, and nothing is done twice. A choice of the player's that comes first in the log
 //! wins: what follows it is theirs again.
 
-use crate::{dealer::Dealer, decide};
-use motherlode_books::{Automatic, Event, OpenRound};
+use crate::{
+    automatic::{Asked, NOBODYS, next_step, step_request_id},
+    dealer::Dealer,
+    decide,
+};
+use motherlode_books::{Event, OpenRound};
 use motherlode_ledger::{AppendError, Ledgers, fields::RoundId};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::Refusal;
 use std::sync::Arc;
-
-/// Of requests that are nobody's in particular: their ids say it all.
-pub(crate) const NOBODYS: [u8; 16] = [0; 16];
 
 /// Finishes rounds on the ledgers, with seeds of a dealer.
 #[derive(Clone)]
 pub(crate) struct Finisher {
     pub(crate) ledgers: Ledgers,
     pub(crate) dealer: Dealer,
-}
-
-/// A step that is asked for.
-pub(crate) struct Asked<'a> {
-    pub(crate) round: &'a RoundId,
-    pub(crate) request_id: String,
-    pub(crate) fingerprint: [u8; 16],
-    /// Why the step is automatic, as the round stands; none when it isn't, any more.
-    pub(crate) why: &'a (dyn Fn(&OpenRound) -> Option<Automatic> + Sync),
-    /// Who asks, where that's to be logged with it.
-    pub(crate) acted: Option<Event>,
-}
-
-/// The id under which a step of a round is resolved by nobody in particular.
-pub(crate) fn step_request_id(round: u64, step: u32) -> String {
-    format!("auto/{round}/{step}")
-}
-
-/// The number of a round's next step.
-pub(crate) fn next_step(open: &OpenRound) -> u32 {
-    u32::try_from(open.steps.len()).unwrap_or(u32::MAX).saturating_add(1)
 }
 
 impl Finisher {
@@ -100,7 +80,7 @@ fn follower(logged: &Logged) -> Option<u32> {
 pub(crate) mod tests {
     use super::*;
     use crate::{SpinApi, Sweeper, Waits};
-    use motherlode_books::{Currency, Minor, StreamId};
+    use motherlode_books::{Automatic, Currency, Minor, OpenRound, StreamId};
     use motherlode_ledger::{Handle, Options, Proposal};
     use motherlode_log::MemoryStore;
     use motherlode_proto::{
@@ -130,7 +110,7 @@ pub(crate) mod tests {
             offer_double: true,
             ..SpinRequest::default()
         };
-        let mut deal = crate::service::Deal::again(&api.dealer, None);
+        let mut deal = crate::api::Deal::again(&api.dealer, None);
         let played = api.spin(&Caller::anyone(), &request, &mut deal).await.unwrap();
         assert_eq!(played.outcome.as_ref().unwrap().awaiting(), Awaiting::Feature);
         played

@@ -1,10 +1,6 @@
 //! Rounds that wait for their player: listed (PL-20), skipped to their result (DM-21), closed by the operator (PL-20).
 
-use crate::{
-    finisher::{Asked, Finisher},
-    service::SpinApi,
-    session,
-};
+use crate::{api::SpinApi, automatic::Asked, finisher::Finisher, session_id};
 use motherlode_books::{Automatic, Event, OpenRound, StreamId};
 use motherlode_ledger::{
     FetchError, Handle,
@@ -26,7 +22,7 @@ impl SpinApi {
     pub(crate) async fn skip_round(&self, caller: &Caller, request: &SkipRoundRequest) -> Result<Vec<Played>, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let round = fields::round_id(caller, &request.round_id)?;
-        let session = session::optional(&request.session_id)?;
+        let session = session_id::optional(&request.session_id)?;
         let content = SkipRoundRequest { session_id: String::new(), ..request.clone() };
         let acts = self.act(session, &round);
         let why = Why { automatic: Automatic::Skipped, acted: None };

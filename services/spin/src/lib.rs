@@ -4,6 +4,8 @@
 //! the step into events, the ledger appends them, [`played`] says what the commit did. On a conflict the decision is
 //! made again on the new state, with the same seed and the same request id: an outcome is drawn once.
 
+mod api;
+mod automatic;
 mod autospin;
 mod bet;
 mod campaign;
@@ -11,16 +13,22 @@ mod dealer;
 mod decide;
 mod demo;
 mod describe;
+mod desk;
 mod finisher;
+mod free_rounds;
 mod interruption;
 mod pace;
 mod place;
 mod played;
 mod service;
 mod session;
+mod session_id;
+mod stake;
 mod stream;
 mod sweeper;
+mod waits;
 
+pub use api::SpinApi;
 pub use dealer::{Dealer, EntropyError, RESEED_EVERY, Resolve, Script};
-pub use service::SpinApi;
-pub use sweeper::{Sweeper, UnknownName, Waits};
+pub use sweeper::Sweeper;
+pub use waits::{UnknownName, Waits};

@@ -1,6 +1,6 @@
 //! Answers: what a commit did, said the same way each time it is asked for (PL-11).
 
-use crate::service::SpinApi;
+use crate::api::SpinApi;
 use motherlode_books::{Event, RoundStarted, StepResolved};
 use motherlode_ledger::{
     Handle,

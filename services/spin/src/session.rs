@@ -8,135 +8,27 @@
 //! one takes no lock.
 
 use crate::{
-    bet::find_game,
+    api::SpinApi,
     demo::check_mode,
-    finisher::NOBODYS,
-    place::{Place, jackpot_allowed, not_held},
-    service::SpinApi,
+    desk::{Desk, refusal},
+    place::{jackpot_allowed, not_held},
+    session_id::{name, required},
+    stake::find_game,
 };
 use futures_util::{Stream, stream};
 use motherlode_books::{
-    Books, Currency, DayLimits, Event, Minor, Profile, Refused, SessionId, SessionLimits, SessionName, SessionOf,
-    SessionOpened, SessionRefused, Sessions, StreamId,
+    Books, DayLimits, Event, Minor, Profile, Refused, SessionId, SessionName, SessionOf, SessionOpened, SessionRefused,
 };
-use motherlode_ledger::{AppendError, Ledgers, Proposal, fields, rounds, unknown_account};
+use motherlode_ledger::{AppendError, fields, rounds, unknown_account};
 use motherlode_proto::convert::play::hex;
 use motherlode_proto::spin::v1::{
     self as wire, AcknowledgeRealityCheckRequest, AcknowledgeRealityCheckResponse, CloseSessionRequest,
     KeepSessionRequest, KeepSessionResponse, OpenSessionRequest, OpenSessionResponse,
 };
-use motherlode_runtime::{Caller, Profiles, Refusal, Stop, UNRESTRICTED};
-use parking_lot::Mutex;
-use std::{num::NonZeroU32, sync::Arc, time::Duration};
+use motherlode_runtime::{Caller, Refusal, Stop, UNRESTRICTED};
+use std::{num::NonZeroU32, time::Duration};
 use tokio::sync::oneshot;
 use tonic::{Code, Status};
-
-/// Tells a keeper that its session was closed; dropped, that it has expired.
-type Closed = oneshot::Sender<()>;
-
-/// The sessions of this service; clones share them.
-#[derive(Clone)]
-pub(crate) struct Desk {
-    sessions: Arc<Mutex<Sessions<Closed>>>,
-    ledgers: Ledgers,
-    profiles: Arc<Profiles>,
-}
-
-impl Desk {
-    /// With so many operators, who share the places.
-    pub(crate) fn new(ledgers: Ledgers, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
-        let sessions = Sessions::new(limits).shared_by(operators);
-        Self { sessions: Arc::new(Mutex::new(sessions)), ledgers, profiles: Arc::new(profiles) }
-    }
-
-    /// Where a bet of a player stands: in its session, or without one under its operator's own profile.
-    pub(crate) fn place(
-        &self,
-        session: Option<SessionId>,
-        stream: &StreamId,
-        game: (&str, Currency),
-    ) -> Result<Place, Refusal> {
-        let Some(id) = session else {
-            let (jurisdiction, profile) = self.profile(stream, "")?;
-            return Place::without_session(jurisdiction, profile);
-        };
-        let now_ms = self.ledgers.ticks_ms();
-        let mut sessions = self.sessions.lock();
-        let of = sessions.bet(id, stream, game, now_ms).map_err(refusal)?;
-        Ok(Place::in_session(name(id), of))
-    }
-
-    /// What a player may do under a jurisdiction; an empty one is the operator's own.
-    fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
-        let operator = match stream {
-            StreamId::Player { operator, .. } => operator,
-            _ => "",
-        };
-        self.profiles.of(operator, jurisdiction).ok_or_else(|| {
-            let known: Vec<_> = self.profiles.names().collect();
-            Refusal::field("jurisdiction", format!("must be one of {}", known.join(", ")))
-        })
-    }
-
-    /// An action in a session, where one is named; `game` where it's known.
-    pub(crate) fn act(
-        &self,
-        session: Option<SessionId>,
-        stream: &StreamId,
-        game: Option<(&str, Currency)>,
-    ) -> Result<(), Refusal> {
-        let Some(id) = session else { return Ok(()) };
-        let now_ms = self.ledgers.ticks_ms();
-        self.sessions.lock().act(id, stream, game, now_ms).map_err(refusal)
-    }
-
-    /// Whether a session is of a player of the caller's.
-    fn is_callers(&self, caller: &Caller, id: SessionId) -> bool {
-        let mut sessions = self.sessions.lock();
-        let of = sessions.of(id, self.ledgers.ticks_ms()).map(|of| &of.stream);
-        matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
-    }
-
-    /// A session that a request names by itself; another operator's is refused like one that is over (PL-27).
-    fn own(&self, caller: &Caller, session_id: &str) -> Result<SessionId, Refusal> {
-        let id = required(session_id)?;
-        if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
-    }
-
-    /// Logs what became of a session; once for each of its moments, and of the player's versions.
-    async fn log(&self, stream: &StreamId, id: SessionId, moment: &str, event: Event) -> Result<(), AppendError> {
-        let version = self.ledgers.of(stream).books(|books| books.head(stream).version);
-        let proposal = Proposal {
-            stream: stream.clone(),
-            expected_version: None,
-            request_id: format!("session/{}/{moment}/{version}", hex(&name(id))),
-            fingerprint: NOBODYS,
-            events: vec![event],
-        };
-        self.ledgers.append(proposal).await.map(drop)
-    }
-
-    /// Logs the end of a live session, and for how long its game is held. Without effect on one that another process's has
-    /// taken the place of.
-    async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
-        let now_ms = self.ledgers.ticks_ms();
-        let Some(stream) = self.sessions.lock().of(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };
-        self.log_end(&stream, id, hold_ms).await
-    }
-
-    async fn log_end(&self, stream: &StreamId, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
-        match self.log(stream, id, "end", Event::SessionEnded { session: name(id), hold_ms }).await {
-            Err(AppendError::Refused(Refused::NoSuchSession)) => Ok(()),
-            logged => logged,
-        }
-    }
-
-    /// Milliseconds that a session has left; `None` when it's over.
-    fn left_ms(&self, id: SessionId) -> Option<i64> {
-        let now_ms = self.ledgers.ticks_ms();
-        self.sessions.lock().left_ms(id, now_ms)
-    }
-}
 
 impl SpinApi {
     pub(crate) async fn open_session(
@@ -365,11 +257,6 @@ fn opened_event(of: &SessionOf, session: SessionName, idle_ms: i64) -> Event {
     })
 }
 
-/// What the log calls a session: a digest, since whoever knows its id can use it.
-fn name(id: SessionId) -> SessionName {
-    motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
-}
-
 /// What the player has asked for beyond what the jurisdiction and the operator ask.
 fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
     let least = |field: &str, value: Option<u32>| match value.map(NonZeroU32::new) {
@@ -414,50 +301,6 @@ fn profile_to_wire(of: &SessionOf) -> wire::SessionProfile {
     }
 }
 
-/// A session's name in a request; empty for none.
-pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
-    if session_id.is_empty() { Ok(None) } else { required(session_id).map(Some) }
-}
-
-fn required(session_id: &str) -> Result<SessionId, Refusal> {
-    let digits = session_id.len() == 32 && session_id.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
-    let id = SessionId::from_str_radix(session_id, 16).ok().filter(|_| digits);
-    id.ok_or_else(|| Refusal::field("session_id", "must be one that was handed out"))
-}
-
 fn closing() -> Status {
     Refusal::new(Code::Unavailable, "CLOSING", "the service is stopping").retry_after(Duration::from_secs(1)).into()
-}
-
-fn refusal(refused: SessionRefused) -> Refusal {
-    let message = refused.to_string();
-    match refused {
-        SessionRefused::InUse => Refusal::precondition("SESSION_IN_USE", message),
-        SessionRefused::Held { left_ms } => {
-            Refusal::precondition("SESSION_HELD", message).retry_after(Duration::from_millis(left_ms.unsigned_abs()))
-        }
-        SessionRefused::Expired => Refusal::precondition("SESSION_EXPIRED", message),
-        SessionRefused::Mismatch => Refusal::new(Code::InvalidArgument, "SESSION_MISMATCH", message),
-        SessionRefused::RequestIdReused => Refusal::new(Code::AlreadyExists, "REQUEST_ID_REUSED", message),
-        SessionRefused::RealityCheckDue => Refusal::precondition("REALITY_CHECK_DUE", message),
-        SessionRefused::TimeUp => Refusal::precondition("SESSION_TIME_LIMIT", message),
-        SessionRefused::Full => {
-            Refusal::new(Code::ResourceExhausted, "SESSIONS_FULL", message).retry_after(Duration::from_secs(60))
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pl_12_a_malformed_session_name_is_refused() {
-        let good = format!("{:032x}", SessionId::MAX - 1);
-        assert_eq!(optional(&good).unwrap(), Some(SessionId::MAX - 1));
-        assert_eq!(optional("").unwrap(), None);
-        for bad in ["0", &good[1..], &format!("{good}0"), &good.to_uppercase(), &format!("+{}", &good[1..])] {
-            assert_eq!(optional(bad).unwrap_err().reason(), "INVALID_FIELD", "{bad}");
-        }
-    }
 }

@@ -8,10 +8,10 @@
 //! not plain (a choice, a refusal, a conflict, a jackpot) goes the way of the unary call, with the seed that it has.
 
 use crate::{
+    api::{Deal, SpinApi, is_stale},
     bet::Bet,
     decide,
     pace::Now,
-    service::{Deal, SpinApi, is_stale},
 };
 use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
 use motherlode_ledger::{AppendError, Proposal, Verdict, Verdicts};

@@ -1,0 +1,218 @@
+//! The spin service as the calls share it: what it plays on, and how a step is decided, logged and answered.
+
+use crate::{
+    bet::{Bet, Move},
+    dealer::{Dealer, Resolve},
+    decide,
+    desk::Desk,
+    pace::{Now, Pace},
+    place::{Place, not_held},
+    waits::Waits,
+};
+use motherlode_books::{Books, Minor, Refused, SessionId, SessionLimits, StreamId};
+use motherlode_ledger::{AppendError, Ledgers, Proposal, fields::RoundId, offer};
+use motherlode_proto::spin::v1::{ChooseRequest, Played, SpinRequest};
+use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
+use motherlode_slots::{Ladders, Seed};
+use std::{borrow::Cow, sync::Arc, time::Duration};
+use tonic::metadata::MetadataMap;
+
+/// The service.
+#[derive(Clone)]
+pub struct SpinApi {
+    pub(crate) ledgers: Ledgers,
+    pub(crate) dealer: Dealer,
+    pub(crate) award_wait_max: Duration,
+    pub(crate) stop: Stop,
+    pub(crate) desk: Desk,
+    pub(crate) pace: Pace,
+    pub(crate) waits: Waits,
+    /// What a player has when demo play begins, in minor units of play money.
+    pub(crate) demo_balance: Minor,
+    /// Which currencies and coin values take bets.
+    pub(crate) ladders: Arc<Ladders>,
+}
+
+/// A step's seed: dealt at the first attempt to decide, kept for every further one.
+pub(crate) struct Deal<'a> {
+    dealer: &'a Dealer,
+    /// Of the request that asks for the step.
+    metadata: Cow<'a, MetadataMap>,
+    dealt: Option<Seed>,
+}
+
+impl<'a> Deal<'a> {
+    /// For the step that a request asks for.
+    pub(crate) fn to(dealer: &'a Dealer, metadata: &'a MetadataMap) -> Self {
+        Self { dealer, metadata: Cow::Borrowed(metadata), dealt: None }
+    }
+
+    /// For a step that no request of its own asks for; `dealt` is its seed where it was dealt before.
+    pub(crate) fn again(dealer: &'a Dealer, dealt: Option<Seed>) -> Self {
+        Self { dealer, metadata: Cow::default(), dealt }
+    }
+
+    fn seed(&mut self, resolve: Resolve<'_>) -> Seed {
+        *self.dealt.get_or_insert_with(|| self.dealer.deal_to(&self.metadata, resolve))
+    }
+}
+
+impl SpinApi {
+    /// Plays on the ledgers, with seeds of a dealer; answers to hits wait for their award as long as said. At the stop
+    /// streams take no more calls, answer those they have taken, and end.
+    #[must_use]
+    pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
+        let ledgers = ledgers.into();
+        let desk = Desk::new(ledgers.clone(), SessionLimits::default(), 1, Profiles::default());
+        let demo_balance = Minor(100_000);
+        Self {
+            ledgers,
+            dealer,
+            award_wait_max,
+            stop,
+            desk,
+            pace: Pace::default(),
+            waits: Waits::default(),
+            demo_balance,
+            ladders: offer::standard(),
+        }
+    }
+
+    /// With other limits of sessions than the default, shared by so many operators, and with what jurisdictions and operators
+    /// allow.
+    #[must_use]
+    pub fn with_sessions(self, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
+        Self { desk: Desk::new(self.ledgers.clone(), limits, operators, profiles), ..self }
+    }
+
+    /// Under what a bet is placed; in a session it's an action of it.
+    pub(crate) fn place(&self, bet: &Bet) -> Result<Place, Refusal> {
+        self.desk.place(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
+    }
+
+    /// The time where a stream lives.
+    pub(crate) fn now(&self, stream: &StreamId) -> Now {
+        Now::of(self.ledgers.of(stream))
+    }
+
+    /// With other times to wait for players than the games' own.
+    #[must_use]
+    pub fn with_waits(self, waits: Waits) -> Self {
+        Self { waits, ..self }
+    }
+
+    /// With other currencies and coin ladders than those that come with the games.
+    #[must_use]
+    pub fn with_ladders(self, ladders: Arc<Ladders>) -> Self {
+        Self { ladders, ..self }
+    }
+
+    /// With another balance of play money to begin demo play with than the default of 1,000.00.
+    #[must_use]
+    pub fn with_demo_balance(self, demo_balance: Minor) -> Self {
+        Self { demo_balance, ..self }
+    }
+
+    /// Bets and spins.
+    pub(crate) async fn spin(
+        &self,
+        caller: &Caller,
+        request: &SpinRequest,
+        deal: &mut Deal<'_>,
+    ) -> Result<Played, Refusal> {
+        self.bet(&Bet::parse(caller, &self.ledgers, &self.ladders, request)?, deal).await
+    }
+
+    /// Bets and spins, once checked.
+    pub(crate) async fn bet(&self, bet: &Bet, deal: &mut Deal<'_>) -> Result<Played, Refusal> {
+        let (place, ledger) = (self.place(bet), self.ledgers.of(&bet.account.stream));
+        let decide = |books: &Books, seed| {
+            let place = place.as_ref().map_err(Clone::clone)?;
+            decide::spin(books, bet, place, (&self.pace, Now::of(ledger)), seed)
+        };
+        self.play(&bet.account.stream, &bet.request_id, bet.fingerprint, deal, &decide).await
+    }
+
+    /// Goes on with a round.
+    pub(crate) async fn choose(
+        &self,
+        caller: &Caller,
+        request: &ChooseRequest,
+        deal: &mut Deal<'_>,
+    ) -> Result<Played, Refusal> {
+        let play = Move::parse(caller, request)?;
+        self.move_on(&play, deal).await
+    }
+
+    /// Goes on with a round, once checked.
+    pub(crate) async fn move_on(&self, play: &Move, deal: &mut Deal<'_>) -> Result<Played, Refusal> {
+        let session = self.act(play.session, &play.round);
+        let decide = |books: &Books, seed| session.clone().and_then(|()| decide::choose(books, play, seed));
+        self.play(&play.round.stream, &play.request_id, play.fingerprint, deal, &decide).await
+    }
+
+    /// What a player does in a round: an action in a session, where it names one; else not while the game is held (BW-27).
+    pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
+        let (stream, now) = (&round.stream, self.now(&round.stream));
+        let game = self.ledgers.of(stream).books(|books| {
+            let player = books.player(stream)?;
+            let bet = &player.open_round(round.number)?.started;
+            let held = not_held(player, &bet.game, bet.currency, now);
+            Some((session.is_none().then_some(held), bet.game.clone(), bet.currency))
+        });
+        let game = match game {
+            Some((Some(Err(held)), ..)) => return Err(held),
+            game => game.map(|(_, game, currency)| (game, currency)),
+        };
+        self.desk.act(session, stream, game.as_ref().map(|(game, currency)| (game.as_str(), *currency)))
+    }
+
+    /// Decide, append, answer; on a conflict decide again with the same seed. The caller's deadline bounds the tries.
+    async fn play(
+        &self,
+        stream: &StreamId,
+        request_id: &str,
+        fingerprint: [u8; 16],
+        deal: &mut Deal<'_>,
+        decide: &(dyn Fn(&Books, Seed) -> Result<Proposal, Refusal> + Sync),
+    ) -> Result<Played, Refusal> {
+        let ledger = self.ledgers.of(stream);
+        loop {
+            let decided = ledger.books(|books| {
+                let seed = deal.seed(&|seed| decide(books, seed));
+                decide(books, seed)
+            });
+            let logged = match decided {
+                Ok(proposal) => match ledger.append(proposal).await {
+                    Ok(logged) => logged,
+                    Err(error) if is_stale(&error) => continue,
+                    Err(error) => return Err(error.into()),
+                },
+                // What was played once may be refused now: a repetition gets its answer all the same.
+                Err(refusal) => match ledger.find(stream, request_id, fingerprint)? {
+                    Some(logged) => logged,
+                    None => return Err(refusal),
+                },
+            };
+            self.pace.taken(&logged.commit, || ledger.ticks_ms());
+            return self.played(&logged).await;
+        }
+    }
+}
+
+/// The player's state, a rate, a pool or a switch changed between the decision and its place in the log: decide again on
+/// what is true there.
+pub(crate) fn is_stale(error: &AppendError) -> bool {
+    matches!(
+        error,
+        AppendError::Conflict { .. }
+            | AppendError::Refused(
+                Refused::WrongRate { .. }
+                    | Refused::WrongTerms { .. }
+                    | Refused::PoolStatus { .. }
+                    | Refused::ContributionMissing { .. }
+                    | Refused::SwitchedOff { .. }
+                    | Refused::PastLimit { .. }
+            )
+    )
+}

@@ -1,0 +1,28 @@
+//! Steps that are resolved for a player, and the ids under which they are.
+
+use motherlode_books::{Automatic, Event, OpenRound};
+use motherlode_ledger::fields::RoundId;
+
+/// Of requests that are nobody's in particular: their ids say it all.
+pub(crate) const NOBODYS: [u8; 16] = [0; 16];
+
+/// A step that is asked for.
+pub(crate) struct Asked<'a> {
+    pub(crate) round: &'a RoundId,
+    pub(crate) request_id: String,
+    pub(crate) fingerprint: [u8; 16],
+    /// Why the step is automatic, as the round stands; none when it isn't, any more.
+    pub(crate) why: &'a (dyn Fn(&OpenRound) -> Option<Automatic> + Sync),
+    /// Who asks, where that's to be logged with it.
+    pub(crate) acted: Option<Event>,
+}
+
+/// The id under which a step of a round is resolved by nobody in particular.
+pub(crate) fn step_request_id(round: u64, step: u32) -> String {
+    format!("auto/{round}/{step}")
+}
+
+/// The number of a round's next step.
+pub(crate) fn next_step(open: &OpenRound) -> u32 {
+    u32::try_from(open.steps.len()).unwrap_or(u32::MAX).saturating_add(1)
+}

@@ -1,0 +1,149 @@
+//! The sessions of this process, in memory only (see [`crate::session`] for the calls).
+
+use crate::{
+    automatic::NOBODYS,
+    place::Place,
+    session_id::{name, required},
+};
+use motherlode_books::{
+    Currency, Event, Profile, Refused, SessionId, SessionLimits, SessionRefused, Sessions, StreamId,
+};
+use motherlode_ledger::{AppendError, Ledgers, Proposal};
+use motherlode_proto::convert::play::hex;
+use motherlode_runtime::{Caller, Profiles, Refusal};
+use parking_lot::Mutex;
+use std::{sync::Arc, time::Duration};
+use tokio::sync::oneshot;
+use tonic::Code;
+
+/// Tells a keeper that its session was closed; dropped, that it has expired.
+pub(crate) type Closed = oneshot::Sender<()>;
+
+/// The sessions of this service; clones share them.
+#[derive(Clone)]
+pub(crate) struct Desk {
+    pub(crate) sessions: Arc<Mutex<Sessions<Closed>>>,
+    pub(crate) ledgers: Ledgers,
+    profiles: Arc<Profiles>,
+}
+
+impl Desk {
+    /// With so many operators, who share the places.
+    pub(crate) fn new(ledgers: Ledgers, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
+        let sessions = Sessions::new(limits).shared_by(operators);
+        Self { sessions: Arc::new(Mutex::new(sessions)), ledgers, profiles: Arc::new(profiles) }
+    }
+
+    /// Where a bet of a player stands: in its session, or without one under its operator's own profile.
+    pub(crate) fn place(
+        &self,
+        session: Option<SessionId>,
+        stream: &StreamId,
+        game: (&str, Currency),
+    ) -> Result<Place, Refusal> {
+        let Some(id) = session else {
+            let (jurisdiction, profile) = self.profile(stream, "")?;
+            return Place::without_session(jurisdiction, profile);
+        };
+        let now_ms = self.ledgers.ticks_ms();
+        let mut sessions = self.sessions.lock();
+        let of = sessions.bet(id, stream, game, now_ms).map_err(refusal)?;
+        Ok(Place::in_session(name(id), of))
+    }
+
+    /// What a player may do under a jurisdiction; an empty one is the operator's own.
+    pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
+        let operator = match stream {
+            StreamId::Player { operator, .. } => operator,
+            _ => "",
+        };
+        self.profiles.of(operator, jurisdiction).ok_or_else(|| {
+            let known: Vec<_> = self.profiles.names().collect();
+            Refusal::field("jurisdiction", format!("must be one of {}", known.join(", ")))
+        })
+    }
+
+    /// An action in a session, where one is named; `game` where it's known.
+    pub(crate) fn act(
+        &self,
+        session: Option<SessionId>,
+        stream: &StreamId,
+        game: Option<(&str, Currency)>,
+    ) -> Result<(), Refusal> {
+        let Some(id) = session else { return Ok(()) };
+        let now_ms = self.ledgers.ticks_ms();
+        self.sessions.lock().act(id, stream, game, now_ms).map_err(refusal)
+    }
+
+    /// Whether a session is of a player of the caller's.
+    pub(crate) fn is_callers(&self, caller: &Caller, id: SessionId) -> bool {
+        let mut sessions = self.sessions.lock();
+        let of = sessions.of(id, self.ledgers.ticks_ms()).map(|of| &of.stream);
+        matches!(of, Some(StreamId::Player { operator, .. }) if caller.owns(operator))
+    }
+
+    /// A session that a request names by itself; another operator's is refused like one that is over (PL-27).
+    pub(crate) fn own(&self, caller: &Caller, session_id: &str) -> Result<SessionId, Refusal> {
+        let id = required(session_id)?;
+        if self.is_callers(caller, id) { Ok(id) } else { Err(refusal(SessionRefused::Expired)) }
+    }
+
+    /// Logs what became of a session; once for each of its moments, and of the player's versions.
+    pub(crate) async fn log(
+        &self,
+        stream: &StreamId,
+        id: SessionId,
+        moment: &str,
+        event: Event,
+    ) -> Result<(), AppendError> {
+        let version = self.ledgers.of(stream).books(|books| books.head(stream).version);
+        let proposal = Proposal {
+            stream: stream.clone(),
+            expected_version: None,
+            request_id: format!("session/{}/{moment}/{version}", hex(&name(id))),
+            fingerprint: NOBODYS,
+            events: vec![event],
+        };
+        self.ledgers.append(proposal).await.map(drop)
+    }
+
+    /// Logs the end of a live session, and for how long its game is held. Without effect on one that another process's has
+    /// taken the place of.
+    pub(crate) async fn ended(&self, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
+        let now_ms = self.ledgers.ticks_ms();
+        let Some(stream) = self.sessions.lock().of(id, now_ms).map(|of| of.stream.clone()) else { return Ok(()) };
+        self.log_end(&stream, id, hold_ms).await
+    }
+
+    pub(crate) async fn log_end(&self, stream: &StreamId, id: SessionId, hold_ms: u32) -> Result<(), AppendError> {
+        match self.log(stream, id, "end", Event::SessionEnded { session: name(id), hold_ms }).await {
+            Err(AppendError::Refused(Refused::NoSuchSession)) => Ok(()),
+            logged => logged,
+        }
+    }
+
+    /// Milliseconds that a session has left; `None` when it's over.
+    pub(crate) fn left_ms(&self, id: SessionId) -> Option<i64> {
+        let now_ms = self.ledgers.ticks_ms();
+        self.sessions.lock().left_ms(id, now_ms)
+    }
+}
+
+/// Why a session refuses, for its caller.
+pub(crate) fn refusal(refused: SessionRefused) -> Refusal {
+    let message = refused.to_string();
+    match refused {
+        SessionRefused::InUse => Refusal::precondition("SESSION_IN_USE", message),
+        SessionRefused::Held { left_ms } => {
+            Refusal::precondition("SESSION_HELD", message).retry_after(Duration::from_millis(left_ms.unsigned_abs()))
+        }
+        SessionRefused::Expired => Refusal::precondition("SESSION_EXPIRED", message),
+        SessionRefused::Mismatch => Refusal::new(Code::InvalidArgument, "SESSION_MISMATCH", message),
+        SessionRefused::RequestIdReused => Refusal::new(Code::AlreadyExists, "REQUEST_ID_REUSED", message),
+        SessionRefused::RealityCheckDue => Refusal::precondition("REALITY_CHECK_DUE", message),
+        SessionRefused::TimeUp => Refusal::precondition("SESSION_TIME_LIMIT", message),
+        SessionRefused::Full => {
+            Refusal::new(Code::ResourceExhausted, "SESSIONS_FULL", message).retry_after(Duration::from_secs(60))
+        }
+    }
+}

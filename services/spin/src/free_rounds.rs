@@ -1,0 +1,44 @@
+//! What a free round takes from its campaign (PL-18).
+
+use motherlode_books::{Books, Campaign, CampaignState, CoinValue};
+use motherlode_ledger::{campaign_over, fields::AccountId, unknown_account, unknown_campaign};
+use motherlode_runtime::Refusal;
+use motherlode_slots::{self as slots, Game};
+use tonic::Code;
+
+/// The stake that a campaign grants in a game.
+pub(crate) fn stake_of(
+    books: &Books,
+    id: &str,
+    account: &AccountId,
+    game: &dyn Game,
+) -> Result<(CoinValue, slots::Stake), Refusal> {
+    let player = books.player(&account.stream).ok_or_else(unknown_account)?;
+    let campaign = &player.campaign(id).ok_or_else(|| unknown_campaign(id))?.campaign;
+    if (campaign.game.as_str(), campaign.currency) != (game.name(), account.currency) {
+        let message = "the campaign is for another game or currency";
+        return Err(Refusal::new(Code::InvalidArgument, "CAMPAIGN_MISMATCH", message)
+            .with("campaign_id", id)
+            .with("game", &campaign.game)
+            .with("currency_code", campaign.currency));
+    }
+    Ok((campaign.coin_value, stake(campaign)))
+}
+
+/// Whether a round of a campaign can begin now.
+pub(crate) fn check_open(state: Option<&CampaignState>, id: &str, now_ms: i64) -> Result<(), Refusal> {
+    match state.ok_or_else(|| unknown_campaign(id))?.over(now_ms) {
+        None => Ok(()),
+        Some(over) => Err(campaign_over(id, over)),
+    }
+}
+
+/// A campaign's stake.
+pub(crate) fn stake(campaign: &Campaign) -> slots::Stake {
+    slots::Stake {
+        coin_value_micros: campaign.coin_value.0,
+        lines: campaign.lines,
+        coins_per_line: campaign.coins_per_line,
+        buy_feature: false,
+    }
+}

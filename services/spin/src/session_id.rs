@@ -1,0 +1,37 @@
+//! Names of sessions in requests.
+
+use motherlode_books::{SessionId, SessionName};
+use motherlode_proto::spin::v1::CloseSessionRequest;
+use motherlode_runtime::Refusal;
+
+/// A session's name in a request; empty for none.
+pub(crate) fn optional(session_id: &str) -> Result<Option<SessionId>, Refusal> {
+    if session_id.is_empty() { Ok(None) } else { required(session_id).map(Some) }
+}
+
+/// A session's name in a request.
+pub(crate) fn required(session_id: &str) -> Result<SessionId, Refusal> {
+    let digits = session_id.len() == 32 && session_id.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'a'..=b'f'));
+    let id = SessionId::from_str_radix(session_id, 16).ok().filter(|_| digits);
+    id.ok_or_else(|| Refusal::field("session_id", "must be one that was handed out"))
+}
+
+/// What the log calls a session: a digest, since whoever knows its id can use it.
+pub(crate) fn name(id: SessionId) -> SessionName {
+    motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_12_a_malformed_session_name_is_refused() {
+        let good = format!("{:032x}", SessionId::MAX - 1);
+        assert_eq!(optional(&good).unwrap(), Some(SessionId::MAX - 1));
+        assert_eq!(optional("").unwrap(), None);
+        for bad in ["0", &good[1..], &format!("{good}0"), &good.to_uppercase(), &format!("+{}", &good[1..])] {
+            assert_eq!(optional(bad).unwrap_err().reason(), "INVALID_FIELD", "{bad}");
+        }
+    }
+}

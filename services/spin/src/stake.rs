@@ -1,0 +1,73 @@
+//! What a bet may be made of: the games, the stakes and coin values that they offer, and what a bet costs.
+
+use motherlode_books::{CoinValue, Currency, Minor};
+use motherlode_ledger::{fields, offer};
+use motherlode_proto::convert::terms::minor_micros;
+use motherlode_runtime::Refusal;
+use motherlode_slots::{self as slots, Game, Ladders};
+use tonic::Code;
+
+/// The game of a name and a version; the newest version where none is named.
+pub(crate) fn find_game(name: &str, rules_version: &str) -> Result<&'static dyn Game, Refusal> {
+    fields::optional_id("game", name)?;
+    fields::optional_id("rules_version", rules_version)?;
+    let found = if rules_version.is_empty() { slots::latest(name) } else { slots::game(name, rules_version) };
+    found.ok_or_else(|| {
+        Refusal::not_found("GAME_UNKNOWN", "no such game or version of its rules")
+            .with("game", name)
+            .with("rules_version", rules_version)
+    })
+}
+
+/// A stake that the game does not offer in the currency, with what it does offer.
+pub(crate) fn invalid_stake(
+    game: &dyn Game,
+    ladders: &Ladders,
+    currency: Currency,
+    refused: &dyn std::fmt::Display,
+) -> Refusal {
+    let limits = &game.info().limits;
+    let offered = ladders.of(game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros);
+    let coin_values: Vec<_> = offered.into_iter().map(|micros| CoinValue(micros).to_string()).collect();
+    Refusal::new(Code::InvalidArgument, "INVALID_STAKE", refused.to_string())
+        .with("currency_code", currency)
+        .with("coin_values", coin_values.join(" "))
+        .with("lines_min", limits.lines.0)
+        .with("lines_max", limits.lines.1)
+        .with("coins_per_line_min", limits.coins_per_line.0)
+        .with("coins_per_line_max", limits.coins_per_line.1)
+}
+
+/// Whether the game takes bets in the currency at the coin value (DM-19, PL-35). A campaign's coin value was looked at when
+/// it was granted.
+pub(crate) fn offered(
+    game: &dyn Game,
+    ladders: &Ladders,
+    currency: Currency,
+    coin: CoinValue,
+    granted: bool,
+) -> Result<(), Refusal> {
+    if !ladders.enabled(currency.code()) {
+        return Err(offer::not_offered(ladders, currency));
+    }
+    if granted || ladders.offers(game, currency.code(), coin.0) {
+        return Ok(());
+    }
+    Err(invalid_stake(game, ladders, currency, &format_args!("a coin of {coin} {currency} is not offered")))
+}
+
+/// The bet in cash; it must be whole minor units, since no bet is rounded.
+pub(crate) fn whole_bet(currency: Currency, coin: CoinValue, coins: u32) -> Result<Minor, Refusal> {
+    bet_in(currency, coin, coins).ok_or_else(|| {
+        let message = format!("a bet of {coins} coins of {coin} is no whole number of minor units of {currency}");
+        Refusal::new(Code::InvalidArgument, "INVALID_STAKE", message).with("currency_code", currency)
+    })
+}
+
+/// So many coins in cash, where they are whole minor units (DM-19).
+pub(crate) fn bet_in(currency: Currency, coin: CoinValue, coins: u32) -> Option<Minor> {
+    let micros_per_minor = minor_micros(currency);
+    let micros = coin.0.checked_mul(coins.into())?;
+    let whole = micros.is_multiple_of(micros_per_minor).then_some(micros / micros_per_minor)?;
+    i64::try_from(whole).ok().map(Minor)
+}
