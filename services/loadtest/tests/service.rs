@@ -69,7 +69,8 @@ async fn uf_03_readers_of_histories_read_while_others_play() {
 #[tokio::test]
 async fn the_books_agree_over_several_partitions() {
     let data = tempfile::tempdir().unwrap();
-    let config = Config { listen: ([127, 0, 0, 1], 0).into(), data: data.path().to_owned(), ..Config::default() };
+    let (listen, data) = (([127, 0, 0, 1], 0).into(), data.path().to_owned());
+    let config = Config { listen, data, partitions: 3, ..Config::default() };
     let stores: Vec<_> = (0..3).map(|partition| Box::new(MemoryStore::new(partition)) as Box<dyn Store>).collect();
     let server = Server::start(&config, stores, LedgerOptions::default(), Dealer::from_master([7; 32])).await.unwrap();
     assert_sound(&run(&options(&server), |_| ()).await.unwrap(), 300);
