@@ -18,6 +18,8 @@ use tonic::{
     transport::{Channel, Endpoint},
 };
 
+/// An answer takes no longer. The first question about a game has its mathematics computed, which takes seconds here.
+const ANSWER_MAX: Duration = Duration::from_secs(120);
 /// How long a stream that nobody ends is listened to.
 const LISTEN: Duration = Duration::from_millis(5);
 
@@ -64,7 +66,7 @@ async fn call(method: usize, messages: Vec<Bytes>) -> Result<(), Status> {
     client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
     let request = Request::new(tokio_stream::iter(messages));
     let answers = client.streaming(request, path, Raw);
-    let Ok(answers) = tokio::time::timeout(Duration::from_secs(20), answers).await else {
+    let Ok(answers) = tokio::time::timeout(ANSWER_MAX, answers).await else {
         panic!("{} does not answer", method.full_name())
     };
     let mut answers = answers?.into_inner();
