@@ -5,7 +5,7 @@
 //! - [`contract`]: what a game promises, and plain types;
 //! - [`parts`]: what games are made of: reels, lines, ways, scatters, features, the sections of a data file;
 //! - [`math`]: exact sums over all that the parts can show, proven bounds, and simulation;
-//! - [`games`]: a folder a game, and above them all the list of games.
+//! - [`games`](mod@games): a folder a game, and above them all the list of games.
 //!
 //! A game is one data file a rules version (`games/*/*.toml`: symbols, strips, paytable, lines, wheel) and one folder
 //! that composes shared parts. [`contract::par`] is what a game says of its exact return, derived from the same data;

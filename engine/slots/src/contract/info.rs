@@ -40,7 +40,7 @@ pub struct GameInfo {
     /// Assumptions about the pool behind the jackpot's share of the return; empty without a jackpot.
     pub jackpot_assumes: String,
     /// Prizes of the bonus, the jackpot first where there is one. Without their chances: those
-    /// depend on the stake and are in [`Par`].
+    /// depend on the stake and are in [`Par`](crate::Par).
     pub prizes: Vec<PrizeInfo>,
     /// Special wins with names of their own, the lowest first (ME-05).
     pub specials: Vec<SpecialInfo>,
