@@ -78,7 +78,7 @@ def test_pl_04_pl_19_the_page_of_a_void_round_says_by_whom_and_why(client, playe
         ledger_pb2.VoidRoundRequest(request_id="v", round_id=round_id, reason=reason, actor="ann")
     )
     text, _ = page_of(client, round_id)
-    assert "State void" in text and f"Voided by (anyone) Reason {reason}" in text and "Refunded 0.15 EUR" in text
+    assert "State void" in text and f"Voided by (anyone) Reference ann Reason {reason}" in text and "Refunded 0.15 EUR" in text
 
 
 def test_pl_12_the_page_of_no_round_is_refused(client, player):
