@@ -23,8 +23,9 @@ class MysteryElves:
     """The game: its file, and what every round of it needs."""
 
     NAME = "mystery-elves"
-    # A card's face beyond its colour (ME-17), and what a symbol that isn't held shows in the feature.
-    DECIDES_NOTHING = ("card.card", "spins[].cells[]")
+    # A card's face beyond its colour (ME-17), what a symbol that isn't held shows in the feature, and what Bonus
+    # symbols carry where the feature doesn't start.
+    DECIDES_NOTHING = ("card.card", "spins[].cells[]", "spins[].marks[][2]")
 
     def __init__(self, version):
         self.file = GameFile(self.NAME, version)
@@ -185,8 +186,9 @@ class Round(rounds.Round):
         self.awaiting = "double" if self.terms["double"] and within else "nothing"
 
     def offers(self, choice):
-        """A double must not pass the limit (ME-15)."""
-        return super().offers(choice) and not (choice[0] == "double" and self.passes())
+        """A double must not pass the limit (ME-15); the least amount has no half to go on with (ME-16)."""
+        without = {"double": self.passes, "halve": lambda: self.risked < 2}.get(choice[0])
+        return super().offers(choice) and not (without and without())
 
     def passes(self):
         """Whether the next card is past the limit: the win that it risks, or in version 1.0 what it could make of it."""

@@ -23,8 +23,10 @@ class WitchFeature:
 
     NAME = "witch-feature"
     # Kinds of figures that may decide nothing else: a cell drawn by itself that wins nothing; the place of a Potion,
-    # and its colour in a combination that triggers nothing either way; the multiplier of a respin that wins nothing.
-    DECIDES_NOTHING = ("spins[].cells[]", "spins[].marks[][1]", "spins[].marks[][2]", "spins[].multiplier")
+    # and its colour in a combination that triggers nothing either way, so its mark too; the multiplier of a
+    # respin that wins nothing.
+    DECIDES_NOTHING = ("spins[].cells[]", "spins[].marks[]", "spins[].marks[][1]", "spins[].marks[][2]",
+                       "spins[].multiplier")
 
     def __init__(self, version):
         self.file = GameFile(self.NAME, version)
