@@ -14,6 +14,7 @@ from grpc_reflection.v1alpha import reflection_pb2
 from grpc_reflection.v1alpha.proto_reflection_descriptor_database import ProtoReflectionDescriptorDatabase
 
 from motherlode.jackpot.v1 import jackpot_pb2
+from motherlode.report.v1 import report_pb2
 from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import description_pb2, spin_pb2
 
@@ -231,3 +232,11 @@ def test_reflection_lists_the_services_and_their_methods(client):
     pool = DescriptorPool(database)
     spin = pool.FindServiceByName("motherlode.spin.v1.SpinService")
     assert {"Spin", "Choose", "PlayStream"} <= {method.name for method in spin.methods}
+
+
+def test_pl_28_the_program_that_is_shipped_has_no_script_and_forces_no_outcome(client, player):
+    """The tests' own dealer fails at a wish that it doesn't know; the shipped program doesn't look at it."""
+    assert not client.reports.GetIdentity(report_pb2.GetIdentityRequest()).test_build
+    alice = client.fund(player)
+    wish = [("motherlode-force", "no-such-outcome")]
+    assert client.spins.Spin(bet("r", alice, "0.01"), metadata=wish).played.round_id
