@@ -3,7 +3,7 @@
 //! `cargo run --release -p motherlode-audit --example speed [ROUNDS] [PLAYERS] [FOLDER]`; with a folder the log is kept
 //! there, and audited as it is when it is there already.
 
-#[path = "../tests/common/mod.rs"]
+#[path = "../tests/integration/common/mod.rs"]
 mod common;
 
 use common::{Tale, options};

@@ -1,0 +1,22 @@
+//! The tests of the books through the crate's public interface, as one program: it is linked once.
+
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
+
+mod autospin_rules;
+mod campaign_rules;
+mod ceiling_rules;
+mod change_rules;
+mod common;
+mod day_rules;
+mod demo_rules;
+mod histories;
+mod money_rules;
+mod partition_histories;
+mod partition_rules;
+mod parts;
+mod pool_rules;
+mod round_rules;
+mod session_rules;
+mod switch_rules;
+mod voids;
+mod win_credited;

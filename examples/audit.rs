@@ -1,0 +1,19 @@
+//! A partition's log audited from a program: verified from its first byte, every step resolved again, the books rebuilt.
+//!
+//! `cargo run --example audit -- FOLDER`, where FOLDER holds the segments: `data/log/partition-0` of a stopped service
+
+use motherlode_audit::{Options, audit};
+use std::error::Error;
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let log = std::env::args().nth(1).ok_or("the folder of a partition's log")?.into();
+    let report = audit(&Options { log, index: None, partition: 0 })?;
+    if let Some(divergence) = report.divergence {
+        return Err(divergence.to_string().into());
+    }
+    println!("verified to position {}", report.position);
+    for played in &report.returns {
+        println!("{played:?}");
+    }
+    Ok(())
+}

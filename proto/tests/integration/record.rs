@@ -1,0 +1,424 @@
+//! The log's records: what is encoded is decoded, what was written once is read for ever, and nothing panics.
+
+use motherlode_books::{
+    Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
+    Decision, Event, FxRate, Hit, Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
+    RoundStarted, SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
+};
+use motherlode_proto::{
+    convert::{
+        event,
+        play::hex,
+        record::{self, Logged},
+    },
+    log::v1,
+};
+use proptest::{collection::vec, prelude::*, sample::Index};
+use prost::Message;
+
+/// One event of every kind, with figures that use every field.
+fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
+    let (text, minor, nano) = (text.to_owned(), Minor(amount), Nano(nano));
+    let rate = FxRate::new(875, -4).unwrap();
+    let share = if amount % 2 == 0 { CollisionShare::Full } else { CollisionShare::Proportional };
+    let terms = PoolTerms {
+        version: 3,
+        contribution_ppm: 5_000,
+        seed: nano,
+        base_coin: CoinValue(10_000_000),
+        refresh_ms: 3_000,
+        collision_share: share,
+    };
+    let (round, currency, pool, actor) = (7, Currency::SEK, text.clone(), text.clone());
+    vec![
+        Event::AccountOpened { currency },
+        Event::Deposited { currency, amount: minor },
+        Event::Withdrawn { currency, amount: minor },
+        Event::CollectionChanged { game: text.clone(), scope: text.clone(), changes: vec![(text.clone(), amount)] },
+        Event::RoundStarted(RoundStarted {
+            round,
+            game: text.clone(),
+            rules_version: text.clone(),
+            model_hash: [9; 32],
+            currency,
+            bet: minor,
+            coin_value: CoinValue(200_000),
+            stake: vec![1, 2, 3],
+            rate,
+            contribution: Some(Contribution { pool: text.clone(), terms_version: 3, amount: nano }),
+            session: None,
+            jurisdiction: String::new(),
+            campaign: None,
+        }),
+        Event::StepResolved(StepResolved {
+            round,
+            step: 2,
+            seed: [5; 32],
+            choice: vec![4],
+            outcome: vec![0, 255],
+            win: minor,
+            automatic: None,
+        }),
+        Event::JackpotHit { round, pool: pool.clone() },
+        Event::RoundSettled { round, win: minor },
+        Event::RoundVoided { round, reason: text.clone(), actor: actor.clone(), refund: minor, win_taken_back: minor },
+        Event::JackpotPaid { round, pool: pool.clone(), hit: 99, amount: minor, currency },
+        Event::RateSet { currency, rate, source: text.clone() },
+        Event::PoolOpened { pool: pool.clone(), terms: terms.clone() },
+        Event::ContributionsPooled { partition: 1, from: 2, to: 3, amount: nano },
+        Event::ContributionTakenBack {
+            partition: 1,
+            position: 4,
+            amount: nano,
+            from_increments: nano,
+            from_reserve: nano,
+            from_house: nano,
+        },
+        Event::JackpotAwarded(Award {
+            hit: 99,
+            partition: 1,
+            stream: StreamId::player("acme", "alice"),
+            round,
+            cycle: 6,
+            collision: amount % 2 == 0,
+            currency,
+            coin_value: CoinValue(200_000),
+            rate,
+            amount: minor,
+            increments: nano,
+            seed_from_reserve: nano,
+            seed_from_house: nano,
+            to_reserve: nano,
+            paid: nano,
+        }),
+        Event::PoolTermsChanged { terms },
+        Event::PoolSuspended { reason: text.clone(), actor: actor.clone() },
+        Event::PoolResumed { actor: actor.clone() },
+        Event::PoolRetired { into: text.clone(), increments: nano, reserve: nano, actor: actor.clone() },
+        Event::PoolReceived { from: text.clone(), increments: nano, reserve: nano },
+        Event::GeneratorReseeded,
+        Event::SwitchSet {
+            switch: Switch { operator: text.clone(), game: text.clone(), rules_version: text.clone() },
+            on: amount % 2 == 0,
+            reason: text.clone(),
+            actor: text.clone(),
+        },
+        Event::RoundStarted(RoundStarted {
+            round,
+            game: text.clone(),
+            rules_version: text.clone(),
+            model_hash: [9; 32],
+            currency,
+            bet: minor,
+            coin_value: CoinValue(200_000),
+            stake: vec![1, 2, 3],
+            rate,
+            contribution: None,
+            session: Some([6; 16]),
+            jurisdiction: text.clone(),
+            campaign: None,
+        }),
+        automatic(Automatic::Skipped),
+        automatic(Automatic::TimeOver),
+        automatic(Automatic::Closed { actor, reason: text.clone() }),
+        Event::IntegrityFailed { check: text.clone(), finding: text.clone() },
+        Event::ChangeProposed(ChangeProposed {
+            stream: StreamId::pool("bewitched"),
+            change: Box::new(Event::PoolSuspended { reason: text.clone(), actor: text.clone() }),
+            actor: text.clone(),
+            lapses_ms: 1_760_086_400_123,
+        }),
+        Event::ChangeApproved { change: 99, proposed_by: text.clone(), actor: text.clone() },
+        Event::ChangeRejected { change: 99, actor: text.clone(), reason: text.clone() },
+        Event::CampaignGranted(Campaign {
+            id: text.clone(),
+            game: text.clone(),
+            currency,
+            bet: minor,
+            coin_value: CoinValue(200_000),
+            lines: 15,
+            coins_per_line: 2,
+            rounds: 10,
+            expires_ms: amount,
+        }),
+        Event::CampaignCancelled { campaign: text.clone(), reason: text.clone(), actor: text.clone() },
+        Event::RoundStarted(RoundStarted {
+            round,
+            game: text.clone(),
+            rules_version: text.clone(),
+            model_hash: [9; 32],
+            currency,
+            bet: minor,
+            coin_value: CoinValue(200_000),
+            stake: vec![1, 2, 3],
+            rate,
+            contribution: None,
+            session: None,
+            jurisdiction: String::new(),
+            campaign: Some("spring".to_owned()),
+        }),
+        Event::PlayMoneyGiven { amount: minor },
+        reported(nano, StretchEnd::Standing { open_rounds: 3, mirrored: 41 }),
+        reported(
+            nano,
+            StretchEnd::Decision(Decision::Hit(Hit {
+                partition: 2,
+                position: 12,
+                time_ms: 1_760_000_000_123,
+                stream: StreamId::player("acme", "alice"),
+                round,
+                currency,
+                coin_value: CoinValue(200_000),
+                rate,
+            })),
+        ),
+        reported(
+            nano,
+            StretchEnd::Decision(Decision::TakeBack(TakeBack {
+                partition: 2,
+                position: 12,
+                contributed_at: 5,
+                amount: nano,
+            })),
+        ),
+        mirrored(share, nano, PoolStatus::Active),
+        mirrored(share, nano, PoolStatus::Suspended),
+        mirrored(share, nano, PoolStatus::Retired { into: text.clone(), increments: nano, reserve: nano }),
+        Event::AwardSetAside { round, pool, hit: 99, amount: minor, currency, reason: text.clone() },
+        Event::ActedBy { actor: text.clone(), reference: text.clone() },
+        Event::SessionOpened(SessionOpened {
+            session: [5; 16],
+            game: text.clone(),
+            currency,
+            jurisdiction: text,
+            idle_ms: 1_800_000.try_into().unwrap(),
+            limits: DayLimits {
+                reality_check_ms: 60_000.try_into().ok(),
+                time_ms_max: None,
+                loss_eur_max: 500.try_into().ok(),
+                losses_max: vec![(currency, minor), (Currency::SEK, Minor(7))],
+                bets_max: vec![],
+            },
+        }),
+        Event::SessionEnded { session: [5; 16], hold_ms: 30_000 },
+        Event::RealityCheckAcknowledged { session: [5; 16] },
+        Event::ClockSkewed { by_ms: -amount },
+        Event::WinCredited { round, amount: minor },
+    ]
+}
+
+/// A report of partition 2.
+fn reported(contributions: Nano, end: StretchEnd) -> Event {
+    Event::PartitionReported(PartitionReported { partition: 2, from: 4, to: 12, contributions, end })
+}
+
+/// A mirror with an award.
+fn mirrored(collision_share: CollisionShare, nano: Nano, status: PoolStatus) -> Event {
+    let (base_coin, stream) = (CoinValue(10_000_000), StreamId::player("acme", "alice"));
+    let (round, currency) = (7, Currency::SEK);
+    let award = MirroredAward { hit: 11, stream, round, amount: Minor(30), currency, paid: nano };
+    Event::PoolMirrored(PoolMirrored {
+        home_position: 44,
+        terms: PoolTerms {
+            version: 3,
+            contribution_ppm: 5_000,
+            seed: nano,
+            base_coin,
+            refresh_ms: 3_000,
+            collision_share,
+        },
+        status,
+        pooled_to: 12,
+        decided_to: 11,
+        awards: vec![award],
+    })
+}
+
+/// A step that the game's rule chose.
+fn automatic(automatic: Automatic) -> Event {
+    Event::StepResolved(StepResolved {
+        round: 7,
+        step: 3,
+        seed: [5; 32],
+        choice: vec![4],
+        outcome: vec![0, 255],
+        win: Minor(50),
+        automatic: Some(automatic),
+    })
+}
+
+/// A commit as a message of the contract.
+fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
+    let Logged { commit, balances_after } = logged;
+    v1::Commit {
+        previous_hash: previous.to_vec(),
+        position: commit.position,
+        partition: commit.partition,
+        stream: commit.stream.to_string(),
+        version: commit.version,
+        previous_position: commit.previous,
+        request_id: commit.request_id.clone(),
+        fingerprint: commit.fingerprint.to_vec(),
+        time_unix_ms: commit.time_ms,
+        events: commit.events.iter().map(event::to_log).collect(),
+        balances_after: balances_after
+            .iter()
+            .map(|(currency, amount)| v1::Balance { currency: currency.code().to_owned(), amount: amount.0 })
+            .collect(),
+    }
+}
+
+/// What a record says by way of the contract's messages alone.
+fn by_message(bytes: &[u8]) -> Option<Logged> {
+    let message = v1::Commit::decode(bytes).ok()?;
+    let commit = Commit {
+        partition: message.partition,
+        position: message.position,
+        stream: message.stream.parse().ok()?,
+        version: message.version,
+        previous: message.previous_position,
+        request_id: message.request_id,
+        fingerprint: message.fingerprint.try_into().ok()?,
+        time_ms: message.time_unix_ms,
+        events: message.events.into_iter().map(event::from_log).collect::<Result<_, _>>().ok()?,
+    };
+    let balances = message.balances_after.into_iter();
+    let balances_after = balances.map(|balance| Some((balance.currency.parse().ok()?, Minor(balance.amount))));
+    Some(Logged { commit, balances_after: balances_after.collect::<Option<_>>()? })
+}
+
+/// A commit of rounds with figures and texts of any size, defaults among them.
+fn rounds() -> impl Strategy<Value = Logged> {
+    let figures = (any::<[u64; 6]>(), any::<[i64; 6]>(), any::<[u32; 3]>(), 0..3_usize, 0..4_usize);
+    let bytes = (vec(any::<u8>(), 0..400), vec(any::<u8>(), 0..9), "[a-z/]{0,200}", any::<Option<i128>>(), -6..6_i8);
+    (figures, bytes, any::<bool>()).prop_map(|((wide, signed, narrow, repeat, balances), bytes, small)| {
+        let (outcome, choice, text, nano, exponent) = bytes;
+        // Small figures and zeros are the usual ones: all bits at random would hardly ever give one.
+        let wide = wide.map(|figure| if small { figure % 3 } else { figure });
+        let signed = signed.map(|figure| if small { figure % 2 } else { figure });
+        let contribution =
+            nano.map(|nano| Contribution { pool: text.clone(), terms_version: narrow[0], amount: Nano(nano) });
+        let started = RoundStarted {
+            round: wide[0],
+            game: text.clone(),
+            rules_version: text.clone(),
+            model_hash: [7; 32],
+            currency: Currency::JPY,
+            bet: Minor(signed[0]),
+            coin_value: CoinValue(wide[1]),
+            stake: choice.clone(),
+            rate: FxRate::new(wide[2] % 1_000 + 1, exponent).unwrap(),
+            contribution,
+            session: (narrow[2] % 2 == 1).then_some([narrow[2].to_be_bytes()[0]; 16]),
+            jurisdiction: if small { String::new() } else { text.clone() },
+            campaign: (narrow[2] % 3 == 1 && !text.is_empty()).then(|| text.clone()),
+        };
+        let closed = Automatic::Closed { actor: text.clone(), reason: "why".to_owned() };
+        let step = StepResolved {
+            round: wide[3],
+            step: narrow[1],
+            seed: [narrow[0].to_be_bytes()[3]; 32],
+            choice,
+            outcome,
+            win: Minor(signed[1]),
+            automatic: [None, Some(Automatic::Skipped), Some(Automatic::TimeOver), Some(closed)][balances].clone(),
+        };
+        let mut events = vec![Event::RoundStarted(started), Event::StepResolved(step)];
+        events.push(Event::RoundSettled { round: wide[4], win: Minor(signed[2]) });
+        events.push(Event::JackpotHit { round: wide[4], pool: text.clone() });
+        let mut logged = logged(std::iter::repeat_n(events, repeat).flatten().collect());
+        (logged.commit.position, logged.commit.previous, logged.commit.version) = (wide[5], wide[0], wide[1]);
+        (logged.commit.time_ms, logged.commit.partition, logged.commit.request_id) = (signed[3], narrow[2], text);
+        logged.balances_after = vec![(Currency::KWD, Minor(signed[4])); balances];
+        logged
+    })
+}
+
+fn logged(events: Vec<Event>) -> Logged {
+    let commit = Commit {
+        partition: 1,
+        position: 12,
+        stream: StreamId::player("acme", "alice"),
+        version: 3,
+        previous: 11,
+        request_id: "r-1".to_owned(),
+        fingerprint: [8; 16],
+        time_ms: 1_760_000_000_123,
+        events,
+    };
+    Logged { commit, balances_after: vec![(Currency::EUR, Minor(5)), (Currency::SEK, Minor(0))] }
+}
+
+/// Golden bytes of format version 1: an old log must read the same for ever. A new event is added at the end; a line
+/// that changes is a log that nobody can read any more.
+#[test]
+fn pl_01_records_of_format_1_are_written_and_read_as_ever() {
+    let golden = include_str!("../golden/events-v1.hex");
+    let events = every_event(1_234, -56_789, "text");
+    assert_eq!(golden.lines().count(), events.len());
+    for (line, event) in golden.lines().zip(events) {
+        let logged = logged(vec![event]);
+        let bytes = record::encode(&[3; 32], &logged);
+        assert_eq!(hex(&bytes), line, "{:?}", logged.commit.events);
+        assert_eq!(record::decode(&bytes).unwrap(), logged);
+    }
+}
+
+#[test]
+fn a_record_begins_with_the_hash_of_the_one_before() {
+    let bytes = record::encode(&[3; 32], &logged(vec![Event::GeneratorReseeded]));
+    assert_eq!((&bytes[..2], &bytes[2..34]), ([0x0A, 0x20].as_slice(), [3; 32].as_slice()));
+}
+
+proptest! {
+    #[test]
+    fn pl_01_records_of_rounds_are_the_bytes_and_say_what_the_messages_say(logged in rounds(), previous: [u8; 32]) {
+        let bytes = record::encode(&previous, &logged);
+        prop_assert_eq!(hex(&bytes), hex(&message(&previous, &logged).encode_to_vec()));
+        prop_assert_eq!(record::stream(&bytes).unwrap(), logged.commit.stream.clone());
+        prop_assert_eq!(record::decode(&bytes).unwrap(), logged);
+    }
+
+    #[test]
+    fn pl_12_a_changed_record_is_read_or_refused_as_by_way_of_the_messages(
+        logged in rounds(),
+        changes in vec((any::<Index>(), any::<u8>()), 1..4),
+        cut: Option<Index>,
+    ) {
+        let mut bytes = record::encode(&[3; 32], &logged).to_vec();
+        for (place, value) in changes {
+            // Behind the hash, where all is taken as it is.
+            let place = 34 + place.index(bytes.len() - 34);
+            bytes[place] = value;
+        }
+        let end = cut.map_or(bytes.len(), |cut| cut.index(bytes.len()));
+        let decoded = record::decode(&bytes[..end]).ok();
+        if let Some(logged) = &decoded {
+            prop_assert_eq!(&record::stream(&bytes[..end]).unwrap(), &logged.commit.stream);
+        }
+        prop_assert_eq!(decoded, by_message(&bytes[..end]));
+    }
+
+    #[test]
+    fn what_is_encoded_is_decoded(amount: i64, nano: i128, text in "\\PC{0,40}", previous: [u8; 32]) {
+        let logged = logged(every_event(amount, nano, &text));
+        prop_assert_eq!(record::decode(&record::encode(&previous, &logged)).unwrap(), logged);
+    }
+
+    #[test]
+    fn pl_12_a_cut_record_is_not_taken_for_the_whole_and_a_changed_one_never_panics(place in 0usize..2_000, mask: u8) {
+        let logged = logged(every_event(77, 88, "text"));
+        let mut bytes = record::encode(&[3; 32], &logged).to_vec();
+        let place = place % bytes.len();
+        prop_assert!(record::decode(&bytes[..place]).map_or(true, |read| read != logged));
+        // A changed byte may well mean the same (5 is as true as 1): that it was changed, the hash says.
+        bytes[place] ^= mask;
+        let _ = record::decode(&bytes);
+    }
+
+    #[test]
+    fn any_bytes_are_decoded_or_refused(bytes: Vec<u8>) {
+        let _ = record::decode(&bytes);
+        let _ = record::stream(&bytes);
+    }
+}

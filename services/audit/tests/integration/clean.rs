@@ -1,0 +1,113 @@
+//! Logs without a fault: the audit finds none, and its figures are those of the tale.
+
+use crate::common::{Tale, audited, chained, options, player, segments, store};
+use motherlode_audit::{Comparison, audit};
+use motherlode_books::{Currency, Event, Minor, SettledRound};
+use motherlode_log::{Tail, hash};
+use std::fs;
+
+#[test]
+fn pl_06_a_clean_log_replays_outcome_by_outcome_and_balance_by_balance() {
+    let tale = Tale::of_everything();
+    let records = chained(&tale.log);
+    let report = audited(&tale.log);
+
+    assert_eq!(report.divergence, None);
+    assert_eq!(report.position, tale.log.len() as u64);
+    assert_eq!(report.head, hash(records.last().unwrap()));
+    assert_eq!(report.tail, Tail::Clean);
+    assert!(report.books == tale.books, "the auditor's books are the writer's");
+    assert_eq!(report.index, Comparison::NotCompared { why: "none was named".into() });
+}
+
+#[test]
+fn the_figures_are_counted_from_the_events() {
+    let tale = Tale::of_everything();
+    let report = audited(&tale.log);
+
+    let events = || tale.log.iter().flat_map(|logged| &logged.commit.events);
+    let [figures] = &report.returns[..] else { panic!("one game in one currency") };
+    let sum = |amount: fn(&Event) -> i64| events().map(|event| i128::from(amount(event))).sum::<i128>();
+    let bets = sum(|event| if let Event::RoundStarted(started) = event { started.bet.0 } else { 0 });
+    let wins = sum(|event| if let Event::RoundSettled { win, .. } = event { win.0 } else { 0 });
+    let awarded = sum(|event| if let Event::JackpotPaid { amount, .. } = event { amount.0 } else { 0 });
+    let rounds = events().filter(|event| matches!(event, Event::RoundStarted(_))).count();
+    let steps = events().filter(|event| matches!(event, Event::StepResolved(_))).count();
+    assert_eq!((figures.bets, figures.wins, figures.awarded), (bets, wins, awarded));
+    assert!(awarded > 0 && wins > 0);
+    assert_eq!((figures.rounds, figures.steps), (rounds as u64, steps as u64));
+    assert_eq!((figures.hits, figures.contributing), (1, rounds as u64));
+    assert!(figures.spins >= figures.rounds + 5, "the free spins are counted too");
+    assert_eq!(report.awards[crate::common::POOL].len(), 1);
+
+    let voids = report.voids.get(Currency::EUR).copied().unwrap();
+    assert_eq!((voids.rounds, voids.refunds, voids.wins_taken_back), (1, 150, 0));
+    assert_eq!(report.books.player(&player("alice")).unwrap().open_rounds().count(), 1);
+}
+
+#[test]
+fn pl_04_the_void_of_a_settled_round_is_checked_against_its_settlement() {
+    let mut tale = Tale::with_players(&["alice"]);
+    let round = tale.spin("alice", |outcome| outcome.round_win_coins > 0 && outcome.awaiting == Default::default());
+    tale.plain_spin("alice");
+    let recalled = SettledRound::recall(round, tale.log.iter().map(|logged| &logged.commit)).unwrap();
+    let (reason, actor) = ("wrong paytable".into(), "support".into());
+    let voided = Event::RoundVoided { round, reason, actor, refund: Minor(150), win_taken_back: recalled.win };
+    tale.write_recalling(player("alice"), vec![voided], Some(&recalled));
+    tale.tend();
+
+    let report = audited(&tale.log);
+    assert_eq!(report.divergence, None);
+    assert_eq!(report.voids.get(Currency::EUR).unwrap().wins_taken_back, i128::from(recalled.win.0));
+
+    // One cent less taken back is a cent given away.
+    let at = tale.find(|event| matches!(event, Event::RoundVoided { .. }));
+    let Event::RoundVoided { win_taken_back, .. } = &mut tale.log[at].commit.events[0] else { unreachable!() };
+    win_taken_back.0 -= 1;
+    assert_eq!(crate::common::divergence(&tale.log).position, at as u64 + 1);
+}
+
+#[test]
+fn a_torn_tail_was_never_acknowledged_and_is_reported_as_that() {
+    let tale = Tale::of_everything();
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path(), &chained(&tale.log));
+    // The last append, written only in part: as much as its header and a little more.
+    let last = segments(folder.path()).pop().unwrap();
+    let mut bytes = fs::read(&last).unwrap();
+    let header = bytes.windows(4).rposition(|window| window == b"BLCK").unwrap();
+    bytes[header + 40..].fill(0);
+    fs::write(&last, &bytes).unwrap();
+
+    let report = audit(&options(folder.path())).unwrap();
+    assert_eq!(report.divergence, None);
+    assert!(report.position < tale.log.len() as u64);
+    assert_eq!(report.tail, Tail::Torn { file: last, offset: header as u64, bytes: 40 });
+}
+
+#[test]
+fn pl_30_an_audit_writes_nothing() {
+    let tale = Tale::of_everything();
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path(), &chained(&tale.log));
+    let picture = || -> Vec<_> {
+        let mut files: Vec<_> = fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().path()).collect();
+        files.sort();
+        files
+            .into_iter()
+            .map(|path| (fs::metadata(&path).unwrap().modified().unwrap(), fs::read(&path).unwrap()))
+            .collect()
+    };
+    let before = picture();
+    assert_eq!(audit(&options(folder.path())).unwrap().divergence, None);
+    assert!(picture() == before);
+}
+
+#[test]
+fn no_folder_and_no_log_are_unusable() {
+    let folder = tempfile::tempdir().unwrap();
+    let missing = folder.path().join("missing");
+    assert_eq!(audit(&options(&missing)).unwrap_err().to_string(), format!("{}: no such folder", missing.display()));
+    let empty = audit(&options(folder.path())).unwrap_err();
+    assert_eq!(empty.to_string(), format!("{}: no log there", folder.path().display()));
+}

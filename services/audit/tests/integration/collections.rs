@@ -1,0 +1,274 @@
+//! What players carry from round to round, and the gamble's limit: a forger who changes them is found at the change.
+
+use crate::common::{Tale, audited, found, player, step};
+use motherlode_books::{Currency, Event, Minor};
+use motherlode_proto::{convert::record::Logged, log::v1::RoundTerms};
+use motherlode_slots::{Awaiting, Card, Choice, Outcome, Stake};
+use prost::Message;
+
+/// Places of Dwarf Mine's figures: red crystals, the sum of their coin values, those that were a gift, the gift given.
+const RED: usize = 3;
+const RED_MICROS: usize = 7;
+const RED_GIFTED: usize = 8;
+const GIVEN: usize = 9;
+
+/// The commits of [`mine`], by place in the log: after the pool and the account.
+const GIFT: usize = 2;
+const FOURTH: usize = 3;
+const QUIET: usize = 4;
+const FIFTH: usize = 5;
+const SERIES: usize = 6;
+const OPEN: usize = 7;
+const VOID: usize = 8;
+const AFTER: usize = 9;
+
+fn mine_stake(coin_value_micros: u64) -> Stake {
+    Stake { coin_value_micros, lines: 1, coins_per_line: 25, buy_feature: false }
+}
+
+fn elves_stake() -> Stake {
+    Stake { coin_value_micros: 100_000, lines: 10, coins_per_line: 1, buy_feature: false }
+}
+
+fn carries(outcome: &Outcome, figures: &[(usize, i64)]) -> bool {
+    let mut wanted = [0; 12];
+    for (place, figure) in figures {
+        wanted[*place] = *figure;
+    }
+    outcome.carried.is_some_and(|carried| carried.0 == wanted)
+}
+
+/// A player of Dwarf Mine: the gift of three red crystals, the fourth at 0.01, a round without, the fifth at 0.02 with
+/// its free spins at 0.015, and a round that collects a crystal and is voided before its free spins; then one more.
+fn mine() -> Tale {
+    let mut tale = Tale::with_players(&["dora"]);
+    let over = |outcome: &Outcome| outcome.awaiting == Awaiting::Nothing;
+    let gift = [(RED, 3), (RED_GIFTED, 3), (GIVEN, 1)];
+    tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && carries(outcome, &gift));
+    let fourth = [(RED, 4), (RED_MICROS, 10_000), (RED_GIFTED, 3), (GIVEN, 1)];
+    tale.bet_on("dwarf-mine", "dora", mine_stake(10_000), |outcome| over(outcome) && carries(outcome, &fourth));
+    tale.bet_on("dwarf-mine", "dora", mine_stake(20_000), |outcome| over(outcome) && outcome.carried.is_none());
+    let fifth = tale.bet_on("dwarf-mine", "dora", mine_stake(20_000), |outcome| {
+        outcome.awaiting == Awaiting::FreeSpins && carries(outcome, &[(GIVEN, 1)])
+    });
+    tale.choose("dora", fifth, Choice::StartFreeSpins, |outcome| {
+        over(outcome) && outcome.round_win_minor != 2 * outcome.round_win_coins
+    });
+    let open = tale.bet_on("dwarf-mine", "dora", mine_stake(40_000), |outcome| {
+        outcome.awaiting == Awaiting::FreeSpins && carries(outcome, &[(RED, 1), (RED_MICROS, 40_000), (GIVEN, 1)])
+    });
+    let (reason, actor) = ("reel 3 stuck".into(), "support".into());
+    let voided = Event::RoundVoided { round: open, reason, actor, refund: Minor(100), win_taken_back: Minor(0) };
+    tale.write(player("dora"), vec![voided, changed(&[("red", 0), ("red_micros", 0)])]);
+    tale.bet_on("dwarf-mine", "dora", mine_stake(40_000), |outcome| over(outcome) && outcome.carried.is_none());
+    assert_eq!(tale.log.len(), AFTER + 1);
+    tale
+}
+
+fn changed(changes: &[(&str, i64)]) -> Event {
+    let changes = changes.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
+    Event::CollectionChanged { game: "dwarf-mine".into(), scope: "EUR".into(), changes }
+}
+
+fn is_change(event: &Event) -> bool {
+    matches!(event, Event::CollectionChanged { .. })
+}
+
+/// Puts another change in the place of a commit's.
+fn replace(logged: &mut Logged, with: Event) {
+    *logged.commit.events.iter_mut().find(|event| is_change(event)).unwrap() = with;
+}
+
+fn change_terms(logged: &mut Logged, change: impl FnOnce(&mut RoundTerms)) {
+    let Event::RoundStarted(started) = &mut logged.commit.events[0] else { unreachable!() };
+    let mut terms = RoundTerms::decode(started.stake.as_slice()).unwrap();
+    change(&mut terms);
+    started.stake = terms.encode_to_vec();
+}
+
+#[test]
+fn the_untouched_log_is_clean() {
+    let report = audited(&mine().log);
+    assert_eq!(report.divergence, None);
+    assert_eq!((report.position, report.voids.get(Currency::EUR).unwrap().rounds), (AFTER as u64 + 1, 1));
+}
+
+#[test]
+fn pl_04_dm_14_figures_that_the_player_did_not_carry_are_found() {
+    let tale = mine();
+    let more = found(&tale, FOURTH, |logged| change_terms(logged, |terms| terms.carried[RED] = 4));
+    assert_eq!(more.what, "the round was opened with other figures than the player carried");
+    assert!(more.expected.starts_with("[0, 0, 0, 3, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
+    assert!(more.found.starts_with("[0, 0, 0, 4, 0, 0, 0, 0, 3, 1, 0, 0] of "), "{more}");
+    // A gift denied, a gift made again, and what a void took back.
+    for (at, place, figure) in [(GIFT, GIVEN, 1), (QUIET, GIVEN, 0), (AFTER, RED, 1)] {
+        let other = found(&tale, at, |logged| change_terms(logged, |terms| terms.carried[place] = figure));
+        assert_eq!(other.what, more.what);
+    }
+}
+
+#[test]
+fn pl_01_figures_that_are_too_few_are_found() {
+    let few = found(&mine(), FOURTH, |logged| change_terms(logged, |terms| _ = terms.carried.pop()));
+    assert!(few.what.starts_with("the round cannot be resolved"), "{few}");
+}
+
+#[test]
+fn dm_11_dm_14_a_change_of_a_collection_that_is_missing_is_found() {
+    let tale = mine();
+    for (at, expected) in [
+        (GIFT, r#"dwarf-mine "EUR": red 3, red_gifted 3, given 1"#),
+        (FOURTH, r#"dwarf-mine "EUR": red 4, red_micros 10000"#),
+        (FIFTH, r#"dwarf-mine "EUR": red 0, red_micros 0, red_gifted 0"#),
+    ] {
+        let missing = found(&tale, at, |logged| logged.commit.events.retain(|event| !is_change(event)));
+        assert_eq!(missing.what, "the outcome changes a collection");
+        assert_eq!((missing.expected.as_str(), missing.found.as_str()), (expected, "no change in the log"));
+    }
+}
+
+#[test]
+fn dm_11_a_change_of_a_collection_that_no_outcome_made_is_found() {
+    let tale = mine();
+    let gain = || changed(&[("red", 4)]);
+    // With the deposit, with a bet whose spin collects nothing, with free spins, and a second time.
+    for at in [1, QUIET, SERIES, FOURTH] {
+        let extra = found(&tale, at, |logged| {
+            let after = logged.commit.events.iter().position(|event| matches!(event, Event::RoundSettled { .. }));
+            let end = logged.commit.events.len();
+            logged.commit.events.insert(after.unwrap_or(end), gain());
+        });
+        assert_eq!(extra.what, "a collection was changed otherwise than the outcome says");
+        assert_eq!((extra.expected.as_str(), extra.found.as_str()), ("no change", r#"dwarf-mine "EUR": red 4"#));
+    }
+}
+
+#[test]
+fn dm_11_dm_15_a_change_of_another_value_key_scope_or_game_is_found() {
+    let tale = mine();
+    let fourth = [("red", 4), ("red_micros", 10_000)];
+    let in_another = |game: &str, scope: &str| {
+        let Event::CollectionChanged { changes, .. } = changed(&fourth) else { unreachable!() };
+        Event::CollectionChanged { game: game.into(), scope: scope.into(), changes }
+    };
+    for (other, told) in [
+        (changed(&[("red", 4), ("red_micros", 20_000)]), r#"dwarf-mine "EUR": red 4, red_micros 20000"#),
+        (changed(&[("red", 4)]), r#"dwarf-mine "EUR": red 4"#),
+        (changed(&[("blue", 4), ("red_micros", 10_000)]), r#"dwarf-mine "EUR": blue 4, red_micros 10000"#),
+        (in_another("dwarf-mine", "USD"), r#"dwarf-mine "USD": red 4, red_micros 10000"#),
+        (in_another("witch-feature", "EUR"), r#"witch-feature "EUR": red 4, red_micros 10000"#),
+    ] {
+        let found = found(&tale, FOURTH, |logged| replace(logged, other));
+        assert_eq!(found.what, "a collection was changed otherwise than the outcome says");
+        assert_eq!(found.expected, r#"dwarf-mine "EUR": red 4, red_micros 10000"#);
+        assert_eq!(found.found, told);
+    }
+}
+
+#[test]
+fn pl_04_a_void_that_does_not_restore_the_collection_is_found() {
+    let tale = mine();
+    let kept = found(&tale, VOID, |logged| logged.commit.events.retain(|event| !is_change(event)));
+    assert_eq!(kept.expected, r#"dwarf-mine "EUR": red 0, red_micros 0"#);
+    assert_eq!(kept.found, "no change in the log");
+    let half = found(&tale, VOID, |logged| replace(logged, changed(&[("red", 0)])));
+    assert_eq!(half.expected, kept.expected);
+    let taken = found(&tale, VOID, |logged| replace(logged, changed(&[("red", 0), ("red_micros", 0), ("given", 0)])));
+    assert_eq!(taken.found, r#"dwarf-mine "EUR": red 0, red_micros 0, given 0"#);
+    assert_eq!(audited(&tale.log).divergence, None);
+    assert!(matches!(tale.log[OPEN].commit.events.as_slice(), [_, _, Event::CollectionChanged { .. }]));
+}
+
+/// States another win in a step and its settlement, and the balance that the books make of it.
+fn change_win(logged: &mut Logged, other: i64) {
+    let before = std::mem::replace(&mut step(logged).win, Minor(other));
+    for event in &mut logged.commit.events {
+        if let Event::RoundSettled { win, .. } = event {
+            *win = Minor(other);
+        }
+    }
+    logged.balances_after[0].1.0 += other - before.0;
+}
+
+/// All coins at the spin's value would be another win: those of the collection's free spins are worth 0.015.
+#[test]
+fn dm_12_pl_09_a_win_at_the_spins_coin_value_is_found_where_a_collections_mean_is_due() {
+    let tale = mine();
+    let (mut coins, mut minor) = (0, 0);
+    let other = found(&tale, SERIES, |logged| {
+        let outcome = motherlode_proto::round::v1::Outcome::decode(step(logged).outcome.as_slice()).unwrap();
+        (coins, minor) = (outcome.round_win_coins, outcome.round_win_minor);
+        change_win(logged, i64::try_from(2 * coins).unwrap());
+    });
+    assert_eq!(other.what, "the win is not the outcome's");
+    assert_eq!((other.expected, other.found), (minor.to_string(), (2 * coins).to_string()));
+}
+
+/// A player of Mystery Elves who secures half of five coins, which is no whole number of coins, and loses the rest.
+#[test]
+fn me_16_pl_09_a_win_that_is_not_the_gambles_minor_units_is_found() {
+    let mut tale = Tale::with_players(&["eve"]);
+    tale.double = true;
+    let round = tale.bet_on("mystery-elves", "eve", elves_stake(), |outcome| {
+        outcome.awaiting == Awaiting::Double && outcome.round_win_coins == 5
+    });
+    tale.choose("eve", round, Choice::Halve, |_| true);
+    tale.choose("eve", round, Choice::Double(Card::RedHeart), |outcome| outcome.card.is_some_and(|turn| !turn.won));
+    assert_eq!(audited(&tale.log).divergence, None);
+    let last = tale.log.len() - 1;
+    let other = found(&tale, last, |logged| change_win(logged, 50));
+    assert_eq!(other.what, "the win is not the outcome's");
+    assert_eq!((other.expected.as_str(), other.found.as_str()), ("25", "50"));
+}
+
+/// ME-16: a half that is credited otherwise than the outcome says, or not at all, is found at its step.
+#[test]
+fn me_16_a_credit_that_is_not_the_outcomes_is_found() {
+    let mut tale = Tale::with_players(&["eve"]);
+    tale.double = true;
+    let round = tale.bet_on("mystery-elves", "eve", elves_stake(), |outcome| {
+        outcome.awaiting == Awaiting::Double && outcome.round_win_coins == 5
+    });
+    tale.choose("eve", round, Choice::Halve, |_| true);
+    assert_eq!(audited(&tale.log).divergence, None);
+    let halved = tale.log.len() - 1;
+    let less = found(&tale, halved, |logged| {
+        for event in &mut logged.commit.events {
+            if let Event::WinCredited { amount, .. } = event {
+                assert_eq!(*amount, Minor(25), "half of 50 cents");
+                *amount = Minor(24);
+            }
+        }
+        logged.balances_after[0].1.0 -= 1;
+    });
+    assert_eq!(less.what, "a part of the win was credited otherwise than the outcome says");
+    assert_eq!((less.expected.as_str(), less.found.as_str()), ("25", "24"));
+    let none = found(&tale, halved, |logged| {
+        logged.commit.events.retain(|event| !matches!(event, Event::WinCredited { .. }));
+        logged.balances_after[0].1.0 -= 25;
+    });
+    assert_eq!(none.what, "the outcome credits a part of the win");
+    // A void of the open round takes the half back (PL-04).
+    let (reason, actor) = ("reel 3 stuck".into(), "support".into());
+    let voided = Event::RoundVoided { round, reason, actor, refund: Minor(100), win_taken_back: Minor(25) };
+    tale.write(player("eve"), vec![voided]);
+    assert_eq!(audited(&tale.log).divergence, None);
+}
+
+/// ME-14: 125,000 EUR where the gamble is offered, and nothing where it is not.
+#[test]
+fn me_14_another_limit_of_the_gamble_than_the_rate_gives_is_found() {
+    let mut tale = Tale::with_players(&["eve"]);
+    for offered in [false, true] {
+        tale.double = offered;
+        tale.bet_on("mystery-elves", "eve", elves_stake(), |outcome| outcome.awaiting == Awaiting::Nothing);
+    }
+    assert_eq!(audited(&tale.log).divergence, None);
+    for (at, expected, other) in
+        [(2, "0", 1), (3, "12500000", 12_500_001), (3, "12500000", 12_499_999), (3, "12500000", 0)]
+    {
+        let limit = found(&tale, at, |logged| change_terms(logged, |terms| terms.gamble_max_minor = other));
+        assert_eq!(limit.what, "ME-14: the most that may be gambled is not the limit at the bet's rate");
+        assert_eq!((limit.expected.as_str(), limit.found), (expected, other.to_string()));
+    }
+}

@@ -1,0 +1,166 @@
+//! The index beside the log: compared where it can be, at the position that each balance holds for.
+
+use crate::common::{Tale, chained, player, step, store};
+use motherlode_audit::{Comparison, Options, Report, audit};
+use motherlode_books::{Currency, Event, Minor};
+use motherlode_ledger::index::{Index, ProjectedBalance};
+use motherlode_log::SegmentStore;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+use tempfile::TempDir;
+
+/// A data folder with the log of a tale.
+fn data(tale: &Tale) -> (TempDir, Options) {
+    let folder = tempfile::tempdir().unwrap();
+    let options = Options { log: folder.path().join("log"), index: Some(folder.path().join("index")), partition: 0 };
+    store(&options.log, &chained(&tale.log));
+    (folder, options)
+}
+
+/// Opens the ledger on a log, which makes its index, and closes it.
+async fn serve_once(options: &Options) {
+    let store = SegmentStore::open(&options.log, 0, motherlode_log::Options::default()).unwrap();
+    let index = options.index.as_deref().unwrap();
+    motherlode_ledger::open(Box::new(store), index, motherlode_ledger::Options::default()).unwrap().close().await;
+}
+
+fn index(options: &Options) -> Index {
+    Index::open(options.index.as_deref().unwrap()).unwrap()
+}
+
+fn put(options: &Options, balance: ProjectedBalance) {
+    let index = index(options);
+    let held = index.mark().unwrap().held().unwrap();
+    index.put_balances(&[balance]).unwrap();
+    index.sync(held).unwrap();
+    index.close().unwrap();
+}
+
+fn audited(options: &Options) -> Report {
+    audit(options).unwrap()
+}
+
+#[tokio::test]
+async fn pl_09_the_balances_of_the_index_are_those_of_the_log() {
+    let tale = Tale::of_everything();
+    let (_folder, options) = data(&tale);
+    serve_once(&options).await;
+    let report = audited(&options);
+    assert_eq!(report.divergence, None);
+    assert_eq!(report.index, Comparison::Compared { balances: 2, held: tale.log.len() as u64 });
+}
+
+#[tokio::test]
+async fn pl_09_an_index_that_is_behind_is_compared_at_its_own_positions() {
+    let mut tale = Tale::of_everything();
+    let (_folder, options) = data(&tale);
+    serve_once(&options).await;
+    let held = tale.log.len() as u64;
+    tale.write(player("alice"), vec![Event::Deposited { currency: Currency::EUR, amount: Minor(1) }]);
+    tale.plain_spin("bob");
+    fs::remove_dir_all(&options.log).unwrap();
+    store(&options.log, &chained(&tale.log));
+    let report = audited(&options);
+    assert_eq!(report.divergence, None);
+    assert_eq!(report.index, Comparison::Compared { balances: 2, held });
+}
+
+#[tokio::test]
+async fn pl_09_another_balance_in_the_index_is_found_at_its_position() {
+    let tale = Tale::of_everything();
+    let (_folder, options) = data(&tale);
+    serve_once(&options).await;
+    let stream = player("alice").to_string();
+    let made = index(&options);
+    let mut balance = made.balances().map(Result::unwrap).find(|of| of.stream == stream).unwrap();
+    made.close().unwrap();
+    balance.amount += 1;
+    put(&options, balance.clone());
+    let found = audited(&options).divergence.unwrap();
+    assert_eq!(found.position, balance.position);
+    assert!(found.what.starts_with("the index has another balance"), "{found}");
+
+    // At a position that is not the player's, and past the end.
+    for position in [1, tale.log.len() as u64 + 1] {
+        put(&options, ProjectedBalance { position, ..balance.clone() });
+        assert!(audited(&options).divergence.unwrap().what.starts_with("the index has a balance of"));
+    }
+}
+
+#[tokio::test]
+async fn pl_30_commits_missing_at_the_end_are_found_by_what_the_index_knows() {
+    let tale = Tale::of_everything();
+    let (_folder, options) = data(&tale);
+    serve_once(&options).await;
+    let all = tale.log.len();
+    fs::remove_dir_all(&options.log).unwrap();
+    store(&options.log, &chained(&tale.log[..all - 1]));
+    let found = audited(&options).divergence.unwrap();
+    assert_eq!(found.position, all as u64 - 1);
+    assert!(found.what.starts_with("the log is shorter"), "{found}");
+}
+
+#[tokio::test]
+async fn pl_06_a_log_rewritten_without_a_trace_is_found_by_the_hash_that_the_index_holds() {
+    let tale = Tale::of_everything();
+    let (_folder, options) = data(&tale);
+    serve_once(&options).await;
+    // A request id is nobody's figure: only the hash chain holds it.
+    let mut log = tale.log.clone();
+    log[10].commit.request_id = "another".into();
+    assert!(step(&mut log[10]).step > 0);
+    fs::remove_dir_all(&options.log).unwrap();
+    store(&options.log, &chained(&log));
+    let found = audited(&options).divergence.unwrap();
+    assert_eq!(found.position, log.len() as u64);
+    assert!(found.what.contains("the index was made from"), "{found}");
+}
+
+#[tokio::test]
+async fn an_index_in_use_missing_or_damaged_is_left_alone_and_no_divergence() {
+    let tale = Tale::of_everything();
+    let (_folder, options) = data(&tale);
+    let why = || match audited(&options) {
+        Report { divergence: None, index: Comparison::NotCompared { why }, .. } => why,
+        other => panic!("{:?} {:?}", other.divergence, other.index),
+    };
+    assert_eq!(why(), "there is none");
+    serve_once(&options).await;
+    let held = index(&options);
+    assert_eq!(why(), "a service has it open");
+    held.close().unwrap();
+    let folder = options.index.clone().unwrap();
+    fs::write(folder.join("sled").join("db"), vec![0xA5; 4096]).unwrap();
+    fs::write(folder.join("sled").join("conf"), b"nonsense").unwrap();
+    assert!(why().starts_with("it cannot be read"));
+}
+
+#[tokio::test]
+async fn pl_30_comparing_writes_nothing_to_the_index() {
+    let tale = Tale::of_everything();
+    let (_folder, options) = data(&tale);
+    serve_once(&options).await;
+    let before = picture(options.index.as_deref().unwrap());
+    assert!(before.len() > 2);
+    assert!(matches!(audited(&options).index, Comparison::Compared { .. }));
+    assert!(picture(options.index.as_deref().unwrap()) == before);
+}
+
+/// All files below a folder: name, time of the last change, contents.
+fn picture(folder: &Path) -> Vec<(PathBuf, SystemTime, Vec<u8>)> {
+    let mut files = vec![];
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files.extend(picture(&path)),
+            false => {
+                files.push((path.clone(), fs::metadata(&path).unwrap().modified().unwrap(), fs::read(&path).unwrap()))
+            }
+        }
+    }
+    files.sort();
+    files
+}

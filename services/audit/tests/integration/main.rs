@@ -1,0 +1,16 @@
+//! The tests of the audit through the crate's public interface, as one program: it is linked once.
+
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
+
+mod automatic;
+mod campaigns;
+mod clean;
+mod collections;
+mod common;
+mod copy;
+mod days;
+mod index;
+mod partitions;
+mod replay;
+mod tampering;
+mod voids;

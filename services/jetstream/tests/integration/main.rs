@@ -1,0 +1,10 @@
+//! The tests of the store on JetStream, as one program: it is linked once.
+
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
+
+mod cluster;
+mod following;
+mod lost_replies;
+mod one_server;
+mod parts;
+mod settings;

@@ -1,0 +1,187 @@
+//! A ledger that is held while another one writes: taking over reads what came since, and nothing is believed that isn't of
+//! the log.
+
+use bytes::Bytes;
+use motherlode_books::{Books, Currency, Event, Minor, StreamId};
+use motherlode_ledger::{Handle, Held, Ledgers, Loaded, OpenError, Options, Proposal, Stores};
+use motherlode_log::{AppendError, Hash, MemoryStore, Position, ReadError, Reader, Record, Store};
+use std::{
+    path::Path,
+    sync::{Arc, Mutex},
+};
+
+/// A log that outlives its writers.
+#[derive(Clone)]
+struct Log {
+    store: Arc<Mutex<MemoryStore>>,
+    reader: Arc<Watched>,
+}
+
+/// Reads it, and notes the positions of the records that were read more than one at a time, as a fold does.
+struct Watched {
+    store: Arc<Mutex<MemoryStore>>,
+    folded: Mutex<Vec<Position>>,
+}
+
+impl Log {
+    fn new() -> Self {
+        let store = Arc::new(Mutex::new(MemoryStore::new(0)));
+        let reader = Arc::new(Watched { store: Arc::clone(&store), folded: Mutex::default() });
+        Self { store, reader }
+    }
+
+    /// The positions read for a fold since the last call.
+    fn folded(&self) -> Vec<Position> {
+        std::mem::take(&mut self.reader.folded.lock().unwrap())
+    }
+
+    fn held(&self) -> Held {
+        Held { position: self.end(), hash: self.head() }
+    }
+
+    fn load(&self, index: &Path) -> Loaded {
+        Loaded::load(0, self.reader(), self.held(), index, &Options::default()).unwrap()
+    }
+
+    /// Opens it with what is held of it.
+    fn take_over(&self, loaded: Loaded, index: &Path) -> Handle {
+        let stores = Stores { stores: vec![Box::new(self.clone())], loaded: vec![loaded] };
+        Ledgers::open(stores, |_| index.to_owned(), &Options::default()).unwrap().home().clone()
+    }
+
+    fn open(&self, index: &Path) -> Handle {
+        motherlode_ledger::open(Box::new(self.clone()), index, Options::default()).unwrap()
+    }
+}
+
+impl Store for Log {
+    fn partition(&self) -> u32 {
+        0
+    }
+
+    fn end(&self) -> Position {
+        self.store.lock().unwrap().end()
+    }
+
+    fn head(&self) -> Hash {
+        self.store.lock().unwrap().head()
+    }
+
+    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
+        self.store.lock().unwrap().append(after, records)
+    }
+
+    fn reader(&self) -> Arc<dyn Reader> {
+        Arc::clone(&self.reader) as Arc<dyn Reader>
+    }
+}
+
+impl Reader for Watched {
+    fn end(&self) -> Position {
+        self.store.lock().unwrap().end()
+    }
+
+    fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError> {
+        let read = self.store.lock().unwrap().reader().read(from, max_records, max_bytes)?;
+        if max_records > 1 {
+            self.folded.lock().unwrap().extend(read.iter().map(|record| record.position));
+        }
+        Ok(read)
+    }
+}
+
+fn proposal(player: usize, request_id: &str, event: Event) -> Proposal {
+    let stream = StreamId::player("acme", format!("p{player}"));
+    Proposal {
+        stream,
+        expected_version: None,
+        request_id: request_id.to_owned(),
+        fingerprint: [1; 16],
+        events: vec![event],
+    }
+}
+
+/// Two commits for each player.
+async fn commit(ledger: &Handle, players: std::ops::Range<usize>) {
+    for player in players {
+        ledger.append(proposal(player, "open", Event::AccountOpened { currency: Currency::EUR })).await.unwrap();
+        ledger.append(deposited(player)).await.unwrap();
+    }
+}
+
+fn deposited(player: usize) -> Proposal {
+    proposal(player, "deposit", Event::Deposited { currency: Currency::EUR, amount: Minor(100) })
+}
+
+#[tokio::test]
+async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
+    // Of a log with records, and of an empty one.
+    for before in [20, 0] {
+        let folder = tempfile::tempdir().unwrap();
+        let (writers, standbys) = (folder.path().join("writer"), folder.path().join("standby"));
+        let log = Log::new();
+        let writer = log.open(&writers);
+        commit(&writer, 0..before).await;
+        let loaded = log.load(&standbys);
+        assert_eq!(loaded.position(), 2 * before as u64);
+        commit(&writer, before..40).await;
+        loaded.catch_up().unwrap();
+        assert_eq!((loaded.partition(), loaded.position()), (0, 80));
+        commit(&writer, 40..43).await;
+        let books = writer.books(Books::clone);
+        writer.close().await;
+        log.folded();
+
+        let ledger = log.take_over(loaded, &standbys);
+        assert_eq!(log.folded(), (81..=86).collect::<Vec<_>>(), "nothing but what came since");
+        assert_eq!((ledger.durable(), ledger.books(Books::clone)), (86, books));
+        // Requests of before, of the time between and of the last moment are known; new ones are taken.
+        for player in [0, 30, 42] {
+            let again = ledger.append(deposited(player)).await.unwrap();
+            assert_eq!(again.commit.position, 2 * (player as u64 + 1));
+        }
+        commit(&ledger, 43..45).await;
+        assert_eq!(ledger.durable(), 90);
+        let books = ledger.books(Books::clone);
+        ledger.close().await;
+
+        // What it left behind is what a start comes to, and its index as well.
+        let ledger = log.open(&standbys);
+        assert_eq!(ledger.books(Books::clone), books);
+        ledger.close().await;
+        let index = motherlode_ledger::index::Index::open(&standbys).unwrap();
+        assert_eq!(index.mark().unwrap().held().map(|held| held.position), Some(90));
+        assert_eq!(index.balances().map(Result::unwrap).map(|balance| balance.amount).sum::<i64>(), 4_500);
+        index.close().unwrap();
+    }
+}
+
+#[tokio::test]
+async fn pl_30_what_is_held_of_another_log_is_let_go_of() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, other) = (Log::new(), Log::new());
+    for (log, name, players) in [(&one, "one", 0..3), (&other, "other", 5..10)] {
+        let ledger = log.open(&folder.path().join(name));
+        commit(&ledger, players).await;
+        ledger.close().await;
+    }
+    let index = folder.path().join("standby");
+    let ledger = other.open(&folder.path().join("other"));
+    let books = ledger.books(Books::clone);
+    ledger.close().await;
+
+    // Another log altogether.
+    let ledger = other.take_over(one.load(&index), &index);
+    assert_eq!(ledger.books(Books::clone), books);
+    ledger.close().await;
+
+    // One that was put in the place of what was read.
+    std::fs::remove_dir_all(&index).unwrap();
+    let loaded = one.load(&index);
+    std::mem::swap(&mut *one.store.lock().unwrap(), &mut *other.store.lock().unwrap());
+    assert!(matches!(loaded.catch_up(), Err(OpenError::Chain(_))));
+    assert_eq!(loaded.position(), 6, "nothing of it was taken up");
+    let ledger = one.take_over(loaded, &index);
+    assert_eq!(ledger.books(Books::clone), books);
+    ledger.close().await;
+}

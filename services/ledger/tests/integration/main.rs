@@ -1,0 +1,7 @@
+//! The tests of the ledger through the crate's public interface, as one program: it is linked once.
+
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
+
+mod loaded;
+mod queue;
+mod snapshot;

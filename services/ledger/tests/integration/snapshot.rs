@@ -1,0 +1,224 @@
+//! Snapshots: a start folds what is past one, and never believes one that isn't sound.
+
+use bytes::Bytes;
+use motherlode_books::{Books, Currency, Event, Minor, StreamId};
+use motherlode_ledger::{AppendError, Handle, OpenError, Options, Proposal};
+use motherlode_log::{Hash, Position, ReadError, Reader, Record, SegmentStore, Store};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+/// A store that notes the first position from which much was read at once, as a replay does.
+struct Watched {
+    store: SegmentStore,
+    first: Arc<AtomicU64>,
+}
+
+struct WatchedReader {
+    reader: Arc<dyn Reader>,
+    first: Arc<AtomicU64>,
+}
+
+impl Store for Watched {
+    fn partition(&self) -> u32 {
+        self.store.partition()
+    }
+
+    fn end(&self) -> Position {
+        self.store.end()
+    }
+
+    fn head(&self) -> Hash {
+        self.store.head()
+    }
+
+    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), motherlode_log::AppendError> {
+        self.store.append(after, records)
+    }
+
+    fn reader(&self) -> Arc<dyn Reader> {
+        Arc::new(WatchedReader { reader: self.store.reader(), first: Arc::clone(&self.first) })
+    }
+}
+
+impl Reader for WatchedReader {
+    fn end(&self) -> Position {
+        self.reader.end()
+    }
+
+    fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError> {
+        if max_records > 1 {
+            self.first.fetch_min(from, Ordering::AcqRel);
+        }
+        self.reader.read(from, max_records, max_bytes)
+    }
+}
+
+/// A ledger in a folder, with snapshots whenever there's anything new.
+struct Place(tempfile::TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn index(&self) -> PathBuf {
+        self.0.path().join("index")
+    }
+
+    fn snapshot(&self) -> PathBuf {
+        self.index().with_extension("snapshot")
+    }
+
+    fn log(&self) -> PathBuf {
+        self.0.path().join("log")
+    }
+
+    /// Opens it; answers too from where the log was replayed.
+    fn try_open(&self) -> Result<(Handle, Position), OpenError> {
+        let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
+        let first = Arc::new(AtomicU64::new(u64::MAX));
+        let store = Watched { store, first: Arc::clone(&first) };
+        let options = Options { snapshot_commits: 1, ..Options::default() };
+        let ledger = motherlode_ledger::open(Box::new(store), &self.index(), options)?;
+        Ok((ledger, first.load(Ordering::Acquire)))
+    }
+
+    fn open(&self) -> (Handle, Position) {
+        self.try_open().unwrap()
+    }
+
+    /// Opens it, makes commits and closes it; answers the books.
+    async fn commit(&self, players: std::ops::Range<usize>) -> Books {
+        let (ledger, _) = self.open();
+        for player in players {
+            ledger.append(opened(player)).await.unwrap();
+            ledger.append(deposited(player, 100)).await.unwrap();
+        }
+        let books = ledger.books(Books::clone);
+        ledger.close().await;
+        books
+    }
+}
+
+fn proposal(player: usize, request_id: &str, fingerprint: u8, event: Event) -> Proposal {
+    Proposal {
+        stream: StreamId::player("acme", format!("p{player}")),
+        expected_version: None,
+        request_id: request_id.to_owned(),
+        fingerprint: [fingerprint; 16],
+        events: vec![event],
+    }
+}
+
+fn opened(player: usize) -> Proposal {
+    proposal(player, "open", 1, Event::AccountOpened { currency: Currency::EUR })
+}
+
+fn deposited(player: usize, amount: i64) -> Proposal {
+    let fingerprint = u8::try_from(amount % 251).unwrap();
+    proposal(player, "deposit", fingerprint, Event::Deposited { currency: Currency::EUR, amount: Minor(amount) })
+}
+
+#[tokio::test]
+async fn pl_30_a_start_folds_only_what_is_past_the_snapshot_and_comes_to_the_same() {
+    let place = Place::new();
+    let before = place.commit(0..20).await;
+    let (ledger, first) = place.open();
+    assert_eq!(first, 41, "40 commits are in the snapshot");
+    assert_eq!(ledger.books(Books::clone), before);
+    // A later snapshot takes its place.
+    ledger.close().await;
+    let before = place.commit(20..30).await;
+    let (ledger, first) = place.open();
+    assert_eq!(first, 61);
+    assert_eq!(ledger.books(Books::clone), before);
+    ledger.close().await;
+}
+
+#[tokio::test]
+async fn pl_11_requests_before_a_snapshot_are_known_for_ever() {
+    let place = Place::new();
+    place.commit(0..20).await;
+    let (ledger, first) = place.open();
+    assert_eq!(first, 41);
+    for player in 0..20 {
+        let again = ledger.append(deposited(player, 100)).await.unwrap();
+        assert_eq!(again.commit.position, 2 * (player as u64 + 1), "answered by what it made");
+        let other = ledger.append(deposited(player, 101)).await.unwrap_err();
+        assert_eq!(other, AppendError::RequestIdReused { request_id: "deposit".to_owned() });
+    }
+    assert_eq!(ledger.durable(), 40, "nothing was applied twice");
+    ledger.close().await;
+}
+
+#[tokio::test]
+async fn pl_30_a_damaged_snapshot_is_not_used_wherever_it_is_damaged() {
+    let place = Place::new();
+    let before = place.commit(0..3).await;
+    let sound = fs::read(place.snapshot()).unwrap();
+    let places = (0..sound.len()).step_by(sound.len() / 40).chain(0..8).chain(sound.len() - 3..sound.len());
+    let mut damaged: Vec<Vec<u8>> = places
+        .map(|at| {
+            let mut bytes = sound.clone();
+            bytes[at] ^= 0x10;
+            bytes
+        })
+        .collect();
+    damaged.extend([vec![], sound[..20].to_vec(), sound[..sound.len() - 1].to_vec(), [&sound[..], b"x"].concat()]);
+    for bytes in damaged {
+        fs::write(place.snapshot(), bytes).unwrap();
+        let (ledger, first) = place.open();
+        // The index holds all of it: what is folded is read from the first record on.
+        assert_eq!(first, 1);
+        assert_eq!(ledger.books(Books::clone), before);
+        ledger.close().await;
+    }
+}
+
+#[tokio::test]
+async fn pl_30_a_snapshot_of_another_log_is_not_used() {
+    let (one, other) = (Place::new(), Place::new());
+    one.commit(0..3).await;
+    let before = other.commit(5..10).await;
+    fs::copy(one.snapshot(), other.snapshot()).unwrap();
+    let (ledger, first) = other.open();
+    assert_eq!(first, 1);
+    assert_eq!(ledger.books(Books::clone), before);
+    ledger.close().await;
+}
+
+#[tokio::test]
+async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
+    let (one, other) = (Place::new(), Place::new());
+    one.commit(0..5).await;
+    other.commit(0..3).await;
+    // As if the end of the log was lost, and the index with it.
+    fs::remove_dir_all(one.index()).unwrap();
+    fs::remove_dir_all(one.log()).unwrap();
+    fs::rename(other.log(), one.log()).unwrap();
+    match one.try_open().map(|_| ()) {
+        Err(OpenError::Shortened { end: 6, held: 10, by }) => assert_eq!(by, one.index().with_extension("snapshot")),
+        opened => panic!("{opened:?}"),
+    }
+}
+
+#[tokio::test]
+async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
+    let place = Place::new();
+    let before = place.commit(0..5).await;
+    fs::remove_dir_all(place.index()).unwrap();
+    let (ledger, first) = place.open();
+    assert_eq!(first, 1, "read again for the index");
+    assert_eq!(ledger.books(Books::clone), before, "and folded once");
+    ledger.close().await;
+    let index = motherlode_ledger::index::Index::open(&place.index()).unwrap();
+    assert_eq!(index.mark().unwrap().held().map(|held| held.position), Some(10));
+    assert_eq!(index.balances().map(Result::unwrap).map(|balance| balance.amount).sum::<i64>(), 500);
+    index.close().unwrap();
+}

@@ -1,0 +1,9 @@
+//! The tests of the log through the crate's public interface, as one program: it is linked once.
+
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
+
+mod crashes;
+mod damage;
+mod golden;
+mod memory;
+mod segments;

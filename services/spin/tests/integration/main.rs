@@ -1,0 +1,6 @@
+//! The tests of spins through the crate's public interface, as one program: it is linked once.
+
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
+
+mod pause;
+mod series_double;
