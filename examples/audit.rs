@@ -1,6 +1,6 @@
 //! A partition's log audited from a program: verified from its first byte, every step resolved again, the books rebuilt.
 //!
-//! `cargo run --example audit -- FOLDER`, where FOLDER holds the segments: `data/log/partition-0` of a stopped service
+//! `cargo run --example audit -- FOLDER`, where FOLDER holds the segments: `data/log/0` of a service that is stopped
 
 use motherlode_audit::{Options, audit};
 use std::error::Error;
@@ -13,7 +13,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     println!("verified to position {}", report.position);
     for played in &report.returns {
-        println!("{played:?}");
+        println!("{}: {} rounds, bets {}, wins {} minor units", played.game, played.rounds, played.bets, played.wins);
     }
     Ok(())
 }

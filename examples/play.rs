@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut ledger = LedgerServiceClient::new(channel.clone());
     let mut spins = SpinServiceClient::new(channel);
 
-    let account = Account { operator_id: "demo".into(), player_id: "carol".into(), currency: "EUR".into() };
+    let account = Account { operator_id: "demo".into(), player_id: "carol".into(), currency_code: "EUR".into() };
     let request = OpenAccountRequest { request_id: "open".into(), account: Some(account.clone()) };
     ledger.open_account(request).await?;
     let request =
@@ -37,7 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let request = SpinRequest {
         request_id: "spin-1".into(),
         account: Some(account),
-        game: game.name,
+        game: "dwarf-mine".into(),
         stake: Some(stake),
         ..Default::default()
     };
