@@ -14,7 +14,7 @@ from cash import minor_micros
 from wins import flat, minor, total
 
 ROOT = Path(__file__).resolve().parents[2]
-PLAYER = Path(os.environ.get("MOTHERLODE_OUTCOMES") or ROOT / "target/debug/examples/outcomes")
+PLAYER = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples") / "outcomes"
 # Most windows of a series that a step shows.
 WINDOWS_MAX = 100
 

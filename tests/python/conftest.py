@@ -17,6 +17,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 GENERATED = HERE / "gen"
 BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode").resolve()
+EXAMPLES = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples").resolve()
 PLAYERS = count(1)
 
 # As for the tests in Rust: a NATS server where the services' logs are, each in a stream of its own, instead of in their folders.
@@ -26,6 +27,9 @@ ON_ONE_SERVER = "[store]\nreplicas = 1\nallow_unsafe = {replicas = true, sync_in
 
 def generate():
     """Compiles the protos with the stock Python compiler, afresh at every run, so that they cannot drift."""
+    # Once for all workers: the process that starts them has done it.
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        return
     import grpc_tools
     from grpc_tools import protoc
 
@@ -35,10 +39,10 @@ def generate():
     arguments = ["protoc", *includes, f"--python_out={GENERATED}", f"--grpc_python_out={GENERATED}"]
     if protoc.main([*arguments, *map(str, protos)]) != 0:
         raise pytest.UsageError("the protos do not compile")
-    sys.path.insert(0, str(GENERATED))
 
 
 generate()
+sys.path.insert(0, str(GENERATED))
 
 from client import Client  # noqa: E402  (it imports what was generated just now)
 
