@@ -14,12 +14,12 @@ def test_a_first_round_is_played_once_however_often_it_is_asked_for_and_then_aud
     service = start()
     first = printed("play", f"http://{service.address}")
     assert first.startswith("round demo/carol/1 at log position ")
-    assert "bet 25, win " in first
+    assert "bet 10, win " in first
     assert printed("play", f"http://{service.address}") == first
     assert service.terminate() == 0
     audited = printed("audit", service.place / "log" / "0")
     assert audited.startswith("verified to position ")
-    assert "dwarf-mine: 1 rounds, bets 25, wins " in audited
+    assert "dwarf-mine: 1 rounds, bets 10, wins " in audited
 
 
 def test_a_seed_resolves_to_the_same_outcome_every_time():

@@ -18,8 +18,7 @@ use motherlode_slots::{
 use num_traits::ToPrimitive;
 use serde::Deserialize;
 
-pub const LANTERN: RulesVersion =
-    RulesVersion { name: "1.0", date: "2026-11-21", file: include_str!("lantern.toml") };
+pub const LANTERN: RulesVersion = RulesVersion { name: "1.0", date: "2026-11-21", file: include_str!("lantern.toml") };
 
 const PARTS: [PartName; 1] = [PartName { key: "base_lines", title: "line wins" }];
 const DOUBLES_MAX: u8 = 2;
