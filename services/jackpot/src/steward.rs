@@ -234,7 +234,7 @@ impl Steward {
         let Some(PoolStatus::Retired { into, increments, reserve }) = status else { return Ok(()) };
         let id = format!("steward/received/{pool}");
         let stream = StreamId::pool(into);
-        if self.ledgers.home().seen(&stream, &id)?.is_some() {
+        if self.ledgers.home().find_position(&stream, &id)?.is_some() {
             return Ok(());
         }
         let received = Event::PoolReceived { from: pool.to_owned(), increments, reserve };

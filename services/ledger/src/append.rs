@@ -1,8 +1,8 @@
 //! The ledger's input and output: proposals and their verdicts.
 
-use crate::{campaign_over, changes, fields, unknown_account, unknown_campaign};
+use crate::fields::{self, campaign_over, unknown_account, unknown_campaign};
 use motherlode_books::{Event, Refused, StreamId};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Refusal, config::PLATFORM};
 use prost::Message;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
@@ -142,8 +142,32 @@ fn refused_by_books(refused: &Refused) -> Refusal {
             .with("currency_code", currency),
         Refused::BadTerms { .. } => Refusal::new(Code::InvalidArgument, "INVALID_TERMS", message),
         Refused::Money(_) => Refusal::new(Code::OutOfRange, "AMOUNT_OUT_OF_RANGE", message),
-        _ => changes::refused(refused).unwrap_or_else(|| Refusal::precondition("REFUSED", message)),
+        _ => refused_change(refused).unwrap_or_else(|| Refusal::precondition("REFUSED", message)),
     }
+}
+
+/// The status of what the books refuse about a change.
+fn refused_change(refused: &Refused) -> Option<Refusal> {
+    let message = refused.to_string();
+    Some(match refused {
+        Refused::NoSuchChange { change } => {
+            Refusal::not_found("CHANGE_UNKNOWN", "no such change waits").with("change_id", change)
+        }
+        Refused::ChangeLapsed { change } => Refusal::precondition("CHANGE_LAPSED", message).with("change_id", change),
+        Refused::SameActor { change, actor } => {
+            Refusal::new(Code::PermissionDenied, "SAME_ACTOR", message).with("change_id", change).with("actor", actor)
+        }
+        Refused::PlatformsSwitch { .. } => {
+            Refusal::new(Code::PermissionDenied, "ROLE_MISSING", message).with("operator", PLATFORM)
+        }
+        Refused::OtherActors { change } => {
+            Refusal::new(Code::PermissionDenied, "OTHER_ACTORS", message).with("change_id", change)
+        }
+        Refused::TooManyChanges { most } => {
+            Refusal::new(Code::ResourceExhausted, "TOO_MANY_CHANGES", message).with("changes_max", most)
+        }
+        _ => return None,
+    })
 }
 
 /// The fingerprint of a request: first 16 bytes of the SHA-256 of the method's name and the message.

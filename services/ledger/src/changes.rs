@@ -6,15 +6,15 @@
 //! approved, since the log has gone on; it then still waits.
 
 use crate::{
-    AppendError, Handle, Ledgers, Proposal,
+    append::{AppendError, Proposal, fingerprint},
     fields::{self, timestamp},
-    fingerprint,
+    handle::Handle,
+    ledgers::Ledgers,
 };
 use motherlode_books::{Books, ChangeProposed, Commit, Event, PendingChange, Refused, StreamId};
 use motherlode_proto::{convert::event::to_log, ledger::v1 as wire};
-use motherlode_runtime::{Caller, Refusal, config::PLATFORM};
+use motherlode_runtime::{Caller, Refusal};
 use std::time::Duration;
-use tonic::Code;
 
 /// How long a pool's retirement waits for what the partitions have yet to tell.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
@@ -252,28 +252,4 @@ fn proposal(ledger: &Handle, caller: &Caller, change_id: u64) -> Result<ChangePr
         Some(Event::ChangeProposed(proposed)) if concerns(caller, proposed) => Ok(proposed.clone()),
         _ => Err(unknown()),
     }
-}
-
-/// The status of what the books refuse about a change.
-pub(crate) fn refused(refused: &Refused) -> Option<Refusal> {
-    let message = refused.to_string();
-    Some(match refused {
-        Refused::NoSuchChange { change } => {
-            Refusal::not_found("CHANGE_UNKNOWN", "no such change waits").with("change_id", change)
-        }
-        Refused::ChangeLapsed { change } => Refusal::precondition("CHANGE_LAPSED", message).with("change_id", change),
-        Refused::SameActor { change, actor } => {
-            Refusal::new(Code::PermissionDenied, "SAME_ACTOR", message).with("change_id", change).with("actor", actor)
-        }
-        Refused::PlatformsSwitch { .. } => {
-            Refusal::new(Code::PermissionDenied, "ROLE_MISSING", message).with("operator", PLATFORM)
-        }
-        Refused::OtherActors { change } => {
-            Refusal::new(Code::PermissionDenied, "OTHER_ACTORS", message).with("change_id", change)
-        }
-        Refused::TooManyChanges { most } => {
-            Refusal::new(Code::ResourceExhausted, "TOO_MANY_CHANGES", message).with("changes_max", most)
-        }
-        _ => return None,
-    })
 }

@@ -8,7 +8,7 @@
 //! memory. They read by turns of operators, as all long reads do ([`Reads`]), and an operator has a bound on its streams.
 //! Cost: the records of others are read and passed over.
 
-use crate::{FetchError, Handle, Ledgers, index::Held};
+use crate::{error::FetchError, handle::Handle, index::Held, ledgers::Ledgers};
 use futures_util::{Stream, stream};
 use motherlode_log::{Position, Record};
 use motherlode_proto::{convert::record, ledger::v1 as wire};

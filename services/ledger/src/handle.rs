@@ -1,26 +1,20 @@
 //! The handle: how services read the books, propose commits and follow the log.
 
 use crate::{
-    AppendError, Clock, Held, Proposal,
-    index::IndexError,
-    loaded::close_index,
+    append::{AppendError, Proposal},
+    error::FetchError,
+    index::Held,
     projected::Projected,
-    replica::Upstream,
+    queue::{Message, Places, Proposed, Reply, Verdict, Verdicts, repeated},
     shared::{Appended, Shared, Standing},
-    time::process_ticks,
-    writer::{Message, Proposed, Reply, Verdict, Verdicts, same},
+    upstream::{Upstream, not_current},
 };
-use motherlode_books::{Books, PlayerState, Quota, SettledRound, StreamId};
+use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
 use motherlode_log::{Position, ReadError, Record};
-use motherlode_proto::convert::{Malformed, record::Logged};
+use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Refusal, trace::traceparent, until::until};
 use parking_lot::Mutex;
-use std::{
-    io,
-    sync::Arc,
-    thread::JoinHandle,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{io, sync::Arc, thread::JoinHandle, time::Duration};
 use tokio::sync::{
     broadcast,
     mpsc::{self, error::TrySendError},
@@ -29,149 +23,11 @@ use tokio::sync::{
 use tokio::time::Instant;
 use tonic::Code;
 
-/// How a ledger works.
-#[derive(Clone)]
-pub struct Options {
-    /// Proposals waiting for the writer; one more is refused.
-    pub queue_length_max: usize,
-    /// Operators that share those places, see [`Quota`].
-    pub operators: usize,
-    /// Commits in one group commit.
-    pub batch_commits_max: usize,
-    /// How long a proposal waits for its answer; `None` for as long as it takes.
-    pub answer_wait_max: Option<Duration>,
-    /// How long a change waits for its second actor (PL-27), milliseconds.
-    pub change_lapse_ms: i64,
-    /// Commits past the latest snapshot that make another one worth writing when the ledger has opened and when it closes;
-    /// while it runs, 200 times as many.
-    pub snapshot_commits: u64,
-    /// Commits past the index's mark that make another one worth it: what a restart puts again at the most.
-    pub mark_commits: usize,
-    /// How long a replica bears a log that is shorter than what it holds: a writer that was overtaken knows by then, so that it's
-    /// another log.
-    pub ahead_max: Duration,
-    /// The machine's clock, which commits are stamped with: see the [time of the log](Handle::now_ms).
-    pub clock: Clock,
-    /// Milliseconds that pass at the same speed whatever the clock does, from any start.
-    pub ticks: Clock,
-}
-
-impl Options {
-    /// On a clock of its own that nobody sets: nothing else passes, either.
-    #[must_use]
-    pub fn on_clock(clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
-        let clock: Clock = Arc::new(clock);
-        Self { ticks: Arc::clone(&clock), clock, ..Self::default() }
-    }
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        let clock = || {
-            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-        };
-        Self {
-            queue_length_max: 8192,
-            operators: 1,
-            batch_commits_max: 512,
-            answer_wait_max: Some(Duration::from_secs(10)),
-            change_lapse_ms: 86_400_000,
-            snapshot_commits: 10_000,
-            mark_commits: 250_000,
-            ahead_max: Duration::from_secs(20),
-            clock: Arc::new(clock),
-            ticks: process_ticks(),
-        }
-    }
-}
-
-/// Why a commit could not be read back.
-#[derive(Debug, thiserror::Error)]
-pub enum FetchError {
-    /// The log cannot be read.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The index cannot be read.
-    #[error("index: {0}")]
-    Index(#[from] IndexError),
-    /// A record is no commit.
-    #[error("position {position}: {source}")]
-    Malformed {
-        /// Where.
-        position: Position,
-        /// The fault.
-        source: Malformed,
-    },
-    /// Something names a position that the log does not have.
-    #[error("the log has no position {0}")]
-    Missing(Position),
-    /// The index is behind the log, and what was asked for is too far back to be found without it.
-    #[error("the index is behind the log: what lies so far back cannot be found for now")]
-    Behind,
-}
-
-impl From<FetchError> for Refusal {
-    fn from(error: FetchError) -> Self {
-        let message = error.to_string();
-        match error {
-            FetchError::Behind => {
-                Refusal::new(Code::Unavailable, "INDEX_BEHIND", message).retry_after(Duration::from_secs(1))
-            }
-            // No descriptor, no memory, a disk or a link that fails for now: what is stored may be sound.
-            FetchError::Read(ReadError::Io(_)) | FetchError::Index(_) => {
-                tracing::error!(error = message, "a commit could not be read back");
-                let reason = if matches!(error, FetchError::Index(_)) { "INDEX_UNREADABLE" } else { "LOG_UNREADABLE" };
-                Refusal::new(Code::Unavailable, reason, message).retry_after(Duration::from_secs(1))
-            }
-            FetchError::Read(_) | FetchError::Malformed { .. } | FetchError::Missing(_) => {
-                tracing::error!(error = message, "a commit could not be read back");
-                Refusal::new(Code::DataLoss, "LOG_UNREADABLE", message)
-            }
-        }
-    }
-}
-
 /// The refusal of one who does not write the log, or not any more: another process does.
 #[must_use]
 pub fn not_the_writer() -> Refusal {
     Refusal::new(Code::Unavailable, "NOT_THE_WRITER", "another process writes the log")
         .retry_after(Duration::from_secs(1))
-}
-
-/// The place of a request's commit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
-    /// Where the commit is.
-    pub position: Position,
-}
-
-/// The places of the queue, by operator.
-#[derive(Clone)]
-pub(crate) struct Places(Arc<Mutex<Quota>>);
-
-impl Places {
-    pub(crate) fn new(options: &Options) -> Self {
-        Self(Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))))
-    }
-
-    /// A place for a proposal of a player's; what the service itself proposes needs none. `None` where there is none left.
-    fn take(&self, stream: &StreamId) -> Option<Place> {
-        let StreamId::Player { operator, .. } = stream else { return Some(Place(None)) };
-        self.0.lock().take(operator).then(|| Place(Some(Box::new((self.clone(), operator.clone())))))
-    }
-}
-
-/// A place in the queue, given back when it's dropped.
-pub(crate) struct Place(Option<Box<(Places, String)>>);
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        if let Some(of) = &self.0 {
-            let (places, operator) = &**of;
-            places.0.lock().give(operator);
-        }
-    }
 }
 
 /// A ledger, as services hold it.
@@ -207,7 +63,7 @@ impl Handle {
         let Some(upstream) = &self.upstream else { return Ok(()) };
         let standing = self.shared.standing.borrow().clone();
         match standing {
-            Standing::Failed(why) => Err(crate::replica::not_current(why)),
+            Standing::Failed(why) => Err(not_current(why)),
             Standing::Takes | Standing::Stalled(_) | Standing::Fenced(_) => upstream.current(&self.shared).await,
         }
     }
@@ -327,12 +183,12 @@ impl Handle {
             return failed();
         }
         let name = self.shared.requests.read().name(&proposal.stream, &proposal.request_id);
-        // Read before the look: what is durable up to here is in the table.
-        let looked = self.durable();
+        // Read before the table: what is durable up to here is in it.
+        let checked_to = self.durable();
         // A repetition of something old costs the log a read: the caller's time, not the writer's.
-        match self.shared.seen(name, &proposal.stream, &proposal.request_id) {
+        match self.shared.committed(name, &proposal.stream, &proposal.request_id) {
             Ok(None) => {}
-            Ok(Some(logged)) => return Some(same(logged, proposal.fingerprint)),
+            Ok(Some(logged)) => return Some(repeated(logged, proposal.fingerprint)),
             Err(error) => return Some(Err(error)),
         }
         if matches!(standing, Standing::Failed(_)) {
@@ -341,7 +197,7 @@ impl Handle {
         let Some(place) = self.places.take(&proposal.stream) else { return Some(Err(AppendError::Busy)) };
         // Another process can't see this one's spans.
         let traceparent = self.upstream.as_ref().and_then(|_| traceparent()).map(String::into_boxed_str);
-        let proposed = Proposed { proposal, name, looked, recalled, until, traceparent, place, reply };
+        let proposed = Proposed { proposal, name, checked_to, recalled, until, traceparent, place, reply };
         let sent = self.inbox.try_send(Message::Append(proposed));
         sent.err().map(|error| match error {
             TrySendError::Full(_) => Err(AppendError::Busy),
@@ -369,20 +225,20 @@ impl Handle {
         request_id: &str,
         fingerprint: [u8; 16],
     ) -> Result<Option<Arc<Logged>>, AppendError> {
-        self.made_by(stream, request_id)?.map(|logged| same(logged, fingerprint)).transpose()
+        self.committed(stream, request_id)?.map(|logged| repeated(logged, fingerprint)).transpose()
     }
 
     /// Where a request's commit is.
     ///
     /// # Errors
     /// [`AppendError::Unknown`] when the log cannot be read.
-    pub fn seen(&self, stream: &StreamId, request_id: &str) -> Result<Option<Seen>, AppendError> {
-        Ok(self.made_by(stream, request_id)?.map(|logged| Seen { position: logged.commit.position }))
+    pub fn find_position(&self, stream: &StreamId, request_id: &str) -> Result<Option<Position>, AppendError> {
+        Ok(self.committed(stream, request_id)?.map(|logged| logged.commit.position))
     }
 
-    fn made_by(&self, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
+    fn committed(&self, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
         let name = self.shared.requests.read().name(stream, request_id);
-        self.shared.seen(name, stream, request_id)
+        self.shared.committed(name, stream, request_id)
     }
 
     /// Positions of a pool's awards before a position, of an operator's players or of all, the latest first; an award of
@@ -521,6 +377,6 @@ impl Handle {
         }
         // Another handle may be left, which can still read; the last one to close gives up the index's files.
         let shared = self.shared;
-        let _ = tokio::task::spawn_blocking(move || close_index(shared)).await;
+        let _ = tokio::task::spawn_blocking(move || shared.close()).await;
     }
 }

@@ -4,7 +4,8 @@
 //! the number of the round that it begins with, which stays what it is, whatever is played or voided meanwhile.
 
 use crate::{
-    FetchError, Handle,
+    error::FetchError,
+    handle::Handle,
     projected::Found,
     rounds,
     trails::{Entry, group},

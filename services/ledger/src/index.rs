@@ -55,6 +55,11 @@ pub struct Held {
     pub hash: Hash,
 }
 
+impl Held {
+    /// Of an empty log.
+    pub(crate) const NOTHING: Self = Self { position: 0, hash: [0; 32] };
+}
+
 /// Why the index could not be used. It never means a loss: the log has everything.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {

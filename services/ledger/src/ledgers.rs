@@ -4,8 +4,15 @@
 //! decided for all is decided at home. Cost of finding a player's ledger: one SHA-256, and none with a single partition.
 
 use crate::{
-    AppendError, Handle, Loaded, OpenError, Options, Origin, Proposal, Standing, Verdict, Verdicts, join, open,
-    open::open_loaded,
+    append::{AppendError, Proposal},
+    error::OpenError,
+    handle::Handle,
+    open::{open, take_over},
+    options::Options,
+    queue::{Verdict, Verdicts},
+    recovery::Recovered,
+    replica::{Origin, join},
+    shared::Standing,
 };
 use futures_util::future::{select_all, try_join_all};
 use motherlode_books::{HOME, StreamId};
@@ -46,8 +53,8 @@ struct Partitions {
 pub struct Stores {
     /// One a partition.
     pub stores: Vec<Box<dyn Store>>,
-    /// State that was already loaded of some of them, by the stores' own readers.
-    pub loaded: Vec<Loaded>,
+    /// State that was already recovered of some of them, by the stores' own readers.
+    pub recovered: Vec<Recovered>,
 }
 
 impl Stores {
@@ -68,7 +75,7 @@ impl Stores {
 impl From<Vec<Box<dyn Store>>> for Stores {
     /// Of which nothing is held yet.
     fn from(stores: Vec<Box<dyn Store>>) -> Self {
-        Self { stores, loaded: vec![] }
+        Self { stores, recovered: vec![] }
     }
 }
 
@@ -255,7 +262,7 @@ impl Ledgers {
     /// Of a pool a partition needs the terms and the status, of all else a copy of each commit.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
-            return Ok(there.seen(stream, &copy_request_id(position))?.is_none());
+            return Ok(there.find_position(stream, &copy_request_id(position))?.is_none());
         };
         let known = |ledger: &Handle| {
             ledger.books(|books| books.pool(pool).map(|pool| (pool.terms.clone(), pool.status.clone())))
@@ -321,15 +328,15 @@ pub fn open_all(
     index_folder: impl Fn(u32) -> PathBuf,
     options: &Options,
 ) -> Result<Vec<Handle>, OpenError> {
-    let Stores { stores, mut loaded } = stores;
+    let Stores { stores, mut recovered } = stores;
     thread::scope(|scope| {
         let opening = stores.into_iter().map(|store| {
             let partition = store.partition();
             let folder = index_folder(partition);
-            let held = loaded.extract_if(.., |held| held.partition() == partition).next();
+            let recovered = recovered.extract_if(.., |state| state.partition() == partition).next();
             let opened = move || {
-                let opened = match held {
-                    Some(held) => open_loaded(store, held, &folder, options.clone()),
+                let opened = match recovered {
+                    Some(recovered) => take_over(store, recovered, &folder, options.clone()),
                     None => open(store, &folder, options.clone()),
                 };
                 opened.map_err(OpenError::of(partition))

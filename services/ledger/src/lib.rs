@@ -3,12 +3,20 @@
 //! [`open`] replays the log of a partition and gives a [`Handle`], which is cheap to clone: through it services read durable
 //! state, propose commits, and follow what was committed. What they hold is [`Ledgers`], the handles of all partitions.
 //!
+//! No module imports one that imports it back. From the ground up: values and errors (`append`, `error`, `fields`, `index`,
+//! `options`, `requests`, `time`, `trails`), the state that is shared and the ways to it (`shared`, `projected`, `queue`,
+//! `upstream`, [`Handle`]), what changes it (`writer`, `applier`, `projector`, `snapshot`), `recovery`, then [`open`] and
+//! [`replica`], which put all that together, [`Ledgers`], and the services.
+//!
 //! Promises: what [`Handle::append`] answers rests on synced bytes; a request id has one effect and one answer; readers
 //! see durable state only; a full queue refuses instead of growing. What each rests on: the store's contract (one
 //! writer, durable appends), and the replay of the whole log at the start, which knows every request id.
 
 mod append;
+mod applier;
+mod chain;
 pub mod changes;
+mod error;
 pub mod fields;
 mod follow;
 #[cfg(feature = "fuzzing")]
@@ -17,12 +25,14 @@ mod handle;
 mod history;
 pub mod index;
 mod ledgers;
-mod loaded;
 mod log_service;
 pub mod offer;
 mod open;
+mod options;
 mod projected;
 mod projector;
+mod queue;
+mod recovery;
 pub mod replica;
 mod requests;
 pub mod rounds;
@@ -32,21 +42,23 @@ mod snapshot;
 mod switches;
 mod time;
 mod trails;
-mod uptake;
+mod upstream;
 mod void;
 mod wire;
 mod writer;
 
 pub use append::{AppendError, Proposal, fingerprint};
+pub use error::{FetchError, OpenError};
 pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
-pub use handle::{FetchError, Handle, Options, Seen, not_the_writer};
+pub use handle::{Handle, not_the_writer};
 pub use index::Held;
 pub use ledgers::{Ledgers, Stores, copy_position, copy_request_id, join_all, open_all};
-pub use loaded::Loaded;
 pub use log_service::{LogApi, PROPOSAL_BYTES_MAX};
 pub use motherlode_runtime::Clock;
-pub use open::{OpenError, open};
+pub use open::open;
+pub use options::Options;
+pub use queue::{Verdict, Verdicts};
+pub use recovery::Recovered;
 pub use replica::{Origin, join};
 pub use service::{LedgerApi, balance_after};
 pub use shared::Standing;
-pub use writer::{Verdict, Verdicts};

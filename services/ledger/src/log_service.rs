@@ -4,8 +4,10 @@
 //! not promise anyway: what is sent is durable, a verdict rests on what is durable, a request id has one effect.
 
 use crate::{
-    FetchError, Handle, Standing, Verdicts, not_the_writer,
-    shared::Appended,
+    error::FetchError,
+    handle::{Handle, not_the_writer},
+    queue::{Verdict, Verdicts},
+    shared::{Appended, Standing},
     wire::{error_to_wire, proposal_from_wire},
 };
 use futures_util::{Stream, stream};
@@ -315,7 +317,7 @@ impl Proposing {
         }
         // After the verdicts: what each rests on is durable by now.
         let position = self.ledger.as_ref().map_or(0, Handle::durable);
-        let to_wire = |(ticket, verdict): (u64, crate::Verdict)| {
+        let to_wire = |(ticket, verdict): (u64, Verdict)| {
             let outcome = match verdict {
                 Ok(logged) => Outcome::Position(logged.commit.position),
                 Err(error) => error_to_wire(&error),
@@ -329,7 +331,11 @@ impl Proposing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{AppendError, Options, Proposal, open};
+    use crate::{
+        append::{AppendError, Proposal},
+        open::open,
+        options::Options,
+    };
     use motherlode_books::{Currency, Event, StreamId};
     use motherlode_log::MemoryStore;
 

@@ -5,14 +5,17 @@
 //! to, as far as that is little work, and else the answer is [`Behind`].
 
 use crate::{
-    index::{Index, IndexError},
+    chain::record_hash,
+    error::OpenError,
+    index::{self, Held, Index, IndexError, Mark, read_mark},
     trails::{Entry, Trails, portion_key},
 };
 use motherlode_books::StreamId;
-use motherlode_log::Position;
+use motherlode_log::{Position, Reader};
 use parking_lot::RwLock;
 use std::{
     cmp::Reverse,
+    path::Path,
     sync::atomic::{AtomicU64, Ordering},
 };
 
@@ -28,6 +31,15 @@ pub(crate) struct Projected {
 pub(crate) struct Projection {
     pub(crate) index: Index,
     pub(crate) trails: Trails,
+}
+
+impl Projection {
+    /// Opens the index in a folder that may be missing, stale or damaged, with the mark that the log confirms.
+    pub(crate) fn open(reader: &dyn Reader, folder: &Path) -> Result<(Self, Held), OpenError> {
+        let (index, mark) = open_index(reader, folder)?;
+        let trails = Trails::load(&index, mark.position).map_err(unusable(folder))?;
+        Ok((Self { index, trails }, mark))
+    }
 }
 
 /// An answer of the index about rounds.
@@ -66,6 +78,15 @@ impl Projected {
         std::mem::replace(&mut *self.state.write(), next)
     }
 
+    /// Gives up the index's files.
+    pub(crate) fn close(&self) {
+        if let Some(Projection { index, .. }) = self.replace(None)
+            && let Err(error) = index.close()
+        {
+            tracing::warn!(%error, "the index is not closed yet");
+        }
+    }
+
     fn read<T: Default>(
         &self,
         read: impl FnOnce(&Projection) -> Result<T, IndexError>,
@@ -85,7 +106,7 @@ impl Projected {
             if let Some(at) = trails.round(stream, round) {
                 return Ok(at);
             }
-            for group in groups(index, &crate::index::key(b'G', &[&stream.to_string()], &[]))? {
+            for group in groups(index, &index::key(b'G', &[&stream.to_string()], &[]))? {
                 let end = portion_key(&group, round.saturating_add(1));
                 let Some(portion) = index.back(&portion_key(&group, 0), &end).next() else { continue };
                 if let Some(entry) = decode(&portion?.1)?.into_iter().find(|entry| entry.round == round) {
@@ -164,4 +185,48 @@ fn groups(index: &Index, within: &[u8]) -> Result<Vec<Vec<u8>>, IndexError> {
 
 fn decode(portion: &[u8]) -> Result<Vec<Entry>, IndexError> {
     postcard::from_bytes(portion).map_err(|_| IndexError::Malformed)
+}
+
+/// The index with the mark that the log confirms; made anew where it is damaged, of an older version or of another log.
+fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenError> {
+    // Before anything is touched: whether acknowledged commits are missing is decided by it.
+    let mark = read_mark(folder);
+    if let Ok(Some(held)) = mark.as_ref().map(|mark| mark.held())
+        && held.position > reader.end()
+    {
+        return Err(OpenError::Shortened { end: reader.end(), held: held.position, by: folder.to_owned() });
+    }
+    match mark {
+        // A log that was empty when the index was made, and is the log of whoever wrote it since.
+        Ok(Mark::At(held)) if held.position == 0 => match Index::open(folder) {
+            Ok(index) => return Ok((index, Held::NOTHING)),
+            Err(error) => tracing::warn!(%error, "the index cannot be opened: it is built anew from the log"),
+        },
+        Ok(Mark::At(held)) if record_hash(reader, held.position)? == Some(held.hash) => match Index::open(folder) {
+            Ok(index) => return Ok((index, held)),
+            Err(error) => tracing::warn!(%error, "the index cannot be opened: it is built anew from the log"),
+        },
+        Ok(Mark::At(held)) => {
+            tracing::warn!(
+                held.position,
+                "the index was made from another log, whose record at this position is a different one: it is built anew"
+            );
+        }
+        Ok(Mark::Old(held)) => {
+            tracing::info!(held.position, "the index is of an older version: it is built anew from the log");
+        }
+        Ok(Mark::None) if reader.end() == 0 => tracing::info!("the log is new: an empty index is made"),
+        Ok(Mark::None) => tracing::info!(commits = reader.end(), "there is no index yet: it is built from the log"),
+        Err(error @ IndexError::DamagedMark { .. }) => {
+            tracing::warn!(%error, "no commits are lost by that: the log says what there is");
+        }
+        Err(error) => return Err(unusable(folder)(error)),
+    }
+    let anew = Index::delete(folder).and_then(|()| Index::open(folder));
+    Ok((anew.map_err(unusable(folder))?, Held::NOTHING))
+}
+
+/// An index's error, with its folder.
+fn unusable(folder: &Path) -> impl Fn(IndexError) -> OpenError {
+    move |source| OpenError::Index { folder: folder.to_owned(), source }
 }

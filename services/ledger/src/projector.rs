@@ -8,12 +8,12 @@
 //! something is missing it's read from the log.
 
 use crate::{
-    index::{Held, Index, IndexError, ProjectedBalance},
-    open::{open_index, unusable},
+    chain::record_hash,
+    index::{Change, Held, Index, IndexError, ProjectedBalance},
     projected::{Projected, Projection},
     shared::{Handed, Shared},
     snapshot::Keeper,
-    trails::Trails,
+    trails::Portion,
 };
 use motherlode_books::{Currency, Minor, StreamId};
 use motherlode_log::{Position, Reader};
@@ -92,17 +92,16 @@ struct Trouble {
 }
 
 impl Projector {
-    /// Of an index that was opened, with its mark.
-    pub(crate) fn new(index: Index, mark: Position, folder: &Path, mark_commits: usize) -> Result<Self, IndexError> {
-        let trails = Trails::load(&index, mark)?;
-        Ok(Self {
-            projected: Arc::new(Projected::new(Projection { index, trails })),
+    /// Of an index that was opened.
+    pub(crate) fn new(projection: Projection, folder: &Path, mark_commits: usize) -> Self {
+        Self {
+            projected: Arc::new(Projected::new(projection)),
             folder: folder.to_owned(),
             mark_commits,
             balances: Balances::default(),
             unmarked: 0,
             trouble: None,
-        })
+        }
     }
 
     pub(crate) fn projected(&self) -> Arc<Projected> {
@@ -138,22 +137,14 @@ impl Projector {
     fn give_up(&mut self, error: &IndexError) {
         tracing::error!(%error, position = self.projected.to(), "the index cannot be written: it falls behind the log");
         self.trouble = Some(Trouble { again: Instant::now() + RETRY_MIN, pause: RETRY_MIN });
-        if let Some(Projection { index, .. }) = self.projected.replace(None)
-            && let Err(error) = index.close()
-        {
-            tracing::warn!(%error, "the index is not closed yet");
-        }
+        self.projected.close();
     }
 
     /// Opens the index again where it's time to, or makes it anew.
     fn heal(&mut self, reader: &dyn Reader) {
         let Some(trouble) = self.trouble.as_mut().filter(|trouble| trouble.again <= Instant::now()) else { return };
-        let opened = open_index(reader, &self.folder).and_then(|(index, mark)| {
-            let trails = Trails::load(&index, mark.position).map_err(unusable(&self.folder))?;
-            Ok(Projection { index, trails })
-        });
-        match opened {
-            Ok(projection) => {
+        match Projection::open(reader, &self.folder) {
+            Ok((projection, _)) => {
                 tracing::info!(
                     position = projection.trails.to,
                     "the index can be written again: it catches up with the log"
@@ -219,11 +210,7 @@ impl Projector {
         }
         snapshots.keep_at_rest(shared);
         // Handles may outlive the ledger that was closed: the folder is free for another when this thread has ended.
-        if let Some(Projection { index, .. }) = self.projected.replace(None)
-            && let Err(error) = index.close()
-        {
-            tracing::warn!(%error, "the index is not closed yet");
-        }
+        self.projected.close();
     }
 
     /// Marks what was taken up, wherever the log has come to since.
@@ -231,7 +218,7 @@ impl Projector {
         let to = self.projected.to();
         let held = match held.position == to {
             true => Ok(Some(held.hash)),
-            false => crate::open::record_hash(&*shared.reader, to),
+            false => record_hash(&*shared.reader, to),
         };
         match held {
             Ok(Some(hash)) => self.mark(Held { position: to, hash }),
@@ -262,11 +249,7 @@ fn put<L: Borrow<Logged>>(
     Ok(new.len())
 }
 
-fn put_all(
-    index: &Index,
-    portions: &[crate::trails::Portion],
-    more: Vec<crate::index::Change>,
-) -> Result<(), IndexError> {
+fn put_all(index: &Index, portions: &[Portion], more: Vec<Change>) -> Result<(), IndexError> {
     let mut changes = more;
     for portion in portions {
         changes.extend(portion.changes(index)?);

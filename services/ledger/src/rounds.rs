@@ -5,8 +5,9 @@
 //! the player that the index is behind, at most [`WALK_MAX`]; what is of the last seconds comes from memory.
 
 use crate::{
-    FetchError, Handle,
+    error::FetchError,
     fields::{account_of, money, round_name, timestamp},
+    handle::Handle,
     projected::Found,
 };
 use motherlode_books::{Automatic, Commit, Currency, Event, Minor, RoundStarted, SettledRound, StepResolved, StreamId};
@@ -233,14 +234,16 @@ fn malformed(logged: &Logged, source: Malformed) -> FetchError {
 fn pay(handle: &Handle, stream: &StreamId, round: &mut Round) -> Result<(), FetchError> {
     for jackpot in &mut round.jackpots {
         let id = award_request_id(&jackpot.pool_id, handle.partition(), jackpot.hit_position);
-        let Some(place) = handle.seen(stream, &id).map_err(|_| FetchError::Missing(jackpot.hit_position))? else {
+        let Some(position) =
+            handle.find_position(stream, &id).map_err(|_| FetchError::Missing(jackpot.hit_position))?
+        else {
             if let Some(owed) = set_aside(handle, jackpot.hit_position) {
                 jackpot.amount = Some(owed);
                 jackpot.state = jackpot_win::State::SetAside.into();
             }
             continue;
         };
-        let paid = handle.fetch(place.position)?;
+        let paid = handle.fetch(position)?;
         jackpot.amount = paid.commit.events.iter().find_map(|event| match event {
             Event::JackpotPaid { amount, currency, .. } => Some(money(*amount, *currency)),
             _ => None,

@@ -1,11 +1,14 @@
 //! The ledger's gRPC service: wallet, rates, rounds.
 
 use crate::{
-    Handle, Ledgers, Proposal, changes,
+    append::{Proposal, fingerprint},
+    changes,
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account, unknown_round},
-    fingerprint,
     follow::{self, Followers},
+    handle::Handle,
     history::{self, Wanted},
+    index::IndexError,
+    ledgers::Ledgers,
     offer, rounds, switches, void,
 };
 use futures_util::Stream;
@@ -140,8 +143,8 @@ impl LedgerApi {
         let request_id = fields::id("request_id", &request.request_id)?;
         self.account(&account)?;
         let ledger = self.ledgers.of(&account.stream);
-        let logged = match ledger.seen(&account.stream, request_id)? {
-            Some(seen) => Some(ledger.fetch(seen.position)?),
+        let logged = match ledger.find_position(&account.stream, request_id)? {
+            Some(position) => Some(ledger.fetch(position)?),
             None => None,
         };
         let transaction = logged.and_then(|logged| transaction(&logged));
@@ -423,8 +426,8 @@ impl LedgerService for LedgerApi {
     }
 }
 
-impl From<crate::index::IndexError> for Refusal {
-    fn from(error: crate::index::IndexError) -> Self {
+impl From<IndexError> for Refusal {
+    fn from(error: IndexError) -> Self {
         Refusal::new(Code::Unavailable, "INDEX_UNREADABLE", format!("index: {error}"))
     }
 }

@@ -1,7 +1,8 @@
 //! The state that the writer, the projector and all handles of one partition share.
 
 use crate::{
-    AppendError, FetchError,
+    append::AppendError,
+    error::FetchError,
     index::Held,
     projected::Projected,
     requests::{Name, Requests},
@@ -99,7 +100,7 @@ impl Shared {
     }
 
     /// The commit that a request made, if it made one.
-    pub(crate) fn seen(
+    pub(crate) fn committed(
         &self,
         name: Name,
         stream: &StreamId,
@@ -109,9 +110,9 @@ impl Shared {
         for position in candidates {
             // What cannot be read may be this request's commit: a request that may be a repetition is not applied.
             let read = self.read(position, 1).map_err(|error| AppendError::Unknown { reason: error.to_string() })?;
-            let made = read.into_iter().find(|logged| made(logged, stream, request_id));
-            if made.is_some() {
-                return Ok(made);
+            let found = read.into_iter().find(|logged| is_by(logged, stream, request_id));
+            if found.is_some() {
+                return Ok(found);
             }
         }
         Ok(None)
@@ -160,6 +161,19 @@ impl Shared {
         });
     }
 
+    /// Stops a replica for good: the records that it was sent don't continue those that it has.
+    pub(crate) fn diverged(&self, why: &str) {
+        tracing::error!(why, "what the ledger sends is no continuation of what this replica holds: it stops");
+        self.fail(Standing::Failed(why.to_owned()));
+    }
+
+    /// Gives up the index's files, if this is the last to have them.
+    pub(crate) fn close(self: Arc<Self>) {
+        if let Some(shared) = Arc::into_inner(self) {
+            shared.index.close();
+        }
+    }
+
     /// No append gets through for now.
     pub(crate) fn stall(&self, reason: &str) {
         self.standing.send_if_modified(|now| {
@@ -204,6 +218,6 @@ fn is_for_all(commit: &Commit) -> bool {
 }
 
 /// Whether a request made a commit.
-pub(crate) fn made(logged: &Logged, stream: &StreamId, request_id: &str) -> bool {
+pub(crate) fn is_by(logged: &Logged, stream: &StreamId, request_id: &str) -> bool {
     logged.commit.request_id == request_id && logged.commit.stream == *stream
 }

@@ -7,9 +7,9 @@
 //! The file: [`MAGIC`], the SHA-256 of all that follows, a [`Header`], the books, the requests; the last three in
 //! [postcard's wire format](https://postcard.jamesmunns.com/wire-format).
 
-use crate::{index::Held, open::record_hash, requests::Requests, shared::Shared};
+use crate::{chain::record_hash, error::OpenError, index::Held, requests::Requests, shared::Shared};
 use motherlode_books::Books;
-use motherlode_log::{Hash, Position};
+use motherlode_log::{Hash, Position, Reader};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
@@ -58,8 +58,26 @@ enum Unusable {
 }
 
 impl Snapshot {
+    /// The snapshot that the log confirms; of an empty log where there is none.
+    pub(crate) fn open(reader: &dyn Reader, index: &Path, partition: u32) -> Result<Self, OpenError> {
+        let snapshot = Self::read(index, partition);
+        match snapshot.held {
+            Some(held) if held.position > reader.end() => {
+                Err(OpenError::Shortened { end: reader.end(), held: held.position, by: file(index) })
+            }
+            Some(held) if record_hash(reader, held.position)? != Some(held.hash) => {
+                tracing::warn!(
+                    held.position,
+                    "the snapshot was made from another log, whose record at this position is a different one: the whole log is replayed"
+                );
+                Ok(Self::default())
+            }
+            _ => Ok(snapshot),
+        }
+    }
+
     /// The snapshot beside an index's folder; of an empty log where there is none to use.
-    pub(crate) fn read(index: &Path, partition: u32) -> Self {
+    fn read(index: &Path, partition: u32) -> Self {
         match read(&file(index), partition) {
             Ok(snapshot) => snapshot,
             Err(Unusable::Io(error)) if error.kind() == io::ErrorKind::NotFound => Self::default(),
@@ -159,7 +177,7 @@ fn write(index: &Path, shared: &Shared) -> io::Result<Position> {
 }
 
 /// Beside an index's folder: `index/0.snapshot`. An index that is made anew leaves it.
-pub(crate) fn file(index: &Path) -> PathBuf {
+fn file(index: &Path) -> PathBuf {
     index.with_extension("snapshot")
 }
 

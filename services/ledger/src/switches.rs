@@ -2,10 +2,11 @@
 //! players, the platform's all.
 
 use crate::{
-    Handle, Ledgers,
+    append::fingerprint,
     changes::{self, Ask, Asked},
     fields::{self, timestamp},
-    fingerprint,
+    handle::Handle,
+    ledgers::Ledgers,
 };
 use motherlode_books::{Event, StreamId, Switch, SwitchedOff};
 use motherlode_proto::ledger::v1::{self as wire, set_switch_request::State};

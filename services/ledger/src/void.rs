@@ -5,9 +5,11 @@
 //! stands. What the round changed in a collection is changed back in the same commit.
 
 use crate::{
-    AppendError, Handle, Ledgers, Proposal,
-    fields::{self, RoundId, round_name},
-    fingerprint, rounds, unknown_round,
+    append::{AppendError, Proposal, fingerprint},
+    fields::{self, RoundId, round_name, unknown_round},
+    handle::Handle,
+    ledgers::Ledgers,
+    rounds,
 };
 use motherlode_books::{Event, Minor, PlayerState, SettledRound};
 use motherlode_proto::{

@@ -1,7 +1,7 @@
 //! Proposals and their verdicts as messages between processes, and back: exactly, since what a service does next hangs on
 //! which refusal it got.
 
-use crate::{AppendError, Proposal};
+use crate::append::{AppendError, Proposal};
 use motherlode_proto::{
     convert::{Malformed, event, refused},
     log::v1::{self, not_taken::Cause, verdict::Outcome},

@@ -10,11 +10,11 @@
 //! two tries are refused, and nothing is written for them.
 
 use crate::{
-    AppendError, Proposal,
-    handle::Place,
+    append::{AppendError, Proposal},
     index::Held,
+    queue::{Message, Proposed, Verdict, answer, repeated},
     requests::Name,
-    shared::{Appended, Handed, Shared, Standing, made},
+    shared::{Appended, Handed, Shared, Standing, is_by},
 };
 use bytes::Bytes;
 use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId};
@@ -26,72 +26,13 @@ use std::{
 };
 use tokio::{
     runtime::{self, Runtime},
-    sync::{mpsc, oneshot},
+    sync::mpsc,
     time::timeout,
 };
 
 /// Before a store that fails is tried again for the first time, and at the most.
 const RETRY_MIN: Duration = Duration::from_millis(50);
 const RETRY_MAX: Duration = Duration::from_secs(1);
-
-/// The result of a proposal: its commit, made now or by an earlier request with the same id.
-pub type Verdict = Result<Arc<Logged>, AppendError>;
-
-/// Verdicts that come together to one who waits for many, each with the ticket of its proposal.
-pub type Verdicts = Vec<(u64, Verdict)>;
-
-/// A proposal, and who waits for its verdict.
-pub(crate) struct Proposed {
-    pub(crate) proposal: Proposal,
-    /// Of its request.
-    pub(crate) name: Name,
-    /// No commit up to here is of its request.
-    pub(crate) looked: Position,
-    /// The settled round that it voids.
-    pub(crate) recalled: Option<Box<SettledRound>>,
-    /// When its caller has gone: it's not judged any more.
-    pub(crate) until: Option<tokio::time::Instant>,
-    /// Of a replica's: the trace that it's part of.
-    pub(crate) traceparent: Option<Box<str>>,
-    /// Of its operator's in the queue.
-    pub(crate) place: Place,
-    pub(crate) reply: Reply,
-}
-
-/// Who waits for a verdict. Whoever has gone away asks again with the same request id.
-pub(crate) enum Reply {
-    /// One who waits for this alone.
-    One(oneshot::Sender<Verdict>),
-    /// One who waits for many, and tells them apart by tickets.
-    Many(u64, mpsc::UnboundedSender<Verdicts>),
-}
-
-/// Answers a group. Verdicts for the same waiter that follow each other go together: it's woken once.
-pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
-    let mut together: Option<(mpsc::UnboundedSender<Verdicts>, Verdicts)> = None;
-    for (reply, verdict) in replies {
-        match (reply, &mut together) {
-            (Reply::One(waiter), _) => drop(waiter.send(verdict)),
-            (Reply::Many(ticket, waiter), Some((same, verdicts))) if same.same_channel(&waiter) => {
-                verdicts.push((ticket, verdict));
-            }
-            (Reply::Many(ticket, waiter), _) => {
-                if let Some((other, verdicts)) = together.replace((waiter, vec![(ticket, verdict)])) {
-                    let _ = other.send(verdicts);
-                }
-            }
-        }
-    }
-    if let Some((last, verdicts)) = together {
-        let _ = last.send(verdicts);
-    }
-}
-
-#[allow(clippy::large_enum_variant, reason = "all but one are proposals")]
-pub(crate) enum Message {
-    Append(Proposed),
-    Close,
-}
 
 pub(crate) struct Writer {
     pub(crate) store: Box<dyn Store>,
@@ -154,10 +95,10 @@ impl Writer {
         {
             let books = self.shared.books.read();
             let now = tokio::time::Instant::now();
-            for Proposed { proposal, name, looked, recalled, until, reply, .. } in proposals {
+            for Proposed { proposal, name, checked_to, recalled, until, reply, .. } in proposals {
                 let verdict = match until {
                     Some(until) if until <= now => Err(AppendError::Late),
-                    _ => group.judge(&books, &self.shared, name, looked, proposal, recalled.as_deref()),
+                    _ => group.judge(&books, &self.shared, name, checked_to, proposal, recalled.as_deref()),
                 };
                 replies.push((reply, name, verdict));
             }
@@ -308,19 +249,19 @@ impl Group {
         books: &Books,
         shared: &Shared,
         name: Name,
-        looked: Position,
+        checked_to: Position,
         proposal: Proposal,
         recalled: Option<&SettledRound>,
     ) -> Verdict {
         let Head { version, position: previous, .. } = self.stage.head(books, &proposal.stream);
         // What the request made is on this stream: where that has not moved on, there is nothing to find.
-        if previous > looked {
-            let seen = match self.staged(name, &proposal) {
+        if previous > checked_to {
+            let committed = match self.staged(name, &proposal) {
                 Some(staged) => Some(staged),
-                None => shared.seen(name, &proposal.stream, &proposal.request_id)?,
+                None => shared.committed(name, &proposal.stream, &proposal.request_id)?,
             };
-            if let Some(logged) = seen {
-                return same(logged, proposal.fingerprint);
+            if let Some(logged) = committed {
+                return repeated(logged, proposal.fingerprint);
             }
         }
         if proposal.expected_version.is_some_and(|expected| expected != version) {
@@ -353,18 +294,7 @@ impl Group {
     /// The commit that the same request made in this very group.
     fn staged(&self, name: Name, proposal: &Proposal) -> Option<Arc<Logged>> {
         let mut alike = self.names.iter().zip(&self.logged).filter(|(of, _)| **of == name).map(|(_, logged)| logged);
-        alike.find(|logged| made(logged, &proposal.stream, &proposal.request_id)).cloned()
-    }
-}
-
-/// A request's commit as the answer to a repetition.
-///
-/// # Errors
-/// [`AppendError::RequestIdReused`] when this is another request.
-pub(crate) fn same(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
-    match logged.commit.fingerprint == fingerprint {
-        true => Ok(logged),
-        false => Err(AppendError::RequestIdReused { request_id: logged.commit.request_id.clone() }),
+        alike.find(|logged| is_by(logged, &proposal.stream, &proposal.request_id)).cloned()
     }
 }
 

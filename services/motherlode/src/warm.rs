@@ -2,7 +2,7 @@
 //! the whole log.
 //!
 //! Each partition's stream is read from JetStream itself, on a thread of its own, verified, and folded into books, index and
-//! requests ([`Loaded`]); the process that writes need not be there. Nothing of the log is changed. What can't be read for now
+//! requests ([`Recovered`]); the process that writes need not be there. Nothing of the log is changed. What can't be read for now
 //! is read later. What proves to be no continuation is let go of, which is said, and the log is loaded anew.
 
 use crate::{
@@ -11,7 +11,7 @@ use crate::{
 };
 use futures_util::future::try_join_all;
 use motherlode_jetstream::{self as jetstream, Following, JetStreamStore, Presence};
-use motherlode_ledger::{self as ledger, Held, Loaded, Options, Stores};
+use motherlode_ledger::{self as ledger, Held, Options, Recovered, Stores};
 use motherlode_log::{Disk, LockGuard, OsDisk, ReadError, Store};
 use motherlode_runtime::{Config, config};
 use std::{
@@ -76,8 +76,8 @@ impl Streams {
                 None => Box::new(store),
             });
         }
-        let loaded = self.partitions.iter_mut().filter_map(|partition| partition.ledger.take()).collect();
-        Ok((Stores { stores, loaded }, presence))
+        let recovered = self.partitions.iter_mut().filter_map(|partition| partition.ledger.take()).collect();
+        Ok((Stores { stores, recovered }, presence))
     }
 
     fn close(self) {
@@ -91,7 +91,7 @@ struct Partition {
     /// Read and verified.
     stream: Option<Following>,
     /// Folded.
-    ledger: Option<Loaded>,
+    ledger: Option<Recovered>,
 }
 
 impl Partition {
@@ -149,7 +149,7 @@ impl Partition {
                 None if following.has_all_found() => {
                     let (position, hash) = following.verified();
                     let (end, folder) = (Held { position, hash }, index_folder(&config.data, self.number));
-                    self.ledger = Some(Loaded::load(self.number, following.reader(), end, &folder, options)?);
+                    self.ledger = Some(Recovered::recover(self.number, following.reader(), end, &folder, options)?);
                     tracing::info!(partition = self.number, position, "the log is held");
                 }
                 None => {}

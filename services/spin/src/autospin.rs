@@ -161,7 +161,7 @@ impl Series {
         let bet = Bet::of_series(&caller, &api, request)?;
         // Of a series that was played while autoplay was allowed, what was played is told again.
         let first = spin_request_id(request_id, 1);
-        if api.ledgers.of(&bet.account.stream).seen(&bet.account.stream, &first)?.is_none() {
+        if api.ledgers.of(&bet.account.stream).find_position(&bet.account.stream, &first)?.is_none() {
             allowed(&api, &bet)?;
         }
         let rules = bet.game.info().autoplay;
@@ -247,7 +247,7 @@ impl Series {
     /// Whether the next spin is in the log already.
     fn played_before(&self) -> bool {
         let stream = &self.bet.account.stream;
-        matches!(self.api.ledgers.of(stream).seen(stream, &self.bet.request_id), Ok(Some(_)))
+        matches!(self.api.ledgers.of(stream).find_position(stream, &self.bet.request_id), Ok(Some(_)))
     }
 
     async fn spin(&mut self) -> Result<AutospinResponse, Refusal> {

@@ -29,7 +29,7 @@ impl SpinApi {
         let request_id = format!("demo/{request_id}");
         let ledger = self.ledgers.of(stream);
         loop {
-            if ledger.seen(stream, &request_id)?.is_some() {
+            if ledger.find_position(stream, &request_id)?.is_some() {
                 return Ok(());
             }
             let (version, balance) = ledger.books(|books| {

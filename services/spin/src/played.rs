@@ -53,8 +53,8 @@ impl SpinApi {
         let mut head = ledger.head();
         let wait = async {
             loop {
-                if let Some(seen) = ledger.seen(&commit.stream, &id)? {
-                    return Ok::<_, Refusal>(Some(seen.position));
+                if let Some(position) = ledger.find_position(&commit.stream, &id)? {
+                    return Ok::<_, Refusal>(Some(position));
                 }
                 if rounds::set_aside(ledger, commit.position).is_some() {
                     return Ok(None);

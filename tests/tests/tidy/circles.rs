@@ -9,10 +9,11 @@ use crate::{
 
 /// The crates that are held to it, each with its floors from the ground up: folders that import none above them.
 /// A crate without floors has an empty list.
-const CRATES: [(&str, &[&str]); 6] = [
+const CRATES: [(&str, &[&str]); 7] = [
     ("engine/slots", &["contract", "parts", "math", "games"]),
     ("engine/books", &["values", "events", "play", "state", "fold"]),
     ("proto", &[]),
+    ("services/ledger", &[]),
     ("services/jackpot", &[]),
     ("services/jetstream", &[]),
     ("services/loadtest", &[]),

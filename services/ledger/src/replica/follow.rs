@@ -1,10 +1,7 @@
 //! Following the log: what becomes durable is taken up as it comes.
 
-use super::{
-    doubt,
-    link::{Link, said},
-};
-use crate::{OpenError, uptake::Uptake};
+use super::link::{Link, status_text};
+use crate::{applier::Applier, error::OpenError};
 use motherlode_log::ReadError;
 use motherlode_proto::log::v1::{FollowRecordsRequest, FollowRecordsResponse};
 use std::sync::{
@@ -20,7 +17,7 @@ const ANSWER_MAX: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) struct Follower {
-    pub(super) uptake: Uptake,
+    pub(super) applier: Applier,
     pub(super) link: Arc<Link>,
     /// How far the log is known to be durable.
     pub(super) end: Arc<AtomicU64>,
@@ -33,7 +30,7 @@ impl Follower {
         let mut ahead_since = None;
         loop {
             let (number, mut client) = self.link.client().await;
-            let (partition, after_position) = (self.uptake.shared.partition, self.uptake.shared.durable());
+            let (partition, after_position) = (self.applier.shared.partition, self.applier.shared.durable());
             let request = FollowRecordsRequest { partition, after_position };
             let following = async {
                 let opened = timeout(ANSWER_MAX, client.follow_records(request)).await;
@@ -50,9 +47,9 @@ impl Follower {
             let ahead = status.code() == Code::OutOfRange;
             let since = ahead.then(|| *ahead_since.get_or_insert_with(Instant::now));
             if status.code() == Code::DataLoss || since.is_some_and(|since| since.elapsed() > self.ahead_max) {
-                return doubt(&self.uptake.shared, &said(&status));
+                return self.applier.shared.diverged(&status_text(&status));
             }
-            self.link.lost(number, &said(&status)).await;
+            self.link.lost(number, &status_text(&status)).await;
             sleep(PAUSE).await;
         }
     }
@@ -76,10 +73,10 @@ impl Follower {
         let FollowRecordsResponse { first_position, records, stalled } = message;
         // What is proposed here goes to the same writer.
         match stalled.as_str() {
-            "" => self.uptake.shared.recover(),
-            why => self.uptake.shared.stall(why),
+            "" => self.applier.shared.recover(),
+            why => self.applier.shared.stall(why),
         }
-        let held = self.uptake.shared.durable();
+        let held = self.applier.shared.durable();
         if records.is_empty() {
             return Ok(());
         }
@@ -87,6 +84,6 @@ impl Follower {
             return Err(OpenError::Chain(format!("position {first_position} where {} comes next", held + 1)));
         }
         self.end.fetch_max(held + records.len() as u64, Ordering::AcqRel);
-        self.uptake.take(records.into_iter().map(Into::into))
+        self.applier.apply(records.into_iter().map(Into::into))
     }
 }

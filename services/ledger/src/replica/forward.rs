@@ -4,20 +4,16 @@
 //! it, it's proposed again on the next link: its request id makes one effect of however many tries. Whoever waited too
 //! long is told so, and asks again likewise.
 
-use super::{
-    doubt,
-    link::{Client, Link, said},
-};
+use super::link::{Client, Link, status_text};
 use crate::{
-    AppendError, Proposal, Verdict,
-    handle::Place,
-    shared::{Shared, made},
+    append::{AppendError, Proposal},
+    queue::{Message, Place, Proposed, Reply, Verdict, answer},
+    shared::{Shared, is_by},
     wire::{outcome_from_wire, proposal_to_wire},
-    writer::{Message, Proposed, Reply, answer},
 };
 use motherlode_books::StreamId;
 use motherlode_log::Position;
-use motherlode_proto::log::v1::{self, ProposeRequest, ProposeResponse, Verdict as Said};
+use motherlode_proto::log::v1::{self, ProposeRequest, ProposeResponse, Verdict as Judged};
 use prost::Message as _;
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -137,7 +133,7 @@ impl Forwarder {
         };
         let mut verdicts = match opened {
             Ok(verdicts) => verdicts.into_inner(),
-            Err(status) => return Over::Lost(said(&status)),
+            Err(status) => return Over::Lost(status_text(&status)),
         };
         self.unsent = self.outstanding.keys().copied().collect();
         let mut head = self.shared.head.subscribe();
@@ -149,7 +145,7 @@ impl Forwarder {
         loop {
             tokio::select! {
                 biased;
-                said_now = verdicts.message() => match said_now {
+                message = verdicts.message() => match message {
                     Ok(Some(message)) => {
                         if let Err(why) = self.hear(message) {
                             return Over::Lost(why);
@@ -157,7 +153,7 @@ impl Forwarder {
                         self.release();
                     }
                     Ok(None) => return Over::Lost("the stream of verdicts has ended".to_owned()),
-                    Err(status) => return Over::Lost(said(&status)),
+                    Err(status) => return Over::Lost(status_text(&status)),
                 },
                 changed = head.changed(), if !self.decided.is_empty() => match changed {
                     Ok(()) => self.release(),
@@ -222,7 +218,7 @@ impl Forwarder {
     /// # Errors
     /// The other process does not know what became of a proposal: another one must be asked.
     fn hear(&mut self, message: ProposeResponse) -> Result<(), String> {
-        for Said { ticket, outcome } in message.verdicts {
+        for Judged { ticket, outcome } in message.verdicts {
             let decided = outcome_from_wire(outcome).map_err(|error| error.to_string())?;
             let (rests_on, verdict) = match decided {
                 Ok(position) => (position, Ok(())),
@@ -248,10 +244,10 @@ impl Forwarder {
             let read = shared.read(position, 1).map_err(|error| AppendError::Unknown { reason: error.to_string() })?;
             let read = read.into_iter().next();
             let commit = read.ok_or_else(|| AppendError::Unknown { reason: "the commit is missing".to_owned() })?;
-            if !made(&commit, stream, request_id) {
+            if !is_by(&commit, stream, request_id) {
                 // What was written there is not what is held: another log, as after a restore of an older one.
                 let reason = format!("position {position} is said to be of another request than it is here");
-                doubt(shared, &reason);
+                shared.diverged(&reason);
                 return Err(AppendError::Unknown { reason });
             }
             Ok(commit)

@@ -1,9 +1,8 @@
 //! The link to the process that writes the log: found among those that may, and found again when it's lost.
 
-use super::Origin;
 use crate::index::Held;
 use motherlode_proto::log::v1::{GetHeadRequest, GetHeadResponse, log_service_client::LogServiceClient};
-use motherlode_runtime::connect::{Connection, connect_lasting};
+use motherlode_runtime::connect::{Connection, Credentials, connect_lasting};
 use std::time::Duration;
 use tokio::{
     sync::{Mutex, watch},
@@ -19,6 +18,17 @@ const ANSWER_MAX: Duration = Duration::from_secs(2);
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 
 pub(super) type Client = LogServiceClient<Connection>;
+
+/// The processes that have the log, of which one writes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Origin {
+    /// Their addresses, `https://ledger-0:50051`; one at least.
+    pub targets: Vec<String>,
+    /// The credentials that they ask for: of the platform's role `node`.
+    pub credentials: Credentials,
+    /// How many partitions their log has.
+    pub partitions: u32,
+}
 
 /// The state of a log as its writing process reports it.
 pub(super) struct Head {
@@ -55,7 +65,7 @@ impl Link {
     /// The link, and its number; waits until there is one.
     pub(super) async fn client(&self) -> (u64, Client) {
         let mut current = self.current.lock().await;
-        let mut said = false;
+        let mut warned = false;
         loop {
             if let Some(client) = &current.client {
                 return (current.number, client.clone());
@@ -70,7 +80,7 @@ impl Link {
                         break;
                     }
                     Err(why) => {
-                        if !said {
+                        if !warned {
                             tracing::warn!(target, why, "no link to the ledger");
                         }
                         current.target = (current.target + 1) % self.origin.targets.len();
@@ -78,7 +88,7 @@ impl Link {
                 }
             }
             if current.client.is_none() {
-                said = true;
+                warned = true;
                 sleep(PAUSE).await;
             }
         }
@@ -123,7 +133,7 @@ impl Link {
         let mut request = Request::new(GetHeadRequest { partition: self.partition });
         request.set_timeout(ANSWER_MAX);
         let answer = timeout(ANSWER_MAX, client.get_head(request)).await;
-        let answer = answer.map_err(|_| "no answer".to_owned())?.map_err(|status| said(&status))?;
+        let answer = answer.map_err(|_| "no answer".to_owned())?.map_err(|status| status_text(&status))?;
         let GetHeadResponse { position, hash, partitions } = answer.into_inner();
         let hash = hash.try_into().map_err(|_| "a head without its hash".to_owned())?;
         Ok(Head { held: Held { position, hash }, partitions })
@@ -131,6 +141,6 @@ impl Link {
 }
 
 /// A status as text for people.
-pub(super) fn said(status: &Status) -> String {
+pub(super) fn status_text(status: &Status) -> String {
     format!("{:?}: {}", status.code(), status.message())
 }

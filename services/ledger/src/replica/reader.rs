@@ -4,7 +4,7 @@
 //! stretch is kept. Callers wait on their own thread for an answer that comes on the replica's runtime; a runtime with several threads is
 //! told so, and its other tasks go on.
 
-use super::link::{Link, said};
+use super::link::{Link, status_text};
 use motherlode_log::{Position, ReadError, Reader, Record};
 use motherlode_proto::log::v1::ReadRecordsRequest;
 use parking_lot::Mutex;
@@ -115,7 +115,7 @@ async fn read(link: &Link, request: ReadRecordsRequest) -> Vec<Vec<u8>> {
         asked.set_timeout(ANSWER_MAX);
         match timeout(ANSWER_MAX, client.read_records(asked)).await {
             Ok(Ok(answer)) => return answer.into_inner().records,
-            Ok(Err(status)) => link.lost(number, &said(&status)).await,
+            Ok(Err(status)) => link.lost(number, &status_text(&status)).await,
             Err(_) => link.lost(number, "no answer").await,
         }
     }

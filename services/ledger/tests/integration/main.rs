@@ -2,6 +2,6 @@
 
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
-mod loaded;
 mod queue;
+mod recovered;
 mod snapshot;

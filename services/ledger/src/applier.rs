@@ -1,41 +1,42 @@
-//! Taking up what another process has written: verified, folded and made visible, as the writer's own commits are where
-//! the log is written.
+//! Applying what another process has written: verified, folded and made visible, as the writer's own commits are where the
+//! log is written.
 
 use crate::{
-    OpenError,
+    chain::verify,
+    error::OpenError,
     index::Held,
-    open::{follow, recall},
     requests::Name,
+    rounds,
     shared::{Handed, Shared},
 };
 use bytes::Bytes;
-use motherlode_books::{Commit, Refused, Stage};
-use motherlode_log::Record;
+use motherlode_books::{Commit, Refused, SettledRound, Stage};
+use motherlode_log::{Reader, Record};
 use motherlode_proto::convert::record::{self, Logged};
 use std::sync::{Arc, mpsc::SyncSender};
 
 /// A ledger's state, and the way to it for what comes after.
-pub(crate) struct Uptake {
+pub(crate) struct Applier {
     pub(crate) shared: Arc<Shared>,
     pub(crate) projector: SyncSender<Handed>,
 }
 
-impl Uptake {
-    /// Takes up records that continue what is held. If one can't be taken up, some before it may have been.
-    pub(crate) fn take(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
+impl Applier {
+    /// Applies records that continue what is held. If one can't be applied, some before it may have been.
+    pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {
             let record = Record { position: group.held.position + 1, bytes };
             let position = record.position;
-            let hash = follow(group.held.hash, std::slice::from_ref(&record))?;
+            let hash = verify(group.held.hash, std::slice::from_ref(&record))?;
             let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
-            let mut taken = self.stage(&mut group.stage, &logged.commit)?;
-            if taken.is_err() && !group.logged.is_empty() {
+            let mut staged = self.stage(&mut group.stage, &logged.commit)?;
+            if staged.is_err() && !group.logged.is_empty() {
                 // Whoever wrote it rested on what was durable by then, which may be among these very records.
                 group = self.publish(group);
-                taken = self.stage(&mut group.stage, &logged.commit)?;
+                staged = self.stage(&mut group.stage, &logged.commit)?;
             }
-            taken.map_err(|source| OpenError::Refused { position, source })?;
+            staged.map_err(|source| OpenError::Refused { position, source })?;
             group.names.push(self.shared.requests.read().name(&logged.commit.stream, &logged.commit.request_id));
             group.logged.push(Arc::new(logged));
             group.held = Held { position, hash };
@@ -78,4 +79,16 @@ impl Group {
     fn after(held: Held) -> Self {
         Self { stage: Stage::new(), logged: vec![], names: vec![], held }
     }
+}
+
+/// The settled round that a commit voids, from the log before it.
+pub(crate) fn recall(reader: &dyn Reader, void: &Commit, round: u64) -> Result<Option<SettledRound>, OpenError> {
+    let fetch = |position| {
+        let stored = reader.read(position, 1, usize::MAX)?;
+        let stored = stored.first().ok_or(OpenError::Refused { position, source: Refused::RecallNeeded { round } })?;
+        let decoded = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source });
+        Ok::<_, OpenError>(Arc::new(decoded?))
+    };
+    let commits = rounds::walk_back(fetch, fetch(void.previous)?, round)?;
+    Ok(SettledRound::recall(round, commits.iter().rev().map(|logged| &logged.commit)))
 }

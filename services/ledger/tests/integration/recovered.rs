@@ -3,7 +3,7 @@
 
 use bytes::Bytes;
 use motherlode_books::{Books, Currency, Event, Minor, StreamId};
-use motherlode_ledger::{Handle, Held, Ledgers, Loaded, OpenError, Options, Proposal, Stores};
+use motherlode_ledger::{Handle, Held, Ledgers, OpenError, Options, Proposal, Recovered, Stores};
 use motherlode_log::{AppendError, Hash, MemoryStore, Position, ReadError, Reader, Record, Store};
 use std::{
     path::Path,
@@ -39,13 +39,13 @@ impl Log {
         Held { position: self.end(), hash: self.head() }
     }
 
-    fn load(&self, index: &Path) -> Loaded {
-        Loaded::load(0, self.reader(), self.held(), index, &Options::default()).unwrap()
+    fn load(&self, index: &Path) -> Recovered {
+        Recovered::recover(0, self.reader(), self.held(), index, &Options::default()).unwrap()
     }
 
     /// Opens it with what is held of it.
-    fn take_over(&self, loaded: Loaded, index: &Path) -> Handle {
-        let stores = Stores { stores: vec![Box::new(self.clone())], loaded: vec![loaded] };
+    fn take_over(&self, recovered: Recovered, index: &Path) -> Handle {
+        let stores = Stores { stores: vec![Box::new(self.clone())], recovered: vec![recovered] };
         Ledgers::open(stores, |_| index.to_owned(), &Options::default()).unwrap().home().clone()
     }
 
@@ -122,17 +122,17 @@ async fn pl_30_a_ledger_that_is_held_takes_over_by_what_came_since() {
         let log = Log::new();
         let writer = log.open(&writers);
         commit(&writer, 0..before).await;
-        let loaded = log.load(&standbys);
-        assert_eq!(loaded.position(), 2 * before as u64);
+        let recovered = log.load(&standbys);
+        assert_eq!(recovered.position(), 2 * before as u64);
         commit(&writer, before..40).await;
-        loaded.catch_up().unwrap();
-        assert_eq!((loaded.partition(), loaded.position()), (0, 80));
+        recovered.catch_up().unwrap();
+        assert_eq!((recovered.partition(), recovered.position()), (0, 80));
         commit(&writer, 40..43).await;
         let books = writer.books(Books::clone);
         writer.close().await;
         log.folded();
 
-        let ledger = log.take_over(loaded, &standbys);
+        let ledger = log.take_over(recovered, &standbys);
         assert_eq!(log.folded(), (81..=86).collect::<Vec<_>>(), "nothing but what came since");
         assert_eq!((ledger.durable(), ledger.books(Books::clone)), (86, books));
         // Requests of before, of the time between and of the last moment are known; new ones are taken.
@@ -177,11 +177,11 @@ async fn pl_30_what_is_held_of_another_log_is_let_go_of() {
 
     // One that was put in the place of what was read.
     std::fs::remove_dir_all(&index).unwrap();
-    let loaded = one.load(&index);
+    let recovered = one.load(&index);
     std::mem::swap(&mut *one.store.lock().unwrap(), &mut *other.store.lock().unwrap());
-    assert!(matches!(loaded.catch_up(), Err(OpenError::Chain(_))));
-    assert_eq!(loaded.position(), 6, "nothing of it was taken up");
-    let ledger = one.take_over(loaded, &index);
+    assert!(matches!(recovered.catch_up(), Err(OpenError::Chain(_))));
+    assert_eq!(recovered.position(), 6, "nothing of it was taken up");
+    let ledger = one.take_over(recovered, &index);
     assert_eq!(ledger.books(Books::clone), books);
     ledger.close().await;
 }

@@ -1,0 +1,133 @@
+//! Why a ledger can't be opened, or a commit not be read back.
+
+use crate::index::IndexError;
+use motherlode_books::Refused;
+use motherlode_log::{Position, ReadError};
+use motherlode_proto::convert::Malformed;
+use motherlode_runtime::Refusal;
+use std::{path::PathBuf, time::Duration};
+use tonic::Code;
+
+/// Why a ledger could not be opened.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    /// The log cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// A record is no commit.
+    #[error("position {position}: {source}")]
+    Malformed {
+        /// Where.
+        position: Position,
+        /// The fault.
+        source: Malformed,
+    },
+    /// The books refuse a commit.
+    #[error("position {position}: the books refuse it: {source}")]
+    Refused {
+        /// Where.
+        position: Position,
+        /// Why.
+        source: Refused,
+    },
+    /// The records are no chain from the first one on.
+    #[error("what was read is not the log: {0}")]
+    Chain(String),
+    /// The processes that have the log cannot be asked.
+    #[error("the ledger: {0}")]
+    Origin(String),
+    /// Partitions are missing, or there twice.
+    #[error("partitions {found:?} are here: each of 0, 1, 2 and so on must be, once")]
+    Partitions {
+        /// Those that are there.
+        found: Vec<u32>,
+    },
+    /// A partition's ledger among several things that are opened.
+    #[error("partition {partition}: {source}")]
+    Partition {
+        /// Which.
+        partition: u32,
+        /// Why it could not be opened.
+        source: Box<OpenError>,
+    },
+    /// The log is shorter than its index or snapshot knows it to have been: acknowledged commits are missing.
+    #[error(
+        "the log ends at position {end}, but commits up to {held} were acknowledged, as {} says; delete that to accept the loss",
+        by.display()
+    )]
+    Shortened {
+        /// Where the log ends.
+        end: Position,
+        /// The last position that the index or the snapshot holds.
+        held: Position,
+        /// The index's folder, or the snapshot's file.
+        by: PathBuf,
+    },
+    /// The records that were found can't be made durable.
+    #[error("the log cannot be written: {0}")]
+    Settle(motherlode_log::AppendError),
+    /// The index cannot be used even when it's made anew.
+    #[error("the index in {}: {source}", folder.display())]
+    Index {
+        /// Its folder.
+        folder: PathBuf,
+        /// The index's error.
+        source: IndexError,
+    },
+    /// A thread could not be started.
+    #[error("no thread for the {0}: {1}")]
+    Thread(&'static str, std::io::Error),
+}
+
+impl OpenError {
+    /// The same, said of a partition.
+    pub(crate) fn of(partition: u32) -> impl Fn(Self) -> Self {
+        move |source| Self::Partition { partition, source: Box::new(source) }
+    }
+}
+
+/// Why a commit could not be read back.
+#[derive(Debug, thiserror::Error)]
+pub enum FetchError {
+    /// The log cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The index cannot be read.
+    #[error("index: {0}")]
+    Index(#[from] IndexError),
+    /// A record is no commit.
+    #[error("position {position}: {source}")]
+    Malformed {
+        /// Where.
+        position: Position,
+        /// The fault.
+        source: Malformed,
+    },
+    /// Something names a position that the log does not have.
+    #[error("the log has no position {0}")]
+    Missing(Position),
+    /// The index is behind the log, and what was asked for is too far back to be found without it.
+    #[error("the index is behind the log: what lies so far back cannot be found for now")]
+    Behind,
+}
+
+impl From<FetchError> for Refusal {
+    fn from(error: FetchError) -> Self {
+        let message = error.to_string();
+        match error {
+            FetchError::Behind => {
+                Refusal::new(Code::Unavailable, "INDEX_BEHIND", message).retry_after(Duration::from_secs(1))
+            }
+            // No descriptor, no memory, a disk or a link that fails for now: what is stored may be sound.
+            FetchError::Read(ReadError::Io(_)) | FetchError::Index(_) => {
+                tracing::error!(error = message, "a commit could not be read back");
+                let reason = if matches!(error, FetchError::Index(_)) { "INDEX_UNREADABLE" } else { "LOG_UNREADABLE" };
+                Refusal::new(Code::Unavailable, reason, message).retry_after(Duration::from_secs(1))
+            }
+            FetchError::Read(_) | FetchError::Malformed { .. } | FetchError::Missing(_) => {
+                tracing::error!(error = message, "a commit could not be read back");
+                Refusal::new(Code::DataLoss, "LOG_UNREADABLE", message)
+            }
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! How a ledger works: what whoever opens it chooses.
+
+use crate::time::process_ticks;
+use motherlode_runtime::Clock;
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+/// How a ledger works.
+#[derive(Clone)]
+pub struct Options {
+    /// Proposals waiting for the writer; one more is refused.
+    pub queue_length_max: usize,
+    /// Operators that share those places, see [`Quota`].
+    pub operators: usize,
+    /// Commits in one group commit.
+    pub batch_commits_max: usize,
+    /// How long a proposal waits for its answer; `None` for as long as it takes.
+    pub answer_wait_max: Option<Duration>,
+    /// How long a change waits for its second actor (PL-27), milliseconds.
+    pub change_lapse_ms: i64,
+    /// Commits past the latest snapshot that make another one worth writing when the ledger has opened and when it closes;
+    /// while it runs, 200 times as many.
+    pub snapshot_commits: u64,
+    /// Commits past the index's mark that make another one worth it: what a restart puts again at the most.
+    pub mark_commits: usize,
+    /// How long a replica bears a log that is shorter than what it holds: a writer that was overtaken knows by then, so that it's
+    /// another log.
+    pub ahead_max: Duration,
+    /// The machine's clock, which commits are stamped with: see the [time of the log](crate::Handle::now_ms).
+    pub clock: Clock,
+    /// Milliseconds that pass at the same speed whatever the clock does, from any start.
+    pub ticks: Clock,
+}
+
+impl Options {
+    /// On a clock of its own that nobody sets: nothing else passes, either.
+    #[must_use]
+    pub fn on_clock(clock: impl Fn() -> i64 + Send + Sync + 'static) -> Self {
+        let clock: Clock = Arc::new(clock);
+        Self { ticks: Arc::clone(&clock), clock, ..Self::default() }
+    }
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        let clock = || {
+            let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+        };
+        Self {
+            queue_length_max: 8192,
+            operators: 1,
+            batch_commits_max: 512,
+            answer_wait_max: Some(Duration::from_secs(10)),
+            change_lapse_ms: 86_400_000,
+            snapshot_commits: 10_000,
+            mark_commits: 250_000,
+            ahead_max: Duration::from_secs(20),
+            clock: Arc::new(clock),
+            ticks: process_ticks(),
+        }
+    }
+}

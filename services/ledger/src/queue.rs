@@ -1,0 +1,116 @@
+//! The queue of proposals: from all handles to the one that has them judged, and their verdicts back.
+
+use crate::{
+    append::{AppendError, Proposal},
+    options::Options,
+    requests::Name,
+};
+use motherlode_books::{Quota, SettledRound, StreamId};
+use motherlode_log::Position;
+use motherlode_proto::convert::record::Logged;
+use parking_lot::Mutex;
+use std::sync::Arc;
+use tokio::{
+    sync::{mpsc, oneshot},
+    time::Instant,
+};
+
+/// What comes out of the queue.
+#[allow(clippy::large_enum_variant, reason = "all but one are proposals")]
+pub(crate) enum Message {
+    Append(Proposed),
+    /// The ledger closes; what came before is answered.
+    Close,
+}
+
+/// The result of a proposal: its commit, made now or by an earlier request with the same id.
+pub type Verdict = Result<Arc<Logged>, AppendError>;
+
+/// Verdicts that come together to one who waits for many, each with the ticket of its proposal.
+pub type Verdicts = Vec<(u64, Verdict)>;
+
+/// A proposal, and who waits for its verdict.
+pub(crate) struct Proposed {
+    pub(crate) proposal: Proposal,
+    /// Of its request.
+    pub(crate) name: Name,
+    /// No commit up to here is of its request.
+    pub(crate) checked_to: Position,
+    /// The settled round that it voids.
+    pub(crate) recalled: Option<Box<SettledRound>>,
+    /// When its caller has gone: it's not judged any more.
+    pub(crate) until: Option<Instant>,
+    /// Of a replica's: the trace that it's part of.
+    pub(crate) traceparent: Option<Box<str>>,
+    /// Of its operator's in the queue.
+    pub(crate) place: Place,
+    pub(crate) reply: Reply,
+}
+
+/// Who waits for a verdict. Whoever has gone away asks again with the same request id.
+pub(crate) enum Reply {
+    /// One who waits for this alone.
+    One(oneshot::Sender<Verdict>),
+    /// One who waits for many, and tells them apart by tickets.
+    Many(u64, mpsc::UnboundedSender<Verdicts>),
+}
+
+/// Answers a group. Verdicts for the same waiter that follow each other go together: it's woken once.
+pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
+    let mut together: Option<(mpsc::UnboundedSender<Verdicts>, Verdicts)> = None;
+    for (reply, verdict) in replies {
+        match (reply, &mut together) {
+            (Reply::One(waiter), _) => drop(waiter.send(verdict)),
+            (Reply::Many(ticket, waiter), Some((same, verdicts))) if same.same_channel(&waiter) => {
+                verdicts.push((ticket, verdict));
+            }
+            (Reply::Many(ticket, waiter), _) => {
+                if let Some((other, verdicts)) = together.replace((waiter, vec![(ticket, verdict)])) {
+                    let _ = other.send(verdicts);
+                }
+            }
+        }
+    }
+    if let Some((last, verdicts)) = together {
+        let _ = last.send(verdicts);
+    }
+}
+
+/// A request's commit as the answer to a repetition.
+///
+/// # Errors
+/// [`AppendError::RequestIdReused`] when this is another request.
+pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
+    match logged.commit.fingerprint == fingerprint {
+        true => Ok(logged),
+        false => Err(AppendError::RequestIdReused { request_id: logged.commit.request_id.clone() }),
+    }
+}
+
+/// The places of the queue, by operator.
+#[derive(Clone)]
+pub(crate) struct Places(Arc<Mutex<Quota>>);
+
+impl Places {
+    pub(crate) fn new(options: &Options) -> Self {
+        Self(Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))))
+    }
+
+    /// A place for a proposal of a player's; what the service itself proposes needs none. `None` where there is none left.
+    pub(crate) fn take(&self, stream: &StreamId) -> Option<Place> {
+        let StreamId::Player { operator, .. } = stream else { return Some(Place(None)) };
+        self.0.lock().take(operator).then(|| Place(Some(Box::new((self.clone(), operator.clone())))))
+    }
+}
+
+/// A place in the queue, given back when it's dropped.
+pub(crate) struct Place(Option<Box<(Places, String)>>);
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(of) = &self.0 {
+            let (places, operator) = &**of;
+            places.0.lock().give(operator);
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Recovery: the log folded into the books from the latest snapshot on, with the index brought up to it.
+//!
+//! The log was verified by its store before. Here every record past the latest [snapshot](crate::snapshot) is decoded and
+//! folded, and every invariant of the books is checked again; a commit that the books refuse stops the start with its
+//! position, since nobody can say what is true after it. Cost: all of that part of the log, once a start.
+
+use crate::{
+    applier::{Applier, recall},
+    chain::{record_hash, verify},
+    error::OpenError,
+    handle::Handle,
+    index::Held,
+    options::Options,
+    projected::Projection,
+    projector::Projector,
+    queue::Places,
+    requests::Requests,
+    shared::{Shared, Standing, TAIL_GROUPS},
+    snapshot::{Keeper, Snapshot},
+    time::LogTime,
+    writer::Writer,
+};
+use motherlode_books::{Books, Commit, Refused};
+use motherlode_log::{Hash, Position, Reader, Store};
+use motherlode_proto::convert::record;
+use parking_lot::RwLock;
+use std::{
+    path::Path,
+    sync::{Arc, mpsc::sync_channel},
+    thread::{self, JoinHandle},
+};
+use tokio::sync::{broadcast, mpsc, watch};
+
+/// Groups that the projector may be behind before it has to read them from the log.
+const HANDED_MAX: usize = 1024;
+
+/// A ledger but for its writer: what a standby holds of a log that another process writes.
+///
+/// It's the books, the index and the requests as of the last record that was applied, by the same fold as everywhere, with the
+/// projector at work behind them; nobody reads them yet. Once the log is this process's to write, [`Stores`](crate::Stores)
+/// hands it over with the store: the records up to the store's end are applied, and the writer starts. Cost of that: those
+/// records, however long the log is.
+pub struct Recovered {
+    pub(crate) applier: Applier,
+    pub(crate) projecting: JoinHandle<()>,
+}
+
+impl Recovered {
+    /// Replays a log whose chain the reader verifies, up to its `end`, which the reader must not pass meanwhile; with its index
+    /// in a folder as [`open`](crate::open) has it.
+    ///
+    /// # Errors
+    /// [`OpenError`] says what and where.
+    pub fn recover(
+        partition: u32,
+        reader: Arc<dyn Reader>,
+        end: Held,
+        index_folder: &Path,
+        options: &Options,
+    ) -> Result<Self, OpenError> {
+        recover(partition, reader, end, None, index_folder, options, || Ok(()))
+    }
+
+    /// The partition that it's of.
+    #[must_use]
+    pub fn partition(&self) -> u32 {
+        self.applier.shared.partition
+    }
+
+    /// Position of the last record that was applied.
+    #[must_use]
+    pub fn position(&self) -> Position {
+        self.applier.shared.durable()
+    }
+
+    /// Applies what the reader has by now.
+    ///
+    /// # Errors
+    /// [`OpenError::Read`] may be over at the next try; all else is a log that does not continue what is held.
+    pub fn catch_up(&self) -> Result<(), OpenError> {
+        const BYTES: usize = 4 << 20;
+        loop {
+            let records = self.applier.shared.reader.read(self.position() + 1, usize::MAX, BYTES)?;
+            if records.is_empty() {
+                return Ok(());
+            }
+            self.applier.apply(records.into_iter().map(|record| record.bytes))?;
+        }
+    }
+
+    /// Whether a store goes on where this has come to, and nothing failed so far. The reader that this was recovered from must be
+    /// the store's own: what the writer appends is found through it.
+    pub(crate) fn is_of(&self, store: &dyn Store) -> Result<bool, OpenError> {
+        let shared = &self.applier.shared;
+        let Held { position, hash } = *shared.head.borrow();
+        let same = shared.partition == store.partition() && Arc::ptr_eq(&shared.reader, &store.reader());
+        let takes = *shared.standing.borrow() == Standing::Takes;
+        Ok(same && takes && (position == 0 || record_hash(&*shared.reader, position)? == Some(hash)))
+    }
+
+    /// Starts the writer.
+    pub(crate) fn write(self, store: Box<dyn Store>, options: Options) -> Result<Handle, OpenError> {
+        let Self { applier: Applier { shared, projector }, projecting } = self;
+        let (sender, inbox) = mpsc::channel(options.queue_length_max);
+        let writer = Writer {
+            store,
+            shared: Arc::clone(&shared),
+            inbox,
+            projector,
+            batch_commits_max: options.batch_commits_max,
+            appends: motherlode_runtime::Appends::new(),
+            trouble: None,
+        };
+        let writing = spawn("writer", move || writer.run())?;
+        Ok(Handle::new(shared, sender, Places::new(&options), [writing, projecting], None))
+    }
+
+    /// Lets go of it: the index is synced, a snapshot written where it's worth it.
+    pub fn close(self) {
+        let Self { applier: Applier { shared, projector }, projecting } = self;
+        drop(projector);
+        if projecting.join().is_err() {
+            tracing::error!("a thread of the ledger ended in a panic");
+        }
+        shared.close();
+    }
+}
+
+/// Replays a log up to its end as it's known. `first` is what the first record must name, where nobody has verified the
+/// chain yet. `settle` makes the log durable as it was found, once nothing is left that could refuse it, and before anything
+/// says that it holds it.
+pub(crate) fn recover(
+    partition: u32,
+    reader: Arc<dyn Reader>,
+    end: Held,
+    first: Option<Hash>,
+    index_folder: &Path,
+    options: &Options,
+    settle: impl FnOnce() -> Result<(), OpenError>,
+) -> Result<Recovered, OpenError> {
+    let (projection, mark) = Projection::open(&*reader, index_folder)?;
+    let snapshot = Snapshot::open(&*reader, index_folder, partition)?;
+    let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, snapshot.position());
+    let mut projector = Projector::new(projection, index_folder, options.mark_commits);
+    let (books, requests) = replay(&*reader, &mut projector, mark, snapshot, first.map(|first| (first, end)))?;
+    settle()?;
+    if mark != end {
+        projector.mark(end);
+    }
+    let (clock, ticks) = (Arc::clone(&options.clock), Arc::clone(&options.ticks));
+    let time = LogTime::new(clock, ticks, books.end(partition).time_ms);
+    let shared = Arc::new(Shared {
+        partition,
+        books: RwLock::new(books),
+        reader,
+        index: projector.projected(),
+        requests: RwLock::new(requests),
+        recent: RwLock::default(),
+        head: watch::Sender::new(end),
+        decisions: watch::Sender::new(()),
+        tail: broadcast::Sender::new(TAIL_GROUPS),
+        standing: watch::Sender::new(Standing::Takes),
+        time,
+        answer_wait_max: options.answer_wait_max,
+        change_lapse_ms: options.change_lapse_ms,
+    });
+    snapshots.keep_at_rest(&shared);
+    let (sender, handed) = sync_channel(HANDED_MAX);
+    let projected = Arc::clone(&shared);
+    let projecting = spawn("projector", move || projector.run(&projected, &handed, snapshots))?;
+    Ok(Recovered { applier: Applier { shared, projector: sender }, projecting })
+}
+
+/// Starts a thread of the ledger.
+pub(crate) fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) -> Result<JoinHandle<()>, OpenError> {
+    thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|source| OpenError::Thread(name, source))
+}
+
+/// Folds what is past the snapshot, and has what is past the mark projected. Where nobody has verified the chain, it's
+/// followed from what is surely of this log (else from what the first record must name) to the end that is known.
+fn replay(
+    reader: &dyn Reader,
+    projector: &mut Projector,
+    mark: Held,
+    snapshot: Snapshot,
+    chain: Option<(Hash, Held)>,
+) -> Result<(Books, Requests), OpenError> {
+    const BYTES: usize = 4 << 20;
+    let Snapshot { mut books, mut requests, held } = snapshot;
+    let folded = held.unwrap_or(Held::NOTHING);
+    let from = if folded.position < mark.position { folded } else { mark };
+    let mut chain = chain.map(|(first, end)| (if from.position == 0 { first } else { from.hash }, end));
+    let mut next = from.position + 1;
+    if from.position < reader.end() {
+        let (snapshot, index, end) = (folded.position, mark.position, reader.end());
+        tracing::info!(snapshot, index, end, "the log is replayed from the snapshot and the index on, up to its end");
+    }
+    loop {
+        let records = reader.read(next, usize::MAX, BYTES)?;
+        let Some(last) = records.last() else { break };
+        next = last.position + 1;
+        if let Some((head, _)) = &mut chain {
+            *head = verify(*head, &records)?;
+        }
+        let mut unmarked = vec![];
+        for stored in &records {
+            let position = stored.position;
+            let logged = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source })?;
+            if position > folded.position {
+                fold(reader, &mut books, &logged.commit)?;
+                requests.insert(requests.name(&logged.commit.stream, &logged.commit.request_id), position);
+            }
+            if position > mark.position {
+                unmarked.push(logged);
+            }
+        }
+        projector.take(&unmarked);
+    }
+    match chain {
+        Some((head, end)) if (next - 1, head) != (end.position, end.hash) => {
+            Err(OpenError::Chain(format!("it ends at position {}, and not as it should at {}", next - 1, end.position)))
+        }
+        _ => Ok((books, requests)),
+    }
+}
+
+fn fold(reader: &dyn Reader, books: &mut Books, commit: &Commit) -> Result<(), OpenError> {
+    match books.apply(commit) {
+        Err(Refused::RecallNeeded { round }) => {
+            let recalled = recall(reader, commit, round)?;
+            books.apply_recalling(commit, recalled.as_ref())
+        }
+        applied => applied,
+    }
+    .map_err(|source| OpenError::Refused { position: commit.position, source })
+}
