@@ -1,12 +1,12 @@
 //! Where wire and log messages meet the engine's types.
 //!
 //! * [`record`] — a commit of the books as a record of the log, and back.
-//! * [`event`] — the events in it.
-//! * `partition` — those by which partitions tell each other about a pool.
+//! * [`event`] — the events in it, as messages.
+//! * `table` — each event once: its number and those of its fields.
 //! * [`play`] — choices of rounds, and rounds of the log in the engine.
 //! * [`outcome`] — what a step showed and won.
 //! * [`shown`] — what is shown of them that the log does not hold.
-//! * `values` — plain values inside events.
+//! * `values` — how a field of each type is written and read; `plain`, the form in which.
 //! * [`terms`] — what a round is played with.
 //! * [`copied`] — such a record in an operator's copy of the log.
 //! * [`refused`] — why the books refuse a commit, between processes.
@@ -16,13 +16,12 @@ pub mod collection;
 pub mod copied;
 pub mod event;
 pub mod outcome;
-mod partition;
 mod plain;
 pub mod play;
 pub mod record;
 pub mod refused;
-mod session;
 pub mod shown;
+mod table;
 pub mod terms;
 mod values;
 

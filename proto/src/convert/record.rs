@@ -1,20 +1,46 @@
 //! A commit of the books as a record of the log.
 //!
 //! Encoding is deterministic: fields in order of number, no maps, no unknown fields; but nothing rests on that, since a
-//! record's hash is taken over the bytes as stored. Records of rounds have a short way of their own.
+//! record's hash is taken over the bytes as stored. A record that is written otherwise means what its messages mean: it's
+//! brought into the plain form by them, and then read.
 
-use super::{Malformed, event, plain, values};
-
-pub use super::plain::Logged;
+use super::{
+    Malformed,
+    plain::{In, Out},
+    values::Value,
+};
 use crate::log::v1;
 use bytes::Bytes;
-use motherlode_books::{Commit, Minor, StreamId};
+use motherlode_books::{Commit, Currency, Minor, StreamId};
 use prost::Message;
+
+/// A record, decoded.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Logged {
+    /// The decision.
+    pub commit: Commit,
+    /// The player's balances in every currency, as they are after it: what the books must come to as well.
+    pub balances_after: Vec<(Currency, Minor)>,
+}
 
 /// Encodes a record that follows the one with hash `previous`.
 #[must_use]
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
-    plain::write(previous, logged).into()
+    let Logged { commit, balances_after } = logged;
+    let mut bytes = Vec::with_capacity(512);
+    let out = &mut Out(&mut bytes);
+    previous.put(out, 1);
+    commit.position.put(out, 2);
+    commit.partition.put(out, 3);
+    commit.stream.put(out, 4);
+    commit.version.put(out, 5);
+    commit.previous.put(out, 6);
+    commit.request_id.put(out, 7);
+    commit.fingerprint.put(out, 8);
+    out.varint(9, commit.time_ms.cast_unsigned());
+    commit.events.put(out, 10);
+    balances_after.put(out, 11);
+    bytes.into()
 }
 
 /// Decodes a record.
@@ -22,7 +48,31 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
 /// # Errors
 /// [`Malformed`] names the first field at fault.
 pub fn decode(bytes: &[u8]) -> Result<Logged, Malformed> {
-    plain::read(bytes).map_or_else(|| from_message(bytes), Ok)
+    read(bytes).or_else(|_| read(&v1::Commit::decode(bytes)?.encode_to_vec()))
+}
+
+/// Reads a record in the plain form.
+fn read(bytes: &[u8]) -> Result<Logged, Malformed> {
+    let mut fields = In::new(bytes);
+    fields.bytes(1).ok_or(Malformed::Field("previous_hash"))?;
+    let commit = Commit {
+        position: take(&mut fields, 2, "position")?,
+        partition: take(&mut fields, 3, "partition")?,
+        stream: take(&mut fields, 4, "stream")?,
+        version: take(&mut fields, 5, "version")?,
+        previous: take(&mut fields, 6, "previous_position")?,
+        request_id: take(&mut fields, 7, "request_id")?,
+        fingerprint: take(&mut fields, 8, "fingerprint")?,
+        time_ms: fields.varint(9).ok_or(Malformed::Field("time_unix_ms"))?.cast_signed(),
+        events: take(&mut fields, 10, "events")?,
+    };
+    let balances_after = take(&mut fields, 11, "balances_after")?;
+    fields.end().ok_or(Malformed::Field("that is unknown"))?;
+    Ok(Logged { commit, balances_after })
+}
+
+fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, Malformed> {
+    T::take(fields, number).ok_or(Malformed::Field(name))
 }
 
 /// The stream of a record, which is all that's decoded of it.
@@ -39,26 +89,4 @@ pub fn stream(bytes: &[u8]) -> Result<StreamId, Malformed> {
 struct Streamed {
     #[prost(string, tag = "4")]
     stream: String,
-}
-
-/// Decodes a record by way of its messages: all that are valid, and with the reason for those that are not.
-fn from_message(bytes: &[u8]) -> Result<Logged, Malformed> {
-    let message = v1::Commit::decode(bytes)?;
-    let commit = Commit {
-        partition: message.partition,
-        position: message.position,
-        stream: message.stream.parse().map_err(|_| Malformed::Field("stream"))?,
-        version: message.version,
-        previous: message.previous_position,
-        request_id: message.request_id,
-        fingerprint: message.fingerprint.as_slice().try_into().map_err(|_| Malformed::Field("fingerprint"))?,
-        time_ms: message.time_unix_ms,
-        events: message.events.into_iter().map(event::from_log).collect::<Result<_, _>>()?,
-    };
-    let balances_after = message
-        .balances_after
-        .into_iter()
-        .map(|balance| Ok((values::currency(&balance.currency)?, Minor(balance.amount))))
-        .collect::<Result<_, Malformed>>()?;
-    Ok(Logged { commit, balances_after })
 }

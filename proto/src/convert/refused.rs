@@ -3,14 +3,10 @@
 //! Each reason has a number for good, and what it says of itself follows in order. Nothing of it is ever stored. A
 //! reason without its line here does not compile; one that a process does not know is [`Malformed`].
 
-use super::{
-    Malformed,
-    event::{jackpot_awarded, parse_award},
-    values::{nano, parse_nano},
-};
+use super::{Malformed, plain::In, values::Message};
 use crate::log::v1;
 use motherlode_books::{Award, CampaignOver, Currency, Minor, MoneyError, Nano, PoolStatus, Refused, Switch};
-use prost::Message;
+use std::str::FromStr;
 
 /// What a reason says of itself, as bytes of its own.
 trait Argument: Sized {
@@ -137,194 +133,88 @@ fn next<'a, T: Argument>(left: &mut impl Iterator<Item = &'a [u8]>) -> Result<T,
     left.next().and_then(T::take).ok_or(Malformed::Field("refused.arguments"))
 }
 
-macro_rules! integers {
-    ($($integer:ty)*) => {$(
-        impl Argument for $integer {
+fn text<T: FromStr>(bytes: &[u8]) -> Option<T> {
+    std::str::from_utf8(bytes).ok()?.parse().ok()
+}
+
+/// The one of these choices that has such bytes.
+fn choice<T: Argument, const COUNT: usize>(bytes: &[u8], choices: [T; COUNT]) -> Option<T> {
+    choices.into_iter().find(|choice| choice.put() == bytes)
+}
+
+/// Each type that reasons name: its bytes, how it's read from them, and one for the test.
+macro_rules! arguments {
+    ($($type:ty: $value:ident $put:expr, $take:expr, $sample:expr;)*) => {$(
+        impl Argument for $type {
             fn put(&self) -> Vec<u8> {
-                self.to_string().into_bytes()
+                let $value = self;
+                $put
             }
 
-            fn take(bytes: &[u8]) -> Option<Self> {
-                std::str::from_utf8(bytes).ok()?.parse().ok()
+            fn take($value: &[u8]) -> Option<Self> {
+                $take
             }
 
             #[cfg(test)]
             fn sample() -> Self {
-                <$integer>::MAX - 1
+                $sample
             }
         }
     )*};
 }
 
-integers!(u32 u64 usize i64);
-
-/// A choice by its name.
-macro_rules! choices {
-    ($type:ident $($name:ident)*) => {
-        impl Argument for $type {
-            fn put(&self) -> Vec<u8> {
-                match self {
-                    $(Self::$name => stringify!($name).as_bytes().to_vec(),)*
-                }
-            }
-
-            fn take(bytes: &[u8]) -> Option<Self> {
-                [$(Self::$name),*].into_iter().find(|choice| choice.put() == bytes)
-            }
-
-            #[cfg(test)]
-            fn sample() -> Self {
-                [$(Self::$name),*][1]
-            }
-        }
-    };
-}
-
-choices!(CampaignOver Cancelled UsedUp Expired);
-choices!(MoneyError Malformed UnknownCurrency OutOfRange);
-
-impl Argument for String {
-    fn put(&self) -> Vec<u8> {
-        self.as_bytes().to_vec()
-    }
-
-    fn take(bytes: &[u8]) -> Option<Self> {
-        Self::from_utf8(bytes.to_vec()).ok()
-    }
-
-    #[cfg(test)]
-    fn sample() -> Self {
-        "größer".to_owned()
-    }
-}
-
-impl Argument for Currency {
-    fn put(&self) -> Vec<u8> {
-        self.code().as_bytes().to_vec()
-    }
-
-    fn take(bytes: &[u8]) -> Option<Self> {
-        std::str::from_utf8(bytes).ok()?.parse().ok()
-    }
-
-    #[cfg(test)]
-    fn sample() -> Self {
-        Self::PLAY
-    }
-}
-
-impl Argument for Minor {
-    fn put(&self) -> Vec<u8> {
-        self.0.put()
-    }
-
-    fn take(bytes: &[u8]) -> Option<Self> {
-        i64::take(bytes).map(Self)
-    }
-
-    #[cfg(test)]
-    fn sample() -> Self {
-        Self(i64::MIN)
-    }
-}
-
-impl Argument for Nano {
-    fn put(&self) -> Vec<u8> {
-        nano(*self)
-    }
-
-    fn take(bytes: &[u8]) -> Option<Self> {
-        parse_nano(bytes, "").ok()
-    }
-
-    #[cfg(test)]
-    fn sample() -> Self {
-        Self(i128::MIN + 1)
-    }
-}
-
-impl Argument for Switch {
-    fn put(&self) -> Vec<u8> {
-        let Self { operator, game, rules_version } = self.clone();
-        v1::SwitchSet { operator, game, rules_version, ..v1::SwitchSet::default() }.encode_to_vec()
-    }
-
-    fn take(bytes: &[u8]) -> Option<Self> {
-        let v1::SwitchSet { operator, game, rules_version, .. } = v1::SwitchSet::decode(bytes).ok()?;
+arguments! {
+    u32: value value.to_string().into_bytes(), text(value), u32::MAX - 1;
+    u64: value value.to_string().into_bytes(), text(value), u64::MAX - 1;
+    usize: value value.to_string().into_bytes(), text(value), usize::MAX - 1;
+    i64: value value.to_string().into_bytes(), text(value), i64::MAX - 1;
+    String: value value.as_bytes().to_vec(), text(value), "größer".to_owned();
+    Minor: value value.0.put(), text(value).map(Minor), Minor(i64::MIN);
+    Nano: value value.0.to_be_bytes().to_vec(), Some(Nano(i128::from_be_bytes(value.try_into().ok()?))), Nano(i128::MIN + 1);
+    Currency: value value.code().as_bytes().to_vec(), text(value), Currency::PLAY;
+    CampaignOver: value format!("{value:?}").into_bytes(),
+        choice(value, [Self::Cancelled, Self::UsedUp, Self::Expired]), Self::UsedUp;
+    MoneyError: value format!("{value:?}").into_bytes(),
+        choice(value, [Self::Malformed, Self::UnknownCurrency, Self::OutOfRange]), Self::UnknownCurrency;
+    Switch: value (value.operator.clone(), value.game.clone(), value.rules_version.clone()).bytes(), {
+        let (operator, game, rules_version) = Message::read_whole(In::new(value)).ok()?;
         Some(Self { operator, game, rules_version })
-    }
-
-    #[cfg(test)]
-    fn sample() -> Self {
-        Self { operator: "acme".to_owned(), game: "neptune".to_owned(), rules_version: "1".to_owned() }
-    }
-}
-
-impl Argument for PoolStatus {
-    fn put(&self) -> Vec<u8> {
-        match self {
-            Self::Active => b"Active".to_vec(),
-            Self::Suspended => b"Suspended".to_vec(),
-            Self::Retired { into, increments, reserve } => {
-                let (into, actor) = (into.clone(), String::new());
-                let retired = v1::PoolRetired { into, increments: nano(*increments), reserve: nano(*reserve), actor };
-                [b"Retired".as_slice(), &retired.encode_to_vec()].concat()
-            }
+    }, Self { operator: "acme".to_owned(), game: "neptune".to_owned(), rules_version: "1".to_owned() };
+    PoolStatus: value match value {
+        Self::Retired { into, increments, reserve } => {
+            [b"Retired".as_slice(), &(into.clone(), *increments, *reserve).bytes()].concat()
         }
-    }
-
-    fn take(bytes: &[u8]) -> Option<Self> {
-        match bytes {
-            b"Active" => Some(Self::Active),
-            b"Suspended" => Some(Self::Suspended),
-            _ => {
-                let retired = v1::PoolRetired::decode(bytes.strip_prefix(b"Retired")?).ok()?;
-                let (increments, reserve) = (Nano::take(&retired.increments)?, Nano::take(&retired.reserve)?);
-                Some(Self::Retired { into: retired.into, increments, reserve })
-            }
+        plain => format!("{plain:?}").into_bytes(),
+    }, match value.strip_prefix(b"Retired") {
+        Some(retired) => {
+            let (into, increments, reserve) = Message::read_whole(In::new(retired)).ok()?;
+            Some(Self::Retired { into, increments, reserve })
         }
-    }
-
-    #[cfg(test)]
-    fn sample() -> Self {
-        Self::Retired { into: "heir".to_owned(), increments: Nano::sample(), reserve: Nano(7) }
-    }
-}
-
-impl Argument for Box<Award> {
-    fn put(&self) -> Vec<u8> {
-        jackpot_awarded(self).encode_to_vec()
-    }
-
-    fn take(bytes: &[u8]) -> Option<Self> {
-        parse_award(v1::JackpotAwarded::decode(bytes).ok()?).ok().map(Self::new)
-    }
-
-    #[cfg(test)]
-    fn sample() -> Self {
-        Self::new(Award {
-            hit: 1,
-            partition: 2,
-            stream: motherlode_books::StreamId::player("acme", "alice"),
-            round: 3,
-            cycle: 4,
-            collision: true,
-            currency: Currency::EUR,
-            coin_value: motherlode_books::CoinValue(5),
-            rate: motherlode_books::FxRate::ONE,
-            amount: Minor(6),
-            increments: Nano(7),
-            seed_from_reserve: Nano(8),
-            seed_from_house: Nano(9),
-            to_reserve: Nano(10),
-            paid: Nano(11),
-        })
-    }
+        None => choice(value, [Self::Active, Self::Suspended]),
+    }, Self::Retired { into: "heir".to_owned(), increments: Nano::sample(), reserve: Nano(7) };
+    Box<Award>: value (**value).bytes(), Message::read_whole(In::new(value)).ok(), Self::new(Award {
+        hit: 1,
+        partition: 2,
+        stream: motherlode_books::StreamId::player("acme", "alice"),
+        round: 3,
+        cycle: 4,
+        collision: true,
+        currency: Currency::EUR,
+        coin_value: motherlode_books::CoinValue(5),
+        rate: motherlode_books::FxRate::ONE,
+        amount: Minor(6),
+        increments: Nano(7),
+        seed_from_reserve: Nano(8),
+        seed_from_house: Nano(9),
+        to_reserve: Nano(10),
+        paid: Nano(11),
+    });
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use prost::Message as _;
     use std::collections::BTreeSet;
 
     #[test]

@@ -1,55 +1,290 @@
-//! Plain values inside events, as fields of messages and back.
+//! Values of the books as fields of messages: how each type is written and read, whatever field it's in.
 
-use super::Malformed;
-use crate::log::v1;
-use motherlode_books::{CoinValue, CollisionShare, Currency, FxRate, Nano, PoolTerms};
+use super::{
+    Malformed,
+    plain::{In, Out},
+};
+use motherlode_books::{CoinValue, CollisionShare, Currency, FxRate, Minor, Nano, SessionName, StreamId, Switch};
+use std::num::NonZeroU32;
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
 
-pub(super) fn currency(code: &str) -> Result<Currency> {
-    code.parse().map_err(|_| Malformed::Field("currency"))
+/// A value as a field, or as several that follow each other from a number on.
+pub(super) trait Value: Sized {
+    /// Writes it; nothing where it's the default.
+    fn put(&self, out: &mut Out, number: u8);
+    /// Reads it; `None` where it's not there as it's written, or is no value of the type.
+    fn take(fields: &mut In, number: u8) -> Option<Self>;
 }
 
-pub(super) fn nano(amount: Nano) -> Vec<u8> {
-    amount.0.to_be_bytes().to_vec()
+/// A type of the books that is a message.
+pub(super) trait Message: Sized {
+    fn write(&self, out: &mut Out);
+
+    /// Reads its fields; whether any are left is for the caller to see.
+    ///
+    /// # Errors
+    /// [`Malformed`] names the field at fault.
+    fn read(fields: &mut In) -> Result<Self>;
+
+    /// Its bytes.
+    fn bytes(&self) -> Vec<u8> {
+        let mut bytes = vec![];
+        self.write(&mut Out(&mut bytes));
+        bytes
+    }
+
+    /// Reads it from a message that has no other fields.
+    ///
+    /// # Errors
+    /// [`Malformed`] names the field at fault.
+    #[inline]
+    fn read_whole(mut fields: In) -> Result<Self> {
+        let read = Self::read(&mut fields)?;
+        fields.end().map(|()| read).ok_or(Malformed::Field("that is unknown"))
+    }
 }
 
-pub(super) fn parse_nano(bytes: &[u8], field: &'static str) -> Result<Nano> {
-    Ok(Nano(i128::from_be_bytes(bytes.try_into().map_err(|_| Malformed::Field(field))?)))
+/// A way to write a type that isn't the type's own.
+pub(super) trait As<T> {
+    fn put(value: &T, out: &mut Out, number: u8);
+    fn take(fields: &mut In, number: u8) -> Option<T>;
 }
 
-pub(super) fn rate(rate: FxRate) -> Option<v1::Rate> {
-    Some(v1::Rate { mantissa: rate.mantissa(), exponent: rate.exponent().into() })
+/// A time in Unix milliseconds: an int64, where other `i64` are sint64.
+pub(super) struct Time;
+
+impl As<i64> for Time {
+    #[inline]
+    fn put(value: &i64, out: &mut Out, number: u8) {
+        out.varint(number, value.cast_unsigned());
+    }
+
+    #[inline]
+    fn take(fields: &mut In, number: u8) -> Option<i64> {
+        fields.varint(number).map(u64::cast_signed)
+    }
 }
 
-pub(super) fn parse_rate(rate: Option<v1::Rate>) -> Result<FxRate> {
-    let rate = rate.ok_or(Malformed::Field("rate"))?;
-    let exponent = rate.exponent.try_into().map_err(|_| Malformed::Field("rate.exponent"))?;
-    FxRate::new(rate.mantissa, exponent).map_err(|_| Malformed::Field("rate"))
+/// A message that is always written, and that has its defaults where it's missing.
+pub(super) struct OrDefault;
+
+impl<T: Message + Default> As<T> for OrDefault {
+    fn put(value: &T, out: &mut Out, number: u8) {
+        value.put(out, number);
+    }
+
+    fn take(fields: &mut In, number: u8) -> Option<T> {
+        Some(<Option<T> as Value>::take(fields, number)?.unwrap_or_default())
+    }
 }
 
-pub(super) fn terms(terms: &PoolTerms) -> Option<v1::PoolTerms> {
-    Some(v1::PoolTerms {
-        version: terms.version,
-        contribution_ppm: terms.contribution_ppm,
-        seed: nano(terms.seed),
-        base_coin: terms.base_coin.0,
-        refresh_ms: terms.refresh_ms,
-        proportional_collisions: terms.collision_share == CollisionShare::Proportional,
-    })
+/// A number of which nothing is written when it's 0.
+macro_rules! varints {
+    ($($type:ty: $value:ident $to:expr, $from:expr;)*) => {$(
+        impl Value for $type {
+            #[inline]
+            fn put(&self, out: &mut Out, number: u8) {
+                let $value = self;
+                out.varint(number, $to);
+            }
+
+            #[inline]
+            fn take(fields: &mut In, number: u8) -> Option<Self> {
+                let $value = fields.varint(number)?;
+                $from
+            }
+        }
+    )*};
 }
 
-pub(super) fn parse_terms(terms: Option<v1::PoolTerms>) -> Result<PoolTerms> {
-    let terms = terms.ok_or(Malformed::Field("terms"))?;
-    Ok(PoolTerms {
-        version: terms.version,
-        contribution_ppm: terms.contribution_ppm,
-        seed: parse_nano(&terms.seed, "terms.seed")?,
-        base_coin: CoinValue(terms.base_coin),
-        refresh_ms: terms.refresh_ms,
-        collision_share: match terms.proportional_collisions {
-            true => CollisionShare::Proportional,
-            false => CollisionShare::Full,
-        },
-    })
+varints! {
+    u32: value u64::from(*value), value.try_into().ok();
+    u64: value *value, Some(value);
+    i64: value ((value << 1) ^ (value >> 63)).cast_unsigned(), Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed());
+    bool: value u64::from(*value), (value < 2).then_some(value == 1);
+    Minor: value value.0.cast_unsigned(), Some(Minor(value.cast_signed()));
+    CoinValue: value value.0, Some(CoinValue(value));
+    NonZeroU32: value u64::from(value.get()), NonZeroU32::new(value.try_into().ok()?);
+    Option<NonZeroU32>: value value.map_or(0, |value| value.get().into()), Some(NonZeroU32::new(value.try_into().ok()?));
+    CollisionShare: value u64::from(*value == CollisionShare::Proportional), match value {
+        0 => Some(CollisionShare::Full),
+        1 => Some(CollisionShare::Proportional),
+        _ => None,
+    };
+}
+
+/// Text or bytes, of which nothing is written when they're empty.
+macro_rules! runs {
+    ($($type:ty: $read:ident $value:ident $to:expr, $from:expr;)*) => {$(
+        impl Value for $type {
+            #[inline]
+            fn put(&self, out: &mut Out, number: u8) {
+                let $value = self;
+                out.bytes(number, $to);
+            }
+
+            #[inline]
+            fn take(fields: &mut In, number: u8) -> Option<Self> {
+                let $value = fields.$read(number)?;
+                $from
+            }
+        }
+    )*};
+}
+
+runs! {
+    String: text value value.as_bytes(), Some(value.to_owned());
+    Option<String>: text value value.as_deref().unwrap_or_default().as_bytes(),
+        Some(Some(value.to_owned()).filter(|text| !text.is_empty()));
+    Currency: text value value.code().as_bytes(), value.parse().ok();
+    Vec<u8>: bytes value value, Some(value.to_owned());
+    // A signed 128-bit count of 1e-9, two's complement, big-endian.
+    Nano: bytes value &value.0.to_be_bytes(), Some(Nano(i128::from_be_bytes(value.try_into().ok()?)));
+    Option<SessionName>: bytes value value.as_ref().map_or(&[], |name| name.as_slice()), match value {
+        [] => Some(None),
+        name => Some(Some(name.try_into().ok()?)),
+    };
+}
+
+impl<const LENGTH: usize> Value for [u8; LENGTH] {
+    #[inline]
+    fn put(&self, out: &mut Out, number: u8) {
+        out.bytes(number, self);
+    }
+
+    #[inline]
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        fields.bytes(number)?.try_into().ok()
+    }
+}
+
+impl Value for StreamId {
+    #[inline]
+    fn put(&self, out: &mut Out, number: u8) {
+        out.nested(number, |out| match self {
+            StreamId::Player { operator, player } => {
+                for part in ["player/", operator, "/", player] {
+                    out.0.extend_from_slice(part.as_bytes());
+                }
+            }
+            other => out.0.extend_from_slice(other.to_string().as_bytes()),
+        });
+    }
+
+    #[inline]
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        fields.text(number)?.parse().ok()
+    }
+}
+
+impl Value for Switch {
+    fn put(&self, out: &mut Out, number: u8) {
+        let names = [&self.operator, &self.game, &self.rules_version];
+        (number..).zip(names).for_each(|(number, name)| name.put(out, number));
+    }
+
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        let mut names = (number..).map(|number| String::take(fields, number));
+        Some(Self { operator: names.next()??, game: names.next()??, rules_version: names.next()?? })
+    }
+}
+
+impl<T: Message> Value for T {
+    #[inline]
+    fn put(&self, out: &mut Out, number: u8) {
+        out.nested(number, |out| self.write(out));
+    }
+
+    #[inline]
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        T::read_whole(fields.nested(number)??).ok()
+    }
+}
+
+impl<T: Message> Message for Box<T> {
+    fn write(&self, out: &mut Out) {
+        (**self).write(out);
+    }
+
+    fn read(fields: &mut In) -> Result<Self> {
+        T::read(fields).map(Self::new)
+    }
+}
+
+impl<T: Message> Value for Option<T> {
+    #[inline]
+    fn put(&self, out: &mut Out, number: u8) {
+        if let Some(message) = self {
+            message.put(out, number);
+        }
+    }
+
+    #[inline]
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        match fields.nested(number)? {
+            Some(message) => T::read_whole(message).ok().map(Some),
+            None => Some(None),
+        }
+    }
+}
+
+impl<T: Message> Value for Vec<T> {
+    #[inline]
+    fn put(&self, out: &mut Out, number: u8) {
+        self.iter().for_each(|message| message.put(out, number));
+    }
+
+    #[inline]
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        let mut all = vec![];
+        while let Some(message) = fields.nested(number)? {
+            all.push(T::read_whole(message).ok()?);
+        }
+        Some(all)
+    }
+}
+
+/// What has a key and a value, or a currency and an amount.
+impl<A: Value, B: Value> Message for (A, B) {
+    #[inline]
+    fn write(&self, out: &mut Out) {
+        self.0.put(out, 1);
+        self.1.put(out, 2);
+    }
+
+    #[inline]
+    fn read(fields: &mut In) -> Result<Self> {
+        let mut read = || Some((A::take(fields, 1)?, B::take(fields, 2)?));
+        read().ok_or(Malformed::Field("pair"))
+    }
+}
+
+impl<A: Value, B: Value, C: Value> Message for (A, B, C) {
+    fn write(&self, out: &mut Out) {
+        self.0.put(out, 1);
+        self.1.put(out, 2);
+        self.2.put(out, 3);
+    }
+
+    fn read(fields: &mut In) -> Result<Self> {
+        let mut read = || Some((A::take(fields, 1)?, B::take(fields, 2)?, C::take(fields, 3)?));
+        read().ok_or(Malformed::Field("triple"))
+    }
+}
+
+/// `log.v1.Rate`.
+impl Message for FxRate {
+    #[inline]
+    fn write(&self, out: &mut Out) {
+        self.mantissa().put(out, 1);
+        i64::from(self.exponent()).put(out, 2);
+    }
+
+    #[inline]
+    fn read(fields: &mut In) -> Result<Self> {
+        let (mantissa, exponent) = <(u64, i64)>::read(fields)?;
+        let rate = exponent.try_into().ok().and_then(|exponent| Self::new(mantissa, exponent).ok());
+        rate.ok_or(Malformed::Field("rate"))
+    }
 }

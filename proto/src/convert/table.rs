@@ -1,0 +1,318 @@
+//! The table of events: each event of the books once, with its number in `log.v1.Event` and those of its fields. How it's
+//! written and read follows from that and from the types of its fields ([`super::values`]). `log.proto` is the contract: a
+//! test holds the table against it.
+//!
+//! A row names all fields: one without a number doesn't compile. `3-4 status` has two numbers; `9 expires_ms as Time` is
+//! written in a way that isn't its type's own.
+
+use super::{
+    Malformed,
+    plain::{In, Out},
+    values::{As, Message, OrDefault, Result, Time, Value},
+};
+use motherlode_books::{
+    Award, Campaign, ChangeProposed, Contribution, DayLimits, Decision, Event, Hit, MirroredAward, PartitionReported,
+    PoolMirrored, PoolStatus, PoolTerms, RoundStarted, SessionOpened, StepResolved, StretchEnd, TakeBack,
+};
+
+/// Writes a field.
+macro_rules! put {
+    ($out:ident $number:literal $field:ident) => {
+        $field.put($out, $number)
+    };
+    ($out:ident $number:literal $field:ident $as:ident) => {
+        $as::put($field, $out, $number)
+    };
+}
+
+/// Reads a field.
+macro_rules! take {
+    ($fields:ident $number:literal $name:expr) => {
+        Value::take($fields, $number).ok_or(Malformed::Field($name))?
+    };
+    ($fields:ident $number:literal $name:expr, $as:ident) => {
+        $as::take($fields, $number).ok_or(Malformed::Field($name))?
+    };
+}
+
+/// Parts of events that are types of their own, by the names of their messages in the package `motherlode.log.v1`. Fields
+/// that are `beside` are in the message around it; `then` sets them.
+macro_rules! messages {
+    ($($message:literal $type:ident {
+        $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
+    } $(beside { $($beside:ident),* })? $(then $then:ident)?)*) => {
+        $(impl Message for $type {
+            #[inline]
+            fn write(&self, out: &mut Out) {
+                let Self { $($field,)* $($($beside: _,)*)? } = self;
+                $(put!(out $first $field $($as)?);)*
+            }
+
+            #[inline]
+            fn read(fields: &mut In) -> Result<Self> {
+                let read = Self {
+                    $($field: take!(fields $first concat!($message, ".", stringify!($field)) $(, $as)?),)*
+                    $($($beside: 0,)*)?
+                };
+                $(let read = $then(read);)?
+                Ok(read)
+            }
+        })*
+
+        /// The first and the last number of each field of these messages.
+        #[cfg(test)]
+        const MESSAGES: &[(&str, &[&[u8]])] = &[$(($message, &[$(&[$first $(, $last)?]),*])),*];
+    };
+}
+
+/// The events, by their numbers. One that is a type of its own has its fields above.
+macro_rules! events {
+    ($($number:literal $event:ident $(($part:ident: $type:ty))? $({
+        $($first:literal $(- $last:literal)? $field:ident $(as $as:ident)?),*
+    })?;)*) => {
+        impl Message for Event {
+            fn write(&self, out: &mut Out) {
+                match self {
+                    $(Self::$event $(($part))? $({ $($field),* })? => out.nested($number, |_out| {
+                        $($part.write(_out);)?
+                        $($(put!(_out $first $field $($as)?);)*)?
+                    }),)*
+                }
+            }
+
+            fn read(fields: &mut In) -> Result<Self> {
+                let (number, mut fields) = fields.only().ok_or(Malformed::Field("event.kind"))?;
+                let _fields = &mut fields;
+                let event = match number {
+                    $($number => Self::$event $((<$type>::read(_fields)?))? $({
+                        $($field: take!(_fields $first concat!(stringify!($event), ".", stringify!($field)) $(, $as)?)),*
+                    })?,)*
+                    _ => return Err(Malformed::Field("event.kind")),
+                };
+                fields.end().map(|()| event).ok_or(Malformed::Field("event.kind"))
+            }
+        }
+
+        /// The number of each event, and the first and the last number of each of its fields; none where they are above.
+        #[cfg(test)]
+        const EVENTS: &[(u8, &str, &[&[u8]])] =
+            &[$(($number, stringify!($event), &[$($(&[$first $(, $last)?]),*)?])),*];
+    };
+}
+
+events! {
+    1 AccountOpened { 1 currency };
+    2 Deposited { 1 currency, 2 amount };
+    3 Withdrawn { 1 currency, 2 amount };
+    4 CollectionChanged { 1 game, 2 scope, 3 changes };
+    5 RoundStarted(started: RoundStarted);
+    6 StepResolved(step: StepResolved);
+    7 JackpotHit { 1 round, 2 pool };
+    8 RoundSettled { 1 round, 2 win };
+    9 RoundVoided { 1 round, 2 reason, 3 actor, 4 refund, 5 win_taken_back };
+    10 JackpotPaid { 1 round, 2 pool, 3 hit, 4 amount, 5 currency };
+    11 RateSet { 1 currency, 2 rate, 3 source };
+    12 PoolOpened { 1 pool, 2 terms };
+    13 ContributionsPooled { 1 partition, 2 from, 3 to, 4 amount };
+    14 ContributionTakenBack { 1 partition, 2 position, 3 amount, 4 from_increments, 5 from_reserve, 6 from_house };
+    15 JackpotAwarded(award: Award);
+    16 PoolTermsChanged { 1 terms };
+    17 PoolSuspended { 1 reason, 2 actor };
+    18 PoolResumed { 1 actor };
+    19 PoolRetired { 1 into, 2 increments, 3 reserve, 4 actor };
+    20 PoolReceived { 1 from, 2 increments, 3 reserve };
+    21 GeneratorReseeded {};
+    22 SwitchSet { 1-3 switch, 4 on, 5 reason, 6 actor };
+    23 IntegrityFailed { 1 check, 2 finding };
+    24 CampaignGranted(campaign: Campaign);
+    25 CampaignCancelled { 1 campaign, 2 reason, 3 actor };
+    26 PlayMoneyGiven { 1 amount };
+    28 ChangeProposed(change: ChangeProposed);
+    29 ChangeApproved { 1 change, 2 proposed_by, 3 actor };
+    30 ChangeRejected { 1 change, 2 actor, 3 reason };
+    31 PartitionReported(report: PartitionReported);
+    32 PoolMirrored(mirror: PoolMirrored);
+    33 AwardSetAside { 1 round, 2 pool, 3 hit, 4 amount, 5 currency, 6 reason };
+    34 ActedBy { 1 actor, 2 reference };
+    38 SessionOpened(opened: SessionOpened);
+    39 SessionEnded { 1 session, 2 hold_ms };
+    40 RealityCheckAcknowledged { 1 session };
+    41 ClockSkewed { 1 by_ms };
+    42 WinCredited { 1 round, 2 amount };
+}
+
+messages! {
+    "RoundStarted" RoundStarted {
+        1 round, 2 game, 3 rules_version, 4 model_hash, 5 currency, 6 bet, 7 coin_value, 8 stake, 9 rate, 10 contribution,
+        11 session, 12 jurisdiction, 13 campaign
+    }
+    "Contribution" Contribution { 1 pool, 2 terms_version, 3 amount }
+    "StepResolved" StepResolved { 1 round, 2 step, 3 seed, 4 choice, 5 outcome, 6 win, 7 automatic }
+    "JackpotAwarded" Award {
+        1 partition, 2 hit, 3 stream, 4 round, 5 cycle, 6 collision, 7 currency, 8 coin_value, 9 rate, 10 amount,
+        11 increments, 12 seed_from_reserve, 13 seed_from_house, 14 to_reserve, 15 paid
+    }
+    "PoolTerms" PoolTerms {
+        1 version, 2 contribution_ppm, 3 seed, 4 base_coin, 5 refresh_ms, 6 collision_share
+    }
+    "CampaignGranted" Campaign {
+        1 id, 2 game, 3 currency, 4 bet, 5 coin_value, 6 lines, 7 coins_per_line, 8 rounds, 9 expires_ms as Time
+    }
+    "ChangeProposed" ChangeProposed { 1 stream, 2 change, 3 actor, 4 lapses_ms as Time }
+    "PartitionReported" PartitionReported { 1 partition, 2 from, 3 to, 4 contributions, 5-7 end } then placed
+    "PartitionReported.Hit" Hit {
+        1 time_ms as Time, 2 stream, 3 round, 4 currency, 5 coin_value, 6 rate
+    } beside { partition, position }
+    "PartitionReported.TakeBack" TakeBack { 1 contributed_at, 2 amount } beside { partition, position }
+    "PoolMirrored" PoolMirrored { 1 home_position, 2 terms, 3-4 status, 5 pooled_to, 6 decided_to, 7 awards }
+    "PoolMirrored.Award" MirroredAward { 1 hit, 2 stream, 3 round, 4 amount, 5 currency, 6 paid }
+    "SessionOpened" SessionOpened { 1 session, 2 game, 3 currency, 4 jurisdiction, 5 idle_ms, 6 limits as OrDefault }
+    "DayLimits" DayLimits { 1 reality_check_ms, 2 time_ms_max, 3 loss_eur_max, 4 losses_max, 5 bets_max }
+}
+
+impl Value for StretchEnd {
+    fn put(&self, out: &mut Out, number: u8) {
+        match self {
+            Self::Decision(Decision::Hit(hit)) => hit.put(out, number),
+            Self::Decision(Decision::TakeBack(take_back)) => take_back.put(out, number + 1),
+            Self::Standing { open_rounds, mirrored } => (*open_rounds, *mirrored).put(out, number + 2),
+        }
+    }
+
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        if let Some(hit) = Value::take(fields, number)? {
+            return Some(Self::Decision(Decision::Hit(hit)));
+        }
+        if let Some(take_back) = Value::take(fields, number + 1)? {
+            return Some(Self::Decision(Decision::TakeBack(take_back)));
+        }
+        let (open_rounds, mirrored) = Value::take(fields, number + 2)?;
+        Some(Self::Standing { open_rounds, mirrored })
+    }
+}
+
+/// The place of a hit or void is the end of the stretch: it's written once.
+fn placed(mut report: PartitionReported) -> PartitionReported {
+    if let StretchEnd::Decision(decision) = &mut report.end {
+        let (Decision::Hit(Hit { partition, position, .. }) | Decision::TakeBack(TakeBack { partition, position, .. })) =
+            decision;
+        (*partition, *position) = (report.partition, report.to);
+    }
+    report
+}
+
+/// Whether it's suspended, and a `PoolRetired` without its actor.
+impl Value for PoolStatus {
+    fn put(&self, out: &mut Out, number: u8) {
+        match self {
+            Self::Active => {}
+            Self::Suspended => true.put(out, number),
+            Self::Retired { into, increments, reserve } => {
+                (into.clone(), *increments, *reserve).put(out, number + 1);
+            }
+        }
+    }
+
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        match (Value::take(fields, number)?, Value::take(fields, number + 1)?) {
+            (false, None) => Some(Self::Active),
+            (true, None) => Some(Self::Suspended),
+            (false, Some((into, increments, reserve))) => Some(Self::Retired { into, increments, reserve }),
+            (true, Some(_)) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::FILE_DESCRIPTOR_SET;
+    use prost::Message as _;
+    use prost_types::{DescriptorProto, FileDescriptorSet};
+    use std::collections::{BTreeMap, BTreeSet};
+
+    const PACKAGE: &str = ".motherlode.log.v1.";
+
+    /// Pairs, whose fields are 1 and 2: [`values`](super::super::values) has them, and `StretchEnd` above.
+    const PAIRS: [&str; 4] = ["Balance", "CollectionChanged.Entry", "PartitionReported.Standing", "Rate"];
+
+    /// The contract's messages, by their names in the package.
+    fn contract() -> BTreeMap<String, DescriptorProto> {
+        fn note(at: &str, message: DescriptorProto, found: &mut BTreeMap<String, DescriptorProto>) {
+            let name = format!("{at}{}", message.name());
+            for nested in message.nested_type.clone() {
+                note(&format!("{name}."), nested, found);
+            }
+            found.insert(name, message);
+        }
+        let mut found = BTreeMap::new();
+        for file in FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap().file {
+            let here = if file.package() == "motherlode.log.v1" { "" } else { "elsewhere." };
+            file.message_type.into_iter().for_each(|message| note(here, message, &mut found));
+        }
+        found
+    }
+
+    /// The name of a message that a field holds.
+    fn held(of: &str) -> Option<String> {
+        of.strip_prefix(PACKAGE).map(str::to_owned)
+    }
+
+    fn numbers(message: &DescriptorProto) -> Vec<i32> {
+        let mut numbers: Vec<_> = message.field.iter().map(|field| field.number()).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    fn listed(fields: &[&[u8]]) -> Vec<i32> {
+        fields.iter().flat_map(|field| i32::from(field[0])..=i32::from(field[field.len() - 1])).collect()
+    }
+
+    #[test]
+    fn pl_01_each_event_of_the_contract_has_one_row_and_each_row_is_an_event_of_it() {
+        let contract = contract();
+        let kinds = contract["Event"].field.iter().map(|kind| (kind.number(), held(kind.type_name()).unwrap()));
+        let rows: Vec<_> = EVENTS.iter().map(|(number, event, _)| (i32::from(*number), (*event).to_owned())).collect();
+        assert_eq!(kinds.collect::<BTreeSet<_>>(), rows.iter().cloned().collect());
+        assert_eq!(rows.len(), contract["Event"].field.len(), "each once");
+    }
+
+    #[test]
+    fn pl_01_each_field_of_an_event_of_the_contract_is_in_its_row_and_the_reverse() {
+        let contract = contract();
+        let parts: BTreeMap<_, _> = MESSAGES.iter().copied().collect();
+        assert_eq!(parts.len(), MESSAGES.len(), "each once");
+        // All messages within an event, from the event itself on.
+        let (mut left, mut seen) = (vec!["Event".to_owned()], BTreeSet::new());
+        while let Some(name) = left.pop() {
+            if seen.insert(name.clone()) {
+                left.extend(contract[&name].field.iter().filter_map(|field| held(field.type_name())));
+            }
+        }
+        assert!(seen.remove("Event"));
+        for name in &seen {
+            let own = EVENTS.iter().find(|(_, event, _)| event == name).map(|(_, _, fields)| listed(fields));
+            let part = parts.get(&**name).map(|fields| listed(fields));
+            let pair = PAIRS.contains(&&**name).then(|| vec![1, 2]);
+            let rows: Vec<_> = [own.filter(|_| part.is_none()), part, pair].into_iter().flatten().collect();
+            assert_eq!(rows, [numbers(&contract[name])], "{name}");
+        }
+        let unknown: Vec<_> = parts.keys().copied().chain(PAIRS).filter(|name| !seen.contains(*name)).collect();
+        assert!(unknown.is_empty(), "no part of any event: {unknown:?}");
+    }
+
+    #[test]
+    fn pl_12_a_change_of_changes_has_an_end() {
+        let mut event = Event::GeneratorReseeded;
+        for _ in 0..100 {
+            let stream = motherlode_books::StreamId::System;
+            event = Event::ChangeProposed(ChangeProposed {
+                stream,
+                change: Box::new(event),
+                actor: String::new(),
+                lapses_ms: 0,
+            });
+        }
+        assert!(Event::read_whole(In::new(&event.bytes())).is_err());
+    }
+}
