@@ -1,6 +1,5 @@
 //! What the tests share: logs with records that say who appended them.
 
-#![allow(dead_code, reason = "not every test uses everything")]
 
 use bytes::Bytes;
 use motherlode_jetstream::JetStreamStore;
