@@ -1,10 +1,10 @@
 //! Every call of the contract with messages right in form and wrong in all else, at the real service: each is answered
 //! with a status that is no fault of the service's, and the books balance.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;
 use bytes::{Buf, BufMut, Bytes};
-use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::fuzz_target;
 use motherlode_fuzz::{
     message::{self, METHODS},
     service::SERVICE,

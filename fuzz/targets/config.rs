@@ -1,7 +1,7 @@
 //! Configuration files.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
-use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::fuzz_target;
 use motherlode_runtime::{Config, Profiles};
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,8 +1,8 @@
 //! Decimals: money, coin values, rates. What is read is written back as the same figure, and nothing else is read.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
-use libfuzzer_sys::fuzz_target;
 use motherlode_books::{CoinValue, Currency, FxRate, Minor, Nano, cash, contribution};
+use motherlode_fuzz::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

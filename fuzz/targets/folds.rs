@@ -1,9 +1,9 @@
 //! Stories of events told to the books: they never panic, every posting has its other side, no balance is negative, and
 //! what the writer's fold takes the replay's takes, with the same books at the end.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;
-use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::fuzz_target;
 use motherlode_fuzz::story::Story;
 
 fuzz_target!(|bytes: &[u8]| {

@@ -1,8 +1,8 @@
 //! Any bytes on a connection, at the real service: behind HTTP/2's preface and settings, or without them. Nothing
 //! panics, and the service takes the next connection.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
-use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::fuzz_target;
 use motherlode_fuzz::service::SERVICE;
 use std::time::Duration;
 use tokio::{

@@ -1,7 +1,7 @@
 //! Keys and values of the index.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
-use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::fuzz_target;
 use motherlode_ledger::fuzzing::balance;
 
 fuzz_target!(|bytes: &[u8]| {

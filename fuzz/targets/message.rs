@@ -1,9 +1,9 @@
 //! Messages of a stream on JetStream, as a server tells them: mutated ones of a real stream, and any.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
 use bytes::Bytes;
-use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::fuzz_target;
 use motherlode_fuzz::golden;
 use motherlode_jetstream::fuzzing::{Told, walk};
 use motherlode_log::{block, conformance::records, genesis};

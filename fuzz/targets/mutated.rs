@@ -1,10 +1,10 @@
 //! A real partition's files, damaged: what opens holds the first of its records, byte for byte, and none that never was.
 //! What a crash leaves opens, with all that was acknowledged.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
 use bytes::Bytes;
-use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::fuzz_target;
 use motherlode_fuzz::golden;
 use motherlode_log::{
     Options, SegmentStore, Store,

@@ -1,9 +1,9 @@
 //! Names, numbers and texts: of streams, rounds, pages, reasons. What is read is written back as the very same text, so
 //! nothing has two names.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
-use libfuzzer_sys::fuzz_target;
 use motherlode_books::{StreamId, is_id, is_name, is_text, is_visible, number};
+use motherlode_fuzz::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(text) = std::str::from_utf8(bytes) else { return };

@@ -1,7 +1,7 @@
 //! Records of the log, and of an operator's copy. What is read is written back as what reads the same.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
-use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::fuzz_target;
 use motherlode_proto::{
     convert::{copied, event, play, record, refused},
     log::v1,

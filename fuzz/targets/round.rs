@@ -1,9 +1,9 @@
 //! Rounds of every game, with any stake, seed and choices, right and wrong ones: they never panic, a refused choice changes
 //! nothing, a round ends, and a second one of the same steps comes to the same.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
-use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::fuzz_target;
 use motherlode_proto::{
     convert::{outcome::write_outcome, play},
     round::v1,

@@ -1,7 +1,7 @@
 //! Any bytes as a partition's segment files: what opens is whole, says the same to every reader, and takes appends.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
-use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::fuzz_target;
 use motherlode_log::{
     Options, SegmentStore, Store, conformance::read_all, conformance::records, scan_on, sim::SimDisk,
 };

@@ -1,7 +1,7 @@
 //! Snapshots: any bytes, and any bytes behind a digest and a header that are right. Books that are read answer questions.
-#![no_main]
+#![cfg_attr(feature = "libfuzzer", no_main)]
 
-use libfuzzer_sys::fuzz_target;
+use motherlode_fuzz::fuzz_target;
 use motherlode_ledger::fuzzing::{sealed_snapshot, snapshot};
 
 fuzz_target!(|bytes: &[u8]| {
