@@ -1,7 +1,6 @@
 //! A small world to tell stories in: it writes commits where they belong, and after each one checks what must hold at
 //! every position (PL-09, BW-18).
 
-
 use motherlode_books::*;
 
 pub const POOL: &str = "bewitched";

@@ -1,7 +1,6 @@
 //! Shared by the tests of the game: the data file read without the crate's own parser, and an
 //! evaluator written as the rules are, slowly and without any of the crate's code.
 
-
 use motherlode_slots::games::bewitched::data::GameData;
 use motherlode_slots::games::bewitched::model::Model;
 use motherlode_slots::parts::file;

@@ -1,7 +1,6 @@
 //! Shared by Dwarf Mine's tests: its data file read without the crate's parser, and an evaluator written as the rules
 //! are, slowly and without any of the crate's code.
 
-
 use std::collections::BTreeMap;
 
 use motherlode_slots::contract::round::choice_for;

@@ -1,6 +1,5 @@
 //! What the tests share: logs with records that say who appended them.
 
-
 use bytes::Bytes;
 use motherlode_jetstream::JetStreamStore;
 use motherlode_log::{AppendError, Position, Store, conformance::records};
