@@ -1,4 +1,4 @@
-//! What the fuzz targets share: the golden logs, messages made from the contract, and a service in this process.
+//! Helpers shared by the fuzz targets: the golden logs, messages made from the contract, and a service in this process.
 
 pub mod golden;
 pub mod message;

@@ -1,4 +1,4 @@
-//! Stories: commits that could come next, or nearly, told to every way that commits are folded.
+//! Stories: generated commits, valid or nearly so, applied to every fold.
 
 use crate::{golden, message};
 use arbitrary::{Result, Unstructured};
@@ -16,7 +16,7 @@ use prost::Message;
 const POOL: &str = "bewitched";
 const CURRENCIES: [Currency; 4] = [Currency::EUR, Currency::JPY, Currency::KWD, Currency::PLAY];
 
-/// What was told, and the books that came of it, twice: of a replay's fold, and of the writer's.
+/// A story's commits, and the books after them, folded twice: as a replay does and as the writer does.
 #[derive(Default)]
 pub struct Story {
     books: Books,
@@ -180,7 +180,7 @@ impl Story {
         SettledRound::recall(round, self.log.iter().filter(|earlier| earlier.stream == commit.stream))
     }
 
-    /// What could come next.
+    /// Generates the events of a next commit.
     fn next(&self, choose: &mut Unstructured<'_>) -> Result<(StreamId, Vec<Event>)> {
         let stream = StreamId::player("acme", *choose.choose(&["alice", "bob"])?);
         let currency = *choose.choose(&CURRENCIES)?;

@@ -1,5 +1,5 @@
-//! A real partition's files, damaged: what opens holds the first of its records, byte for byte, and none that never was.
-//! What a crash leaves opens, with all that was acknowledged.
+//! A real partition's files, damaged. A log that opens holds the first of its records, byte for byte, and no others.
+//! A log that a crash left opens with everything that was acknowledged.
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::{Result, Unstructured};
@@ -19,7 +19,7 @@ use std::{
 
 const OPTIONS: Options = Options { segment_bytes: 6 << 10, zero_bytes: 1 << 10 };
 
-/// What golden records say, chained anew for this partition, by appends of 1, 2, 3, 4 records.
+/// The contents of golden records, chained anew for this partition, by appends of 1, 2, 3, 4 records.
 static APPENDS: LazyLock<Vec<Vec<Bytes>>> = LazyLock::new(|| {
     let all = golden::records(golden::LOGS[0]);
     let (mut head, mut rest, mut appends) = (genesis(3), &all[..all.len().min(24)], vec![]);

@@ -11,13 +11,13 @@ use motherlode_proto::{
 };
 use std::{collections::BTreeMap, fmt::Debug};
 
-/// What is asked for at once.
+/// The page size of lists.
 const PAGE: i32 = 100;
 
 /// Answers by their questions, without the log positions that they hold for.
 pub type Answers = BTreeMap<String, String>;
 
-/// What is said of players: balances, rounds with every step, open rounds, collections.
+/// Asks for everything about players: balances, rounds with every step, open rounds, collections.
 ///
 /// # Panics
 /// When a call is refused.
@@ -54,7 +54,7 @@ pub async fn of_players(client: &mut Client, accounts: &[Account]) -> Answers {
     answers
 }
 
-/// What is said of a pool and of the games: figures, awards, the statement of a day (YYYY-MM-DD, UTC), returns.
+/// Asks for everything about a pool and the games: figures, awards, the statement of a day (YYYY-MM-DD, UTC), returns.
 ///
 /// # Panics
 /// When a call is refused.

@@ -178,7 +178,7 @@ impl Client {
     }
 }
 
-/// What a player without a mind of their own does next.
+/// Chooses the next step for a player without preferences.
 #[must_use]
 pub fn next_choice(played: &Played) -> Option<choice::Kind> {
     let outcome = played.outcome.as_ref()?;

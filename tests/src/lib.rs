@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: a service in this process or in one of its own, and a client of it.
+//! Helpers of the end-to-end tests: a service in this process or in one of its own, and a client of it.
 
 pub mod answers;
 mod cable;

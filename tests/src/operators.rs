@@ -89,7 +89,7 @@ pub struct Certificates {
     pub root: String,
     /// The client's certificate and key, PEM.
     pub client: (String, String),
-    /// What the configuration stores of the client's certificate: SHA-256, hexadecimal.
+    /// The client certificate's SHA-256, hexadecimal, as the configuration has it.
     pub client_sha256: String,
     /// Another client's certificate of the same root and its key, which no configuration knows.
     pub stranger: (String, String),

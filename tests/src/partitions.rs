@@ -1,4 +1,4 @@
-//! What must be true of several partitions together.
+//! Assertions about several partitions together.
 
 use crate::pool::POOL;
 use futures_util::future::select_all;
@@ -58,7 +58,7 @@ pub fn balanced(ledgers: &Ledgers) {
     assert_eq!(pooled, Some(Nano(contributed)));
 }
 
-/// What a partition's rounds have contributed by its log, read from the first commit to the last.
+/// Sums the contributions of a partition's rounds, from its log.
 fn contributions(ledger: &Handle) -> i128 {
     let (mut rounds, mut next) = (BTreeMap::new(), 1);
     loop {

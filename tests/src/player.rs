@@ -14,7 +14,7 @@ use std::{
 };
 use tonic::Status;
 
-/// What a player was told.
+/// A player, with the sums of the service's answers.
 #[derive(Debug)]
 pub struct Player {
     account: Account,
@@ -26,7 +26,7 @@ pub struct Player {
     jackpots: BTreeMap<u64, JackpotWin>,
 }
 
-/// What the player started with, minor units.
+/// The player's deposit, minor units.
 const DEPOSIT: i64 = 100_000_000;
 
 impl Player {

@@ -1,8 +1,8 @@
-//! The jackpot pool by plain arithmetic over the logs of all partitions, written apart from the books: EUR only, so a coin's
-//! share is coin / 10.
+//! The jackpot pool by plain arithmetic over the logs of all partitions, written apart from the books: EUR only, so a
+//! coin's share is coin / 10.
 //!
-//! The order of the pool's stream at home decides (BW-16): it says how far each partition's bets count before the next hit.
-//! What they come to, and what the hit is paid, is reckoned here.
+//! The order of the pool's stream at home decides (BW-16): it says how far each partition's bets count before the next
+//! hit. The sums, and each hit's award, are computed here.
 
 use motherlode_books::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamId};
 use motherlode_ledger::Ledgers;
@@ -20,9 +20,9 @@ pub type Hit = (u32, u64);
 /// The pool as it must be; sums in 1e-9 EUR.
 #[derive(Default)]
 pub struct Model {
-    /// What all bets of the logs left for it.
+    /// The contributions of all bets in the logs.
     pub contributed: i128,
-    /// What each hit must be paid, in cents, in the order of the pool's stream.
+    /// Each hit's expected award, in cents, in the order of the pool's stream.
     pub expected: Vec<(Hit, i128)>,
     pooled: i128,
     increments: i128,
@@ -33,10 +33,10 @@ pub struct Model {
     partitions: BTreeMap<u32, Partition>,
 }
 
-/// What a partition's log says of the pool.
+/// A partition's entries about the pool.
 #[derive(Default)]
 struct Partition {
-    /// What bets left for it, by position.
+    /// Contributions by position.
     left: BTreeMap<u64, i128>,
     /// Hits that have no award yet: position, logged time, the coin in millionths.
     hits: VecDeque<(u64, i64, i128)>,
@@ -66,7 +66,7 @@ impl Partition {
 }
 
 impl Model {
-    /// What an event of the pool's stream must mean.
+    /// Applies an event of the pool's stream.
     fn step(&mut self, event: &Event) {
         match event {
             Event::ContributionsPooled { partition, from, to, amount } => {

@@ -16,7 +16,7 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 /// A running service; killed when dropped.
 pub struct Process {
     child: Child,
-    /// What it says on standard error.
+    /// The file of its standard error.
     log: File,
     /// Where it listens.
     pub address: SocketAddr,

@@ -83,14 +83,14 @@ impl Server {
         self.ledgers().all().map(Handle::durable).collect()
     }
 
-    /// What an account holds in all partitions together, in 1e-9 of the currency's unit.
+    /// Sums an account over all partitions, in 1e-9 of the currency's unit.
     #[must_use]
     pub fn holding(&self, account: Account<'_>, currency: Currency) -> i128 {
         self.ledgers().all().map(|ledger| ledger.books(|books| books.holding(account, currency).0)).sum()
     }
 
-    /// What bets left for a pool since its last win, taken up or not, in 1e-9 EUR. It's exact whatever the partitions have
-    /// told each other yet: what each moves between these accounts by itself adds up to zero.
+    /// Sums the contributions to a pool since its last win, pooled or not, in 1e-9 EUR. The sum is exact at any moment:
+    /// a transfer between partitions moves amounts between these accounts, and adds up to zero.
     #[must_use]
     pub fn collected(&self, pool: &str) -> i128 {
         let of = [Account::ContributionsDue(pool), Account::Interpartition, Account::Increments(pool)];

@@ -39,7 +39,7 @@ const DONE: usize = BEHIND + 2;
 type Batch = Arc<Vec<Logged>>;
 type Checked = Result<(), Box<Divergence>>;
 
-/// What to audit.
+/// The log to audit, and the index to compare.
 #[derive(Debug, Clone)]
 pub struct Options {
     /// The folder of the partition's log.

@@ -1,8 +1,8 @@
-//! What home and another partition say of each other about one pool: reports held against the partition's own log, mirrors
-//! against the pool's stream at home.
+//! The exchange between home and another partition about one pool: reports are compared with the partition's own log,
+//! mirrors with the pool's stream at home.
 //!
-//! Memory: what was said on one side and not yet on the other, and eight bytes for each commit of the pool that a partition
-//! has not mirrored.
+//! Memory: entries of one side that the other has not answered yet, and eight bytes for each commit of the pool that
+//! the partition has not mirrored.
 
 use crate::{divergence::Fault, said::Left};
 use motherlode_books::{
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 /// One other partition and one pool.
 #[derive(Debug, Default)]
 pub(crate) struct Between {
-    /// What the partition's bets have left and home was not told yet.
+    /// Contributions of the partition's bets that are not reported to home yet.
     left: VecDeque<Left>,
     /// Positions in the partition of its mirrors, and what of home they copy.
     mirrors: VecDeque<(Position, Position)>,
@@ -140,7 +140,8 @@ impl Between {
         Ok(())
     }
 
-    /// What the account between partitions must hold for all that is said on one side only.
+    /// Computes the balance that the account between the partitions must have: all entries of one side without the
+    /// other's.
     pub(crate) fn under_way(&self) -> Nano {
         let contributions: i128 = self.contributions.iter().map(|(_, amount)| amount.0).sum();
         let voids: i128 = self.voids.iter().map(|(_, amount)| amount.0).sum();

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 #[derive(Default)]
 pub(crate) struct Campaigns {
     granted: BTreeMap<(StreamId, String), Counted>,
-    /// What promotions paid, less what voids gave back, in minor units by operator and currency.
+    /// Bets paid by promotions, less refunds by voids, in minor units by operator and currency.
     paid: BTreeMap<(String, Currency), i128>,
 }
 

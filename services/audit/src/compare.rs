@@ -1,10 +1,10 @@
-//! What partitions say of each other, held against each other: every copy with its original.
+//! The comparison of partitions: every copy with its original.
 //!
-//! Each partition was folded by itself. What is left to see is that what home was told of another partition is what that
-//! one's log says ([`PartitionReported`](motherlode_books::PartitionReported)), and that what another partition was told
-//! of home is what home's says: the pool in its mirrors, rates and switches in their copies. Home is walked from its
-//! beginning to its end; what it was told of is heard of the other partition when it comes to it. A cause stands before its effect:
-//! a mirror that a report covers copies what home decided before.
+//! Each partition was folded by itself. Left to check is that reports to home say what the other partition's log says
+//! ([`PartitionReported`](motherlode_books::PartitionReported)), and that copies of home's state in other partitions
+//! are what home's log says: the pool in mirrors, rates and switches in copies. Home is walked from its beginning to
+//! its end; when it comes to a report, the other partition's facts are read up to the report's end. A cause stands
+//! before its effect: a mirror that a report covers copies an earlier decision of home.
 
 use crate::{
     Divergence,
@@ -16,7 +16,7 @@ use motherlode_books::{Event, HOME, Nano, PartitionReported, PoolState, StreamId
 use motherlode_log::Position;
 use std::collections::BTreeMap;
 
-/// What a comparison comes to.
+/// The amount in transit between partitions, EUR, or the reason why the comparison stopped.
 pub(crate) type Compared = Result<Nano, Stopped>;
 
 /// Why a comparison has no end.
@@ -67,7 +67,7 @@ pub(crate) fn compare(partitions: Vec<Hearing>) -> Compared {
     Ok(Nano(pools.map(|between| between.under_way().0).sum()))
 }
 
-/// What was heard so far.
+/// The state of a comparison.
 struct Comparison {
     there: Vec<There>,
     /// Rates and switches that were set at home, by stream.

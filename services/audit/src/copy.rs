@@ -6,8 +6,8 @@
 //! what concerns pools left out: balances, rounds, collections, rates and switches must come to what the records say, and
 //! every step is resolved again.
 //!
-//! What it cannot show is said by [`NOT_CHECKED`]. A digest over the records is there to be held against the platform's
-//! own log, see [`digest`]. One thread; some microseconds a commit; memory grows with players and requests.
+//! [`NOT_CHECKED`] lists the properties that it cannot show. A digest over the records is there to be compared with the
+//! platform's own log, see [`digest`]. One thread; some microseconds a commit; memory grows with players and requests.
 
 use crate::{
     Divergence, Return, Unusable,
@@ -29,7 +29,7 @@ use std::{
     path::Path,
 };
 
-/// What no copy of one operator's records can show.
+/// Properties that no copy of one operator's records can show.
 pub const NOT_CHECKED: [&str; 3] = [
     "what pools hold, whether contributions and awards are the right ones: pools take the bets of all operators",
     "whether records are missing behind a stream's last one here: hold the digest against the platform's log",
@@ -96,7 +96,7 @@ pub fn digest(log: &Path, operator: &str, to: Position) -> Result<Digest, Unusab
     Ok(digesting.of(operator))
 }
 
-/// What the audit of a copy comes to. With a divergence, the figures cover what was read up to it.
+/// The result of auditing a copy. With a divergence, the figures cover the records up to it.
 #[derive(Debug)]
 pub struct CopyReport {
     /// The partition of the log.
@@ -105,11 +105,11 @@ pub struct CopyReport {
     pub digest: Digest,
     /// SHA-256 of the copy's own last record.
     pub head: Hash,
-    /// What lies after the last whole append.
+    /// The bytes after the last whole append.
     pub tail: Tail,
     /// The books that the copy makes, without pools.
     pub books: Books,
-    /// What was played, by game, version and currency; what was awarded is the pools' to say.
+    /// Bets and wins by game, version and currency; awards are decided by the pools, which are not in the copy.
     pub returns: Vec<Return>,
     /// Jackpots that reached players, by currency; sums of minor units.
     pub jackpots: PerCurrency<i128>,

@@ -1,5 +1,5 @@
-//! What players lost in a day, counted a second time from the events alone (PL-26): no bet past what a session of the day has
-//! limited it to, and at the end the books have come to the same.
+//! Players' losses in a day, counted a second time from the events alone (PL-26): no bet exceeds a limit of the day's
+//! sessions, and at the end the books have the same sums.
 
 use crate::divergence::Fault;
 use motherlode_books::{Books, Commit, Currency, Event, Minor, RoundStarted, StreamId};

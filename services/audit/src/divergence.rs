@@ -1,4 +1,4 @@
-//! What the auditor says when something is not as it should be.
+//! Divergences: the places where a log is not as it should be.
 
 use motherlode_books::{Award, Refused};
 use motherlode_log::{Damage, Position, ScanError};
@@ -18,11 +18,11 @@ pub struct Divergence {
     pub file: Option<PathBuf>,
     /// The byte in the file at which the damaged part begins.
     pub offset: Option<u64>,
-    /// What does not hold.
+    /// The property that does not hold.
     pub what: String,
-    /// What should stand there.
+    /// The expected value.
     pub expected: String,
-    /// What does.
+    /// The value found.
     pub found: String,
 }
 
@@ -52,7 +52,7 @@ impl Divergence {
     }
 }
 
-/// What does not hold in a commit; with its place it is a [`Divergence`].
+/// A property of a commit that does not hold; with its place it is a [`Divergence`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fault {
     what: String,

@@ -26,7 +26,7 @@ pub(crate) struct Fold<'a> {
     days: Days,
     demo: Demo,
     recalled: &'a Recalled,
-    /// What other partitions are held against.
+    /// Sends the facts that other partitions are compared with.
     pub(crate) telling: Option<Telling>,
     /// Balances of the index that are yet to be compared, by position.
     projected: VecDeque<ProjectedBalance>,
@@ -185,7 +185,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// What can be said only of the whole log.
+    /// Checks the properties of the whole log.
     pub(crate) fn end(&self) -> Result<(), Fault> {
         self.trial_balance()?;
         self.campaigns.agree(&self.books)?;

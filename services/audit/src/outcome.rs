@@ -3,8 +3,8 @@
 use motherlode_proto::{convert::play::hex, round::v1::Outcome};
 use prost::Message;
 
-/// What the first field that differs is, and what it should be and is. Both are the bytes of outcomes; what was found
-/// may be anything.
+/// Names the first field that differs, with its expected and its found value. Both arguments are encoded outcomes;
+/// `found` may be any bytes.
 pub(crate) fn difference(expected: &[u8], found: &[u8]) -> (String, String, String) {
     let fields = || match (Outcome::decode(expected), Outcome::decode(found)) {
         (Ok(expected), Ok(found)) => first_field(&expected, &found),

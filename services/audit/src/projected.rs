@@ -14,7 +14,7 @@ use std::{
     path::Path,
 };
 
-/// What the index says.
+/// The figures of the index.
 #[derive(Debug, Default)]
 pub(crate) struct Projected {
     /// In order of position.

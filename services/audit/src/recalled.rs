@@ -17,7 +17,7 @@ type Key = (StreamId, u64);
 /// Looked up once, by whichever stage needs it first.
 pub(crate) struct Recalled {
     log: PathBuf,
-    /// What a stored record says as a commit.
+    /// Decodes a stored record.
     read: fn(&[u8]) -> Option<Commit>,
     rounds: OnceLock<BTreeMap<Key, SettledRound>>,
 }

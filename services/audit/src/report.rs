@@ -1,4 +1,4 @@
-//! What an audit comes to.
+//! The result of an audit.
 
 use crate::Divergence;
 use motherlode_books::{Award, Books, Currency, PerCurrency};
@@ -15,11 +15,11 @@ pub struct Report {
     pub position: Position,
     /// SHA-256 of the record there: whoever noted it earlier can hold it against any later copy.
     pub head: Hash,
-    /// What lies after the last whole append.
+    /// The bytes after the last whole append.
     pub tail: Tail,
     /// The books as the log makes them: players, pools, unpaid awards, open rounds.
     pub books: Books,
-    /// What was played, by game, version and currency.
+    /// Bets and wins by game, version and currency.
     pub returns: Vec<Return>,
     /// The awards of each pool, in log order.
     pub awards: BTreeMap<String, Vec<Award>>,
@@ -31,7 +31,7 @@ pub struct Report {
     pub divergence: Option<Divergence>,
 }
 
-/// What one version of a game took and gave in one currency. Sums of minor units, voided rounds included.
+/// Bets and wins of one version of a game in one currency. Sums of minor units, voided rounds included.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Return {
     /// The game.
@@ -62,7 +62,7 @@ pub struct Return {
     pub awarded: i128,
 }
 
-/// What voids gave back and took back. Sums of minor units.
+/// Amounts given back and taken back by voids. Sums of minor units.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Voids {
     /// Rounds voided.

@@ -1,4 +1,4 @@
-//! What a partition says that the others are held against, on its way from its fold to the comparison.
+//! The facts by which partitions are compared, on their way from each partition's fold to the comparison.
 
 use motherlode_books::{Books, Commit, Decision, Event, HOME, Nano, PoolState, StreamId};
 use motherlode_log::Position;
@@ -20,7 +20,7 @@ pub(crate) enum Said {
     End(Position),
 }
 
-/// What a player's commit leaves for a pool.
+/// The effect of a player's commit on a pool.
 #[derive(Debug)]
 pub(crate) struct Left {
     pub(crate) position: Position,

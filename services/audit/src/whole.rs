@@ -14,12 +14,12 @@ use std::{
     thread::{Builder, scope},
 };
 
-/// What the audit of all partitions comes to.
+/// The audit of all partitions.
 #[derive(Debug)]
 pub struct Whole {
     /// Each partition's own, home first.
     pub partitions: Vec<Report>,
-    /// What is said on one side and not yet on the other, EUR: what the accounts between the partitions hold together.
+    /// The amount in transit between partitions, EUR: the sum of their accounts for each other.
     pub under_way: Nano,
     /// Where partitions do not say the same; looked for only where each of them holds by itself.
     between: Option<Divergence>,
@@ -68,7 +68,7 @@ impl Whole {
         within.or(self.between.as_ref())
     }
 
-    /// What was played in all partitions, by game, version and currency.
+    /// Sums bets and wins of all partitions, by game, version and currency.
     #[must_use]
     pub fn returns(&self) -> Vec<Return> {
         let mut sums: Vec<Return> = vec![];

@@ -1,4 +1,4 @@
-//! What the steward proposes.
+//! The proposals by which the steward keeps pools up to date.
 
 use motherlode_books::{Event, StreamId};
 use motherlode_ledger::Proposal;

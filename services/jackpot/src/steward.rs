@@ -1,12 +1,14 @@
-//! The steward: the process manager that keeps the pools up with the logs of all partitions.
+//! The steward: the process manager that keeps the pools up to date with the logs of all partitions.
 //!
-//! A pool is decided at home. What the bets of another partition leave for it is reported there, what is decided there is
-//! mirrored back, and the award is paid where the winner is ([`motherlode_books::Books::partition_report`],
-//! [`pool_mirror`](motherlode_books::Books::pool_mirror)). All of it follows from durable state, whatever was done of it
-//! before; and a partition that takes nothing at the moment keeps none of the others waiting.
+//! A pool is decided at partition 0, its home. The steward reports to it the contributions of other partitions' bets,
+//! mirrors its decisions back, and has each award paid where the winner plays
+//! ([`motherlode_books::Books::partition_report`], [`pool_mirror`](motherlode_books::Books::pool_mirror)). Each step
+//! follows from durable state alone, so a restart repeats none and misses none. A partition that takes no commits at
+//! the moment does not hold up the others.
 //!
-//! What the books refuse waits alone: another pool and another award go on, and so does a start of the service. It's logged as
-//! a failed integrity (PL-22) and tried again each time. An award that its account has no room for is set aside.
+//! A proposal that the books refuse delays nothing else: other pools and awards go on, and so does a start of the
+//! service. The refusal is logged as a failed integrity check (PL-22) and the proposal is tried again each time. An
+//! award that its account has no room for is set aside.
 
 use crate::{copies::Copies, proposal::proposal};
 use futures_util::future::select_all;

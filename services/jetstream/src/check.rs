@@ -29,7 +29,7 @@ const PAGE_MAX: u64 = 1 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unsafe: {what}; to allow it, say so in the configuration: [store.allow_unsafe] {key} = true")]
 pub struct Unsafe {
-    /// What is unsafe.
+    /// The unsafe setting and its value, for people.
     pub what: String,
     /// The key that allows it.
     pub key: &'static str,
@@ -163,16 +163,16 @@ fn replicas(copies: u64, allow: AllowUnsafe) -> Result<(), Unsafe> {
     refuse(allow.replicas || copies >= REPLICAS_MIN, "replicas", || format!("{copies} replicas instead of 3"))
 }
 
-/// What a server's monitoring page says.
+/// The part of a server's monitoring page that is checked.
 struct Page {
     version: String,
     sync_always: bool,
 }
 
-/// The servers' pages by the servers' names, and what is wrong with one that cannot be reached.
+/// Reads the servers' pages, by server name, and the error of the last address that could not be reached.
 ///
 /// # Errors
-/// What answers is no page of a server.
+/// An address answers with something other than a server's page.
 fn pages(link: &Link, config: &Config) -> Result<(BTreeMap<String, Page>, Option<String>), String> {
     #[derive(Deserialize)]
     struct Varz {

@@ -10,7 +10,7 @@ pub(crate) enum Failure {
     Refused {
         /// The `err_code` of the answer.
         code: u64,
-        /// What it says.
+        /// The `description` of the answer.
         description: String,
     },
     /// No answer, or none that means anything: whether something was done is unknown.

@@ -73,7 +73,7 @@ impl Link {
         }
     }
 
-    /// What a partition's stream is called.
+    /// Names a partition's stream.
     pub(crate) fn stream_name(config: &Config, partition: u32) -> String {
         format!("{}_{partition}", config.stream)
     }
@@ -89,7 +89,7 @@ impl Link {
         self.runtime.as_ref().map(|runtime| runtime.handle().clone())
     }
 
-    /// What the server says of itself that the client is connected to.
+    /// Returns the connected server's description of itself.
     pub(crate) fn server(&self) -> async_nats::ServerInfo {
         self.client.server_info()
     }

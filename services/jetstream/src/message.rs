@@ -53,7 +53,7 @@ pub(crate) struct Walk {
     pub sequence: u64,
     /// The position of the next record.
     pub next: Position,
-    /// What the next record must name.
+    /// The hash that the next record must name as its previous one.
     pub head: Hash,
     /// The number of the message that began the epoch; `None` where it isn't known yet.
     pub epoch: Option<u64>,

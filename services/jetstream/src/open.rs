@@ -45,7 +45,7 @@ pub enum OpenError {
     Stream {
         /// Its name.
         stream: String,
-        /// What is wrong.
+        /// The setting or message that is wrong, for people.
         fault: String,
     },
     /// JetStream did not do what it was asked for.
@@ -53,7 +53,7 @@ pub enum OpenError {
     Api {
         /// The stream.
         stream: String,
-        /// What it said.
+        /// The error that it answered.
         source: io::Error,
     },
     /// The stream cannot be read, or it isn't what was appended.
@@ -149,7 +149,7 @@ impl Stream {
         OpenError::Api { stream: self.name.clone(), source: failure.into() }
     }
 
-    /// What the stream's leader says of it.
+    /// Asks the stream's leader for the stream's state.
     fn info(&self) -> Result<Value, Failure> {
         insist(Instant::now() + ANSWER_WAIT, || self.link.api(&format!("STREAM.INFO.{}", self.name), &json!({})))
     }

@@ -17,7 +17,7 @@ use parking_lot::{Mutex, RwLock};
 /// Bytes asked for at once, at the least: what lies between two marks.
 const BYTES_MIN: u64 = 64 << 10;
 
-/// What the writer and its readers share.
+/// State shared by the writer and its readers.
 #[derive(Debug)]
 pub(crate) struct Shared {
     stream: Stream,

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 /// Bytes of records that are kept; of one stretch that's longer, all of it.
 const BYTES_MAX: usize = 16 << 20;
 
-/// What was read lately; the oldest is let go of first.
+/// A cache of stretches read lately; the oldest is dropped first.
 #[derive(Debug, Default)]
 pub(crate) struct Recent {
     /// Records in order and without a gap, by the position of the first.

@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a message needs besides its block, bytes: headers.
+/// Room for a message's headers, bytes, besides its block.
 const HEADERS: u64 = 1024;
 
 /// A partition on JetStream: its writer.
@@ -61,7 +61,7 @@ impl From<Failed> for AppendError {
     }
 }
 
-/// What became of a message.
+/// The outcome of publishing a message.
 #[derive(Debug)]
 enum Published {
     /// It stands at its place.
@@ -139,7 +139,7 @@ impl JetStreamStore {
         Self { _lock: Some(lock), ..self }
     }
 
-    /// What tells other processes that this writer lives, who has these partitions too.
+    /// The presence of this writer, which has these partitions too, for other processes to see that it lives.
     #[must_use]
     pub fn presence(&self, others: &[Self]) -> Presence {
         Presence::new(self.taken(), others.iter().map(Self::taken), self.append_wait)
@@ -267,7 +267,7 @@ impl Publish<'_> {
     }
 }
 
-/// What tells one epoch's message from every other.
+/// Draws a nonce, which tells one epoch's message from every other.
 fn nonce(stream: &Stream) -> Result<Bytes, OpenError> {
     let mut nonce = [0; 16];
     getrandom::fill(&mut nonce).map_err(|error| stream.api_error(Failure::Unknown(error.to_string())))?;

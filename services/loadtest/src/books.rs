@@ -9,7 +9,7 @@ use serde::Serialize;
 /// Differences that are named; all are counted.
 const NAMED_MAX: usize = 10;
 
-/// What a player's account was found to be.
+/// A player's account as the service reports it after the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// Player name.
@@ -35,13 +35,13 @@ pub struct Books {
     pub unpaid_jackpots: usize,
     /// The pool.
     pub pool: PoolBooks,
-    /// What is wrong, the first few.
+    /// The first few faults, for people.
     pub faults: Vec<String>,
     /// Whether all agrees.
     pub ok: bool,
 }
 
-/// What the answers add up to, and what the accounts hold.
+/// The sums of the answers, and of the accounts' balances.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Balances {
     /// Deposited.
@@ -52,9 +52,9 @@ pub struct Balances {
     pub wins_minor: i64,
     /// Jackpots paid.
     pub jackpots_minor: i64,
-    /// What the balances must add up to.
+    /// The sum of all balances by the answers.
     pub told_minor: i64,
-    /// What they add up to.
+    /// The sum of all balances by the accounts.
     pub found_minor: i64,
 }
 
@@ -77,13 +77,13 @@ pub struct PoolBooks {
     pub check: PoolCheck,
     /// The share of the bets that the pool's terms say, exact, in EUR.
     pub told_eur: String,
-    /// What the pool got meanwhile, exact, in EUR.
+    /// The pool's contributions during the run, exact, in EUR.
     pub found_eur: String,
     /// Whether the pool had taken up the run's last bet when it was read.
     pub caught_up: bool,
 }
 
-/// What the pool got, and by which terms.
+/// The pool's contributions, and the terms by which they were made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Pooled {
     pub(crate) check: PoolCheck,
@@ -92,7 +92,7 @@ pub(crate) struct Pooled {
     pub(crate) caught_up: bool,
 }
 
-/// What a share of bets in EUR comes to, exactly (BW-11).
+/// Computes the contribution of bets in EUR, exactly (BW-11).
 pub(crate) fn contribution(bets_minor: i64, ppm: u32) -> Nano {
     // A minor unit has ten million nanos: a millionth of it is ten, so nothing is rounded.
     let nanos_a_millionth = Currency::EUR.nanos_per_minor() / 1_000_000;
@@ -169,7 +169,7 @@ mod tests {
         Found { player: "p".to_owned(), balance, open_rounds: vec![] }
     }
 
-    /// What a pool of 0.5 % got of bets of 600.00 EUR.
+    /// A pool of 0.5 % after bets of 600.00 EUR.
     const POOLED: Pooled = Pooled {
         check: PoolCheck::Exact,
         contribution_ppm: 5_000,

@@ -15,13 +15,13 @@ pub enum Error {
     Connect {
         /// The target.
         target: String,
-        /// What the system said.
+        /// The operating system's error.
         reason: String,
     },
     /// The players could not be opened and funded, or their first round not be played.
     #[error("{what}: {}: {}", crate::retry::reason(.status), .status.message())]
     Setup {
-        /// What was asked for.
+        /// The setup step that failed, for people.
         what: &'static str,
         /// The refusal.
         status: Box<Status>,

@@ -1,4 +1,4 @@
-//! What a load test is told, checked before anything is connected.
+//! The options of a load test, checked before anything is connected.
 
 use motherlode_books::{CoinValue, Currency, Minor, cash};
 use motherlode_runtime::connect::Credentials;
@@ -11,12 +11,12 @@ const CONCURRENCY_MAX: usize = 65_536;
 const CONNECTIONS_MAX: usize = 1024;
 const PLAYERS_MAX: usize = 10_000_000;
 
-/// What a load test is told.
+/// The options of a load test.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Options {
     /// The service, such as `http://127.0.0.1:50051`.
     pub target: String,
-    /// What is shown to it.
+    /// Token and certificates for it.
     pub credentials: Credentials,
     /// The operator whose players play.
     pub operator: String,
@@ -50,11 +50,11 @@ pub struct Options {
     pub time_max: Duration,
     /// Others use the service meanwhile: the pool must have got at least these bets' contributions, not exactly them.
     pub shared: bool,
-    /// What the run must keep to.
+    /// The limits of a successful run.
     pub thresholds: Thresholds,
 }
 
-/// What a run must keep to.
+/// The limits of a successful run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Thresholds {
     /// 99th percentile of all calls' latency, milliseconds; `None` for any.
@@ -130,7 +130,7 @@ impl Options {
         self.deposit().map(|_| ())
     }
 
-    /// What a player needs who loses every round of the run, the first warm-up included.
+    /// Computes the deposit of a player who loses every round of the run, the first warm-up included.
     pub(crate) fn deposit(&self) -> Result<i64, String> {
         let bet = cash(self.bet_coins.into(), self.coin_value, Currency::EUR).ok().filter(|bet| *bet > Minor(0));
         let deposit = bet.and_then(|bet| bet.0.checked_mul(i64::try_from(self.rounds).ok()?.checked_add(1)?));

@@ -49,7 +49,8 @@ impl Pace {
     }
 }
 
-/// What a round's first answer is timed from: the moment it was due, or is sent where it never was due.
+/// Returns the moment from which a round's first answer is timed: when it was due, or when it was sent if it was never
+/// due.
 pub(crate) fn timed_from(due: Option<Duration>, sent: Duration) -> Duration {
     due.unwrap_or(sent)
 }

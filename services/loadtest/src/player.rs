@@ -1,7 +1,7 @@
-//! A player: plays rounds one at a time, and remembers what the service said.
+//! A player: plays rounds one at a time, and adds up the answers.
 //!
-//! What was told counts when a round is settled, once. A round whose call failed is asked for again from its start, with
-//! the same request ids: what was played is answered again, with no second effect (PL-11).
+//! A round is added once, when it is settled. A round whose call failed is asked for again from its start, with the
+//! same request ids: calls that had their effect are answered again, with no second effect (PL-11).
 
 use crate::{
     lane::{Call, Lane},
@@ -19,7 +19,7 @@ use tonic::Status;
 /// The game whose players pick a witch before their first spin (BW-05).
 const WITCHES: &str = "bewitched";
 
-/// What a player was told, in minor units.
+/// The sums of a player's answers, in minor units.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Told {
     pub(crate) deposits: i64,
@@ -43,7 +43,7 @@ pub(crate) struct Player {
     pub(crate) in_doubt: bool,
 }
 
-/// What all players of a run share.
+/// Configuration and counters shared by all players of a run.
 pub(crate) struct Table {
     pub(crate) game: String,
     pub(crate) stake: Stake,
@@ -129,7 +129,7 @@ impl Told {
         Ok(())
     }
 
-    /// What the balance must be.
+    /// Computes the balance that the player must have.
     pub(crate) fn balance(&self) -> i64 {
         self.deposits - self.bets + self.wins + self.jackpots
     }

@@ -24,7 +24,7 @@ const PAGE: i32 = 100;
 /// Before what was refused is asked again.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// What readers came to.
+/// The readers' counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Reads {
     /// How many read.

@@ -12,7 +12,7 @@ use hdrhistogram::Histogram;
 use serde::Serialize;
 use std::{collections::BTreeMap, sync::atomic::Ordering, time::Duration};
 
-/// What a run came to.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// Rounds settled.
@@ -39,7 +39,7 @@ pub struct Report {
     pub errors: BTreeMap<String, u64>,
     /// Messages sent again.
     pub retries: u64,
-    /// What readers came to meanwhile.
+    /// The reads during the run.
     pub reads: Reads,
     /// The books.
     pub books: Books,
@@ -77,9 +77,9 @@ pub struct Verdicts {
 /// A figure against its limit.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Verdict {
-    /// What it may be.
+    /// The limit.
     pub max: f64,
-    /// What it was.
+    /// The measured figure.
     pub found: f64,
     /// Whether it holds.
     pub ok: bool,

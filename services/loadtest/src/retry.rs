@@ -45,7 +45,7 @@ fn may_pass(status: &Status) -> bool {
     )
 }
 
-/// What an error is counted as: the service's own reason, or the code where it gave none.
+/// Returns the key that an error is counted by: the service's own reason, or the code if it gave none.
 pub(crate) fn reason(status: &Status) -> String {
     match status.get_error_details().error_info() {
         Some(info) if !info.reason.is_empty() => info.reason.clone(),

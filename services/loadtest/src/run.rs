@@ -269,7 +269,7 @@ impl Service {
     }
 }
 
-/// What the pool got between two looks at it.
+/// Compares the pool before and after a run.
 fn pooled(options: &Options, before: &Pool, after: &Pool, sums: &Sums) -> Result<Pooled, Status> {
     let ppm = |pool: &Pool| pool.terms.as_ref().map_or(0, |terms| terms.contribution_ppm);
     let nano = |text: &str| {

@@ -1,4 +1,4 @@
-//! What is counted while rounds are played: latencies by kind of call, and errors by reason.
+//! Counters of a run: latencies by kind of call, and errors by reason.
 //!
 //! One tally for all players, behind a lock that is held for some 20 nanoseconds a call.
 

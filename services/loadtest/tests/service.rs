@@ -27,7 +27,7 @@ fn options(server: &Server) -> Options {
     }
 }
 
-/// What every run that went well has in common.
+/// Asserts that a run went well.
 fn assert_sound(report: &Report, rounds: u64) {
     assert!(report.ok, "{report}");
     assert_eq!(report.rounds, rounds, "{report}");

@@ -27,10 +27,10 @@ pub fn encode(first: Position, records: &[Bytes]) -> Bytes {
     block.into()
 }
 
-/// The records of a block that is for position `first` and nothing else. They share its memory.
+/// Decodes a block that is for position `first` and nothing else. The records share its memory.
 ///
 /// # Errors
-/// What is wrong with it.
+/// A description of the fault.
 pub fn decode(block: &Bytes, first: Position) -> Result<Vec<Bytes>, &'static str> {
     let decoded = decode_block(block, first)?;
     if decoded.bytes == block.len() { Ok(decoded.records) } else { Err("something follows the block") }

@@ -16,8 +16,8 @@ pub type Hash = [u8; 32];
 /// Protobuf tag of field 1, length-delimited, and the length 32.
 const PREFIX: [u8; 2] = [0x0A, 0x20];
 
-/// What the first record of `partition` names as its previous hash: no record of another partition, and no
-/// tail of another log, can stand at position 1.
+/// The hash that the first record of `partition` names as its previous one. It depends on the partition, so no record
+/// of another partition, and no tail of another log, can stand at position 1.
 #[must_use]
 pub fn genesis(partition: u32) -> Hash {
     hash(format!("motherlode/log/v1/partition/{partition}").as_bytes())

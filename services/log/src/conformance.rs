@@ -1,7 +1,7 @@
 //! The contract of [`Store`] and [`Reader`], as tests that every store runs.
 //!
-//! Each function takes a maker of empty stores and panics, saying what was broken, when the contract is.
-//! What only some stores have (files to damage, a disk to fill, a power cut) is tested beside them.
+//! Each function takes a maker of empty stores and panics, with the requirement that was broken.
+//! Features that only some stores have (files to damage, a disk to fill, a power cut) are tested beside them.
 
 use std::{sync::Arc, thread};
 

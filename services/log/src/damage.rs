@@ -1,4 +1,4 @@
-//! What a store says when its bytes are not what was appended.
+//! Damage: stored bytes that are not those that were appended.
 
 use std::{
     io,

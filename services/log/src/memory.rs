@@ -15,7 +15,7 @@ pub struct MemoryStore {
     records: Arc<Records>,
 }
 
-/// What the writer and its readers share: the record at position `n` stands at index `n - 1`.
+/// The records, shared by the writer and its readers: the record at position `n` stands at index `n - 1`.
 #[derive(Debug, Default)]
 struct Records(RwLock<Vec<Bytes>>);
 

@@ -130,7 +130,7 @@ pub enum AppendError {
     /// are refused, unwritten, until the store has been opened again.
     #[error("the log takes no appends until it is opened again: {reason}")]
     Failed {
-        /// What failed, and how.
+        /// The operation that failed, and its error.
         reason: String,
     },
     /// Another writer has taken the log over. Nothing was written, and by this store nothing will be. Reads go on, up

@@ -21,7 +21,7 @@ const CONNECT_MAX: Duration = Duration::from_secs(3);
 /// A lasting link that has not answered for so long is asked, and given up after as long again.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
-/// What a client shows a service, and what it believes of it.
+/// Credentials that a client shows to a service, and roots that it trusts.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Credentials {
     /// Bearer token.

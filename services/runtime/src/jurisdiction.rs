@@ -8,8 +8,8 @@
 //! operators.acme = { profile = "se", limits = { reality_check_ms = 3_600_000 } }
 //! ```
 //!
-//! Nothing of it loosens anything: a profile of the configuration that has the name of a compiled one, and an operator's
-//! own limits, restrict further.
+//! The configuration loosens nothing: a profile of the name of a compiled one, and an operator's own limits, restrict
+//! further.
 
 use crate::config::error::ConfigError;
 use motherlode_books::Profile;
@@ -41,7 +41,7 @@ pub struct Jurisdictions {
     pub operators: BTreeMap<String, Operator>,
 }
 
-/// What holds for one operator.
+/// An operator's own profile and limits.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Operator {
@@ -97,8 +97,8 @@ impl Profiles {
         }
     }
 
-    /// What an operator's players may do in a jurisdiction, and its name; an empty one is the operator's own. `None`
-    /// where there is no such jurisdiction.
+    /// Returns the name and the profile that hold for an operator's players in a jurisdiction; an empty one is the
+    /// operator's own. `None` if there is no such jurisdiction.
     #[must_use]
     pub fn of(&self, operator: &str, jurisdiction: &str) -> Option<(&str, Profile)> {
         let operator = self.operators.get(operator);

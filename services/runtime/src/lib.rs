@@ -1,4 +1,4 @@
-//! What every service needs and none owns: configuration, who calls, refusals as gRPC statuses, telemetry, the stop signal.
+//! Shared by all services: configuration, access, refusals as gRPC statuses, telemetry, the stop signal.
 
 pub mod access;
 mod appends;

@@ -3,7 +3,7 @@
 //! Every refusal carries an `ErrorInfo` (domain [`DOMAIN`], a reason in UPPER_SNAKE, metadata); faults of single fields
 //! add a `BadRequest`, and where the same call can succeed later a `RetryInfo` says when to try.
 //!
-//! What a caller wrote may be part of any text here, so all of them are [excerpts](excerpt): a refusal is short whatever was
+//! Any text here may hold words of the caller, so all of them are [excerpts](excerpt): a refusal is short whatever was
 //! asked, and changes nothing on the terminal or in the log of whoever reads it.
 
 use motherlode_books::is_visible;

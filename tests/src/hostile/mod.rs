@@ -33,7 +33,7 @@ use tokio_rustls::{
 };
 use tonic::{Code, Status};
 
-/// What HTTP/2 begins with, and settings that ask for nothing (RFC 9113, 3.4).
+/// HTTP/2's connection preface, with empty settings (RFC 9113, 3.4).
 pub const GREETING: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
 /// As much as HTTP/2 lets a receiver promise to take.
@@ -98,7 +98,7 @@ impl Target {
         Self { from: Some([127, 0, 0, last].into()), ..self.clone() }
     }
 
-    /// What an honest client is told.
+    /// The address and the credentials of an honest client.
     #[must_use]
     pub fn honest(&self) -> (String, Credentials) {
         let (scheme, host) = if self.tls.is_some() { ("https", "localhost") } else { ("http", "127.0.0.1") };
@@ -201,7 +201,7 @@ pub fn frame(bytes: &[u8]) -> Bytes {
     framed.freeze()
 }
 
-/// What a call ends with, all of it read.
+/// Reads a call's answer to its end and returns its status.
 async fn status(response: ResponseFuture) -> Result<Status, h2::Error> {
     let (head, body) = response.await?.into_parts();
     let of = |headers: &HeaderMap| Status::from_header_map(headers);

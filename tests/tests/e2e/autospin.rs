@@ -60,7 +60,7 @@ fn won(round: &Round) -> i64 {
     round.win.as_ref().unwrap().amount_minor + jackpots.sum::<i64>()
 }
 
-/// What must end a series of these rounds, and after how many, by the words of the rule.
+/// Computes the stop of a series of these rounds, and its number of rounds, by the words of the rule.
 fn expected(rounds: &[Round], request: &AutospinRequest) -> (usize, AutospinStop) {
     let mut balance = 0;
     for (played, round) in (1..).zip(rounds) {

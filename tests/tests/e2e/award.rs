@@ -1,4 +1,4 @@
-//! What a hit leaves behind: in the round that made it, and in its pool's statement.
+//! The traces of a hit: in its round, and in its pool's statement.
 
 use motherlode_books::Nano;
 use motherlode_ledger::Options;

@@ -1,4 +1,4 @@
-//! What waits to be sent, and who pays for it (issue A4).
+//! Bytes that wait to be sent, and the operator who pays for them (issue A4).
 
 use crate::PROGRAM;
 use futures_util::future::join_all;

@@ -84,7 +84,7 @@ async fn round(client: &mut Client, round_id: &str) -> Round {
     client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap()
 }
 
-/// What all pools hold or will hold, in 1e-9 EUR.
+/// Sums the pools' balances and the contributions due to them, in 1e-9 EUR.
 fn pooled(server: &Server) -> i128 {
     server.collected("bewitched") + server.holding(Books::Reserve("bewitched"), Currency::EUR)
 }

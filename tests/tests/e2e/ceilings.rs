@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
-/// What an account of EUR is filled up to, in cents, and what one amount can be: as the documentation of the calls says.
+/// The ceilings of a balance and of one amount in EUR, in cents, as the documentation of the calls states them.
 const BALANCE_MAX: i64 = 1_000_000_000_000_000;
 const AMOUNT_MAX: i64 = 10_000_000_000_000;
 

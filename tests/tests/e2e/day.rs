@@ -1,4 +1,4 @@
-//! What protects a player survives sessions, restarts and clocks (uf_06, uf_07; BW-27, PL-16, PL-22, PL-26).
+//! Player protection survives sessions, restarts and clocks (uf_06, uf_07; BW-27, PL-16, PL-22, PL-26).
 
 use motherlode_ledger::Options;
 use motherlode_proto::{

@@ -17,7 +17,7 @@ use motherlode_tests::{
 use tokio_stream::StreamExt;
 use tonic::{Code, Status};
 
-/// What demo play begins with: 1,000.00 of play money.
+/// The balance of a new demo session: 1,000.00 of play money.
 const GIVEN: i64 = 100_000;
 
 fn demo_of(player: &str) -> Account {

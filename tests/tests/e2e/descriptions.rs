@@ -1,5 +1,5 @@
-//! What games say of themselves (PL-13), asked over gRPC and held against what their rules say, and against what is played:
-//! whoever has nothing but a description knows what a window pays.
+//! Descriptions of games (PL-13), asked for over gRPC and compared with their rules and with their rounds: whoever has
+//! nothing but a description can compute the win of a window.
 
 use motherlode_proto::{
     round::v1::{RoundState, SpinKind, SpinResult},
@@ -33,7 +33,7 @@ fn of_role(game: &GetGameResponse, role: SymbolRole) -> BTreeSet<u32> {
     (0..).zip(&game.symbols).filter(|(_, symbol)| symbol.role() == role).map(|(index, _)| index).collect()
 }
 
-/// What a statement of the rules says, wherever the text's lines break.
+/// Whether the rules text has a statement, wherever its lines break.
 fn says(game: &GetGameResponse, statement: &str) -> bool {
     let words = |text: &str| text.split_whitespace().map(str::to_lowercase).collect::<Vec<_>>().join(" ");
     words(&game.rules_text).contains(&words(statement))
@@ -246,7 +246,7 @@ async fn pl_13_dm_06_wf_14_the_strips_hold_what_the_rules_say() {
     server.stop().await.unwrap();
 }
 
-/// What a window of a paid spin wins in coins, by the description alone, at all lines.
+/// Computes the win of a paid spin's window in coins, at all lines, by the description alone.
 fn evaluated(game: &GetGameResponse, coins_per_line: u64, bet_coins: u64, spin: &SpinResult) -> u64 {
     let rows = spin.rows as usize;
     let cells = |reel: usize| spin.cells[reel * rows..(reel + 1) * rows].iter().map(|cell| u32::from(*cell));

@@ -369,7 +369,7 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     server.stop().await.unwrap();
 }
 
-/// What cannot be opened at the start is named, with what the system said.
+/// A start that fails names the file that it cannot open, with the operating system's error.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_10_errors_of_the_start_say_their_cause() {
     let folder = tempfile::tempdir().unwrap();

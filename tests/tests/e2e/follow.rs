@@ -44,7 +44,7 @@ async fn follow(client: &mut Client, after_position: u64) -> Streaming<FollowLog
     client.ledger.follow_log(FollowLogRequest { after_position, partition: 0 }).await.unwrap().into_inner()
 }
 
-/// What a follower is sent up to a position.
+/// Returns the records that a follower is sent up to a position.
 async fn records(client: &mut Client, after_position: u64, to: u64) -> Vec<LogRecord> {
     let mut stream = follow(client, after_position).await;
     let mut records = vec![];

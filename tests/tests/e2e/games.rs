@@ -172,7 +172,7 @@ async fn dm_17_dm_19_coins_below_a_minor_unit_are_taken_where_the_bet_is_whole()
     server.stop().await.unwrap();
 }
 
-/// What can only be asked of games that have it is refused for the others, with the field.
+/// Fields for a feature are refused, by name, for games without it.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_12_a_witch_a_gamble_and_a_feature_are_refused_where_a_game_has_none() {
     let data = tempfile::tempdir().unwrap();

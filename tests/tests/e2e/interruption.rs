@@ -117,7 +117,7 @@ impl Timed {
         }
     }
 
-    /// What a player sees who loads the game again.
+    /// Opens a session as a player who loads the game again, and returns the open round.
     async fn load(&mut self, request_id: &str, account: &Account, game: &str) -> Option<Round> {
         let (account, game) = (Some(account.clone()), game.to_owned());
         let request = OpenSessionRequest { request_id: request_id.to_owned(), account, game, ..Default::default() };
@@ -382,7 +382,7 @@ async fn pl_03_pl_04_a_voided_round_is_not_resolved() {
     timed.audited().await;
 }
 
-/// What was resolved for the player is a round like any other: its void gives the bet back and takes the win.
+/// A round that was resolved for the player is like any other: its void gives the bet back and takes the win.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_03_pl_04_a_round_that_was_resolved_for_the_player_can_be_voided() {
     let data = tempfile::tempdir().unwrap();

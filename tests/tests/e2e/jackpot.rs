@@ -16,7 +16,7 @@ async fn hit(client: &mut Client, player: &str, coin: &str) -> motherlode_proto:
     client.choose("hit.1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap()
 }
 
-/// What bets left for the pool, once it has it all; 1e-9 EUR.
+/// Waits until all is pooled, and sums the contributions; 1e-9 EUR.
 async fn contributed(server: &Server) -> i128 {
     settled(server.ledgers()).await;
     server.ledger().books(|books| books.pool("bewitched").unwrap().contributions.0)

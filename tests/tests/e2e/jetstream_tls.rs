@@ -117,7 +117,7 @@ impl Protected {
         format!("credentials = {:?}", self.accounts.user(&self.folder.path().join(name), signer))
     }
 
-    /// What `serve` says when it cannot get in.
+    /// Runs a `serve` that cannot connect, and returns its standard error.
     fn refused(&self, name: &str, lines: &[String]) -> String {
         let (data, config) = (self.folder.path().join("never"), self.configure(name, lines));
         let mut serve = Command::new(PROGRAM);

@@ -53,7 +53,7 @@ struct Model {
     balances: BTreeMap<Place, i64>,
     rounds: BTreeMap<String, Round>,
     open: BTreeMap<(&'static str, &'static str), Played>,
-    /// What the pool has or will have, in 1e-9 EUR.
+    /// The pool's balance, contributions due included, in 1e-9 EUR.
     pool: i128,
     suspended: bool,
     /// EUR for one krona, in 1e-4.
@@ -66,7 +66,7 @@ struct Model {
     campaigns: BTreeMap<(Place, String), Campaign>,
 }
 
-/// What a player was granted and has not played.
+/// The rest of a player's campaign.
 struct Campaign {
     game: &'static dyn Game,
     stake: Stake,
@@ -77,12 +77,12 @@ struct Campaign {
 #[derive(Clone)]
 struct Round {
     place: Place,
-    /// What the player paid for it.
+    /// The player's own payment.
     bet: i64,
     campaign: String,
     /// The settled win; none while it is open.
     win: Option<i64>,
-    /// What HALVE credited of it (ME-16).
+    /// The amount that HALVE credited of it (ME-16).
     credited: i64,
     contributed: i128,
     /// Where it collects, and the figures before and after it.
@@ -130,7 +130,7 @@ impl Model {
         self.answered(place, game, played);
     }
 
-    /// What lands in the paid spin's windows is collected.
+    /// Collects symbols in the paid spin's windows.
     fn collect(&mut self, game: &dyn Game, shelf: &Shelf, round: &str, micros: i64, played: &Played) {
         let spins = &played.outcome.as_ref().unwrap().spins;
         let marks = spins.iter().flat_map(|spin| &spin.marks);
@@ -194,7 +194,7 @@ impl Model {
         figures.into_iter().filter(|(_, figure)| *figure != 0).collect()
     }
 
-    /// What an answer says of the round.
+    /// Takes in an answer.
     fn answered(&mut self, place: Place, game: &'static dyn Game, played: &Played) {
         assert!(played.jackpot.is_none(), "the cases win no jackpot");
         let round = self.rounds.get_mut(&played.round_id).unwrap();

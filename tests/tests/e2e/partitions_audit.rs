@@ -1,4 +1,4 @@
-//! What is done with the log of several partitions: copied while it's written, audited, looked into.
+//! The log of several partitions: copied while it's written, audited, inspected.
 
 use crate::PROGRAM;
 use motherlode::{
@@ -44,7 +44,7 @@ fn run(arguments: &[&str]) -> Output {
     Command::new(PROGRAM).args(arguments).output().unwrap()
 }
 
-/// What a command says, which must end well.
+/// Runs a command, which must succeed, and returns its output.
 fn said(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

@@ -45,7 +45,7 @@ async fn events(reports: &mut Reports, kinds: &[Kind]) -> Vec<SignificantEvent> 
     reports.list_significant_events(request).await.unwrap().into_inner().events
 }
 
-/// What an event says, without where and when.
+/// The content of an event, without place and time.
 fn said(event: &SignificantEvent) -> [&str; 5] {
     [&event.subject, &event.before, &event.after, &event.actor, &event.reason].map(String::as_str)
 }

@@ -62,7 +62,7 @@ async fn waiting(client: &mut Client, player: &str) -> (Account, String) {
     (account, spun.round_id)
 }
 
-/// What a player's account has room for, up to the end of 64 bits.
+/// Computes how much an account has room for, up to the end of 64 bits.
 fn fill(server: &Server, player: &str) -> i64 {
     i64::MAX - server.player(player).balance(Currency::EUR).unwrap().0
 }
@@ -137,7 +137,7 @@ async fn uf_01_an_award_that_cannot_be_paid_is_set_aside_blocks_no_other_and_is_
     checked(data.path());
 }
 
-/// What a service that stopped at such an award has left behind: a hit without anything after it.
+/// The log of a service that stopped at such an award: a hit without anything after it.
 #[tokio::test(flavor = "multi_thread")]
 async fn uf_01_a_start_on_a_log_with_an_award_that_cannot_be_paid_serves() {
     let data = tempfile::tempdir().unwrap();

@@ -1,4 +1,4 @@
-//! What belongs to all is shared by the operators (issue 10, A5), and who did what is the credential's name (A8).
+//! Resources that operators share (issue 10, A5), and actors, who are credentials (A8).
 
 use motherlode::server::open_stores;
 use motherlode_books::Event;
@@ -201,7 +201,7 @@ async fn uf_08_pl_22_openings_deposits_and_withdrawals_keep_the_credentials_name
     server.stop().await.unwrap();
 }
 
-/// What those who void and close say of themselves stands with the round: in GetRound, on its page and in its replay.
+/// References of those who void and close stand with the round: in GetRound, on its page and in its replay.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_19_pl_22_references_of_those_who_acted_stand_with_the_round() {
     let data = tempfile::tempdir().unwrap();

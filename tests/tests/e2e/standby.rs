@@ -13,7 +13,7 @@ const NEVER: Duration = Duration::from_secs(120);
 /// Between two looks at something that comes in its own time.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// What a process says when it holds the log, and when it has taken it over.
+/// The log lines of a process that stands by, and of one that has taken over.
 const HELD: &str = "the log is held";
 const TAKEN_OVER: &str = "the log is taken over";
 
@@ -23,7 +23,7 @@ struct Place {
     node: Node,
     store: Store,
     partitions: u32,
-    /// What else there is in the configuration.
+    /// Further lines of the configuration.
     more: &'static str,
 }
 

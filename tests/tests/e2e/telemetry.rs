@@ -41,7 +41,7 @@ impl MetricsService for Collector {
     }
 }
 
-/// What a metric is called at Prometheus: OpenTelemetry's "Prometheus and OpenMetrics compatibility".
+/// Converts a metric's name to Prometheus: OpenTelemetry's "Prometheus and OpenMetrics compatibility".
 fn prometheus(metric: &Metric) -> String {
     let name = metric.name.replace('.', "_");
     let unit = match metric.unit.as_str() {

@@ -67,7 +67,7 @@ fn here(data: &Path, partitions: usize) -> Config {
     Config { store: config::Store::default(), partitions, ..motherlode_tests::config(data) }
 }
 
-/// What a log says by itself.
+/// Figures taken from a log alone.
 #[derive(Default)]
 struct Said {
     /// Each player's balances, minor units, as their last record has them.

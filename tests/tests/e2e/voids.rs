@@ -14,7 +14,8 @@ use tonic::{Code, Status};
 
 const DEPOSIT: i64 = 1_000_000_000;
 
-/// What a void must undo: the player's balance, the house, what the pool has or will have, and what the player carries.
+/// Everything that a void must restore: the player's balance, the house, the pool with contributions due, and
+/// collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Picture {
     balance: i64,

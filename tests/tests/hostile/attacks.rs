@@ -1,5 +1,5 @@
-//! What callers can do that does harm, each at a bounded rate, so that a machine of two processors has some left for the
-//! one who plays: it's the service's bounds that are tried, not how fast it is.
+//! Attacks by callers, each at a bounded rate, so that a machine of two processors has some left for the honest
+//! operator: the test is of the service's bounds, not of its speed.
 
 use futures_util::future::join_all;
 use motherlode_proto::{

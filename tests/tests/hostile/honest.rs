@@ -18,7 +18,7 @@ use std::{
 use tokio::{task::JoinSet, time::sleep};
 use tonic::{Code, Request, Status};
 
-/// What one round, or one choice in it, may take.
+/// The deadline of a round's first call, and of each choice.
 const DEADLINE: Duration = Duration::from_secs(2);
 /// Before something is asked again.
 const PAUSE: Duration = Duration::from_millis(50);

@@ -36,7 +36,7 @@ const ALL: &str = r#"["play", "wallet", "support", "audit", "admin"]"#;
 
 /// The third's p99 may be so many times what it was before.
 const SLOWER_MAX: u32 = 3;
-/// What each operator may call, and at once: the third opens its players' accounts at once.
+/// Each operator's limits, a second and at once: the third opens its players' accounts at once.
 const CALLS_A_SECOND: u32 = 200;
 const CALLS_AT_ONCE: u32 = 1_000;
 /// How much nicer those are who mean harm (sched(7)).

@@ -1,4 +1,4 @@
-//! What no compiler checks: what the engine may depend on, how long files are, and that a test names every rule.
+//! Rules that no compiler checks: what the engine may depend on, how long files are, and that a test names every rule.
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
@@ -19,7 +19,7 @@ const LINES_MAX: usize = 600;
 const ENGINE_MAY_USE: [&str; 8] =
     ["num-bigint", "num-rational", "num-traits", "rand_chacha", "serde", "sha2", "thiserror", "toml"];
 
-/// What must not be beneath the engine by any path: I/O, async, clocks, ambient randomness.
+/// Crates that the engine must not reach by any path: I/O, async, clocks, ambient randomness.
 const ENGINE_MUST_NOT_REACH: [&str; 15] = [
     "async-std",
     "chrono",

@@ -1,4 +1,5 @@
-//! What players carry from round to round, and the gamble's limit: a forger who changes them is found at the change.
+//! Collections that players carry from round to round, and the gamble's limit: a forged change is found where it was
+//! made.
 
 use crate::common::{Tale, audited, found, player, step};
 use motherlode_books::{Currency, Event, Minor};

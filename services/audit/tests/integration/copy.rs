@@ -30,7 +30,7 @@ fn tale() -> Tale {
     tale
 }
 
-/// What a follower of an operator keeps of a log.
+/// An operator's copy of a log.
 fn copied_from(log: &[Logged], operator: &str) -> Vec<Copied> {
     let records = log.iter().zip(chained(log)).filter(|(logged, _)| logged.commit.concerns(operator));
     let copied = |(logged, record): (&Logged, Bytes)| Copied {

@@ -144,7 +144,7 @@ impl Tales {
         audited(&self.0.iter().map(|tale| &tale.log[..]).collect::<Vec<_>>())
     }
 
-    /// What is found between partitions that hold, each by itself.
+    /// Audits partitions of which each is sound by itself, and returns the divergence between them.
     fn found(&self) -> Divergence {
         let whole = self.audited();
         for report in &whole.partitions {
@@ -275,7 +275,7 @@ fn a_player_in_another_partition_is_found() {
     assert_eq!((found.partition, found.position, &*found.expected), (1, at, "partition 2"), "{found}");
 }
 
-/// What a lying steward reports is found at the report, though home's books go on with it as if it were so.
+/// A steward's false report is found at the report, though home's books accept it.
 #[test]
 fn bw_16_a_report_that_is_not_what_the_partition_says_is_found() {
     let lie = |prepare: fn(&mut Tales), spoil: fn(&mut PartitionReported)| {
@@ -354,7 +354,7 @@ fn made_up(report: &PartitionReported) -> Hit {
     Hit { partition: 1, position: report.to, time_ms: 1_700_000_000_000, stream, round: 1, currency, coin_value, rate }
 }
 
-/// What a lying steward mirrors is found at the mirror, though the partition's books go on with it.
+/// A steward's false mirror is found at the mirror, though the partition's books accept it.
 #[test]
 fn bw_20_a_mirror_that_is_not_what_home_says_is_found() {
     let lie = |prepare: fn(&mut Tales), spoil: fn(&mut PoolMirrored)| {

@@ -1,4 +1,4 @@
-//! What the measurements share.
+//! Helpers shared by the measurements.
 
 use std::io::{self, Write};
 

@@ -46,7 +46,7 @@ struct Args {
     connections: usize,
 }
 
-/// What one measurement gave: calls (or rounds) a second, and latency in milliseconds.
+/// The result of one measurement: calls (or rounds) a second, and latency in milliseconds.
 #[derive(Debug, Clone, Copy)]
 struct Cell {
     rate: f64,

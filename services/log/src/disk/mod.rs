@@ -68,7 +68,7 @@ pub trait Held: fmt::Debug + Send {}
 
 impl<T: fmt::Debug + Send> Held for T {}
 
-/// What a file is opened for.
+/// The access with which a file is opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// Reading only.

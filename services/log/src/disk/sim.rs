@@ -5,7 +5,7 @@
 //! prefix. After a power cut, what was synced is there, of the rest any 512-byte sectors in any combination,
 //! names in the order in which they were given up to some one. A sync that failed has dropped what it was to
 //! make durable, all or some of it, as Linux does: later syncs succeed without it. All choices follow from a seed.
-//! What is counted as an operation: `create`, `rename`, a folder's `sync`, and a file's `write_at`, `set_len`, `sync`.
+//! Operations that count: `create`, `rename`, a folder's `sync`, and a file's `write_at`, `set_len`, `sync`.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

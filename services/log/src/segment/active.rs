@@ -5,7 +5,7 @@ use std::{io, sync::Arc};
 use super::{format::SEGMENT_HEADER, scan::Tail};
 use crate::{File, Position};
 
-/// What a kernel writes out as a whole, bytes: what shares one with a failed write is written again.
+/// The kernel's unit of writing, bytes. Bytes that share a page with a failed write are written again.
 const PAGE: u64 = 4096;
 
 /// The segment that is written to.
@@ -23,7 +23,7 @@ pub(super) struct Active {
     due: Due,
 }
 
-/// What must be done before the next block is written.
+/// The repair that is due before the next block is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Due {
     Nothing,

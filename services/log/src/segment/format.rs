@@ -21,7 +21,7 @@ use bytes::{Buf, Bytes};
 
 use crate::{Hash, Position};
 
-/// What a power cut keeps or loses as a whole, bytes.
+/// The disk's unit of writing, bytes: a power cut keeps or loses it as a whole.
 pub(super) const SECTOR: usize = 512;
 /// Blocks begin at multiples of this, bytes.
 const ALIGN: usize = 32;
@@ -37,7 +37,7 @@ const VERSION: u32 = 1;
 pub(super) const BLOCK_MAGIC: [u8; 4] = *b"BLCK";
 pub(super) const END_MARKER: [u8; 8] = *b"BLOCKEND";
 
-/// What a segment says of itself.
+/// A segment's header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SegmentHeader {
     pub partition: u32,

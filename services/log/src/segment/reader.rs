@@ -22,7 +22,7 @@ use crate::{Access, Damage, Disk, Position, ReadError, Reader, Record, store::Li
 const READ_MIN: u64 = 64 * 1024;
 const READ_MAX: u64 = 1024 * 1024;
 
-/// What the writer and its readers share.
+/// State shared by the writer and its readers.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub disk: Arc<dyn Disk>,
@@ -113,7 +113,7 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// What the system said, of a file.
+/// Adds the file's name to an error of the operating system.
 fn of(file: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", file.display()))
 }

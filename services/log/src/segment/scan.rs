@@ -28,7 +28,7 @@ const AHEAD: u64 = 1 << 20;
 /// How often a tail that changes while it is looked at is looked at again.
 const LOOKS: usize = 16;
 
-/// What lies after the last whole append.
+/// The bytes after the last whole append.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Tail {
     /// Nothing.
@@ -92,7 +92,7 @@ impl Scan {
         self.walk.resume()
     }
 
-    /// What lies after the last record; known once the iteration has ended.
+    /// Describes the bytes after the last record; known once the iteration has ended.
     #[must_use]
     pub fn tail(&self) -> &Tail {
         &self.walk.tail
@@ -243,8 +243,8 @@ impl Walk {
         }
     }
 
-    /// What follows where no sound block stood a moment ago: nothing, or an unfinished append at the end of the
-    /// log, and both are the end; damage; or a block after all, if a running service was writing it just then.
+    /// Judges the rest of a file where no sound block stood a moment ago. Zeros are the end, and so is an unfinished
+    /// append at the end of the log. A running service may have written a block meanwhile; all else is damage.
     fn read_end(&mut self, current: &mut Current) -> Result<Option<Step>, ScanError> {
         let look = |window: &Window| window.file.read_up_to(MAX_SEGMENT, window.offset);
         let mut rest = look(&current.window).map_err(ScanError::at(&current.path))?;

@@ -64,9 +64,10 @@ pub struct SegmentStore {
     rolling: bool,
     /// The bytes for which the last append found no room.
     starved: Option<u64>,
-    /// What was found behind the last whole append, and is cut by the first [`settle`](Store::settle).
+    /// The bytes that the opening found after the last whole append; the first [`settle`](Store::settle) cuts them
+    /// away.
     recovered: Tail,
-    /// What was opened may not be durable yet.
+    /// Whether bytes that the opening found may not be durable yet.
     opened: bool,
     folder: Arc<dyn Folder>,
     /// The block that is being written; kept for its memory.
@@ -156,7 +157,8 @@ impl SegmentStore {
         })
     }
 
-    /// What the opening found behind the last whole append: [`Tail::Torn`] is cut away when the store settles.
+    /// Describes the bytes that the opening found after the last whole append. [`Tail::Torn`] is cut away when the
+    /// store settles.
     #[must_use]
     pub fn recovered(&self) -> &Tail {
         &self.recovered
@@ -288,7 +290,7 @@ impl Store for SegmentStore {
         self.mend().map_err(refused)
     }
 
-    /// What it makes ready: the room that the last append did not find, and the next segment's file.
+    /// Makes ready the room that the last append did not find, and the next segment's file.
     fn tend(&mut self) -> Result<(), AppendError> {
         match self.starved {
             Some(bytes) => self.make_room(bytes).map_err(refused)?,

@@ -13,7 +13,7 @@ use crate::Position;
 /// A block lacks its end if so many of its last bytes are zero: more than one, which could have been changed.
 const LACKING: usize = 2;
 
-/// What lies where a segment's next block should begin.
+/// The judgement on the bytes where a segment's next block should begin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Verdict {
     /// Zeros.

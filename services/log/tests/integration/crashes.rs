@@ -48,7 +48,7 @@ fn run(disk: &SimDisk, appends: &[Vec<Bytes>], present: usize) -> usize {
     acknowledged
 }
 
-/// What is there must be the first so many appends, whole: `least` or one more. Answers how many.
+/// Asserts that the log holds the first `least` appends or one more, each whole. Returns their number.
 fn check(disk: &SimDisk, appends: &[Vec<Bytes>], least: usize, when: &str) -> usize {
     let store = open(disk).unwrap_or_else(|error| panic!("{when}: {error:?}"));
     let found = read_all(&*store.reader(), 1);

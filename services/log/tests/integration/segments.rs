@@ -211,7 +211,7 @@ fn a_scan_that_is_resumed_goes_on_through_segments_that_are_being_written() {
     assert_eq!(following.verified(), (store.end(), store.head()));
 }
 
-/// What the system says of a read is said of a file.
+/// The operating system's error names the file that it is about.
 #[test]
 fn uf_10_a_segment_that_cannot_be_read_is_named() {
     let dir = tempfile::tempdir().unwrap();

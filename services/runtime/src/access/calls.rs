@@ -95,6 +95,6 @@ pub const CALLS: &[Call] = &[
     node("/motherlode.log.v1.LogService/Propose"),
 ];
 
-/// What is open to everybody: how the process is, and what its services are called.
+/// Calls open to everybody: health, and reflection.
 pub(super) const OPEN: [&str; 3] =
     ["/grpc.health.v1.Health/", "/grpc.reflection.v1.ServerReflection/", "/grpc.reflection.v1alpha.ServerReflection/"];

@@ -1,7 +1,8 @@
-//! Log-ins that failed: counted, and said in the log (PL-22, PL-27). Nothing of what was shown is said: it may be a secret.
+//! Failed log-ins: counted, and reported in the log (PL-22, PL-27). The credential shown is never logged: it may be a
+//! secret.
 //!
-//! Whoever tries again and again fills no log: after [`LINES_MAX`] lines in [`WINDOW`] the rest are counted, and how many they
-//! were is said with the next line. The counter is OpenTelemetry's `motherlode.access.failed`, by reason.
+//! Repeated attempts don't fill the log: after [`LINES_MAX`] lines in [`WINDOW`] the rest are only counted, and the
+//! next line gives their number. The counter is OpenTelemetry's `motherlode.access.failed`, by reason.
 
 use crate::Refusal;
 use opentelemetry::{KeyValue, global, metrics::Counter};
@@ -26,7 +27,7 @@ pub(super) struct Failed {
     said: Mutex<Said>,
 }
 
-/// What was said in the running window.
+/// The log lines of the running window.
 #[derive(Debug, Default)]
 struct Said {
     since: Option<Instant>,

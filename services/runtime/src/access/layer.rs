@@ -109,7 +109,7 @@ fn peer<B>(request: &Request<B>) -> Option<IpAddr> {
     plain.or_else(tls).map(|address| address.ip())
 }
 
-/// What stands behind "Bearer"; the scheme's case does not matter (RFC 9110, 11.1).
+/// Returns the token after "Bearer"; the scheme's case does not matter (RFC 9110, 11.1).
 fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     let (scheme, token) = headers.get(AUTHORIZATION)?.as_bytes().split_at_checked("Bearer ".len())?;
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())

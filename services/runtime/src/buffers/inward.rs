@@ -1,4 +1,4 @@
-//! What is received: the body of a request, whose messages are counted and timed while they come.
+//! The body of a request, whose messages are counted and timed while they arrive.
 //!
 //! gRPC's framing (a byte of flags, four of length, the message) says how much will be held until a message is whole.
 
@@ -24,7 +24,7 @@ pub(super) struct Inward {
     body: Body,
     /// As much as the longest message yet; the buffer that they come into does not shrink.
     held: Share,
-    /// What has come of a message's head.
+    /// The bytes of a message's head that have arrived.
     head: Vec<u8>,
     /// Bytes of the message that are yet to come.
     left: usize,

@@ -21,7 +21,7 @@ use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tonic::Code;
 
-/// What a call takes: its task, and the buffers that it's read into and written from.
+/// The fixed cost of a call, bytes: its task, and the buffers that it's read into and written from.
 pub const CALL_BYTES: usize = 16 << 10;
 
 /// So many bytes, for everybody.
@@ -58,7 +58,7 @@ impl Budget {
         Ok(share)
     }
 
-    /// What an operator has of the common half.
+    /// Computes the part of an operator's bytes that is taken from the common half.
     fn of_common(&self, taken: usize) -> usize {
         taken.saturating_sub(self.own)
     }

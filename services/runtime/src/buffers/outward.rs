@@ -1,4 +1,4 @@
-//! What is sent: the body of an answer, each part of which is counted until it's written.
+//! The body of an answer, each part of which is counted until it's written.
 
 use super::Share;
 use bytes::Bytes;
@@ -31,9 +31,9 @@ type Polled = Option<Result<Frame<Bytes>, Status>>;
 pub(super) struct Outward {
     /// None after the end.
     body: Option<Body>,
-    /// What the call took.
+    /// The call's own share, from which a short answer can be split.
     call: Share,
-    /// What was asked for already.
+    /// The result of the first poll, until it's asked for.
     first: Option<Polled>,
 }
 

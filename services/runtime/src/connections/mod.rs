@@ -1,15 +1,15 @@
 //! Connections: who may have how many, and for how long one is kept.
 //!
-//! What one caller opens is paid from that caller's share. A connection that is not through its handshakes (TLS, then
-//! HTTP/2's preface) in time is dropped; so is one whose pings are not answered, and one without a call for long. There is
-//! a bound on all of them, on those from one address and on those of one operator. Where a bound is met, the least useful
-//! connection of the one who has the most makes way: see [`Table`].
+//! A connection is paid from its caller's share. One that has not finished its handshakes (TLS, then HTTP/2's preface)
+//! in time is dropped; so is one whose pings are not answered, and one without a call for long. There is a bound on all
+//! connections, on those from one address and on those of one operator. Where a bound is met, the least useful
+//! connection of whoever has the most makes way: see [`Table`].
 //!
-//! All bounds lie below the limit of descriptors, of which some are kept back for the log and its index. When there are
-//! none left all the same, one connection is let go of, the log says so, and accepting goes on.
+//! All bounds lie below the limit of descriptors, of which some are kept back for the log and its index. If there are
+//! none left all the same, one connection is dropped, the log says so, and accepting goes on.
 //!
-//! Memory, in the worst case a connection: its receive window of [`CONNECTION_WINDOW`], [`HEADER_TABLE`] twice, and what
-//! TLS buffers. What waits to be sent is counted by [`crate::buffers`].
+//! Memory of a connection in the worst case: its receive window of [`CONNECTION_WINDOW`], [`HEADER_TABLE`] twice, and
+//! the buffers of TLS. Bytes that wait to be sent are counted by [`crate::buffers`].
 
 mod calls;
 mod descriptors;

@@ -19,7 +19,7 @@ pub(super) enum Wire {
     Tls(Box<TlsStream<TcpStream>>),
 }
 
-/// What a client begins with: HTTP/2's magic and the head of its settings (RFC 9113, 3.4).
+/// The length of a client's first bytes: HTTP/2's magic and the head of its settings (RFC 9113, 3.4).
 const GREETING: usize = 24 + 9;
 
 /// A connection that is known to be HTTP/2 once as much as a client begins with was read; whether that's what it should

@@ -22,7 +22,7 @@ const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
 /// How often it's said that connections are refused.
 const SAY_EVERY: Duration = Duration::from_secs(10);
 
-/// What connections are held to.
+/// The bounds on connections.
 #[derive(Debug, Clone)]
 pub struct Bounds {
     /// Connections at one time.

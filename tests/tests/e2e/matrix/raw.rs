@@ -53,7 +53,7 @@ impl Decoder for Bytes {
     }
 }
 
-/// What a call was answered: the (first) message, or why there's none.
+/// A call's (first) message, or its status.
 pub type Answered = Result<Vec<u8>, Status>;
 
 /// Calls a method with one message and waits for its first answer; a stream is let go of then.
@@ -70,7 +70,7 @@ pub async fn call(connection: &Connection, path: &str, message: Vec<u8>) -> Answ
 /// often be the first to give up; HTTP/2 by itself keeps none.
 ///
 /// # Errors
-/// What HTTP/2 says, where the service does not answer.
+/// Of HTTP/2, where the service does not answer.
 pub async fn expired(address: SocketAddr, token: &str, path: &str, message: &[u8]) -> Result<Answered, Box<dyn Error>> {
     let (client, connection) = h2::client::handshake(TcpStream::connect(address).await?).await?;
     let connection = tokio::spawn(connection);

@@ -35,11 +35,11 @@ pub struct Names {
     pub other: bool,
 }
 
-/// What a call is held to.
+/// A call, and how it must answer.
 pub struct Row {
     pub path: &'static str,
     pub request: fn(&Names) -> Vec<u8>,
-    /// What things that are not there get; none where it asks for nothing by name, or makes what is not there.
+    /// The refusal of unknown names; `None` if the call names nothing, or creates what it names.
     pub unknown: Option<(Code, &'static str)>,
     /// Whether there's a field that can be malformed.
     pub fields: bool,
@@ -272,7 +272,7 @@ pub const ROWS: &[Row] = &[
     }),
 ];
 
-/// What differs between a request and another under the same id.
+/// A text that differs between a request and another under the same id.
 fn content(it: &Names) -> String {
     if it.other { "other" } else { "one" }.to_owned()
 }

@@ -318,7 +318,7 @@ pub fn divergence(log: &[Logged]) -> Divergence {
     audited(log).divergence.expect("a divergence")
 }
 
-/// What a change to the commit at `at` is found as.
+/// Audits the log after a change to the commit at `at`, and returns the divergence.
 pub fn found(tale: &Tale, at: usize, change: impl FnOnce(&mut Logged)) -> Divergence {
     let mut log = tale.log.clone();
     change(&mut log[at]);

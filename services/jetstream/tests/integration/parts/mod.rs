@@ -1,4 +1,4 @@
-//! What the tests share: logs with records that say who appended them.
+//! Helpers shared by the tests: logs with records that say who appended them.
 
 use bytes::Bytes;
 use motherlode_jetstream::JetStreamStore;
