@@ -6,11 +6,11 @@
 use crate::{
     Comparison, Divergence, Report, Unusable,
     divergence::{Fault, open},
+    facts::FactSender,
     fold::Fold,
     play::Plays,
-    projected::{self, Projected},
+    projection::{self, Projection},
     recalled::Recalled,
-    said::Telling,
 };
 use motherlode_ledger::Held;
 use motherlode_log::{Position, Record, Scan, ScanError, hash};
@@ -56,21 +56,21 @@ pub struct Options {
 /// [`Unusable`] when there is no log, or it cannot be read; what is wrong within it is a
 /// [`divergence`](Report::divergence).
 pub fn audit(options: &Options) -> Result<Report, Unusable> {
-    audit_telling(options, None)
+    audit_sending(options, None)
 }
 
-/// Audits a partition's log and tells what others are held against.
-pub(crate) fn audit_telling(options: &Options, telling: Option<Telling>) -> Result<Report, Unusable> {
+/// Audits a partition's log and sends the facts that others are compared with.
+pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Result<Report, Unusable> {
     let mut scan = open(&options.log)?;
-    let (projected, not_compared) = match &options.index {
-        Some(folder) => projected::read(folder),
+    let (projection, not_compared) = match &options.index {
+        Some(folder) => projection::read(folder),
         None => Err("none was named".to_owned()),
     }
-    .map_or_else(|why| (Projected::default(), Some(why)), |projected| (projected, None));
-    let held = projected.held;
+    .map_or_else(|why| (Projection::default(), Some(why)), |projection| (projection, None));
+    let held = projection.held;
     let recalled = Recalled::new(options.log.clone(), |bytes| Some(record::decode(bytes).ok()?.commit));
-    let mut fold = Fold::new(options.partition, &recalled, projected.balances);
-    fold.telling = telling;
+    let mut fold = Fold::new(options.partition, &recalled, projection.balances);
+    fold.facts = facts;
     let mut plays = Plays::new(&recalled);
     let (read, folded, played) = scope(|threads| {
         let (to_fold, folding) = stage(threads, "fold", |batch| fold.batch(batch))?;
@@ -90,10 +90,10 @@ pub(crate) fn audit_telling(options: &Options, telling: Option<Telling>) -> Resu
         let end = || reaches(held, position).and_then(|()| fold.end());
         found[0] = end().err().map(|fault| fault.at(options.partition, position));
         if found[0].is_none() {
-            fold.told(position);
+            fold.send_end(position);
         }
     }
-    fold.telling = None;
+    fold.facts = None;
     let divergence = found.into_iter().flatten().min_by_key(|divergence| divergence.position);
     let compared = Comparison::Compared { balances: fold.compared, held: held.map_or(0, |held| held.position) };
     Ok(Report {

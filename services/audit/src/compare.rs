@@ -8,9 +8,9 @@
 
 use crate::{
     Divergence,
-    between::{Between, past_end},
     divergence::Fault,
-    said::{Control, Hearing, Said, Silent},
+    exchange::{Exchange, past_end},
+    facts::{Control, Disconnected, Fact, FactReceiver},
 };
 use motherlode_books::{Event, HOME, Nano, PartitionReported, PoolState, StreamId};
 use motherlode_log::Position;
@@ -19,57 +19,58 @@ use std::collections::BTreeMap;
 /// The amount in transit between partitions, EUR, or the reason why the comparison stopped.
 pub(crate) type Compared = Result<Nano, Stopped>;
 
-/// Why a comparison has no end.
+/// Why a comparison stopped early.
 #[derive(Debug)]
 pub(crate) enum Stopped {
     /// A copy is not its original.
     Divergence(Box<Divergence>),
     /// The audit of a partition has found something, which comes first.
-    Silent,
+    Disconnected,
 }
 
-impl From<Silent> for Stopped {
-    fn from(Silent: Silent) -> Self {
-        Self::Silent
+impl From<Disconnected> for Stopped {
+    fn from(Disconnected: Disconnected) -> Self {
+        Self::Disconnected
     }
 }
 
 /// Another partition than home.
-struct There {
+struct OtherPartition {
     partition: u32,
-    hearing: Hearing,
-    pools: BTreeMap<String, Between>,
+    receiver: FactReceiver,
+    pools: BTreeMap<String, Exchange>,
     /// How many of home's rates and switches it has copied, by stream.
     copied: BTreeMap<StreamId, usize>,
 }
 
-/// Compares partitions, home first; answers what is under way between them: what their accounts for that must hold.
-pub(crate) fn compare(partitions: Vec<Hearing>) -> Compared {
+/// Compares partitions, home first. Returns the amount in transit between them, which their accounts must add up to.
+pub(crate) fn compare(partitions: Vec<FactReceiver>) -> Compared {
     let mut partitions = partitions.into_iter();
     let Some(mut home) = partitions.next() else { return Ok(Nano::ZERO) };
     let numbered = partitions.zip(HOME + 1..);
-    let there = |(hearing, partition)| There { partition, hearing, pools: BTreeMap::new(), copied: BTreeMap::new() };
-    let mut comparison = Comparison { there: numbered.map(there).collect(), controls: BTreeMap::new() };
-    while let Some(said) = home.next(Position::MAX)? {
-        match said {
-            Said::Pool { position, events, state } => comparison.pool(position, &events, &state)?,
-            Said::Control(control) => {
+    let other =
+        |(receiver, partition)| OtherPartition { partition, receiver, pools: BTreeMap::new(), copied: BTreeMap::new() };
+    let mut comparison = Comparison { others: numbered.map(other).collect(), controls: BTreeMap::new() };
+    while let Some(fact) = home.next(Position::MAX)? {
+        match fact {
+            Fact::Pool { position, events, state } => comparison.pool(position, &events, &state)?,
+            Fact::Control(control) => {
                 comparison.controls.entry(control.stream.clone()).or_default().push(control);
             }
-            Said::Left(_) | Said::End(_) => {}
+            Fact::Contributed(_) | Fact::End(_) => {}
         }
     }
     let end = home.end.unwrap_or_default();
-    for there in &mut comparison.there {
-        there.hear(Position::MAX, end, &comparison.controls)?;
+    for other in &mut comparison.others {
+        other.receive(Position::MAX, end, &comparison.controls)?;
     }
-    let pools = comparison.there.iter().flat_map(|there| there.pools.values());
-    Ok(Nano(pools.map(|between| between.under_way().0).sum()))
+    let pools = comparison.others.iter().flat_map(|other| other.pools.values());
+    Ok(Nano(pools.map(|exchange| exchange.in_transit().0).sum()))
 }
 
 /// The state of a comparison.
 struct Comparison {
-    there: Vec<There>,
+    others: Vec<OtherPartition>,
     /// Rates and switches that were set at home, by stream.
     controls: BTreeMap<StreamId, Vec<Control>>,
 }
@@ -81,76 +82,76 @@ impl Comparison {
             match event {
                 Event::PartitionReported(report) => self.report(position, &state.name, report)?,
                 Event::JackpotAwarded(award) => {
-                    let there = self.there.iter_mut().find(|there| there.partition == award.partition);
-                    there.into_iter().for_each(|there| there.between(&state.name).award(position, award));
+                    let other = self.others.iter_mut().find(|other| other.partition == award.partition);
+                    other.into_iter().for_each(|other| other.exchange(&state.name).award(position, award));
                 }
                 _ => {}
             }
         }
-        for there in &mut self.there {
-            let partition = there.partition;
-            there.between(&state.name).stands(position, partition, state);
+        for other in &mut self.others {
+            let partition = other.partition;
+            other.exchange(&state.name).changed(position, partition, state);
         }
         Ok(())
     }
 
     fn report(&mut self, position: Position, pool: &str, report: &PartitionReported) -> Result<(), Stopped> {
         let at_home = |fault: Fault| Stopped::Divergence(fault.at(HOME, position));
-        let partitions = self.there.len();
-        let there = self.there.iter_mut().find(|there| there.partition == report.partition);
-        let there = there.ok_or_else(|| {
+        let partitions = self.others.len();
+        let other = self.others.iter_mut().find(|other| other.partition == report.partition);
+        let other = other.ok_or_else(|| {
             let what = "a report of a partition that is not there";
             at_home(Fault::new(what, format!("partitions up to {partitions}"), report.partition))
         })?;
-        there.hear(report.to, position.saturating_sub(1), &self.controls)?;
-        if let Some(end) = there.hearing.end.filter(|end| *end < report.to) {
-            return Err(at_home(past_end(there.partition, report.to, end)));
+        other.receive(report.to, position.saturating_sub(1), &self.controls)?;
+        if let Some(end) = other.receiver.end.filter(|end| *end < report.to) {
+            return Err(at_home(past_end(other.partition, report.to, end)));
         }
-        there.between(pool).report(report).map_err(at_home)
+        other.exchange(pool).report(report).map_err(at_home)
     }
 }
 
-impl There {
-    fn between(&mut self, pool: &str) -> &mut Between {
+impl OtherPartition {
+    fn exchange(&mut self, pool: &str) -> &mut Exchange {
         if !self.pools.contains_key(pool) {
-            self.pools.insert(pool.to_owned(), Between::default());
+            self.pools.insert(pool.to_owned(), Exchange::default());
         }
         self.pools.entry(pool.to_owned()).or_default()
     }
 
-    /// Takes in what the partition says up to a position, with home heard up to `home_end`.
-    fn hear(
+    /// Takes in the partition's facts up to a position, with those of home received up to `home_end`.
+    fn receive(
         &mut self,
         to: Position,
         home_end: Position,
         controls: &BTreeMap<StreamId, Vec<Control>>,
     ) -> Result<(), Stopped> {
-        while let Some(said) = self.hearing.next(to)? {
+        while let Some(fact) = self.receiver.next(to)? {
             let partition = self.partition;
-            match said {
-                Said::Left(left) => {
-                    let pool = left.pool.clone();
-                    self.between(&pool).leave(left);
+            match fact {
+                Fact::Contributed(effect) => {
+                    let pool = effect.pool.clone();
+                    self.exchange(&pool).contributed(effect);
                 }
-                Said::Pool { position, events, state } => {
+                Fact::Pool { position, events, state } => {
                     for event in &events {
                         if let Event::PoolMirrored(mirrored) = event {
-                            let compared = self.between(&state.name).mirror(position, mirrored, home_end);
+                            let compared = self.exchange(&state.name).mirror(position, mirrored, home_end);
                             compared.map_err(|fault| Stopped::Divergence(fault.at(partition, position)))?;
                         }
                     }
                 }
-                Said::Control(copy) => {
+                Fact::Control(copy) => {
                     let compared = self.control(&copy, home_end, controls);
                     compared.map_err(|fault| Stopped::Divergence(fault.at(partition, copy.position)))?;
                 }
-                Said::End(_) => {}
+                Fact::End(_) => {}
             }
         }
         Ok(())
     }
 
-    /// Rates and switches are home's, one after the other, each once.
+    /// Compares a copy of rates or switches: home's are copied in order, each once.
     fn control(
         &mut self,
         copy: &Control,

@@ -17,7 +17,7 @@ struct Day {
     number: i64,
     /// Wins minus bets.
     net: BTreeMap<Currency, i128>,
-    /// The least that a session said may be lost, and a round may cost.
+    /// The lowest limits of the day's sessions: on losses, and on a round's price.
     limits: BTreeMap<Currency, [Option<Minor>; 2]>,
     /// Rounds that are open: what comes back of them counts for the day of their bet.
     open: BTreeMap<u64, (i64, Currency, Minor)>,

@@ -6,8 +6,8 @@
 //! one by one. Cost: about a microsecond a commit.
 
 use crate::{
-    Divergence, Voids, campaigns::Campaigns, days::Days, demo::Demo, divergence::Fault, recalled::Recalled,
-    said::Telling,
+    Divergence, Voids, campaigns::Campaigns, days::Days, demo::Demo, divergence::Fault, facts::FactSender,
+    recalled::Recalled,
 };
 use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, PerCurrency, Refused, StreamId};
 use motherlode_ledger::index::ProjectedBalance;
@@ -27,7 +27,7 @@ pub(crate) struct Fold<'a> {
     demo: Demo,
     recalled: &'a Recalled,
     /// Sends the facts that other partitions are compared with.
-    pub(crate) telling: Option<Telling>,
+    pub(crate) facts: Option<FactSender>,
     /// Balances of the index that are yet to be compared, by position.
     projected: VecDeque<ProjectedBalance>,
 }
@@ -45,7 +45,7 @@ impl<'a> Fold<'a> {
             days: Days::default(),
             demo: Demo::default(),
             recalled,
-            telling: None,
+            facts: None,
             projected,
         }
     }
@@ -56,20 +56,20 @@ impl<'a> Fold<'a> {
             position = logged.commit.position;
             self.commit(logged).map_err(|fault| fault.at(self.partition, position))?;
         }
-        self.telling.iter_mut().for_each(Telling::flush);
+        self.facts.iter_mut().for_each(FactSender::flush);
         self.trial_balance().map_err(|fault| fault.at(self.partition, position))
     }
 
-    /// All holds, up to the log's end.
-    pub(crate) fn told(&mut self, end: Position) {
-        self.telling.iter_mut().for_each(|telling| telling.end(end));
+    /// Tells the comparison that the log is sound, up to its end.
+    pub(crate) fn send_end(&mut self, end: Position) {
+        self.facts.iter_mut().for_each(|facts| facts.end(end));
     }
 
     pub(crate) fn commit(&mut self, logged: &Logged) -> Result<(), Fault> {
         let Logged { commit, balances_after } = logged;
         self.placed(commit)?;
         self.apply(commit)?;
-        self.telling.iter_mut().for_each(|telling| telling.take(commit, &self.books));
+        self.facts.iter_mut().for_each(|facts| facts.take(commit, &self.books));
         self.days.take(commit)?;
         self.demo.take(commit)?;
         let player = self.books.player(&commit.stream);
@@ -92,8 +92,8 @@ impl<'a> Fold<'a> {
 
     /// Where a player lives is decided by the player's name.
     fn placed(&self, commit: &Commit) -> Result<(), Fault> {
-        let lives = |telling: &Telling| commit.stream.partition(telling.partitions);
-        match (&commit.stream, self.telling.as_ref().map(lives)) {
+        let home_of = |facts: &FactSender| commit.stream.partition(facts.partitions);
+        match (&commit.stream, self.facts.as_ref().map(home_of)) {
             (StreamId::Player { .. }, Some(lives)) if commit.version == 1 && lives != self.partition => {
                 let what = format!("{} does not live in this partition", commit.stream);
                 Err(Fault::new(what, format!("partition {lives}"), format!("partition {}", self.partition)))

@@ -12,21 +12,21 @@
 //! with players, open rounds and awards, not with the length of the log.
 
 mod audit;
-mod between;
 mod campaigns;
 mod compare;
 mod copy;
 mod days;
 mod demo;
 mod divergence;
+mod exchange;
+mod facts;
 mod fold;
 mod outcome;
 mod play;
-mod projected;
+mod projection;
 mod recalled;
 mod replay;
 mod report;
-mod said;
 mod whole;
 
 pub use audit::{Options, audit};

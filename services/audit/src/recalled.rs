@@ -1,7 +1,7 @@
 //! Settled rounds that were voided later, looked up in the log (PL-04).
 //!
 //! The books forget settled rounds, so their voids are checked against the log itself. At the first such void the log is
-//! read twice more, for all of them at once: which rounds were voided, and what was said of them. Cost: two further
+//! read twice more, for all of them at once: which rounds were voided, and all their events. Cost: two further
 //! readings of a log with such voids, none of one without; memory grows with the voids.
 
 use crate::divergence::{Fault, open};

@@ -2,10 +2,10 @@
 
 use crate::{
     Divergence, Options, Report, Return, Unusable, Voids,
-    audit::{BEHIND, audit_telling},
+    audit::{BEHIND, audit_sending},
     compare::{Stopped, compare},
     divergence::Fault,
-    said::{Hearing, Telling},
+    facts::{FactReceiver, FactSender},
 };
 use motherlode_books::{Account, Currency, HOME, Nano, PerCurrency};
 use std::{
@@ -20,7 +20,7 @@ pub struct Whole {
     /// Each partition's own, home first.
     pub partitions: Vec<Report>,
     /// The amount in transit between partitions, EUR: the sum of their accounts for each other.
-    pub under_way: Nano,
+    pub in_transit: Nano,
     /// Where partitions do not say the same; looked for only where each of them holds by itself.
     between: Option<Divergence>,
 }
@@ -32,30 +32,30 @@ pub struct Whole {
 pub fn audit_all(options: &[Options]) -> Result<Whole, Unusable> {
     let count = u32::try_from(options.len()).unwrap_or(u32::MAX);
     scope(|threads| {
-        let (mut audits, mut hearings) = (vec![], vec![]);
+        let (mut audits, mut receivers) = (vec![], vec![]);
         for options in options {
             let (to, from) = sync_channel(BEHIND);
-            let telling = (count > 1).then(|| Telling::new(count, to));
+            let facts = (count > 1).then(|| FactSender::new(count, to));
             let named = Builder::new().name(format!("audit {}", options.partition));
-            let audit = named.spawn_scoped(threads, move || audit_telling(options, telling));
+            let audit = named.spawn_scoped(threads, move || audit_sending(options, facts));
             audits.push(audit.map_err(Unusable::Thread)?);
-            hearings.push(Hearing::new(from));
+            receivers.push(FactReceiver::new(from));
         }
-        let compared = if count > 1 { compare(hearings) } else { Ok(Nano::ZERO) };
+        let compared = if count > 1 { compare(receivers) } else { Ok(Nano::ZERO) };
         let joined = audits.into_iter().map(|audit| audit.join().unwrap_or_else(|panicked| resume_unwind(panicked)));
         let partitions = joined.collect::<Result<Vec<_>, _>>()?;
         let held = partitions.iter().map(|report| report.books.holding(Account::Interpartition, Currency::EUR).0);
-        let under_way = Nano(held.sum());
+        let in_transit = Nano(held.sum());
         let between = match compared {
-            Ok(expected) if expected != under_way => {
+            Ok(expected) if expected != in_transit => {
                 let end = partitions.first().map_or(0, |home| home.position);
                 let what = "PL-09: the accounts between the partitions do not hold what is under way";
-                Some(Fault::new(what, format!("{expected} EUR"), format!("{under_way} EUR")).at(HOME, end))
+                Some(Fault::new(what, format!("{expected} EUR"), format!("{in_transit} EUR")).at(HOME, end))
             }
             Err(Stopped::Divergence(found)) => Some(found),
-            Ok(_) | Err(Stopped::Silent) => None,
+            Ok(_) | Err(Stopped::Disconnected) => None,
         };
-        Ok(Whole { partitions, under_way, between: between.map(|found| *found) })
+        Ok(Whole { partitions, in_transit, between: between.map(|found| *found) })
     })
 }
 

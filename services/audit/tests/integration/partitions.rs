@@ -196,7 +196,7 @@ fn pl_09_a_clean_log_of_several_partitions_holds_and_adds_up() {
     assert_eq!((returns.rounds, returns.hits), (rounds as u64, 4));
     assert_eq!(returns.awarded, i128::from(paid.sum::<i64>()));
     assert_eq!(whole.partitions[0].awards[POOL].len(), 4, "the pool's statement is home's");
-    assert_eq!((whole.voids().get(Currency::EUR).unwrap().rounds, whole.under_way), (1, Nano::ZERO));
+    assert_eq!((whole.voids().get(Currency::EUR).unwrap().rounds, whole.in_transit), (1, Nano::ZERO));
 }
 
 /// At every place at which the steward can have been stopped.
@@ -212,7 +212,7 @@ fn pl_09_what_is_under_way_between_partitions_is_what_their_accounts_hold() {
     let mut check = |tales: &Tales| {
         let whole = tales.audited();
         assert_eq!(whole.divergence(), None);
-        seen.push(whole.under_way);
+        seen.push(whole.in_transit);
     };
     for _ in 0..2 {
         tales.report(1, |_| {});

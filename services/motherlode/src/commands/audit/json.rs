@@ -36,7 +36,7 @@ pub(super) fn whole(whole: &Whole) -> Value {
         "games": returns.iter().map(of_game).collect::<Vec<_>>(),
         "voids": voids(&whole.voids()),
         "pools": pools,
-        "under_way_between_partitions": eur(whole.under_way),
+        "under_way_between_partitions": eur(whole.in_transit),
     })
 }
 

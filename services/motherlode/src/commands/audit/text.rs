@@ -14,7 +14,7 @@ const PLACES: usize = 4;
 
 pub(super) fn text(whole: &Whole) -> String {
     let mut lines = vec![];
-    let Whole { partitions, under_way, .. } = whole;
+    let Whole { partitions, in_transit, .. } = whole;
     match whole.divergence() {
         Some(divergence) => lines.push(format!("DIVERGENCE at {divergence}")),
         None => {
@@ -27,7 +27,7 @@ pub(super) fn text(whole: &Whole) -> String {
             }
             if partitions.len() > 1 {
                 lines.extend(section("Between the partitions"));
-                lines.push(row("every copy is its original; said on one side only so far", &eur(*under_way)));
+                lines.push(row("every copy is its original; said on one side only so far", &eur(*in_transit)));
             }
             lines.extend(waiting(partitions));
             lines.extend([String::new(), "All holds.".to_owned()]);

@@ -7,22 +7,22 @@ use std::{
     sync::mpsc::{Receiver, SyncSender},
 };
 
-/// One thing that was said, in the order of the partition's log.
+/// A fact that partitions are compared by; facts come in the order of the partition's log.
 #[derive(Debug)]
-pub(crate) enum Said {
-    /// By a player's commit in another partition than home: something is left for a pool.
-    Left(Left),
+pub(crate) enum Fact {
+    /// By a player's commit in another partition than home: it contributes to a pool, or decides about one.
+    Contributed(Contributed),
     /// By a commit of a pool's stream; the pool after it.
     Pool { position: Position, events: Vec<Event>, state: Box<PoolState> },
-    /// By a commit of the rates or the system: what holds for all partitions.
+    /// By a commit of the rates or the system: a change for all partitions.
     Control(Control),
-    /// The whole log was read and held, up to here.
+    /// The whole log was audited, up to here, and is sound.
     End(Position),
 }
 
 /// The effect of a player's commit on a pool.
 #[derive(Debug)]
-pub(crate) struct Left {
+pub(crate) struct Contributed {
     pub(crate) position: Position,
     pub(crate) pool: String,
     pub(crate) contribution: Nano,
@@ -41,31 +41,31 @@ pub(crate) struct Control {
     pub(crate) events: Vec<Event>,
 }
 
-impl Said {
+impl Fact {
     fn position(&self) -> Position {
         match self {
-            Self::Left(left) => left.position,
+            Self::Contributed(effect) => effect.position,
             Self::Control(control) => control.position,
             Self::Pool { position, .. } | Self::End(position) => *position,
         }
     }
 }
 
-/// The mouth: what commits say, a batch at a time. Nobody listens any more once something was found.
-pub(crate) struct Telling {
+/// Sends the facts of commits, a batch at a time. After a divergence nobody receives them any more.
+pub(crate) struct FactSender {
     /// How many partitions there are.
     pub(crate) partitions: u32,
-    to: SyncSender<Vec<Said>>,
-    batch: Vec<Said>,
+    to: SyncSender<Vec<Fact>>,
+    batch: Vec<Fact>,
     open_rounds: BTreeMap<String, u64>,
 }
 
-impl Telling {
-    pub(crate) fn new(partitions: u32, to: SyncSender<Vec<Said>>) -> Self {
+impl FactSender {
+    pub(crate) fn new(partitions: u32, to: SyncSender<Vec<Fact>>) -> Self {
         Self { partitions, to, batch: vec![], open_rounds: BTreeMap::new() }
     }
 
-    /// Takes a commit, and the books after it.
+    /// Takes the facts of a commit, given the books after it.
     pub(crate) fn take(&mut self, commit: &Commit, books: &Books) {
         let position = commit.position;
         match &commit.stream {
@@ -74,14 +74,14 @@ impl Telling {
             StreamId::Pool(name) => {
                 let state = books.pool(name).cloned().map(Box::new);
                 let events = commit.events.clone();
-                self.batch.extend(state.map(|state| Said::Pool { position, events, state }));
+                self.batch.extend(state.map(|state| Fact::Pool { position, events, state }));
             }
             stream @ (StreamId::Rates | StreamId::System) => {
                 let holds = |event: &&Event| matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. });
                 let events: Vec<_> = commit.events.iter().filter(holds).cloned().collect();
                 if !events.is_empty() {
                     let (copies, stream) = (commit.copies(), stream.clone());
-                    self.batch.push(Said::Control(Control { position, copies, stream, events }));
+                    self.batch.push(Fact::Control(Control { position, copies, stream, events }));
                 }
             }
         }
@@ -103,53 +103,53 @@ impl Telling {
         if contribution != Nano::ZERO || decision.is_some() || opened_or_closed {
             self.open_rounds.insert(pool.to_owned(), open_rounds);
             let (position, pool) = (commit.position, pool.to_owned());
-            self.batch.push(Said::Left(Left { position, pool, contribution, decision, open_rounds }));
+            self.batch.push(Fact::Contributed(Contributed { position, pool, contribution, decision, open_rounds }));
         }
     }
 
-    /// Sends what was taken since.
+    /// Sends the facts since the last call.
     pub(crate) fn flush(&mut self) {
         if !self.batch.is_empty() {
             let _ = self.to.send(std::mem::take(&mut self.batch));
         }
     }
 
-    /// The whole log was read and held.
+    /// Ends the facts: the whole log is sound.
     pub(crate) fn end(&mut self, position: Position) {
-        self.batch.push(Said::End(position));
+        self.batch.push(Fact::End(position));
         self.flush();
     }
 }
 
-/// The ear: what one partition says, in order.
-pub(crate) struct Hearing {
-    from: Receiver<Vec<Said>>,
-    heard: VecDeque<Said>,
-    /// Where the partition ends, once that was heard.
+/// Receives the facts of one partition, in order.
+pub(crate) struct FactReceiver {
+    from: Receiver<Vec<Fact>>,
+    received: VecDeque<Fact>,
+    /// The partition's last position, once it was received.
     pub(crate) end: Option<Position>,
 }
 
-/// A partition fell silent before its end: its own audit has found something.
+/// The facts of a partition stopped before its end: its own audit has found a divergence.
 #[derive(Debug)]
-pub(crate) struct Silent;
+pub(crate) struct Disconnected;
 
-impl Hearing {
-    pub(crate) fn new(from: Receiver<Vec<Said>>) -> Self {
-        Self { from, heard: VecDeque::new(), end: None }
+impl FactReceiver {
+    pub(crate) fn new(from: Receiver<Vec<Fact>>) -> Self {
+        Self { from, received: VecDeque::new(), end: None }
     }
 
-    /// The next thing that was said up to a position; `None` when nothing more was.
-    pub(crate) fn next(&mut self, to: Position) -> Result<Option<Said>, Silent> {
-        while self.heard.is_empty() && self.end.is_none() {
-            self.heard.extend(self.from.recv().map_err(|_| Silent)?);
+    /// Receives the next fact up to a position; `None` if there is none.
+    pub(crate) fn next(&mut self, to: Position) -> Result<Option<Fact>, Disconnected> {
+        while self.received.is_empty() && self.end.is_none() {
+            self.received.extend(self.from.recv().map_err(|_| Disconnected)?);
         }
-        let said = self.heard.pop_front_if(|said| said.position() <= to || matches!(said, Said::End(_)));
-        match said {
-            Some(Said::End(position)) => {
+        let fact = self.received.pop_front_if(|fact| fact.position() <= to || matches!(fact, Fact::End(_)));
+        match fact {
+            Some(Fact::End(position)) => {
                 self.end = Some(position);
                 Ok(None)
             }
-            said => Ok(said),
+            fact => Ok(fact),
         }
     }
 }

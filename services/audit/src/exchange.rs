@@ -4,7 +4,7 @@
 //! Memory: entries of one side that the other has not answered yet, and eight bytes for each commit of the pool that
 //! the partition has not mirrored.
 
-use crate::{divergence::Fault, said::Left};
+use crate::{divergence::Fault, facts::Contributed};
 use motherlode_books::{
     Award, Decision, HOME, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolState, PoolStatus, PoolTerms,
     StretchEnd,
@@ -14,18 +14,18 @@ use std::collections::VecDeque;
 
 /// One other partition and one pool.
 #[derive(Debug, Default)]
-pub(crate) struct Between {
+pub(crate) struct Exchange {
     /// Contributions of the partition's bets that are not reported to home yet.
-    left: VecDeque<Left>,
-    /// Positions in the partition of its mirrors, and what of home they copy.
+    unreported: VecDeque<Contributed>,
+    /// The partition's mirrors: their positions, and the positions at home that they copy.
     mirrors: VecDeque<(Position, Position)>,
     /// As of the last report.
     open_rounds: u64,
     mirrored: Position,
     /// Home's commits of the pool since the partition joined it, as far as they are not mirrored.
     heads: VecDeque<Position>,
-    /// How the pool stood for the partition from such a commit on.
-    stands: VecDeque<(Position, Stand)>,
+    /// The pool as the partition must see it from such a commit on.
+    views: VecDeque<(Position, PoolView)>,
     joined: bool,
     /// Reported and not mirrored: contributions, voids; and awards, by their positions at home.
     contributions: VecDeque<(Position, Nano)>,
@@ -33,19 +33,19 @@ pub(crate) struct Between {
     awards: VecDeque<(Position, MirroredAward)>,
 }
 
-/// How a pool stands for a partition.
+/// A pool as a partition sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Stand {
+struct PoolView {
     terms: PoolTerms,
     status: PoolStatus,
     pooled_to: Position,
     decided_to: Position,
 }
 
-impl Between {
-    /// The partition's bets leave something.
-    pub(crate) fn leave(&mut self, left: Left) {
-        self.left.push_back(left);
+impl Exchange {
+    /// The partition's bets contributed something.
+    pub(crate) fn contributed(&mut self, effect: Contributed) {
+        self.unreported.push_back(effect);
     }
 
     /// Home awards one of the partition's hits.
@@ -56,27 +56,27 @@ impl Between {
     }
 
     /// Home's pool after one of its commits.
-    pub(crate) fn stands(&mut self, position: Position, partition: u32, pool: &PoolState) {
+    pub(crate) fn changed(&mut self, position: Position, partition: u32, pool: &PoolState) {
         if !self.joined {
             return;
         }
         self.heads.push_back(position);
         let (pooled_to, decided_to) = (pool.pooled_to(partition), pool.decided_to(partition));
-        let stand = Stand { terms: pool.terms.clone(), status: pool.status.clone(), pooled_to, decided_to };
-        if self.stands.back().is_none_or(|(_, last)| *last != stand) {
-            self.stands.push_back((position, stand));
+        let view = PoolView { terms: pool.terms.clone(), status: pool.status.clone(), pooled_to, decided_to };
+        if self.views.back().is_none_or(|(_, last)| *last != view) {
+            self.views.push_back((position, view));
         }
     }
 
-    /// Holds a report against what the partition's log says up to its end; all that was heard.
+    /// Compares a report with the partition's log, whose facts were received up to the report's end.
     pub(crate) fn report(&mut self, report: &PartitionReported) -> Result<(), Fault> {
         let PartitionReported { to, contributions, ref end, .. } = *report;
         self.joined = true;
         let (mut sum, mut decisions) = (Nano::ZERO, vec![]);
-        while let Some(left) = self.left.pop_front_if(|left| left.position <= to) {
-            sum.0 += left.contribution.0;
-            decisions.extend(left.decision);
-            self.open_rounds = left.open_rounds;
+        while let Some(effect) = self.unreported.pop_front_if(|effect| effect.position <= to) {
+            sum.0 += effect.contribution.0;
+            decisions.extend(effect.decision);
+            self.open_rounds = effect.open_rounds;
         }
         while let Some((_, mirrored)) = self.mirrors.pop_front_if(|(position, _)| *position <= to) {
             self.mirrored = mirrored;
@@ -98,7 +98,7 @@ impl Between {
         Ok(())
     }
 
-    /// Holds a mirror, at a position of the partition, against the pool at home, which was heard up to `home_end`.
+    /// Compares a mirror, at a position of the partition, with the pool at home, received up to `home_end`.
     pub(crate) fn mirror(
         &mut self,
         position: Position,
@@ -115,15 +115,15 @@ impl Between {
             let what = "the mirror copies what is no commit of the pool since the partition joined it";
             return Err(Fault::new(what, "a position of such a commit at home", home_position));
         }
-        while self.stands.get(1).is_some_and(|(since, _)| *since <= home_position) {
-            self.stands.pop_front();
+        while self.views.get(1).is_some_and(|(since, _)| *since <= home_position) {
+            self.views.pop_front();
         }
-        let found = Stand { terms: terms.clone(), status: status.clone(), pooled_to, decided_to };
-        match self.stands.front() {
-            Some((_, stand)) if *stand == found => {}
-            stand => {
+        let found = PoolView { terms: terms.clone(), status: status.clone(), pooled_to, decided_to };
+        match self.views.front() {
+            Some((_, view)) if *view == found => {}
+            view => {
                 let what = "the mirror has the pool otherwise than it stood at home";
-                let expected = stand.map_or_else(|| "none".to_owned(), |(_, stand)| format!("{stand:?}"));
+                let expected = view.map_or_else(|| "none".to_owned(), |(_, view)| format!("{view:?}"));
                 return Err(Fault::new(what, expected, format!("{found:?}")));
             }
         }
@@ -142,7 +142,7 @@ impl Between {
 
     /// Computes the balance that the account between the partitions must have: all entries of one side without the
     /// other's.
-    pub(crate) fn under_way(&self) -> Nano {
+    pub(crate) fn in_transit(&self) -> Nano {
         let contributions: i128 = self.contributions.iter().map(|(_, amount)| amount.0).sum();
         let voids: i128 = self.voids.iter().map(|(_, amount)| amount.0).sum();
         let awards: i128 = self.awards.iter().map(|(_, award)| award.paid.0).sum();
@@ -150,7 +150,7 @@ impl Between {
     }
 }
 
-/// Something names a position that its partition has not.
+/// The fault of naming a position that the partition does not have.
 pub(crate) fn past_end(partition: u32, named: Position, end: Position) -> Fault {
     Fault::new(
         format!("it names position {named} of partition {partition}, past that one's end: commits are missing there"),

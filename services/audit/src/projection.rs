@@ -16,7 +16,7 @@ use std::{
 
 /// The figures of the index.
 #[derive(Debug, Default)]
-pub(crate) struct Projected {
+pub(crate) struct Projection {
     /// In order of position.
     pub(crate) balances: VecDeque<ProjectedBalance>,
     /// How far the index claims to be durable.
@@ -24,7 +24,7 @@ pub(crate) struct Projected {
 }
 
 /// Reads the index in a folder; the error says why it cannot be compared.
-pub(crate) fn read(folder: &Path) -> Result<Projected, String> {
+pub(crate) fn read(folder: &Path) -> Result<Projection, String> {
     let database = folder.join("sled").join("db");
     if !database.is_file() {
         return Err("there is none".into());
@@ -49,7 +49,7 @@ pub(crate) fn read(folder: &Path) -> Result<Projected, String> {
     let index = Index::open(copy.path()).map_err(damaged)?;
     let mut balances = index.balances().collect::<Result<Vec<_>, _>>().map_err(damaged)?;
     balances.sort_by_key(|balance| balance.position);
-    Ok(Projected { balances: balances.into(), held: mark.held() })
+    Ok(Projection { balances: balances.into(), held: mark.held() })
 }
 
 /// Whether somebody holds sled's lock. The lock that this takes to find out is given back at once.
