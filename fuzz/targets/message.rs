@@ -5,7 +5,7 @@ use arbitrary::{Result, Unstructured};
 use bytes::Bytes;
 use motherlode_fuzz::fuzz_target;
 use motherlode_fuzz::golden;
-use motherlode_jetstream::fuzzing::{Told, walk};
+use motherlode_jetstream::fuzzing::{RawMessage, walk};
 use motherlode_log::{block, conformance::records, genesis};
 use std::sync::LazyLock;
 
@@ -14,7 +14,7 @@ static RECORDS: LazyLock<Vec<Bytes>> = LazyLock::new(|| {
     records(genesis(0), &all[..all.len().min(12)])
 });
 
-fn told(choose: &mut Unstructured<'_>, sequence: u64, epoch: u64, first: u64, block: Bytes) -> Result<Told> {
+fn message(choose: &mut Unstructured<'_>, sequence: u64, epoch: u64, first: u64, block: Bytes) -> Result<RawMessage> {
     let kind = if epoch == 0 { "FUZZ.epoch" } else { "FUZZ.block" };
     let mut headers = vec![
         ("Nats-Sequence".to_owned(), sequence.to_string()),
@@ -46,7 +46,7 @@ fn run(choose: &mut Unstructured<'_>) -> Result<()> {
         let begins = epoch == 0 || choose.ratio(1, 5)?;
         let many = if begins { 0 } else { choose.int_in_range(1..=3)?.min(RECORDS.len() - next) };
         let payload = if begins { Bytes::new() } else { block::encode(next as u64 + 1, &RECORDS[next..next + many]) };
-        messages.push(told(choose, sequence, if begins { 0 } else { epoch }, next as u64 + 1, payload)?);
+        messages.push(message(choose, sequence, if begins { 0 } else { epoch }, next as u64 + 1, payload)?);
         if begins {
             epoch = sequence;
         }

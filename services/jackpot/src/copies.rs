@@ -1,4 +1,4 @@
-//! Copies of what is decided at home for all partitions: rates and switches.
+//! Copies of home's decisions for all partitions: rates and switches.
 //!
 //! Each other partition has the same events in the same order on a stream of the same name, one commit for each of home's,
 //! under a request id made of its position there: so that each comes once after any crash, and the last one tells how
@@ -32,7 +32,7 @@ impl Copies {
     }
 }
 
-/// Copies what a stream has at home up to a position; false when somebody else came in between.
+/// Copies a stream of home up to a position; false if another commit came in between.
 async fn copy(home: &Handle, there: &Handle, stream: &StreamId, to: u64, looked_at: u64) -> Result<bool, AppendError> {
     let last = there.books(|books| books.head(stream));
     let copied_to = match last.position {
@@ -58,7 +58,7 @@ async fn copy(home: &Handle, there: &Handle, stream: &StreamId, to: u64, looked_
     Ok(true)
 }
 
-/// Whether the other partitions' bets depend on it.
+/// Whether the other partitions' bets depend on the event.
 fn is_copied(event: &Event) -> bool {
     matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. })
 }

@@ -1,4 +1,4 @@
-//! The counters: what each coin value's jackpot is, now and at every refresh (BW-13, BW-14).
+//! The counters: each coin value's jackpot, now and at every refresh (BW-13, BW-14).
 //!
 //! Refreshes are the multiples of the pool's interval in Unix time, the same instants that decide whether two wins fall
 //! into one refresh (BW-17).
@@ -61,7 +61,7 @@ impl Watch {
         }
     }
 
-    /// The counters and the milliseconds between two refreshes; `None` when the pool is gone.
+    /// The counters and the milliseconds between two refreshes; `None` if there is no pool any more.
     fn counters(&self, ledger: &Handle) -> Option<(WatchCountersResponse, i64)> {
         let now = ledger.now_ms();
         ledger.books(|books| {

@@ -1,9 +1,10 @@
-//! The jackpot service: takes up contributions and hits in log order, has awards paid, shows the counters.
+//! The jackpot service: pools contributions and decides hits in log order, has awards paid, shows the counters.
 //!
-//! A bet writes to no pool. [`Steward`] follows the log: it pools contributions by position, prices each hit at its place
-//! in the log, and has the award paid into the player's stream under a request id made of the hit's position, so that
-//! after any crash the same award is paid once. It also copies what is decided at home into all other partitions. What it appends is a pure function of the books
-//! ([`motherlode_books::Books::pool_step`]), and the ledger checks it like anybody's.
+//! A bet writes to no pool. [`Steward`] follows the log: it pools contributions by position, prices each hit at its
+//! place in the log, and has the award paid into the player's stream under a request id made of the hit's position, so
+//! that after any crash the same award is paid once. It also copies home's decisions into all other partitions. Its
+//! proposals are a pure function of the books ([`motherlode_books::Books::pool_step`]), and the ledger checks them like
+//! any others.
 
 mod copies;
 mod counters;

@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
-/// Awards a page, unless the caller says otherwise.
+/// Awards on a page, unless the caller asks for another number.
 const PAGE_SIZE: usize = 20;
 /// Most awards a page.
 const PAGE_SIZE_MAX: usize = 100;
@@ -46,7 +46,7 @@ impl JackpotApi {
         Self { ladders, ..self }
     }
 
-    /// A pool as it's shown; `None` for one that is not there.
+    /// Shows a pool; `None` if there is none of that name.
     fn shown(&self, pool_id: &str) -> Result<Option<wire::Pool>, Refusal> {
         let stream = StreamId::pool(pool_id);
         let Some((pool, position)) = self.ledgers.home().books(|books| {
@@ -152,7 +152,7 @@ impl JackpotApi {
         Ok(wire::RetirePoolResponse { pool, change_id })
     }
 
-    /// Tries to pay what is set aside; see the call's own words.
+    /// Tries to pay awards that are set aside, as the call's documentation says.
     async fn resolve(
         &self,
         caller: &Caller,
@@ -180,7 +180,7 @@ impl JackpotApi {
         Ok(answer)
     }
 
-    /// A pool's awards that are set aside in a partition, as far as a caller may see them.
+    /// A pool's awards that are set aside in a partition, as far as the caller may see them.
     fn set_aside(&self, caller: &Caller, ledger: &Handle, pool: &str, most: usize) -> Vec<(u32, u64, UnpaidAward)> {
         let is_shown = |stream: &StreamId| matches!(stream, StreamId::Player { operator, .. } if caller.sees(operator));
         ledger.books(|books| {

@@ -42,8 +42,8 @@ pub fn standard_terms() -> PoolTerms {
 pub struct Steward {
     ledgers: Ledgers,
     copies: Copies,
-    /// The faults that this steward has told of.
-    told: BTreeSet<String>,
+    /// The faults that this steward has reported.
+    reported: BTreeSet<String>,
 }
 
 /// Something that the books refuse, and that waits alone.
@@ -56,7 +56,7 @@ impl Steward {
     /// A steward of all pools of the ledgers.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>) -> Self {
-        Self { ledgers: ledgers.into(), copies: Copies::default(), told: BTreeSet::new() }
+        Self { ledgers: ledgers.into(), copies: Copies::default(), reported: BTreeSet::new() }
     }
 
     /// Opens a pool with the standard terms where it was never opened.
@@ -109,9 +109,9 @@ impl Steward {
         }
     }
 
-    /// Has all partitions know what was decided at home, decides every hit and void that waits and pays every award; pools
-    /// all contributions when that is due. The first error, with everything done that could be. What the books refuse is no
-    /// error: it's told of, and waits.
+    /// Brings all partitions up to date: copies home's decisions, decides every waiting hit and void, pays every award,
+    /// and pools all contributions when that is due. Returns the first error, after everything else was done. Proposals
+    /// that the books refuse are no error: they are reported, and wait.
     ///
     /// # Errors
     /// When a ledger takes no appends.
@@ -123,17 +123,17 @@ impl Steward {
             _ => {}
         };
         let home = self.ledgers.home();
-        for there in self.ledgers.others() {
-            note(format!("copies/{}", there.partition()), self.copies.bring_to(home, there).await);
+        for other in self.ledgers.others() {
+            note(format!("copies/{}", other.partition()), self.copies.bring_to(home, other).await);
         }
         let pools = home.books(|books| books.pools().map(|pool| pool.name.to_string()).collect::<Vec<_>>());
         for pool in &pools {
-            for there in self.ledgers.others() {
-                note(format!("report/{pool}/{}", there.partition()), self.report(pool, there, pool_all).await);
+            for other in self.ledgers.others() {
+                note(format!("report/{pool}/{}", other.partition()), self.report(pool, other, pool_all).await);
             }
             note(format!("pool/{pool}"), self.decide(pool, pool_all).await);
-            for there in self.ledgers.others() {
-                note(format!("mirror/{pool}/{}", there.partition()), self.mirror(pool, there).await);
+            for other in self.ledgers.others() {
+                note(format!("mirror/{pool}/{}", other.partition()), self.mirror(pool, other).await);
             }
             note(format!("hand-over/{pool}"), self.hand_over(pool).await);
         }
@@ -145,16 +145,16 @@ impl Steward {
         }
         faults.append(&mut faults_of_awards);
         for fault in faults {
-            self.tell(fault).await;
+            self.report_fault(fault).await;
         }
         result
     }
 
-    /// Says once, in the log and to whoever watches, what the books refuse.
-    async fn tell(&mut self, fault: Fault) {
+    /// Reports once, in the log and to whoever watches, what the books refuse.
+    async fn report_fault(&mut self, fault: Fault) {
         let Fault { what, why } = fault;
         let finding = format!("{what}: {why}");
-        if !self.told.insert(finding.clone()) {
+        if !self.reported.insert(finding.clone()) {
             return;
         }
         tracing::error!(what, %why, "the books refuse what follows from the log; it waits, all else goes on");
@@ -164,9 +164,9 @@ impl Steward {
         let _ = self.ledgers.append(proposal(StreamId::System, None, id, vec![failed])).await;
     }
 
-    /// Reports what a partition's bets leave for a pool, up to its last hit or void; to its end when all is to be pooled.
+    /// Reports a partition's contributions to a pool, up to its last hit or void; to its end when all is to be pooled.
     async fn report(&self, pool: &str, there: &Handle, all: bool) -> Result<(), AppendError> {
-        let (home, partition) = (self.ledgers.home(), there.partition());
+        let (home, partition) = (self.ledgers.home(), other.partition());
         let mut again = all;
         loop {
             let (version, reported_to, report) = home.books(|books| {
@@ -190,7 +190,7 @@ impl Steward {
         }
     }
 
-    /// Decides what waits for a pool; pools the contributions of each partition when that is due.
+    /// Decides the hits and voids that wait for a pool; pools each partition's contributions when that is due.
     async fn decide(&self, pool: &str, pool_all: bool) -> Result<(), AppendError> {
         let decides = || self.ledgers.home().books(|books| books.pending_decisions(pool).next().is_some());
         let mut left = if pool_all { self.ledgers.count() } else { 0 };
@@ -216,7 +216,7 @@ impl Steward {
 
     /// Mirrors a pool into a partition, where that lacks something of it.
     async fn mirror(&self, pool: &str, there: &Handle) -> Result<(), AppendError> {
-        let partition = there.partition();
+        let partition = other.partition();
         let (version, mirrored) = self.ledgers.home().books(|books| {
             there.books(|there| (there.head(&StreamId::pool(pool)).version, books.pool_mirror(pool, partition, there)))
         });
@@ -244,8 +244,8 @@ impl Steward {
     }
 }
 
-/// Pays the awards that wait in a partition, in the order of their hits. One that its account has no room for is set aside, and
-/// paid once there is room: none keeps another waiting. What was refused otherwise is named.
+/// Pays the awards that wait in a partition, in the order of their hits. An award that its account has no room for is
+/// set aside, and paid once there is room, so that it delays no other. Other refusals are returned.
 ///
 /// # Errors
 /// When the ledger takes no appends.

@@ -5,7 +5,7 @@ use motherlode_ledger::fields::{self, money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, jackpot::v1 as wire};
 use motherlode_runtime::Refusal;
 
-/// A pool's meters, over so many partitions.
+/// A pool's meters, summed over partitions.
 pub(crate) fn pool(pool: &PoolState, partitions: u32) -> wire::Pool {
     wire::Pool {
         pool_id: pool.name.to_string(),
@@ -48,7 +48,7 @@ fn terms(terms: &PoolTerms) -> wire::PoolTerms {
     }
 }
 
-/// Terms of a version from a message; what they may be is for the books to say.
+/// Converts the terms of a version from a message; the books check their ranges.
 pub(crate) fn parse_terms(terms: Option<&wire::PoolTerms>, version: u32) -> Result<PoolTerms, Refusal> {
     let terms = terms.ok_or_else(|| Refusal::field("terms", "is required"))?;
     Ok(PoolTerms {

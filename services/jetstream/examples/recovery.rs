@@ -26,13 +26,13 @@ const BATCH: usize = 256;
 /// Bytes asked for at once.
 const READ_BYTES: usize = 4 << 20;
 
-/// Where a log is.
-enum Place {
+/// The location of a log.
+enum Location {
     Folder(PathBuf),
     JetStream(Box<Config>),
 }
 
-impl Place {
+impl Location {
     fn open(&self) -> Result<Box<dyn Store>, Box<dyn Error>> {
         Ok(match self {
             Self::Folder(folder) => Box::new(SegmentStore::open(folder, 0, Options::default())?),
@@ -48,9 +48,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let node = Node::start(&folder.path().join("one"), "");
     let cluster = Cluster::start(&folder.path().join("three"));
     let places = [
-        ("segment files", Place::Folder(folder.path().join("segments"))),
-        ("JetStream, 1 replica", Place::JetStream(Box::new(node.config("BENCH")))),
-        ("JetStream, 3 replicas", Place::JetStream(Box::new(cluster.config("BENCH")))),
+        ("segment files", Location::Folder(folder.path().join("segments"))),
+        ("JetStream, 1 replica", Location::JetStream(Box::new(node.config("BENCH")))),
+        ("JetStream, 3 replicas", Location::JetStream(Box::new(cluster.config("BENCH")))),
     ];
     for (_, place) in &places {
         fill(&mut *place.open()?)?;

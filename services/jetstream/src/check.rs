@@ -1,8 +1,8 @@
-//! Whether servers and stream are what acknowledged rounds can rest on.
+//! Checks that servers and streams are safe enough for acknowledged rounds.
 //!
-//! A client sees a server's version, the largest message that it takes, and a stream's configuration. It cannot see how a
-//! server syncs: JetStream's account information has nothing of it, and what the system account could ask, the account
-//! of a store must not. The servers' monitoring pages (`/varz`) say it, so their addresses are asked for.
+//! A client sees a server's version, the largest message that it takes, and a stream's configuration. It cannot see how
+//! a server syncs: JetStream's account information does not say so, and a store's account may not ask as the system
+//! account. The servers' monitoring pages (`/varz`) do say so, and the configuration gives their addresses.
 
 use crate::{failure::Failure, link::Link};
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
@@ -16,7 +16,7 @@ use tokio::{
 
 /// Faults that lose messages were mended up to this version.
 const VERSION_MIN: [u64; 3] = [2, 15, 1];
-/// Bytes of the largest message that a server should take: what NATS advises at the most. A group commit is a message.
+/// The largest message that a server should take, bytes: the most that NATS advises. A group commit is a message.
 pub(crate) const MAX_PAYLOAD_MIN: u64 = 8 << 20;
 /// Fewer copies than this do not survive a lost disk while another server is down.
 const REPLICAS_MIN: u64 = 3;
@@ -35,7 +35,7 @@ pub struct Unsafe {
     pub key: &'static str,
 }
 
-/// Refuses what is unsafe unless its key allows it.
+/// Refuses an unsafe setting unless its key allows it.
 fn refuse(allowed: bool, key: &'static str, what: impl FnOnce() -> String) -> Result<(), Unsafe> {
     if allowed {
         return Ok(());
@@ -63,7 +63,7 @@ pub(crate) fn wanted(stream: &str, config: &Config) -> Value {
     })
 }
 
-/// Holds a stream's configuration against the wanted one; the error says what is otherwise.
+/// Compares a stream's configuration with the wanted one; the error names the difference.
 pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
     let otherwise = |key: &str| Err(format!("{key} is {}, not {}", found[key], wanted[key]));
     // Replicas and storage have names of their own by which less can be allowed.
@@ -92,7 +92,8 @@ pub(crate) fn stream(found: &Value, wanted: &Value) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks what can be seen without a stream: the server that the link is connected to, and the wanted replicas.
+/// Checks everything that can be seen without a stream: the server that the link is connected to, and the wanted
+/// replicas.
 pub(crate) fn server(link: &Link, config: &Config) -> Result<(), Unsafe> {
     let info = link.server();
     let allow = config.allow_unsafe;

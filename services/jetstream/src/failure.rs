@@ -5,7 +5,7 @@ use std::io;
 /// Why a request got no good answer.
 #[derive(Debug, Clone, thiserror::Error)]
 pub(crate) enum Failure {
-    /// JetStream says no. Nothing was done.
+    /// JetStream refused the request. Nothing was done.
     #[error("{description} (JetStream error {code})")]
     Refused {
         /// The `err_code` of the answer.
@@ -13,7 +13,7 @@ pub(crate) enum Failure {
         /// The `description` of the answer.
         description: String,
     },
-    /// No answer, or none that means anything: whether something was done is unknown.
+    /// No answer, or none that can be understood: whether something was done is unknown.
     #[error("no answer: {0}")]
     Unknown(String),
 }

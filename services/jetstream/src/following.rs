@@ -42,7 +42,7 @@ impl Following {
         Self { partition, found: 0, steps: Steps::new(stream, partition), shared }
     }
 
-    /// The partition that it's of.
+    /// Returns the partition's number.
     #[must_use]
     pub fn partition(&self) -> u32 {
         self.partition
@@ -54,24 +54,24 @@ impl Following {
         (self.steps.walk.next - 1, self.steps.walk.head)
     }
 
-    /// Whether all was read that was there when the stream was found. To the end of one that is written there may be no
-    /// coming: each look can find more.
+    /// Whether everything that was there when the stream was found has been read. A stream that is being written has no
+    /// end to reach: each look can find more.
     #[must_use]
     pub fn has_all_found(&self) -> bool {
         self.steps.walk.sequence > self.found
     }
 
-    /// Reads what was verified; the same that the store will have which takes the stream over.
+    /// Returns a reader of the verified records; a store that takes the stream over has the same one.
     #[must_use]
     pub fn reader(&self) -> Arc<dyn Reader> {
         Arc::clone(&self.shared) as Arc<dyn Reader>
     }
 
-    /// Goes on by what one request brings; false where whoever answers has nothing more for now. The reader has it at hand
-    /// then, without asking again.
+    /// Reads on with one request. False if the server that answers has nothing more for now. The reader has the records
+    /// at hand then, without asking again.
     ///
     /// # Errors
-    /// No answer, after which this can be called again; or what comes is no continuation, and never will be.
+    /// No answer: this can be called again. Or the next message does not continue the log, and never will.
     pub fn more(&mut self) -> Result<bool, ReadError> {
         let any = self.steps.look()?;
         while self.steps.is_at_hand() {
@@ -93,7 +93,7 @@ impl Following {
         Ok(true)
     }
 
-    /// Goes past the message that has begun this process's own epoch, of so many bytes.
+    /// Skips the message of `bytes` that has begun this process's own epoch.
     pub(crate) fn begin_epoch(&mut self, bytes: usize) {
         let (before, walk) = (self.steps.walk.clone(), &mut self.steps.walk);
         (walk.sequence, walk.epoch) = (before.sequence + 1, Some(before.sequence));

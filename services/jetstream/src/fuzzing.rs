@@ -4,16 +4,16 @@ use crate::message::{Message, Walk};
 use bytes::Bytes;
 use motherlode_log::Position;
 
-/// A message as a server tells it: its headers, and its payload.
-pub type Told = (Vec<(String, String)>, Bytes);
+/// A message as a server sends it: its headers, and its payload.
+pub type RawMessage = (Vec<(String, String)>, Bytes);
 
-/// Walks along messages until one is none; the records found, and the position after them.
+/// Walks along messages up to the first that is not sound. Returns the records found, and the next position.
 #[must_use]
-pub fn walk(partition: u32, messages: Vec<Told>) -> (Vec<Bytes>, Position) {
+pub fn walk(partition: u32, messages: Vec<RawMessage>) -> (Vec<Bytes>, Position) {
     let (mut walk, mut records) = (Walk::new(partition), vec![]);
-    for (told, payload) in messages {
+    for (pairs, payload) in messages {
         let mut headers = async_nats::HeaderMap::new();
-        for (name, value) in &told {
+        for (name, value) in &pairs {
             if let (Ok(name), Ok(value)) =
                 (name.parse::<async_nats::HeaderName>(), value.parse::<async_nats::HeaderValue>())
             {

@@ -1,7 +1,7 @@
 //! The log on NATS JetStream: a partition is a stream, an append is a message, and a lost node loses nothing.
 //!
 //! * [`JetStreamStore`] is the [`Store`](motherlode_log::Store); it keeps the same contract as the files do.
-//! * [`Following`] is the same for one who may come to write it, and follows who does.
+//! * [`Following`] reads a stream that another process writes, and can take it over.
 //! * [`scan`] reads a stream from its first message without trusting or changing anything.
 //! * [`testing`] starts servers of one's own.
 //!

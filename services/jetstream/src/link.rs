@@ -23,7 +23,7 @@ use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
 const REQUEST_WAIT: Duration = Duration::from_secs(2);
 /// Between two tries of something that did not work.
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
-/// A link that says nothing for about two of these is dead.
+/// The ping interval: a link that is silent for about two of these is dead.
 const PING_EVERY: Duration = Duration::from_secs(2);
 /// Between two tries to connect.
 const RECONNECT_AFTER: Duration = Duration::from_millis(100);
@@ -36,7 +36,7 @@ const BYTES_MAX: u64 = 8 << 20;
 /// server's and the storage's limits (`JSAccountResourcesExceededErr`, `JSInsufficientResourcesErr`,
 /// `JSStorageResourcesExceededErr`). A store that failed to write is not among them: other replicas may have written.
 pub(crate) const NO_ROOM: [u64; 3] = [10_002, 10_023, 10_047];
-/// The status of an answer by which the cluster says that it cannot do anything just now.
+/// The status by which the cluster says that it cannot do anything just now.
 const UNAVAILABLE: u64 = 503;
 
 /// A connection to the servers.
@@ -78,13 +78,13 @@ impl Link {
         format!("{}_{partition}", config.stream)
     }
 
-    /// The client itself, for what waits without a thread of its own.
+    /// Returns the client itself, for tasks that wait without a thread of their own.
     pub(crate) fn client(&self) -> Client {
         self.client.clone()
     }
 
-    /// The thread that the client runs on: for what must go on whatever its caller's runtime is busy with. None once the
-    /// link is closed.
+    /// Returns the runtime of the client's thread, for tasks that must run however busy the caller's runtime is. `None`
+    /// once the link is closed.
     pub(crate) fn handle(&self) -> Option<Handle> {
         self.runtime.as_ref().map(|runtime| runtime.handle().clone())
     }
@@ -94,7 +94,7 @@ impl Link {
         self.client.server_info()
     }
 
-    /// A request of JetStream's interface, such as `STREAM.INFO.<stream>`, and its answer.
+    /// Sends a request of JetStream's interface, such as `STREAM.INFO.<stream>`, and returns its answer.
     pub(crate) fn api(&self, call: &str, body: &Value) -> Result<Value, Failure> {
         let request = Request::new().payload(body.to_string().into()).timeout(Some(REQUEST_WAIT));
         self.request(format!("$JS.API.{call}"), request)

@@ -1,4 +1,4 @@
-//! Messages of a stream, and what must hold from one to the next.
+//! Messages of a stream, and the rules that hold from one to the next.
 
 use crate::failure::Failure;
 use bytes::Bytes;
@@ -9,7 +9,7 @@ use motherlode_log::{DamagedMessage, Hash, Position, block, follow, genesis};
 pub(crate) struct Message {
     /// Its number in the stream, from 1.
     pub sequence: u64,
-    /// Whether it begins an epoch; else it is a block.
+    /// Whether it begins an epoch; otherwise it is a block.
     pub begins_epoch: bool,
     /// The epoch of its writer, as a block names it.
     pub epoch: Option<u64>,
@@ -20,8 +20,8 @@ impl Message {
     /// The header of a block with the number of the message that began its writer's epoch.
     pub(crate) const EPOCH: &str = "Motherlode-Epoch";
 
-    /// Of an answer to a direct request. What another than a store has published is no block and no epoch; the walk
-    /// will say so.
+    /// Decodes the answer to a direct request. A message that no store has published is neither block nor epoch, which
+    /// the walk reports.
     pub(crate) fn new(answer: async_nats::Message) -> Result<Self, Failure> {
         let headers = answer.headers.unwrap_or_default();
         let header = |name: &str| headers.get_last(name).map(|value| value.as_str());
@@ -68,7 +68,7 @@ impl Walk {
     /// The records of the next message: none if it begins an epoch.
     ///
     /// # Errors
-    /// It isn't what a store appended there.
+    /// It is not the message that a store appended there.
     pub(crate) fn step(&mut self, stream: &str, message: &Message) -> Result<Vec<Bytes>, DamagedMessage> {
         let (sequence, position) = (self.sequence, self.next);
         let damaged = |reason: String| DamagedMessage { stream: stream.to_owned(), sequence, position, reason };

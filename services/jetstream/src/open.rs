@@ -1,4 +1,4 @@
-//! Connecting to a partition's stream: made or found, and held against what a log can rest on.
+//! Connecting to a partition's stream: made or found, and checked to be safe for a log.
 
 use crate::{
     check::{self, Unsafe},
@@ -23,7 +23,7 @@ const STREAM_NOT_FOUND: u64 = 10_059;
 /// Why a log on JetStream cannot be opened. Nothing was changed, except that the stream may have been made.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// No server can be reached, or none lets us in.
+    /// No server can be reached, or none accepts the credentials.
     #[error("cannot connect to {servers}: {source}")]
     Connect {
         /// The servers.
@@ -48,7 +48,7 @@ pub enum OpenError {
         /// The setting or message that is wrong, for people.
         fault: String,
     },
-    /// JetStream did not do what it was asked for.
+    /// A request of JetStream's interface failed.
     #[error("stream {stream}: {source}")]
     Api {
         /// The stream.
@@ -56,7 +56,7 @@ pub enum OpenError {
         /// The error that it answered.
         source: io::Error,
     },
-    /// The stream cannot be read, or it isn't what was appended.
+    /// The stream cannot be read, or is damaged.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// Others append so fast that no epoch could be begun.
@@ -111,8 +111,8 @@ impl Stream {
         Ok(stream)
     }
 
-    /// Whether a log can be written to it: its settings, its servers', and that nothing was removed. Answers the number of
-    /// its last message.
+    /// Checks that a log can be written to it: its settings, its servers', and that nothing was removed. Returns the
+    /// number of its last message.
     pub(crate) fn check(&self, config: &Config) -> Result<u64, OpenError> {
         check::server(&self.link, config)?;
         let info = self.found()?;

@@ -1,9 +1,10 @@
-//! Presence: the writer of a log says that it lives, so that another process knows when to take the log over.
+//! Presence: signs of life of a log's writer, so that another process knows when to take the log over.
 //!
-//! Nothing here keeps two writers apart: that's what epochs do, and they need no clock. This is only about when to try. The
-//! writer answers on a subject outside its streams; who stands by asks there, and takes over after a silence. The writer
-//! asks there too, and the leader of each partition's stream for the latest epoch: one that can't be heard, or whose epoch
-//! in any partition is over, steps down from all of them, so that nobody is answered from what has become old.
+//! It does not keep two writers apart: epochs do that, and they need no clock. It only says when to try. The writer
+//! answers on a subject outside its streams; a standby asks there, and takes over after a silence. The writer asks
+//! there too, and asks the leader of each partition's stream for the latest epoch: a writer that cannot be heard, or
+//! whose epoch in any partition is over, steps down from all of them, so that nobody is answered from an outdated
+//! state.
 
 use crate::{
     link::{Link, options},
@@ -22,12 +23,12 @@ use tokio::{
 
 /// From one question to the next.
 const ASK_EVERY: Duration = Duration::from_millis(500);
-/// A writer that is not heard for so long is taken for dead.
+/// A writer that was silent for so long is taken for dead.
 const SILENCE_MAX: Duration = Duration::from_secs(3);
-/// A writer that does not hear itself for so long steps down: before another one takes it for dead.
+/// A writer that did not hear itself for so long steps down: before another one takes it for dead.
 const UNHEARD_MAX: Duration = Duration::from_millis(2_500);
 
-/// Where the writer of a stream is asked. No subject of the stream itself: that would be stored.
+/// The subject on which the writer of a stream answers. It's not one of the stream itself: that would be stored.
 fn subject(stream: &str) -> String {
     format!("{stream}-writer")
 }
@@ -35,9 +36,9 @@ fn subject(stream: &str) -> String {
 /// The presence of a log's writer.
 #[derive(Debug, Clone)]
 pub struct Presence {
-    /// The stream at which it's heard.
+    /// The stream whose writer it answers as.
     stream: Stream,
-    /// All streams that it has.
+    /// All streams that it writes.
     taken: Vec<Taken>,
     /// A stream that has no leader for so long is one that this process is cut from: an election takes less.
     leaderless_max: Duration,
@@ -52,13 +53,14 @@ pub(crate) struct Taken {
 }
 
 impl Presence {
-    /// Of who has these streams, and is heard at the first.
+    /// Makes the presence of a writer of these streams, which answers as that of the first.
     pub(crate) fn new(first: Taken, others: impl Iterator<Item = Taken>, leaderless_max: Duration) -> Self {
         Self { stream: first.stream.clone(), taken: [first].into_iter().chain(others).collect(), leaderless_max }
     }
 
-    /// Says that the writer lives, until this is dropped; ends when it must step down, with the reason. On the link's own
-    /// thread: a replay or a check that keeps the caller's runtime busy for longer than a silence is no death.
+    /// Answers for the writer until this is dropped; ends when it must step down, with the reason. It runs on the
+    /// link's own thread: a replay or a check that keeps the caller's runtime busy for longer than a silence must not
+    /// look like a death.
     pub async fn hold(&self) -> String {
         let Some(thread) = self.stream.link.handle() else { return "the link is closed".to_owned() };
         let held = self.clone();
@@ -94,7 +96,7 @@ impl Presence {
         }
     }
 
-    /// Asks as another process would, and ends when it would hear nothing.
+    /// Asks as another process would, and ends when another process would hear nothing.
     async fn hear(&self, client: &Client) -> String {
         let mut heard = Instant::now();
         while heard.elapsed() < UNHEARD_MAX {
@@ -130,8 +132,8 @@ impl Presence {
     }
 }
 
-/// Waits until the stream of a partition has no writer that can be heard. What this process can't hear because it's cut
-/// off itself is no silence.
+/// Waits until a partition's stream has no writer that answers. Silence because this process itself is cut off does not
+/// count.
 ///
 /// # Errors
 /// It cannot connect.
@@ -157,7 +159,7 @@ pub async fn vacant(config: &Config, partition: u32) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// Whether the servers still carry what this process says: to itself.
+/// Whether the servers still carry this process's messages, to itself.
 async fn echoes(client: &Client) -> bool {
     let echo = async {
         let inbox = client.new_inbox();

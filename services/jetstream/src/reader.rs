@@ -14,7 +14,7 @@ use bytes::Bytes;
 use motherlode_log::{Limit, Position, ReadError, Reader, Record};
 use parking_lot::{Mutex, RwLock};
 
-/// Bytes asked for at once, at the least: what lies between two marks.
+/// Bytes asked for at once, at the least: those between two marks.
 const BYTES_MIN: u64 = 64 << 10;
 
 /// State shared by the writer and its readers.
@@ -48,7 +48,7 @@ impl Shared {
         }
     }
 
-    /// The records of the next messages, about `bytes` of them, and as far as `from` at least, which is among them.
+    /// Reads the next messages, of about `bytes`, at least as far as `from`, which is among them.
     fn fetch(&self, mut walk: Walk, messages: u64, bytes: u64, from: Position) -> Result<Vec<Bytes>, ReadError> {
         let end = walk.sequence + messages;
         let mut records = vec![];

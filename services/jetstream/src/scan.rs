@@ -87,7 +87,7 @@ impl Steps {
         Self { stream, walk: Walk::new(partition), last: 0, fetched: VecDeque::new() }
     }
 
-    /// The next message; `None` at the end, as of now.
+    /// Reads the next message; `None` at the end, as of now.
     pub(crate) fn step(&mut self) -> Result<Option<Step>, ReadError> {
         let sequence = self.walk.sequence;
         if self.fetched.is_empty() {
@@ -106,7 +106,7 @@ impl Steps {
         Ok(Some(Step { before, records, bytes: message.payload.len() }))
     }
 
-    /// Asks once for the next messages, of whichever server answers; whether it has any.
+    /// Asks any server once for the next messages. Returns whether it has any.
     pub(crate) fn look(&mut self) -> Result<bool, ReadError> {
         if self.fetched.is_empty() {
             let (link, sequence) = (&self.stream.link, self.walk.sequence);

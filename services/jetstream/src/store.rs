@@ -37,16 +37,16 @@ pub struct JetStreamStore {
     block_limit: u64,
     /// Why no more appends are taken.
     failed: Option<Failed>,
-    /// Let go of with the store.
-    /// The last append found no room.
+    /// Why the last append found no room, if it found none.
     full: Option<String>,
+    /// Released with the store.
     _lock: Option<LockGuard>,
 }
 
 /// Why a store takes no more appends.
 #[derive(Debug, Clone)]
 enum Failed {
-    /// Whether the last append is durable could not be found out.
+    /// It is unknown whether the last append is durable.
     Unknown(String),
     /// Another writer took the stream.
     Fenced(String),
@@ -84,11 +84,11 @@ impl JetStreamStore {
         Self::take(&mut Following::of(Stream::open(config, partition)?, partition), config)
     }
 
-    /// The same for a stream that was followed: only what came since is read. What was followed can be followed on where
-    /// this fails.
+    /// Takes over a stream that was followed: only the messages since are read. If this fails, following can go on.
     ///
     /// # Errors
-    /// See [`OpenError`]; [`OpenError::Stream`] where the stream ends before what was read of it, which is another one then.
+    /// See [`OpenError`]; [`OpenError::Stream`] if the stream ends before the last message that was read: then it is
+    /// another stream.
     pub fn take_over(following: &mut Following, config: &Config) -> Result<Self, OpenError> {
         let last = following.shared().stream().check(config)?;
         let read = following.walk().sequence - 1;
@@ -209,7 +209,7 @@ impl Store for JetStreamStore {
         }
     }
 
-    /// Whether there is room again only another append can tell.
+    /// Reports a full stream: only another append can show that there is room again.
     fn tend(&mut self) -> Result<(), AppendError> {
         match &self.full {
             Some(full) => Err(AppendError::Full(io::Error::new(io::ErrorKind::StorageFull, full.clone()))),
@@ -231,7 +231,7 @@ struct Publish<'a> {
 }
 
 impl Publish<'_> {
-    /// Publishes the message to stand at `sequence`, until it's certain what does.
+    /// Publishes the message to stand at `sequence`, until it's certain which message does.
     ///
     /// An answer that says so is one way to be certain; the other is what stands there, since it never changes. A refusal
     /// for a wrong last number may be false (10164), or the answer to a try of which the first one was stored: so it

@@ -1,8 +1,8 @@
-//! The books: what the service holds, against what it said.
+//! The books: the service's balances against its answers.
 //!
 //! Nothing here trusts the service's sums: deposits, bets, wins and jackpots are added up from the answers.
 
-use crate::player::Told;
+use crate::player::Expected;
 use motherlode_books::{Currency, Minor, Nano};
 use serde::Serialize;
 
@@ -11,7 +11,7 @@ const NAMED_MAX: usize = 10;
 
 /// A player's account as the service reports it after the run.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct Actual {
     /// Player name.
     pub player: String,
     /// Balance in minor units.
@@ -27,7 +27,7 @@ pub struct Books {
     pub players: usize,
     /// The sums.
     pub balances: Balances,
-    /// Accounts whose balance is not what the answers add up to.
+    /// Accounts whose balance is not the sum of the answers.
     pub wrong_balances: usize,
     /// Rounds left open.
     pub open_rounds: usize,
@@ -37,7 +37,7 @@ pub struct Books {
     pub pool: PoolBooks,
     /// The first few faults, for people.
     pub faults: Vec<String>,
-    /// Whether all agrees.
+    /// Whether everything agrees.
     pub ok: bool,
 }
 
@@ -58,7 +58,7 @@ pub struct Balances {
     pub found_minor: i64,
 }
 
-/// How the pool's contributions are held against the bets.
+/// How the pool's contributions are compared with the bets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum PoolCheck {
@@ -66,7 +66,7 @@ pub enum PoolCheck {
     Exact,
     /// Others play too: the pool must have got at least as much.
     AtLeast,
-    /// The pool was not active all the time: nothing can be said.
+    /// The pool was not active all the time: no comparison is possible.
     None,
 }
 
@@ -79,7 +79,7 @@ pub struct PoolBooks {
     pub told_eur: String,
     /// The pool's contributions during the run, exact, in EUR.
     pub found_eur: String,
-    /// Whether the pool had taken up the run's last bet when it was read.
+    /// Whether the pool had pooled the run's last bet when it was read.
     pub caught_up: bool,
 }
 
@@ -99,47 +99,49 @@ pub(crate) fn contribution(bets_minor: i64, ppm: u32) -> Nano {
     Nano(i128::from(bets_minor) * i128::from(ppm) * nanos_a_millionth)
 }
 
-/// Holds what was found against what was told. `pooled_bets` are the bets that the pool's contributions belong to.
-pub(crate) fn check(accounts: &[(&Told, Found)], pooled_bets: i64, pooled: Pooled) -> Books {
+/// Compares accounts with answers. `pooled_bets` are the bets that the pool's contributions belong to.
+pub(crate) fn check(accounts: &[(&Expected, Actual)], pooled_bets: i64, pooled: Pooled) -> Books {
     let mut balances = Balances::default();
     let (mut wrong_balances, mut open_rounds, mut unpaid_jackpots) = (0, 0, 0);
     let mut faults = vec![];
-    for (told, found) in accounts {
-        balances.add(told, found);
-        if told.balance() != found.balance {
+    for (expected, found) in accounts {
+        balances.add(expected, found);
+        if expected.balance() != found.balance {
             wrong_balances += 1;
             let cash = |minor: i64| Minor(minor).to_decimal(Currency::EUR);
-            let (told, found_) = (cash(told.balance()), cash(found.balance));
-            faults.push(format!("{}: the balance is {found_} EUR, the answers add up to {told}", found.player));
+            let (expected, actual) = (cash(expected.balance()), cash(found.balance));
+            faults.push(format!("{}: the balance is {actual} EUR, the answers add up to {expected}", found.player));
         }
         open_rounds += found.open_rounds.len();
         faults.extend(found.open_rounds.iter().map(|round| format!("{round}: left open")));
-        unpaid_jackpots += told.pending.len();
-        faults.extend(told.pending.iter().map(|(round, hit)| format!("{round}: the jackpot hit at {hit} is not paid")));
+        unpaid_jackpots += expected.pending.len();
+        faults.extend(
+            expected.pending.iter().map(|(round, hit)| format!("{round}: the jackpot hit at {hit} is not paid")),
+        );
     }
-    let told = contribution(pooled_bets, pooled.contribution_ppm);
-    faults.extend(pool_fault(told, pooled));
+    let expected = contribution(pooled_bets, pooled.contribution_ppm);
+    faults.extend(pool_fault(expected, pooled));
     let ok = faults.is_empty();
     faults.truncate(NAMED_MAX);
     let pool = PoolBooks {
         check: pooled.check,
-        told_eur: told.to_string(),
+        told_eur: expected.to_string(),
         found_eur: pooled.contributions.to_string(),
         caught_up: pooled.caught_up,
     };
     Books { players: accounts.len(), balances, wrong_balances, open_rounds, unpaid_jackpots, pool, faults, ok }
 }
 
-fn pool_fault(told: Nano, pooled: Pooled) -> Option<String> {
+fn pool_fault(expected: Nano, pooled: Pooled) -> Option<String> {
     let found = pooled.contributions;
     match pooled.check {
         PoolCheck::None => None,
         _ if !pooled.caught_up => Some("the pool did not take up the last bet in time".to_owned()),
-        PoolCheck::Exact | PoolCheck::AtLeast if found < told => {
-            Some(format!("the pool got {found} EUR, the bets' share is {told}"))
+        PoolCheck::Exact | PoolCheck::AtLeast if found < expected => {
+            Some(format!("the pool got {found} EUR, the bets' share is {expected}"))
         }
-        PoolCheck::Exact if found > told => Some(format!(
-            "the pool got {found} EUR, the bets' share is {told}: others play here too (then say --shared), or the \
+        PoolCheck::Exact if found > expected => Some(format!(
+            "the pool got {found} EUR, the bets' share is {expected}: others play here too (then say --shared), or the \
              books are wrong"
         )),
         PoolCheck::Exact | PoolCheck::AtLeast => None,
@@ -147,12 +149,12 @@ fn pool_fault(told: Nano, pooled: Pooled) -> Option<String> {
 }
 
 impl Balances {
-    fn add(&mut self, told: &Told, found: &Found) {
-        self.deposits_minor += told.deposits;
-        self.bets_minor += told.bets;
-        self.wins_minor += told.wins;
-        self.jackpots_minor += told.jackpots;
-        self.told_minor += told.balance();
+    fn add(&mut self, expected: &Expected, found: &Actual) {
+        self.deposits_minor += expected.deposits;
+        self.bets_minor += expected.bets;
+        self.wins_minor += expected.wins;
+        self.jackpots_minor += expected.jackpots;
+        self.told_minor += expected.balance();
         self.found_minor += found.balance;
     }
 }
@@ -161,12 +163,12 @@ impl Balances {
 mod tests {
     use super::*;
 
-    fn told(deposits: i64, bets: i64, wins: i64) -> Told {
-        Told { deposits, bets, wins, ..Told::default() }
+    fn expected(deposits: i64, bets: i64, wins: i64) -> Expected {
+        Expected { deposits, bets, wins, ..Expected::default() }
     }
 
-    fn found(balance: i64) -> Found {
-        Found { player: "p".to_owned(), balance, open_rounds: vec![] }
+    fn found(balance: i64) -> Actual {
+        Actual { player: "p".to_owned(), balance, open_rounds: vec![] }
     }
 
     /// A pool of 0.5 % after bets of 600.00 EUR.
@@ -179,7 +181,7 @@ mod tests {
 
     #[test]
     fn books_that_agree_are_ok() {
-        let (one, other) = (told(100_000, 40_000, 38_000), told(100_000, 20_000, 0));
+        let (one, other) = (expected(100_000, 40_000, 38_000), expected(100_000, 20_000, 0));
         let books = check(&[(&one, found(98_000)), (&other, found(80_000))], 60_000, POOLED);
         assert!(books.ok, "{books:?}");
         assert_eq!(books.balances.told_minor, 178_000);
@@ -189,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_balance_that_is_a_cent_off_is_named_even_when_the_sum_is_right() {
-        let player = told(100_000, 30_000, 0);
+        let player = expected(100_000, 30_000, 0);
         let books = check(&[(&player, found(70_001)), (&player, found(69_999))], 60_000, POOLED);
         assert!(!books.ok);
         assert_eq!(books.wrong_balances, 2);
@@ -199,9 +201,9 @@ mod tests {
 
     #[test]
     fn an_open_round_and_an_unpaid_jackpot_are_faults() {
-        let mut player = told(100_000, 60_000, 0);
+        let mut player = expected(100_000, 60_000, 0);
         player.pending.push(("o/p/3".to_owned(), 17));
-        let open = Found { open_rounds: vec!["o/p/4".to_owned()], ..found(40_000) };
+        let open = Actual { open_rounds: vec!["o/p/4".to_owned()], ..found(40_000) };
         let books = check(&[(&player, open)], 60_000, POOLED);
         assert!(!books.ok);
         assert_eq!((books.open_rounds, books.unpaid_jackpots), (1, 1));
@@ -210,7 +212,7 @@ mod tests {
 
     #[test]
     fn the_pool_must_have_got_the_bets_share_to_the_last_fraction() {
-        let player = told(100_000, 60_000, 0);
+        let player = expected(100_000, 60_000, 0);
         let ok = |check_, nanos, caught_up| {
             let pooled = Pooled { check: check_, contributions: Nano(nanos), caught_up, ..POOLED };
             check(&[(&player, found(40_000))], 60_000, pooled).ok
@@ -231,7 +233,7 @@ mod tests {
 
     #[test]
     fn no_more_than_ten_faults_are_named() {
-        let player = told(0, 0, 0);
+        let player = expected(0, 0, 0);
         let accounts: Vec<_> = (0..12).map(|_| (&player, found(1))).collect();
         let books = check(&accounts, 60_000, POOLED);
         assert_eq!((books.faults.len(), books.wrong_balances), (10, 12));

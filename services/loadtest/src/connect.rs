@@ -55,7 +55,7 @@ impl From<ConnectError> for Error {
 /// Opens so many connections.
 ///
 /// # Errors
-/// The target or what is shown to it is unusable, or nobody answers.
+/// The target or the credentials are unusable, or nobody answers.
 pub(crate) async fn connect(options: &Options) -> Result<Vec<Connection>, Error> {
     let mut connections = Vec::with_capacity(options.connections);
     for _ in 0..options.connections {

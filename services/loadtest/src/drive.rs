@@ -26,13 +26,13 @@ struct Rounds {
     next: AtomicU64,
     count: u64,
     pace: Pace,
-    /// Closed loop: none. Constant rate: a permit for each round that is due.
+    /// Closed loop: `None`. Constant rate: a permit for each round that is due.
     permits: Option<Arc<Semaphore>>,
     deadline: Instant,
 }
 
 impl Rounds {
-    /// The next round to begin, and when it was due after the start; `None` when nothing more is to be begun.
+    /// The next round to begin, and when it was due after the start; `None` at the end.
     async fn next(&self) -> Option<Option<Duration>> {
         if let Some(permits) = &self.permits {
             timeout_at(self.deadline, permits.acquire()).await.ok()?.ok()?.forget();

@@ -38,7 +38,7 @@ pub(crate) struct Asked {
     reply: Reply,
 }
 
-/// Who waits for an answer. In a box: it goes through many hands.
+/// The receiver of an answer. Boxed, since it's moved often.
 type Reply = oneshot::Sender<Result<Box<Played>, Status>>;
 
 /// How often a stream looks for calls that have waited too long.
@@ -94,7 +94,7 @@ async fn pump(mut client: SpinServiceClient<Connection>, mut inbox: mpsc::Unboun
     }
 }
 
-/// Relays calls and answers until the stream breaks or no lane is left. What still waits then is dropped.
+/// Relays calls and answers until the stream breaks or no lane is left. Calls without an answer are dropped then.
 async fn relay(
     first: Asked,
     inbox: &mut mpsc::UnboundedReceiver<Asked>,

@@ -24,7 +24,7 @@ mod retry;
 mod run;
 mod tally;
 
-pub use books::{Balances, Books, Found, PoolBooks, PoolCheck};
+pub use books::{Actual, Balances, Books, PoolBooks, PoolCheck};
 pub use connect::Error;
 pub use options::{Options, Thresholds};
 pub use readers::Reads;

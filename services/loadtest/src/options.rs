@@ -90,7 +90,7 @@ impl Default for Options {
 }
 
 impl Options {
-    /// Checks what can be checked without a service.
+    /// Checks the options as far as possible without a service.
     ///
     /// # Errors
     /// Names the option at fault and its range.

@@ -1,4 +1,4 @@
-//! When rounds are due, and what their latency is counted from.
+//! When rounds are due, and from when their latency is counted.
 //!
 //! In a closed loop a round is due when a player is free. At a constant rate it is due by the schedule, whether or not
 //! anybody is free to play it: the time that it waits in the caller counts, as it would for a real player.
@@ -22,7 +22,7 @@ impl Pace {
         Self { rate }
     }
 
-    /// When a round, counted from 0, is due after the start; `None` as soon as somebody is free.
+    /// Computes when a round, counted from 0, is due after the start; `None` as soon as a player is free.
     pub(crate) fn due(&self, round: u64) -> Option<Duration> {
         #[allow(clippy::cast_precision_loss, reason = "exact below 2^53 rounds")]
         self.rate.map(|rate| Duration::try_from_secs_f64(round as f64 / rate).unwrap_or(Duration::MAX))

@@ -21,7 +21,7 @@ const WITCHES: &str = "bewitched";
 
 /// The sums of a player's answers, in minor units.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Expected {
     pub(crate) deposits: i64,
     /// Bets, wins and jackpots of settled rounds.
     pub(crate) bets: i64,
@@ -36,10 +36,10 @@ pub(crate) struct Told {
 /// A player with an account.
 pub(crate) struct Player {
     pub(crate) account: Account,
-    pub(crate) told: Told,
+    pub(crate) expected: Expected,
     /// Number of the round under way, or of the next.
     round: u64,
-    /// A call of the round under way failed: what it did is not known.
+    /// A call of the round under way failed: its effect is unknown.
     pub(crate) in_doubt: bool,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Table {
 
 impl Player {
     pub(crate) fn new(account: Account) -> Self {
-        Self { account, told: Told::default(), round: 0, in_doubt: false }
+        Self { account, expected: Expected::default(), round: 0, in_doubt: false }
     }
 
     /// Plays a round to its end; its first call is timed from `due`, or from when it's sent. Errors are counted.
@@ -81,7 +81,7 @@ impl Player {
             let from = table.start.elapsed();
             played = timed(table, Kind::Choose, from, insist(&table.tally.retries, choose)).await?;
         }
-        self.told.settle(&played, bet_position, jackpots)?;
+        self.expected.settle(&played, bet_position, jackpots)?;
         self.round += 1;
         self.in_doubt = false;
         Ok(())
@@ -108,7 +108,7 @@ impl Player {
     }
 }
 
-impl Told {
+impl Expected {
     /// Takes up a round's last answer.
     ///
     /// # Errors
@@ -185,20 +185,20 @@ mod tests {
 
     #[test]
     fn settled_rounds_add_up_to_the_balance() {
-        let mut told = Told { deposits: 10_000, ..Told::default() };
-        told.settle(&answer(RoundState::Settled), 6, vec![]).unwrap();
+        let mut expected = Expected { deposits: 10_000, ..Expected::default() };
+        expected.settle(&answer(RoundState::Settled), 6, vec![]).unwrap();
         let won = [jackpot(jackpot_win::State::Paid, eur(20_000)), jackpot(jackpot_win::State::Pending, None)];
-        told.settle(&answer(RoundState::Settled), 9, won.into()).unwrap();
-        assert_eq!(told.balance(), 10_000 - 2 * 150 + 2 * 400 + 20_000);
-        assert_eq!(told.bet_position, 9);
-        assert_eq!(told.pending, [("o/p/1".to_owned(), 7)]);
+        expected.settle(&answer(RoundState::Settled), 9, won.into()).unwrap();
+        assert_eq!(expected.balance(), 10_000 - 2 * 150 + 2 * 400 + 20_000);
+        assert_eq!(expected.bet_position, 9);
+        assert_eq!(expected.pending, [("o/p/1".to_owned(), 7)]);
     }
 
     #[test]
     fn an_open_round_without_a_choice_is_an_error_and_counts_nothing() {
-        let mut told = Told::default();
-        assert!(told.settle(&answer(RoundState::Open), 6, vec![]).is_err());
-        assert_eq!(told, Told::default());
+        let mut expected = Expected::default();
+        assert!(expected.settle(&answer(RoundState::Open), 6, vec![]).is_err());
+        assert_eq!(expected, Expected::default());
     }
 
     #[test]

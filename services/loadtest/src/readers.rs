@@ -21,7 +21,7 @@ use tonic::Code;
 
 /// Rounds of a page.
 const PAGE: i32 = 100;
-/// Before what was refused is asked again.
+/// The pause before a refused read is tried again.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// The readers' counts.
@@ -54,7 +54,7 @@ struct Counted {
 }
 
 impl Readers {
-    /// Has so many read, of players' histories.
+    /// Starts so many readers of players' histories.
     pub(crate) fn start(count: usize, connections: &[Connection], accounts: &[Account], game: &str) -> Self {
         let (mut tasks, counted, accounts) =
             (JoinSet::new(), Arc::new(Counted::default()), Arc::new(accounts.to_vec()));
@@ -65,7 +65,7 @@ impl Readers {
         Self { tasks, counted }
     }
 
-    /// Ends them; answers what they came to.
+    /// Ends the readers and returns their counts.
     pub(crate) async fn end(mut self) -> Reads {
         let readers = self.tasks.len();
         self.tasks.shutdown().await;

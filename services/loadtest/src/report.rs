@@ -1,4 +1,4 @@
-//! The report: what was played, how fast, what failed, and whether the books agree.
+//! The report of a run: rounds, speed, errors, and whether the books agree.
 
 mod text;
 
@@ -23,7 +23,7 @@ pub struct Report {
     pub seconds: f64,
     /// Rounds settled a second.
     pub rounds_per_second: f64,
-    /// The rate asked for; none in a closed loop.
+    /// The rate asked for; `None` in a closed loop.
     pub rate: Option<f64>,
     /// Rounds in flight at most.
     pub concurrency: usize,

@@ -1,12 +1,12 @@
 //! A run: connect, open and fund, warm up, play, settle what is left, check the books.
 
 use crate::{
-    books::{self, Books, Found, PoolCheck, Pooled},
+    books::{self, Actual, Books, PoolCheck, Pooled},
     connect::{Error, connect},
     drive::drive,
     lane::Lane,
     options::Options,
-    player::{Player, Table, Told},
+    player::{Expected, Player, Table},
     readers::Readers,
     report::Report,
     retry::insist,
@@ -37,10 +37,10 @@ const WAIT_MAX: Duration = Duration::from_secs(15);
 /// How often it's looked for.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
-/// Runs a load test. `progress` is told the rounds settled so far, some times a second.
+/// Runs a load test. `progress` gets the rounds settled so far, some times a second.
 ///
 /// # Errors
-/// [`Error`]: it could not be run. That it ran and did not keep to its thresholds or books is the report's to say.
+/// [`Error`] if it could not be run. A run that missed its thresholds or whose books are wrong is a report.
 pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Error> {
     options.check().map_err(Error::Unusable)?;
     let deposit = options.deposit().map_err(Error::Unusable)?;
@@ -119,14 +119,14 @@ struct Sums {
 
 impl Sums {
     fn of(players: &[Player]) -> Self {
-        let told = || players.iter().map(|player| &player.told);
+        let expected = || players.iter().map(|player| &player.expected);
         Self {
-            bets: told().map(|told| told.bets).sum(),
-            latest: players.iter().map(|player| (stream_of(&player.account), player.told.bet_position)).collect(),
+            bets: expected().map(|expected| expected.bets).sum(),
+            latest: players.iter().map(|player| (stream_of(&player.account), player.expected.bet_position)).collect(),
         }
     }
 
-    /// Whether a pool has taken up all of the bets.
+    /// Whether a pool has pooled all of the bets.
     fn are_pooled(&self, pool: &Pool) -> bool {
         let partitions = u32::try_from(pool.pooled_positions.len()).unwrap_or(u32::MAX);
         let is_pooled = |(stream, position): &(StreamId, u64)| {
@@ -184,11 +184,11 @@ impl Service {
             async move { ledger.deposit(request).await }
         })
         .await?;
-        player.told.deposits += amount_minor;
+        player.expected.deposits += amount_minor;
         Ok(())
     }
 
-    /// The game's pool, once it has taken up all bets, or after [`WAIT_MAX`]. No pool where there is none.
+    /// Reads the game's pool once it has pooled all bets, or after [`WAIT_MAX`]; `None` if the game has no pool.
     async fn pool(&self, game: &str, sums: &Sums) -> Result<Pool, Status> {
         let deadline = Instant::now() + WAIT_MAX;
         loop {
@@ -207,7 +207,7 @@ impl Service {
         }
     }
 
-    /// Reads everything back and holds it against what was told.
+    /// Reads everything back and compares it with the answers.
     async fn books(
         &self,
         options: &Options,
@@ -216,36 +216,36 @@ impl Service {
         before: &Pool,
     ) -> Result<Books, Status> {
         for player in players.iter_mut() {
-            self.await_awards(&mut player.told).await?;
+            self.await_awards(&mut player.expected).await?;
         }
         let players = &*players;
         let sums = Sums::of(players);
         let pool = self.pool(&options.game, &sums).await?;
         let found = stream::iter(players.iter().enumerate().map(|(which, player)| self.found(which, player)));
-        let accounts: Vec<(&Told, Found)> = found.buffer_unordered(self.concurrency).try_collect().await?;
+        let accounts: Vec<(&Expected, Actual)> = found.buffer_unordered(self.concurrency).try_collect().await?;
         let pooled = pooled(options, before, &pool, &sums)?;
         Ok(books::check(&accounts, sums.bets - warm.bets, pooled))
     }
 
-    async fn found<'a>(&self, which: usize, player: &'a Player) -> Result<(&'a Told, Found), Status> {
+    async fn found<'a>(&self, which: usize, player: &'a Player) -> Result<(&'a Expected, Actual), Status> {
         let response = insist(&self.retries, || {
             let request = GetAccountRequest { account: Some(player.account.clone()) };
             let mut ledger = self.ledger(which);
             async move { ledger.get_account(request).await }
         });
         let account = response.await?.into_inner();
-        let found = Found {
+        let found = Actual {
             player: player.account.player_id.clone(),
             balance: account.balance.map_or(0, |balance| balance.amount_minor),
             open_rounds: account.open_round_ids,
         };
-        Ok((&player.told, found))
+        Ok((&player.expected, found))
     }
 
-    /// Waits for the awards that answers said were pending; those that do not come stay pending.
-    async fn await_awards(&self, told: &mut Told) -> Result<(), Status> {
+    /// Waits for the awards that were pending in answers; those that do not come stay pending.
+    async fn await_awards(&self, expected: &mut Expected) -> Result<(), Status> {
         let deadline = Instant::now() + WAIT_MAX;
-        while let Some((round_id, hit)) = told.pending.last() {
+        while let Some((round_id, hit)) = expected.pending.last() {
             let request = || {
                 let request = GetRoundRequest { round_id: round_id.clone() };
                 let mut ledger = self.ledger(0);
@@ -258,8 +258,8 @@ impl Service {
                 .and_then(|award| award.amount.as_ref())
             {
                 Some(amount) => {
-                    told.jackpots += amount.amount_minor;
-                    told.pending.pop();
+                    expected.jackpots += amount.amount_minor;
+                    expected.pending.pop();
                 }
                 None if Instant::now() >= deadline => break,
                 None => tokio::time::sleep(LOOK_EVERY).await,

@@ -156,7 +156,7 @@ pub enum ReadError {
     DamagedMessage(#[from] crate::DamagedMessage),
 }
 
-/// Counts what a read may still answer: for those who implement [`Reader`].
+/// Counts the records and bytes that a read may still return: for implementations of [`Reader`].
 #[derive(Debug)]
 pub struct Limit {
     records: usize,
@@ -165,7 +165,7 @@ pub struct Limit {
 }
 
 impl Limit {
-    /// For a read of at most so many records and bytes.
+    /// Limits a read to so many records and bytes.
     #[must_use]
     pub fn new(records: usize, bytes: usize) -> Self {
         Self { records, bytes, first: true }

@@ -38,7 +38,7 @@ use motherlode_runtime::{
     access::Access,
     config::Role,
     connections::{self, Acceptor, TlsError},
-    explained::Explained,
+    refusal_details::RefusalDetails,
     stop::{self, Stop, Stopper},
 };
 use motherlode_spin::{Dealer, SpinApi, Sweeper, UnknownName, Waits};
@@ -489,7 +489,7 @@ fn serve(
         // The first is the outermost. Who calls is known before anything else is looked at.
         .layer(option_layer(exports.then(Measured::new)))
         .layer(option_layer(exports.then_some(Traced)))
-        .layer(Explained)
+        .layer(RefusalDetails)
         .layer(access)
         .layer(buffers(config))
         .layer(Deadline)

@@ -15,7 +15,7 @@ use motherlode_runtime::{
     Config,
     access::Access,
     connections,
-    explained::Explained,
+    refusal_details::RefusalDetails,
     stop::{self, Stopper},
 };
 use std::{
@@ -61,7 +61,7 @@ impl Standby {
             routes.add_service(log_service(written, config, stop.clone()));
         }
         let service = ServiceBuilder::new()
-            .layer(Explained)
+            .layer(RefusalDetails)
             .layer(option_layer(access))
             .layer(buffers(config))
             .layer(Refusing { gives: !written.is_empty() })

@@ -1,10 +1,10 @@
-//! Metrics of a log's writer: how long appends take, and how many commits share one. Here, since times are floating point,
-//! which the ledger is kept free of.
+//! Metrics of a log's writer: the duration of appends, and the number of commits that share one. They are here because
+//! durations are floating point, which the ledger is kept free of.
 
 use opentelemetry::{global, metrics::Histogram};
 use std::time::Duration;
 
-/// Where no metrics are exported it costs nothing.
+/// The metrics; free of cost where none are exported.
 pub struct Appends {
     duration: Histogram<f64>,
     commits: Histogram<u64>,

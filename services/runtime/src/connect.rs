@@ -1,4 +1,4 @@
-//! The client's side: a connection to a service, with what the service wants to see.
+//! Clients: a connection to a service, with credentials.
 //!
 //! Plain HTTP/2 or TLS by the target's scheme; a bearer token and a client certificate where the caller has them.
 
@@ -18,7 +18,7 @@ use tower::Service;
 
 /// How long a connection may take.
 const CONNECT_MAX: Duration = Duration::from_secs(3);
-/// A lasting link that has not answered for so long is asked, and given up after as long again.
+/// A lasting link that has been silent for so long is pinged, and given up after as long again.
 const PING_EVERY: Duration = Duration::from_secs(1);
 
 /// Credentials that a client shows to a service, and roots that it trusts.
@@ -34,7 +34,7 @@ pub struct Credentials {
     pub server_name: Option<String>,
 }
 
-/// Says which are there, not what they are.
+/// Shows which credentials there are, not their secrets.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { token, ca, identity, server_name } = self;
@@ -46,10 +46,10 @@ impl fmt::Debug for Credentials {
 /// Why there is no connection.
 #[derive(Debug, thiserror::Error)]
 pub enum ConnectError {
-    /// The target, or what is to be shown to it, cannot be used.
+    /// The target or a credential cannot be used.
     #[error("{0}")]
     Unusable(String),
-    /// Nobody answers at the target, or not in a way that can be believed.
+    /// Nobody answers at the target, or nobody who can be trusted.
     #[error("no service answers at {target}: {reason}")]
     Nobody {
         /// The target.
@@ -83,8 +83,8 @@ pub async fn connect(
     .await
 }
 
-/// Connects to another process of the installation, for long: a link that is silent is asked whether it still lives, and
-/// its streams fail when it doesn't.
+/// Connects to another process of the installation, for long: a silent link is pinged, and its streams fail when it is
+/// dead.
 ///
 /// # Errors
 /// As [`connect`].

@@ -1,10 +1,10 @@
-//! Long reads: what looks at many records, or waits for a disk, is done apart from the threads that answer bets.
+//! Long reads: those of many records, or that wait for a disk, run apart from the threads that answer bets.
 //!
-//! So many at once in all, one at once of an operator; the others wait in line, an operator's behind each other and the
-//! operators by turns, so that nobody waits longer for who asks a lot. A line has a bound: past it a read is refused.
+//! The number of reads under way is bounded in all, and is one for each operator. The others wait in a queue for each
+//! operator; operators take turns, so a busy one delays only itself. A queue is bounded: beyond it a read is refused.
 //!
-//! They have threads of their own, to which the system's scheduler gives less than to those that answer where both want the
-//! processor (on Linux; elsewhere no less). Cost: as many threads as reads may be under way.
+//! Reads have threads of their own, of a lower priority than those that answer (on Linux). Cost: one thread for each
+//! read that may be under way.
 
 use crate::{Caller, Refusal};
 use parking_lot::Mutex;
@@ -15,27 +15,26 @@ use tokio::{
 };
 use tonic::Code;
 
-/// Reads of one operator that may wait or be under way.
-const LINE_MAX: usize = 256;
-/// By how much the threads that read are nicer than the others (sched(7)): next to one that wants the same processor, such
-/// a thread gets a tenth of it.
+/// Reads of one operator that may be waiting or under way.
+const QUEUE_MAX: usize = 256;
+/// The niceness of threads that read (sched(7)): such a thread gets a tenth of a processor that another one wants too.
 #[cfg(target_os = "linux")]
-const NICER: i32 = 10;
+const NICENESS: i32 = 10;
 
-/// Where long reads are done; clones share the lines.
+/// Runs long reads; clones share the queues.
 #[derive(Debug, Clone)]
-pub struct Reads(Arc<Lines>);
+pub struct Reads(Arc<Queues>);
 
 #[derive(Debug)]
-struct Lines {
-    /// Under way, of all operators. Who waits here does so in the order of coming: at most one of each operator.
+struct Queues {
+    /// Permits of all operators. They are given in the order of asking, and each operator asks for one at a time.
     all: Arc<Semaphore>,
-    of: Mutex<BTreeMap<String, Line>>,
-    /// Nothing but its blocking threads is used. None where there could be none: then it's the caller's runtime.
+    of: Mutex<BTreeMap<String, Queue>>,
+    /// Only its blocking threads are used. `None` if it could not be built: then the caller's runtime is used.
     threads: Option<Runtime>,
 }
 
-impl Drop for Lines {
+impl Drop for Queues {
     fn drop(&mut self) {
         if let Some(threads) = self.threads.take() {
             // Waits for nothing, and so may be called from wherever the last clone is dropped.
@@ -46,46 +45,46 @@ impl Drop for Lines {
 
 fn threads(at_once: usize) -> Option<Runtime> {
     let mut threads = runtime::Builder::new_current_thread();
-    threads.max_blocking_threads(at_once).thread_name("reads").on_thread_start(be_nicer);
+    threads.max_blocking_threads(at_once).thread_name("reads").on_thread_start(lower_priority);
     threads.build().ok()
 }
 
-/// Makes the calling thread one that yields to those that answer.
-pub(crate) fn be_nicer() {
+/// Lowers the calling thread's priority below that of the threads that answer.
+pub(crate) fn lower_priority() {
     // What is refused is done without.
     #[cfg(target_os = "linux")]
-    let _ = rustix::process::nice(NICER);
+    let _ = rustix::process::nice(NICENESS);
 }
 
-/// An operator's line.
+/// An operator's queue.
 #[derive(Debug)]
-struct Line {
+struct Queue {
     first: Arc<Semaphore>,
     length: usize,
 }
 
-/// A place in a line; given up when it's dropped.
-struct Place {
-    lines: Arc<Lines>,
+/// A slot in a queue; given up when it's dropped.
+struct QueueSlot {
+    queues: Arc<Queues>,
     operator: String,
 }
 
 impl Default for Reads {
-    /// Half as many at once as there are processors: the others are for bets.
+    /// Allows half as many reads at once as there are processors: the other half is for bets.
     fn default() -> Self {
         Self::new(thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)))
     }
 }
 
 impl Reads {
-    /// So many at once.
+    /// Allows so many reads at once.
     #[must_use]
     pub fn new(at_once: usize) -> Self {
         let (all, threads) = (Arc::new(Semaphore::new(at_once)), threads(at_once));
-        Self(Arc::new(Lines { all, of: Mutex::default(), threads }))
+        Self(Arc::new(Queues { all, of: Mutex::default(), threads }))
     }
 
-    /// Does a read for a caller when it's its turn.
+    /// Runs a read for a caller when its turn comes.
     ///
     /// # Errors
     /// RESOURCE_EXHAUSTED, READS_BUSY: too many of the caller's operator wait already.
@@ -94,8 +93,8 @@ impl Reads {
         caller: &Caller,
         read: impl FnOnce() -> T + Send + 'static,
     ) -> Result<T, Refusal> {
-        let (place, first) = self.stand(caller.own().unwrap_or_default())?;
-        let turn = (permit(first).await?, permit(Arc::clone(&self.0.all)).await?, place);
+        let (slot, first) = self.join(caller.own().unwrap_or_default())?;
+        let turn = (permit(first).await?, permit(Arc::clone(&self.0.all)).await?, slot);
         // The turn is over when the read is, whether or not the caller still waits.
         let read = move || {
             let done = read();
@@ -109,27 +108,27 @@ impl Reads {
         done.await.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))
     }
 
-    fn stand(&self, operator: &str) -> Result<(Place, Arc<Semaphore>), Refusal> {
+    fn join(&self, operator: &str) -> Result<(QueueSlot, Arc<Semaphore>), Refusal> {
         let mut of = self.0.of.lock();
-        let new = || Line { first: Arc::new(Semaphore::new(1)), length: 0 };
-        let line = of.entry(operator.to_owned()).or_insert_with(new);
-        if line.length >= LINE_MAX {
+        let new = || Queue { first: Arc::new(Semaphore::new(1)), length: 0 };
+        let queue = of.entry(operator.to_owned()).or_insert_with(new);
+        if queue.length >= QUEUE_MAX {
             let message = "too many reads of this operator wait already";
             return Err(Refusal::new(Code::ResourceExhausted, "READS_BUSY", message)
-                .with("reads_max", LINE_MAX)
+                .with("reads_max", QUEUE_MAX)
                 .retry_after(Duration::from_millis(200)));
         }
-        line.length += 1;
-        Ok((Place { lines: Arc::clone(&self.0), operator: operator.to_owned() }, Arc::clone(&line.first)))
+        queue.length += 1;
+        Ok((QueueSlot { queues: Arc::clone(&self.0), operator: operator.to_owned() }, Arc::clone(&queue.first)))
     }
 }
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
-        let mut of = self.lines.of.lock();
-        if let Some(line) = of.get_mut(&self.operator) {
-            line.length -= 1;
-            if line.length == 0 {
+        let mut of = self.queues.of.lock();
+        if let Some(queue) = of.get_mut(&self.operator) {
+            queue.length -= 1;
+            if queue.length == 0 {
                 of.remove(&self.operator);
             }
         }
@@ -158,11 +157,11 @@ mod tests {
             tokio::task::yield_now().await;
         }
         let mut others = vec![];
-        for number in 0..LINE_MAX - 1 {
+        for number in 0..QUEUE_MAX - 1 {
             let (reads, caller) = (reads.clone(), caller.clone());
             others.push(tokio::spawn(async move { reads.run(&caller, move || number).await }));
         }
-        while reads.0.of.lock().values().any(|line| line.length < LINE_MAX) {
+        while reads.0.of.lock().values().any(|queue| queue.length < QUEUE_MAX) {
             tokio::task::yield_now().await;
         }
         let refused = reads.run(&caller, || ()).await.unwrap_err();
@@ -188,7 +187,7 @@ mod tests {
         let niceness = || rustix::process::getpriority_process(None).unwrap();
         let before = niceness();
         let read = Reads::new(2).run(&Caller::anyone(), niceness).await.unwrap();
-        assert_eq!(read, (before + NICER).min(19));
+        assert_eq!(read, (before + NICENESS).min(19));
         assert_eq!(niceness(), before, "it's a thread's, not the process's");
     }
 

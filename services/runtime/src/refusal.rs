@@ -17,8 +17,7 @@ pub const DOMAIN: &str = "motherlode";
 /// Characters of a text that a refusal shows.
 pub const EXCERPT: usize = 512;
 
-/// A text as it's shown to people: what can't be seen is escaped, and of a long one there is the beginning, and how long it
-/// is.
+/// Makes a text safe to show: invisible characters are escaped, and a long text is cut, with its length added.
 #[must_use]
 pub fn excerpt(text: &str) -> String {
     let mut shown = String::with_capacity(text.len().min(EXCERPT));
@@ -62,12 +61,12 @@ impl Refusal {
         refusal
     }
 
-    /// Something that does not exist, or is not the caller's: NOT_FOUND.
+    /// Refuses what does not exist, or is not the caller's: NOT_FOUND.
     pub fn not_found(reason: &'static str, what: impl Into<String>) -> Self {
         Self::new(Code::NotFound, reason, what)
     }
 
-    /// A state that forbids the request: FAILED_PRECONDITION.
+    /// Refuses because of the present state: FAILED_PRECONDITION.
     pub fn precondition(reason: &'static str, message: impl Into<String>) -> Self {
         Self::new(Code::FailedPrecondition, reason, message)
     }
@@ -91,7 +90,7 @@ impl Refusal {
         self
     }
 
-    /// Says when the same request can be tried again, with the same request id.
+    /// Sets how long to wait before trying again with the same request id.
     #[must_use]
     pub fn retry_after(mut self, wait: Duration) -> Self {
         self.retry_after = Some(wait);

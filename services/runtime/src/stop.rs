@@ -1,7 +1,7 @@
-//! Stopping: the signal from outside, and the notice inside.
+//! Stopping: the signal from outside, and its notice inside.
 //!
-//! A SIGTERM from an orchestrator or a Ctrl-C from a person asks for a stop. [`Stop`] tells those who would go on for
-//! ever, streams above all, to come to an end; calls under way are answered.
+//! A SIGTERM from an orchestrator or a Ctrl-C from a person asks for a stop. [`Stop`] tells tasks that would go on for
+//! ever, streams above all, to end; calls under way are answered.
 
 use std::future::Future;
 use tokio::{
@@ -9,15 +9,15 @@ use tokio::{
     sync::watch,
 };
 
-/// Gives the notice; without it being given, dropping it is the notice.
+/// Gives the notice; dropping it gives it too.
 #[derive(Debug)]
 pub struct Stopper(watch::Sender<bool>);
 
-/// Gets the notice; every clone does.
+/// Receives the notice; every clone does.
 #[derive(Debug, Clone)]
 pub struct Stop(watch::Receiver<bool>);
 
-/// A notice and who gets it.
+/// Makes a pair of a notice and its receiver.
 #[must_use]
 pub fn channel() -> (Stopper, Stop) {
     let (sender, receiver) = watch::channel(false);
@@ -32,7 +32,7 @@ impl Stopper {
 }
 
 impl Stop {
-    /// Whether it was asked for.
+    /// Whether the stop was asked for.
     #[must_use]
     pub fn is_requested(&self) -> bool {
         *self.0.borrow() || self.0.has_changed().is_err()

@@ -1,5 +1,5 @@
-//! Tracing to standard error, and spans and metrics to an OpenTelemetry collector when one is configured. The filter is for
-//! what is logged: spans are exported whatever it says.
+//! Tracing to standard error, and spans and metrics to an OpenTelemetry collector when one is configured. The filter is
+//! for log lines only: spans are exported whatever it says.
 //!
 //! Without an endpoint nothing of OpenTelemetry runs. Exporting never blocks a request: spans are batched on their own
 //! thread and dropped when the collector cannot keep up; metrics are added up here and sent now and then.
@@ -74,7 +74,7 @@ pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, Telem
     Ok(Guard(exported))
 }
 
-/// Whether what is logged has colours: on a terminal, unless NO_COLOR asks for none. A file or a collector gets none.
+/// Whether log lines have colours: on a terminal, unless NO_COLOR asks for none. A file or a collector gets none.
 fn colours() -> bool {
     std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|asked| asked.is_empty())
 }

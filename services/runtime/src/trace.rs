@@ -1,5 +1,5 @@
-//! The trace that a call is part of, from one process to the next: W3C's traceparent (Trace Context, level 1). Where no
-//! telemetry runs there is none, and none is made.
+//! The trace that a call is part of, handed from one process to the next: W3C's traceparent (Trace Context, level 1).
+//! Without telemetry there is none.
 
 use opentelemetry::{
     Context,
@@ -8,10 +8,10 @@ use opentelemetry::{
 use tracing::Span;
 use tracing_opentelemetry::OpenTelemetrySpanExt;
 
-/// The header that carries it.
+/// The header that carries the trace.
 pub const TRACEPARENT: &str = "traceparent";
 
-/// The present span, as its children in another process name it; none where nothing is traced.
+/// The current span as a traceparent; `None` if nothing is traced.
 #[must_use]
 pub fn traceparent() -> Option<String> {
     let context = Span::current().context();
@@ -20,7 +20,7 @@ pub fn traceparent() -> Option<String> {
     span.is_valid().then(|| format!("00-{}-{}-{:02x}", span.trace_id(), span.span_id(), span.trace_flags().to_u8()))
 }
 
-/// Makes a span a child of one in another process. What is no traceparent leaves it as it is.
+/// Makes a span the child of one in another process. A malformed traceparent is ignored.
 pub fn join(span: &Span, traceparent: &str) {
     if let Some(parent) = parse(traceparent) {
         // It fails only where nothing is traced.

@@ -1,5 +1,5 @@
-//! Until when a task's caller waits: known to whatever the task does, so that what it asks of other processes is asked for as
-//! long and no longer.
+//! The deadline of a task's caller, known to all of the task, so that its calls of other processes have the same
+//! deadline.
 
 use std::future::Future;
 use tokio::{task_local, time::Instant};
@@ -8,12 +8,12 @@ task_local! {
     static UNTIL: Instant;
 }
 
-/// Runs a task whose caller waits until then.
+/// Runs a task with its caller's deadline.
 pub async fn within<F: Future>(until: Instant, task: F) -> F::Output {
     UNTIL.scope(until, task).await
 }
 
-/// Until when the caller of this task waits; none where nobody said so.
+/// The deadline of this task's caller; `None` if it has none.
 #[must_use]
 pub fn until() -> Option<Instant> {
     UNTIL.try_with(|until| *until).ok()

@@ -1,7 +1,7 @@
 //! The few things that the log asks of a file system, so that tests can put a treacherous one in its place.
 //!
-//! [`OsDisk`] is the real one; [`sim::SimDisk`](crate::sim::SimDisk) forgets what wasn't synced, fills up and
-//! fails on demand. What may be relied on after a crash is what POSIX and the common Linux file systems give:
+//! [`OsDisk`] is the real one; [`sim::SimDisk`](crate::sim::SimDisk) forgets what wasn't synced, fills up and fails on
+//! demand. After a crash a log relies on no more than POSIX and the common Linux file systems give:
 //! bytes after `sync` of their file, names after `sync` of their directory, `rename` as a whole or not at all.
 
 mod os;
@@ -41,7 +41,7 @@ pub trait Disk: fmt::Debug + Send + Sync {
     /// The file system's.
     fn open(&self, path: &Path, access: Access) -> io::Result<Arc<dyn File>>;
 
-    /// Gives a file another name, replacing what had it.
+    /// Renames a file, replacing one of that name.
     ///
     /// # Errors
     /// The file system's.

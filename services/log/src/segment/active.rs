@@ -65,7 +65,7 @@ impl Active {
         Ok(())
     }
 
-    /// Brings the file to a known state: what was appended, durably, and nothing behind it.
+    /// Brings the file to a known state: all that was appended, durably, and nothing behind it.
     ///
     /// After a sync that failed the kernel may count pages as clean that the disk has not got: a second sync says nothing
     /// of them. So every byte that the failed one was about is cut away or written again before the sync that counts.

@@ -1,4 +1,4 @@
-//! Where things stand: the sparse index that the writer fills and readers look things up in.
+//! The sparse index of a partition's files, which the writer fills and readers look positions up in.
 //!
 //! One mark for about 64 KiB of blocks, 16 bytes each: a partition of a terabyte takes 256 MB. It is held in memory
 //! and built anew at each open. The lock is held to look up or to publish, never while a file is read or written.
@@ -31,7 +31,7 @@ struct Segment {
 
 /// Where to begin to look for a position.
 #[derive(Debug, Clone)]
-pub(super) struct Place {
+pub(super) struct Lookup {
     /// The segment by its first position.
     pub segment: Position,
     /// Its file, if it is open.
@@ -74,7 +74,7 @@ impl Index {
     }
 
     /// Where to look for `position`; `None` if it isn't in the log.
-    pub fn find(&self, position: Position) -> Option<Place> {
+    pub fn find(&self, position: Position) -> Option<Lookup> {
         if position == 0 || position > self.end {
             return None;
         }
@@ -84,6 +84,6 @@ impl Index {
         let (marked, offset) = *segment.marks.get(after_mark.checked_sub(1)?)?;
         let open = self.open.as_ref().filter(|(open, _)| *open == segment.first);
         let file = open.map(|(_, file)| Arc::clone(file));
-        Some(Place { segment: segment.first, file, position: marked, offset, used: segment.used })
+        Some(Lookup { segment: segment.first, file, position: marked, offset, used: segment.used })
     }
 }

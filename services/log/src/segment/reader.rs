@@ -13,7 +13,7 @@ use parking_lot::RwLock;
 
 use super::{
     format::{BLOCK_HEADER, Block, BlockHeader, decode_block},
-    index::{Index, Place},
+    index::{Index, Lookup},
     scan::name_of,
     window::Window,
 };
@@ -37,9 +37,9 @@ impl Reader for Shared {
 
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError> {
         let from = from.max(1);
-        let place = self.index.read().find(from);
-        let Some(place) = place.filter(|_| max_records > 0) else { return Ok(Vec::new()) };
-        let mut blocks = Blocks::open(self, place, (max_bytes as u64).clamp(READ_MIN, READ_MAX))?;
+        let found = self.index.read().find(from);
+        let Some(lookup) = found.filter(|_| max_records > 0) else { return Ok(Vec::new()) };
+        let mut blocks = Blocks::open(self, lookup, (max_bytes as u64).clamp(READ_MIN, READ_MAX))?;
         let mut limit = Limit::new(max_records, max_bytes);
         let mut read = Vec::new();
         while let Some(block) = blocks.next(from)? {
@@ -60,10 +60,10 @@ impl Reader for Shared {
     }
 }
 
-/// The durable blocks of one segment from a place on.
+/// The durable blocks of one segment from a lookup's block on.
 struct Blocks<'a> {
     shared: &'a Shared,
-    place: Place,
+    lookup: Lookup,
     /// The first position of the block at which the window stands.
     position: Position,
     window: Window,
@@ -71,22 +71,22 @@ struct Blocks<'a> {
 }
 
 impl<'a> Blocks<'a> {
-    fn open(shared: &'a Shared, place: Place, ahead: u64) -> Result<Self, ReadError> {
-        let file = match &place.file {
+    fn open(shared: &'a Shared, lookup: Lookup, ahead: u64) -> Result<Self, ReadError> {
+        let file = match &lookup.file {
             Some(file) => Arc::clone(file),
             None => {
-                let path = shared.dir.join(name_of(place.segment));
+                let path = shared.dir.join(name_of(lookup.segment));
                 shared.disk.open(&path, Access::Read).map_err(|error| of(&path, &error))?
             }
         };
-        let (position, window) = (place.position, Window::new(file, place.offset));
-        Ok(Self { shared, place, position, window, ahead })
+        let (position, window) = (lookup.position, Window::new(file, lookup.offset));
+        Ok(Self { shared, lookup, position, window, ahead })
     }
 
     /// The next block that reaches position `from`, checked; `None` at the end of the durable part.
     fn next(&mut self, from: Position) -> Result<Option<Block>, ReadError> {
-        while self.window.offset < self.place.used {
-            let ahead = self.ahead.min(self.place.used - self.window.offset);
+        while self.window.offset < self.lookup.used {
+            let ahead = self.ahead.min(self.lookup.used - self.window.offset);
             self.window.fill(BLOCK_HEADER, ahead).map_err(|error| of(&self.file(), &error))?;
             let header = BlockHeader::decode(&self.window.bytes).ok_or_else(|| self.damage("no sound block header"))?;
             let next = header.first.saturating_add(header.records.into());
@@ -105,7 +105,7 @@ impl<'a> Blocks<'a> {
     }
 
     fn file(&self) -> PathBuf {
-        self.shared.dir.join(name_of(self.place.segment))
+        self.shared.dir.join(name_of(self.lookup.segment))
     }
 
     fn damage(&self, reason: &str) -> Damage {

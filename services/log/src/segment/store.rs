@@ -96,9 +96,9 @@ impl SegmentStore {
         Ok(store)
     }
 
-    /// Opens `partition` in the directory `dir` without changing anything of the log. What was found may not be durable,
-    /// and a torn tail is there still, until [`settle`](Store::settle) or the first append: for those who have yet to decide
-    /// whether this is the log that they want.
+    /// Opens `partition` in the directory `dir` without changing the log, so that a caller can still decide whether
+    /// this is the right one. Until [`settle`](Store::settle) or the first append its bytes may not be durable, and a
+    /// torn tail is still there.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -182,7 +182,7 @@ impl SegmentStore {
         Ok(())
     }
 
-    /// Sees to it that a block of so many bytes has durable zeros to be written over.
+    /// Makes sure that a block of so many bytes has durable zeros to be written over.
     fn make_room(&mut self, bytes: u64) -> io::Result<()> {
         self.starved = Some(bytes);
         self.mend()?;

@@ -30,7 +30,7 @@ impl Bucket {
         Self { per_second, full, level: Mutex::new(Level { left: full, at_ms: None }) }
     }
 
-    /// Takes a call out, or says when there is one. A clock that is set back costs nobody anything.
+    /// Takes a call out, or returns when the next one is due. A clock that is set back delays nobody.
     pub(super) fn take(&self, now_ms: i64) -> Result<(), Refusal> {
         let rate = u64::from(self.per_second);
         let mut level = self.level.lock();
@@ -53,7 +53,7 @@ mod tests {
     use tonic::Status;
     use tonic_types::StatusExt;
 
-    /// Milliseconds until the next call may come; 0 where this one may.
+    /// Milliseconds until the next call may come; 0 if it may come now.
     fn taken(bucket: &Bucket, now_ms: i64) -> u128 {
         bucket.take(now_ms).map_or_else(
             |refusal| {

@@ -1,4 +1,4 @@
-//! Every call and the roles that may make it. A method that is not here cannot be called where there are operators.
+//! Every call and the roles that may make it. A method that is not listed cannot be called where there are operators.
 
 use super::Roles;
 
@@ -7,7 +7,7 @@ use super::Roles;
 pub struct Call {
     /// Its path on the wire.
     pub path: &'static str,
-    /// Who may call: one of these.
+    /// The roles that may call; one of them is enough.
     pub roles: Roles,
     /// Only for the platform, whatever roles an operator has.
     pub platform: bool,
@@ -19,25 +19,25 @@ const AUDIT: Roles = Roles::AUDIT;
 const PLAY: Roles = Roles::PLAY;
 const SUPPORT: Roles = Roles::SUPPORT;
 const WALLET: Roles = Roles::WALLET;
-/// Who looks after players and their rounds.
-const LOOK: Roles = PLAY.and(SUPPORT).and(AUDIT);
+/// The roles that view players and their rounds.
+const VIEW: Roles = PLAY.or(SUPPORT).or(AUDIT);
 
-/// For operators.
+/// A call of operators.
 const fn own(path: &'static str, roles: Roles) -> Call {
     Call { path, roles, platform: false }
 }
 
-/// For the platform alone.
+/// A call of the platform alone.
 const fn platform(path: &'static str) -> Call {
     Call { path, roles: ADMIN, platform: true }
 }
 
-/// For the other processes of the installation.
+/// A call of the installation's other processes.
 const fn node(path: &'static str) -> Call {
     Call { path, roles: Roles::NODE, platform: true }
 }
 
-/// All of them, by service.
+/// All calls, by service.
 pub const CALLS: &[Call] = &[
     own("/motherlode.spin.v1.SpinService/Spin", PLAY),
     own("/motherlode.spin.v1.SpinService/Choose", PLAY),
@@ -49,20 +49,20 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.spin.v1.SpinService/AcknowledgeRealityCheck", PLAY),
     own("/motherlode.spin.v1.SpinService/SkipRound", PLAY),
     own("/motherlode.spin.v1.SpinService/CloseRound", SUPPORT),
-    own("/motherlode.spin.v1.SpinService/ListOpenRounds", LOOK),
+    own("/motherlode.spin.v1.SpinService/ListOpenRounds", VIEW),
     own("/motherlode.spin.v1.SpinService/GrantCampaign", WALLET),
-    own("/motherlode.spin.v1.SpinService/ListCampaigns", WALLET.and(LOOK)),
+    own("/motherlode.spin.v1.SpinService/ListCampaigns", WALLET.or(VIEW)),
     own("/motherlode.spin.v1.SpinService/CancelCampaign", WALLET),
     own("/motherlode.spin.v1.SpinService/ListGames", ANY),
     own("/motherlode.spin.v1.SpinService/GetGame", ANY),
     own("/motherlode.ledger.v1.LedgerService/OpenAccount", WALLET),
-    own("/motherlode.ledger.v1.LedgerService/GetAccount", WALLET.and(LOOK)),
+    own("/motherlode.ledger.v1.LedgerService/GetAccount", WALLET.or(VIEW)),
     own("/motherlode.ledger.v1.LedgerService/Deposit", WALLET),
     own("/motherlode.ledger.v1.LedgerService/Withdraw", WALLET),
-    own("/motherlode.ledger.v1.LedgerService/GetTransaction", WALLET.and(SUPPORT).and(AUDIT)),
-    own("/motherlode.ledger.v1.LedgerService/GetRound", LOOK),
-    own("/motherlode.ledger.v1.LedgerService/ListRounds", LOOK),
-    own("/motherlode.ledger.v1.LedgerService/ListCollections", LOOK),
+    own("/motherlode.ledger.v1.LedgerService/GetTransaction", WALLET.or(SUPPORT).or(AUDIT)),
+    own("/motherlode.ledger.v1.LedgerService/GetRound", VIEW),
+    own("/motherlode.ledger.v1.LedgerService/ListRounds", VIEW),
+    own("/motherlode.ledger.v1.LedgerService/ListCollections", VIEW),
     own("/motherlode.ledger.v1.LedgerService/VoidRound", SUPPORT),
     platform("/motherlode.ledger.v1.LedgerService/SetExchangeRate"),
     own("/motherlode.ledger.v1.LedgerService/ListExchangeRates", ANY),
@@ -75,8 +75,8 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.ledger.v1.LedgerService/FollowLog", AUDIT),
     own("/motherlode.jackpot.v1.JackpotService/GetPool", ANY),
     own("/motherlode.jackpot.v1.JackpotService/WatchCounters", ANY),
-    own("/motherlode.jackpot.v1.JackpotService/ListAwards", LOOK.and(ADMIN)),
-    own("/motherlode.jackpot.v1.JackpotService/ResolveAwards", SUPPORT.and(ADMIN)),
+    own("/motherlode.jackpot.v1.JackpotService/ListAwards", VIEW.or(ADMIN)),
+    own("/motherlode.jackpot.v1.JackpotService/ResolveAwards", SUPPORT.or(ADMIN)),
     platform("/motherlode.jackpot.v1.JackpotService/OpenPool"),
     platform("/motherlode.jackpot.v1.JackpotService/ChangePoolTerms"),
     platform("/motherlode.jackpot.v1.JackpotService/SuspendPool"),
@@ -86,7 +86,7 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.report.v1.ReportService/WatchSignificantEvents", AUDIT),
     own("/motherlode.report.v1.ReportService/ListReturns", AUDIT),
     platform("/motherlode.report.v1.ReportService/GetPoolStatement"),
-    own("/motherlode.report.v1.ReportService/GetRoundPage", LOOK),
+    own("/motherlode.report.v1.ReportService/GetRoundPage", VIEW),
     own("/motherlode.report.v1.ReportService/GetIdentity", ANY),
     platform("/motherlode.report.v1.ReportService/RunSelfCheck"),
     node("/motherlode.log.v1.LogService/GetHead"),

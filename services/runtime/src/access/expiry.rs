@@ -16,13 +16,13 @@ use tonic::{Status, body::Body};
 /// The longest wait before the clock is looked at again: it may be set.
 const LOOK_EVERY: Duration = Duration::from_secs(60);
 
-/// A response's body. The service's own is let go of at the end, which stops what makes it.
+/// A response's body. The service's own is dropped at the end, which stops its producer.
 pub(super) struct Expiring {
-    /// None after the end.
+    /// `None` after the end.
     body: Option<Body>,
     identity: Arc<Identity>,
     clock: Clock,
-    /// Until when there's nothing to look at; made once the body has to be waited for.
+    /// The time of the next check; set once the body has to wait.
     wait: Option<Pin<Box<Sleep>>>,
 }
 

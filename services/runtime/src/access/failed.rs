@@ -24,16 +24,16 @@ const WINDOW: Duration = Duration::from_secs(10);
 /// Log-ins that failed at one service.
 pub(super) struct Failed {
     counter: Counter<u64>,
-    said: Mutex<Said>,
+    lines: Mutex<LineLimit>,
 }
 
 /// The log lines of the running window.
 #[derive(Debug, Default)]
-struct Said {
+struct LineLimit {
     since: Option<Instant>,
     lines: u32,
-    /// Failures without a line of their own since the latest.
-    unsaid: u64,
+    /// Failures without a line of their own since the last line.
+    suppressed: u64,
 }
 
 impl Failed {
@@ -44,33 +44,34 @@ impl Failed {
         let counter = counter.build();
         // There from the start: a rate begins at nothing.
         REASONS.iter().for_each(|reason| counter.add(0, &[KeyValue::new("reason", *reason)]));
-        Self { counter, said: Mutex::default() }
+        Self { counter, lines: Mutex::default() }
     }
 
-    /// Counts a failure, and says it where there's a line for it.
+    /// Counts a failure, and logs it if the window has a line left.
     pub(super) fn note(&self, refusal: &Refusal, method: &str, peer: Option<IpAddr>) {
         let reason = refusal.reason();
         self.counter.add(1, &[KeyValue::new("reason", reason)]);
-        let Some(unsaid) = self.said.lock().line(Instant::now()) else { return };
+        let Some(suppressed) = self.lines.lock().line(Instant::now()) else { return };
         let peer = peer.map(|peer| peer.to_string()).unwrap_or_default();
         let operator = refusal.metadata("operator").unwrap_or_default();
         let credential = refusal.metadata("credential").unwrap_or_default();
-        tracing::warn!(reason, method, peer, operator, credential, unsaid, "a log-in failed");
+        tracing::warn!(reason, method, peer, operator, credential, suppressed, "a log-in failed");
     }
 }
 
-impl Said {
-    /// Takes a line, and how many failures had none since the line before; none where the window is full.
+impl LineLimit {
+    /// Takes a line. Returns the number of failures suppressed since the last one, or `None` if the window has no line
+    /// left.
     fn line(&mut self, now: Instant) -> Option<u64> {
         if self.since.is_none_or(|since| now.saturating_duration_since(since) >= WINDOW) {
             (self.since, self.lines) = (Some(now), 0);
         }
         if self.lines == LINES_MAX {
-            self.unsaid += 1;
+            self.suppressed += 1;
             return None;
         }
         self.lines += 1;
-        Some(std::mem::take(&mut self.unsaid))
+        Some(std::mem::take(&mut self.suppressed))
     }
 }
 
@@ -80,11 +81,11 @@ mod tests {
 
     #[test]
     fn uf_08_failures_have_a_bounded_number_of_lines_and_none_is_left_uncounted() {
-        let (mut said, start) = (Said::default(), Instant::now());
-        let lines: Vec<_> = (0..1_000).filter_map(|_| said.line(start)).collect();
+        let (mut limit, start) = (LineLimit::default(), Instant::now());
+        let lines: Vec<_> = (0..1_000).filter_map(|_| limit.line(start)).collect();
         assert_eq!(lines, [0; 10]);
-        assert_eq!(said.line(start + WINDOW - Duration::from_millis(1)), None);
-        assert_eq!(said.line(start + WINDOW), Some(991));
-        assert_eq!(said.line(start + WINDOW), Some(0));
+        assert_eq!(limit.line(start + WINDOW - Duration::from_millis(1)), None);
+        assert_eq!(limit.line(start + WINDOW), Some(991));
+        assert_eq!(limit.line(start + WINDOW), Some(0));
     }
 }

@@ -1,4 +1,4 @@
-//! The layer around all services that knows the caller.
+//! The layer around all services that authenticates the caller.
 
 use super::{
     Caller, Identity, Kind,
@@ -28,24 +28,24 @@ use tonic::{
 };
 use tower::{Layer, Service};
 
-/// Who may call: a layer for all services of a server.
+/// A layer for all services of a server that authenticates callers.
 #[derive(Clone)]
 pub struct Access {
-    /// None: access is open.
+    /// `None` if access is open.
     identities: Option<Arc<[Arc<Identity>]>>,
     clock: Clock,
     failed: Arc<Failed>,
 }
 
 impl Access {
-    /// Lets in the operators that a configuration names; everybody where it names none.
+    /// Admits the operators of a configuration, or everybody if it names none.
     #[must_use]
     pub fn new(operators: &[Operator], clock: Clock) -> Self {
         let identities = (!operators.is_empty()).then(|| identities(operators).into());
         Self { identities, clock, failed: Arc::new(Failed::new()) }
     }
 
-    /// Lets a call in: with its caller, or, where none needs to be known, without. In the order of the module's promise.
+    /// Admits a call, and finds its caller if one is needed. The checks come in the order that the module promises.
     fn admit<B>(&self, request: &Request<B>) -> Result<Option<Arc<Identity>>, Refusal> {
         let path = request.uri().path();
         if OPEN.iter().any(|open| path.starts_with(open)) {
@@ -80,7 +80,7 @@ impl Access {
     }
 }
 
-/// Whose the call's credential is. A token goes before the connection's certificate.
+/// Finds the operator of the call's credential. A token goes before the connection's certificate.
 fn identify<'a, B>(identities: &'a [Arc<Identity>], request: &Request<B>) -> Result<&'a Arc<Identity>, Refusal> {
     let refuse = |reason, message: &str| Refusal::new(Code::Unauthenticated, reason, message);
     if let Some(token) = bearer(request.headers()) {
@@ -96,12 +96,12 @@ fn identify<'a, B>(identities: &'a [Arc<Identity>], request: &Request<B>) -> Res
     }
 }
 
-/// The method that a call names; what there is none of is not repeated.
+/// Names the method of a call; unknown ones are not repeated.
 fn method<B>(request: &Request<B>) -> &'static str {
     CALLS.iter().find(|call| call.path == request.uri().path()).map_or("unknown", |call| call.path)
 }
 
-/// Where a call comes from.
+/// Returns the peer's address.
 fn peer<B>(request: &Request<B>) -> Option<IpAddr> {
     let extensions = request.extensions();
     let plain = extensions.get::<TcpConnectInfo>().and_then(TcpConnectInfo::remote_addr);
@@ -115,7 +115,7 @@ fn bearer(headers: &HeaderMap) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// The credential with a secret's digest. All are looked at, each to its end: the time it takes says nothing.
+/// Finds the credential with a secret's digest. All are compared, each to its end, so the time taken reveals nothing.
 fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Option<&'a Arc<Identity>> {
     let given = digest(secret);
     let mut found = None;
@@ -128,7 +128,7 @@ fn find<'a>(identities: &'a [Arc<Identity>], kind: Kind, secret: &[u8]) -> Optio
 }
 
 impl Identity {
-    /// The refusal of what has expired.
+    /// Refuses an expired credential.
     pub(super) fn expired(&self, now_ms: i64) -> Option<Refusal> {
         let expired = self.expires_ms.is_some_and(|expires_ms| expires_ms <= now_ms);
         let reason = match self.kind {
@@ -142,7 +142,7 @@ impl Identity {
     }
 }
 
-/// Services that only callers with leave reach.
+/// A service that only authenticated callers reach.
 #[derive(Clone)]
 pub struct Guarded<S> {
     access: Access,

@@ -1,4 +1,4 @@
-//! Roles: what a credential may do for its operator (PL-27).
+//! Roles: the permissions of a credential (PL-27).
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::{fmt, ops::BitOr};
@@ -10,13 +10,13 @@ pub struct Roles(u8);
 impl Roles {
     /// No role.
     pub const NONE: Self = Self(0);
-    /// Plays: bets, choices, sessions, what a player is shown.
+    /// Plays: bets, choices, sessions, games.
     pub const PLAY: Self = Self(1);
     /// Moves money: accounts, deposits, withdrawals.
     pub const WALLET: Self = Self(2);
-    /// Helps players: voids and closes rounds, looks into them.
+    /// Helps players: voids and closes rounds, reads them.
     pub const SUPPORT: Self = Self(4);
-    /// Reads all that is the operator's own.
+    /// Reads all of the operator's own data.
     pub const AUDIT: Self = Self(8);
     /// Administers: the switches of the operator's own players; for the platform, the pools, rates and all switches.
     pub const ADMIN: Self = Self(16);
@@ -25,15 +25,15 @@ impl Roles {
     /// Any role.
     pub const ANY: Self = Self(63);
 
-    /// Whether one of the roles is among the others.
+    /// Whether the sets share a role.
     #[must_use]
     pub const fn meets(self, others: Self) -> bool {
         self.0 & others.0 != 0
     }
 
-    /// Both sets' roles; [`BitOr`] for tables.
+    /// The union of both sets: [`BitOr`] in constants.
     #[must_use]
-    pub const fn and(self, others: Self) -> Self {
+    pub const fn or(self, others: Self) -> Self {
         Self(self.0 | others.0)
     }
 }
@@ -42,7 +42,7 @@ impl BitOr for Roles {
     type Output = Self;
 
     fn bitor(self, others: Self) -> Self {
-        self.and(others)
+        self.or(others)
     }
 }
 
@@ -67,7 +67,7 @@ const ALL: [(Role, Roles, &str); 6] = [
     (Role::Node, Roles::NODE, "node"),
 ];
 
-/// Names, with blanks between them.
+/// Names, separated by blanks.
 impl fmt::Display for Roles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = ALL.iter().filter(|(_, role, _)| self.meets(*role)).map(|(.., name)| *name).collect();

@@ -16,22 +16,22 @@ use tonic::{Code, Status, body::Body};
 
 /// Bytes of a message's head.
 const HEAD: usize = 5;
-/// No service takes a longer message: it's refused by its head, before anything of it is held.
+/// The longest message that a service takes: a longer one is refused by its head, before any of it is held.
 const MESSAGE_MAX: usize = 4 << 20;
 
 /// A request's body.
 pub(super) struct Inward {
     body: Body,
-    /// As much as the longest message yet; the buffer that they come into does not shrink.
+    /// As many bytes as the longest message so far; the buffer that they arrive in does not shrink.
     held: Share,
     /// The bytes of a message's head that have arrived.
     head: Vec<u8>,
     /// Bytes of the message that are yet to come.
     left: usize,
-    /// How long a message may take; where only one may come, the whole body.
+    /// The longest time for a message; if the call takes only one, for the whole body.
     time: Duration,
     whole: bool,
-    /// When that began.
+    /// The start of that time.
     since: Instant,
     /// Set while it's waited for.
     late: Option<Pin<Box<Sleep>>>,

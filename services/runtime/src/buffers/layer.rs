@@ -1,4 +1,4 @@
-//! The layer around all services that counts what waits.
+//! The layer around all services that counts waiting bytes.
 
 use super::{Budget, CALL_BYTES, inward::Inward, outward::Outward};
 use crate::{Caller, config::Config};
@@ -13,18 +13,19 @@ use std::{
 use tonic::{Status, body::Body};
 use tower::{Layer, Service};
 
-/// Holds calls to a budget: a layer for all services of a server, within the one that knows who calls.
+/// Holds calls to a budget: a layer for all services of a server, inside the one that authenticates callers.
 #[derive(Clone)]
 pub struct Buffers {
     budget: Arc<Budget>,
     /// Paths of the calls whose messages come one by one, whenever their caller likes.
     streams: Arc<BTreeSet<String>>,
-    /// How long a message may take to come whole.
+    /// The longest time for a message to arrive whole.
     message: Duration,
 }
 
 impl Buffers {
-    /// With the limits of a configuration, for its operators; `streams` are the paths of the calls whose caller may send many messages.
+    /// Applies the limits of a configuration to its operators; `streams` are the paths of the calls whose caller may
+    /// send many messages.
     #[must_use]
     pub fn new(config: &Config, streams: impl IntoIterator<Item = String>) -> Self {
         let limits = &config.limits;

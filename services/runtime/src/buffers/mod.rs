@@ -1,12 +1,13 @@
-//! The memory of calls: bytes that wait to be sent, and bytes of messages that have not come whole.
+//! The memory of calls: bytes that wait to be sent, and bytes of messages that have not arrived whole.
 //!
-//! One budget for all, and a share of it for each operator. Half of the budget is divided evenly between the operators,
-//! and is theirs alone; the other half is whoever's needs it, up to what one operator may have. Where nothing is left, a
-//! call is refused before it's begun, an answer is not sent, and a stream ends: RESOURCE_EXHAUSTED, BUFFERS_FULL. So
-//! whoever reads nothing is paid for by its own operator.
+//! There is one budget, and each operator has a share of it. Half of the budget is divided evenly between the operators
+//! and is theirs alone; the other half goes to whoever needs it, up to the most that one operator may have. When
+//! nothing is left, a call is refused before it begins, an answer is not sent, and a stream ends: RESOURCE_EXHAUSTED,
+//! BUFFERS_FULL. So a caller who reads nothing is paid for by its own operator.
 //!
-//! A call takes [`CALL_BYTES`] and the length of its headers as long as it lasts: an answer that is no longer fits in there
-//! whatever else waits, so that what had an effect is answered. Bytes are given back when the transport has written them.
+//! A call takes [`CALL_BYTES`] and the length of its headers for as long as it lasts. An answer that is no longer fits
+//! in there whatever else waits, so a call that had an effect is answered. Bytes are given back when the transport has
+//! written them.
 //!
 //! Cost: a lock of the budget at a call's begin, its end and each part of its answer.
 
@@ -24,26 +25,26 @@ use tonic::Code;
 /// The fixed cost of a call, bytes: its task, and the buffers that it's read into and written from.
 pub const CALL_BYTES: usize = 16 << 10;
 
-/// So many bytes, for everybody.
+/// A budget of bytes for all operators.
 #[derive(Debug)]
 pub struct Budget {
-    /// Of each operator, whatever the others do.
+    /// Bytes that each operator has for itself.
     own: usize,
-    /// Of one operator at the most.
+    /// The most that one operator may have.
     most: usize,
     state: Mutex<State>,
 }
 
 #[derive(Debug)]
 struct State {
-    /// Of the common half, what is left.
+    /// Bytes left of the common half.
     common: usize,
-    /// By operator, what it has; those that have something.
+    /// Bytes taken, by operator; only those who have some.
     taken: BTreeMap<Arc<str>, usize>,
 }
 
 impl Budget {
-    /// A budget of so many bytes, of which one operator may have so many; there are so many operators.
+    /// Makes a budget of `all` bytes, of which one operator may have `most`, for a number of operators.
     #[must_use]
     pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
         let common = all / 2;
@@ -88,7 +89,7 @@ impl Budget {
     }
 }
 
-/// Bytes that an operator has; given back when dropped.
+/// Bytes that an operator has taken; given back when dropped.
 #[derive(Debug)]
 struct Share {
     budget: Arc<Budget>,
@@ -103,12 +104,12 @@ impl Share {
         Ok(())
     }
 
-    /// More bytes for the same operator.
+    /// Takes more bytes for the same operator.
     fn beside(&self, bytes: usize) -> Result<Self, Full> {
         self.budget.take(&self.operator, bytes)
     }
 
-    /// So many bytes of these, or none if there are fewer.
+    /// Splits off so many bytes; `None` if there are fewer.
     fn split(&mut self, bytes: usize) -> Option<Self> {
         self.bytes = self.bytes.checked_sub(bytes)?;
         Some(Self { budget: Arc::clone(&self.budget), operator: Arc::clone(&self.operator), bytes })
@@ -121,7 +122,7 @@ impl Drop for Share {
     }
 }
 
-/// There was not as much left.
+/// The budget has no room for the bytes asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Full {
     has: usize,
@@ -129,12 +130,12 @@ struct Full {
 }
 
 impl Full {
-    /// Before anything was done.
+    /// Refuses a call that has not begun.
     fn refused(self) -> Refusal {
         self.because("too much of the operator's waits to be read or sent: nothing was done")
     }
 
-    /// Afterwards.
+    /// Ends an answer that cannot be sent.
     fn unsent(self) -> Refusal {
         self.because("too much of the operator's waits to be sent; an effect stays: ask again with the same request id")
     }
@@ -190,7 +191,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever is taken and given back: never more than all in all, and what each has for itself it gets.
+        /// Never more than the budget is taken in all, and each operator gets its own part.
         #[test]
         fn uf_04_the_budget_is_kept_and_what_is_ones_own_is_there(steps in proptest::collection::vec((0..3_usize, 0..120_usize), 1..80)) {
             let budget = Budget::new(300, 200, 3);

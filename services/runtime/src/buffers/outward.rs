@@ -11,10 +11,10 @@ use std::{
 };
 use tonic::{Status, body::Body};
 
-/// A part of an answer, and the operator's bytes that it is.
+/// A part of an answer, with its share of the operator's bytes.
 struct Part {
     bytes: Bytes,
-    /// Given back with the last that holds the part.
+    /// Given back when the last reference to the part is dropped.
     _share: Share,
 }
 
@@ -24,12 +24,12 @@ impl AsRef<[u8]> for Part {
     }
 }
 
-/// A frame of a body, the end, or why there is none.
+/// A frame of a body, its end, or an error.
 type Polled = Option<Result<Frame<Bytes>, Status>>;
 
-/// An answer's body. What makes it is let go of at its end.
+/// An answer's body. Its producer is dropped at its end.
 pub(super) struct Outward {
-    /// None after the end.
+    /// `None` after the end.
     body: Option<Body>,
     /// The call's own share, from which a short answer can be split.
     call: Share,
@@ -38,7 +38,7 @@ pub(super) struct Outward {
 }
 
 impl Outward {
-    /// Asks for the first part at once, so that an answer that is not read waits as bytes that are counted.
+    /// Polls for the first part at once, so that an answer that is not read waits as counted bytes.
     pub(super) async fn begin(body: Body, call: Share) -> Body {
         if body.is_end_stream() {
             return body;

@@ -18,14 +18,14 @@ use tonic::{
 };
 use tower::{Service, ServiceExt};
 
-/// A service as one connection's calls reach it.
+/// A service, called over one connection.
 pub(super) struct Calls<S> {
     service: S,
     connection: Arc<Connection>,
     info: Info,
 }
 
-/// Who is at the other end.
+/// The peer.
 enum Info {
     Plain(TcpConnectInfo),
     Tls(TlsConnectInfo<TcpConnectInfo>),

@@ -1,11 +1,11 @@
-//! How many descriptors the process may have.
+//! The process's limit of file descriptors.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// As many as are asked for at the most: each of them costs the kernel memory.
+/// The limit asked for: each descriptor costs the kernel memory.
 const DESCRIPTORS_MAX: u64 = 1 << 20;
 
-/// Raises the process's limit of descriptors as far as it may itself, and answers what it is then.
+/// Raises the process's limit of descriptors as far as it is allowed to, and returns it.
 #[must_use]
 pub fn descriptors() -> u64 {
     let limit = getrlimit(Resource::Nofile);

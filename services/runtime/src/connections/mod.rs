@@ -24,7 +24,7 @@ pub use tls::{Acceptor, TlsError, acceptor};
 
 use crate::stop::Stop;
 use calls::Calls;
-use handshakes::{Handshakes, Unshaken};
+use handshakes::{HandshakeError, Handshakes};
 use hyper::server::conn::http2;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use std::{
@@ -47,27 +47,27 @@ use tower::Service;
 
 /// Bytes that a peer may send on one connection before they are read.
 const CONNECTION_WINDOW: u32 = 256 << 10;
-/// The same of one call.
+/// Bytes that a peer may send on one call before they are read.
 const CALL_WINDOW: u32 = 64 << 10;
-/// Bytes of one call's answer that are taken over for sending, but for the last part of them.
+/// Bytes of one call's answer that are buffered for sending, but for the last part of them.
 const SEND_BUFFER: usize = 64 << 10;
 /// Bytes of HPACK's table.
 const HEADER_TABLE: u32 = 4 << 10;
-/// Bytes of one frame that is taken.
+/// Bytes of the longest frame that is accepted.
 const FRAME: u32 = 16 << 10;
 /// Calls that a peer may open and reset before they are looked at; one more ends the connection.
 const RESET_UNSEEN_MAX: usize = 20;
 /// Errors in single calls after which a connection ends.
 const RESET_OWN_MAX: usize = 256;
-/// How long a connection that was told to end may take.
+/// The longest time for a connection that was told to end.
 const LEAVE: Duration = Duration::from_secs(5);
-/// After an accept that failed for want of something.
+/// The pause after an accept that failed for lack of a resource.
 const PAUSE: Duration = Duration::from_millis(50);
-/// How often that's said.
-const SAY_EVERY: Duration = Duration::from_secs(10);
+/// The least time between two warnings of that.
+const WARN_EVERY: Duration = Duration::from_secs(10);
 
-/// Serves what comes to an address, until the stop; then the listener is closed, and calls under way are answered.
-/// Dropped, it lets go of all connections.
+/// Serves the connections to an address until the stop; then the listener is closed, and calls under way are answered.
+/// When dropped, it drops all connections.
 pub async fn serve<S>(listener: TcpListener, acceptor: Option<Acceptor>, bounds: Bounds, service: S, stop: Stop)
 where
     S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
@@ -83,7 +83,7 @@ where
     {
         let listener = listener;
         let mut stopped = pin!(stop.clone().requested());
-        let mut said = None;
+        let mut warned = None;
         loop {
             let accepted = tokio::select! {
                 biased;
@@ -103,8 +103,8 @@ where
                 Err(error) if of_the_peer(&error) => {}
                 Err(error) => {
                     let now = Instant::now();
-                    if said.is_none_or(|said| now > said + SAY_EVERY) {
-                        said = Some(now);
+                    if warned.is_none_or(|warned| now > warned + WARN_EVERY) {
+                        warned = Some(now);
                         let connections = table.count();
                         tracing::error!(%error, connections, "no connection can be accepted; one is let go of");
                     }
@@ -120,7 +120,7 @@ where
     while served.join_next().await.is_some() {}
 }
 
-/// Whether an accept failed because of who connected.
+/// Whether an accept failed because of the peer.
 fn of_the_peer(error: &io::Error) -> bool {
     use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionRefused, ConnectionReset, Interrupted, TimedOut};
     matches!(
@@ -159,7 +159,7 @@ impl One {
         }
     }
 
-    /// Serves it to its end; says why, where that's not its peer's doing.
+    /// Serves the connection to its end. Returns the reason if the service ended it.
     async fn run<S>(self, service: S) -> Option<&'static str>
     where
         S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
@@ -180,11 +180,11 @@ impl One {
             None => Wire::Plain(stream),
             Some((acceptor, handshakes)) => tokio::select! {
                 () = &mut stopped => return Some("the service stops"),
-                shaken = handshakes.shake(acceptor.clone(), stream, peer.ip(), by) => match shaken {
+                result = handshakes.handshake(acceptor.clone(), stream, peer.ip(), by) => match result {
                     Ok(stream) => Wire::Tls(Box::new(stream)),
-                    Err(Unshaken::Failed) => return None,
-                    Err(Unshaken::Late) => return Some("no TLS handshake in time"),
-                    Err(Unshaken::Displaced) => return Some("its TLS handshake made way for another"),
+                    Err(HandshakeError::Failed) => return None,
+                    Err(HandshakeError::Late) => return Some("no TLS handshake in time"),
+                    Err(HandshakeError::Displaced) => return Some("its TLS handshake made way for another"),
                 },
             },
         };

@@ -22,12 +22,11 @@ pub(super) enum Wire {
 /// The length of a client's first bytes: HTTP/2's magic and the head of its settings (RFC 9113, 3.4).
 const GREETING: usize = 24 + 9;
 
-/// A connection that is known to be HTTP/2 once as much as a client begins with was read; whether that's what it should
-/// be is HTTP/2's to say.
+/// A connection that is known to be HTTP/2 once the length of the preface was read; HTTP/2 itself checks the preface.
 pub(super) struct Greeted {
     wire: Wire,
     connection: Arc<Connection>,
-    /// Bytes of it that were read.
+    /// Bytes of the preface that were read.
     read: usize,
 }
 
@@ -37,7 +36,7 @@ impl Greeted {
     }
 }
 
-/// Calls a method of whichever it is.
+/// Calls a method of either variant.
 macro_rules! of {
     ($wire:expr, $stream:ident => $call:expr) => {
         match $wire {

@@ -1,4 +1,4 @@
-//! Which connections there are, and which one makes way for another.
+//! The connections of a server, and which one makes way for another.
 //!
 //! Cost: a connection that comes or belongs to somebody for the first time walks all of them; a call touches its own only.
 
@@ -17,25 +17,25 @@ use std::{
 use tokio::sync::Notify;
 use tonic::Code;
 
-/// In which calls that were given up are counted.
+/// The window in which given-up calls are counted.
 const CANCELLED_WINDOW: Duration = Duration::from_secs(10);
-/// How often it's said that connections are refused.
-const SAY_EVERY: Duration = Duration::from_secs(10);
+/// The least time between two warnings of refused connections.
+const WARN_EVERY: Duration = Duration::from_secs(10);
 
 /// The bounds on connections.
 #[derive(Debug, Clone)]
 pub struct Bounds {
     /// Connections at one time.
     pub all: usize,
-    /// The same from one address.
+    /// Connections at one time from one address.
     pub per_peer: usize,
-    /// The same from single addresses that have a bound of their own.
+    /// Connections at one time from addresses that have a bound of their own.
     pub peers: BTreeMap<IpAddr, usize>,
-    /// The same of one operator.
+    /// Connections at one time of one operator.
     pub per_operator: usize,
     /// TLS handshakes under way at one time.
     pub tls_handshakes: usize,
-    /// From its being accepted until HTTP/2 has begun.
+    /// From being accepted until HTTP/2 has begun.
     pub handshake: Duration,
     /// Without a call.
     pub idle: Duration,
@@ -52,7 +52,7 @@ pub struct Bounds {
 }
 
 impl Bounds {
-    /// Those of a configuration, and below so many descriptors.
+    /// Takes the bounds of a configuration, and keeps below a number of descriptors.
     #[must_use]
     pub fn of(limits: &Limits, descriptors: u64) -> Self {
         let descriptors = usize::try_from(descriptors).unwrap_or(usize::MAX);
@@ -83,7 +83,7 @@ impl Bounds {
     }
 }
 
-/// Whom an address is counted for: in IPv6 one host has a network of 64 bits to itself.
+/// The network that an address is counted for: in IPv6 one host has 64 bits to itself.
 pub(super) fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(six) => Ipv6Addr::from(u128::from(six) & !u128::from(u64::MAX)).into(),
@@ -93,9 +93,9 @@ pub(super) fn network(address: IpAddr) -> IpAddr {
 
 /// The connections of one server. Clones are the same table.
 ///
-/// Where a bound is met, one connection makes way: of the least useful kind (not greeted, then of nobody known, then
-/// without a call), of the address that has the most, the oldest. A connection with calls under way makes way only for
-/// an address that has at least two fewer. So whoever opens many displaces its own, and keeps nobody else out.
+/// Where a bound is met, one connection makes way: of the least useful kind (not greeted, then without a known caller,
+/// then without a call), of the address that has the most, the oldest. A connection with calls under way makes way only
+/// for an address that has at least two fewer. So whoever opens many displaces its own, and keeps nobody else out.
 #[derive(Clone)]
 pub struct Table(Arc<Shared>);
 
@@ -110,7 +110,7 @@ struct State {
     next: u64,
     /// By age.
     connections: BTreeMap<u64, Arc<Connection>>,
-    said: Option<Instant>,
+    warned: Option<Instant>,
 }
 
 /// A connection.
@@ -119,16 +119,16 @@ pub struct Connection {
     peer: IpAddr,
     table: Arc<Shared>,
     greeted: AtomicBool,
-    /// Whose call was the first that was let in: an operator's, or anyone's where there are none.
+    /// The caller of the first call that was admitted: an operator, or anyone if there are no operators.
     known: OnceLock<Option<String>>,
     calls: AtomicU32,
-    /// When it had no call any more: milliseconds since the table was made.
+    /// The end of its last call: milliseconds since the table was made.
     rests_since: AtomicU64,
     cancelled: Mutex<Option<(Instant, u32)>>,
     shed: Notify,
 }
 
-/// A connection's place in the table.
+/// A connection's entry in the table.
 pub(super) struct Admitted(pub(super) Arc<Connection>);
 
 impl Drop for Admitted {
@@ -138,7 +138,7 @@ impl Drop for Admitted {
 }
 
 impl Table {
-    /// An empty one.
+    /// Makes an empty table.
     #[must_use]
     pub fn new(bounds: Bounds) -> Self {
         Self(Arc::new(Shared { bounds, began: Instant::now(), state: Mutex::default() }))
@@ -150,7 +150,7 @@ impl Table {
         self.0.state.lock().connections.len()
     }
 
-    /// Takes a connection in; none where it's refused.
+    /// Adds a connection; `None` if it's refused.
     pub(super) fn admit(&self, peer: IpAddr) -> Option<Admitted> {
         let (peer, bounds) = (network(peer), &self.0.bounds);
         let mut state = self.0.state.lock();
@@ -176,18 +176,18 @@ impl Table {
         Some(Admitted(connection))
     }
 
-    /// Lets go of one connection, if there's any that is of no use or one of many.
+    /// Drops one connection, if there is one that is useless or one of many.
     pub(super) fn make_way(&self) {
         // For one of an address that has none.
         let _ = self.0.state.lock().make_way(Ipv6Addr::UNSPECIFIED.into(), 0);
     }
 
-    /// Says that connections are refused, once for some time.
+    /// Warns that connections are refused, once in a while.
     pub(super) fn say_refused(&self, peer: IpAddr) {
         let mut state = self.0.state.lock();
         let now = Instant::now();
-        if state.said.is_none_or(|said| now > said + SAY_EVERY) {
-            state.said = Some(now);
+        if state.warned.is_none_or(|warned| now > warned + WARN_EVERY) {
+            state.warned = Some(now);
             let connections = state.connections.len();
             tracing::warn!(%peer, connections, "a connection is refused: there are too many");
         }
@@ -216,7 +216,7 @@ impl State {
         self.shed(id)
     }
 
-    /// Lets go of the least useful connection of some.
+    /// Drops the least useful connection of some.
     fn shed_where(&mut self, of: impl Fn(&Connection) -> bool) -> Option<()> {
         let least = self.connections.values().filter(|one| of(one)).min_by_key(|one| (one.kind(), one.id))?;
         let id = least.id;
@@ -229,18 +229,18 @@ impl State {
     }
 }
 
-/// How useful a connection is.
+/// A connection's usefulness.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     /// Its handshakes are not done.
     Ungreeted,
-    /// No call of it was let in, and none is under way.
+    /// No call of it was admitted, and none is under way.
     Unknown,
-    /// No call of it was let in; those that are open to everybody are under way.
+    /// No call of it was admitted; calls that are open to everybody are under way.
     Watched,
     /// It has no call under way.
     Idle,
-    /// It has.
+    /// It has calls under way.
     Busy,
 }
 
@@ -262,7 +262,7 @@ impl Connection {
         }
     }
 
-    /// Counts it as an operator's, whose call is let in; as nobody's in particular where there are no operators.
+    /// Counts it as an operator's whose call is admitted; as anyone's if there are no operators.
     ///
     /// # Errors
     /// RESOURCE_EXHAUSTED, TOO_MANY_CONNECTIONS: the operator has as many as it may, and all of them have calls under way.
@@ -326,7 +326,7 @@ impl Connection {
         self.shed.notified().await;
     }
 
-    /// How long it may stay without a call from now on; none where that's over.
+    /// The time that it may stay without a call from now on; `None` if that is over.
     pub(super) fn left(&self) -> Option<Duration> {
         let idle = self.table.bounds.idle;
         if self.calls.load(Ordering::Relaxed) > 0 {

@@ -13,22 +13,22 @@ use tokio_rustls::{
 /// Makes TLS connections of plain ones.
 pub type Acceptor = TlsAcceptor;
 
-/// Why the service's TLS cannot be.
+/// Why the service's TLS cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TlsError {
-    /// A file is not PEM, or lacks what it's for.
+    /// A file is not PEM, or has no certificate or key in it.
     #[error("{0}")]
     Pem(#[from] pem::Error),
-    /// The certificate and its key do not go together, or are of a kind that is not served.
+    /// The certificate and its key do not match, or are of a kind that is not supported.
     #[error("{0}")]
     Rustls(#[from] rustls::Error),
-    /// The clients' roots are of no use.
+    /// The clients' roots cannot be used.
     #[error("{0}")]
     Roots(#[from] VerifierBuilderError),
 }
 
-/// TLS with a certificate and its key, and with the roots that clients' certificates are checked against where there are
-/// some; a client may do without: who calls is for another layer to say. All in PEM.
+/// Sets TLS up with a certificate and its key and, if there are any, the roots that clients' certificates are checked
+/// against. A client may come without one: who calls is another layer's to find out. All in PEM.
 ///
 /// # Errors
 /// [`TlsError`] says what is wrong with them.

@@ -1,7 +1,8 @@
-//! What gRPC itself refuses, with the details that every refusal has (PL-12).
+//! Details for refusals by the transport and the codec, so that every refusal has some (PL-12).
 //!
-//! The services' refusals carry a `google.rpc.ErrorInfo`; a status without details is the transport's or the codec's.
-//! INTERNAL of theirs is a message that cannot be read, which is its caller's fault: it becomes INVALID_ARGUMENT.
+//! The services' refusals carry a `google.rpc.ErrorInfo`; a status without details comes from the transport or the
+//! codec. Their INTERNAL means a message that cannot be decoded, which is the caller's fault: it becomes
+//! INVALID_ARGUMENT.
 
 use crate::Refusal;
 use bytes::Bytes;
@@ -14,48 +15,48 @@ use std::{
 use tonic::{Code, Status, body::Body};
 use tower::{Layer, Service};
 
-/// Where a status has its code, and its details.
+/// The headers of a status: its code, and its details.
 const CODE: &str = "grpc-status";
 const DETAILS: &str = "grpc-status-details-bin";
 
-/// Gives details to refusals without any.
+/// A layer that adds details to refusals without any.
 #[derive(Debug, Clone, Copy)]
-pub struct Explained;
+pub struct RefusalDetails;
 
-/// Services whose refusals all have details.
+/// A service whose refusals all have details.
 #[derive(Debug, Clone)]
-pub struct Explaining<S>(S);
+pub struct WithRefusalDetails<S>(S);
 
-impl<S> Layer<S> for Explained {
-    type Service = Explaining<S>;
+impl<S> Layer<S> for RefusalDetails {
+    type Service = WithRefusalDetails<S>;
 
-    fn layer(&self, inner: S) -> Explaining<S> {
-        Explaining(inner)
+    fn layer(&self, inner: S) -> WithRefusalDetails<S> {
+        WithRefusalDetails(inner)
     }
 }
 
-impl<S, B> Service<Request<B>> for Explaining<S>
+impl<S, B> Service<Request<B>> for WithRefusalDetails<S>
 where
     S: Service<Request<B>, Response = Response<Body>>,
     S::Future: Unpin,
 {
     type Response = Response<Body>;
     type Error = S::Error;
-    type Future = Answer<S::Future>;
+    type Future = ResponseFuture<S::Future>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.0.poll_ready(context)
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        Answer(self.0.call(request))
+        ResponseFuture(self.0.call(request))
     }
 }
 
-/// The answer to a call.
-pub struct Answer<F>(F);
+/// The future of an answer.
+pub struct ResponseFuture<F>(F);
 
-impl<F, E> Future for Answer<F>
+impl<F, E> Future for ResponseFuture<F>
 where
     F: Future<Output = Result<Response<Body>, E>> + Unpin,
 {
@@ -64,19 +65,19 @@ where
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = ready!(Pin::new(&mut self.0).poll(context));
         Poll::Ready(answer.map(|mut answer| {
-            explain(answer.headers_mut());
+            add_details(answer.headers_mut());
             match answer.body().is_end_stream() {
                 true => answer,
-                false => answer.map(|body| Body::new(Explainable(body))),
+                false => answer.map(|body| Body::new(DetailedBody(body))),
             }
         }))
     }
 }
 
 /// A body whose trailers may need details.
-struct Explainable(Body);
+struct DetailedBody(Body);
 
-impl http_body::Body for Explainable {
+impl http_body::Body for DetailedBody {
     type Data = Bytes;
     type Error = Status;
 
@@ -85,7 +86,7 @@ impl http_body::Body for Explainable {
         if let Some(Ok(frame)) = &mut frame
             && let Some(trailers) = frame.trailers_mut()
         {
-            explain(trailers);
+            add_details(trailers);
         }
         Poll::Ready(frame)
     }
@@ -99,8 +100,8 @@ impl http_body::Body for Explainable {
     }
 }
 
-/// Explains a refusal that has no details.
-fn explain(headers: &mut HeaderMap) {
+/// Adds details to a refusal that has none.
+fn add_details(headers: &mut HeaderMap) {
     let Some(code) = headers.get(CODE).filter(|_| !headers.contains_key(DETAILS)) else { return };
     let (code, reason) = match Code::from_bytes(code.as_bytes()) {
         Code::Internal => (Code::InvalidArgument, "MESSAGE_MALFORMED"),
@@ -108,10 +109,10 @@ fn explain(headers: &mut HeaderMap) {
         Code::Unimplemented => (Code::Unimplemented, "METHOD_UNKNOWN"),
         _ => return,
     };
-    let said = Status::from_header_map(headers).map(|status| status.message().to_owned()).unwrap_or_default();
+    let message = Status::from_header_map(headers).map(|status| status.message().to_owned()).unwrap_or_default();
     headers.remove("grpc-message");
     // What the headers cannot hold is left out: code and reason are ASCII, the message is encoded.
-    let _ = Status::from(Refusal::new(code, reason, said)).add_header(headers);
+    let _ = Status::from(Refusal::new(code, reason, message)).add_header(headers);
 }
 
 #[cfg(test)]
@@ -119,10 +120,10 @@ mod tests {
     use super::*;
     use tonic_types::StatusExt;
 
-    fn explained(status: &Status) -> (Code, String, String) {
+    fn detailed(status: &Status) -> (Code, String, String) {
         let mut headers = HeaderMap::new();
         status.add_header(&mut headers).unwrap();
-        explain(&mut headers);
+        add_details(&mut headers);
         let status = Status::from_header_map(&headers).unwrap();
         let reason = status.get_error_details().error_info().map(|info| info.reason.clone()).unwrap_or_default();
         (status.code(), reason, status.message().to_owned())
@@ -131,17 +132,17 @@ mod tests {
     #[test]
     fn uf_09_what_cannot_be_read_is_the_callers_fault_and_what_has_details_stays_as_it_is() {
         let of = |code, reason: &str, message: &str| (code, reason.to_owned(), message.to_owned());
-        let malformed = explained(&Status::internal("no protobuf: é"));
+        let malformed = detailed(&Status::internal("no protobuf: é"));
         assert_eq!(malformed, of(Code::InvalidArgument, "MESSAGE_MALFORMED", "no protobuf: é"));
-        let long = explained(&Status::out_of_range("too long"));
+        let long = detailed(&Status::out_of_range("too long"));
         assert_eq!(long, of(Code::OutOfRange, "MESSAGE_TOO_LONG", "too long"));
-        let unknown = explained(&Status::unimplemented(""));
+        let unknown = detailed(&Status::unimplemented(""));
         assert_eq!(unknown, of(Code::Unimplemented, "METHOD_UNKNOWN", ""));
-        assert_eq!(explained(&Status::not_found("no such service")), of(Code::NotFound, "", "no such service"));
+        assert_eq!(detailed(&Status::not_found("no such service")), of(Code::NotFound, "", "no such service"));
         let own = Refusal::new(Code::Internal, "BROKEN", "why").into();
-        assert_eq!(explained(&own), of(Code::Internal, "BROKEN", "why"));
+        assert_eq!(detailed(&own), of(Code::Internal, "BROKEN", "why"));
         let mut fine = HeaderMap::from_iter([(http::HeaderName::from_static(CODE), "0".parse().unwrap())]);
-        explain(&mut fine);
+        add_details(&mut fine);
         assert_eq!(fine.len(), 1);
     }
 }
