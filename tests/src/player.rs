@@ -21,7 +21,7 @@ pub struct Player {
     coin_value: &'static str,
     round: u64,
     /// Answers by request id, each without the jackpot's state, which may still change.
-    told: BTreeMap<String, Played>,
+    answers: BTreeMap<String, Played>,
     /// Jackpots told, by position of the hit.
     jackpots: BTreeMap<u64, JackpotWin>,
 }
@@ -33,7 +33,7 @@ impl Player {
     /// Opens and funds an account.
     pub async fn join(client: &mut Client, name: &str, coin_value: &'static str) -> Self {
         let account = client.fund(name, crate::EUR, DEPOSIT).await;
-        Self { account, coin_value, round: 0, told: BTreeMap::new(), jackpots: BTreeMap::new() }
+        Self { account, coin_value, round: 0, answers: BTreeMap::new(), jackpots: BTreeMap::new() }
     }
 
     /// Plays rounds until the service fails; every answer counts in `answers`.
@@ -94,7 +94,7 @@ impl Player {
             self.jackpots.insert(jackpot.hit_position, jackpot);
         }
         let id = format!("{}#{}", played.round_id, played.step);
-        if let Some(before) = self.told.insert(id.clone(), played.clone()) {
+        if let Some(before) = self.answers.insert(id.clone(), played.clone()) {
             assert_eq!(before, played, "{id} was answered otherwise");
         }
     }
@@ -111,9 +111,9 @@ impl Player {
             self.play_round(client, &answers).await.expect("what was played is answered again");
         }
         self.round = rounds + 1;
-        let settled = self.told.values().filter(|told| told.state() == RoundState::Settled);
-        let wins: i64 = settled.clone().filter_map(|told| told.win.as_ref()).map(|win| win.amount_minor).sum();
-        let bets: i64 = settled.filter_map(|told| told.bet.as_ref()).map(|bet| bet.amount_minor).sum();
+        let settled = self.answers.values().filter(|answer| answer.state() == RoundState::Settled);
+        let wins: i64 = settled.clone().filter_map(|answer| answer.win.as_ref()).map(|win| win.amount_minor).sum();
+        let bets: i64 = settled.filter_map(|answer| answer.bet.as_ref()).map(|bet| bet.amount_minor).sum();
         let jackpots: i64 =
             self.jackpots.values().filter_map(|won| won.amount.as_ref()).map(|won| won.amount_minor).sum();
         assert_eq!(client.balance(&self.account).await, DEPOSIT - bets + wins + jackpots);

@@ -70,19 +70,19 @@ impl Model {
     fn step(&mut self, event: &Event) {
         match event {
             Event::ContributionsPooled { partition, from, to, amount } => {
-                let told = self.partitions.get_mut(partition).expect("there is such a partition");
-                assert_eq!(*from, told.pooled_to + 1, "stretches are dense");
-                told.pooled_to = *to;
-                let sum: i128 = told.left.range(from..=to).map(|(_, left)| left).sum();
+                let view = self.partitions.get_mut(partition).expect("there is such a partition");
+                assert_eq!(*from, view.pooled_to + 1, "stretches are dense");
+                view.pooled_to = *to;
+                let sum: i128 = view.left.range(from..=to).map(|(_, left)| left).sum();
                 assert_eq!(amount.0, sum, "BW-11: what the bets of the stretch left");
                 self.pooled += sum;
                 self.increments += sum;
             }
             Event::JackpotAwarded(award) => {
-                let told = self.partitions.get_mut(&award.partition).expect("there is such a partition");
-                let (position, time_ms, coin) = told.hits.pop_front().expect("there was a hit");
+                let view = self.partitions.get_mut(&award.partition).expect("there is such a partition");
+                let (position, time_ms, coin) = view.hits.pop_front().expect("there was a hit");
                 assert_eq!(
-                    (award.hit, told.pooled_to),
+                    (award.hit, view.pooled_to),
                     (position, position),
                     "BW-16: its turn, with all bets before it"
                 );
@@ -114,15 +114,15 @@ impl Model {
 ///
 /// # Panics
 /// When something is not as it must be.
-pub fn followed(ledgers: &Ledgers, hits: usize) -> Model {
+pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let mut model = Model::default();
     let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());
     for ledger in ledgers.all() {
-        let (mut books, mut told, partition) = (Books::new(), Partition::default(), ledger.partition());
+        let (mut books, mut view, partition) = (Books::new(), Partition::default(), ledger.partition());
         for logged in ledger.read(1, usize::MAX).expect("the log can be read") {
             let commit = &logged.commit;
             assert_eq!(commit.partition, partition);
-            told.take(commit);
+            view.take(commit);
             books.apply(commit).expect("the books take it");
             let all_zero = books.trial_balance().is_empty();
             assert!(books.pools().all(PoolState::is_balanced) && all_zero, "{partition}: {}", commit.position);
@@ -143,11 +143,11 @@ pub fn followed(ledgers: &Ledgers, hits: usize) -> Model {
                 }
             }
         }
-        model.contributed += told.left.values().sum::<i128>();
-        model.partitions.insert(partition, told);
+        model.contributed += view.left.values().sum::<i128>();
+        model.partitions.insert(partition, view);
     }
     steps.iter().for_each(|event| model.step(event));
-    assert!(model.expected.len() >= hits && model.partitions.values().all(|told| told.hits.is_empty()));
+    assert!(model.expected.len() >= hits && model.partitions.values().all(|view| view.hits.is_empty()));
     assert_eq!(awarded, model.expected, "what was awarded");
     let once: BTreeMap<_, _> = model.expected.iter().map(|(hit, cents)| (*hit, vec![*cents])).collect();
     assert_eq!(paid, once, "each award is paid once");

@@ -60,14 +60,14 @@ impl Process {
     /// # Panics
     /// Never.
     #[must_use]
-    pub fn said(&self, words: &str) -> Option<String> {
+    pub fn log_line(&self, words: &str) -> Option<String> {
         let length = self.log.metadata().expect("a file has a length").len();
-        let mut said = vec![0; usize::try_from(length).expect("it fits into memory")];
+        let mut text = vec![0; usize::try_from(length).expect("it fits into memory")];
         // Not from where the process writes, which is where the file stands for both.
-        self.log.read_exact_at(&mut said, 0).expect("a file can be read");
-        let said = String::from_utf8_lossy(&said);
+        self.log.read_exact_at(&mut text, 0).expect("a file can be read");
+        let text = String::from_utf8_lossy(&text);
         // The last line may not be said to its end yet.
-        let (whole, _) = said.rsplit_once('\n')?;
+        let (whole, _) = text.rsplit_once('\n')?;
         whole.lines().rfind(|line| line.contains(words)).map(str::to_owned)
     }
 
@@ -101,9 +101,9 @@ impl Process {
     pub async fn ended(mut self) -> (Option<i32>, String) {
         let waited = tokio::task::spawn_blocking(move || {
             let code = self.child.wait().ok().and_then(|status| status.code());
-            let mut said = String::new();
-            self.log.rewind().and_then(|()| self.log.read_to_string(&mut said)).expect("a file can be read");
-            (code, said)
+            let mut text = String::new();
+            self.log.rewind().and_then(|()| self.log.read_to_string(&mut text)).expect("a file can be read");
+            (code, text)
         });
         tokio::time::timeout(Duration::from_secs(60), waited).await.expect("it ends").expect("waiting does not panic")
     }

@@ -52,12 +52,12 @@ fn configure(folder: &Path, store: &Store, url: &str) -> PathBuf {
 fn audit(store: &Store) {
     let place = format!("{}/{}", store.url.as_deref().unwrap(), store.stream);
     let output = Command::new(PROGRAM).args(["audit", &place, "--format", "json"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
     let report: Value = serde_json::from_slice(&output.stdout).unwrap();
     let players: Vec<_> = report["partitions"].as_array().unwrap().iter().map(|of| of["players"].as_u64()).collect();
     assert_eq!(players.len(), PARTITIONS as usize);
-    assert!(players.iter().all(|players| *players > Some(0)), "{said}");
+    assert!(players.iter().all(|players| *players > Some(0)), "{printed}");
 }
 
 /// Whether a process writes the log, by its own word.

@@ -19,12 +19,12 @@ pub(crate) struct Copies {
 
 impl Copies {
     /// Copies what a partition lacks.
-    pub(crate) async fn bring_to(&mut self, home: &Handle, there: &Handle) -> Result<(), AppendError> {
+    pub(crate) async fn bring_to(&mut self, home: &Handle, other: &Handle) -> Result<(), AppendError> {
         for stream in [StreamId::Rates, StreamId::System] {
-            let key = (there.partition(), stream.clone());
+            let key = (other.partition(), stream.clone());
             let head = home.books(|books| books.head(&stream).position);
             let looked_at = self.looked_at.get(&key).copied().unwrap_or_default();
-            if head > looked_at && copy(home, there, &stream, head, looked_at).await? {
+            if head > looked_at && copy(home, other, &stream, head, looked_at).await? {
                 self.looked_at.insert(key, head);
             }
         }
@@ -33,11 +33,11 @@ impl Copies {
 }
 
 /// Copies a stream of home up to a position; false if another commit came in between.
-async fn copy(home: &Handle, there: &Handle, stream: &StreamId, to: u64, looked_at: u64) -> Result<bool, AppendError> {
-    let last = there.books(|books| books.head(stream));
+async fn copy(home: &Handle, other: &Handle, stream: &StreamId, to: u64, looked_at: u64) -> Result<bool, AppendError> {
+    let last = other.books(|books| books.head(stream));
     let copied_to = match last.position {
         0 => 0,
-        position => copy_position(&there.fetch(position).map_err(unreadable)?.commit.request_id).unwrap_or_default(),
+        position => copy_position(&other.fetch(position).map_err(unreadable)?.commit.request_id).unwrap_or_default(),
     };
     let (mut lacking, mut position) = (vec![], to);
     while position > copied_to.max(looked_at) {
@@ -50,7 +50,7 @@ async fn copy(home: &Handle, there: &Handle, stream: &StreamId, to: u64, looked_
     }
     for (version, (position, events)) in (last.version..).zip(lacking.into_iter().rev()) {
         let copied = proposal(stream.clone(), Some(version), copy_request_id(position), events);
-        match there.append(copied).await {
+        match other.append(copied).await {
             Err(AppendError::Conflict { .. }) => return Ok(false),
             copied => copied.map(|_| ())?,
         }

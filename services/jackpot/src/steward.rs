@@ -165,19 +165,19 @@ impl Steward {
     }
 
     /// Reports a partition's contributions to a pool, up to its last hit or void; to its end when all is to be pooled.
-    async fn report(&self, pool: &str, there: &Handle, all: bool) -> Result<(), AppendError> {
+    async fn report(&self, pool: &str, other: &Handle, all: bool) -> Result<(), AppendError> {
         let (home, partition) = (self.ledgers.home(), other.partition());
         let mut again = all;
         loop {
             let (version, reported_to, report) = home.books(|books| {
-                let report = there.books(|there| books.partition_report(pool, partition, there));
+                let report = other.books(|other| books.partition_report(pool, partition, other));
                 let (version, to) =
                     books.pool(pool).map_or((0, 0), |pool| (pool.head.version, pool.reported_to(partition)));
                 (version, to, report)
             });
             let waits =
-                there.books(|books| books.pending_decisions(pool).any(|decision| decision.position() > reported_to));
-            let joins = || there.books(|books| books.pool(pool).is_none());
+                other.books(|books| books.pending_decisions(pool).any(|decision| decision.position() > reported_to));
+            let joins = || other.books(|books| books.pool(pool).is_none());
             let Some(report) = report.filter(|_| again || waits || joins()) else { return Ok(()) };
             again = false;
             let id = format!("report/{pool}/{partition}/{}", report.to);
@@ -215,15 +215,15 @@ impl Steward {
     }
 
     /// Mirrors a pool into a partition, where that lacks something of it.
-    async fn mirror(&self, pool: &str, there: &Handle) -> Result<(), AppendError> {
+    async fn mirror(&self, pool: &str, other: &Handle) -> Result<(), AppendError> {
         let partition = other.partition();
         let (version, mirrored) = self.ledgers.home().books(|books| {
-            there.books(|there| (there.head(&StreamId::pool(pool)).version, books.pool_mirror(pool, partition, there)))
+            other.books(|other| (other.head(&StreamId::pool(pool)).version, books.pool_mirror(pool, partition, other)))
         });
         let Some(mirrored) = mirrored else { return Ok(()) };
         let id = format!("mirror/{pool}/{}", mirrored.home_position);
         let mirrored = vec![Event::PoolMirrored(mirrored)];
-        match there.append(proposal(StreamId::pool(pool), Some(version), id, mirrored)).await {
+        match other.append(proposal(StreamId::pool(pool), Some(version), id, mirrored)).await {
             // Another steward was there first.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),

@@ -144,14 +144,14 @@ async fn pl_27_an_operators_calls_and_messages_are_held_to_its_rate() {
         let call = Some(Call::Spin(bet(&format!("s{tag}"), &alice, "99")));
         PlayStreamRequest { tag, call }
     };
-    let mut seen = vec![];
+    let mut codes = vec![];
     for tag in 0..3 {
         sender.send(call(tag)).await.unwrap();
         let Some(Answer::Error(error)) = answers.message().await.unwrap().unwrap().answer else { panic!() };
-        seen.push(Code::from(error.code));
+        codes.push(Code::from(error.code));
     }
     // The stream's opening was the third call; of its messages two more.
-    assert_eq!(seen, [Code::InvalidArgument, Code::InvalidArgument, Code::ResourceExhausted]);
+    assert_eq!(codes, [Code::InvalidArgument, Code::InvalidArgument, Code::ResourceExhausted]);
     let status = client.spin.list_games(ListGamesRequest {}).await.unwrap_err();
     assert_eq!(refusal(&status), (Code::ResourceExhausted, "RATE_LIMITED".into()));
     let wait = status.get_error_details().retry_info().unwrap().retry_delay.unwrap();
@@ -287,10 +287,10 @@ async fn pl_27_what_is_switched_off_is_shown_to_whom_it_concerns() {
     for switch in [off("1", "acme", ""), off("2", "", "neptune")] {
         assert_eq!(platform.ledger.set_switch(switch).await.unwrap().into_inner().change_id, 0);
     }
-    for (caller, seen) in [("a", 2), ("b", 1), ("p", 2)] {
+    for (caller, codes) in [("a", 2), ("b", 1), ("p", 2)] {
         let mut client = service.client(caller).await;
         let listed = client.ledger.list_switches(ListSwitchesRequest {}).await.unwrap().into_inner().switched_off;
-        assert_eq!(listed.len(), seen, "{caller}");
+        assert_eq!(listed.len(), codes, "{caller}");
     }
     service.server.stop().await.unwrap();
 }

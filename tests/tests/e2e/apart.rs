@@ -170,7 +170,7 @@ async fn pl_09_pl_11_partitions_of_two_processes_are_one_log_to_whoever_calls() 
         server.stop().await.unwrap();
     }
     installation.gathered(data.path());
-    assert_eq!(audited(data.path(), PARTITIONS as usize).under_way, Nano::ZERO);
+    assert_eq!(audited(data.path(), PARTITIONS as usize).in_transit, Nano::ZERO);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -221,7 +221,7 @@ async fn pl_11_while_a_partition_has_no_writer_nothing_is_lost_or_doubled() {
         server.stop().await.unwrap();
     }
     installation.gathered(data.path());
-    assert_eq!(audited(data.path(), PARTITIONS as usize).under_way, Nano::ZERO);
+    assert_eq!(audited(data.path(), PARTITIONS as usize).in_transit, Nano::ZERO);
 }
 
 /// Before the others' partitions are there, its own log is given out, and nothing else is answered.

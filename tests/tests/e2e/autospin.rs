@@ -112,7 +112,7 @@ async fn bw_25_a_series_ends_where_the_rule_ends_it() {
         assert_eq!((rounds.len(), last.stop()), expected(&rounds, &request), "{request:?}");
         assert_eq!(last.spins_left as usize, 100 - rounds.len());
         assert!(earlier.iter().all(|answer| answer.stop() == AutospinStop::Unspecified));
-        assert_eq!(started(&server) - played_before, rounds.len() as u64, "nothing was played that was not told");
+        assert_eq!(started(&server) - played_before, rounds.len() as u64, "nothing was played that was not answered");
         let total = |money: &Option<motherlode_proto::round::v1::Money>| money.as_ref().unwrap().amount_minor;
         assert_eq!(total(&last.total_bet), rounds.iter().map(|_| BET).sum::<i64>());
         assert_eq!(total(&last.total_win), rounds.iter().map(won).sum::<i64>());
@@ -156,11 +156,11 @@ async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let api = motherlode_spin::SpinApi::new(server.ledgers().clone(), dealer, Duration::from_secs(2), stop);
     let request = Request::new(series("s", &account, 1000));
     let mut stream = SpinService::autospin(&api, request).await.unwrap().into_inner();
-    let mut told = 0;
-    while told < 3 {
+    let mut answers = 0;
+    while answers < 3 {
         let answer = stream.next().await.unwrap().unwrap();
         if let Some(played) = answer.played {
-            told += 1;
+            answers += 1;
             finish(&mut client, &played).await;
         }
     }
@@ -177,17 +177,17 @@ async fn pl_07_pl_11_a_series_that_was_cancelled_goes_on_where_it_was() {
     let account = client.fund("alice", EUR, 1_000_000).await;
     let request = series("s", &account, 60);
     let mut stream = client.autospin(request.clone(), None).await.unwrap();
-    let mut told = vec![];
-    while told.len() < 10 {
+    let mut first_answers = vec![];
+    while first_answers.len() < 10 {
         let answer = stream.message().await.unwrap().unwrap();
         if let Some(open) = answer.played.as_ref().filter(|played| played.state() == RoundState::Open) {
             finish(&mut client, open).await;
         }
-        told.push(answer);
+        first_answers.push(answer);
     }
     drop(stream);
     let answers = play(&mut client, request.clone()).await;
-    assert_eq!(answers[..10], told);
+    assert_eq!(answers[..10], first_answers);
     assert_eq!(answers.last().unwrap().stop(), AutospinStop::Complete);
     assert_eq!(started(&server), 60);
     server.stop().await.unwrap();

@@ -76,9 +76,9 @@ fn on(request_id: &str, game: &str) -> SetSwitchRequest {
 
 /// Stops a game: it takes nobody else.
 async fn stop(client: &mut Client, request: SetSwitchRequest) {
-    let made = client.ledger.set_switch(request).await.unwrap().into_inner();
-    assert_eq!(made.change_id, 0);
-    assert!(made.position > 0);
+    let switched = client.ledger.set_switch(request).await.unwrap().into_inner();
+    assert_eq!(switched.change_id, 0);
+    assert!(switched.position > 0);
 }
 
 async fn propose(client: &mut Client, request: SetSwitchRequest) -> u64 {
@@ -279,7 +279,7 @@ async fn pl_22_pl_27_significant_events_name_both_actors_and_proposals_are_for_t
         events.reverse();
         events
     };
-    let said = |event: &SignificantEvent| {
+    let content = |event: &SignificantEvent| {
         let SignificantEvent { subject, actor, approver, reason, .. } = event.clone();
         (event.kind(), [subject, actor, approver, reason])
     };
@@ -292,10 +292,10 @@ async fn pl_22_pl_27_significant_events_name_both_actors_and_proposals_are_for_t
         (Kind::ChangeRejected, [&format!("change {other}"), "c0", "", "not now"]),
     ];
     let expected = expected.map(|(kind, texts)| (kind, texts.map(str::to_owned)));
-    assert_eq!(seen(&mut ann).await.iter().map(said).collect::<Vec<_>>(), expected);
+    assert_eq!(seen(&mut ann).await.iter().map(content).collect::<Vec<_>>(), expected);
     let acme = seen(&mut service.client("acme").await).await;
-    let made: Vec<_> = expected.into_iter().filter(|(kind, _)| *kind == Kind::Switched).collect();
-    assert_eq!(acme.iter().map(said).collect::<Vec<_>>(), made, "an operator sees what was made");
+    let switched: Vec<_> = expected.into_iter().filter(|(kind, _)| *kind == Kind::Switched).collect();
+    assert_eq!(acme.iter().map(content).collect::<Vec<_>>(), switched, "an operator sees what was switched");
     service.server.stop().await.unwrap();
 }
 
@@ -313,15 +313,15 @@ async fn pl_27_without_operators_a_change_is_made_at_once_and_none_can_be_approv
     expect(approve(&mut anyone, "a", change).await, Code::FailedPrecondition, "NO_ACTORS");
     assert_eq!(propose(&mut anyone, on("s", "neptune")).await, change, "a request has one effect, whoever repeats it");
     assert_eq!(switched_off(&mut anyone).await, 1);
-    let made = anyone.ledger.set_switch(on("t", "neptune")).await.unwrap().into_inner();
-    assert_eq!((made.change_id, made.position), (0, service.server.ledger().durable()));
+    let switched = anyone.ledger.set_switch(on("t", "neptune")).await.unwrap().into_inner();
+    assert_eq!((switched.change_id, switched.position), (0, service.server.ledger().durable()));
     assert_eq!(switched_off(&mut anyone).await, 0);
     service.server.stop().await.unwrap();
 
     let service = Service::start(data.path()).await;
     let mut ann = service.client("ann").await;
     let again = ann.ledger.set_switch(on("t", "neptune")).await.unwrap().into_inner();
-    assert_eq!(again, made, "also when there are operators again");
+    assert_eq!(again, switched, "also when there are operators again");
     service.server.stop().await.unwrap();
 }
 

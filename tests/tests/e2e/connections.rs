@@ -89,9 +89,9 @@ async fn uf_02_a_connection_that_never_ends_its_handshakes_is_dropped_in_the_cle
 async fn uf_02_a_connection_without_calls_or_answers_to_pings_is_closed() {
     let data = tempfile::tempdir().unwrap();
     let idle = start(data.path(), |config| config.limits.connection_idle_ms_max = 200).await;
-    let said = rest(open(&Target::plain(idle.address()), GREETING).await).await;
+    let received = rest(open(&Target::plain(idle.address()), GREETING).await).await;
     // A frame's head is its length in three bytes and its type: GOAWAY is 7 (RFC 9113, 6.8).
-    let mut frames = &said[..];
+    let mut frames = &received[..];
     let mut types = vec![];
     while let [a, b, c, kind, rest @ ..] = frames {
         types.push(*kind);
@@ -170,8 +170,8 @@ async fn uf_02_without_descriptors_the_log_says_so_and_calls_go_on() {
     fs::write(&file, "[limits]\ndescriptors_reserved = 16\nhandshake_ms_max = 600000\n").unwrap();
     let process = Process::start(script.to_str().unwrap(), &data.path().join("log"), Some(&file));
     // What it says at the start: fewer than configured.
-    until("the bound", async || process.said("fewer connections than configured").is_some()).await;
-    assert!(process.said("fewer connections").unwrap().contains("all=48"));
+    until("the bound", async || process.log_line("fewer connections than configured").is_some()).await;
+    assert!(process.log_line("fewer connections").unwrap().contains("all=48"));
     let target = Target::plain(process.address);
     let mut client = Client::connect(process.address).await;
     let alice = client.fund("alice", EUR, 10_000).await;
@@ -179,7 +179,7 @@ async fn uf_02_without_descriptors_the_log_says_so_and_calls_go_on() {
     for _ in 0..100 {
         silent.push(target.tcp().await.unwrap());
     }
-    until("the log's line", async || process.said("no connection can be accepted").is_some()).await;
+    until("the log's line", async || process.log_line("no connection can be accepted").is_some()).await;
     let mut later = Client::connect(process.address).await;
     later.play_out(bet("later", &alice, "0.01")).await.unwrap();
     client.play_out(bet("first", &alice, "0.01")).await.unwrap();

@@ -138,9 +138,10 @@ async fn the_tools_look_into_a_stream_as_into_a_folder() {
             }
             let output = run(&all);
             assert!(output.status.success(), "{all:?}: {}", String::from_utf8_lossy(&output.stderr));
-            let said = String::from_utf8(output.stdout).unwrap();
+            let printed = String::from_utf8(output.stdout).unwrap();
             // All the same but for the place's name and what only a folder has, an index.
-            said.lines()
+            printed
+                .lines()
                 .filter(|line| !line.contains("position ") || !line.contains(": sound"))
                 .map(str::to_owned)
                 .collect::<Vec<_>>()

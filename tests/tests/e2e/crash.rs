@@ -125,8 +125,11 @@ fn a_damaged_log_is_not_served() {
     let output = Command::new(PROGRAM).args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path()).output();
     let output = output.unwrap();
     assert_eq!(output.status.code(), Some(1));
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert!(said.contains("00000000000000000001.log") && said.contains("byte"), "it names file and byte: {said}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        printed.contains("00000000000000000001.log") && printed.contains("byte"),
+        "it names file and byte: {printed}"
+    );
     let audit = Command::new(PROGRAM).arg("audit").arg(data.path()).output().unwrap();
     assert_eq!(audit.status.code(), Some(1));
 }

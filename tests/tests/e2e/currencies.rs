@@ -195,7 +195,7 @@ async fn bw_13_the_counters_of_a_currency_are_those_of_its_coin_values() {
 #[test]
 fn dm_19_a_start_is_refused_with_the_reason() {
     let data = tempfile::tempdir().unwrap();
-    for (text, said) in [
+    for (text, expected) in [
         ("[currencies]\nenabled = [\"XAU\"]", "currencies: XAU is no currency of ISO 4217 with a minor unit"),
         ("[currencies]\nenabled = [\"CLF\"]", "currencies: no game has a coin ladder in CLF"),
         (
@@ -205,6 +205,6 @@ fn dm_19_a_start_is_refused_with_the_reason() {
     ] {
         let currencies = Config::parse(text).unwrap().currencies;
         let refused = motherlode::server::checked(&Config { currencies, ..config(data.path()) }).unwrap_err();
-        assert!(refused.to_string().starts_with(said), "{refused}");
+        assert!(refused.to_string().starts_with(expected), "{refused}");
     }
 }

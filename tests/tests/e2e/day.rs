@@ -158,8 +158,8 @@ async fn uf_06_pl_26_neither_a_new_session_nor_a_restart_clears_what_is_due() {
     }
     // Acknowledged, it's so after a restart as well.
     let third = timed.open("q", "", SessionLimits::default()).await.unwrap().session_id;
-    let seen = AcknowledgeRealityCheckRequest { session_id: third };
-    timed.client.spin.acknowledge_reality_check(seen).await.unwrap();
+    let acknowledgement = AcknowledgeRealityCheckRequest { session_id: third };
+    timed.client.spin.acknowledge_reality_check(acknowledgement).await.unwrap();
     timed.restart().await;
     let fourth = timed.open("r", "", SessionLimits::default()).await.unwrap().session_id;
     timed.pass(5 * MINUTE);

@@ -357,9 +357,9 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
         .output()
         .await
         .unwrap();
-    let said = String::from_utf8_lossy(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(1), "{said}");
-    assert!(said.contains("were acknowledged"), "{said}");
+    let printed = String::from_utf8_lossy(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("were acknowledged"), "{printed}");
     assert!(fs::read(&segment).unwrap() == bytes, "the log is as it was");
     // Whoever accepts the loss deletes the index, and then it's cut.
     fs::remove_dir_all(data.path().join("index")).unwrap();
@@ -384,8 +384,8 @@ async fn uf_10_errors_of_the_start_say_their_cause() {
             String::from_utf8_lossy(&ended.stderr).into_owned()
         }
     };
-    let said = start(&file.join("data")).await;
-    assert!(said.contains("Not a directory") && said.contains(&*file.to_string_lossy()), "{said}");
+    let printed = start(&file.join("data")).await;
+    assert!(printed.contains("Not a directory") && printed.contains(&*file.to_string_lossy()), "{printed}");
     // A lock that is a folder, a log that is a file, an index that is a file.
     for (path, is_folder, cause) in [
         ("log/0/lock", true, "Is a directory"),
@@ -399,8 +399,8 @@ async fn uf_10_errors_of_the_start_say_their_cause() {
             true => fs::create_dir(&blocked).unwrap(),
             false => fs::write(&blocked, "").unwrap(),
         }
-        let said = start(&data).await;
-        assert!(said.contains(cause) || said.contains("File exists"), "{path}: {said}");
-        assert!(said.contains(&*blocked.to_string_lossy()), "{path}: {said}");
+        let printed = start(&data).await;
+        assert!(printed.contains(cause) || printed.contains("File exists"), "{path}: {printed}");
+        assert!(printed.contains(&*blocked.to_string_lossy()), "{path}: {printed}");
     }
 }

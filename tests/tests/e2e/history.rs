@@ -161,20 +161,20 @@ async fn pl_19_pl_21_a_round_of_every_game_keeps_everything_that_it_must() {
             assert_eq!((round.exchange_rate.as_str(), &round.win), ("1", &last.win));
 
             assert_eq!(round.steps.len(), steps.len());
-            for ((kept, told), number) in round.steps.iter().zip(&steps).zip(1..) {
-                assert_eq!((kept.number, kept.position, told.step), (number, told.position, number));
+            for ((kept, answered), number) in round.steps.iter().zip(&steps).zip(1..) {
+                assert_eq!((kept.number, kept.position, answered.step), (number, answered.position, number));
                 assert_eq!((kept.seed.len(), time(&kept.time)), (32, time(&round.start_time)));
                 // NP-12: what was left unopened is told once the round is over, and so in the last answer at the earliest.
                 let mut outcome = kept.outcome.clone().unwrap();
                 if number < last.step {
                     outcome.unopened.clear();
                 }
-                assert_eq!((Some(&outcome), &kept.win), (told.outcome.as_ref(), &told.win));
+                assert_eq!((Some(&outcome), &kept.win), (answered.outcome.as_ref(), &answered.win));
                 // PL-05: money before and after each step.
                 let earlier =
                     (number as usize).checked_sub(2).map(|earlier| minor(&round.steps[earlier].balance_after));
                 assert_eq!(minor(&kept.balance_before), earlier.unwrap_or(before));
-                assert_eq!(kept.balance_after, told.balance);
+                assert_eq!(kept.balance_after, answered.balance);
                 assert!(kept.choice.as_ref().is_some_and(|choice| choice.kind.is_some()));
                 gambles += usize::from(kept.outcome.as_ref().unwrap().card.is_some());
             }
@@ -214,7 +214,7 @@ async fn np_12_pl_19_unopened_objects_are_shown_once_the_round_is_over() {
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("hana", EUR, DEPOSIT).await;
     let game = motherlode_slots::latest("neptune").unwrap();
-    let mut seen = 0;
+    let mut pages = 0;
     // One round in 76 has a treasure; 2,000 have none with a chance of 10^-12.
     for number in 0..2_000 {
         let bet = stake_on(game, &format!("n{number}"), &account, smallest(game));
@@ -223,9 +223,9 @@ async fn np_12_pl_19_unopened_objects_are_shown_once_the_round_is_over() {
         while let Some(kind) = next_choice(&played) {
             let open = get(&mut client, &played.round_id).await;
             assert_eq!(open.state(), RoundState::Open);
-            let told =
+            let answered =
                 |round: &Round| round.steps.iter().any(|step| !step.outcome.as_ref().unwrap().unopened.is_empty());
-            assert!(!told(&open) && open.steps.iter().all(|step| step.seed.is_empty()), "{open:?}");
+            assert!(!answered(&open) && open.steps.iter().all(|step| step.seed.is_empty()), "{open:?}");
             assert!(!page_of(&server, &played.round_id).await.contains("unopened"));
             step += 1;
             played = client.choose(&format!("n{number}.{step}"), &played.round_id, kind, None).await.unwrap();
@@ -233,18 +233,18 @@ async fn np_12_pl_19_unopened_objects_are_shown_once_the_round_is_over() {
         let round = get(&mut client, &played.round_id).await;
         let outcomes = round.steps.iter().map(|step| step.outcome.as_ref().unwrap());
         for outcome in outcomes.filter(|outcome| !outcome.reveals.is_empty()) {
-            seen += 1;
+            pages += 1;
             let numbers = outcome.reveals.iter().chain(&outcome.unopened).map(|of| of.number);
             let numbers: std::collections::BTreeSet<_> = numbers.collect();
             assert_eq!(numbers.len(), usize::from(game.info().picks_of), "{outcome:?}");
             let page = page_of(&server, &round.round_id).await;
             assert!(page.contains("Those left unopened held:"), "{page}");
         }
-        if seen > 1 {
+        if pages > 1 {
             break;
         }
     }
-    assert!(seen > 0);
+    assert!(pages > 0);
     server.stop().await.unwrap();
 }
 

@@ -2,7 +2,7 @@
 
 use motherlode_proto::round::v1::RoundState;
 use motherlode_tests::{
-    Client, EUR, Force, Server, bet, checked, config, partitions::settled, pool::followed, start, start_fresh, vials,
+    Client, EUR, Force, Server, bet, checked, config, partitions::settled, pool::pool_model, start, start_fresh, vials,
 };
 use std::time::Duration;
 
@@ -106,7 +106,7 @@ async fn bw_11_contributions_of_concurrent_bets_are_pooled_exactly() {
     }
     settled(server.ledgers()).await;
     // 320 rounds of 0.75 EUR and 16 of 30 EUR, and half a percent of it.
-    assert_eq!(followed(server.ledgers(), 16).contributed, (320 * 75 + 16 * 3_000) * 50_000);
+    assert_eq!(pool_model(server.ledgers(), 16).contributed, (320 * 75 + 16 * 3_000) * 50_000);
     server.stop().await.unwrap();
     checked(data.path());
 }

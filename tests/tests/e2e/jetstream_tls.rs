@@ -123,9 +123,9 @@ impl Protected {
         let mut serve = Command::new(PROGRAM);
         let serve = serve.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).arg("--config").arg(config);
         let output = serve.output().unwrap();
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{name}: {said}");
-        said
+        let printed = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{name}: {printed}");
+        printed
     }
 }
 
@@ -161,7 +161,7 @@ fn a_server_that_does_not_let_us_in_is_told_by_what_is_wrong() {
         ("missing-credentials", vec![missing, root.clone()], "missing.creds"),
         ("missing-root", vec![user, format!("tls.ca = {:?}", strange.path().join("no.pem"))], "no.pem"),
     ] {
-        let said = server.refused(name, &lines);
-        assert!(said.contains("cannot connect to nats://localhost:") && said.contains(why), "{name}: {said}");
+        let printed = server.refused(name, &lines);
+        assert!(printed.contains("cannot connect to nats://localhost:") && printed.contains(why), "{name}: {printed}");
     }
 }

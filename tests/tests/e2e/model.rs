@@ -31,10 +31,10 @@ const PLAY: &str = "XTS";
 type Op = (u8, usize, u64);
 
 /// A player's account.
-type Place = (&'static str, &'static str);
+type AccountKey = (&'static str, &'static str);
 
 /// Whose open rounds keep whose out: a player has one of a game for money, and one for play money.
-fn purse((name, currency): Place) -> &'static str {
+fn purse((name, currency): AccountKey) -> &'static str {
     match (name, currency) {
         ("ann", PLAY) => "ann in demo",
         (_, PLAY) => "ben in demo",
@@ -50,7 +50,7 @@ type Shelf = (&'static str, &'static str, String);
 
 #[derive(Default)]
 struct Model {
-    balances: BTreeMap<Place, i64>,
+    balances: BTreeMap<AccountKey, i64>,
     rounds: BTreeMap<String, Round>,
     open: BTreeMap<(&'static str, &'static str), Played>,
     /// The pool's balance, contributions due included, in 1e-9 EUR.
@@ -63,7 +63,7 @@ struct Model {
     /// And the features unlocked.
     potions: BTreeMap<Shelf, (Vec<Piece>, i64)>,
     answers: Vec<(SpinRequest, Played)>,
-    campaigns: BTreeMap<(Place, String), Campaign>,
+    campaigns: BTreeMap<(AccountKey, String), Campaign>,
 }
 
 /// The rest of a player's campaign.
@@ -76,7 +76,7 @@ struct Campaign {
 /// A round that was begun and is not void.
 #[derive(Clone)]
 struct Round {
-    place: Place,
+    key: AccountKey,
     /// The player's own payment.
     bet: i64,
     campaign: String,
@@ -92,27 +92,27 @@ struct Round {
 
 impl Model {
     /// A bet was taken and answered.
-    fn bet(&mut self, place: Place, game: &'static dyn Game, request: &SpinRequest, played: &Played) {
+    fn bet(&mut self, key: AccountKey, game: &'static dyn Game, request: &SpinRequest, played: &Played) {
         let stake = request.stake.as_ref().unwrap();
         let coins = i128::from(stake.lines * stake.coins_per_line) * if stake.buy_feature { 70 } else { 1 };
         let micros = i64::try_from(stake.coin_value.parse::<CoinValue>().unwrap().0).unwrap();
         let bet = i64::try_from(coins * i128::from(micros) / 10_000).unwrap();
         // 0.5 % of the bet: cents and oere are 10^7 nano, the krona's rate counts 10^-4.
-        let rate = if place.1 == "SEK" { self.krona } else { 10_000 };
+        let rate = if key.1 == "SEK" { self.krona } else { 10_000 };
         let free = !request.campaign_id.is_empty();
-        let pays = game.name() == POOL && !self.suspended && !free && place.1 != PLAY;
+        let pays = game.name() == POOL && !self.suspended && !free && key.1 != PLAY;
         let contributed = if pays { i128::from(bet) * rate * 5 } else { 0 };
         self.pool += contributed;
         let shelf = match game.name() {
-            "dwarf-mine" => Some((place.0, game.name(), place.1.to_owned())),
-            "witch-feature" => Some((place.0, game.name(), format!("{} {}.{:02}", place.1, bet / 100, bet % 100))),
+            "dwarf-mine" => Some((key.0, game.name(), key.1.to_owned())),
+            "witch-feature" => Some((key.0, game.name(), format!("{} {}.{:02}", key.1, bet / 100, bet % 100))),
             _ => None,
         };
         let before = shelf.as_ref().map(|shelf| self.figures(shelf)).unwrap_or_default();
         let paid = if free { 0 } else { bet };
-        *self.balances.get_mut(&place).unwrap() -= paid;
+        *self.balances.get_mut(&key).unwrap() -= paid;
         let round = Round {
-            place,
+            key,
             bet: paid,
             campaign: request.campaign_id.clone(),
             win: None,
@@ -127,7 +127,7 @@ impl Model {
             let after = self.figures(&shelf);
             self.rounds.get_mut(&played.round_id).unwrap().figures[1] = after;
         }
-        self.answered(place, game, played);
+        self.answered(key, game, played);
     }
 
     /// Collects symbols in the paid spin's windows.
@@ -189,26 +189,26 @@ impl Model {
         }
         if let Some((potions, unlocked)) = self.potions.get(shelf) {
             figures.push(("unlocked".to_owned(), *unlocked));
-            figures.extend(potions.iter().zip(1..).map(|((_, potion), place)| (format!("potion_{place}"), *potion)));
+            figures.extend(potions.iter().zip(1..).map(|((_, potion), slot)| (format!("potion_{slot}"), *potion)));
         }
         figures.into_iter().filter(|(_, figure)| *figure != 0).collect()
     }
 
     /// Takes in an answer.
-    fn answered(&mut self, place: Place, game: &'static dyn Game, played: &Played) {
+    fn answered(&mut self, key: AccountKey, game: &'static dyn Game, played: &Played) {
         assert!(played.jackpot.is_none(), "the cases win no jackpot");
         let round = self.rounds.get_mut(&played.round_id).unwrap();
         let credited = i64::try_from(played.outcome.as_ref().unwrap().credited_minor).unwrap();
         round.credited += credited;
-        *self.balances.get_mut(&place).unwrap() += credited;
+        *self.balances.get_mut(&key).unwrap() += credited;
         match played.state() {
             RoundState::Settled => {
                 let win = i64::try_from(played.outcome.as_ref().unwrap().round_win_minor).unwrap();
                 round.win = Some(win);
-                *self.balances.get_mut(&place).unwrap() += win - round.credited;
-                self.open.remove(&(purse(place), game.name()));
+                *self.balances.get_mut(&key).unwrap() += win - round.credited;
+                self.open.remove(&(purse(key), game.name()));
             }
-            _ => _ = self.open.insert((purse(place), game.name()), played.clone()),
+            _ => _ = self.open.insert((purse(key), game.name()), played.clone()),
         }
     }
 
@@ -216,10 +216,10 @@ impl Model {
     fn void(&mut self, id: &str, now: &BTreeMap<String, i64>) {
         let round = self.rounds.remove(id).unwrap();
         self.open.retain(|_, open| open.round_id != id);
-        let balance = self.balances.get_mut(&round.place).unwrap();
+        let balance = self.balances.get_mut(&round.key).unwrap();
         *balance += round.bet;
         *balance -= round.win.unwrap_or(round.credited).min(*balance);
-        if let Some(campaign) = self.campaigns.get_mut(&(round.place, round.campaign.clone())) {
+        if let Some(campaign) = self.campaigns.get_mut(&(round.key, round.campaign.clone())) {
             campaign.left += 1;
         }
         self.pool -= round.contributed;
@@ -284,12 +284,12 @@ impl World {
         let model = Model { krona: 875, ..Model::default() };
         let mut world = Self { data, server, client, model };
         world.set_rate("first", 875).await;
-        for place in PLAYERS.into_iter().flat_map(|name| CURRENCIES.map(|currency| (name, currency))) {
-            let account = Some(account(place.0, place.1));
-            let open = OpenAccountRequest { request_id: format!("open-{}", place.1), account };
+        for key in PLAYERS.into_iter().flat_map(|name| CURRENCIES.map(|currency| (name, currency))) {
+            let account = Some(account(key.0, key.1));
+            let open = OpenAccountRequest { request_id: format!("open-{}", key.1), account };
             world.client.ledger.open_account(open).await.unwrap();
-            world.model.balances.insert(place, 0);
-            world.deposit(place, &format!("first-{}", place.1), 200_000).await;
+            world.model.balances.insert(key, 0);
+            world.deposit(key, &format!("first-{}", key.1), 200_000).await;
         }
         for name in PLAYERS {
             let request = OpenSessionRequest {
@@ -321,73 +321,73 @@ impl World {
         self.model.krona = krona;
     }
 
-    async fn deposit(&mut self, place: Place, id: &str, amount_minor: i64) {
-        let account = Some(account(place.0, place.1));
+    async fn deposit(&mut self, key: AccountKey, id: &str, amount_minor: i64) {
+        let account = Some(account(key.0, key.1));
         let request = DepositRequest { request_id: id.into(), account, amount_minor };
         self.client.ledger.deposit(request).await.unwrap();
-        *self.model.balances.get_mut(&place).unwrap() += amount_minor;
+        *self.model.balances.get_mut(&key).unwrap() += amount_minor;
     }
 
-    async fn withdraw(&mut self, place: Place, id: &str, amount_minor: i64) {
-        let account = Some(account(place.0, place.1));
+    async fn withdraw(&mut self, key: AccountKey, id: &str, amount_minor: i64) {
+        let account = Some(account(key.0, key.1));
         let request = WithdrawRequest { request_id: id.into(), account, amount_minor };
         let withdrawn = self.client.ledger.withdraw(request).await;
-        let balance = self.model.balances.get_mut(&place).unwrap();
+        let balance = self.model.balances.get_mut(&key).unwrap();
         match withdrawn {
             Ok(_) => *balance -= amount_minor,
             Err(status) => assert!(reason(&status) == "INSUFFICIENT_FUNDS" && amount_minor > *balance, "{status:?}"),
         }
     }
 
-    async fn spin(&mut self, place: Place, id: &str, x: u64) {
+    async fn spin(&mut self, key: AccountKey, id: &str, x: u64) {
         let x = usize::try_from(x).unwrap();
         let game = latest_games()[x % latest_games().len()];
-        if self.model.open.contains_key(&(purse(place), game.name())) {
-            return self.choose(purse(place), game, id, x).await;
+        if self.model.open.contains_key(&(purse(key), game.name())) {
+            return self.choose(purse(key), game, id, x).await;
         }
         let coins = &game.info().limits.coin_values_micros;
         let coin = CoinValue(coins[x / 5 % 3]);
-        let mut bet = stake_on(game, id, &account(place.0, place.1), coin);
+        let mut bet = stake_on(game, id, &account(key.0, key.1), coin);
         let stake = bet.stake.as_mut().unwrap();
         stake.buy_feature = game.info().buy_feature_bets.is_some() && x.is_multiple_of(11);
         match self.client.spin(bet.clone(), None).await {
             Ok(played) => {
-                self.model.bet(place, game, &bet, &played);
+                self.model.bet(key, game, &bet, &played);
                 self.model.answers.push((bet, played));
             }
             Err(status) => assert_eq!(reason(&status), "INSUFFICIENT_FUNDS", "{status:?}"),
         }
     }
 
-    async fn grant(&mut self, place: Place, id: &str, x: u64) {
+    async fn grant(&mut self, key: AccountKey, id: &str, x: u64) {
         let x = usize::try_from(x).unwrap();
         let game = latest_games()[x % latest_games().len()];
         let coin = CoinValue(game.info().limits.coin_values_micros[x / 5 % 3]);
         let rounds = u32::try_from(x % 7).unwrap() + 1;
-        let mut request = campaign(game, id, &account(place.0, place.1), rounds);
-        request.stake = stake_on(game, "", &account(place.0, place.1), coin).stake;
+        let mut request = campaign(game, id, &account(key.0, key.1), rounds);
+        request.stake = stake_on(game, "", &account(key.0, key.1), coin).stake;
         let stake = request.stake.clone().unwrap();
         self.client.spin.grant_campaign(request).await.unwrap();
-        self.model.campaigns.insert((place, id.to_owned()), Campaign { game, stake, left: rounds });
+        self.model.campaigns.insert((key, id.to_owned()), Campaign { game, stake, left: rounds });
     }
 
     /// A free round of a campaign of the account, perhaps of one that is used up.
-    async fn free_spin(&mut self, place: Place, id: &str, x: u64) {
-        let mine = self.model.campaigns.iter().filter(|((of, _), _)| *of == place);
+    async fn free_spin(&mut self, key: AccountKey, id: &str, x: u64) {
+        let mine = self.model.campaigns.iter().filter(|((of, _), _)| *of == key);
         let count = mine.clone().count().max(1);
         let Some(((_, campaign_id), granted)) = mine.clone().nth(usize::try_from(x).unwrap() % count) else { return };
-        let (key, game, left) = ((place, campaign_id.clone()), granted.game, granted.left);
-        let bet = free_round(game, id, &account(place.0, place.1), campaign_id);
+        let (granted_key, game, left) = ((key, campaign_id.clone()), granted.game, granted.left);
+        let bet = free_round(game, id, &account(key.0, key.1), campaign_id);
         let staked = SpinRequest { stake: Some(granted.stake.clone()), ..bet.clone() };
         match self.client.spin(bet.clone(), None).await {
             Ok(played) => {
-                self.model.campaigns.get_mut(&key).unwrap().left -= 1;
-                self.model.bet(place, game, &staked, &played);
+                self.model.campaigns.get_mut(&granted_key).unwrap().left -= 1;
+                self.model.bet(key, game, &staked, &played);
                 self.model.answers.push((bet, played));
             }
             Err(status) if reason(&status) == "CAMPAIGN_USED_UP" => assert_eq!(left, 0),
             Err(status) => {
-                let open = self.model.open.contains_key(&(purse(place), game.name()));
+                let open = self.model.open.contains_key(&(purse(key), game.name()));
                 assert!(open && reason(&status) == "ROUND_IN_PROGRESS", "{status:?}");
             }
         }
@@ -404,8 +404,8 @@ impl World {
         };
         match self.client.choose(id, &open.round_id, choice, None).await {
             Ok(played) => {
-                let place = self.model.rounds[&open.round_id].place;
-                self.model.answered(place, game, &played);
+                let key = self.model.rounds[&open.round_id].key;
+                self.model.answered(key, game, &played);
             }
             // A half is not offered everywhere.
             Err(status) => assert!(gamble && x % 4 == 2, "{status:?}"),
@@ -413,7 +413,7 @@ impl World {
     }
 
     async fn void(&mut self, name: &str, id: &str, x: u64) {
-        let mine = self.model.rounds.iter().filter(|(_, round)| round.place.0 == name);
+        let mine = self.model.rounds.iter().filter(|(_, round)| round.key.0 == name);
         let Some((round_id, round)) = mine.clone().nth(usize::try_from(x).unwrap() % mine.count().max(1)) else {
             return;
         };
@@ -470,8 +470,9 @@ impl World {
         for ledger in self.server.ledgers().all() {
             assert!(ledger.books(|books| books.trial_balance().is_empty()), "PL-09");
         }
-        let balance = |(name, currency): &Place| self.server.player(name).balance(currency.parse().unwrap()).unwrap().0;
-        let balances: BTreeMap<_, _> = model.balances.keys().map(|place| (*place, balance(place))).collect();
+        let balance =
+            |(name, currency): &AccountKey| self.server.player(name).balance(currency.parse().unwrap()).unwrap().0;
+        let balances: BTreeMap<_, _> = model.balances.keys().map(|key| (*key, balance(key))).collect();
         assert_eq!(balances, model.balances, "{after}");
         for (((name, _), id), campaign) in &model.campaigns {
             let left = self.server.player(name).campaign(id).map(|state| state.left());
@@ -490,9 +491,9 @@ async fn history(ops: &[Op]) {
     let mut world = World::new().await;
     for (number, (kind, who, x)) in ops.iter().copied().enumerate() {
         let (id, name) = (format!("op-{number}"), PLAYERS[who]);
-        let place = (name, CURRENCIES[usize::from(x / 15 % 3 == 2)]);
+        let key = (name, CURRENCIES[usize::from(x / 15 % 3 == 2)]);
         // A quarter of what is bet is play money.
-        let bets_in = if x / 45 % 4 == 3 { (name, PLAY) } else { place };
+        let bets_in = if x / 45 % 4 == 3 { (name, PLAY) } else { key };
         match kind {
             0..=9 => {
                 // Collections take many rounds to fill.
@@ -510,15 +511,15 @@ async fn history(ops: &[Op]) {
                 }
             }
             12 | 13 => world.void(name, &id, x).await,
-            14 => world.deposit(place, &id, i64::try_from(x).unwrap() + 1).await,
-            15 => world.withdraw(place, &id, i64::try_from(x).unwrap() * 4 + 1).await,
+            14 => world.deposit(key, &id, i64::try_from(x).unwrap() + 1).await,
+            15 => world.withdraw(key, &id, i64::try_from(x).unwrap() * 4 + 1).await,
             16 => world.ask_again(x).await,
             17 => world.set_rate(&id, 800 + i128::from(x % 200)).await,
             18 => world.switch_pool(&id).await,
-            19 => world.grant(place, &id, x).await,
+            19 => world.grant(key, &id, x).await,
             20..=22 => {
                 for round in 0..3 {
-                    world.free_spin(place, &format!("{id}.{round}"), x).await;
+                    world.free_spin(key, &format!("{id}.{round}"), x).await;
                 }
             }
             _ if x.is_multiple_of(3) => world = world.restart().await,

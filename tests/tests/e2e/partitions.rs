@@ -68,13 +68,13 @@ async fn pl_09_pl_11_players_of_all_partitions_play_and_are_told_the_same_after_
         let data = tempfile::tempdir().unwrap();
         let (server, mut client) = serve(data.path(), partitions).await;
         let accounts = fund_all(&mut client).await;
-        let mut told: Vec<Vec<Vec<Played>>> = vec![];
+        let mut answered: Vec<Vec<Vec<Played>>> = vec![];
         for account in &accounts {
             let mut rounds = vec![];
             for round in 0..5 {
                 rounds.push(client.play_out(bet(&format!("r{round}"), account, "0.05")).await.unwrap());
             }
-            told.push(rounds);
+            answered.push(rounds);
         }
         settled(server.ledgers()).await;
         balanced(server.ledgers());
@@ -98,7 +98,7 @@ async fn pl_09_pl_11_players_of_all_partitions_play_and_are_told_the_same_after_
 
         let (server, mut client) = serve(data.path(), partitions).await;
         balanced(server.ledgers());
-        for (account, rounds) in accounts.iter().zip(&told) {
+        for (account, rounds) in accounts.iter().zip(&answered) {
             for (round, steps) in rounds.iter().enumerate() {
                 let again = client.spin(bet(&format!("r{round}"), account, "0.05"), None).await.unwrap();
                 assert_eq!(again, steps[0]);
@@ -108,7 +108,7 @@ async fn pl_09_pl_11_players_of_all_partitions_play_and_are_told_the_same_after_
             assert_eq!(client.balance(account).await, balance);
         }
         server.stop().await.unwrap();
-        assert_eq!(audited(data.path(), partitions as usize).under_way, Nano::ZERO);
+        assert_eq!(audited(data.path(), partitions as usize).in_transit, Nano::ZERO);
     }
 }
 
@@ -340,10 +340,10 @@ async fn another_number_of_partitions_than_the_log_was_made_with_is_refused() {
         drop(open_stores(&of(data.path(), 3)).unwrap());
     }
     for partitions in [1, 2, 4] {
-        let said = refused(partitions).unwrap();
+        let printed = refused(partitions).unwrap();
         let expected = format!("of {partitions} partitions as configured");
-        assert!(said.contains("0, 1, 2") && said.contains(&expected) || partitions != 4, "{said}");
-        assert!(said.contains(&expected), "{said}");
+        assert!(printed.contains("0, 1, 2") && printed.contains(&expected) || partitions != 4, "{printed}");
+        assert!(printed.contains(&expected), "{printed}");
     }
     assert_eq!(refused(3), None);
 }
@@ -398,5 +398,5 @@ async fn pl_30_nothing_acknowledged_is_lost_or_doubled_by_kills_with_three_parti
     settled(server.ledgers()).await;
     balanced(server.ledgers());
     server.stop().await.unwrap();
-    assert_eq!(audited(&folder, 3).under_way, Nano::ZERO);
+    assert_eq!(audited(&folder, 3).in_transit, Nano::ZERO);
 }

@@ -45,7 +45,7 @@ fn run(arguments: &[&str]) -> Output {
 }
 
 /// Runs a command, which must succeed, and returns its output.
-fn said(arguments: &[&str]) -> String {
+fn printed(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
@@ -95,10 +95,10 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     }
     settled(server.ledgers()).await;
     server.stop().await.unwrap();
-    said(&["copy", "--from", data.to_str().unwrap(), "--to", backup.to_str().unwrap()]);
+    printed(&["copy", "--from", data.to_str().unwrap(), "--to", backup.to_str().unwrap()]);
     let verified = [&data, &backup].map(|data| {
-        let said = said(&["log", "verify", data.to_str().unwrap()]);
-        said.lines().filter(|line| line.starts_with("  head")).map(str::to_owned).collect::<Vec<_>>()
+        let printed = printed(&["log", "verify", data.to_str().unwrap()]);
+        printed.lines().filter(|line| line.starts_with("  head")).map(str::to_owned).collect::<Vec<_>>()
     });
     assert_eq!((verified[0].len(), &verified[0]), (PARTITIONS as usize, &verified[1]));
 
@@ -107,7 +107,7 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
     let mut client = Client::connect(server.address()).await;
     Player::join(&mut client, "late", "0.05").await.play_rounds(&mut client, 3).await.unwrap();
     server.stop().await.unwrap();
-    said(&["audit", backup.to_str().unwrap()]);
+    printed(&["audit", backup.to_str().unwrap()]);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -123,31 +123,31 @@ async fn pl_06_the_tools_look_into_every_partition() {
     server.stop().await.unwrap();
     let place = data.to_str().unwrap();
 
-    let report: Value = serde_json::from_str(&said(&["audit", place, "--format", "json"])).unwrap();
+    let report: Value = serde_json::from_str(&printed(&["audit", place, "--format", "json"])).unwrap();
     assert_eq!((&report["ok"], &report["rounds"]), (&true.into(), &(3 * PLAYERS).into()));
     assert_eq!((&report["players"], &report["under_way_between_partitions"]), (&PLAYERS.into(), &"0.00 EUR".into()));
     let partitions = report["partitions"].as_array().unwrap();
     assert_eq!(partitions.len(), PARTITIONS as usize);
     let commits: u64 = partitions.iter().map(|report| report["commits"].as_u64().unwrap()).sum();
     assert_eq!(report["commits"], commits);
-    let text = said(&["audit", place]);
+    let text = printed(&["audit", place]);
     assert!(text.contains("Log of partition 2: verified") && text.contains("All holds."), "{text}");
 
     for player in 0..PLAYERS {
         let stream = StreamId::player("acme", name(player));
-        let shown = said(&["replay", place, &format!("acme/p{player}/2")]);
+        let shown = printed(&["replay", place, &format!("acme/p{player}/2")]);
         assert!(shown.contains(&format!("Round acme/p{player}/2\n")), "{shown}");
         // PL-19: the same for programs.
-        let shown = said(&["replay", place, &format!("acme/p{player}/2"), "--format", "json"]);
+        let shown = printed(&["replay", place, &format!("acme/p{player}/2"), "--format", "json"]);
         let shown: Value = serde_json::from_str(&shown).unwrap();
         assert_eq!((&shown["round"], &shown["matches"]), (&format!("acme/p{player}/2").into(), &true.into()));
         let step = &shown["steps"][0];
         assert_eq!(step["outcome"]["spins"][0]["reels"].as_array().unwrap().len(), 5, "{step}");
         assert!(step["time"].as_str().unwrap().ends_with('Z') && step["seed"].as_str().unwrap().len() == 64, "{step}");
         let partition = stream.partition(PARTITIONS).to_string();
-        let tail = said(&["log", "tail", place, "--partition", &partition, "--records", "1000000"]);
+        let tail = printed(&["log", "tail", place, "--partition", &partition, "--records", "1000000"]);
         assert!(tail.contains(&format!("  {stream} v")), "{tail}");
-        let first = said(&["log", "show", place, "1", "--partition", &partition]);
+        let first = printed(&["log", "show", place, "1", "--partition", &partition]);
         assert!(first.starts_with("       1  "), "{first}");
     }
 
@@ -156,7 +156,7 @@ async fn pl_06_the_tools_look_into_every_partition() {
     fs::rename(data.join("log/2"), at.path().join("two")).unwrap();
     assert_eq!(run(&["audit", place]).status.code(), Some(1));
     fs::rename(at.path().join("two"), data.join("log/2")).unwrap();
-    said(&["audit", place]);
+    printed(&["audit", place]);
     let segment = motherlode::server::log_folder(&data, 1).join("00000000000000000001.log");
     let mut bytes = fs::read(&segment).unwrap();
     bytes[120] ^= 1;

@@ -16,7 +16,7 @@ use motherlode_spin::{Dealer, SpinApi};
 use motherlode_tests::{
     Client, EUR, Force, Server, audited, bet, config,
     partitions::{balanced, settled},
-    pool::{Hit, POOL, followed},
+    pool::{Hit, POOL, pool_model},
     scripted, start_on, vials,
 };
 use std::{
@@ -46,7 +46,7 @@ async fn hit(client: &mut Client, player: &str, coin: &str) -> Played {
 async fn paid_once(server: &Server, hits: usize) -> BTreeMap<Hit, i128> {
     settled(server.ledgers()).await;
     balanced(server.ledgers());
-    let expected = followed(server.ledgers(), hits).expected;
+    let expected = pool_model(server.ledgers(), hits).expected;
     assert_eq!(expected.len(), hits, "chance added none");
     expected.into_iter().collect()
 }
@@ -67,26 +67,26 @@ async fn bw_16_bw_17_sixty_four_concurrent_hits_over_all_partitions_are_paid_in_
                 tokio::spawn(async move { hit(&mut client, &format!("p{task}"), coins[task % 4]).await })
             })
             .collect();
-        let mut told = BTreeMap::new();
+        let mut answered = BTreeMap::new();
         for (player, task) in tasks.into_iter().enumerate() {
             let jackpot = task.await.unwrap().jackpot.expect("it was a hit");
             let partition = StreamId::player("acme", format!("p{player}")).partition(partitions);
             let amount = jackpot.amount.filter(|_| jackpot.state == i32::from(jackpot_win::State::Paid));
             // Under a heavy load the answer may not have waited for its award; it comes all the same.
             if let Some(amount) = amount {
-                told.insert((partition, jackpot.hit_position), i128::from(amount.amount_minor));
+                answered.insert((partition, jackpot.hit_position), i128::from(amount.amount_minor));
             }
         }
         let paid = paid_once(&server, 64).await;
         assert_eq!(partitions_of(&paid), (0..partitions).collect());
-        assert!(told.iter().all(|(hit, amount)| paid[hit] == *amount), "what players were told is what was paid");
+        assert!(answered.iter().all(|(hit, amount)| paid[hit] == *amount), "what players were told is what was paid");
         server.stop().await.unwrap();
 
         // A further start finds nothing to do.
         let (server, _) = serve(data.path(), partitions).await;
         assert_eq!(paid_once(&server, 64).await, paid);
         server.stop().await.unwrap();
-        assert_eq!(audited(data.path(), partitions as usize).under_way, Nano::ZERO);
+        assert_eq!(audited(data.path(), partitions as usize).in_transit, Nano::ZERO);
     }
 }
 
@@ -135,7 +135,7 @@ async fn bw_16_hits_of_all_partitions_without_their_awards_at_a_crash_are_awarde
         });
         assert_eq!(listed.collect::<BTreeMap<_, _>>(), paid);
         server.stop().await.unwrap();
-        assert_eq!(audited(data.path(), partitions as usize).under_way, Nano::ZERO);
+        assert_eq!(audited(data.path(), partitions as usize).in_transit, Nano::ZERO);
     }
 }
 
@@ -171,7 +171,7 @@ async fn bw_19_a_voided_hit_of_any_partition_is_paid_and_its_contribution_taken_
     let paid: usize = server.ledgers().all().map(payments).sum();
     assert_eq!(paid, 3, "and each is paid once");
     server.stop().await.unwrap();
-    assert_eq!(audited(data.path(), 3).under_way, Nano::ZERO);
+    assert_eq!(audited(data.path(), 3).in_transit, Nano::ZERO);
 }
 
 fn payments(ledger: &Handle) -> usize {

@@ -38,8 +38,8 @@ async fn join(client: &mut Client) -> Vec<Player> {
 /// The audit's report on streams or a folder, of which nothing is wrong; without the index, which only a folder has.
 fn audited(place: &str) -> Value {
     let output = Command::new(PROGRAM).args(["audit", place, "--format", "json"]).output().unwrap();
-    let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}");
     let mut report: Value = serde_json::from_slice(&output.stdout).unwrap();
     for partition in report["partitions"].as_array_mut().unwrap() {
         partition["index"] = Value::Null;

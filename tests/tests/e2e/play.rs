@@ -23,8 +23,8 @@ async fn bw_10_pl_02_rounds_settle_and_the_books_agree() {
         let shown = client.ledger.get_round(GetRoundRequest { round_id: last.round_id.clone() }).await.unwrap();
         let shown = shown.into_inner().round.unwrap();
         assert_eq!(shown.steps.len(), steps.len());
-        for (shown, told) in shown.steps.iter().zip(&steps) {
-            assert_eq!((&shown.outcome, &shown.win), (&told.outcome, &told.win));
+        for (shown, answered) in shown.steps.iter().zip(&steps) {
+            assert_eq!((&shown.outcome, &shown.win), (&answered.outcome, &answered.win));
         }
         assert_eq!(shown.balance_after, last.balance);
     }

@@ -65,14 +65,14 @@ async fn a_full_disk_answers_an_error_keeps_reading_and_goes_on_with_room() {
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
     disk.set_room(Some(0));
-    let (mut round, mut told) = (0, 1_000_000);
+    let (mut round, mut balance) = (0, 1_000_000);
     let status = loop {
         match client.play_out(bet(&format!("r{round}"), &account, "0.01")).await {
             Ok(steps) => {
                 round += 1;
                 let paid = |step: &Played| Some(step.jackpot.as_ref()?.amount.as_ref()?.amount_minor);
-                told += steps.iter().filter_map(paid).sum::<i64>() - 15;
-                told += steps.last().unwrap().win.as_ref().unwrap().amount_minor;
+                balance += steps.iter().filter_map(paid).sum::<i64>() - 15;
+                balance += steps.last().unwrap().win.as_ref().unwrap().amount_minor;
             }
             Err(status) => break status,
         }
@@ -81,7 +81,7 @@ async fn a_full_disk_answers_an_error_keeps_reading_and_goes_on_with_room() {
     // The refused step may have been the second of its round, whose bet was taken.
     let open = server.ledger().player(&motherlode_books::StreamId::player("acme", "alice")).unwrap();
     let staked: i64 = open.open_rounds().map(|round| round.started.bet.0).sum();
-    assert_eq!(client.balance(&account).await, told - staked, "reads go on, and nothing told is lost");
+    assert_eq!(client.balance(&account).await, balance - staked, "reads go on, and nothing answered is lost");
     disk.set_room(None);
     let before = server.ledger().durable();
     // The writer finds the room by itself, within a second.

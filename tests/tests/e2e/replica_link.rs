@@ -66,8 +66,8 @@ impl LogService for Breaking {
     ) -> Result<Response<Self::ProposeStream>, Status> {
         if self.first.load(Ordering::Acquire) {
             let (verdicts, first) = (self.inner.propose(request).await?.into_inner(), Arc::clone(&self.first));
-            let said = verdicts.take(1).inspect(move |_| first.store(false, Ordering::Release));
-            return Ok(Response::new(Box::pin(said)));
+            let verdict = verdicts.take(1).inspect(move |_| first.store(false, Ordering::Release));
+            return Ok(Response::new(Box::pin(verdict)));
         }
         let replica = self.replica.clone().wait_for(Option::is_some).await.unwrap().clone();
         replica.unwrap().wait_for(|held| held.position == 1).await.unwrap();
@@ -80,7 +80,7 @@ async fn pl_11_a_verdict_whose_record_came_while_there_was_no_link_is_handed_on(
     let data = tempfile::tempdir().unwrap();
     let ledger = open(Box::new(MemoryStore::new(0)), &data.path().join("a"), Options::default()).unwrap();
     let (stopper, stop) = stop::channel();
-    let (told, replica) = watch::channel(None);
+    let (heads, replica) = watch::channel(None);
     let breaking =
         Breaking { inner: LogApi::new([&ledger], 1, stop.clone()), first: Arc::new(AtomicBool::new(true)), replica };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -93,7 +93,7 @@ async fn pl_11_a_verdict_whose_record_came_while_there_was_no_link_is_handed_on(
     let options = Options { answer_wait_max: None, ..Options::default() };
     let joined = join_all(&origin, [0], |_| data.path().join("b"), &options).await.unwrap();
     let [replica]: [Handle; 1] = joined.try_into().ok().unwrap();
-    told.send_replace(Some(replica.head()));
+    heads.send_replace(Some(replica.head()));
     let opened = Proposal {
         stream: StreamId::player("acme", "alice"),
         expected_version: Some(0),

@@ -157,9 +157,9 @@ async fn pl_30_a_process_whose_replica_stops_ends_and_serves_the_other_log_when_
     longer.listen = config.listen;
     let other = ledger(&mut longer).await;
     for process in processes {
-        let (code, said) = process.ended().await;
-        assert_eq!(code, Some(1), "{said}");
-        assert!(said.contains("motherlode: ") && said.contains("what was read is not the log"), "{said}");
+        let (code, printed) = process.ended().await;
+        assert_eq!(code, Some(1), "{printed}");
+        assert!(printed.contains("motherlode: ") && printed.contains("what was read is not the log"), "{printed}");
     }
     let [spins, keeps_pools] = roles.map(|role| start(role, &target(&other)));
     let account = motherlode_tests::account("p0", EUR);
@@ -188,10 +188,10 @@ async fn pl_30_a_process_that_knows_of_more_than_the_log_has_starts_only_on_an_e
     again.args(["serve", "--listen", "127.0.0.1:0"]).args(arguments).arg("--data").arg(&folder);
     let ended = tokio::task::spawn_blocking(move || again.output().unwrap());
     let ended = tokio::time::timeout(NEVER, ended).await.expect("it ends").unwrap();
-    let said = String::from_utf8(ended.stderr).unwrap();
-    assert_eq!(ended.status.code(), Some(1), "{said}");
-    assert!(said.contains("were acknowledged") && said.contains("delete that to accept the loss"), "{said}");
-    assert!(said.contains(&*index_folder(&folder, 0).to_string_lossy()), "{said}");
+    let printed = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("were acknowledged") && printed.contains("delete that to accept the loss"), "{printed}");
+    assert!(printed.contains(&*index_folder(&folder, 0).to_string_lossy()), "{printed}");
     fs::remove_dir_all(&folder).unwrap();
     let process = Process::start_as(PROGRAM, &folder, None, &arguments);
     play(&mut Client::connect(process.address).await, "s", &account).await;

@@ -46,7 +46,7 @@ async fn events(reports: &mut Reports, kinds: &[Kind]) -> Vec<SignificantEvent> 
 }
 
 /// The content of an event, without place and time.
-fn said(event: &SignificantEvent) -> [&str; 5] {
+fn content(event: &SignificantEvent) -> [&str; 5] {
     [&event.subject, &event.before, &event.after, &event.actor, &event.reason].map(String::as_str)
 }
 
@@ -102,7 +102,7 @@ async fn pl_22_significant_events_say_before_after_actor_and_reason_and_survive_
     ];
     // The oldest is the pool's opening; whether alice won much is for another test.
     let found: Vec<_> = all.iter().filter(|event| event.kind() != Kind::LargeWin).collect();
-    assert_eq!(found[..7].iter().map(|event| said(event)).collect::<Vec<_>>(), expected);
+    assert_eq!(found[..7].iter().map(|event| content(event)).collect::<Vec<_>>(), expected);
     assert_eq!((found.len(), found[7].subject.as_str(), found[7].before.as_str()), (8, "pool bewitched", ""));
     assert!(found[7].after.contains("5000 ppm"));
     assert_eq!(found[0].operator_id, "acme");

@@ -255,15 +255,15 @@ async fn bw_13_bw_16_rates_of_five_currencies_price_contributions() {
     }
     // 15 coins of 1: 0.5 % of it in EUR, by hand.
     let expected = [("EUR", "0.075"), ("USD", "0.069"), ("SEK", "0.0065625"), ("JPY", "0.0004575"), ("KWD", "0.22575")];
-    let mut seen = BTreeSet::new();
+    let mut rates = BTreeSet::new();
     for (currency, contribution) in expected {
         let account = client.fund(&format!("p{currency}"), currency, 1_000_000).await;
         let played = client.play_out(bet("r", &account, "1.00")).await.unwrap().pop().unwrap();
         let round = client.ledger.get_round(GetRoundRequest { round_id: played.round_id }).await.unwrap();
         let round = round.into_inner().round.unwrap();
         assert_eq!(round.contribution_eur, contribution, "{currency}");
-        seen.insert(round.exchange_rate);
+        rates.insert(round.exchange_rate);
     }
-    assert_eq!(seen.len(), 5);
+    assert_eq!(rates.len(), 5);
     server.stop().await.unwrap();
 }

@@ -107,9 +107,9 @@ async fn uf_01_an_award_that_cannot_be_paid_is_set_aside_blocks_no_other_and_is_
     assert_eq!(until(&mut client, &round, State::SetAside).await.amount, won.amount);
     let others = client.choose("hit.1", &bobs, vials(), Some(Force::Jackpot)).await.unwrap();
     assert_eq!(others.jackpot.unwrap().state(), State::Paid, "another award is paid");
-    let told = significant(&mut client, Kind::AwardSetAside).await;
-    assert_eq!(told.len(), 1);
-    assert_eq!((told[0].subject.as_str(), told[0].after.as_str()), (round.as_str(), "set aside"));
+    let events = significant(&mut client, Kind::AwardSetAside).await;
+    assert_eq!(events.len(), 1);
+    assert_eq!((events[0].subject.as_str(), events[0].after.as_str()), (round.as_str(), "set aside"));
 
     let resolve = || ResolveAwardsRequest { pool_id: "bewitched".into(), reference: "ticket 7".into() };
     let answer = client.jackpot.resolve_awards(resolve()).await.unwrap().into_inner();
@@ -131,8 +131,8 @@ async fn uf_01_an_award_that_cannot_be_paid_is_set_aside_blocks_no_other_and_is_
     until(&mut client, &round, State::Paid).await;
     assert_eq!(client.balance(&alice).await, i64::MAX);
     settled(server.ledgers()).await;
-    let told = significant(&mut client, Kind::AwardSetAside).await;
-    assert_eq!((told.len(), told[0].before.as_str()), (2, "set aside"));
+    let events = significant(&mut client, Kind::AwardSetAside).await;
+    assert_eq!((events.len(), events[0].before.as_str()), (2, "set aside"));
     server.stop().await.unwrap();
     checked(data.path());
 }

@@ -132,9 +132,9 @@ async fn uf_08_pl_22_rates_voids_closings_and_campaigns_keep_the_credentials_nam
     };
     acme.spin.cancel_campaign(cancel).await.unwrap();
 
-    let said = acted(&server);
+    let acts = acted(&server);
     let of = |wanted: fn(&Event) -> bool| {
-        let mut found = said.iter().filter(|(event, ..)| wanted(event));
+        let mut found = acts.iter().filter(|(event, ..)| wanted(event));
         let (event, actor, reference) = found.next().expect("it says who made it");
         assert!(found.next().is_none());
         (event.clone(), actor.as_str(), reference.as_str())
@@ -173,14 +173,14 @@ async fn uf_08_pl_22_openings_deposits_and_withdrawals_keep_the_credentials_name
     let deposited = acme.ledger.deposit(deposit.clone()).await.unwrap().into_inner().transaction.unwrap();
     let withdraw = WithdrawRequest { request_id: "w".into(), account: Some(alice.clone()), amount_minor: 200 };
     let withdrawn = acme.ledger.withdraw(withdraw.clone()).await.unwrap().into_inner().transaction.unwrap();
-    let said = acted(&server);
+    let acts = acted(&server);
     for (transaction, wanted) in [
         (&opened, (|event| matches!(event, Event::AccountOpened { .. })) as fn(&Event) -> bool),
         (&deposited, |event| matches!(event, Event::Deposited { .. })),
         (&withdrawn, |event| matches!(event, Event::Withdrawn { .. })),
     ] {
         assert_eq!(transaction.actor, "acme/c0");
-        let all: Vec<_> = said.iter().filter(|(event, ..)| wanted(event)).collect();
+        let all: Vec<_> = acts.iter().filter(|(event, ..)| wanted(event)).collect();
         assert!(matches!(all[..], [(_, by, reference)] if by == "acme/c0" && reference.is_empty()), "{all:?}");
         let request =
             GetTransactionRequest { account: Some(alice.clone()), request_id: transaction.request_id.clone() };
@@ -230,7 +230,7 @@ async fn pl_19_pl_22_references_of_those_who_acted_stand_with_the_round() {
     let close =
         CloseRoundRequest { request_id: "c".into(), round_id: closed.clone(), reason, actor: "ticket 8".into() };
     acme.spin.close_round(close).await.unwrap();
-    for (round_id, said, other) in [(&voided, "ticket 7", "ticket 8"), (&closed, "ticket 8", "ticket 7")] {
+    for (round_id, reference, other) in [(&voided, "ticket 7", "ticket 8"), (&closed, "ticket 8", "ticket 7")] {
         let request = GetRoundRequest { round_id: round_id.clone() };
         let round = acme.ledger.get_round(request).await.unwrap().into_inner().round.unwrap();
         let void = round.void.map(|void| (void.actor, void.reference));
@@ -244,15 +244,15 @@ async fn pl_19_pl_22_references_of_those_who_acted_stand_with_the_round() {
         let request = GetRoundPageRequest { round_id: round_id.clone() };
         let page = acme.report.get_round_page(request).await.unwrap().into_inner().content;
         let page = String::from_utf8(page).unwrap();
-        assert!(page.contains(said) && !page.contains(other), "{page}");
+        assert!(page.contains(reference) && !page.contains(other), "{page}");
     }
     server.stop().await.unwrap();
-    for (round_id, said) in [(&voided, "ticket 7"), (&closed, "ticket 8")] {
+    for (round_id, reference) in [(&voided, "ticket 7"), (&closed, "ticket 8")] {
         for format in ["text", "json"] {
             let mut replay = Command::new(env!("CARGO_BIN_EXE_motherlode-under-test"));
             let replay = replay.arg("replay").arg(data.path()).arg(round_id).args(["--format", format]);
             let shown = String::from_utf8(replay.output().await.unwrap().stdout).unwrap();
-            assert!(shown.contains(said), "{format}: {shown}");
+            assert!(shown.contains(reference), "{format}: {shown}");
         }
     }
     checked(data.path());

@@ -18,7 +18,7 @@ const HELD: &str = "the log is held";
 const TAKEN_OVER: &str = "the log is taken over";
 
 /// A server, and what the processes of a log on it are started with.
-struct Place {
+struct Installation {
     folder: TempDir,
     node: Node,
     store: Store,
@@ -27,7 +27,7 @@ struct Place {
     more: &'static str,
 }
 
-impl Place {
+impl Installation {
     fn new(partitions: u32) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let node = Node::start(&folder.path().join("nats"), "");
@@ -61,16 +61,16 @@ impl Place {
     /// The audit of the stream finds nothing wrong.
     fn audit(&self) {
         let output = Command::new(PROGRAM).args(["audit", &format!("{}/S", self.node.url())]).output().unwrap();
-        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{said}");
+        let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{printed}");
     }
 }
 
 /// Waits until a process says something.
-async fn said(process: &Process, words: &str) -> String {
+async fn wait_for_line(process: &Process, words: &str) -> String {
     let saying = async {
         loop {
-            match process.said(words) {
+            match process.log_line(words) {
                 Some(line) => return line,
                 None => sleep(LOOK).await,
             }
@@ -80,8 +80,8 @@ async fn said(process: &Process, words: &str) -> String {
 }
 
 /// A number in what was said.
-fn number(said: &str, field: &str) -> u64 {
-    let number = said.split_once(&format!(" {field}=")).unwrap().1.split(' ').next();
+fn number(line: &str, field: &str) -> u64 {
+    let number = line.split_once(&format!(" {field}=")).unwrap().1.split(' ').next();
     number.unwrap().parse().unwrap()
 }
 
@@ -104,17 +104,17 @@ async fn play(player: &mut Player, client: &mut Client, rounds: usize) {
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since() {
     for partitions in [1, 2] {
-        let place = Place::new(partitions);
-        let a = place.start("a", "all", &[]);
+        let installation = Installation::new(partitions);
+        let a = installation.start("a", "all", &[]);
         let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
         play(&mut player, &mut Client::connect(a.address).await, 50).await;
-        let b = place.start("b", "ledger", &[]);
+        let b = installation.start("b", "ledger", &[]);
         let mut held = vec![];
         for partition in 0..partitions {
-            held.push(number(&said(&b, &format!("{HELD} partition={partition}")).await, "position"));
+            held.push(number(&wait_for_line(&b, &format!("{HELD} partition={partition}")).await, "position"));
         }
         assert!(held.iter().sum::<u64>() > 50, "one commit a round at the least, and those before: {held:?}");
-        let spin = place.spin([&a, &b]);
+        let spin = installation.spin([&a, &b]);
         let mut at_spin = client(spin.address, a.address).await;
         play(&mut player, &mut at_spin, 10).await;
         a.kill();
@@ -122,7 +122,7 @@ async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since
 
         // What it held by then it never read again.
         for (partition, held) in held.into_iter().enumerate() {
-            let taken_over = said(&b, &format!("{TAKEN_OVER} partition={partition}")).await;
+            let taken_over = wait_for_line(&b, &format!("{TAKEN_OVER} partition={partition}")).await;
             let [from, to, taken_up] = ["held", "position", "taken_up"].map(|field| number(&taken_over, field));
             assert!(from >= held && to - from == taken_up, "{held}: {taken_over}");
         }
@@ -130,59 +130,60 @@ async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since
         for process in [spin, b] {
             assert_eq!(process.terminate().await, Some(0));
         }
-        place.audit();
+        installation.audit();
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_standby_that_was_cut_from_the_log_takes_up_what_it_missed() {
-    let place = Place::new(1);
-    let cable = Cable::to(place.node.url().trim_start_matches("nats://").parse().unwrap()).await;
-    let a = place.start("a", "all", &[]);
-    let b = place.start_at(&format!("nats://{}", cable.address), "b", "ledger", &[]);
-    let held = number(&said(&b, HELD).await, "position");
-    let spin = place.spin([&a, &b]);
+    let installation = Installation::new(1);
+    let cable = Cable::to(installation.node.url().trim_start_matches("nats://").parse().unwrap()).await;
+    let a = installation.start("a", "all", &[]);
+    let b = installation.start_at(&format!("nats://{}", cable.address), "b", "ledger", &[]);
+    let held = number(&wait_for_line(&b, HELD).await, "position");
+    let spin = installation.spin([&a, &b]);
     let mut at_spin = client(spin.address, a.address).await;
     let mut player = Player::join(&mut at_spin, "p", "0.05").await;
     cable.cut();
     play(&mut player, &mut at_spin, 20).await;
     // It knows that it's cut off, and takes nothing over: so it misses all of these.
-    said(&b, "the log can't be followed for now").await;
+    wait_for_line(&b, "the log can't be followed for now").await;
     cable.mend();
     a.kill();
     play(&mut player, &mut at_spin, 10).await;
-    assert!(number(&said(&b, TAKEN_OVER).await, "held") >= held);
+    assert!(number(&wait_for_line(&b, TAKEN_OVER).await, "held") >= held);
     player.check(&mut client(spin.address, b.address).await).await;
     for process in [spin, b] {
         assert_eq!(process.terminate().await, Some(0));
     }
-    place.audit();
+    installation.audit();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_standby_from_before_the_log_holds_it_and_so_does_a_writer_that_lost_it() {
     // Metrics read a ledger for as long as it serves, and must let go of it then: nobody needs to listen for that.
-    let place = Place { more: "[telemetry]\notlp_endpoint = \"http://127.0.0.1:1\"\n", ..Place::new(1) };
+    let installation =
+        Installation { more: "[telemetry]\notlp_endpoint = \"http://127.0.0.1:1\"\n", ..Installation::new(1) };
     // Nobody has made the log. Whichever of the two has it first, the one that does not stand by takes it in the end.
-    let b = place.start("b", "ledger", &[]);
-    let a = place.start("a", "all", &[]);
-    said(&b, HELD).await;
+    let b = installation.start("b", "ledger", &[]);
+    let a = installation.start("a", "all", &[]);
+    wait_for_line(&b, HELD).await;
     let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
     play(&mut player, &mut Client::connect(a.address).await, 5).await;
     // It takes the log from the other, which then holds it as a standby does.
-    let c = place.start("c", "all", &[]);
-    said(&a, HELD).await;
-    assert_eq!(a.said("the index does not open"), None);
+    let c = installation.start("c", "all", &[]);
+    wait_for_line(&a, HELD).await;
+    assert_eq!(a.log_line("the index does not open"), None);
     player.check(&mut Client::connect(c.address).await).await;
     b.kill();
     c.kill();
-    let spin = place.spin([&a, &a]);
+    let spin = installation.spin([&a, &a]);
     let mut at_spin = client(spin.address, a.address).await;
     play(&mut player, &mut at_spin, 5).await;
-    said(&a, TAKEN_OVER).await;
+    wait_for_line(&a, TAKEN_OVER).await;
     player.check(&mut at_spin).await;
     for process in [spin, a] {
         assert_eq!(process.terminate().await, Some(0));
     }
-    place.audit();
+    installation.audit();
 }

@@ -79,8 +79,8 @@ async fn pl_25_a_game_is_off_at_once_for_new_rounds_and_its_open_round_concludes
     let refused =
         expect(client.spin(bet("second", &bob, "0.01"), None).await, Code::FailedPrecondition, "GAME_DISABLED");
     let details = refused.get_error_details();
-    let said = &details.error_info().unwrap().metadata;
-    assert_eq!((said["game"].as_str(), said["reason"].as_str()), ("bewitched", "reel 3 stuck"));
+    let metadata = &details.error_info().unwrap().metadata;
+    assert_eq!((metadata["game"].as_str(), metadata["reason"].as_str()), ("bewitched", "reel 3 stuck"));
     assert_eq!(version(), before, "a refusal changes nothing");
     assert_eq!(client.spin(bet("first", &bob, "0.01"), None).await.unwrap(), first, "PL-11 holds while it is off");
     client.spin(neptune("n", &bob), None).await.expect("another game is on");

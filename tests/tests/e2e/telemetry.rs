@@ -125,9 +125,9 @@ async fn uf_08_failed_log_ins_are_counted_and_said_without_what_was_shown() {
         failed = counted.map(|metric| points(metric, "reason")).unwrap_or_default();
     }
     assert_eq!((failed["TOKEN_UNKNOWN"], failed["TOKEN_EXPIRED"], failed["CERTIFICATE_UNKNOWN"]), (25, 0, 0));
-    let line = service.said("a log-in failed").unwrap();
+    let line = service.log_line("a log-in failed").unwrap();
     assert!(line.contains("TOKEN_UNKNOWN") && line.contains("GetLogStatus") && line.contains("127.0.0.1"), "{line}");
-    assert_eq!(service.said(secret), None, "nothing of what was shown");
+    assert_eq!(service.log_line(secret), None, "nothing of what was shown");
     assert_eq!(service.terminate().await, Some(0));
 }
 
@@ -177,20 +177,20 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     let rounds = |metrics: &BTreeMap<String, Metric>| {
         points(metrics.get("motherlode_rounds_total")?, "game").get("bewitched").copied()
     };
-    let mut seen = BTreeMap::new();
-    while rounds(&seen) != Some(20) {
+    let mut latest = BTreeMap::new();
+    while rounds(&latest) != Some(20) {
         let metrics = tokio::time::timeout(Duration::from_secs(60), exports.recv()).await.unwrap().unwrap();
-        seen = metrics.into_iter().map(|metric| (prometheus(&metric), metric)).collect();
+        latest = metrics.into_iter().map(|metric| (prometheus(&metric), metric)).collect();
     }
-    assert!(seen["motherlode_log_position"].data.is_some());
-    assert!(seen.contains_key("motherlode_access_failed_total"), "before the first of them");
-    assert_eq!(points(&seen["motherlode_log_writable"], "partition").into_values().collect::<Vec<_>>(), [1]);
+    assert!(latest["motherlode_log_position"].data.is_some());
+    assert!(latest.contains_key("motherlode_access_failed_total"), "before the first of them");
+    assert_eq!(points(&latest["motherlode_log_writable"], "partition").into_values().collect::<Vec<_>>(), [1]);
     // The pool's opening.
-    let significant = points(&seen["motherlode_significant_events_total"], "kind");
+    let significant = points(&latest["motherlode_significant_events_total"], "kind");
     assert_eq!(significant["parameter_changed"], 1);
     // An alarm asks how much a counter has grown: of what never was before it has to be there as nothing.
     assert_eq!((significant["clock_skewed"], significant["integrity_failed"]), (0, 0));
-    let Some(Data::Histogram(calls)) = &seen["rpc_server_call_duration_seconds"].data else { panic!("no histogram") };
+    let Some(Data::Histogram(calls)) = &latest["rpc_server_call_duration_seconds"].data else { panic!("no histogram") };
     let text = |point: &opentelemetry_proto::tonic::metrics::v1::HistogramDataPoint| format!("{:?}", point.attributes);
     let spins = calls.data_points.iter().find(|point| text(point).contains("SpinService/Spin")).unwrap();
     assert_eq!(spins.count, 20);
@@ -201,7 +201,7 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
         let names = asked(&fs::read_to_string(folder.join(file)).unwrap());
         assert!(names.len() > 8, "{file} asks for something");
         for name in names {
-            assert!(seen.contains_key(&name), "{file} asks for {name}; there are {:?}", seen.keys());
+            assert!(latest.contains_key(&name), "{file} asks for {name}; there are {:?}", latest.keys());
         }
     }
     assert_eq!(service.terminate().await, Some(0));

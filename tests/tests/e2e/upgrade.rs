@@ -69,15 +69,15 @@ fn here(data: &Path, partitions: usize) -> Config {
 
 /// Figures taken from a log alone.
 #[derive(Default)]
-struct Said {
+struct LogFigures {
     /// Each player's balances, minor units, as their last record has them.
     balances: BTreeMap<(String, Currency), i64>,
     /// The rounds that were ended, by name.
     rounds: BTreeMap<String, RoundState>,
 }
 
-fn said(partitions: &[Vec<Bytes>]) -> Said {
-    let Said { mut balances, mut rounds } = Said::default();
+fn figures(partitions: &[Vec<Bytes>]) -> LogFigures {
+    let LogFigures { mut balances, mut rounds } = LogFigures::default();
     for bytes in partitions.iter().flatten() {
         let logged = record::decode(bytes).unwrap();
         let stream = logged.commit.stream.to_string();
@@ -94,7 +94,7 @@ fn said(partitions: &[Vec<Bytes>]) -> Said {
             rounds.insert(format!("{player}/{round}"), state);
         }
     }
-    Said { balances, rounds }
+    LogFigures { balances, rounds }
 }
 
 /// PL-01, PL-30: what each version wrote is served, audited, gone on with, and still there byte for byte.
@@ -108,7 +108,7 @@ async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with()
         let config = here(data.path(), old.len());
         let server = start_on(&config, motherlode::server::open_stores(&config).unwrap()).await;
         let mut client = Client::connect(server.address()).await;
-        let Said { balances, rounds } = said(&old);
+        let LogFigures { balances, rounds } = figures(&old);
         assert!(balances.len() > 1 && rounds.len() > 20, "{name}");
         for ((player, currency), amount) in &balances {
             let (operator, player) = player.split_once('/').unwrap();
@@ -185,9 +185,9 @@ fn pl_01_pl_12_a_log_of_a_later_version_is_refused_by_its_position_and_left_as_i
         &["replay", folder, "demo/alice/1"],
     ] {
         let output = run(arguments);
-        let said = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {said}");
-        assert!(said.contains(&place) && said.contains("event"), "{arguments:?}: {said}");
+        let printed = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {printed}");
+        assert!(printed.contains(&place) && printed.contains("event"), "{arguments:?}: {printed}");
     }
     assert_eq!(stored(data.path(), HOME), all);
     // What says nothing of the events can still be done: the bytes are sound, and can be copied to a version that knows.

@@ -17,7 +17,7 @@ const DEPOSIT: i64 = 1_000_000_000;
 /// Everything that a void must restore: the player's balance, the house, the pool with contributions due, and
 /// collections.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Picture {
+struct Holdings {
     balance: i64,
     house: i128,
     /// Contributions due and pooled; the reserve; the seeds that the house paid in.
@@ -26,14 +26,14 @@ struct Picture {
 }
 
 /// The picture after everything that was answered. Whether the pool has taken a contribution up yet is no matter.
-fn picture(server: &Server, player: &str) -> Picture {
+fn holdings(server: &Server, player: &str) -> Holdings {
     let pool = "bewitched";
     let (state, holding) = (server.player(player), |account| server.holding(account, Currency::EUR));
     let figures = state.collections().flat_map(|(game, scope, figures)| {
         let named = move |key: &String| (game.to_owned(), scope.to_owned(), key.clone());
         figures.iter().map(move |(key, value)| (named(key), *value))
     });
-    Picture {
+    Holdings {
         balance: state.balance(Currency::EUR).unwrap().0,
         house: holding(Books::House("acme")),
         pool: [server.collected(pool), holding(Books::Reserve(pool)), holding(Books::SeedFunding(pool))],
@@ -69,7 +69,7 @@ fn bet(game: &dyn Game, number: usize, account: &Account) -> SpinRequest {
 }
 
 /// Which kinds of round this was.
-fn kinds(bet: &SpinRequest, steps: &[Played], before: &Picture, after: &Picture) -> Vec<&'static str> {
+fn kinds(bet: &SpinRequest, steps: &[Played], before: &Holdings, after: &Holdings) -> Vec<&'static str> {
     let outcomes = || steps.iter().filter_map(|step| step.outcome.as_ref());
     let spins = || outcomes().flat_map(|outcome| &outcome.spins);
     let of = |game: &str| bet.game == game && before.collections != after.collections;
@@ -91,20 +91,20 @@ fn kinds(bet: &SpinRequest, steps: &[Played], before: &Picture, after: &Picture)
 }
 
 /// Rounds of every game in turn, with every choice; each with the picture before it.
-async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> (Vec<(String, Picture)>, Picture) {
+async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> (Vec<(String, Holdings)>, Holdings) {
     let mut client = Client::connect(server.address()).await;
     let (mut played, mut found) = (vec![], BTreeSet::new());
     for number in 0..each {
         for game in latest_games().iter().copied() {
-            let before = picture(server, name);
+            let before = holdings(server, name);
             let bet = bet(game, number, account);
             let steps = play(&mut client, game, bet.clone(), number).await;
-            found.extend(kinds(&bet, &steps, &before, &picture(server, name)));
+            found.extend(kinds(&bet, &steps, &before, &holdings(server, name)));
             played.push((steps[0].round_id.clone(), before));
         }
     }
     assert_eq!(found.len(), 11, "rounds of every kind: {found:?}");
-    (played, picture(server, name))
+    (played, holdings(server, name))
 }
 
 /// PL-04, BW-19, DM-22: voided from the last to the first, each round leaves exactly what was there before it, over a
@@ -123,11 +123,11 @@ async fn pl_04_bw_19_dm_22_a_void_brings_back_what_was_there_without_the_round()
             client = Client::connect(server.address()).await;
         }
         let voided = void(&mut client, round_id).await.unwrap();
-        assert_eq!(picture(&server, "vera"), *before, "{round_id}: {voided:?}");
+        assert_eq!(holdings(&server, "vera"), *before, "{round_id}: {voided:?}");
         assert_eq!(voided.win_left.unwrap().amount_minor, 0);
         assert_eq!(voided.balance.unwrap().amount_minor, before.balance);
     }
-    let end = picture(&server, "vera");
+    let end = holdings(&server, "vera");
     assert_eq!((end.balance, end.house, end.pool), (DEPOSIT, 0, [0; 3]));
     assert!(end.collections.is_empty());
     server.stop().await.unwrap();
@@ -157,7 +157,7 @@ async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_wh
         let was = round(&mut client, round_id).await;
         let voided = void(&mut client, round_id).await.unwrap();
         assert_eq!(voided.win_taken_back, was.win);
-        let now = picture(&server, "vera");
+        let now = holdings(&server, "vera");
         // What the round alone had changed, whatever came after it.
         let changed = was.win.unwrap().amount_minor - was.bet.unwrap().amount_minor;
         let contributed = if was.contribution_eur.is_empty() { 0 } else { next.pool[0] - before.pool[0] };
@@ -181,7 +181,7 @@ async fn pl_04_bw_19_voids_in_any_order_undo_money_and_pool_exactly_and_leave_wh
             let on = steps[0].round_id.clone();
             let before = expected.clone();
             void(&mut client, &on).await.unwrap();
-            let now = picture(&server, "vera");
+            let now = holdings(&server, "vera");
             assert_eq!((now.balance, now.house, now.pool), (before.balance, before.house, before.pool));
         }
     }
@@ -276,16 +276,16 @@ async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_wit
                 break;
             }
         }
-        let (open, before) = (open.expect("a round of 1,000 waits"), picture(&server, &name));
+        let (open, before) = (open.expect("a round of 1,000 waits"), holdings(&server, &name));
         if !before.collections.contains_key(&gift) {
             continue;
         }
         let refused = void(&mut client, &first[0].round_id).await.unwrap_err();
         assert_eq!((refused.code(), reason(&refused).as_str()), (Code::FailedPrecondition, "ROUND_IN_PROGRESS"));
-        assert_eq!(picture(&server, &name), before);
+        assert_eq!(holdings(&server, &name), before);
         void(&mut client, &open).await.unwrap();
         void(&mut client, &first[0].round_id).await.unwrap();
-        assert!(!picture(&server, &name).collections.contains_key(&gift));
+        assert!(!holdings(&server, &name).collections.contains_key(&gift));
         server.stop().await.unwrap();
         return checked(data.path());
     }

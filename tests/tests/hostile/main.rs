@@ -126,8 +126,8 @@ async fn uf_01_to_uf_10_two_operators_mean_harm_and_a_third_one_plays() {
     let before = honest.balances().await;
     assert_eq!(process.terminate().await, Some(0), "it stops in order");
     let audit = Command::new(PROGRAM).arg("audit").arg(&data).output().unwrap();
-    let said = String::from_utf8_lossy(&audit.stdout) + String::from_utf8_lossy(&audit.stderr);
-    println!("{}", said.trim_end());
+    let printed = String::from_utf8_lossy(&audit.stdout) + String::from_utf8_lossy(&audit.stderr);
+    println!("{}", printed.trim_end());
     assert!(audit.status.success(), "the audit finds fault");
     let process = start();
     let again = Honest::connect(&target.at(process.address).with("honest"), rate).await;

@@ -22,7 +22,7 @@ use motherlode_runtime::{
 use motherlode_tests::Server;
 use motherlode_tests::{Client, campaign, config, operators::operator, start_fresh};
 use prost::Message;
-use raw::{Answered, call, expired, refusal, seen};
+use raw::{Answered, call, expired, normalized, refusal};
 use rows::{Names, ROWS, Row};
 use std::collections::{BTreeMap, BTreeSet};
 use tonic::Code;
@@ -322,7 +322,7 @@ async fn pl_27_another_operators_things_are_to_every_call_what_unknown_ones_are(
         let shown = |answered: &Answered, names: &Names| {
             let mut words = words(names).to_vec();
             words.extend(Some(names.changes[0].to_string()).filter(|_| path.ends_with("Change")));
-            seen(answered, &words.iter().map(String::as_str).collect::<Vec<_>>())
+            normalized(answered, &words.iter().map(String::as_str).collect::<Vec<_>>())
         };
         let existing = service.refused("other", row, (row.request)(&theirs)).await;
         let unknown = service.refused("other", row, (row.request)(&nobodys)).await;

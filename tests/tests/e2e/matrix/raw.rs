@@ -118,7 +118,7 @@ pub fn refusal(answered: &Answered) -> (Code, String) {
 }
 
 /// All that a caller can see of an answer, with the names that it gave replaced.
-pub fn seen(answered: &Answered, names: &[&str]) -> String {
+pub fn normalized(answered: &Answered, names: &[&str]) -> String {
     let text = match answered {
         Ok(message) => format!("{:?}", String::from_utf8_lossy(message)),
         Err(status) => {
