@@ -15,7 +15,7 @@ use tokio::{
     time::Instant,
 };
 
-/// What comes out of the queue.
+/// An item of the queue, as the writer takes it out.
 #[allow(clippy::large_enum_variant, reason = "all but one are proposals")]
 pub(crate) enum Message {
     Append(Proposed),
