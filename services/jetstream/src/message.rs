@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use bytes::Bytes;
-use motherlode_log::{DamagedMessage, Hash, Position, block, follow, genesis};
+use motherlode_log::{DamagedMessage, Hash, Position, block, genesis, verify_chain};
 
 /// A message as it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -86,7 +86,7 @@ impl Walk {
         }
         self.epoch = message.epoch;
         let records = block::decode(&message.payload, position).map_err(|reason| damaged(reason.to_owned()))?;
-        self.head = follow(self.head, position - 1, &records).map_err(|broken| damaged(broken.to_string()))?;
+        self.head = verify_chain(self.head, position - 1, &records).map_err(|broken| damaged(broken.to_string()))?;
         self.next += records.len() as Position;
         Ok(records)
     }

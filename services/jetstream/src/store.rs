@@ -11,7 +11,7 @@ use crate::{
     reader::Shared,
 };
 use bytes::Bytes;
-use motherlode_log::{AppendError, Hash, LockGuard, Position, Reader, Store, block, follow};
+use motherlode_log::{AppendError, Hash, LockGuard, Position, Reader, Store, block, verify_chain};
 use motherlode_runtime::config::Store as Config;
 use std::{
     io,
@@ -176,7 +176,7 @@ impl Store for JetStreamStore {
         if after != end {
             return Err(AppendError::Conflict { end });
         }
-        let head = follow(self.walk.head, after, records)?;
+        let head = verify_chain(self.walk.head, after, records)?;
         if records.is_empty() {
             return Ok(());
         }

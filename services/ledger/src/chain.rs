@@ -15,6 +15,6 @@ pub(crate) fn record_hash(reader: &dyn Reader, position: Position) -> Result<Opt
 pub(crate) fn verify(head: Hash, records: &[Record]) -> Result<Hash, OpenError> {
     records.iter().try_fold(head, |head, record| {
         let (after, bytes) = (record.position - 1, std::slice::from_ref(&record.bytes));
-        motherlode_log::follow(head, after, bytes).map_err(|broken| OpenError::Chain(broken.to_string()))
+        motherlode_log::verify_chain(head, after, bytes).map_err(|broken| OpenError::Chain(broken.to_string()))
     })
 }

@@ -35,12 +35,12 @@ pub fn previous_hash(record: &[u8]) -> Option<Hash> {
     record.strip_prefix(&PREFIX)?.first_chunk().copied()
 }
 
-/// Follows `records` from `head`, the hash of the record at `after`, and answers the hash of the last one: the
-/// check that every store makes before it appends, and every verifier after it has read.
+/// Verifies that `records` continue the chain from `head`, the hash of the record at `after`, and returns the hash of the
+/// last one. Every store checks this before it appends, and every verifier after it has read.
 ///
 /// # Errors
 /// [`AppendError::Chain`] for the first record that doesn't name the one before it.
-pub fn follow(head: Hash, after: Position, records: &[Bytes]) -> Result<Hash, AppendError> {
+pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Hash, AppendError> {
     let mut head = head;
     for (record, position) in records.iter().zip(after + 1..) {
         let found = previous_hash(record);

@@ -24,7 +24,7 @@ mod memory;
 mod segment;
 mod store;
 
-pub use chain::{Hash, follow, genesis, hash, previous_hash};
+pub use chain::{Hash, genesis, hash, previous_hash, verify_chain};
 pub use damage::{Damage, DamagedMessage, OpenError, ScanError};
 pub use disk::{Access, Disk, File, Folder, LockGuard, OsDisk, sim};
 pub use memory::MemoryStore;

@@ -45,7 +45,7 @@ impl Store for MemoryStore {
         if after != end {
             return Err(AppendError::Conflict { end });
         }
-        self.head = chain::follow(self.head, after, records)?;
+        self.head = chain::verify_chain(self.head, after, records)?;
         self.records.0.write().extend_from_slice(records);
         Ok(())
     }

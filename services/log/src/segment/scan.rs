@@ -276,7 +276,7 @@ impl Walk {
 
     fn accept(&mut self, current: &mut Current, block: Block) -> Result<Step, ScanError> {
         let offset = current.window.offset;
-        self.head = chain::follow(self.head, self.next - 1, &block.records)
+        self.head = chain::verify_chain(self.head, self.next - 1, &block.records)
             .map_err(|broken| self.damage(&current.path, offset, &broken.to_string()))?;
         self.next = block.next();
         current.window.advance(block.bytes);

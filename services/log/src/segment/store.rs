@@ -267,7 +267,7 @@ impl Store for SegmentStore {
         if after != end {
             return Err(AppendError::Conflict { end });
         }
-        let head = chain::follow(self.head, after, records)?;
+        let head = chain::verify_chain(self.head, after, records)?;
         if records.is_empty() {
             return Ok(());
         }

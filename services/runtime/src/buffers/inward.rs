@@ -42,8 +42,8 @@ impl Inward {
         Self { body, held, head: Vec::with_capacity(HEAD), left: 0, time, whole, since: Instant::now(), late: None }
     }
 
-    /// Follows the framing through some bytes.
-    fn follow(&mut self, mut bytes: Bytes) -> Result<(), Refusal> {
+    /// Tracks the framing through some bytes.
+    fn track(&mut self, mut bytes: Bytes) -> Result<(), Refusal> {
         while bytes.has_remaining() {
             if self.left > 0 {
                 let some = self.left.min(bytes.remaining());
@@ -80,7 +80,7 @@ impl http_body::Body for Inward {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(context) {
             if let Some(Ok(frame)) = &frame
                 && let Some(bytes) = frame.data_ref()
-                && let Err(refusal) = self.follow(bytes.clone())
+                && let Err(refusal) = self.track(bytes.clone())
             {
                 return Poll::Ready(Some(Err(refusal.into())));
             }
