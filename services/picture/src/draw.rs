@@ -36,7 +36,7 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
                 lines.extend(window::wins(game, spin, currency, pen));
             }
             [first, ..] if hold::is_of(first) => lines.extend(hold::boards(game, &group, pen)),
-            _ => lines.extend(series::sheet(series::Of { game, outcome, currency, pen }, &group)),
+            _ => lines.extend(series::sheet(series::Drawing { game, outcome, currency, pen }, &group)),
         }
         before = group.last().copied();
     }
@@ -50,8 +50,8 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     lines.join("\n")
 }
 
-/// What a player carries from round to round in a game, by its keys: crystals, potions. Ends with a line feed, and is
-/// empty for a game that nothing is collected in.
+/// Draws a player's collection in a game from its figures by key: crystals, potions. Ends with a line feed, and is
+/// empty for a game without a collection.
 #[must_use]
 pub fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, colour: bool) -> String {
     carried::shelf(game, figure, Pen::new(colour)).into_iter().map(|line| line + "\n").collect()
@@ -72,7 +72,7 @@ fn is_free(spin: &SpinResult) -> bool {
     matches!(spin.kind(), SpinKind::Free | SpinKind::Collection)
 }
 
-/// What a step changed of what a player carries in a game, in words, such as `2 red crystals`; empty for nothing.
+/// Describes a step's change of a player's collection in words, such as `2 red crystals`; empty if nothing changed.
 #[must_use]
 pub fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str) -> String {
     carried::changes(game, figures, currency)

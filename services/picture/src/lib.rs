@@ -1,6 +1,6 @@
-//! What people look at: outcomes drawn for a terminal, figures in words, pages, a round as one of them (PL-19).
+//! Pictures for people: outcomes drawn for a terminal, figures in words, pages, a round as one of them (PL-19).
 //!
-//! Text from what a round, a step or a game's description says; no I/O. The tools and the report service show the same.
+//! Text made from a round, a step or a game's description; no I/O. The tools and the report service show the same.
 
 pub mod draw;
 pub mod figures;

@@ -18,7 +18,7 @@ use motherlode_proto::{
 };
 use motherlode_slots::{GameInfo, game};
 
-/// What a page is.
+/// The media type of a page.
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 
 /// A part of a round.
@@ -26,9 +26,9 @@ pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
 pub struct Section {
     /// Its title.
     pub title: String,
-    /// What the reels showed, drawn for a terminal; empty where there is nothing to draw.
+    /// The windows, drawn for a terminal; empty if there is nothing to draw.
     pub drawing: String,
-    /// What there is to say: what, and its value.
+    /// Facts: name and value.
     pub facts: Vec<(&'static str, String)>,
 }
 
@@ -176,7 +176,7 @@ fn of_step(round: &Round, step: &Step, secured: Option<Secured>, colour: bool) -
     Section::new(format!("Step {}", step.number), drawing, facts)
 }
 
-/// What a step that secures half leaves at risk, in minor units (ME-16).
+/// The two halves of a step that secures one of them, in minor units (ME-16).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Secured {
     secured: u64,

@@ -19,10 +19,10 @@ use prost::Message;
 use std::collections::BTreeMap;
 
 /// How often each text is told.
-type Told = BTreeMap<String, usize>;
+type Texts = BTreeMap<String, usize>;
 
-fn tell(told: &mut Told, text: impl Into<String>) {
-    *told.entry(text.into()).or_default() += 1;
+fn add(texts: &mut Texts, text: impl Into<String>) {
+    *texts.entry(text.into()).or_default() += 1;
 }
 
 /// 1234567 as `1,234,567`, by its own way.
@@ -46,8 +46,8 @@ fn place(spin: &SpinResult, cell: u32) -> String {
     format!("reel {}, row {}", cell / spin.rows + 1, cell % spin.rows + 1)
 }
 
-/// What must be told of a step, line by line and as often; and texts that must stand anywhere.
-fn wanted(game: &GameInfo, outcome: &Outcome) -> (Told, Vec<String>) {
+/// Lists the texts that a drawing of a step must have, with their number; and texts that must be in it anywhere.
+fn wanted(game: &GameInfo, outcome: &Outcome) -> (Texts, Vec<String>) {
     let Outcome {
         spins,
         prize,
@@ -64,7 +64,7 @@ fn wanted(game: &GameInfo, outcome: &Outcome) -> (Told, Vec<String>) {
         mean_coin_value,
         credited_minor,
     } = outcome;
-    let (mut lines, mut texts) = (Told::new(), vec![]);
+    let (mut lines, mut texts) = (Texts::new(), vec![]);
     for spin in spins {
         of_window(game, spin, &mut lines, &mut texts);
     }
@@ -124,7 +124,7 @@ fn wanted(game: &GameInfo, outcome: &Outcome) -> (Told, Vec<String>) {
     (lines, texts)
 }
 
-fn of_window(game: &GameInfo, spin: &SpinResult, lines: &mut Told, texts: &mut Vec<String>) {
+fn of_window(game: &GameInfo, spin: &SpinResult, lines: &mut Texts, texts: &mut Vec<String>) {
     let SpinResult {
         kind: _,
         stops,
@@ -143,11 +143,11 @@ fn of_window(game: &GameInfo, spin: &SpinResult, lines: &mut Told, texts: &mut V
     let reels = cells.len() / *rows as usize;
     for row in 0..*rows as usize {
         let symbols = (0..reels).map(|reel| u32::from(cells[reel * *rows as usize + row]));
-        tell(lines, format!("row {}", symbols.map(|symbol| symbol.to_string()).collect::<Vec<_>>().join(" ")));
+        add(lines, format!("row {}", symbols.map(|symbol| symbol.to_string()).collect::<Vec<_>>().join(" ")));
     }
     if !stops.is_empty() {
         let stops: Vec<_> = stops.iter().map(u32::to_string).collect();
-        tell(lines, format!("stops {}", stops.join(" ")));
+        add(lines, format!("stops {}", stops.join(" ")));
     }
     for Win { line, symbol, count, coins, ways } in wins {
         let place = match (line, ways) {
@@ -155,11 +155,11 @@ fn of_window(game: &GameInfo, spin: &SpinResult, lines: &mut Told, texts: &mut V
             (0, ways) => format!("{ways} ways"),
             (line, _) => format!("line {line}"),
         };
-        tell(lines, format!("{place}: {count} x {} {coins}", name(game, *symbol)));
+        add(lines, format!("{place}: {count} x {} {coins}", name(game, *symbol)));
     }
     if *win_coins > 0 || *win_minor > 0 {
         let times = if *multiplier > 1 { format!(", line wins times {multiplier}") } else { String::new() };
-        tell(lines, format!("in all {}, {}{times}", coins(*win_coins), euros(*win_minor)));
+        add(lines, format!("in all {}, {}{times}", coins(*win_coins), euros(*win_minor)));
     }
     if *multiplier > 1 {
         texts.push(format!("times {multiplier}"));
@@ -173,18 +173,18 @@ fn of_window(game: &GameInfo, spin: &SpinResult, lines: &mut Told, texts: &mut V
     for Mark { cell, kind: _, value, name: special } in marks {
         let mark = spin.marks.iter().find(|mark| mark.cell == *cell && mark.value == *value).unwrap();
         match mark.kind() {
-            MarkKind::Crystal => tell(lines, format!("collected: {} at {}", name(game, *value), place(spin, *cell))),
-            MarkKind::Potion => tell(
+            MarkKind::Crystal => add(lines, format!("collected: {} at {}", name(game, *value), place(spin, *cell))),
+            MarkKind::Potion => add(
                 lines,
                 format!("collected: {} at {}; the symbols above it moved down", name(game, *value), place(spin, *cell)),
             ),
             MarkKind::PlacedWild if *value > 1 => {
-                tell(lines, format!("placed: a Wild of {value} x {value} from {}", place(spin, *cell)));
+                add(lines, format!("placed: a Wild of {value} x {value} from {}", place(spin, *cell)));
             }
-            MarkKind::PlacedWild => tell(lines, format!("placed: a Wild at {}", place(spin, *cell))),
+            MarkKind::PlacedWild => add(lines, format!("placed: a Wild at {}", place(spin, *cell))),
             MarkKind::Question => {
                 let text = format!("placed: a Question mark at {} becomes {}", place(spin, *cell), name(game, *value));
-                tell(lines, text);
+                add(lines, text);
             }
             MarkKind::Bonus => texts.push(format!("{value}x")),
             MarkKind::Multiplier if *value == 0 => texts.push("×?".to_owned()),
@@ -219,19 +219,19 @@ fn of_window(game: &GameInfo, spin: &SpinResult, lines: &mut Told, texts: &mut V
     );
 }
 
-/// What a drawing tells, line by line.
-fn read(game: &GameInfo, drawing: &str) -> Told {
-    let mut told = Told::new();
+/// Reads the texts of a drawing, line by line.
+fn read(game: &GameInfo, drawing: &str) -> Texts {
+    let mut texts = Texts::new();
     let mut lines = drawing.lines().peekable();
     while let Some(line) = lines.next() {
         let text = line.trim();
         let words: Vec<&str> = text.split_whitespace().collect();
         if text.starts_with('│') {
-            frame(game, text, &mut told);
+            frame(game, text, &mut texts);
         } else if let Some(stops) = text.strip_prefix("reels stopped at ") {
-            tell(&mut told, format!("stops {stops}"));
-        } else if ["in all ", "collected: ", "placed: "].iter().any(|told| text.starts_with(told)) {
-            tell(&mut told, text);
+            add(&mut texts, format!("stops {stops}"));
+        } else if ["in all ", "collected: ", "placed: "].iter().any(|texts| text.starts_with(texts)) {
+            add(&mut texts, text);
         } else if let Some((place, what)) = win(&words) {
             match place {
                 // Lines that win the same stand together: so many of so much each, then their numbers.
@@ -240,23 +240,23 @@ fn read(game: &GameInfo, drawing: &str) -> Told {
                         lines.next_if(|line| line.trim().split(' ').all(|of| of.parse::<u32>().is_ok()))
                     {
                         for line in numbers.split_whitespace() {
-                            tell(&mut told, format!("line {line}: {} {each}", what.0));
+                            add(&mut texts, format!("line {line}: {} {each}", what.0));
                         }
                     }
                 }
-                ["line", number, ..] => tell(&mut told, format!("line {number}: {} {}", what.0, what.1)),
-                [ways, "way" | "ways"] => tell(
-                    &mut told,
+                ["line", number, ..] => add(&mut texts, format!("line {number}: {} {}", what.0, what.1)),
+                [ways, "way" | "ways"] => add(
+                    &mut texts,
                     format!("{}: {} {}", format_args!("{} ways", ways.replace(',', "")), what.0, what.1),
                 ),
-                ["scatter"] => tell(&mut told, format!("scatter: {} {}", what.0, what.1)),
+                ["scatter"] => add(&mut texts, format!("scatter: {} {}", what.0, what.1)),
                 other => panic!("{other:?} in {line}"),
             }
         } else {
-            small(game, line, &mut told);
+            small(game, line, &mut texts);
         }
     }
-    told
+    texts
 }
 
 /// A win's place, and its symbols and coins: `line 1 ───── 3 x Raven 20 coins`.
@@ -269,7 +269,7 @@ fn win<'a>(words: &'a [&'a str]) -> Option<(&'a [&'a str], (String, String))> {
 }
 
 /// A row of a window in a frame, each cell with its symbol's name, short name or letters and what stands on it.
-fn frame(game: &GameInfo, text: &str, told: &mut Told) {
+fn frame(game: &GameInfo, text: &str, texts: &mut Texts) {
     let cells: Vec<_> = text.trim_matches('│').split('│').map(str::trim).collect();
     let named = |cell: &&str| {
         let cell = cell.trim_start_matches(['*', '▣', '?', ' ']);
@@ -280,12 +280,12 @@ fn frame(game: &GameInfo, text: &str, told: &mut Told) {
     };
     let row: Option<Vec<_>> = cells.iter().map(named).collect();
     if let Some(row) = row.filter(|row| row.len() == 5) {
-        tell(told, format!("row {}", row.join(" ")));
+        add(texts, format!("row {}", row.join(" ")));
     }
 }
 
 /// A row of windows beside each other: letters, or stops, of each; on a board of Hold and Win values stand for the Bonus.
-fn small(game: &GameInfo, line: &str, told: &mut Told) {
+fn small(game: &GameInfo, line: &str, texts: &mut Texts) {
     let words: Vec<_> = line.split_whitespace().collect();
     let letters = |word: &&str| game.symbols.iter().position(|symbol| symbol.code.eq_ignore_ascii_case(word));
     let bonus = game.symbols.iter().position(|symbol| symbol.role == slots::SymbolRole::Bonus);
@@ -299,11 +299,11 @@ fn small(game: &GameInfo, line: &str, told: &mut Told) {
     }
     for window in words.chunks(5) {
         if numbers {
-            tell(told, format!("stops {}", window.join(" ")));
+            add(texts, format!("stops {}", window.join(" ")));
         } else if let Some(row) =
             window.iter().map(|word| letters(word).or_else(|| bonus.filter(|_| held(word)))).collect::<Option<Vec<_>>>()
         {
-            tell(told, format!("row {}", row.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")));
+            add(texts, format!("row {}", row.iter().map(usize::to_string).collect::<Vec<_>>().join(" ")));
         }
     }
 }
@@ -318,14 +318,14 @@ fn check(game: &'static dyn Game, outcome: &Outcome, of: &str) {
     let found = read(info, &drawing);
     for (line, times) in &lines {
         let found = found.get(line).copied().unwrap_or_default();
-        assert!(found >= *times, "{of}: `{line}` is told {found} times, not {times}:\n{drawing}\n{found:?}");
+        assert!(found >= *times, "{of}: `{line}` is texts {found} times, not {times}:\n{drawing}\n{found:?}");
     }
     // No win, sum or collected thing is told that was not.
     for (line, times) in found.iter().filter(|(line, _)| !line.starts_with("row ") && !line.starts_with("stops ")) {
-        assert_eq!(lines.get(line), Some(times), "{of}: `{line}` is told {times} times:\n{drawing}");
+        assert_eq!(lines.get(line), Some(times), "{of}: `{line}` is texts {times} times:\n{drawing}");
     }
     for text in texts {
-        assert!(drawing.contains(&text), "{of}: `{text}` is not told:\n{drawing}");
+        assert!(drawing.contains(&text), "{of}: `{text}` is not texts:\n{drawing}");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What a player carries from round to round, as a shelf: crystals, potions, unlocked features.
+//! A player's collection as a shelf: crystals, potions, unlocked features.
 
 use super::{Hue, Pen, window};
 use motherlode_books::CoinValue;
@@ -39,7 +39,7 @@ pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> 
     )]
 }
 
-/// What figures of a game are, in words; unknown ones by their keys without underscores.
+/// Describes figures of a game in words; unknown ones by their keys without underscores.
 ///
 /// See [`shelf`] for crystals and Potions; `<colour>_micros` sums the coin values of a colour's crystals in millionths,
 /// `red_gifted` counts those among the red that were a gift (DM-14), and `given` says that it was made.

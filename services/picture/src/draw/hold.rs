@@ -62,7 +62,7 @@ fn acts(spin: &SpinResult) -> bool {
     spin.marks.iter().any(acted)
 }
 
-/// What a function did.
+/// Describes the effect of a function.
 fn function(mark: &Mark, pen: Pen) -> Option<String> {
     match (mark.kind(), mark.value) {
         (MarkKind::Mystery, bets) if bets > 0 => {
@@ -97,7 +97,8 @@ fn block(game: &GameInfo, windows: &[&SpinResult], at: usize, respins: usize, pe
     lines
 }
 
-/// What a position holds, or the letters of the symbol that it shows; what is new since the window before stands out.
+/// Draws a position: its Bonus symbol, or the letters of the symbol there. A symbol that is new since the window before
+/// is highlighted.
 fn position(game: &GameInfo, spin: &SpinResult, before: Option<&SpinResult>, cell: usize, pen: Pen) -> String {
     let here = |mark: &&Mark| usize::try_from(mark.cell).is_ok_and(|at| at == cell) && is_bonus(mark);
     let Some(mark) = spin.marks.iter().find(here) else {
@@ -113,7 +114,7 @@ fn position(game: &GameInfo, spin: &SpinResult, before: Option<&SpinResult>, cel
     if new { pen.bold(Hue::Gold, &text) } else { pen.plain(Hue::Cyan, &text) }
 }
 
-/// What a Bonus symbol carries: a value in total bets, a Mystery, a factor.
+/// Describes a Bonus symbol's value: total bets, a Mystery, a factor.
 fn carried(mark: &Mark) -> String {
     match (mark.kind(), mark.value) {
         (MarkKind::Mystery, 0) => "?".to_owned(),

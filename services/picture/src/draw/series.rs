@@ -13,9 +13,9 @@ const ACROSS: usize = 4;
 /// Columns of one small window: room for five stops of three digits.
 const WIDTH: usize = 19;
 
-/// What a series is drawn with.
+/// The parts that every drawing of a series needs.
 #[derive(Clone, Copy)]
-pub(super) struct Of<'a> {
+pub(super) struct Drawing<'a> {
     pub(super) game: &'a GameInfo,
     pub(super) outcome: &'a Outcome,
     pub(super) currency: Currency,
@@ -23,7 +23,7 @@ pub(super) struct Of<'a> {
 }
 
 /// The sheet: every window, below each row of them what they won; nothing where there are no free spins.
-pub(super) fn sheet(of: Of<'_>, spins: &[&SpinResult]) -> Vec<String> {
+pub(super) fn sheet(of: Drawing<'_>, spins: &[&SpinResult]) -> Vec<String> {
     let Some(first) = spins.first() else { return vec![] };
     let mut lines = vec![title(of, first)];
     lines.extend(mean_coin(of, first));
@@ -40,7 +40,7 @@ pub(super) fn sheet(of: Of<'_>, spins: &[&SpinResult]) -> Vec<String> {
         }
         lines.push(String::new());
         for at in band {
-            lines.extend(told(of, *at, spins));
+            lines.extend(summary(of, *at, spins));
         }
     }
     lines.extend(legend(of.game, spins, of.pen));
@@ -48,8 +48,8 @@ pub(super) fn sheet(of: Of<'_>, spins: &[&SpinResult]) -> Vec<String> {
     lines
 }
 
-/// What a window of the sheet won and did, below its number; nothing where a free spin did nothing.
-fn told(of: Of<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
+/// Lists the wins and features of a window, below its number; empty for a free spin without any.
+fn summary(of: Drawing<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
     let spin = spins[at];
     let wins = window::wins(of.game, spin, of.currency, of.pen);
     let feature = match (counts(spins[0], spin), wins.is_empty()) {
@@ -63,15 +63,15 @@ fn told(of: Of<'_>, at: usize, spins: &[&SpinResult]) -> Vec<String> {
 }
 
 /// DM-12: the mean coin value that a collection's free spins are played at.
-fn mean_coin(of: Of<'_>, first: &SpinResult) -> Option<String> {
+fn mean_coin(of: Drawing<'_>, first: &SpinResult) -> Option<String> {
     let mean = of.outcome.mean_coin_value.as_ref().filter(|_| first.kind() == SpinKind::Collection)?;
     let (MeanCoinValue { sum, count, value }, currency) = (mean, of.currency);
     let crystals = counted((*count).into(), "crystal");
     Some(format!("  Played at the mean coin value {value} {currency}: {sum} {currency} over {crystals}"))
 }
 
-/// What the series is: its kind, and what its wins are multiplied with, its rows and ways, its super-high symbol.
-fn title(Of { game, pen, .. }: Of<'_>, first: &SpinResult) -> String {
+/// Draws the title of a series: its kind, multiplier, rows and ways, and super-high symbol.
+fn title(Drawing { game, pen, .. }: Drawing<'_>, first: &SpinResult) -> String {
     let mut title = format!("  {}s", pen.bold(Hue::Cyan, kind(first)));
     if first.multiplier > 1 {
         title.push_str(&format!(", line wins times {}", first.multiplier));
@@ -147,7 +147,7 @@ fn code_at(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize, pen: Pen
     if wins { pen.reversed(hue, &text) } else { pen.plain(hue, &text) }
 }
 
-/// What the letters stand for.
+/// Explains the letters of the symbols.
 fn legend(game: &GameInfo, spins: &[&SpinResult], pen: Pen) -> Vec<String> {
     let symbols: BTreeSet<usize> = spins.iter().flat_map(|spin| &spin.cells).map(|cell| usize::from(*cell)).collect();
     let mut lines: Vec<(String, usize)> = vec![];

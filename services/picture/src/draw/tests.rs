@@ -190,7 +190,7 @@ fn without_escapes(text: &str) -> String {
     parts.fold(first, |text, part| text + part.split_once('m').map_or("", |(_, rest)| rest))
 }
 
-/// What a newer service might say, or a damaged log: drawn as far as it makes sense.
+/// Outcomes of a newer service, or of a damaged log, are drawn as far as possible.
 #[test]
 fn no_outcome_stops_the_drawing() {
     let odd = [

@@ -60,8 +60,8 @@ pub(super) fn kind(spin: &SpinResult) -> Option<&'static str> {
     })
 }
 
-/// What is said above a window: its kind unless it's the paid one, what it's multiplied with, and, where the window can
-/// grow, its rows and ways (DM-01). `before` is the window before it in the step.
+/// Draws the title of a window: its kind unless it's the paid one, its multiplier, and, where the window can grow, its
+/// rows and ways (DM-01). `before` is the window before it in the step.
 pub(super) fn title(spin: &SpinResult, before: Option<&SpinResult>, pen: Pen) -> Option<String> {
     let potions = before.is_some_and(|before| before.marks.iter().any(|mark| mark.kind() == MarkKind::Potion));
     let times = if spin.multiplier > 1 { format!(", wins times {}", spin.multiplier) } else { String::new() };
@@ -160,7 +160,7 @@ fn covers(mark: &Mark, rows: usize, reel: usize, row: usize) -> bool {
     reel >= left && reel - left < side && row >= top && row - top < side
 }
 
-/// What a mark puts before its symbol's name: a placed Wild, a Question mark that became the symbol.
+/// Returns the sign before the name of a marked symbol: of a placed Wild, or of a Question mark that became the symbol.
 fn sign_of(mark: &Mark) -> &'static str {
     match mark.kind() {
         MarkKind::PlacedWild => "▣ ",
@@ -169,7 +169,7 @@ fn sign_of(mark: &Mark) -> &'static str {
     }
 }
 
-/// What a mark adds to its symbol's name: what a Bonus pays or does, that a Potion was collected.
+/// Returns the addition to the name of a marked symbol: a Bonus's pay or function, a collected Potion.
 fn value_of(mark: &Mark) -> String {
     match (mark.kind(), mark.value) {
         (MarkKind::Bonus, value) => format!(" {value}x"),
@@ -274,7 +274,7 @@ fn folded(game: &GameInfo, spin: &SpinResult, pen: Pen) -> Vec<String> {
     text
 }
 
-/// What is said of a window that started the bonus.
+/// The line below a window that started the bonus.
 const BONUS_STARTS: &str = "The bonus round starts.";
 
 fn one(game: &GameInfo, spin: &SpinResult, win: &Win, pen: Pen) -> String {
