@@ -39,7 +39,7 @@ impl Target {
         Self { url: url.into(), token_file: None, ca: None, cert: None, key: None, server_name: None }
     }
 
-    /// What is shown to the service.
+    /// Reads the credentials for the service.
     ///
     /// # Errors
     /// A file cannot be read.

@@ -19,7 +19,7 @@ use motherlode_books::{Currency, Minor, Nano};
 use motherlode_slots::par::Exact;
 use std::{path::PathBuf, time::Instant};
 
-/// What `audit` can be told.
+/// The arguments of `audit`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// The data folder of `serve`, the folder of a copy that `follow` keeps, or nats://host:port,... (which is copied to a
@@ -86,7 +86,7 @@ fn digests(args: &Args, whole: &Whole, options: &[Options], operator: &str) -> R
     digests.collect::<Result<_, _>>().map_err(Failure::unusable)
 }
 
-/// What home knows to be bet for a pool and not pooled yet.
+/// Computes home's contributions due to a pool: bet and not pooled yet.
 fn to_be_pooled(home: &Report, pool: &str, partitions: usize) -> Nano {
     let partitions = (HOME..).take(partitions);
     Nano(partitions.map(|partition| home.books.pending_contributions(pool, partition, u64::MAX).0).sum())
@@ -101,7 +101,7 @@ fn cash(minor: i128, currency: Currency) -> String {
     format!("{sum} {currency}")
 }
 
-/// What came back of what was bet; `None` when nothing was.
+/// Computes the return of bets; `None` if there were none.
 fn returned(won: i128, bet: i128) -> Option<Exact> {
     (bet > 0).then(|| Exact::new(won.into(), bet.into()))
 }

@@ -4,7 +4,7 @@ use super::{Failure, say, serve};
 use motherlode_proto::convert::play::hex;
 use sha2::{Digest, Sha256};
 
-/// What `config` can be told: the same as `serve`, since a flag counts like its key.
+/// The arguments of `config`: the same as those of `serve`, since a flag counts like its key.
 #[derive(Debug, clap::Args)]
 // What is flattened into it has a group of the same name.
 #[group(skip)]

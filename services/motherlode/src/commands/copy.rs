@@ -1,7 +1,7 @@
 //! `copy`: a log from one place to another, record by record, byte for byte: from a folder to a stream, back, or from one
 //! folder to another; all its partitions.
 //!
-//! What the target has must be a prefix of the source, so that a copy that was interrupted is gone on with, and no other log
+//! The target must hold a prefix of the source, so that an interrupted copy is resumed, and no other log
 //! is ever added to. The source is only read, verified as by the audit, and a service may go on writing it. Each append
 //! is read back from the target and compared. Followed and then cut over: copy with `--follow` while the service
 //! runs, stop the service, stop the copy, serve the target. Exit code 1 when something is not as it should be.
@@ -27,7 +27,7 @@ use std::{
 /// How long a followed source is left alone at its end.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
-/// What `copy` can be told.
+/// The arguments of `copy`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// The log to copy: a data folder, or nats://host:port,...

@@ -1,6 +1,6 @@
 //! `follow`: keeps an independent copy of a service's log current, by subscription (PL-30).
 //!
-//! What is held was synced before it counts, so that the command can be killed at any moment and goes on where it was.
+//! Records are synced before they count, so the command can be killed at any moment and resumes where it was.
 //! When the stream breaks it's opened again, after waits that grow to a bound, for as long as it takes.
 
 use super::{Failure, say};
@@ -12,7 +12,7 @@ use motherlode_runtime::{connect::Connection, stop};
 use std::{path::PathBuf, time::Duration};
 use tonic::Status;
 
-/// What `follow` can be told.
+/// The arguments of `follow`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -9,7 +9,7 @@ use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus,
 /// A probe that gets no answer by then is a failed one.
 const ANSWER_MAX: Duration = Duration::from_secs(3);
 
-/// What `health` can be told.
+/// The arguments of `health`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// One service of it, such as `motherlode.spin.v1.SpinService`; without it, the process as a whole.

@@ -13,7 +13,7 @@ use motherlode_books::CoinValue;
 use motherlode_loadtest::{Options, Report, Thresholds};
 use std::time::Duration;
 
-/// What `loadtest` can be told.
+/// The arguments of `loadtest`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(flatten)]

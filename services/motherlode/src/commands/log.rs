@@ -12,7 +12,7 @@ use motherlode_proto::convert::{
 };
 use std::{collections::VecDeque, fmt::Write, path::PathBuf};
 
-/// What `log` can be told.
+/// The arguments of `log`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

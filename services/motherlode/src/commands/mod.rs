@@ -39,7 +39,7 @@ pub enum Format {
 pub struct Failure {
     /// The process's exit code.
     pub code: u8,
-    /// What to say on standard error; empty when all was said before.
+    /// The message for standard error; empty if everything was printed before.
     pub message: String,
 }
 

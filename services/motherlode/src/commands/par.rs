@@ -37,7 +37,7 @@ const ROUNDING: &str = "returns and frequencies: 9 places; chances and rates: 18
                         half to even, but rtp_parts, which are rounded down and made to add up to rtp by the largest \
                         remainder";
 
-/// What `par` can be told.
+/// The arguments of `par`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// The game.
@@ -167,7 +167,7 @@ fn symbol_name(info: &GameInfo, index: u8) -> String {
     info.symbols.get(usize::from(index)).map_or_else(String::new, |symbol| symbol.name.clone())
 }
 
-/// What a combination pays and how many free spins it awards, as the paytable says.
+/// Returns a combination's pay and its free spins, from the paytable.
 fn pays(info: &GameInfo, of: &Combination) -> (u64, u32) {
     let row = info.paytable.iter().find(|row| row.symbol == of.symbol && row.count == of.count);
     row.map_or((0, 0), |row| (row.pays, row.free_spins))

@@ -16,7 +16,7 @@ use motherlode_books::Currency;
 use motherlode_proto::round::v1 as round;
 use std::io;
 
-/// What `play` can be told.
+/// The arguments of `play`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// The game.

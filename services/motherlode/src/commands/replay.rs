@@ -13,7 +13,7 @@ use motherlode_books::{StreamId, is_id, number};
 use motherlode_picture::round::{page_of, sections, text_of};
 use std::{fmt, io::stdout, path::PathBuf, str::FromStr};
 
-/// What `replay` can be told.
+/// The arguments of `replay`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// The data folder of `serve`, or nats://host:port,... (which is copied to a temporary folder first).

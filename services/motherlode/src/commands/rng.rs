@@ -34,7 +34,7 @@ const DRAWS_PER_SEED: u32 = 64;
 /// Bytes gathered before they are written.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// What `rng` can be told.
+/// The arguments of `rng`.
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("what").required(true).args(["bytes", "scaled"]),

@@ -12,7 +12,7 @@ use motherlode_proto::{
 };
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-/// What `rounds` can be told.
+/// The arguments of `rounds`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -147,7 +147,7 @@ fn hours(seconds: u64) -> String {
     format!("{} h {} min", seconds / 3600, seconds / 60 % 60)
 }
 
-/// What a closing came to.
+/// Describes the result of closing a round.
 fn paid(steps: &[Played]) -> String {
     let Some(last) = steps.last() else { return "Nothing was left to do.\n".to_owned() };
     let of = |money: &Option<Money>| money.as_ref().map(cash).unwrap_or_default();

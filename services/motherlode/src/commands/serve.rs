@@ -13,7 +13,7 @@ use motherlode_runtime::{Config, config::Role, stop, telemetry};
 use motherlode_spin::{Dealer, EntropyError};
 use std::{net::SocketAddr, path::PathBuf};
 
-/// What `serve` can be told; the command line wins over the file.
+/// The arguments of `serve`; the command line wins over the file.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     /// Address to listen on; port 0 lets the system choose. Default 127.0.0.1:50051.
@@ -28,7 +28,7 @@ pub struct Args {
     /// Partitions of the log, 1 to 64: fixed for ever when it's made. Default 1.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     partitions: Option<u32>,
-    /// What this process does: all, ledger, spin or jackpot. Default all.
+    /// The role of this process: all, ledger, spin or jackpot. Default all.
     #[arg(long, value_name = "ROLE")]
     role: Option<Role>,
     /// The processes with the log, for the roles without: http://host:port,... Their index stays in the folder.

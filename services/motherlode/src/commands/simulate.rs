@@ -34,7 +34,7 @@ const CHUNK_ROUNDS: u64 = 100_000;
 /// Rounds that a chunk's player has played before the first that counts; part of what a seed means, so never changed.
 /// Witch Feature's features are unlocked after some hundreds, at six spins a combination of Potions.
 const WARM_UP_ROUNDS: u64 = 10_000;
-/// What the seeds of a chunk are for, as hashed into them.
+/// The purposes of a chunk's seeds, as hashed into them.
 const PLAY: &[u8] = b"motherlode simulate 1";
 const WARM_UP: &[u8] = b"motherlode simulate warm-up 1";
 /// Most threads.
@@ -43,7 +43,7 @@ const THREADS_MAX: usize = 1024;
 /// run in 16,000 for a normal distribution.
 const SIGMAS_MAX: f64 = 4.0;
 
-/// What `simulate` can be told.
+/// The arguments of `simulate`.
 #[derive(Debug, Clone, clap::Args)]
 pub struct Args {
     /// The game.
@@ -136,7 +136,7 @@ pub(super) fn play(
     Ok(sum)
 }
 
-/// What a chunk's player carries into its first round; nothing in a game where nothing is carried.
+/// The collection that a chunk's player carries into its first round; empty in a game without one.
 fn carried_into(game: &'static dyn Game, stake: &Stake, master: &Seed, chunk: u64) -> Result<Carried, SimulateError> {
     match game.carries().keys {
         [] => Ok(Carried::default()),

@@ -8,7 +8,7 @@ use motherlode_slots::{Game, Stake, games, latest};
 /// The coin value that is taken where none is named and the game offers it, in millionths; else the game's smallest.
 const COIN_MICROS: u64 = 100_000;
 
-/// What is bet on one round.
+/// The arguments of a bet.
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 pub struct StakeArgs {
     /// Lines played; all that the game has by default.

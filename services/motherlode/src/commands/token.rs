@@ -5,7 +5,7 @@ use crate::client::random;
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::access::digest;
 
-/// What `token` can be told.
+/// The arguments of `token`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

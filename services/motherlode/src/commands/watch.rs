@@ -18,7 +18,7 @@ use std::{
 };
 use tonic::Status;
 
-/// What `watch` can be told.
+/// The arguments of `watch`.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -31,7 +31,7 @@ enum What {
     Jackpots(Jackpots),
 }
 
-/// What `watch jackpots` can be told.
+/// The arguments of `watch jackpots`.
 #[derive(Debug, Clone, clap::Args)]
 struct Jackpots {
     #[command(flatten)]

@@ -159,7 +159,7 @@ fn award(award: &Award) -> String {
     format!("  award of the hit at {}: {} to {who}{share}", award.hit, money(award.amount.0.into(), award.currency))
 }
 
-/// What the log leaves to be done: awards to be paid, rounds to be finished, what is off to be switched on.
+/// Lists what the log leaves to be done: awards to be paid, rounds to be finished, switches to be turned on.
 fn waiting(partitions: &[Report]) -> Vec<String> {
     let books = || partitions.iter().map(|report| &report.books);
     let unpaid: Vec<_> = books().flat_map(|books| books.unpaid_awards()).collect();

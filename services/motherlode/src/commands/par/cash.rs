@@ -1,4 +1,4 @@
-//! What a game returns in cash, by currency and coin value (DM-19), of the ladders that come with the games.
+//! The return of a game in cash, by currency and coin value (DM-19), of the ladders that come with the games.
 
 use super::PLACES;
 use motherlode_books::{CoinValue, Currency};

@@ -29,7 +29,7 @@ pub(super) struct Report {
     program_version: &'static str,
     stake: StakeReport,
     rtp_without_jackpot: String,
-    /// What the increments return on top of `rtp`, at this coin value.
+    /// The return of the increments on top of `rtp`, at this coin value.
     rtp_jackpot_increments: String,
     rtp_with_jackpot_increments: String,
     /// How often features come, and other expectations and chances of a paid spin.
@@ -42,7 +42,7 @@ pub(super) struct Report {
     /// A bound of the chance of a round that wins so much or more.
     win_up_to_probability_at_most: String,
     win_up_to_says: &'static str,
-    /// What the jackpot's share of the return assumes of the pool; empty without a jackpot.
+    /// The assumptions about the pool under the jackpot's share of the return; empty without a jackpot.
     jackpot_assumes: String,
     /// The return in cash by currency and coin value, of the ladders that come with the games.
     cash: Vec<CashReport>,

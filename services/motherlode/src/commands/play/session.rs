@@ -42,7 +42,7 @@ pub(super) struct Session<'a, W, R> {
     sum: Sum,
 }
 
-/// What the rounds of this session came to, in minor units.
+/// The sums of this session's rounds, in minor units.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     rounds: u64,
@@ -51,13 +51,13 @@ struct Sum {
     jackpots: i64,
 }
 
-/// What a round that was played to its end won, in minor units.
+/// The win of a finished round, in minor units.
 struct Won {
     win: i64,
     jackpots: i64,
 }
 
-/// What comes next in a round.
+/// The next move in a round.
 enum Next {
     /// Nothing: it is settled.
     Settled,
@@ -296,7 +296,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         chosen.await.map_err(|status| client::explain(&status))?.played.ok_or_else(no_answer)
     }
 
-    /// What comes next: asked of the player, or with `--auto` decided here.
+    /// Decides the next move: asks the player, or chooses by itself with `--auto`.
     fn next(&mut self, game: &dyn Game, outcome: &Outcome) -> Result<Next, Failure> {
         let asked = match outcome.awaiting() {
             Awaiting::Nothing => return Ok(Next::Settled),
@@ -314,7 +314,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
         Ok(asked.map_or(Next::LeftOpen, Next::Choice))
     }
 
-    /// What a step won from the pool in minor units, 0 while it is pending; waits, for a bounded time, for the award.
+    /// Returns a step's jackpot in minor units, 0 while it is pending; waits, for a bounded time, for the award.
     async fn jackpot(&mut self, played: &Played) -> Result<Option<i64>, Failure> {
         let Some(hit) = &played.jackpot else { return Ok(None) };
         let mut award = hit.clone();
@@ -387,7 +387,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     }
 }
 
-/// What `--auto` does; `None` for what it does not know.
+/// Chooses as `--auto` does; `None` if it does not know the choice that is awaited.
 fn automatic(outcome: &Outcome, double: bool) -> Option<choice::Kind> {
     match outcome.awaiting() {
         Awaiting::Pick => {

@@ -1,4 +1,4 @@
-//! What a start says: where it listens, and commands to try that work as they are printed, from any folder of this machine.
+//! The lines of a start: its address, and commands to try that work as printed, from any folder of this machine.
 
 use crate::{place::Place, server::Server};
 use motherlode_runtime::{
@@ -97,7 +97,7 @@ fn reached(address: SocketAddr) -> SocketAddr {
     }
 }
 
-/// What a client must be told to trust the service's certificate.
+/// Says which root a client must trust for the service's certificate.
 fn trust(tls: &Tls, address: SocketAddr, needs: &mut Vec<String>) -> String {
     let chain: Vec<_> = CertificateDer::pem_file_iter(&tls.certificate).into_iter().flatten().flatten().collect();
     let Some(certificate) = chain.first().and_then(|leaf| EndEntityCert::try_from(leaf).ok()) else {

@@ -1,4 +1,4 @@
-//! What a simulation found, beside what the mathematics says.
+//! The result of a simulation, beside that of the mathematics.
 //!
 //! Floating point is at home here: the exact figures are fractions of [`Par`], these are estimates of them.
 

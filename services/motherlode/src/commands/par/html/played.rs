@@ -8,7 +8,7 @@ use motherlode_slots::{Par, Seed, Tally, simulate::WIN_BOUNDS_TENTHS};
 
 /// Rounds that were simulated for the page.
 pub(in super::super) struct Played {
-    /// What they won.
+    /// The sums of their wins.
     pub tally: Tally,
     /// The simulation's master seed.
     pub seed: Seed,

@@ -1,4 +1,4 @@
-//! What the page says of symbols: the paytable, the lines, and for each set of reels its strips and combinations.
+//! The page's part on symbols: the paytable, the lines, and for each set of reels its strips and combinations.
 
 use super::{
     super::{pays, symbol_name, symbols},
@@ -14,7 +14,7 @@ use motherlode_slots::{
 /// Places of what a combination returns, in percent.
 const RETURN_PLACES: usize = 7;
 
-/// What a paytable's figure multiplies.
+/// Says which amount the paytable's figures multiply.
 fn meaning(info: &GameInfo) -> &'static str {
     match info.ways {
         true => "A figure is what one way pays, in coins; ways are the product of the symbol's numbers on the reels.",
@@ -44,7 +44,7 @@ pub(super) fn paytable(info: &GameInfo) -> Markup {
     section("Paytable", inner.into_iter().collect::<Markup>())
 }
 
-/// What a row of the paytable gives.
+/// Formats a row of the paytable.
 fn cell(row: &PayRow) -> String {
     let mut gives = vec![];
     if row.pays > 0 {
