@@ -6,8 +6,8 @@
 //! after a start, to what was copied last.
 
 use crate::proposal::proposal;
-use motherlode_books::{Event, StreamId};
-use motherlode_ledger::{AppendError, FetchError, Handle, copy_position, copy_request_id};
+use motherlode_books::{Event, InternalRequest, StreamId};
+use motherlode_ledger::{AppendError, FetchError, Handle};
 use std::collections::BTreeMap;
 
 /// Copies to one partition after the other.
@@ -37,7 +37,8 @@ async fn copy(home: &Handle, other: &Handle, stream: &StreamId, to: u64, looked_
     let last = other.books(|books| books.head(stream));
     let copied_to = match last.position {
         0 => 0,
-        position => copy_position(&other.fetch(position).map_err(unreadable)?.commit.request_id).unwrap_or_default(),
+        position => InternalRequest::copied_position(&other.fetch(position).map_err(unreadable)?.commit.request_id)
+            .unwrap_or_default(),
     };
     let (mut lacking, mut position) = (vec![], to);
     while position > copied_to.max(looked_at) {
@@ -49,7 +50,7 @@ async fn copy(home: &Handle, other: &Handle, stream: &StreamId, to: u64, looked_
         position = logged.commit.previous;
     }
     for (version, (position, events)) in (last.version..).zip(lacking.into_iter().rev()) {
-        let copied = proposal(stream.clone(), Some(version), copy_request_id(position), events);
+        let copied = proposal(stream.clone(), Some(version), InternalRequest::CopyHome { position }, events);
         match other.append(copied).await {
             Err(AppendError::Conflict { .. }) => return Ok(false),
             copied => copied.map(|_| ())?,

@@ -13,9 +13,10 @@
 use crate::{copies::Copies, proposal::proposal};
 use futures_util::future::select_all;
 use motherlode_books::{
-    Books, CoinValue, CollisionShare, Event, Nano, PoolStatus, PoolTerms, Refused, StreamId, UnpaidAward,
+    Books, CoinValue, CollisionShare, Event, InternalRequest, Nano, PoolStatus, PoolTerms, Refused, StreamId,
+    UnpaidAward,
 };
-use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal, rounds::award_request_id};
+use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal};
 use std::{collections::BTreeSet, time::Duration};
 use tokio::time::{Instant, timeout_at};
 
@@ -69,7 +70,7 @@ impl Steward {
         }
         let opened = Event::PoolOpened { pool: pool.to_owned(), terms: standard_terms() };
         let stream = StreamId::pool(pool);
-        match self.ledgers.append(proposal(stream, Some(0), "steward/open".to_owned(), vec![opened])).await {
+        match self.ledgers.append(proposal(stream, Some(0), InternalRequest::OpenPool, vec![opened])).await {
             Ok(_) => {
                 tracing::info!(pool, "opened with the standard terms");
                 Ok(())
@@ -158,10 +159,10 @@ impl Steward {
             return;
         }
         tracing::error!(what, %why, "the books refuse what follows from the log; it waits, all else goes on");
-        let id = format!("steward/refused/{finding}");
-        let failed = Event::IntegrityFailed { check: "jackpots".to_owned(), finding };
-        // Where the log takes nothing now there are other words for it, and the next process tells again.
-        let _ = self.ledgers.append(proposal(StreamId::System, None, id, vec![failed])).await;
+        let failed = Event::IntegrityFailed { check: "jackpots".to_owned(), finding: finding.clone() };
+        let request = InternalRequest::LogRefusal { finding: &finding };
+        // A log that takes nothing now is reported elsewhere, and the next process tries again.
+        let _ = self.ledgers.append(proposal(StreamId::System, None, request, vec![failed])).await;
     }
 
     /// Reports a partition's contributions to a pool, up to its last hit or void; to its end when all is to be pooled.
@@ -180,9 +181,9 @@ impl Steward {
             let joins = || other.books(|books| books.pool(pool).is_none());
             let Some(report) = report.filter(|_| again || waits || joins()) else { return Ok(()) };
             again = false;
-            let id = format!("report/{pool}/{partition}/{}", report.to);
+            let request = InternalRequest::ReportPartition { pool, partition, to: report.to };
             let reported = vec![Event::PartitionReported(report)];
-            match home.append(proposal(StreamId::pool(pool), Some(version), id, reported)).await {
+            match home.append(proposal(StreamId::pool(pool), Some(version), request, reported)).await {
                 // Somebody changed the pool meanwhile: what to say next is asked again.
                 Err(AppendError::Conflict { .. }) => again = all,
                 done => done.map(|_| ())?,
@@ -206,8 +207,8 @@ impl Steward {
         let (version, events) =
             home.books(|books| (books.pool(pool).map_or(0, |pool| pool.head.version), books.pool_step(pool)));
         let Some(events) = events.map_err(motherlode_books::Refused::from)? else { return Ok(false) };
-        let id = format!("steward/{}", version + 1);
-        match home.append(proposal(StreamId::pool(pool), Some(version), id, events)).await {
+        let request = InternalRequest::PoolStep { version: version + 1 };
+        match home.append(proposal(StreamId::pool(pool), Some(version), request, events)).await {
             // Somebody changed the pool meanwhile: what to say next is asked again.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(true),
             Err(error) => Err(error),
@@ -221,9 +222,9 @@ impl Steward {
             other.books(|other| (other.head(&StreamId::pool(pool)).version, books.pool_mirror(pool, partition, other)))
         });
         let Some(mirrored) = mirrored else { return Ok(()) };
-        let id = format!("mirror/{pool}/{}", mirrored.home_position);
+        let request = InternalRequest::MirrorPool { pool, home_position: mirrored.home_position };
         let mirrored = vec![Event::PoolMirrored(mirrored)];
-        match other.append(proposal(StreamId::pool(pool), Some(version), id, mirrored)).await {
+        match other.append(proposal(StreamId::pool(pool), Some(version), request, mirrored)).await {
             // Another steward was there first.
             Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),
@@ -234,13 +235,13 @@ impl Steward {
     async fn hand_over(&self, pool: &str) -> Result<(), AppendError> {
         let status = self.ledgers.home().books(|books| books.pool(pool).map(|pool| pool.status.clone()));
         let Some(PoolStatus::Retired { into, increments, reserve }) = status else { return Ok(()) };
-        let id = format!("steward/received/{pool}");
+        let request = InternalRequest::ReceivePool { from: pool };
         let stream = StreamId::pool(into);
-        if self.ledgers.home().find_position(&stream, &id)?.is_some() {
+        if self.ledgers.home().find_position(&stream, &request.to_string())?.is_some() {
             return Ok(());
         }
         let received = Event::PoolReceived { from: pool.to_owned(), increments, reserve };
-        self.ledgers.append(proposal(stream, None, id, vec![received])).await.map(|_| ())
+        self.ledgers.append(proposal(stream, None, request, vec![received])).await.map(|_| ())
     }
 }
 
@@ -291,14 +292,13 @@ pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
 pub(crate) fn payment(partition: u32, hit: u64, award: &UnpaidAward, acted: Option<Event>) -> Proposal {
     let UnpaidAward { round, amount, currency, .. } = *award;
     let paid = Event::JackpotPaid { round, pool: award.pool.to_string(), hit, amount, currency };
-    let id = award_request_id(&award.pool, partition, hit);
-    proposal(award.stream.clone(), None, id, [paid].into_iter().chain(acted).collect())
+    let request = InternalRequest::PayAward { pool: &award.pool, partition, hit };
+    proposal(award.stream.clone(), None, request, [paid].into_iter().chain(acted).collect())
 }
 
 fn setting_aside(partition: u32, hit: u64, award: &UnpaidAward, reason: String) -> Proposal {
     let UnpaidAward { round, amount, currency, .. } = *award;
-    let pool = award.pool.to_string();
-    let id = format!("set-aside/{pool}/{partition}/{hit}");
-    let waits = Event::AwardSetAside { round, pool, hit, amount, currency, reason };
-    proposal(award.stream.clone(), None, id, vec![waits])
+    let request = InternalRequest::SetAwardAside { pool: &award.pool, partition, hit };
+    let waits = Event::AwardSetAside { round, pool: award.pool.to_string(), hit, amount, currency, reason };
+    proposal(award.stream.clone(), None, request, vec![waits])
 }

@@ -11,7 +11,7 @@ use crate::{
     handle::Handle,
     ledgers::Ledgers,
 };
-use motherlode_books::{Books, ChangeProposed, Commit, Event, PendingChange, Refused, StreamId};
+use motherlode_books::{Books, ChangeProposed, Commit, Event, InternalRequest, PendingChange, Refused, StreamId};
 use motherlode_proto::{convert::event::to_log, ledger::v1 as wire};
 use motherlode_runtime::{Caller, Refusal};
 use std::time::Duration;
@@ -86,7 +86,7 @@ pub async fn ask(ledger: &Handle, caller: &Caller, ask: Ask<'_>) -> Result<Asked
 /// they were when there were no others.
 fn scoped(caller: &Caller, request_id: &str) -> String {
     match caller.own() {
-        Some(operator) => format!("of/{operator}/{request_id}"),
+        Some(operator) => InternalRequest::OfOperator { operator, request_id }.to_string(),
         None => request_id.to_owned(),
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     shared::Standing,
 };
 use futures_util::future::{select_all, try_join_all};
-use motherlode_books::{HOME, StreamId};
+use motherlode_books::{HOME, InternalRequest, StreamId};
 use motherlode_log::{Position, Store};
 use motherlode_runtime::{Reads, Refusal};
 use std::{future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
@@ -23,19 +23,6 @@ use tokio::sync::mpsc;
 
 /// How long a decision at home is waited for elsewhere, where calls wait for the log as long as it takes.
 const SPREAD_WAIT: Duration = Duration::from_secs(10);
-
-/// The request id under which a partition has a copy of home's commit at a position. Clients' ids have no slash and cannot
-/// collide with it.
-#[must_use]
-pub fn copy_request_id(position: Position) -> String {
-    format!("copy/{position}")
-}
-
-/// The position at home that a commit of this request id copies; `None` for one that is no copy.
-#[must_use]
-pub fn copy_position(request_id: &str) -> Option<Position> {
-    motherlode_books::number(request_id.strip_prefix("copy/")?)
-}
 
 /// The ledgers of all partitions; clones share them.
 #[derive(Clone)]
@@ -262,7 +249,7 @@ impl Ledgers {
     /// Of a pool a partition needs the terms and the status, of all else a copy of each commit.
     fn lacks(&self, there: &Handle, stream: &StreamId, position: Position) -> Result<bool, AppendError> {
         let StreamId::Pool(pool) = stream else {
-            return Ok(there.find_position(stream, &copy_request_id(position))?.is_none());
+            return Ok(there.find_position(stream, &InternalRequest::CopyHome { position }.to_string())?.is_none());
         };
         let known = |ledger: &Handle| {
             ledger.books(|books| books.pool(pool).map(|pool| (pool.terms.clone(), pool.status.clone())))

@@ -52,7 +52,7 @@ pub use error::{FetchError, OpenError};
 pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
 pub use handle::{Handle, not_the_writer};
 pub use index::Held;
-pub use ledgers::{Ledgers, Stores, copy_position, copy_request_id, join_all, open_all};
+pub use ledgers::{Ledgers, Stores, join_all, open_all};
 pub use log_service::{LogApi, PROPOSAL_BYTES_MAX};
 pub use motherlode_runtime::Clock;
 pub use open::open;

@@ -5,7 +5,7 @@ use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},
 };
-use motherlode_books::{Event, PoolState, StreamId};
+use motherlode_books::{Event, InternalRequest, PoolState, StreamId};
 use motherlode_ledger::{AppendError, Handle, Proposal};
 use motherlode_proto::{
     convert::play::hex,
@@ -157,8 +157,8 @@ impl SelfCheck {
         let proposal = Proposal {
             stream: StreamId::System,
             expected_version: None,
-            request_id: format!("clock/{}/{by_ms}", ledgers.now_ms()),
-            fingerprint: [0; 16],
+            request_id: InternalRequest::LogClock { now_ms: ledgers.now_ms(), by_ms }.to_string(),
+            fingerprint: InternalRequest::FINGERPRINT,
             events: vec![Event::ClockSkewed { by_ms }],
         };
         if let Err(error) = ledgers.home().append(proposal).await {
@@ -258,8 +258,8 @@ pub(crate) async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<(
     let proposal = Proposal {
         stream: StreamId::System,
         expected_version: None,
-        request_id: format!("{check}/{hour}/{}", hex(&digest[..8])),
-        fingerprint: [0; 16],
+        request_id: InternalRequest::LogIntegrity { check, hour, finding: &hex(&digest[..8]) }.to_string(),
+        fingerprint: InternalRequest::FINGERPRINT,
         events: vec![Event::IntegrityFailed { check: check.to_owned(), finding: finding.to_owned() }],
     };
     ledger.append(proposal).await.map(|_| ())

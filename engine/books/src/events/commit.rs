@@ -1,7 +1,7 @@
 //! The commit: all events of one decision on one stream, one record of the log.
 
-use super::event::Event;
-use crate::values::{Head, StreamId, Switch, number};
+use super::{event::Event, internal::InternalRequest};
+use crate::values::{Head, StreamId, Switch};
 
 /// One record of a partition's log. Applied whole or not at all.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl Commit {
     }
 
     /// The position at home that a commit of another partition copies: of a pool's mirror, or of a rate or switch, whose
-    /// copies have request ids `copy/<position>`.
+    /// copies are [`InternalRequest::CopyHome`].
     #[must_use]
     pub fn copies(&self) -> Option<u64> {
         match &self.stream {
@@ -51,7 +51,7 @@ impl Commit {
                 Event::PoolMirrored(mirrored) => Some(mirrored.home_position),
                 _ => None,
             }),
-            StreamId::Rates | StreamId::System => number(self.request_id.strip_prefix("copy/")?),
+            StreamId::Rates | StreamId::System => InternalRequest::copied_position(&self.request_id),
             StreamId::Player { .. } => None,
         }
     }

@@ -3,6 +3,7 @@
 mod campaign;
 mod commit;
 mod event;
+mod internal;
 mod partition;
 mod pool;
 mod refused;
@@ -12,6 +13,7 @@ mod session;
 pub use campaign::{Campaign, CampaignOver};
 pub use commit::Commit;
 pub use event::{ChangeProposed, Event};
+pub use internal::InternalRequest;
 pub use partition::{MirroredAward, PartitionReported, PoolMirrored, StretchEnd};
 pub use pool::{Award, CollisionShare, Decision, Hit, PoolStatus, PoolTerms, TakeBack};
 pub use refused::Refused;
