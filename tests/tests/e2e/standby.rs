@@ -123,8 +123,8 @@ async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since
         // What it held by then it never read again.
         for (partition, held) in held.into_iter().enumerate() {
             let taken_over = wait_for_line(&b, &format!("{TAKEN_OVER} partition={partition}")).await;
-            let [from, to, taken_up] = ["held", "position", "taken_up"].map(|field| number(&taken_over, field));
-            assert!(from >= held && to - from == taken_up, "{held}: {taken_over}");
+            let [from, to, applied] = ["held", "position", "applied"].map(|field| number(&taken_over, field));
+            assert!(from >= held && to - from == applied, "{held}: {taken_over}");
         }
         player.check(&mut client(spin.address, b.address).await).await;
         for process in [spin, b] {
