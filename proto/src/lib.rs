@@ -51,7 +51,7 @@ pub mod log {
     }
 }
 
-/// What the log says to operators and regulators.
+/// Reports to operators and regulators.
 pub mod report {
     /// Version 1.
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]

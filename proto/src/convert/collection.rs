@@ -1,4 +1,4 @@
-//! What a player carries from round to round, between the engine's figures and the log's collections.
+//! Collections: converts between the engine's figures and those in the log.
 //!
 //! A collection is named by game and scope. It changes by events of its own, in the commit of the step that changed it,
 //! and not in the step's outcome: so the books fold one kind of event, and nothing is said twice. Figures that are 0 are
@@ -56,8 +56,8 @@ pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> String {
     }
 }
 
-/// What a player carries into a round: the figures of its scope's collection, and those that hold for all currencies
-/// wherever they are noted (DM-14).
+/// Reads the figures that a player carries into a round: those of its scope's collection, and those that hold for all
+/// currencies, wherever they are noted (DM-14).
 #[must_use]
 pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried {
     let own = carried(game, player.collection(game.name(), scope));
@@ -65,8 +65,8 @@ pub fn carried_by(game: &dyn Game, player: &PlayerState, scope: &str) -> Carried
     with_shared(game, scope, own, others.map(|(_, scope, collection)| (scope, carried(game, Some(collection)))))
 }
 
-/// What is carried of one scope, with the shared figures of all scopes of the game and of the same kind of money: the
-/// highest of each.
+/// Adds the shared figures to those of one scope: the highest of each, of all scopes of the game and of the same kind
+/// of money.
 #[must_use]
 pub fn with_shared<'a>(
     game: &dyn Game,
@@ -90,8 +90,8 @@ fn is_play(scope: &str) -> bool {
     scope.split(' ').next() == Some(Currency::PLAY.code())
 }
 
-/// What a scope's figures are once they are changed from `before` to `after`: those that stayed the same are noted where
-/// they were, which may be another scope.
+/// Computes a scope's figures after a change from `before` to `after`: unchanged figures stay noted where they were,
+/// which may be another scope.
 #[must_use]
 pub fn noted(own: &Carried, before: &Carried, after: &Carried) -> Carried {
     Carried(std::array::from_fn(|at| if before.0[at] == after.0[at] { own.0[at] } else { after.0[at] }))
@@ -122,20 +122,20 @@ pub fn change(game: &dyn Game, scope: &str, before: &Carried, after: &Carried) -
     })
 }
 
-/// What a round did to the collection that it was played with.
+/// A round's effect on its collection.
 pub struct Led {
     /// Its game.
     pub game: &'static dyn Game,
     /// The collection's scope.
     pub scope: String,
-    /// What the player carried when it opened.
+    /// The figures at its opening.
     pub before: Carried,
-    /// What the player carried after its steps.
+    /// The figures after its steps.
     pub after: Carried,
 }
 
 impl Led {
-    /// What a round did whose steps changed these figures; `None` in a game that carries nothing.
+    /// Computes the effect of a round whose steps changed these figures; `None` in a game without a collection.
     ///
     /// # Errors
     /// This binary does not have the game.
@@ -155,15 +155,15 @@ impl Led {
         Ok(Some(Self { game, scope, before: opened.carried, after }))
     }
 
-    /// What the player carries without it, now that later rounds have led to `now` (PL-04).
+    /// Computes the figures without the round, after later rounds have led to `now` (PL-04).
     #[must_use]
     pub fn undone(&self, now: &Carried) -> Carried {
         if *now == self.after { self.before } else { self.game.without(now, &self.before, &self.after) }
     }
 }
 
-/// What a void changes back (PL-04): what the steps of a settled round `collected`; all of an open one, which nothing can
-/// have followed. `None` where there's nothing to change.
+/// Computes how a void changes a collection back (PL-04): by the figures that the steps of a settled round `collected`,
+/// or to those before an open one, which no round can have followed. `None` if nothing changes.
 ///
 /// No other round of the game may be open: it would carry on with what it was opened with.
 ///

@@ -1,5 +1,5 @@
-//! What a round shows besides what its log holds of each outcome: names of special wins, the mean coin value of a
-//! collection, and, once the round is over, what the objects hid that nobody opened (ME-05, DM-12, NP-12).
+//! Figures that a round shows beside its logged outcomes: names of special wins, the mean coin value of a collection,
+//! and, once the round is over, the contents of unopened objects (ME-05, DM-12, NP-12).
 //!
 //! All of it follows from the round itself, which is resolved again where it must be: microseconds a step, and only in
 //! rounds that have such things. So outcomes in the log stay the bytes that they are.

@@ -1,4 +1,4 @@
-//! What a round is played with, as kept with its bet in the log: with it a round replays from its own commits alone.
+//! The terms of a round, logged with its bet: with them a round replays from its own commits alone.
 
 use super::Malformed;
 use crate::log::v1::RoundTerms;

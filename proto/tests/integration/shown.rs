@@ -1,5 +1,5 @@
-//! What is shown of rounds that their outcomes in the log don't hold: names of special wins (ME-05), the mean coin value
-//! of a collection (DM-12), and what unopened objects hid, once the round is over (NP-12).
+//! Figures of rounds that are not in their logged outcomes: names of special wins (ME-05), the mean coin value of a
+//! collection (DM-12), and the contents of unopened objects, once the round is over (NP-12).
 
 use motherlode_books::{Currency, FxRate, Minor, RoundStarted, StepResolved};
 use motherlode_proto::{
@@ -150,7 +150,7 @@ fn me_05_special_wins_are_named() {
     }
 }
 
-/// What is added is in no log: the bytes stay those of the outcome.
+/// The added figures are in no log: the bytes stay those of the outcome.
 #[test]
 fn pl_06_what_is_added_is_not_in_the_log() {
     for game in games() {

@@ -25,7 +25,7 @@ pub struct Followed {
     held: Position,
 }
 
-/// What a copy is of, and where.
+/// The marker of a copy: whose records it has, and of which partition.
 struct Kept {
     /// Whose records they are; empty for the whole log.
     operator: String,

@@ -1,5 +1,5 @@
-//! What stands before the services of every process, whether it serves or stands by: TLS, the bounds on connections and on
-//! what waits in their calls.
+//! The transport of every process, whether it serves or stands by: TLS, and the bounds on connections and on their
+//! calls' buffers.
 
 use crate::server::ServeError;
 use motherlode_proto::FILE_DESCRIPTOR_SET;
@@ -19,7 +19,7 @@ const REFLECTION: [&str; 2] = [
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// What makes TLS connections, from its files. Clients need no certificate: a token may do, which is for the layer to say.
+/// Makes the TLS acceptor, from its files. A client needs no certificate: the access layer takes a token too.
 ///
 /// # Errors
 /// A file cannot be read, or is not what it should be.
@@ -30,12 +30,12 @@ pub(crate) fn tls(files: &Tls) -> Result<Acceptor, ServeError> {
     Ok(acceptor(&read(&files.certificate)?, &read(&files.key)?, roots.as_deref())?)
 }
 
-/// What connections are held to, with as many descriptors as the process may have.
+/// The bounds on connections, with the process's limit of descriptors.
 pub(crate) fn bounds(config: &Config) -> Bounds {
     Bounds::of(&config.limits, descriptors())
 }
 
-/// What calls' buffers are held to.
+/// The bounds on calls' buffers.
 pub(crate) fn buffers(config: &Config) -> Buffers {
     Buffers::new(config, streams())
 }

@@ -14,8 +14,8 @@ use opentelemetry::{
 use parking_lot::RwLock;
 use std::sync::Arc;
 
-/// What is observed. The meter's provider keeps what reads it for as long as it lives, and must not keep this: ledgers that
-/// are closed give up their index to whoever opens it next.
+/// The source of the metrics. The meter's provider keeps the callbacks for as long as it lives, and must not keep the
+/// source: closed ledgers must release their index for the next opening.
 #[derive(Clone)]
 pub struct Observed(Arc<RwLock<Option<Service>>>);
 
@@ -77,7 +77,7 @@ impl Observed {
         });
     }
 
-    /// What only a process with reports counts.
+    /// Registers the metrics of a process with reports.
     fn reports(&self, meter: &Meter) {
         let counts = |name, what, read: fn(&Counts) -> Vec<(String, u64)>, key: &'static str| {
             let observed = self.clone();

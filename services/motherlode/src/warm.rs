@@ -280,7 +280,7 @@ impl Warm {
     }
 }
 
-/// What may take as long as it takes, without the runtime's end waiting for it.
+/// Runs a task of any length on a thread of its own, which the runtime's end does not wait for.
 fn on_a_thread<T: Send + 'static>(
     body: impl FnOnce() -> T + Send + 'static,
 ) -> impl Future<Output = Result<T, ServeError>> {

@@ -27,7 +27,7 @@ const GROWTH: f64 = 1.25;
 /// The cap is this many times what moves the band by a third: `cap z^2 / 6` is a quarter of `z s`.
 const CAP: f64 = 1.5;
 
-/// What the mathematics say of a round of one stake, in bets.
+/// The exact mathematics of a round at one stake, in bets.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Theory {
     /// The return.
@@ -97,7 +97,7 @@ pub(crate) struct Part<'a> {
 pub(crate) struct Verdict {
     /// The return.
     pub(crate) rtp: f64,
-    /// What the mathematics make it.
+    /// The return by the mathematics.
     pub(crate) theoretical_rtp: f64,
     /// `(sum w)^2 / sum w^2`.
     pub(crate) effective_rounds: f64,

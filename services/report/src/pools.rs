@@ -133,7 +133,7 @@ impl Meters {
         }
     }
 
-    /// What came in and neither went out nor is there: zero, or the meters are wrong (BW-18).
+    /// The difference between income and outgoings plus balance: zero, or the meters are wrong (BW-18).
     fn excess(&self) -> i128 {
         self.contributions + self.house_funding + self.moved_in
             - self.paid

@@ -23,7 +23,7 @@ use std::{
     path::PathBuf,
 };
 
-/// What `serve` can be told.
+/// The configuration of `serve`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
@@ -31,7 +31,7 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Directory of the log and its index.
     pub data: PathBuf,
-    /// What this process does.
+    /// The role of this process.
     pub role: Role,
     /// Where the log is, for the roles that don't have it.
     pub ledger: LedgerTargets,
@@ -44,7 +44,7 @@ pub struct Config {
     pub worker_threads: usize,
     /// Limits of the service.
     pub limits: Limits,
-    /// What players may do, by jurisdiction and operator.
+    /// Limits of play, by jurisdiction and operator.
     pub jurisdictions: Jurisdictions,
     /// Rounds that their players left.
     pub interruption: Interruption,
@@ -62,7 +62,7 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// Who may call (PL-27); without any, whoever reaches the service may do everything.
     pub operators: Vec<Operator>,
-    /// What is refused beyond loopback unless it's allowed here by its name.
+    /// Settings that are refused beyond loopback unless they are allowed here.
     pub allow_beyond_loopback: BeyondLoopback,
 }
 
@@ -78,7 +78,7 @@ pub struct Tls {
     pub client_ca: Option<PathBuf>,
 }
 
-/// What a service that others can reach must be told before it does.
+/// Settings that a service which others can reach needs by name.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct BeyondLoopback {
@@ -108,7 +108,7 @@ impl Default for Report {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Demo {
-    /// What a session in demo mode fills the player's account up to, in hundredths of play money.
+    /// The balance that a demo session fills the player's account up to, in hundredths of play money.
     pub balance_minor: u64,
 }
 
@@ -175,7 +175,7 @@ pub struct Limits {
     pub segment_bytes: u64,
 }
 
-/// What becomes of rounds that their players left (PL-03).
+/// How rounds are finished that their players left (PL-03).
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Interruption {

@@ -27,7 +27,7 @@ pub struct SpinApi {
     pub(crate) desk: Desk,
     pub(crate) pace: Pace,
     pub(crate) waits: Waits,
-    /// What a player has when demo play begins, in minor units of play money.
+    /// A player's balance when demo play begins, in minor units of play money.
     pub(crate) demo_balance: Minor,
     /// Which currencies and coin values take bets.
     pub(crate) ladders: Arc<Ladders>,
@@ -151,7 +151,7 @@ impl SpinApi {
         self.play(&play.round.stream, &play.request_id, play.fingerprint, deal, &decide).await
     }
 
-    /// What a player does in a round: an action in a session, where it names one; else not while the game is held (BW-27).
+    /// Admits a player's action in a round: by its session, if it names one; otherwise unless the game is held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream));
         let game = self.ledgers.of(stream).books(|books| {

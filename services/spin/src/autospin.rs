@@ -69,7 +69,7 @@ struct Counted {
     waiting: Option<Waiting>,
 }
 
-/// What a series does next.
+/// The next move of a series.
 enum Next {
     /// Says that a first bet could lose too much (DM-26).
     Prevented,

@@ -86,7 +86,7 @@ impl SpinApi {
         Ok(wire::CancelCampaignResponse { position })
     }
 
-    /// What happens to a campaign, on a player's stream; the fold decides on it.
+    /// Proposes an event of a campaign on a player's stream; the fold decides on it.
     async fn record(
         &self,
         account: AccountId,

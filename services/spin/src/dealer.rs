@@ -23,7 +23,7 @@ pub const RESEED_EVERY: Duration = Duration::from_secs(600);
 #[error("the operating system gives no random bytes: {0}")]
 pub struct EntropyError(getrandom::Error);
 
-/// What a seed would come to: the proposal of the step that is being decided, or why there is none.
+/// Resolves the step that is being decided with a seed: its proposal, or why there is none.
 pub type Resolve<'a> = &'a dyn Fn(Seed) -> Result<Proposal, Refusal>;
 
 /// Chooses among dealt seeds, so that tests meet rare outcomes. Nothing that is shipped implements it; a server whose dealer

@@ -51,7 +51,7 @@ impl Desk {
         Ok(Place::in_session(name(id), of))
     }
 
-    /// What a player may do under a jurisdiction; an empty one is the operator's own.
+    /// Returns the profile of a player under a jurisdiction; an empty one is the operator's own.
     pub(crate) fn profile(&self, stream: &StreamId, jurisdiction: &str) -> Result<(&str, Profile), Refusal> {
         let operator = match stream {
             StreamId::Player { operator, .. } => operator,

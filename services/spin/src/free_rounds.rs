@@ -1,4 +1,4 @@
-//! What a free round takes from its campaign (PL-18).
+//! Free rounds: the checks of a campaign, and the bet that it pays (PL-18).
 
 use motherlode_books::{Books, Campaign, CampaignState, CoinValue};
 use motherlode_ledger::{campaign_over, fields::AccountId, unknown_account, unknown_campaign};

@@ -22,9 +22,9 @@ pub(crate) struct Place {
     jurisdiction: String,
     profile: Profile,
     session: Option<SessionName>,
-    /// What the player may lose in the day, where the player has said so.
+    /// The player's own limit of losses in the day.
     loss_max: Option<Minor>,
-    /// What a round of the session may cost, where somebody has said so.
+    /// The session's limit of a round's cost.
     bet_max: Option<Minor>,
 }
 
@@ -147,7 +147,7 @@ impl Place {
         }
     }
 
-    /// What was played in the day, or since it was last acknowledged, whatever the sessions (PL-26).
+    /// Checks the time played in the day, or since it was last acknowledged, over all sessions (PL-26).
     fn within_time(
         &self,
         day: &Day,

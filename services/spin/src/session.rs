@@ -183,7 +183,7 @@ impl SpinApi {
     }
 }
 
-/// What a KeepSession stream has still to say.
+/// The next messages of a KeepSession stream.
 enum Kept {
     First(Keeper),
     Further(Keeper),
@@ -238,7 +238,8 @@ impl Drop for Keeper {
     }
 }
 
-/// What the log says of a session that was opened: what it binds, and the limits that hold to the end of the player's day.
+/// Makes the event of a session that was opened: its player, game and profile, and the limits that hold to the end of
+/// the player's day.
 fn opened_event(of: &SessionOf, session: SessionName, idle_ms: i64) -> Event {
     let amount = |limit: Option<Minor>| limit.map(|limit| (of.currency, limit)).into_iter().collect();
     Event::SessionOpened(SessionOpened {
@@ -257,7 +258,7 @@ fn opened_event(of: &SessionOf, session: SessionName, idle_ms: i64) -> Event {
     })
 }
 
-/// What the player has asked for beyond what the jurisdiction and the operator ask.
+/// Reads the player's own limits, beyond those of the jurisdiction and the operator.
 fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
     let least = |field: &str, value: Option<u32>| match value.map(NonZeroU32::new) {
         Some(None) => Err(Refusal::field(field, "must be at least 1")),
@@ -270,7 +271,7 @@ fn own_limits(limits: &wire::SessionLimits) -> Result<Profile, Refusal> {
     })
 }
 
-/// What a player must have set where the session's limits are the player's to set.
+/// Checks that the player has set all limits, where the jurisdiction demands it.
 fn set_by_player(limits: &wire::SessionLimits) -> Result<(), Refusal> {
     let missing = |field: &str| Err(Refusal::field(field, "must be set by the player here"));
     match (limits.session_ms_max, limits.loss_max_minor) {

@@ -16,7 +16,7 @@ pub(crate) fn required(session_id: &str) -> Result<SessionId, Refusal> {
     id.ok_or_else(|| Refusal::field("session_id", "must be one that was handed out"))
 }
 
-/// What the log calls a session: a digest, since whoever knows its id can use it.
+/// Computes the name of a session in the log: a digest, since whoever knows its id can use it.
 pub(crate) fn name(id: SessionId) -> SessionName {
     motherlode_ledger::fingerprint("session", &CloseSessionRequest { session_id: format!("{id:032x}") })
 }

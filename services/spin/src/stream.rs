@@ -76,7 +76,7 @@ struct Playing {
     /// Who makes all of them: fixed at the start.
     caller: Caller,
     calls: stream::BoxStream<'static, Result<PlayStreamRequest, Status>>,
-    /// What came since the ledger was last asked to be current.
+    /// Requests that came since the ledger was last asked to be current.
     arrived: Vec<PlayStreamRequest>,
     /// Calls that wait together until what they are decided on is as of now, and how many they are.
     current: Option<BoxFuture<'static, Came>>,
@@ -213,7 +213,7 @@ impl Playing {
         ledger.books(|books| decide::spin(books, bet, &place, (&self.api.pace, now), seed))
     }
 
-    /// What a verdict means for a bet; nothing yet where the bet goes on the way of the unary call.
+    /// Makes the answer to a bet from its verdict; `None` if the bet takes the way of the unary call.
     fn conclude(&mut self, bet: Waiting, verdict: Verdict) -> Option<PlayStreamResponse> {
         let tag = bet.request.tag;
         match verdict {

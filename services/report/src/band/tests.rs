@@ -1,7 +1,7 @@
 use super::*;
 use motherlode_slots::{Draws, Seed};
 
-/// What a game of these tests pays, in bets, with its chances in millionths: rare and great wins, as slots have.
+/// A game for these tests: wins in bets, with their chances in millionths; rare and great ones, as slots have.
 #[derive(Clone)]
 struct Toy(Vec<(f64, u32)>);
 
@@ -152,7 +152,7 @@ fn pl_23_a_faulty_game_is_found_however_large_the_stakes_that_are_mixed_in() {
     assert_eq!(found_after(&sound, theory, "sound", 600_000), None);
 }
 
-/// What the sum by stake is: one great stake counts for nearly all, so that the rounds are as few as that.
+/// One great stake counts for nearly all of the sum by stake, so its effective rounds are few.
 #[test]
 fn pl_23_the_effective_rounds_are_the_square_of_the_sum_by_the_sum_of_squares() {
     let theory = Toy::sound().theory();

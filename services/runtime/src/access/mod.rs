@@ -132,7 +132,7 @@ impl Caller {
     }
 }
 
-/// What is stored of a token, or of a certificate in DER.
+/// Computes the stored digest of a token, or of a certificate in DER.
 #[must_use]
 pub fn digest(secret: &[u8]) -> Digest {
     Digest(Sha256::digest(secret).into())

@@ -13,21 +13,21 @@ pub enum ConfigError {
     Range {
         /// The key.
         key: &'static str,
-        /// What was given.
+        /// The value given.
         value: u64,
-        /// What is allowed.
+        /// The range allowed.
         range: &'static str,
     },
     /// The log's place is described in a way that makes no sense.
     #[error("store: {fault}")]
     Store {
-        /// What is wrong.
+        /// The fault, for people.
         fault: String,
     },
     /// The processes with the log are described in a way that makes no sense.
     #[error("ledger: {fault}")]
     Ledger {
-        /// What is wrong.
+        /// The fault, for people.
         fault: String,
     },
     /// A profile is named that there is none of.
@@ -41,7 +41,7 @@ pub enum ConfigError {
     Operator {
         /// Its name.
         operator: String,
-        /// What is wrong.
+        /// The fault, for people.
         fault: String,
     },
     /// Others could reach the service in a way that is not allowed by name.
@@ -51,7 +51,7 @@ pub enum ConfigError {
     Exposed {
         /// The address to listen on.
         listen: SocketAddr,
-        /// What is not as it should be.
+        /// The exposure, for people.
         how: &'static str,
         /// The key that allows it.
         key: &'static str,

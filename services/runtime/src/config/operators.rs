@@ -23,7 +23,7 @@ pub struct Operator {
     pub calls_per_second_max: Option<u32>,
     /// Calls that it may make at once after a rest; without it, what it may make in a second.
     pub calls_burst_max: Option<u32>,
-    /// What it proves itself with.
+    /// Its credentials.
     #[serde(default)]
     pub credentials: Vec<Credential>,
 }
@@ -39,7 +39,7 @@ pub struct Credential {
     pub token_sha256: Option<Digest>,
     /// SHA-256 of a client certificate in DER; either this or the token's.
     pub certificate_sha256: Option<Digest>,
-    /// What it may do.
+    /// Its roles.
     pub roles: Roles,
     /// From when on it's refused, Unix milliseconds; in the file, a date and time with its offset.
     #[serde(default, rename = "expires", deserialize_with = "time_ms")]

@@ -5,7 +5,7 @@ use crate::connect::Credentials;
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeSet, fs, io, path::PathBuf};
 
-/// What a process does.
+/// The role of a process.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Role {
@@ -76,7 +76,7 @@ pub struct LedgerTargets {
 }
 
 impl LedgerTargets {
-    /// What is shown to them, read from its files.
+    /// Reads the credentials for them from their files.
     ///
     /// # Errors
     /// A file cannot be read.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 pub struct Store {
     /// The servers, "nats://host:port,host:port"; `None` for segment files.
     pub url: Option<String>,
-    /// What the streams' names begin with; the partition follows: MOTHERLODE_0.
+    /// The prefix of the streams' names, before the partition: MOTHERLODE_0.
     pub stream: String,
     /// Servers that each keep a copy; a stream that's made anew gets so many, one that's there must have as many.
     pub replicas: u8,
@@ -22,7 +22,7 @@ pub struct Store {
     pub monitor: Vec<String>,
     /// Milliseconds after which an append whose outcome cannot be found out is given up; a change of leaders is to fit.
     pub append_ms_max: u64,
-    /// What is unsafe and is refused unless it's allowed here by its name.
+    /// Unsafe settings that are refused unless they are allowed here.
     pub allow_unsafe: AllowUnsafe,
 }
 
