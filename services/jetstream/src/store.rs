@@ -249,7 +249,7 @@ impl Publish<'_> {
                 Err(failure) => failure,
             };
             unanswered |= matches!(failure, Failure::Unknown(_));
-            tracing::warn!(%failure, sequence, "a message was not acknowledged: looking what stands in its place");
+            tracing::warn!(%failure, sequence, "a message was not acknowledged: checking which message stands in its place");
             // A server that cannot be asked, or has nothing there yet, decides nothing.
             let there = self.stream.link.fetch(&self.stream.name, sequence, 1, 1).unwrap_or_default();
             match there.into_iter().next() {

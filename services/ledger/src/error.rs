@@ -107,7 +107,7 @@ pub enum FetchError {
     #[error("the log has no position {0}")]
     Missing(Position),
     /// The index is behind the log, and what was asked for is too far back to be found without it.
-    #[error("the index is behind the log: what lies so far back cannot be found for now")]
+    #[error("the index is behind the log: commits so far back cannot be found for now")]
     Behind,
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn take_over(
     options: Options,
 ) -> Result<Handle, OpenError> {
     if !recovered.is_of(&*store)? {
-        tracing::warn!(partition = store.partition(), "what was held is not of this log: it is recovered anew");
+        tracing::warn!(partition = store.partition(), "the replica is not of this log: it is loaded anew");
         recovered.close();
         return open(store, index_folder, options);
     }

@@ -218,7 +218,7 @@ fn open_index(reader: &dyn Reader, folder: &Path) -> Result<(Index, Held), OpenE
         Ok(Mark::None) if reader.end() == 0 => tracing::info!("the log is new: an empty index is made"),
         Ok(Mark::None) => tracing::info!(commits = reader.end(), "there is no index yet: it is built from the log"),
         Err(error @ IndexError::DamagedMark { .. }) => {
-            tracing::warn!(%error, "no commits are lost by that: the log says what there is");
+            tracing::warn!(%error, "no commits are lost: the log has them all");
         }
         Err(error) => return Err(unusable(folder)(error)),
     }

@@ -163,7 +163,7 @@ impl Shared {
 
     /// Stops a replica for good: the records that it was sent don't continue those that it has.
     pub(crate) fn diverged(&self, why: &str) {
-        tracing::error!(why, "what the ledger sends is no continuation of what this replica holds: it stops");
+        tracing::error!(why, "the ledger's records do not continue those of this replica: it stops");
         self.fail(Standing::Failed(why.to_owned()));
     }
 

@@ -207,7 +207,7 @@ impl Writer {
             }
             Err(error) => {
                 if self.trouble.is_none() {
-                    tracing::warn!(%error, "what the next appends need cannot be made ready yet");
+                    tracing::warn!(%error, "room for the next appends cannot be made ready yet");
                 }
                 self.trouble = Some(self.pause());
             }

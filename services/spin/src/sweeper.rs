@@ -197,11 +197,11 @@ mod tests {
     fn pl_03_games_and_jurisdictions_that_there_are_not_are_refused_by_name() {
         let refused = |text| waits(text).unwrap_err().to_string();
         let unknown = refused("[interruption.hours]\npoker = 1");
-        assert_eq!(unknown, "interruption names the game poker, which there is not");
+        assert_eq!(unknown, "interruption names the game poker, which does not exist");
         let unknown = refused("[interruption.jurisdictions.uk]\npoker = 1");
-        assert_eq!(unknown, "interruption names the game poker, which there is not");
+        assert_eq!(unknown, "interruption names the game poker, which does not exist");
         let unknown = refused("[interruption.jurisdictions.atlantis]\nneptune = 1");
-        assert_eq!(unknown, "interruption names the jurisdiction atlantis, which there is not");
+        assert_eq!(unknown, "interruption names the jurisdiction atlantis, which does not exist");
     }
 
     /// More rounds than are looked at in one go, and one that is not due.

@@ -11,7 +11,7 @@ pub struct Waits(Interruption);
 
 /// The configuration of interruptions names something that there is not.
 #[derive(Debug, thiserror::Error)]
-#[error("interruption names the {0} {1}, which there is not")]
+#[error("interruption names the {0} {1}, which does not exist")]
 pub struct UnknownName(&'static str, String);
 
 impl Waits {

@@ -56,7 +56,7 @@ impl Handshakes {
     pub(super) fn new(most: usize) -> Self {
         let meter = global::meter("motherlode");
         let counter = meter.u64_counter("motherlode.tls.handshakes");
-        let counter = counter.with_description("TLS handshakes that ended, by how they did.").build();
+        let counter = counter.with_description("TLS handshakes that ended, by outcome.").build();
         // There from the start: a rate begins at nothing.
         ["done", "failed", "late", "displaced"]
             .iter()

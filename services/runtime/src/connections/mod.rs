@@ -106,7 +106,7 @@ where
                     if warned.is_none_or(|warned| now > warned + WARN_EVERY) {
                         warned = Some(now);
                         let connections = table.count();
-                        tracing::error!(%error, connections, "no connection can be accepted; one is let go of");
+                        tracing::error!(%error, connections, "no connection can be accepted; one is dropped");
                     }
                     table.make_way();
                     tokio::select! {
