@@ -1,5 +1,5 @@
-//! Applying what another process has written: verified, folded and made visible, as the writer's own commits are where the
-//! log is written.
+//! The applier: applies records that another process has written. They are verified, folded and made visible, as the
+//! writer's own commits are.
 
 use crate::{
     chain::verify,
@@ -15,14 +15,14 @@ use motherlode_log::{Reader, Record};
 use motherlode_proto::convert::record::{self, Logged};
 use std::sync::{Arc, mpsc::SyncSender};
 
-/// A ledger's state, and the way to it for what comes after.
+/// A ledger's state, and the parts that apply further records to it.
 pub(crate) struct Applier {
     pub(crate) shared: Arc<Shared>,
     pub(crate) projector: SyncSender<Handed>,
 }
 
 impl Applier {
-    /// Applies records that continue what is held. If one can't be applied, some before it may have been.
+    /// Applies records that continue the state. If one can't be applied, some before it may have been.
     pub(crate) fn apply(&self, records: impl IntoIterator<Item = Bytes>) -> Result<(), OpenError> {
         let mut group = Group::after(*self.shared.head.borrow());
         for bytes in records {

@@ -1,9 +1,10 @@
-//! Changes of pools and switches (PL-27): asked for by one actor, approved by another. The one mechanism for both services.
+//! Changes of pools and switches (PL-27): proposed by one actor, approved by another. The one mechanism for both
+//! services.
 //!
-//! An actor is a credential: its name. What stops something is made at once by one actor; what starts it again, and every
-//! other change, takes two of the same operator's (PL-25). Where there are no operators nobody can be told apart, and every
-//! change is made at once. What a change may be refused for it's refused for when it's proposed, and again when it's
-//! approved, since the log has gone on; it then still waits.
+//! An actor is a credential: its name. A stop is made at once by one actor; a start, and every other change, takes two
+//! of the same operator (PL-25). Without operators actors can't be told apart, and every change is made at once. A
+//! change is checked when it's proposed, and again when it's approved, since the log has gone on; if it is refused
+//! then, it still waits.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
@@ -16,7 +17,7 @@ use motherlode_proto::{convert::event::to_log, ledger::v1 as wire};
 use motherlode_runtime::{Caller, Refusal};
 use std::time::Duration;
 
-/// How long a pool's retirement waits for what the partitions have yet to tell.
+/// The longest time that a pool's retirement waits for the partitions' reports.
 const COLLECTING_WAIT: Duration = Duration::from_secs(2);
 
 /// The outcome of a request for a change.

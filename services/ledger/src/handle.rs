@@ -52,8 +52,8 @@ impl Handle {
         Self { shared, inbox, places, threads: Arc::new(Mutex::new(threads.into())), upstream }
     }
 
-    /// Waits until what is read here is as of now: no older than the call. Whoever writes the log has all of it; a replica
-    /// asks where the log ends, once for all who wait, and takes it up to there.
+    /// Waits until the state read here is no older than the call. The writer's own is current; a replica asks for the
+    /// end of the log, once for all who wait, and applies the log up to there.
     ///
     /// # Errors
     /// UNAVAILABLE: NOT_THE_WRITER where another process writes the log by now, NOT_CURRENT where a replica can't find out
@@ -271,8 +271,8 @@ impl Handle {
         self.shared.partition
     }
 
-    /// The log's time, Unix milliseconds: what a commit would be stamped with now. It never runs back; while the machine's
-    /// clock is behind it, it goes on at half speed.
+    /// Returns the log's time, Unix milliseconds: the stamp of a commit made now. It never runs back; while the
+    /// machine's clock is behind it, it goes on at half speed.
     pub fn now_ms(&self) -> i64 {
         self.shared.time.now_ms()
     }
@@ -346,7 +346,7 @@ impl Handle {
         self.shared.head.subscribe()
     }
 
-    /// A way to wait for hits and voids that pools are to decide on, and for what all partitions must know.
+    /// Returns a way to wait for hits and voids that pools must decide, and for changes that all partitions must know.
     pub fn decisions(&self) -> watch::Receiver<()> {
         self.shared.decisions.subscribe()
     }

@@ -1,7 +1,8 @@
-//! The ledgers of all partitions, and which of them is whose: what services hold.
+//! The ledgers of all partitions, and which partition a stream is in: the handle that services use.
 //!
-//! A player's commits are all in one partition ([`StreamId::partition`]), so that most calls are about one ledger. What is
-//! decided for all is decided at home. Cost of finding a player's ledger: one SHA-256, and none with a single partition.
+//! A player's commits are all in one partition ([`StreamId::partition`]), so most calls concern one ledger. Decisions
+//! for all partitions are made at home. Cost of finding a player's ledger: one SHA-256, and none with a single
+//! partition.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -113,7 +114,7 @@ impl Ledgers {
         }
     }
 
-    /// Says whether what was written here still is.
+    /// Checks that this process is still the writer.
     ///
     /// # Errors
     /// NOT_THE_WRITER: another process writes the log by now.

@@ -1,7 +1,7 @@
 //! The log to the other processes of the installation: read, followed, proposed to.
 //!
-//! Records go out as they're stored, the latest straight from the writer. Nothing is promised here that the handle does
-//! not promise anyway: what is sent is durable, a verdict rests on what is durable, a request id has one effect.
+//! Records go out as they're stored, the latest straight from the writer. The promises are those of the handle: sent
+//! records are durable, a verdict rests on durable records, a request id has one effect.
 
 use crate::{
     error::FetchError,
@@ -34,7 +34,7 @@ pub const PROPOSAL_BYTES_MAX: usize = 4 << 20;
 /// The service.
 #[derive(Clone)]
 pub struct LogApi {
-    /// Those whose log is written here.
+    /// Ledgers whose log is written here.
     written: Arc<[Handle]>,
     /// How many partitions there are.
     partitions: u32,
@@ -42,8 +42,7 @@ pub struct LogApi {
 }
 
 impl LogApi {
-    /// Serves the logs of those ledgers among some that are no replicas, of so many partitions that there are; at the stop
-    /// the streams end.
+    /// Serves the logs of those ledgers that are no replicas, of a number of partitions; at the stop the streams end.
     #[must_use]
     pub fn new<'a>(ledgers: impl IntoIterator<Item = &'a Handle>, partitions: u32, stop: Stop) -> Self {
         let written = ledgers.into_iter().filter(|ledger| !ledger.is_replica()).cloned().collect();
@@ -195,7 +194,8 @@ impl Follow {
         }
     }
 
-    /// A group from the writer, with those that came meanwhile; none of what was sent already or doesn't follow.
+    /// A group from the writer, with those that came meanwhile; without records that were sent already or don't
+    /// continue.
     fn take(&mut self, appended: Appended) -> Option<wire::FollowRecordsResponse> {
         let first_position = self.sent + 1;
         let (mut records, mut bytes) = (vec![], 0);
@@ -241,7 +241,7 @@ struct Proposing {
 }
 
 impl Proposing {
-    /// The next message; none when all is said.
+    /// The next message; `None` at the end.
     async fn next(&mut self) -> Result<Option<wire::ProposeResponse>, Status> {
         loop {
             let (stop, ledger, reading) = (self.api.stop.clone(), self.ledger.clone(), self.proposals.is_some());

@@ -13,7 +13,7 @@ use std::path::Path;
 /// Opens the ledger on a store, with its index in a folder that may be missing, stale or damaged.
 ///
 /// # Errors
-/// [`OpenError`] says what and where; nothing is served then.
+/// [`OpenError`] with the partition and the position; nothing is served then.
 pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = Held { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());
@@ -21,8 +21,8 @@ pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) ->
     recover(partition, reader, end, None, index_folder, &options, settle)?.write(store, options)
 }
 
-/// The same where this process holds the log already: only the records past that are read. What is held and isn't of this
-/// store is let go of.
+/// Opens it in a process that has replicated the log already: only the records past that are read. A replica that isn't
+/// of this store is dropped.
 pub(crate) fn take_over(
     store: Box<dyn Store>,
     recovered: Recovered,

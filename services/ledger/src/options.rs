@@ -23,10 +23,10 @@ pub struct Options {
     /// Commits past the latest snapshot that make another one worth writing when the ledger has opened and when it closes;
     /// while it runs, 200 times as many.
     pub snapshot_commits: u64,
-    /// Commits past the index's mark that make another one worth it: what a restart puts again at the most.
+    /// Commits past the index's mark after which another mark is made: at the most, so many are put again at a restart.
     pub mark_commits: usize,
-    /// How long a replica bears a log that is shorter than what it holds: a writer that was overtaken knows by then, so that it's
-    /// another log.
+    /// How long a replica tolerates a log that is shorter than its own state: an overtaken writer knows by then, so it
+    /// must be another log.
     pub ahead_max: Duration,
     /// The machine's clock, which commits are stamped with: see the [time of the log](crate::Handle::now_ms).
     pub clock: Clock,

@@ -1,8 +1,8 @@
-//! The index as it's read: while it is written behind the log, and while it cannot be.
+//! Reads of the index: while it is written behind the log, and while it cannot be.
 //!
-//! Whoever asks for rounds is told as of which position; what came later is walked back to from the player's latest commit,
-//! which is a few commits where the index keeps up. While it can't be written there is no such position: then all is walked
-//! to, as far as that is little work, and else the answer is [`Behind`].
+//! An answer says as of which position the index is; later commits are found by walking back from the player's latest
+//! one, which is a few commits where the index keeps up. While it can't be written there is no such position: then
+//! everything is walked to, as far as that is little work, and otherwise the answer is [`Behind`].
 
 use crate::{
     chain::record_hash,

@@ -1,11 +1,12 @@
 //! Writes the index behind the log, on the one thread that writes sled.
 //!
-//! Rounds and awards are put as they come; balances, what is left of rounds, and the mark of what is surely on the disk every
-//! [`Options::mark_commits`](crate::Options::mark_commits) and at the end, and [snapshots](crate::snapshot) now and then.
+//! Rounds and awards are put as they come; balances, the rest of the rounds, and the mark of what is on the disk every
+//! [`Options::mark_commits`](crate::Options::mark_commits) and at the end, and [snapshots](crate::snapshot) now and
+//! then.
 //!
-//! The index never stops the log. When it can't be written it's let go of, which is said; it's opened again, or made anew,
-//! after a pause that doubles, and brought up to the log by reading it. What the writer hands over is a help, no more: where
-//! something is missing it's read from the log.
+//! The index never stops the log. When it can't be written it's closed, with a warning, and after a pause that doubles
+//! it's opened again, or made anew, and catches up by reading the log. Commits handed over by the writer only save
+//! reading: missing ones are read from the log.
 
 use crate::{
     chain::record_hash,
@@ -108,8 +109,8 @@ impl Projector {
         Arc::clone(&self.projected)
     }
 
-    /// Takes commits that follow each other up; those that it has, and those that do not follow what it has, are passed
-    /// over. Where the index fails it's let go of.
+    /// Takes consecutive commits; those that it has already, and those that don't continue its state, are skipped. If
+    /// the index fails, it's closed.
     pub(crate) fn take<L: Borrow<Logged>>(&mut self, logged: &[L]) {
         for some in logged.chunks(TOGETHER_MAX) {
             let put = self.projected.write(|projection| put(projection, &mut self.balances, some));

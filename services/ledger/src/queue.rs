@@ -96,7 +96,7 @@ impl Places {
         Self(Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))))
     }
 
-    /// A place for a proposal of a player's; what the service itself proposes needs none. `None` where there is none left.
+    /// Takes a slot for a proposal about a player; a service's own proposals need none. `None` if no slot is left.
     pub(crate) fn take(&self, stream: &StreamId) -> Option<Place> {
         let StreamId::Player { operator, .. } = stream else { return Some(Place(None)) };
         self.0.lock().take(operator).then(|| Place(Some(Box::new((self.clone(), operator.clone())))))

@@ -34,12 +34,12 @@ use tokio::sync::{broadcast, mpsc, watch};
 /// Groups that the projector may be behind before it has to read them from the log.
 const HANDED_MAX: usize = 1024;
 
-/// A ledger but for its writer: what a standby holds of a log that another process writes.
+/// A ledger without its writer: a standby's state of a log that another process writes.
 ///
-/// It's the books, the index and the requests as of the last record that was applied, by the same fold as everywhere, with the
-/// projector at work behind them; nobody reads them yet. Once the log is this process's to write, [`Stores`](crate::Stores)
-/// hands it over with the store: the records up to the store's end are applied, and the writer starts. Cost of that: those
-/// records, however long the log is.
+/// It has the books, the index and the requests as of the last applied record, by the same fold as everywhere, with the
+/// projector at work behind them; nobody reads them yet. When this process becomes the writer,
+/// [`Stores`](crate::Stores) hands the ledger over with the store: the records up to the store's end are applied, and
+/// the writer starts. Cost of that: those records, however long the log is.
 pub struct Recovered {
     pub(crate) applier: Applier,
     pub(crate) projecting: JoinHandle<()>,
@@ -50,7 +50,7 @@ impl Recovered {
     /// in a folder as [`open`](crate::open) has it.
     ///
     /// # Errors
-    /// [`OpenError`] says what and where.
+    /// [`OpenError`] with the partition and the position.
     pub fn recover(
         partition: u32,
         reader: Arc<dyn Reader>,
@@ -73,10 +73,10 @@ impl Recovered {
         self.applier.shared.durable()
     }
 
-    /// Applies what the reader has by now.
+    /// Applies the records that the reader has by now.
     ///
     /// # Errors
-    /// [`OpenError::Read`] may be over at the next try; all else is a log that does not continue what is held.
+    /// [`OpenError::Read`] may be over at the next try; all other errors mean that the log does not continue the state.
     pub fn catch_up(&self) -> Result<(), OpenError> {
         const BYTES: usize = 4 << 20;
         loop {
@@ -88,8 +88,8 @@ impl Recovered {
         }
     }
 
-    /// Whether a store goes on where this has come to, and nothing failed so far. The reader that this was recovered from must be
-    /// the store's own: what the writer appends is found through it.
+    /// Whether a store continues this state, and nothing failed so far. The reader that this was recovered from must be
+    /// the store's own, since the writer's records are read through it.
     pub(crate) fn is_of(&self, store: &dyn Store) -> Result<bool, OpenError> {
         let shared = &self.applier.shared;
         let Held { position, hash } = *shared.head.borrow();
@@ -126,9 +126,9 @@ impl Recovered {
     }
 }
 
-/// Replays a log up to its end as it's known. `first` is what the first record must name, where nobody has verified the
-/// chain yet. `settle` makes the log durable as it was found, once nothing is left that could refuse it, and before anything
-/// says that it holds it.
+/// Replays a log up to its known end. `first` is the hash that the first record must name, if nobody has verified the
+/// chain yet. `settle` makes the log durable as it was found, once nothing can refuse it any more, and before any mark
+/// says that the index holds it.
 pub(crate) fn recover(
     partition: u32,
     reader: Arc<dyn Reader>,
@@ -176,8 +176,8 @@ pub(crate) fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) ->
     thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// Folds what is past the snapshot, and has what is past the mark projected. Where nobody has verified the chain, it's
-/// followed from what is surely of this log (else from what the first record must name) to the end that is known.
+/// Folds the records past the snapshot, and has those past the mark projected. If nobody has verified the chain, it's
+/// verified from the last known record of this log (or from `first`) to the known end.
 fn replay(
     reader: &dyn Reader,
     projector: &mut Projector,

@@ -1,9 +1,9 @@
-//! Which request made which commit: what tells a repetition from a new request, for ever.
+//! The table of requests: which request made which commit, so that a repetition is told from a new request, for ever.
 //!
-//! A table in memory, folded from the whole log at the start. It holds no names, only 40 bits of each name's hash beside
-//! the position of its commit: what it answers is where to look. Who asks reads the commit there and compares stream and
-//! request id, so that equal hashes cost a look into the log and never an answer. The hash (SipHash) is keyed at random:
-//! nobody can choose names that meet. Table and key go into snapshots together.
+//! It is in memory, folded from the whole log at the start. It holds 40 bits of each name's hash beside the position of
+//! its commit, so its answer is a position to look at. The caller reads the commit there and compares stream and
+//! request id: equal hashes cost a read of the log and never a wrong answer. The hash (SipHash) is keyed at random, so
+//! nobody can choose names that collide. Table and key go into snapshots together.
 //!
 //! Costs: 9 to 14 bytes a commit; one or two cache misses a question; a wrong place to look in one of 1,000 questions
 //! at a thousand million commits. Growing moves one part of 65,536 at a time, so that it's never felt.
@@ -86,8 +86,7 @@ impl Requests {
         }
     }
 
-    /// Whether it's a table that this code could have made, as far as what is asked of it relies on that: what was read
-    /// from a snapshot may be anything.
+    /// Whether the table is sound enough to be used: one that was read from a snapshot may be anything.
     pub(crate) fn is_sound(&self) -> bool {
         let whole = self.parts.len() == 1 << PART_BITS || cfg!(feature = "fuzzing");
         whole && self.parts.iter().all(Part::is_sound)

@@ -42,9 +42,9 @@ pub enum Standing {
     Takes,
     /// It takes none for now: the log cannot be written. It tries again by itself, and takes proposals when it can.
     Stalled(String),
-    /// It takes no more; what it has is read on.
+    /// It takes no more proposals; reads go on.
     Failed(String),
-    /// Another process writes the log: what this one has may be old.
+    /// Another process writes the log: this one's state may be old.
     Fenced(String),
 }
 
@@ -71,8 +71,8 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Makes a durable group visible: its commits and requests before the state that they made, so that whoever is
-    /// refused by that state finds what made it.
+    /// Makes a durable group visible: its commits and requests before the state that they made, so that a caller whom
+    /// that state refuses finds the commit that made it.
     pub(crate) fn publish(&self, stage: Stage, logged: &[Arc<Logged>], names: &[Name], held: Held) {
         {
             let mut recent = self.recent.write();

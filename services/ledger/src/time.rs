@@ -1,12 +1,12 @@
 //! The time that commits are stamped with, whatever the machine's clock does (PL-26, PL-30).
 //!
-//! The log's time never runs back. Where the clock is behind it (it was ahead and has been corrected, or another machine
-//! wrote the log before), the log's time goes on at half speed until the clock has caught up: so it's never far off for
-//! longer than it must be, and nothing that is counted by it stands still. What is counted in seconds for a player is counted
-//! by the process's own ticks instead, which no clock can move.
+//! The log's time never runs back. If the clock is behind it (it was ahead and has been corrected, or another machine
+//! wrote the log before), the log's time goes on at half speed until the clock has caught up: so it's never wrong for
+//! longer than it must be, and never stands still. Seconds that a player waits for are counted by the process's own
+//! ticks instead, which no clock can move.
 //!
-//! A clock that was set is said once a minute at most, by a warning with the reason CLOCK_SKEW, and is to be taken from here
-//! for a significant event. Cost: two looks at clocks and an uncontended lock.
+//! A clock that was set is reported once a minute at most, by a warning with the reason CLOCK_SKEW, and can be taken
+//! from here for a significant event. Cost: two looks at clocks and an uncontended lock.
 
 use motherlode_runtime::Clock;
 use parking_lot::Mutex;
@@ -41,13 +41,13 @@ pub(crate) struct LogTime {
 }
 
 struct At {
-    /// The latest stamp, or what it has come to since.
+    /// The latest stamp, brought on to the latest look.
     log_ms: i64,
     /// When it was that.
     log_tick: i64,
     /// Clock and ticks at the latest look.
     look: (i64, i64),
-    /// The most that the clock was set by since it was asked last.
+    /// The largest step of the clock since it was last asked for.
     skew_ms: i64,
     /// How far ahead the clock jumped, and when.
     doubt: Option<(i64, i64)>,
@@ -142,16 +142,16 @@ impl LogTime {
         (self.ticks)()
     }
 
-    /// The earliest that it can be now: what a jump of the clock in the last hour would bring is left out, as is what the
-    /// log is ahead of the clock. For what can't be taken back once it was too early.
+    /// Returns the earliest that it can be now: a jump of the clock in the last hour is left out, and so is the log's
+    /// lead over the clock. It is for decisions that can't be taken back.
     pub(crate) fn patient_ms(&self) -> i64 {
         self.stamp();
         let (clock, tick) = ((self.clock)(), (self.ticks)());
         clock.saturating_sub(self.at.lock().doubted(tick))
     }
 
-    /// The most that the clock was set by, ahead or (below zero) back, since this was asked last; a clock that is behind the log at
-    /// the start counts as set back.
+    /// Returns the largest step of the clock since this was last asked for, ahead or (below zero) back; a clock that is
+    /// behind the log at the start counts as set back.
     pub(crate) fn take_skew(&self) -> Option<i64> {
         self.stamp();
         Some(std::mem::take(&mut self.at.lock().skew_ms)).filter(|by_ms| *by_ms != 0)

@@ -1,4 +1,4 @@
-//! Where the commits of rounds are: what the projector notes of each commit, and what of it is in memory only.
+//! Where the commits of rounds are: the projector's notes of each commit, and the part of them that is in memory only.
 //!
 //! A round that is over is an [`Entry`] of its *group*, the player's rounds of one game in one currency. In a group one round
 //! is played after another, so entries come in the order of their numbers. Sixteen of them are one value of the index; what

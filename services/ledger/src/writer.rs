@@ -1,4 +1,4 @@
-//! The one writer of a partition: sequences proposals, and answers when what the answers rest on is durable.
+//! The one writer of a partition: orders proposals, and answers when the commits under its answers are durable.
 //!
 //! Its own thread, in a loop: take all proposals that wait (one at least), judge each against the durable books and
 //! what is staged before it, append all records as one block with one sync, merge the stage into the books, answer.
@@ -6,8 +6,8 @@
 //! fails the stage is dropped, and with it every verdict of the group, rejections included: they might have rested on
 //! what was not written. Only repetitions of what is durable keep their answers.
 //!
-//! While no append gets through the store is tried now and then, whether or not anybody asks; proposals that come between
-//! two tries are refused, and nothing is written for them.
+//! While no append gets through, the store is tried now and then, whether or not anybody asks; proposals that come
+//! between two tries are refused, and nothing is written for them.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -30,7 +30,7 @@ use tokio::{
     time::timeout,
 };
 
-/// Before a store that fails is tried again for the first time, and at the most.
+/// The pauses before a failing store is tried again: the first, and the longest.
 const RETRY_MIN: Duration = Duration::from_millis(50);
 const RETRY_MAX: Duration = Duration::from_secs(1);
 
@@ -48,14 +48,14 @@ pub(crate) struct Writer {
 pub(crate) struct Trouble {
     again: Instant,
     pause: Duration,
-    /// Why appends are refused; none where only what is done ahead of them fails.
+    /// Why appends are refused; `None` if only the work ahead of them fails.
     refusal: Option<AppendError>,
-    /// Of the requests whose append may show at the next start, until the store is sound again.
+    /// Requests whose append may show at the next start, until the store is sound again.
     in_doubt: Vec<Name>,
 }
 
 impl Writer {
-    /// Runs until it is told to close, or nobody can tell it anything any more.
+    /// Runs until it is told to close, or every handle is gone.
     pub(crate) fn run(mut self) {
         // It tells the time and nothing else, and so needs no descriptor.
         let timer = runtime::Builder::new_current_thread().enable_time().build();

@@ -1,8 +1,8 @@
 //! Forwarding: takes proposals from the same inbox as a writer would, and has the process that writes the log judge them.
 //!
-//! A proposal is outstanding until its verdict comes. When the link is lost, or the other process can't say what became of
-//! it, it's proposed again on the next link: its request id makes one effect of however many tries. Whoever waited too
-//! long is told so, and asks again likewise.
+//! A proposal is outstanding until its verdict comes. When the link is lost, or the other process doesn't know its
+//! fate, it's proposed again on the next link: its request id makes one effect of however many tries. A caller who
+//! waited too long gets an error, and asks again likewise.
 
 use super::link::{Client, Link, status_text};
 use crate::{
@@ -29,9 +29,9 @@ use tokio_stream::wrappers::ReceiverStream;
 /// Proposals, and bytes of them, in one message: but for a single longer one.
 const TOGETHER_MAX: usize = 256;
 const BYTES_MAX: usize = 256 << 10;
-/// Before a stream that has ended is asked for again.
+/// The pause before a stream that has ended is asked for again.
 const PAUSE: Duration = Duration::from_millis(50);
-/// From one look at who has waited too long to the next.
+/// The interval between two looks for callers who have waited too long.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
 
 pub(super) struct Forwarder {
@@ -42,16 +42,16 @@ pub(super) struct Forwarder {
     /// By ticket: the oldest first.
     outstanding: BTreeMap<u64, Outstanding>,
     tickets: u64,
-    /// Of these, what is yet to be sent on this link.
+    /// Proposals that are yet to be sent on this link.
     unsent: VecDeque<u64>,
-    /// Verdicts that wait until the replica holds what they rest on, by that position.
+    /// Verdicts that wait until the replica has applied the position that they rest on.
     decided: BTreeMap<Position, Vec<Decided>>,
 }
 
 struct Outstanding {
     proposal: Proposal,
     reply: Reply,
-    /// Whoever waits has gone then; none for as long as it takes.
+    /// The time at which the caller gives up; `None` for no limit.
     until: Option<Instant>,
     traceparent: Option<Box<str>>,
     /// Of its operator's: given back with the verdict.

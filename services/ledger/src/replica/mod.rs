@@ -2,12 +2,12 @@
 //!
 //! It replays the log as another process of the installation sends it, verifying the chain from the first record on, and
 //! then follows it: the same fold, the same index, the same requests as where the log is. Proposals go to the process that
-//! writes the log ([`forward`]); each verdict is handed on when the replica has applied what it rests on, so that a
-//! service reads its own writes.
+//! writes the log ([`forward`]); each verdict is handed on when the replica has applied the records that it rests on,
+//! so a service reads its own writes.
 //!
-//! **Reads are as of now** after [`Handle::current`]: it asks where the log ends, once for all who wait, and waits until
-//! the replica is there. So whoever was answered by one process is not refused by another for what that one doesn't know
-//! yet. Cost: a round trip a call, shared by the calls of that moment.
+//! **Reads are current** after [`Handle::current`]: it asks for the end of the log, once for all who wait, and waits
+//! until the replica is there. So a caller who was answered by one process is not refused by another that doesn't know
+//! of it yet. Cost: a round trip a call, shared by the calls of that moment.
 //!
 //! When the link is lost, another is made, to whichever process writes the log by then; proposals without a verdict are
 //! proposed again with the same request ids. A log that does not continue what the replica has applied stops it for good.
@@ -40,11 +40,11 @@ use tokio::{
     sync::mpsc,
 };
 
-/// Makes a replica of a partition, with its index in a folder as [`open`](crate::open) has it. It takes as long as it takes
+/// Makes a replica of a partition, with its index in a folder as [`open`](crate::open) has it. Waits, without a limit,
 /// until one of the ledgers answers and its log is replayed.
 ///
 /// # Errors
-/// [`OpenError`] says what and where.
+/// [`OpenError`] with the partition and the position.
 pub async fn join(origin: Origin, partition: u32, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     if origin.targets.is_empty() {
         return Err(OpenError::Origin("no process is named that has the log".to_owned()));
