@@ -17,6 +17,8 @@ use tonic_types::StatusExt;
 /// An outcome to ask the tests' dealer for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Force {
+    /// The round awaits anything at all of its player.
+    Open,
     /// The round awaits a pick: three Merlins, treasures.
     Pick,
     /// The round awaits the start of a feature.
@@ -36,6 +38,7 @@ pub enum Force {
 impl Force {
     fn name(self) -> &'static str {
         match self {
+            Self::Open => "open",
             Self::Pick => "pick",
             Self::Feature => "feature",
             Self::FreeSpins => "free-spins",

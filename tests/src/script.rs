@@ -42,6 +42,7 @@ impl Script for Wishes {
 /// Whether an outcome is the one that is wished for.
 fn wanted(wish: &str) -> fn(&Proposal, &Outcome) -> bool {
     match wish {
+        "open" => |_, outcome| outcome.awaiting() != Awaiting::Nothing,
         "pick" => |_, outcome| outcome.awaiting() == Awaiting::Pick,
         "free-spins" => |_, outcome| outcome.awaiting() == Awaiting::FreeSpins,
         "feature" => |_, outcome| outcome.awaiting() == Awaiting::Feature,

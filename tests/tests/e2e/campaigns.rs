@@ -15,7 +15,8 @@ use motherlode_proto::{
 use motherlode_slots::{Game, latest, latest_games};
 use motherlode_tests::Server;
 use motherlode_tests::{
-    Client, EUR, account, campaign, checked, config, free_round, next_choice, play, reason, replayed, start, start_with,
+    Client, EUR, Force, account, campaign, checked, config, free_round, next_choice, play, reason, replayed, start,
+    start_with,
 };
 use std::{
     path::Path,
@@ -276,7 +277,7 @@ async fn pl_18_a_campaign_expires_and_a_round_begun_before_goes_on() {
     let mut spins: Vec<Played> = vec![];
     let open = loop {
         let bet = free_round(neptune(), &format!("f{}", spins.len()), &fred, "spring");
-        let spun = client.spin(bet, None).await.unwrap();
+        let spun = client.spin(bet, (!spins.is_empty()).then_some(Force::Open)).await.unwrap();
         if spun.state() == RoundState::Open {
             break spun;
         }

@@ -13,7 +13,9 @@ use motherlode_proto::{
 use motherlode_runtime::{Config, config::Store};
 use motherlode_slots::latest_games;
 use motherlode_tests::Server;
-use motherlode_tests::{Client, EUR, account, answers, config, next_choice, play, smallest, stake_on, start_with};
+use motherlode_tests::{
+    Client, EUR, Force, account, answers, config, next_choice, play, smallest, stake_on, start_with,
+};
 use std::{path::Path, process::Command, time::Duration};
 
 /// 2025-10-09T08:53:20Z, and its day.
@@ -47,17 +49,10 @@ async fn plays(client: &mut Client, account: &Account) -> u64 {
     last
 }
 
-/// Bets until a round waits for its player.
+/// A round that waits for its player.
 async fn waits(client: &mut Client, account: &Account) -> Played {
     let game = motherlode_slots::latest("dwarf-mine").unwrap();
-    for number in 0..1_000 {
-        let bet = stake_on(game, &format!("open-{number}"), account, smallest(game));
-        let played = client.spin(bet, None).await.unwrap();
-        if played.state() == RoundState::Open {
-            return played;
-        }
-    }
-    panic!("no round of 1,000 waits");
+    client.spin(stake_on(game, "open", account, smallest(game)), Some(Force::Open)).await.unwrap()
 }
 
 /// Waits until the pool has every contribution up to a position.

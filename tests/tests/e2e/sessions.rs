@@ -8,7 +8,9 @@ use motherlode_proto::{
         OpenSessionRequest, OpenSessionResponse, Played, SkipRoundRequest, SpinRequest,
     },
 };
-use motherlode_tests::{Client, EUR, account, bet, config, fresh, next_choice, reason, start, start_fresh, start_with};
+use motherlode_tests::{
+    Client, EUR, Force, account, bet, config, fresh, next_choice, reason, start, start_fresh, start_with,
+};
 use std::{
     path::Path,
     sync::{
@@ -70,15 +72,9 @@ fn bet_in(session_id: &str, request_id: &str, account: &Account) -> SpinRequest 
     SpinRequest { session_id: session_id.to_owned(), ..bet(request_id, account, "0.01") }
 }
 
-/// Bets until a round waits for the player.
+/// A round that waits for the player.
 async fn open_round(client: &mut Client, session_id: &str, account: &Account) -> Played {
-    for number in 0..5_000 {
-        let played = client.spin(bet_in(session_id, &format!("r{number}"), account), None).await.unwrap();
-        if played.state() == RoundState::Open {
-            return played;
-        }
-    }
-    panic!("no round of 5,000 waits for the player");
+    client.spin(bet_in(session_id, "r", account), Some(Force::Open)).await.unwrap()
 }
 
 async fn choose_in(client: &mut Client, session_id: &str, open: &Played) -> Result<Played, Status> {

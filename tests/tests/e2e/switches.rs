@@ -9,7 +9,7 @@ use motherlode_proto::{
         play_stream_response::Answer,
     },
 };
-use motherlode_tests::{Client, EUR, audited, bet, config, next_choice, reason, start, start_fresh};
+use motherlode_tests::{Client, EUR, Force, audited, bet, config, next_choice, reason, start, start_fresh};
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
 
@@ -43,15 +43,9 @@ fn expect<T: std::fmt::Debug>(result: Result<T, Status>, code: Code, why: &str) 
     status
 }
 
-/// Bets on Bewitched until a round waits for the player.
+/// A round of Bewitched that waits for the player.
 async fn open_round(client: &mut Client, account: &Account) -> Played {
-    for number in 0..5_000 {
-        let played = client.spin(bet(&format!("r{number}"), account, "0.01"), None).await.unwrap();
-        if played.state() == RoundState::Open {
-            return played;
-        }
-    }
-    panic!("no round of 5,000 waits for the player");
+    client.spin(bet("r", account, "0.01"), Some(Force::Open)).await.unwrap()
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use motherlode_proto::{
 };
 use motherlode_slots::{Game, latest, latest_games};
 use motherlode_tests::Server;
-use motherlode_tests::{Client, EUR, checked, play, reason, replayed, smallest, stake_on, start};
+use motherlode_tests::{Client, EUR, Force, checked, play, reason, replayed, smallest, stake_on, start};
 use std::collections::{BTreeMap, BTreeSet};
 use tonic::{Code, Status};
 
@@ -267,16 +267,9 @@ async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_wit
         let account = client.fund(&name, EUR, DEPOSIT).await;
         // The first round has the gift, so that its void changes the collection while the gift is not used up.
         let first = play(&mut client, game, stake_on(game, "first", &account, smallest(game)), 3).await;
-        let mut open = None;
-        for number in 0..1_000 {
-            let bet = stake_on(game, &format!("o{number}"), &account, smallest(game));
-            let spun = client.spin(bet, None).await.unwrap();
-            open = (spun.state() == RoundState::Open).then_some(spun.round_id);
-            if open.is_some() {
-                break;
-            }
-        }
-        let (open, before) = (open.expect("a round of 1,000 waits"), holdings(&server, &name));
+        let bet = stake_on(game, "open", &account, smallest(game));
+        let open = client.spin(bet, Some(Force::Open)).await.unwrap().round_id;
+        let before = holdings(&server, &name);
         if !before.collections.contains_key(&gift) {
             continue;
         }
@@ -295,7 +288,7 @@ async fn pl_04_dm_16_no_void_changes_the_collection_that_an_open_round_plays_wit
 /// BW-19: a void takes the contribution back, and not the jackpot: that stays paid.
 #[tokio::test(flavor = "multi_thread")]
 async fn bw_19_pl_04_a_jackpot_of_a_voided_round_stands() {
-    use motherlode_tests::{Force, vials};
+    use motherlode_tests::vials;
     let data = tempfile::tempdir().unwrap();
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
