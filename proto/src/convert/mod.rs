@@ -3,16 +3,12 @@
 //! * [`record`] — a commit of the books as a record of the log, and back.
 //! * [`event`] — the events in it, as messages.
 //! * `table` — each event once: its number and those of its fields.
-//! * [`play`] — choices of rounds, and rounds of the log in the engine.
+//! * [`play`] — choices of rounds.
 //! * [`outcome`] — what a step showed and won.
-//! * [`shown`] — what is shown of them that the log does not hold.
 //! * `values` — how a field of each type is written and read; `plain`, the form in which.
-//! * [`terms`] — what a round is played with.
 //! * [`copied`] — such a record in an operator's copy of the log.
 //! * [`refused`] — why the books refuse a commit, between processes.
-//! * [`collection`] — what a player carries from round to round.
 
-pub mod collection;
 pub mod copied;
 pub mod event;
 pub mod outcome;
@@ -20,9 +16,7 @@ mod plain;
 pub mod play;
 pub mod record;
 pub mod refused;
-pub mod shown;
 mod table;
-pub mod terms;
 mod values;
 
 /// Why a message of the log is not one.

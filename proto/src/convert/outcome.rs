@@ -1,7 +1,7 @@
 //! Outcomes as messages, written without the messages in between: one is written for every step that is played, and for
 //! every step that is audited. All of an outcome is in its message, but for what the engine tells simulations alone
-//! (`part_coins`) and for what the player carries on, which the log has as an event of its own (see
-//! [`super::collection`]). Reading is the generated code's.
+//! (`part_coins`) and for what the player carries on, which the log has as an event of its own (a
+//! change of the collection). Reading is the generated code's.
 
 use super::plain::Out;
 use crate::round::v1;

@@ -4,4 +4,3 @@
 
 mod outcome;
 mod record;
-mod shown;

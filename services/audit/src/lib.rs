@@ -32,6 +32,6 @@ mod whole;
 pub use audit::{Options, audit};
 pub use copy::{CopyReport, Digest, NOT_CHECKED, audit_copy, digest};
 pub use divergence::{Divergence, Unusable};
-pub use replay::{ReplayError, Replayed, ReplayedJackpot, ReplayedStep, ReplayedVoid, replay};
+pub use replay::{ReplayError, Replayed, replay};
 pub use report::{Comparison, Report, Return, Voids};
 pub use whole::{Whole, audit_all};

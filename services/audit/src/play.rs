@@ -6,24 +6,19 @@
 use crate::{Divergence, Return, divergence::Fault, outcome::difference, recalled::Recalled};
 use motherlode_books::{Event, Minor, RoundStarted, StepResolved, StreamId, cash};
 use motherlode_log::Position;
-use motherlode_proto::{
-    convert::{
-        collection::{self, Led},
-        play::{open_round, resolve_logged, write_outcome},
-        record::Logged,
-        terms::{gamble_max_minor, terms_from_log},
-    },
-    log::v1::RoundTerms,
-    round::v1::Witch,
+use motherlode_proto::{convert::record::Logged, round::v1::Witch};
+use motherlode_rounds::{
+    Live,
+    collection::{self, Led},
+    gamble_max_minor,
 };
-use motherlode_slots::{self as slots, Awaiting, Carried, Game, Outcome, Round};
-use prost::Message;
+use motherlode_slots::{self as slots, Carried, Game, Outcome};
 use std::collections::BTreeMap;
 
 pub(crate) struct Plays<'a> {
     recalled: &'a Recalled,
     pub(crate) returns: Vec<Return>,
-    open: BTreeMap<(StreamId, u64), Live>,
+    open: BTreeMap<(StreamId, u64), Playing>,
     /// Hits that wait for their award: their place in `returns`.
     hits: BTreeMap<Position, usize>,
     /// What players carry: by player, game and scope.
@@ -36,17 +31,14 @@ pub(crate) struct Plays<'a> {
 type Place = (StreamId, &'static str, String);
 
 /// A round in play.
-struct Live {
+struct Playing {
     number: u64,
     /// Place in `returns`.
     of: usize,
     pool: Option<String>,
-    game: &'static dyn Game,
     /// Where what the player carries stands; none where the game carries nothing.
     place: Option<Place>,
-    /// What the player carried when it opened.
-    carried: Carried,
-    round: Box<dyn Round>,
+    live: Live,
 }
 
 /// What the latest step's outcome, or the void, demands of the same commit, and has not had.
@@ -106,27 +98,28 @@ impl<'a> Plays<'a> {
     }
 
     fn player_commit(&mut self, stream: &StreamId, position: Position, events: &[Event]) -> Result<(), Fault> {
-        let mut live: Option<Live> = None;
+        let mut playing: Option<Playing> = None;
         let mut due = Due::default();
         for event in events {
             match event {
                 Event::RoundStarted(started) => {
                     due.nothing()?;
                     let begun = self.start(stream, started)?;
-                    self.keep(stream, live.replace(begun));
+                    self.keep(stream, playing.replace(begun));
                 }
                 Event::StepResolved(step) => {
                     due.nothing()?;
-                    let mut round = match live.take_if(|live| live.number == step.round) {
+                    let mut round = match playing.take_if(|playing| playing.number == step.round) {
                         Some(round) => round,
                         None => self.take(stream, step.round)?,
                     };
                     due = self.resolve(&mut round, step)?;
-                    self.keep(stream, live.replace(round));
+                    self.keep(stream, playing.replace(round));
                 }
                 Event::CollectionChanged { .. } => due.collection(event)?,
                 Event::JackpotHit { round, pool } => {
-                    let hit = live.as_ref().filter(|live| live.number == *round && live.pool.as_ref() == Some(pool));
+                    let hit = playing.as_ref();
+                    let hit = hit.filter(|playing| playing.number == *round && playing.pool.as_ref() == Some(pool));
                     let hit = hit.filter(|_| due.hit);
                     let unfounded = || Fault::new("a jackpot was hit that the outcome has not", "no hit", pool);
                     let of = hit.ok_or_else(unfounded)?.of;
@@ -137,7 +130,7 @@ impl<'a> Plays<'a> {
                 Event::WinCredited { amount, .. } => due.credit(*amount)?,
                 Event::RoundSettled { round, win } => {
                     due.credited()?;
-                    let settled = live.take_if(|live| live.number == *round && due.settlement == Some(*win));
+                    let settled = playing.take_if(|playing| playing.number == *round && due.settlement == Some(*win));
                     let Some(settled) = settled else {
                         let expected = due.settlement.map_or("none".into(), |win| format!("with a win of {win}"));
                         return Err(Fault::new(
@@ -152,9 +145,9 @@ impl<'a> Plays<'a> {
                 Event::RoundVoided { round, .. } => {
                     due.nothing()?;
                     // A settled round is not kept; whether it could be voided is the books' question.
-                    let here = live.take_if(|live| live.number == *round);
+                    let here = playing.take_if(|playing| playing.number == *round);
                     due.collection = match here.or_else(|| self.open.remove(&(stream.clone(), *round))) {
-                        Some(voided) => self.carry(&voided, voided.carried),
+                        Some(voided) => self.carry(&voided, voided.live.terms.carried),
                         None => self.undo(stream, *round)?,
                     };
                 }
@@ -162,31 +155,29 @@ impl<'a> Plays<'a> {
             }
         }
         due.nothing()?;
-        self.keep(stream, live);
+        self.keep(stream, playing);
         Ok(())
     }
 
-    fn keep(&mut self, stream: &StreamId, round: Option<Live>) {
+    fn keep(&mut self, stream: &StreamId, round: Option<Playing>) {
         if let Some(round) = round {
             self.open.insert((stream.clone(), round.number), round);
         }
     }
 
-    fn take(&mut self, stream: &StreamId, number: u64) -> Result<Live, Fault> {
+    fn take(&mut self, stream: &StreamId, number: u64) -> Result<Playing, Fault> {
         let round = self.open.remove(&(stream.clone(), number));
         round
             .ok_or_else(|| Fault::new("a step of a round that is not open", "an open round", format!("round {number}")))
     }
 
     /// Opens a round with the model that it was played with, and checks its bet.
-    fn start(&mut self, stream: &StreamId, started: &RoundStarted) -> Result<Live, Fault> {
-        let (game, round) = open_round(started)
+    fn start(&mut self, stream: &StreamId, started: &RoundStarted) -> Result<Playing, Fault> {
+        let live = Live::open(started)
             .map_err(|error| Fault::new("the round cannot be resolved", "a game that this program has", error))?;
-        let malformed = || Fault::new("the stake cannot be read", "terms of a round", "other bytes");
         let RoundStarted { coin_value, currency, .. } = *started;
-        let terms = RoundTerms::decode(started.stake.as_slice()).map_err(|_| malformed())?;
-        let (stake, terms) = terms_from_log(&terms, game.carries(), coin_value, currency).map_err(|_| malformed())?;
-        let coins = game.check_stake(&stake).ok();
+        let Live { game, terms, .. } = live;
+        let coins = game.check_stake(&live.stake).ok();
         let bet = coins.and_then(|coins| cash(coins.into(), coin_value, currency).ok());
         if bet != Some(started.bet) {
             let expected = bet.map_or("none".into(), |bet| bet.to_string());
@@ -199,7 +190,7 @@ impl<'a> Plays<'a> {
                 started.contribution.as_ref().map_or("none".into(), |given| format!("{} EUR", given.amount)),
             ));
         }
-        let gamble_max = if terms.double { gamble_max_minor(currency, started.rate).ok() } else { Some(0) };
+        let gamble_max = if terms.double { gamble_max_minor(game, currency, started.rate).ok() } else { Some(0) };
         if gamble_max != Some(terms.gamble_max_minor) {
             let expected = gamble_max.map_or("none".into(), |most| most.to_string());
             let what = "ME-14: the most that may be gambled is not the limit at the bet's rate";
@@ -222,15 +213,8 @@ impl<'a> Plays<'a> {
             figures.free += 1;
             figures.free_bets += i128::from(started.bet.0);
         }
-        Ok(Live {
-            number: started.round,
-            of,
-            game,
-            place,
-            carried,
-            pool: started.contribution.as_ref().map(|given| given.pool.clone()),
-            round,
-        })
+        let pool = started.contribution.as_ref().map(|given| given.pool.clone());
+        Ok(Playing { number: started.round, of, pool, place, live })
     }
 
     fn returns_of(&mut self, started: &RoundStarted) -> usize {
@@ -242,32 +226,32 @@ impl<'a> Plays<'a> {
         })
     }
 
-    fn resolve(&mut self, live: &mut Live, step: &StepResolved) -> Result<Due, Fault> {
+    fn resolve(&mut self, playing: &mut Playing, step: &StepResolved) -> Result<Due, Fault> {
         let outcome = &mut self.outcome;
-        resolve_logged(&mut *live.round, step, outcome)
+        let live = &mut playing.live;
+        live.logged(step, outcome)
             .map_err(|error| Fault::new("the step cannot be resolved", "a choice that the round waits for", error))?;
         self.bytes.clear();
-        write_outcome(live.game, outcome, &mut self.bytes);
+        live.write(outcome, &mut self.bytes);
         if self.bytes != step.outcome {
             let (field, expected, found) = difference(&self.bytes, &step.outcome);
             let what = format!("PL-06: the seed and choice of step {} do not give its outcome: {field}", step.step);
             return Err(Fault::new(what, expected, found));
         }
-        let win = i64::try_from(outcome.round_win_minor).map(Minor);
-        let win = win.map_err(|error| Fault::new("the win is no amount of cash", "one that fits", error))?;
-        if win != step.win {
-            return Err(Fault::new("the win is not the outcome's", win, step.win));
+        let due = motherlode_rounds::Due::of(outcome, playing.pool.is_some(), None);
+        let due = due.map_err(|error| Fault::new("the win is no amount of cash", "one that fits", error))?;
+        if due.win != step.win {
+            return Err(Fault::new("the win is not the outcome's", due.win, step.win));
         }
-        let figures = &mut self.returns[live.of];
+        let figures = &mut self.returns[playing.of];
         figures.steps += 1;
         figures.spins += outcome.spins.len() as u64;
-        let credit = i64::try_from(outcome.credited_minor).ok().filter(|credit| *credit > 0).map(Minor);
-        let (carried, hits, over) = (outcome.carried, outcome.jackpot, outcome.awaiting == Awaiting::Nothing);
+        let carried = outcome.carried;
         Ok(Due {
-            collection: carried.and_then(|carried| self.carry(live, carried)),
-            credit,
-            hit: hits && live.pool.is_some(),
-            settlement: over.then_some(win),
+            collection: carried.and_then(|carried| self.carry(playing, carried)),
+            credit: due.credit,
+            hit: due.hit,
+            settlement: due.over.then_some(due.win),
         })
     }
 
@@ -307,11 +291,11 @@ impl<'a> Plays<'a> {
     }
 
     /// Takes up what the player carries from here on; the change that the log must have.
-    fn carry(&mut self, live: &Live, carried: Carried) -> Option<Event> {
-        let place = live.place.as_ref()?;
-        let before = self.carried(live.game, place);
+    fn carry(&mut self, playing: &Playing, carried: Carried) -> Option<Event> {
+        let (place, game) = (playing.place.as_ref()?, playing.live.game);
+        let before = self.carried(game, place);
         self.note(place.clone(), &before, &carried);
-        collection::change(live.game, &place.2, &before, &carried)
+        collection::change(game, &place.2, &before, &carried)
     }
 }
 
@@ -369,7 +353,7 @@ fn is_witch(changed: &Event) -> bool {
     let Event::CollectionChanged { game, .. } = changed else { return false };
     let picks = |game: &dyn Game, witch: Witch| *changed == collection::pick_witch(game, i64::from(i32::from(witch)));
     slots::latest(game)
-        .filter(|game| collection::has_witches(*game))
+        .filter(|game| game.info().witches)
         .is_some_and(|game| [Witch::White, Witch::Dark].into_iter().any(|witch| picks(game, witch)))
 }
 

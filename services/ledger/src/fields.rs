@@ -1,8 +1,10 @@
 //! Request fields, checked: what the wire says as what the books understand, or a refusal that names the field (PL-12).
 
 use motherlode_books::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, StreamId, is_name, is_text, number};
-use motherlode_proto::round::v1::{Account, Money};
+use motherlode_proto::round::v1::Account;
 use motherlode_runtime::{Caller, Refusal};
+
+pub use motherlode_rounds::wire::{account_of, money, round_name, timestamp};
 
 /// A player's account.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,26 +171,6 @@ pub fn campaign_over(id: &str, over: CampaignOver) -> Refusal {
     Refusal::precondition(reason, format!("the campaign is {over}")).with("campaign_id", id)
 }
 
-/// The name of a player's round.
-#[must_use]
-pub fn round_name(stream: &StreamId, number: u64) -> String {
-    match stream {
-        // Once a round: put together, not formatted.
-        StreamId::Player { operator, player } => [operator, "/", player, "/", &number.to_string()].concat(),
-        other => format!("{other}/{number}"),
-    }
-}
-
-/// The account of a player in a currency; empty names for a stream that is no player's.
-#[must_use]
-pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
-    let (operator_id, player_id) = match stream {
-        StreamId::Player { operator, player } => (operator.clone(), player.clone()),
-        _ => Default::default(),
-    };
-    Account { operator_id, player_id, currency_code: currency.code().to_owned() }
-}
-
 /// An amount of money to move: at least one minor unit, and no more than an amount can be.
 ///
 /// # Errors
@@ -262,19 +244,6 @@ pub fn coin_value(field: &str, value: &str) -> Result<CoinValue, Refusal> {
 /// Names the field.
 pub fn nano(field: &str, value: &str) -> Result<Nano, Refusal> {
     value.parse().map_err(|_| Refusal::field(field, "must be a decimal with at most 9 places, such as 20000.00"))
-}
-
-/// Cash as a message.
-#[must_use]
-pub fn money(amount: Minor, currency: Currency) -> Money {
-    Money { amount_minor: amount.0, currency_code: currency.code().to_owned() }
-}
-
-/// Unix milliseconds as a timestamp.
-#[must_use]
-pub fn timestamp(unix_ms: i64) -> prost_types::Timestamp {
-    let nanos = i32::try_from(unix_ms.rem_euclid(1000) * 1_000_000).unwrap_or_default();
-    prost_types::Timestamp { seconds: unix_ms.div_euclid(1000), nanos }
 }
 
 #[cfg(test)]

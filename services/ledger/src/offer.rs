@@ -1,7 +1,7 @@
 //! The currencies and coin values that a configuration offers (PL-35, DM-19).
 
 use motherlode_books::Currency;
-use motherlode_proto::convert::terms::minor_micros;
+use motherlode_rounds::minor_micros;
 use motherlode_runtime::{Refusal, config::Currencies};
 use motherlode_slots::{LadderData, LadderRefused, Ladders};
 use std::sync::Arc;

@@ -4,36 +4,17 @@
 //! commit backwards, since each names the one before it. Cost: a read a commit of the round, and one for each commit of
 //! the player that the index is behind, at most [`WALK_MAX`]; what is of the last seconds comes from memory.
 
-use crate::{
-    error::FetchError,
-    fields::{account_of, money, round_name, timestamp},
-    handle::Handle,
-    projected::Found,
-};
-use motherlode_books::{Automatic, Commit, Currency, Event, Minor, RoundStarted, SettledRound, StepResolved, StreamId};
+use crate::{error::FetchError, fields::round_name, handle::Handle, projected::Found};
+use motherlode_books::{Event, RoundStarted, SettledRound, StepResolved, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::{
-    convert::{
-        Malformed, collection,
-        event::automatic_to_wire,
-        play::{self, hex},
-        record::Logged,
-        shown,
-    },
-    log::v1::RoundTerms,
-    round::v1::{
-        Awaiting, CarriedFigure, Choice, JackpotWin, Money, Outcome, Round, RoundState, Stake, Step, Void, jackpot_win,
-    },
+    convert::record::Logged,
+    round::v1::{Round, RoundState},
 };
-use prost::Message;
+use motherlode_rounds::{Award, Fold, wire};
 use std::sync::Arc;
 
-/// The request id under which the award of a hit is paid: its own name, so that it is paid once. Clients' ids have no
-/// slash and cannot collide with it.
-#[must_use]
-pub fn award_request_id(pool: &str, partition: u32, hit: Position) -> String {
-    format!("award/{pool}/{partition}/{hit}")
-}
+pub use motherlode_rounds::award_request_id;
 
 /// Commits that are walked back to find a round; past that it's for the index to be there again.
 const WALK_MAX: usize = 4096;
@@ -181,34 +162,35 @@ pub(crate) fn view(
     number: u64,
     commits: &[Arc<Logged>],
 ) -> Result<Round, FetchError> {
-    let bet = commits.first().and_then(|logged| Some((logged, bet_of(logged, number)?)));
-    let (first, bet) = bet.ok_or(FetchError::Missing(0))?;
-    let mut view = start(first, bet).map_err(|source| malformed(first, source))?;
+    let mut fold = Fold::new(number);
+    let mut add = |logged: &Logged| {
+        fold.add(logged).map_err(|source| FetchError::Malformed { position: logged.commit.position, source })
+    };
     let mut last = 0;
     for logged in commits {
         let previous = logged.commit.previous;
         if last != 0 && previous != last {
-            // Something else of the player's came in between.
-            view.balance = balance(&*handle.fetch(previous)?, view.currency);
+            // Something else of the player's came in between, and changed the balance.
+            add(&*handle.fetch(previous)?)?;
         }
-        add_all(&mut view, logged, number)?;
+        add(logged)?;
         last = logged.commit.position;
     }
-    complete(&mut view);
-    let mut round = view.round;
-    pay(handle, stream, &mut round)?;
+    let mut view = fold.view().ok_or(FetchError::Missing(0))?;
+    for step in &mut view.steps {
+        let position = step.position;
+        step.malformed.take().map_or(Ok(()), |source| Err(FetchError::Malformed { position, source }))?;
+    }
+    for jackpot in &mut view.jackpots {
+        jackpot.award = award(handle, stream, &jackpot.pool, jackpot.hit)?;
+    }
+    // A round of a version that this program does not have is shown as it was logged.
+    if let Err(error) = view.complete() {
+        tracing::warn!(round = round_name(stream, number), %error, "the round is shown as it was logged");
+    }
+    let mut round = wire::round(view, stream);
     hide(&mut round);
     Ok(round)
-}
-
-/// Adds to the outcomes what only resolving the round again tells: nothing that is still hidden (NP-12). A round of a
-/// version that this program does not have is shown as it was logged.
-fn complete(view: &mut View) {
-    let over = view.round.state() != RoundState::Open;
-    let outcomes = view.round.steps.iter_mut().filter_map(|step| step.outcome.as_mut());
-    if let Err(error) = shown::complete(&view.started, view.resolved.iter().zip(outcomes), over) {
-        tracing::warn!(round = view.round.round_id, %error, "the round is shown as it was logged");
-    }
 }
 
 /// Takes the seeds out of an open round: what is still hidden in it follows from them (NP-12).
@@ -218,194 +200,24 @@ fn hide(round: &mut Round) {
     }
 }
 
-/// Adds what a commit says of the round.
-fn add_all(view: &mut View, logged: &Logged, number: u64) -> Result<(), FetchError> {
-    let mut events = logged.commit.events.iter();
-    events.try_for_each(|event| go_on(view, logged, event, number)).map_err(|source| malformed(logged, source))?;
-    view.balance = balance(logged, view.currency);
-    Ok(())
+/// What became of the award of a player's hit, which may be paid at any later time.
+///
+/// # Errors
+/// When the log cannot be read.
+pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Award, FetchError> {
+    let id = award_request_id(pool, handle.partition(), hit);
+    let Some(position) = handle.find_position(stream, &id).map_err(|_| FetchError::Missing(hit))? else {
+        return Ok(set_aside(handle, hit).unwrap_or_default());
+    };
+    let paid = handle.fetch(position)?;
+    Ok(paid.commit.events.iter().find_map(|event| Award::of(event, hit)).unwrap_or_default())
 }
 
-fn malformed(logged: &Logged, source: Malformed) -> FetchError {
-    FetchError::Malformed { position: logged.commit.position, source }
-}
-
-/// Adds the payments of the round's jackpots, which may come at any later time.
-fn pay(handle: &Handle, stream: &StreamId, round: &mut Round) -> Result<(), FetchError> {
-    for jackpot in &mut round.jackpots {
-        let id = award_request_id(&jackpot.pool_id, handle.partition(), jackpot.hit_position);
-        let Some(position) =
-            handle.find_position(stream, &id).map_err(|_| FetchError::Missing(jackpot.hit_position))?
-        else {
-            if let Some(owed) = set_aside(handle, jackpot.hit_position) {
-                jackpot.amount = Some(owed);
-                jackpot.state = jackpot_win::State::SetAside.into();
-            }
-            continue;
-        };
-        let paid = handle.fetch(position)?;
-        jackpot.amount = paid.commit.events.iter().find_map(|event| match event {
-            Event::JackpotPaid { amount, currency, .. } => Some(money(*amount, *currency)),
-            _ => None,
-        });
-        jackpot.state = jackpot_win::State::Paid.into();
-    }
-    Ok(())
-}
-
-/// The debt to a player for a hit whose award is set aside.
+/// The award of a hit where it's set aside: a debt to the player.
 #[must_use]
-pub fn set_aside(handle: &Handle, hit: Position) -> Option<Money> {
+pub fn set_aside(handle: &Handle, hit: Position) -> Option<Award> {
     handle.books(|books| {
         let award = books.unpaid_award(handle.partition(), hit).filter(|award| award.set_aside)?;
-        Some(money(award.amount, award.currency))
+        Some(Award::SetAside(award.amount, award.currency))
     })
-}
-
-/// A round while its commits are folded into it.
-struct View {
-    round: Round,
-    currency: Currency,
-    /// The balance after the player's commit before the next one.
-    balance: Minor,
-    started: RoundStarted,
-    resolved: Vec<StepResolved>,
-}
-
-fn balance(logged: &Logged, currency: Currency) -> Minor {
-    let after = logged.balances_after.iter().find(|(of, _)| *of == currency);
-    after.map_or(Minor(0), |(_, amount)| *amount)
-}
-
-fn start(logged: &Logged, bet: &RoundStarted) -> Result<View, Malformed> {
-    let terms = RoundTerms::decode(bet.stake.as_slice())?;
-    let currency = bet.currency;
-    let stream = &logged.commit.stream;
-    // The commit may have credited a win as well: what was there before is what is there after, undone.
-    let credited = logged.commit.events.iter().find_map(|event| match event {
-        Event::RoundSettled { win, .. } => Some(win.0),
-        _ => None,
-    });
-    let before = Minor(balance(logged, currency).0 - credited.unwrap_or(0) + bet.charged().0);
-    let round = Round {
-        round_id: round_name(stream, bet.round),
-        account: Some(account_of(stream, currency)),
-        game: bet.game.clone(),
-        rules_version: bet.rules_version.clone(),
-        model_hash: hex(&bet.model_hash),
-        stake: Some(Stake {
-            coin_value: bet.coin_value.to_string(),
-            lines: terms.lines,
-            coins_per_line: terms.coins_per_line,
-            buy_feature: terms.buy_feature,
-        }),
-        bet: Some(money(bet.bet, currency)),
-        win: Some(money(Minor(0), currency)),
-        state: RoundState::Open.into(),
-        awaiting: Awaiting::Spin.into(),
-        start_time: Some(timestamp(logged.commit.time_ms)),
-        contribution_eur: bet.contribution.as_ref().map_or_else(String::new, |part| part.amount.to_string()),
-        exchange_rate: if currency.is_real() { bet.rate.to_string() } else { String::new() },
-        balance_before: Some(money(before, currency)),
-        session_name: bet.session.map_or_else(String::new, |session| hex(&session)),
-        jurisdiction: bet.jurisdiction.clone(),
-        campaign_id: bet.campaign.clone().unwrap_or_default(),
-        witch: witch(logged, bet, &terms),
-        carried: carried(bet, &terms),
-        ..Round::default()
-    };
-    Ok(View { round, currency, balance: before, started: bet.clone(), resolved: vec![] })
-}
-
-/// The player's collection at the bet; empty where this program doesn't have the game.
-fn carried(bet: &RoundStarted, terms: &RoundTerms) -> Vec<CarriedFigure> {
-    let keys = play::game_of(bet).map_or(&[][..], |game| game.carries().keys);
-    let figures = keys.iter().zip(&terms.carried).filter(|(_, value)| **value != 0);
-    figures.map(|(key, value)| CarriedFigure { key: (*key).to_owned(), value: *value }).collect()
-}
-
-/// The changes of a commit to the player's collection in the round's game.
-fn changed(logged: &Logged, in_game: &str) -> Vec<CarriedFigure> {
-    let changes = logged.commit.events.iter().filter_map(|event| match event {
-        Event::CollectionChanged { game, scope, changes } if game == in_game && !scope.is_empty() => Some(changes),
-        _ => None,
-    });
-    changes.flatten().map(|(key, value)| CarriedFigure { key: key.clone(), value: *value }).collect()
-}
-
-/// The witch as the bet says her, or as she was picked with it: rounds of older logs say no more.
-fn witch(logged: &Logged, bet: &RoundStarted, terms: &RoundTerms) -> i32 {
-    let picked = logged.commit.events.iter().find_map(|event| collection::picked_witch(event, &bet.game));
-    let witch = Some(i64::from(terms.witch)).filter(|witch| *witch > 0).or(picked);
-    witch.and_then(|witch| i32::try_from(witch).ok()).unwrap_or_default()
-}
-
-fn go_on(view: &mut View, logged: &Logged, event: &Event, number: u64) -> Result<(), Malformed> {
-    let (round, currency) = (&mut view.round, view.currency);
-    match event {
-        Event::StepResolved(step) if step.round == number => {
-            let resolved = step.clone();
-            let carried = changed(logged, &round.game);
-            let closed = matches!(step.automatic, Some(Automatic::Closed { .. }));
-            let reference = if closed { reference(&logged.commit) } else { String::new() };
-            let step = Step { carried, reference, ..step_of(logged, step, currency, view.balance)? };
-            view.resolved.push(resolved);
-            round.balance_after = Some(money(balance(logged, currency), currency));
-            round.win = step.win.clone();
-            round.awaiting = step.outcome.as_ref().map_or(0, |outcome| outcome.awaiting);
-            round.steps.push(step);
-        }
-        Event::WinCredited { round: of, amount } if *of == number => {
-            let before = round.credited.as_ref().map_or(0, |credited| credited.amount_minor);
-            round.credited = Some(money(Minor(before.saturating_add(amount.0)), currency));
-        }
-        Event::RoundSettled { round: of, .. } if *of == number => round.state = RoundState::Settled.into(),
-        Event::RoundVoided { round: of, reason, actor, refund, win_taken_back } if *of == number => {
-            let credited = if round.state() == RoundState::Settled { &round.win } else { &round.credited };
-            let left = credited.as_ref().map_or(0, |win| win.amount_minor) - win_taken_back.0;
-            round.void = Some(Void {
-                reason: reason.clone(),
-                actor: actor.clone(),
-                refund: Some(money(*refund, currency)),
-                win_taken_back: Some(money(*win_taken_back, currency)),
-                win_left: Some(money(Minor(left), currency)),
-                position: logged.commit.position,
-                time: Some(timestamp(logged.commit.time_ms)),
-                reference: reference(&logged.commit),
-            });
-            round.balance_after = Some(money(balance(logged, currency), currency));
-            round.state = RoundState::Voided.into();
-            round.awaiting = Awaiting::Nothing.into();
-        }
-        Event::JackpotHit { round: of, pool } if *of == number => round.jackpots.push(JackpotWin {
-            state: jackpot_win::State::Pending.into(),
-            pool_id: pool.clone(),
-            hit_position: logged.commit.position,
-            amount: None,
-        }),
-        _ => {}
-    }
-    Ok(())
-}
-
-fn step_of(logged: &Logged, step: &StepResolved, currency: Currency, before: Minor) -> Result<Step, Malformed> {
-    Ok(Step {
-        number: step.step,
-        position: logged.commit.position,
-        seed: step.seed.to_vec(),
-        choice: Some(Choice::decode(step.choice.as_slice())?),
-        outcome: Some(Outcome::decode(step.outcome.as_slice())?),
-        win: Some(money(step.win, currency)),
-        time: Some(timestamp(logged.commit.time_ms)),
-        automatic: step.automatic.as_ref().map(automatic_to_wire),
-        balance_before: Some(money(before, currency)),
-        balance_after: Some(money(balance(logged, currency), currency)),
-        carried: vec![],
-        reference: String::new(),
-    })
-}
-
-/// The own words of a commit's caller, beside its credential; empty without any.
-fn reference(commit: &Commit) -> String {
-    commit.acted_by().map_or_else(String::new, |(_, reference)| reference.to_owned())
 }

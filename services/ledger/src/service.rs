@@ -17,6 +17,7 @@ use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService, transaction::Kind},
 };
+use motherlode_rounds::balance_after;
 use motherlode_runtime::{Caller, Refusal, Stop};
 use motherlode_slots::Ladders;
 use prost::Message;
@@ -281,12 +282,6 @@ fn transaction(logged: &Arc<Logged>) -> Option<wire::Transaction> {
         time: Some(timestamp(commit.time_ms)),
         actor: commit.acted_by().map_or_else(String::new, |(actor, _)| actor.to_owned()),
     })
-}
-
-/// The balance that a commit left in a currency.
-#[must_use]
-pub fn balance_after(logged: &Logged, currency: Currency) -> Minor {
-    logged.balances_after.iter().find(|(of, _)| *of == currency).map_or(Minor(0), |(_, amount)| *amount)
 }
 
 #[tonic::async_trait]

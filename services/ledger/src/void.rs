@@ -12,10 +12,8 @@ use crate::{
     rounds,
 };
 use motherlode_books::{Event, Minor, PlayerState, SettledRound};
-use motherlode_proto::{
-    convert::{collection, play::Unresolvable},
-    ledger::v1::{VoidRoundRequest, VoidRoundResponse},
-};
+use motherlode_proto::ledger::v1::{VoidRoundRequest, VoidRoundResponse};
+use motherlode_rounds::{Unresolvable, collection};
 use motherlode_runtime::{Caller, Refusal};
 use tonic::Code;
 

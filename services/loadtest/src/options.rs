@@ -2,6 +2,7 @@
 
 use motherlode_books::{CoinValue, Currency, Minor, cash};
 use motherlode_runtime::connect::Credentials;
+use motherlode_slots::standard;
 use std::time::Duration;
 
 /// Most rounds of one run: with the dearest bet their deposits still fit a balance.
@@ -65,6 +66,9 @@ pub struct Thresholds {
 
 impl Default for Options {
     fn default() -> Self {
+        let game = standard();
+        let limits = &game.info().limits;
+        let (lines, coins_per_line) = (limits.lines.1, limits.coins_per_line.0);
         Self {
             target: "http://127.0.0.1:50051".to_owned(),
             credentials: Credentials::default(),
@@ -75,11 +79,11 @@ impl Default for Options {
             players: 1_000,
             rate: None,
             stream: false,
-            game: "bewitched".to_owned(),
-            lines: 15,
-            coins_per_line: 1,
+            game: game.name().to_owned(),
+            lines,
+            coins_per_line,
             buy_feature: false,
-            bet_coins: 15,
+            bet_coins: lines * coins_per_line,
             coin_value: CoinValue(100_000),
             readers: 0,
             time_max: Duration::from_secs(300),

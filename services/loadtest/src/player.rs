@@ -16,9 +16,6 @@ use motherlode_proto::{
 use std::time::{Duration, Instant};
 use tonic::Status;
 
-/// The game whose players pick a witch before their first spin (BW-05).
-const WITCHES: &str = "bewitched";
-
 /// The sums of a player's answers, in minor units.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
@@ -47,6 +44,8 @@ pub(crate) struct Player {
 pub(crate) struct Table {
     pub(crate) game: String,
     pub(crate) stake: Stake,
+    /// Its players pick a witch before their first spin (BW-05).
+    pub(crate) witches: bool,
     pub(crate) tally: Tally,
     pub(crate) start: Instant,
 }
@@ -93,7 +92,7 @@ impl Player {
             account: Some(self.account.clone()),
             game: table.game.clone(),
             stake: Some(table.stake.clone()),
-            witch: if self.round == 0 && table.game == WITCHES { Witch::White } else { Witch::Unspecified }.into(),
+            witch: if self.round == 0 && table.witches { Witch::White } else { Witch::Unspecified }.into(),
             ..SpinRequest::default()
         }
     }

@@ -23,6 +23,7 @@ use motherlode_proto::{
     round::v1::{Account, Stake, jackpot_win},
 };
 use motherlode_runtime::connect::Connection;
+use motherlode_slots::latest;
 use std::{
     sync::{
         Arc,
@@ -64,8 +65,13 @@ pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Er
     let warm = Sums::of(&players);
     let before = service.pool(&options.game, &warm).await.map_err(Error::setup("the pool"))?;
 
-    let again =
-        || Table { start: Instant::now(), tally: Tally::new(), game: table.game.clone(), stake: table.stake.clone() };
+    let again = || Table {
+        start: Instant::now(),
+        tally: Tally::new(),
+        game: table.game.clone(),
+        stake: table.stake.clone(),
+        witches: table.witches,
+    };
     let table = Arc::new(again());
     let accounts: Vec<_> = players.iter().map(|player| player.account.clone()).collect();
     let apart = connect(&Options { connections: 1, ..options.clone() }).await?;
@@ -89,7 +95,8 @@ pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Er
 fn table(options: &Options) -> Table {
     let Options { lines, coins_per_line, buy_feature, .. } = *options;
     let stake = Stake { coin_value: options.coin_value.to_string(), lines, coins_per_line, buy_feature };
-    Table { game: options.game.clone(), stake, tally: Tally::new(), start: Instant::now() }
+    let witches = latest(&options.game).is_some_and(|game| game.info().witches);
+    Table { game: options.game.clone(), stake, witches, tally: Tally::new(), start: Instant::now() }
 }
 
 /// Waits for something, calling `look` some times a second.

@@ -41,6 +41,7 @@ use motherlode_runtime::{
     refusal_details::RefusalDetails,
     stop::{self, Stop, Stopper},
 };
+use motherlode_slots::{LadderRefused, latest_games};
 use motherlode_spin::{Dealer, SpinApi, Sweeper, UnknownName, Waits};
 use std::{
     collections::BTreeSet,
@@ -54,9 +55,6 @@ use tokio::{net::TcpListener, task::JoinHandle};
 use tonic::service::Routes;
 use tonic_health::ServingStatus;
 use tower::{ServiceBuilder, util::option_layer};
-
-/// Games whose bets are pooled: each has a pool of its own name.
-const POOLED_GAMES: [&str; 1] = ["bewitched"];
 
 /// What a process serves by its role, as health and reflection name it.
 pub(crate) fn services(role: Role) -> Vec<&'static str> {
@@ -123,7 +121,7 @@ pub enum ServeError {
     UnknownName(#[from] UnknownName),
     /// A currency or a coin ladder of the configuration makes no sense, or a coin value returns what it may not.
     #[error("currencies: {0}")]
-    Currencies(#[from] motherlode_slots::LadderRefused),
+    Currencies(#[from] LadderRefused),
     /// The reflection service refuses the descriptors.
     #[error("reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),
@@ -381,7 +379,7 @@ async fn join_others(config: &Config, here: &BTreeSet<u32>, options: &Options) -
 async fn prepare(ledgers: &Ledgers) -> Result<(), ServeError> {
     // Before a bet is taken anywhere: each adds to its game's pool.
     let mut steward = Steward::new(ledgers.clone());
-    for pool in POOLED_GAMES {
+    for pool in latest_games().iter().filter_map(|game| game.pool()) {
         let opened = steward.ensure_pool(pool).await;
         opened.map_err(|source| ServeError::Pool { pool: StreamId::pool(pool).to_string(), source })?;
     }

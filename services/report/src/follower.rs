@@ -12,8 +12,9 @@ use motherlode_books::{Event, RoundStarted, StepResolved, StreamId};
 use motherlode_ledger::{FetchError, Handle, Ledgers};
 use motherlode_proto::{
     convert::record::Logged,
-    round::v1::{Choice, Outcome, SpinKind, choice::Kind},
+    round::v1::{Outcome, SpinKind},
 };
+use motherlode_rounds::is_gamble;
 use motherlode_runtime::{Caller, Refusal, config::Report};
 use motherlode_slots as slots;
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -331,10 +332,4 @@ impl Figures {
             self.open.insert(key(open.started.round), open.into_owned());
         }
     }
-}
-
-/// Whether a step is a turn of the gamble, which returns exactly what it takes, or its end.
-fn is_gamble(choice: &[u8]) -> bool {
-    let kind = Choice::decode(choice).ok().and_then(|choice| choice.kind);
-    matches!(kind, Some(Kind::Double(_) | Kind::Halve(_) | Kind::Collect(_)))
 }

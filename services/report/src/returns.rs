@@ -20,14 +20,12 @@ use crate::{
 use motherlode_books::{Currency, Minor};
 use motherlode_ledger::fields::money;
 use motherlode_proto::{
-    convert::terms::minor_micros,
-    log::v1::RoundTerms,
     report::v1::{self as wire, r#return::Weighting},
     round::v1 as round,
 };
+use motherlode_rounds::{minor_micros, terms_of};
 use motherlode_slots::{self as slots, Game, contract::rounding::CoinFraction, par::Exact};
 use parking_lot::Mutex;
-use prost::Message;
 use std::{
     collections::{BTreeMap, HashMap},
     sync::LazyLock,
@@ -107,7 +105,7 @@ impl Returns {
     /// Counts a settled round of an operator's player.
     pub(crate) fn settled(&mut self, operator: &str, open: &Open<'_>) {
         let started = &open.started;
-        let Ok(terms) = RoundTerms::decode(started.stake.as_slice()) else { return };
+        let Ok(terms) = terms_of(started) else { return };
         let level = Level {
             game: started.game.clone(),
             rules_version: started.rules_version.clone(),

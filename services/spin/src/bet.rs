@@ -11,7 +11,7 @@ use motherlode_ledger::{
     fingerprint,
 };
 use motherlode_proto::{
-    convert::{collection::has_witches, play::choice_from_wire},
+    convert::play::choice_from_wire,
     round::v1::{Stake, Witch},
     spin::v1::{ChooseRequest, SpinRequest},
 };
@@ -82,7 +82,7 @@ impl Bet {
         };
         let session = session_id::optional(&request.session_id)?;
         let game = find_game(&request.game, &request.rules_version)?;
-        if witch.is_some() && !has_witches(game) {
+        if witch.is_some() && !game.info().witches {
             return Err(Refusal::field("witch", "the game has no witches"));
         }
         if request.offer_double && game.info().doubles_max == 0 {

@@ -9,20 +9,14 @@ use crate::{
     stake::{bet_in, offered, whole_bet},
 };
 use motherlode_books::{
-    Automatic, Books, CoinValue, Contribution, Currency, Event, FxRate, Minor, OpenRound, PlayerState, PoolStatus,
-    RoundStarted, StepResolved, StreamId, Switch, contribution,
+    Automatic, Books, CoinValue, Contribution, Currency, Event, FxRate, Minor, PlayerState, PoolStatus, RoundStarted,
+    StepResolved, StreamId, Switch, contribution,
 };
 use motherlode_ledger::{Proposal, fields::round_name};
-use motherlode_proto::{
-    convert::{
-        collection,
-        play::{Unresolvable, choice_to_wire, open_round, resolve_step, write_outcome},
-        terms::{gamble_max_minor, minor_micros, terms_to_log},
-    },
-    log::v1::RoundTerms,
-};
+use motherlode_proto::{convert::play::choice_to_wire, log::v1::RoundTerms};
+use motherlode_rounds::{Due, Live, Unresolvable, collection, gamble_max_minor, minor_micros, terms_to_log};
 use motherlode_runtime::Refusal;
-use motherlode_slots::{Awaiting, Carried, Choice, ChoiceRefused, Draws, Game, Outcome, Round, Seed, Stake, Terms};
+use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Seed, Stake, Terms};
 use prost::Message;
 use tonic::Code;
 
@@ -66,12 +60,12 @@ pub(crate) fn spin(
         double: bet.double,
         minor_micros: minor_micros(currency),
         gamble_max_minor: match bet.double {
-            true => gamble_max_minor(currency, rate).map_err(|error| internal(&error))?,
+            true => gamble_max_minor(bet.game, currency, rate).map_err(|error| internal(&error))?,
             false => 0,
         },
         carried: carried(player, bet.game, currency, amount),
     };
-    let mut round = bet.game.open(&bet.stake, &terms).map_err(|refused| internal(&refused))?;
+    let mut live = Live::begin(bet.game, bet.stake, terms).map_err(|refused| internal(&refused))?;
     let started = RoundStarted {
         round: player.rounds_started + 1,
         game: game.to_owned(),
@@ -92,10 +86,9 @@ pub(crate) fn spin(
         campaign: bet.campaign.clone(),
     };
     let mut outcome = Outcome::default();
-    let drawn = round.resolve(&Choice::Spin, &mut Draws::from_seed(seed), &mut outcome);
-    drawn.map_err(|refused| internal(&refused))?;
-    let step =
-        step_events(player, bet.game, &started, Step { number: 1, choice: &Choice::Spin, seed, why: None }, &outcome)?;
+    live.resolve(&Choice::Spin, seed, &mut outcome).map_err(|refused| internal(&refused))?;
+    let step = Step { number: 1, choice: &Choice::Spin, seed, why: None };
+    let step = step_events(player, &live, &started, step, &outcome)?;
     let events = witch.into_iter().chain([Event::RoundStarted(started)]).chain(step).collect();
     Ok(Proposal {
         stream: stream.clone(),
@@ -137,12 +130,11 @@ pub(crate) fn choose(books: &Books, play: &Move, seed: Seed) -> Result<Proposal,
             false => motherlode_ledger::unknown_round(&name),
         });
     };
-    let (game, mut round) = rebuild(open)?;
+    let mut live = Live::rebuild(open).map_err(|error| unresolvable(&error))?;
     let step = Step { number: next_step(open), choice: &play.choice, seed, why: None };
     let mut outcome = Outcome::default();
-    let drawn = round.resolve(&play.choice, &mut Draws::from_seed(seed), &mut outcome);
-    drawn.map_err(|refused| refused_choice(refused, &name))?;
-    let events = step_events(player, game, &open.started, step, &outcome)?;
+    live.resolve(&play.choice, seed, &mut outcome).map_err(|refused| refused_choice(refused, &name))?;
+    let events = step_events(player, &live, &open.started, step, &outcome)?;
     Ok(Proposal {
         stream: stream.clone(),
         expected_version: Some(player.head.version),
@@ -160,14 +152,13 @@ pub(crate) fn automatic(books: &Books, asked: &Asked, seed: Seed) -> Option<Resu
     let open = player.open_round(asked.round.number)?;
     let why = (asked.why)(open)?;
     let events = || {
-        let (game, mut round) = rebuild(open)?;
+        let mut live = Live::rebuild(open).map_err(|error| unresolvable(&error))?;
         let choice =
-            round.automatic().ok_or_else(|| internal(&ChoiceRefused::NotAwaited { awaiting: round.awaiting() }))?;
+            live.automatic().ok_or_else(|| internal(&ChoiceRefused::NotAwaited { awaiting: live.awaiting() }))?;
         let mut outcome = Outcome::default();
-        let drawn = round.resolve(&choice, &mut Draws::from_seed(seed), &mut outcome);
-        drawn.map_err(|refused| internal(&refused))?;
+        live.resolve(&choice, seed, &mut outcome).map_err(|refused| internal(&refused))?;
         let step = Step { number: next_step(open), choice: &choice, seed, why: Some(why) };
-        let mut events = step_events(player, game, &open.started, step, &outcome)?;
+        let mut events = step_events(player, &live, &open.started, step, &outcome)?;
         events.extend(asked.acted.clone());
         Ok(events)
     };
@@ -178,16 +169,6 @@ pub(crate) fn automatic(books: &Books, asked: &Asked, seed: Seed) -> Option<Resu
         fingerprint: asked.fingerprint,
         events,
     }))
-}
-
-/// The open round as it stands, by resolving its logged steps again.
-fn rebuild(open: &OpenRound) -> Result<(&'static dyn Game, Box<dyn Round>), Refusal> {
-    let (game, mut round) = open_round(&open.started).map_err(|error| unresolvable(&error))?;
-    let mut outcome = Outcome::default();
-    for step in &open.steps {
-        resolve_step(&mut *round, step.seed, &step.choice, &mut outcome).map_err(|error| unresolvable(&error))?;
-    }
-    Ok((game, round))
 }
 
 /// What the player carries into a round, or on within it: as the collection has it now, since no other round of the game
@@ -213,45 +194,37 @@ struct Step<'a> {
 /// The events of a resolved step.
 fn step_events(
     player: &PlayerState,
-    game: &dyn Game,
+    live: &Live,
     started: &RoundStarted,
     step: Step,
     outcome: &Outcome,
 ) -> Result<Vec<Event>, Refusal> {
-    let win = i64::try_from(outcome.round_win_minor).map(Minor).map_err(|error| internal(&error))?;
+    let collection = outcome.carried.and_then(|after| {
+        let before = carried(player, live.game, started.currency, started.bet);
+        let scope = collection::scope(live.game, started.currency, started.bet);
+        collection::change(live.game, &scope, &before, &after)
+    });
+    let due = Due::of(outcome, started.contribution.is_some(), collection).map_err(|error| internal(&error))?;
     let mut bytes = Vec::with_capacity(128);
-    write_outcome(game, outcome, &mut bytes);
-    let mut events = Vec::with_capacity(3);
-    events.push(Event::StepResolved(StepResolved {
+    live.write(outcome, &mut bytes);
+    let step = StepResolved {
         round: started.round,
         step: step.number,
         seed: step.seed,
         choice: choice_to_wire(step.choice).encode_to_vec(),
         outcome: bytes,
-        win,
+        win: due.win,
         automatic: step.why,
-    }));
-    if let Some(after) = &outcome.carried {
-        let before = carried(player, game, started.currency, started.bet);
-        let scope = collection::scope(game, started.currency, started.bet);
-        events.extend(collection::change(game, &scope, &before, after));
-    }
-    if outcome.credited_minor > 0 {
-        let amount = i64::try_from(outcome.credited_minor).map(Minor).map_err(|error| internal(&error))?;
-        events.push(Event::WinCredited { round: started.round, amount });
-    }
-    if let (true, Some(contribution)) = (outcome.jackpot, &started.contribution) {
-        events.push(Event::JackpotHit { round: started.round, pool: contribution.pool.clone() });
-    }
-    if outcome.awaiting == Awaiting::Nothing {
-        events.push(Event::RoundSettled { round: started.round, win });
-    }
+    };
+    let mut events = Vec::with_capacity(3);
+    events.push(Event::StepResolved(step));
+    events.extend(due.events(started));
     Ok(events)
 }
 
 /// BW-05: the pick is needed before the first spin, remembered, and has no effect on the return.
 fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<Option<Event>, Refusal> {
-    if !collection::has_witches(bet.game) {
+    if !bet.game.info().witches {
         return Ok(None);
     }
     let remembered = collection::witch(player, bet.game);
@@ -267,7 +240,7 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<Option<Event>, Refusal>
 
 /// The witch who comes along (BW-05), as the log names her; 0 in games without witches.
 fn accompanied_by(player: &PlayerState, bet: &Bet) -> u32 {
-    match collection::has_witches(bet.game) {
+    match bet.game.info().witches {
         true => bet.witch.or_else(|| collection::witch(player, bet.game)),
         false => None,
     }
@@ -295,10 +268,11 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
 /// What the bet adds to the game's pool; nothing where the game has no jackpot or no pool, while it's suspended (BW-20), of
 /// a free round (PL-18) and in play money (PL-17).
 fn pooled(books: &Books, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
-    if !bet.game.info().jackpot || bet.campaign.is_some() || !bet.account.currency.is_real() {
+    if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);
     }
-    let Some(pool) = books.pool(bet.game.name()).filter(|pool| matches!(pool.status, PoolStatus::Active)) else {
+    let pool = bet.game.pool().and_then(|pool| books.pool(pool));
+    let Some(pool) = pool.filter(|pool| matches!(pool.status, PoolStatus::Active)) else {
         return Ok(None);
     };
     let currency = bet.account.currency;

@@ -4,13 +4,14 @@ use crate::stake::{bet_in, find_game};
 use motherlode_books::{CoinValue, Currency, FxRate};
 use motherlode_ledger::{fields, offer};
 use motherlode_proto::{
-    convert::{play::hex, terms::minor_micros},
+    convert::play::hex,
     spin::v1::{
         BetCoins, BonusPrize, CoinOffer, CoinReturn, ConditionalReturn, CurrencyOffer, Fact, GameSummary,
         GetGameRequest, GetGameResponse, JackpotReturns, Line, ListGamesResponse, PayRow, Picks, ReelSet, SpecialWin,
         Strip, Symbol, SymbolRole, WinUpTo, bonus_prize,
     },
 };
+use motherlode_rounds::minor_micros;
 use motherlode_runtime::Refusal;
 use motherlode_slots::{
     self as slots, Game, GameInfo, Ladder, Ladders, Par, PrizeInfo, Stake, cash_return, games,

@@ -3,15 +3,15 @@
 use crate::api::SpinApi;
 use motherlode_books::{Event, RoundStarted, StepResolved};
 use motherlode_ledger::{
-    Handle,
     fields::{money, round_name},
     rounds::{self, award_request_id},
 };
 use motherlode_proto::{
-    convert::{record::Logged, shown},
-    round::v1::{JackpotWin, Outcome, RoundState, jackpot_win},
+    convert::record::Logged,
+    round::v1::{JackpotWin, Outcome, RoundState},
     spin::v1::Played,
 };
+use motherlode_rounds::{shown, view::JackpotView, wire};
 use motherlode_runtime::Refusal;
 use prost::Message;
 use std::sync::Arc;
@@ -52,28 +52,15 @@ impl SpinApi {
         let ledger = self.ledgers.of(&commit.stream);
         let mut head = ledger.head();
         let wait = async {
-            loop {
-                if let Some(position) = ledger.find_position(&commit.stream, &id)? {
-                    return Ok::<_, Refusal>(Some(position));
-                }
-                if rounds::set_aside(ledger, commit.position).is_some() {
-                    return Ok(None);
-                }
-                if head.changed().await.is_err() {
-                    return Ok(None);
-                }
-            }
+            while ledger.find_position(&commit.stream, &id)?.is_none()
+                && rounds::set_aside(ledger, commit.position).is_none()
+                && head.changed().await.is_ok()
+            {}
+            Ok::<_, Refusal>(())
         };
-        let paid = tokio::time::timeout(self.award_wait_max, wait).await.unwrap_or(Ok(None))?;
-        let paid = paid.map(|position| paid_amount(ledger, position)).transpose()?.flatten();
-        let owed = rounds::set_aside(ledger, commit.position).filter(|_| paid.is_none());
-        let state = match (&paid, &owed) {
-            (Some(_), _) => jackpot_win::State::Paid,
-            (None, Some(_)) => jackpot_win::State::SetAside,
-            (None, None) => jackpot_win::State::Pending,
-        };
-        let amount = paid.or(owed);
-        Ok(JackpotWin { state: state.into(), pool_id: pool.to_owned(), hit_position: commit.position, amount })
+        tokio::time::timeout(self.award_wait_max, wait).await.unwrap_or(Ok(()))?;
+        let award = rounds::award(ledger, &commit.stream, pool, commit.position)?;
+        Ok(wire::jackpot(&JackpotView { pool: pool.to_owned(), hit: commit.position, award }))
     }
 }
 
@@ -86,14 +73,6 @@ fn complete(started: &RoundStarted, steps: &[StepResolved], outcome: &mut Outcom
     if let Err(error) = shown::complete(started, all, settled) {
         tracing::warn!(round = started.round, %error, "the step is shown as it was logged");
     }
-}
-
-fn paid_amount(ledger: &Handle, position: u64) -> Result<Option<motherlode_proto::round::v1::Money>, Refusal> {
-    let logged = ledger.fetch(position)?;
-    Ok(logged.commit.events.iter().find_map(|event| match event {
-        Event::JackpotPaid { amount, currency, .. } => Some(money(*amount, *currency)),
-        _ => None,
-    }))
 }
 
 fn answer(

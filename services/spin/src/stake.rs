@@ -2,7 +2,7 @@
 
 use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_ledger::{fields, offer};
-use motherlode_proto::convert::terms::minor_micros;
+use motherlode_rounds::minor_micros;
 use motherlode_runtime::Refusal;
 use motherlode_slots::{self as slots, Game, Ladders};
 use tonic::Code;

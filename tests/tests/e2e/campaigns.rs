@@ -146,8 +146,8 @@ async fn pl_18_free_rounds_of_every_game_cost_nothing_and_pay_real_money() {
     server.stop().await.unwrap();
     checked(data.path());
     let replayed = replayed(data.path(), "fred", 1);
-    assert!(replayed.matches() && replayed.started.campaign.is_some());
-    assert_eq!(replayed.balance_before.0, 0);
+    assert!(replayed.matches() && replayed.view.started.campaign.is_some());
+    assert_eq!(replayed.view.balance_before.0, 0);
 }
 
 /// PL-11, PL-18: a grant, a free round and a taking back have one effect and one answer, for ever.

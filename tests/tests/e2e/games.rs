@@ -70,7 +70,7 @@ async fn pl_02_pl_06_pl_09_pl_30_every_game_plays_with_all_choices_over_a_restar
     for game in latest_games() {
         for number in [1, ROUNDS as u64, 2 * ROUNDS as u64] {
             let replayed = replayed(data.path(), game.name(), number);
-            assert!(replayed.matches(), "{} {number}: {:?}", game.name(), replayed.steps);
+            assert!(replayed.matches(), "{} {number}: {:?}", game.name(), replayed.differs);
         }
     }
 }

@@ -251,7 +251,7 @@ async fn pl_04_pl_09_a_spent_win_is_taken_back_as_far_as_it_goes_and_nothing_is_
     checked(data.path());
     let number = won.round_id.rsplit('/').next().unwrap().parse().unwrap();
     let replayed = replayed(data.path(), "vera", number);
-    assert!(replayed.matches() && replayed.voided.is_some());
+    assert!(replayed.matches() && replayed.view.voided.is_some());
 }
 
 /// PL-04, DM-16: an open round plays on with what it was opened with, so what that is is not changed under it.

@@ -62,7 +62,7 @@ pub trait Game: Sync + Send {
     /// The first fault of the stake.
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused>;
 
-    /// The game's name in requests and in the log, such as `bewitched`.
+    /// The game's name in requests and in the log: lower case, words joined by hyphens.
     fn name(&self) -> &'static str {
         self.edition().name
     }
@@ -102,6 +102,15 @@ pub trait Game: Sync + Send {
     /// are rounded.
     fn rounding(&self, _coin: CoinFraction) -> Option<Rounding> {
         None
+    }
+    /// The progressive jackpot that its bets add to and can win: the pool of its own name. `None` in games without one.
+    fn pool(&self) -> Option<&'static str> {
+        self.info().jackpot.then(|| self.name())
+    }
+    /// The limit of the gamble in whole EUR (ME-14), at any rules version: rounds are logged with its worth in their
+    /// currency, and what it's on is the version's to say.
+    fn gamble_max_eur(&self) -> u32 {
+        125_000
     }
     /// The figures that the player carries from round to round.
     fn carries(&self) -> Carries {

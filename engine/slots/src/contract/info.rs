@@ -46,6 +46,8 @@ pub struct GameInfo {
     pub specials: Vec<SpecialInfo>,
     /// Whether the game has a progressive jackpot.
     pub jackpot: bool,
+    /// Whether the player picks a witch, who comes along and has no effect on the return (BW-05).
+    pub witches: bool,
     /// Most turns of the gamble in a round; 0 where there is none.
     pub doubles_max: u32,
     /// Whether half of a gambled win can be secured (ME-16).

@@ -57,6 +57,18 @@ pub fn latest_games() -> &'static [&'static dyn Game] {
     &LATEST
 }
 
+/// The game that's played where nobody names one: the first of the list.
+#[must_use]
+pub fn standard() -> &'static dyn Game {
+    latest_games()[0]
+}
+
+/// The pool of the first game that has one.
+#[must_use]
+pub fn standard_pool() -> &'static str {
+    latest_games().iter().find_map(|game| game.pool()).unwrap_or_default()
+}
+
 /// The latest version of the game of this name.
 #[must_use]
 pub fn latest(name: &str) -> Option<&'static dyn Game> {

@@ -2,8 +2,15 @@
 
 use crate::common::{Tale, chained, change_outcome, player, segments, step, store};
 use motherlode_audit::{ReplayError, Replayed, replay};
-use motherlode_books::{Event, Minor, StreamId};
-use motherlode_proto::{convert::record::Logged, round::v1::Outcome};
+use motherlode_books::{Currency, Event, Minor, StreamId};
+use motherlode_ledger::rounds;
+use motherlode_log::{Options as StoreOptions, SegmentStore};
+use motherlode_proto::{
+    convert::record::Logged,
+    round::v1::{Outcome, RoundState},
+};
+use motherlode_rounds::{Award, wire};
+use motherlode_slots::Awaiting;
 use prost::Message;
 use std::fs;
 
@@ -21,8 +28,8 @@ fn pl_06_every_round_of_a_log_replays_to_its_very_bytes() {
         for number in 1..=rounds {
             let round = replayed(&tale.log, &player(name), number).unwrap();
             assert!(round.matches());
-            assert!(!round.steps.is_empty());
-            for step in &round.steps {
+            assert!(!round.view.steps.is_empty());
+            for step in &round.view.steps {
                 assert_eq!(step.outcome, Outcome::decode(step.logged.outcome.as_slice()).unwrap());
             }
         }
@@ -37,10 +44,10 @@ fn pl_05_money_before_and_after_and_the_jackpot_are_the_logs() {
     let round = tale.books.player(&player("alice")).unwrap().rounds_started + 1;
     let hit = tale.hit("alice", "0.2".parse().unwrap());
     let pending = replayed(&tale.log, &player("alice"), round).unwrap();
-    assert_eq!(pending.jackpots[0].paid, None);
+    assert_eq!(pending.view.jackpots[0].award, Award::Pending);
     tale.tend();
 
-    let round = replayed(&tale.log, &player("alice"), round).unwrap();
+    let round = replayed(&tale.log, &player("alice"), round).unwrap().view;
     let [spin, vials] = &round.steps[..] else { panic!("two steps") };
     // 15 lines of 10 coins of 0.20.
     assert_eq!((round.balance_before, round.started.bet), (Minor(100_000_000), Minor(3_000)));
@@ -48,10 +55,53 @@ fn pl_05_money_before_and_after_and_the_jackpot_are_the_logs() {
     let win = round.settled.unwrap();
     assert_eq!(vials.balance_after, Minor(100_000_000 - 3_000 + win.0));
     assert_eq!(vials.position, hit);
-    let (paid, _, _) = round.jackpots[0].paid.unwrap();
     // BW-16: (20,000 + 0.15) x 0.2 / 10, cut to the cent.
-    assert_eq!((round.jackpots[0].hit, paid), (hit, Minor(40_000)));
+    let paid = Award::Paid(Minor(40_000), Currency::EUR);
+    assert_eq!((round.jackpots[0].hit, round.jackpots[0].award), (hit, paid));
     assert_eq!(round.voided, None);
+}
+
+/// Rounds of all kinds, and two in one commit, which the books allow: each has its own balance before its bet.
+#[tokio::test]
+async fn pl_05_the_ledger_and_the_audit_tell_a_round_alike() {
+    let mut tale = Tale::of_everything();
+    tale.spin("bob", |outcome| outcome.awaiting == Awaiting::Nothing && outcome.round_win_minor > 0);
+    let second = tale.plain_spin("bob");
+    let then = tale.log.pop().unwrap();
+    let both = tale.log.last_mut().unwrap();
+    both.commit.events.extend(then.commit.events);
+    both.balances_after = then.balances_after;
+
+    let (folder, index) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    store(folder.path(), &chained(&tale.log));
+    let log = SegmentStore::open(folder.path(), 0, StoreOptions { segment_bytes: 16 << 10, zero_bytes: 512 }).unwrap();
+    let ledger = motherlode_ledger::open(Box::new(log), index.path(), Default::default()).unwrap();
+    let mut told = vec![];
+    for (name, last) in [("alice", 23), ("bob", second)] {
+        for number in 1..=last {
+            let round = rounds::read(&ledger, &player(name), number).unwrap().unwrap();
+            let mut view = replayed(&tale.log, &player(name), number).unwrap().view;
+            view.complete().unwrap();
+            let mut audited = wire::round(view, &player(name));
+            if audited.state() == RoundState::Open {
+                // NP-12: players and their operators see no seed of an open round.
+                audited.steps.iter_mut().for_each(|step| step.seed.clear());
+            }
+            assert_eq!(round, audited);
+            told.push(round);
+        }
+    }
+    ledger.close().await;
+
+    let [.., earlier, first, second] = &told[..] else { panic!("rounds") };
+    let minor = |money: &Option<motherlode_proto::round::v1::Money>| money.as_ref().unwrap().amount_minor;
+    assert!(minor(&first.win) > 0);
+    assert_eq!(minor(&first.balance_before), minor(&earlier.balance_after));
+    assert_eq!(
+        minor(&second.balance_before),
+        minor(&first.balance_before) - minor(&first.bet) + minor(&first.win),
+        "the second was bet after the first was settled"
+    );
 }
 
 #[test]
@@ -62,7 +112,7 @@ fn pl_06_a_step_that_does_not_match_says_how() {
     change_outcome(step(&mut tale.log[at]), |outcome| outcome.spins[0].stops[0] += 1);
     let round = replayed(&tale.log, &player("alice"), round).unwrap();
     assert!(!round.matches());
-    assert!(round.steps[0].differs.as_deref().unwrap().starts_with("spin 1, stops"));
+    assert!(round.differs[0].as_deref().unwrap().starts_with("spin 1, stops"));
 }
 
 #[test]
@@ -73,8 +123,8 @@ fn pl_01_a_round_of_an_unknown_model_is_shown_as_logged_and_does_not_match() {
     let Event::RoundStarted(started) = &mut tale.log[at].commit.events[0] else { unreachable!() };
     started.model_hash = [0xAB; 32];
     let round = replayed(&tale.log, &player("alice"), round).unwrap();
-    assert!(round.steps[0].differs.as_deref().unwrap().contains("abab"));
-    assert_eq!(round.steps[0].outcome.spins.len(), 1);
+    assert!(round.differs[0].as_deref().unwrap().contains("abab"));
+    assert_eq!(round.view.steps[0].outcome.spins.len(), 1);
 }
 
 #[test]
@@ -82,7 +132,7 @@ fn a_voided_round_says_why() {
     let tale = Tale::of_everything();
     let at = tale.find(|event| matches!(event, Event::RoundVoided { .. }));
     let Event::RoundVoided { round, .. } = &tale.log[at].commit.events[0] else { unreachable!() };
-    let round = replayed(&tale.log, &player("bob"), *round).unwrap();
+    let round = replayed(&tale.log, &player("bob"), *round).unwrap().view;
     assert_eq!((round.voided.map(|void| void.reason).as_deref(), round.settled), (Some("reel 3 stuck"), None));
 }
 

@@ -40,7 +40,7 @@ pub struct Args {
     #[arg(long)]
     stream: bool,
     /// The game.
-    #[arg(long, value_name = "GAME", default_value = "bewitched")]
+    #[arg(long, value_name = "GAME", default_value_t = motherlode_slots::standard().name().to_owned())]
     game: String,
     #[command(flatten)]
     stake: StakeArgs,

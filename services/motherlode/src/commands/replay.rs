@@ -4,13 +4,13 @@
 //! there is no such round.
 
 mod json;
-mod told;
 
 use super::{Failure, say};
 use crate::{draw, place::Local};
 use motherlode_audit::{ReplayError, Replayed, replay};
 use motherlode_books::{StreamId, is_id, number};
 use motherlode_picture::round::{page_of, sections, text_of};
+use motherlode_rounds::wire;
 use std::{fmt, io::stdout, path::PathBuf, str::FromStr};
 
 /// The arguments of `replay`.
@@ -89,14 +89,21 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 /// The round as `GetRound` tells it, with the verdict on each step.
 fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: Picture) -> Result<String, Failure> {
-    let round = told::round(name, stream, replayed);
+    let mut view = replayed.view.clone();
+    // A step that can't be resolved has its verdict; nothing is added then.
+    let _ = view.complete();
+    let round = wire::round(view, stream);
     if format == Picture::Json {
         return super::json(&json::of(&round, replayed));
     }
     let mut sections = sections(&round, format == Picture::Text && draw::colour_wanted(&stdout()));
     // The first section is the bet.
-    for (section, step) in sections.iter_mut().skip(1).zip(&replayed.steps) {
-        section.facts.push(("Replay", told::verdict(step)));
+    let verdicts = replayed.view.steps.iter().zip(&replayed.differs).map(|(step, differs)| match differs {
+        None => format!("gives the logged {} bytes", step.logged.outcome.len()),
+        Some(how) => format!("DIFFERS in {how}"),
+    });
+    for (section, verdict) in sections.iter_mut().skip(1).zip(verdicts) {
+        section.facts.push(("Replay", verdict));
     }
     Ok(match format {
         Picture::Html => page_of(name, &sections),

@@ -37,7 +37,7 @@ struct Jackpots {
     #[command(flatten)]
     target: Target,
     /// The pool.
-    #[arg(long, value_name = "NAME", default_value = "bewitched")]
+    #[arg(long, value_name = "NAME", default_value_t = motherlode_slots::standard_pool().to_owned())]
     pool: String,
     /// The player's currency: the figures are in it, since a coin's exchange rate cancels.
     #[arg(long, value_name = "CODE", default_value_t = Currency::EUR)]

@@ -1,10 +1,9 @@
 use super::*;
 use motherlode_books::{CoinValue, FxRate, Minor, RoundStarted, StepResolved};
-use motherlode_proto::convert::{
-    play::{choice_to_wire, write_outcome},
-    terms::terms_to_log,
-};
+use motherlode_proto::convert::play::{choice_to_wire, write_outcome};
+use motherlode_rounds::terms_to_log;
 use motherlode_slots::{Carried, Draws, Outcome, Stake, Terms};
+use prost::Message;
 use std::borrow::Cow;
 
 /// A player of Dwarf Mine, whose rounds are counted as the follower counts them.

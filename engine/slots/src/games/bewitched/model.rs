@@ -140,6 +140,7 @@ impl Model {
             jackpot_assumes: self.jackpot_assumes(),
             prizes: std::iter::once(PrizeInfo::Jackpot).chain(money).collect(),
             jackpot: true,
+            witches: true,
             doubles_max: u32::from(DOUBLES_MAX),
             free_spin_multiplier: self.multiplier,
             ..GameInfo::default()

@@ -8,13 +8,12 @@ use motherlode_books::*;
 use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash};
 use motherlode_proto::{
     convert::{
-        collection,
-        play::{choice_to_wire, open_round, resolve_step, write_outcome},
+        play::choice_to_wire,
         record::{self, Logged},
-        terms::{gamble_max_minor, terms_to_log},
     },
     round::v1,
 };
+use motherlode_rounds::{Live, award_request_id, collection, gamble_max_minor, terms_to_log};
 use motherlode_slots::{self as slots, Awaiting, Choice, Outcome};
 use prost::Message;
 use std::path::{Path, PathBuf};
@@ -137,7 +136,7 @@ impl Tale {
             && self.books.pool(POOL).is_some_and(|pool| pool.status == PoolStatus::Active);
         let currency = Currency::EUR;
         let gamble_max_minor = match self.double {
-            true => gamble_max_minor(currency, FxRate::ONE).expect("a limit"),
+            true => gamble_max_minor(game, currency, FxRate::ONE).expect("a limit"),
             false => 0,
         };
         let bet = cash(game.check_stake(&stake).expect("a stake").into(), coin_value, currency).expect("cash");
@@ -184,21 +183,22 @@ impl Tale {
     ) -> Vec<Event> {
         let choice = choice_to_wire(&choice).encode_to_vec();
         let mut outcome = Outcome::default();
-        let (seed, game) = loop {
+        let (seed, live) = loop {
             let seed = self.seed();
-            let (game, mut round) = open_round(started).expect("a round");
+            let mut live = Live::open(started).expect("a round");
             for step in before {
-                resolve_step(&mut *round, step.seed, &step.choice, &mut outcome).expect("a step");
+                live.again(step.seed, &step.choice, &mut outcome).expect("a step");
             }
-            resolve_step(&mut *round, seed, &choice, &mut outcome).expect("a step");
+            live.again(seed, &choice, &mut outcome).expect("a step");
             if wish(&outcome) {
-                break (seed, game);
+                break (seed, live);
             }
         };
+        let game = live.game;
         let win = Minor(i64::try_from(outcome.round_win_minor).expect("cash"));
         let step = u32::try_from(before.len()).expect("few steps") + 1;
         let mut bytes = vec![];
-        write_outcome(game, &outcome, &mut bytes);
+        live.write(&outcome, &mut bytes);
         let round = started.round;
         let step = StepResolved { round, step, seed, choice, outcome: bytes, win, automatic: None };
         let mut events = vec![Event::StepResolved(step)];
@@ -236,6 +236,7 @@ impl Tale {
         let unpaid: Vec<_> = self.books.unpaid_awards().map(|(_, hit, award)| (hit, award.clone())).collect();
         for (hit, award) in unpaid {
             let UnpaidAward { pool, stream, round, amount, currency, .. } = award;
+            self.request_id = Some(award_request_id(&pool, self.partition, hit));
             self.write(stream, vec![Event::JackpotPaid { round, pool: pool.to_string(), hit, amount, currency }]);
         }
     }

@@ -3,7 +3,7 @@
 use super::PLACES;
 use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;
-use motherlode_proto::convert::terms::minor_micros;
+use motherlode_rounds::minor_micros;
 use motherlode_slots::{CashReturn, Game, Par, cash_return, par::decimal};
 use serde::Serialize;
 

@@ -8,11 +8,12 @@ use crate::{
 };
 use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_proto::{
-    convert::{collection, play::hex},
+    convert::play::hex,
     ledger::v1::{DepositRequest, GetAccountRequest, GetRoundRequest, ListCollectionsRequest, OpenAccountRequest},
     round::v1::{self as round, Account, Awaiting, Card, Choice, Outcome, Witch, choice, jackpot_win},
     spin::v1::{ChooseRequest, GetGameRequest, Played, SpinRequest},
 };
+use motherlode_rounds::collection;
 use motherlode_slots::{self as slots, Game, SymbolRole};
 use std::{
     io::{BufRead, Write},

@@ -16,7 +16,7 @@ pub(super) fn of(round: &Round, replayed: &Replayed) -> Value {
     let account = round.account.clone().unwrap_or_default();
     let of = Of { info: round::info(round), currency: account.currency_code.parse().ok() };
     let stake = round.stake.clone().unwrap_or_default();
-    let steps = round.steps.iter().zip(&replayed.steps);
+    let steps = round.steps.iter().zip(&replayed.differs);
     let jackpots = round.jackpots.iter().map(|jackpot| {
         json!({
             "pool": jackpot.pool_id,
@@ -50,7 +50,7 @@ pub(super) fn of(round: &Round, replayed: &Replayed) -> Value {
         "contribution_eur": round.contribution_eur,
         "exchange_rate": round.exchange_rate,
         "balance_before": round.balance_before.as_ref().map(cash),
-        "steps": steps.map(|(step, replayed)| of.step(step, replayed.differs.as_deref())).collect::<Vec<_>>(),
+        "steps": steps.map(|(step, differs)| of.step(step, differs.as_deref())).collect::<Vec<_>>(),
         "state": round.state().as_str_name(),
         "awaiting": round.awaiting().as_str_name(),
         "win": round.win.as_ref().map(cash),

@@ -65,9 +65,10 @@ fn suggestions(address: SocketAddr, config: &Config, file: Option<&Path>) -> Str
                 .to_owned(),
         );
     }
+    let game = motherlode_slots::standard().name();
     let play = match config.role.spins() {
         true => format!(
-            "  {program} play bewitched {target}{operator} --auto --rounds 20\n  {program} loadtest {target}{operator} --rounds 5000\n"
+            "  {program} play {game} {target}{operator} --auto --rounds 20\n  {program} loadtest {target}{operator} --rounds 5000\n"
         ),
         false => String::new(),
     };

@@ -4,26 +4,17 @@
 //! and not in the step's outcome: so the books fold one kind of event, and nothing is said twice. Figures that are 0 are
 //! not in a collection.
 
-use super::{
-    Malformed,
-    play::{Unresolvable, game_of},
-    terms::terms_from_log,
+use crate::{
+    live::{Unresolvable, game_of},
+    terms::{terms_from_log, terms_of},
 };
-use crate::log::v1::RoundTerms;
 use motherlode_books::{Collection, Currency, Event, Minor, PlayerState, RoundStarted};
 use motherlode_slots::{Carried, CarriedScope, Carries, Game};
-use prost::Message;
 
 /// Key of the picked witch in the collection that belongs to all bets of the game (BW-05).
 const WITCH: &str = "witch";
 
-/// Whether the players of a game pick a witch.
-#[must_use]
-pub fn has_witches(game: &dyn Game) -> bool {
-    game.name() == "bewitched"
-}
-
-/// The witch that a player has picked in a game, as the number of [`crate::round::v1::Witch`].
+/// The witch that a player has picked in a game, as the number of [`motherlode_proto::round::v1::Witch`].
 #[must_use]
 pub fn witch(player: &PlayerState, game: &dyn Game) -> Option<i64> {
     player.collection(game.name(), "")?.get(WITCH).copied()
@@ -140,7 +131,7 @@ impl Led {
     /// # Errors
     /// This binary does not have the game.
     pub fn by(started: &RoundStarted, collected: &[(String, i64)]) -> Result<Option<Self>, Unresolvable> {
-        let terms = RoundTerms::decode(started.stake.as_slice()).map_err(Malformed::from)?;
+        let terms = terms_of(started)?;
         if terms.carried.is_empty() {
             return Ok(None);
         }

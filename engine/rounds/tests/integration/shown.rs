@@ -3,14 +3,11 @@
 
 use motherlode_books::{Currency, FxRate, Minor, RoundStarted, StepResolved};
 use motherlode_proto::{
-    convert::{
-        play::{choice_to_wire, open_round, resolve_step, write_outcome},
-        shown,
-        terms::terms_to_log,
-    },
+    convert::play::choice_to_wire,
     round::v1::{self, MarkKind, SpinKind},
 };
-use motherlode_slots::{self as slots, Carried, Choice, Game, Stake, Terms, games};
+use motherlode_rounds::{Live, shown, terms_to_log};
+use motherlode_slots::{self as slots, Awaiting, Carried, Choice, Game, Stake, Terms, games};
 use prost::Message;
 use std::collections::BTreeSet;
 
@@ -20,6 +17,11 @@ struct Logged {
     steps: Vec<StepResolved>,
     outcomes: Vec<v1::Outcome>,
     bytes: Vec<Vec<u8>>,
+}
+
+/// The spin, then the choices of the game's rule.
+fn next(live: &Live) -> Option<Choice> {
+    Some(Choice::Spin).filter(|_| live.awaiting() == Awaiting::Spin).or_else(|| live.automatic())
 }
 
 /// Plays a round with the choices of the game's rule, of a player who carries this.
@@ -43,18 +45,17 @@ fn played(game: &'static dyn Game, coin_micros: u64, buy_feature: bool, carried:
         jurisdiction: String::new(),
         campaign: None,
     };
-    let (_, mut round) = open_round(&started).unwrap();
+    let mut live = Live::open(&started).unwrap();
     let (mut steps, mut bytes, mut resolved) = (vec![], vec![], slots::Outcome::default());
     for step in 1_u32.. {
-        let Some(choice) = round.automatic() else { break };
+        let Some(choice) = next(&live) else { break };
         let mut seed = [5; 32];
         seed[..8].copy_from_slice(&number.to_le_bytes());
         seed[31] = u8::try_from(step % 251).unwrap();
-        let choice: Choice = choice;
         let choice = choice_to_wire(&choice).encode_to_vec();
-        resolve_step(&mut *round, seed, &choice, &mut resolved).unwrap();
+        live.again(seed, &choice, &mut resolved).unwrap();
         let mut outcome = vec![];
-        write_outcome(game, &resolved, &mut outcome);
+        live.write(&resolved, &mut outcome);
         bytes.push(outcome.clone());
         steps.push(StepResolved { round: 1, step, seed, choice, outcome, win: Minor(0), automatic: None });
     }

@@ -4,9 +4,9 @@
 //! All of it follows from the round itself, which is resolved again where it must be: microseconds a step, and only in
 //! rounds that have such things. So outcomes in the log stay the bytes that they are.
 
-use super::play::{Unresolvable, game_of, open_round, resolve_step};
-use crate::round::v1::{self, MarkKind, SpinKind};
+use crate::live::{Live, Unresolvable, game_of};
 use motherlode_books::{CoinValue, RoundStarted, StepResolved};
+use motherlode_proto::round::v1::{self, MarkKind, SpinKind};
 use motherlode_slots::{self as slots, Game, MeanCoin, par};
 
 /// Completes the outcomes of a round's steps, all from the first on. `over`: nothing more can be chosen in the round, so
@@ -19,11 +19,11 @@ pub fn complete<'a>(
     steps: impl Iterator<Item = (&'a StepResolved, &'a mut v1::Outcome)>,
     over: bool,
 ) -> Result<(), Unresolvable> {
-    let (game, mut round) = open_round(started)?;
+    let mut live = Live::open(started)?;
     let mut resolved = slots::Outcome::default();
     for (step, outcome) in steps {
-        name_special_wins(game, outcome);
-        resolve_step(&mut *round, step.seed, &step.choice, &mut resolved)?;
+        name_special_wins(live.game, outcome);
+        live.again(step.seed, &step.choice, &mut resolved)?;
         outcome.mean_coin_value = resolved.mean_coin.map(mean_to_wire);
         let unopened = resolved.unopened.iter().filter(|_| over);
         outcome.unopened =

@@ -1,12 +1,9 @@
 //! The terms of a round, logged with its bet: with them a round replays from its own commits alone.
 
-use super::Malformed;
-use crate::log::v1::RoundTerms;
-use motherlode_books::{CoinValue, Currency, FxRate, MoneyError, Nano};
-use motherlode_slots::{Carried, Carries, Stake, Terms};
-
-/// The most that may be gambled, and won by a gamble (ME-14, ME-15).
-const GAMBLE_MAX_EUR: Nano = Nano::major(125_000);
+use motherlode_books::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted};
+use motherlode_proto::{convert::Malformed, log::v1::RoundTerms};
+use motherlode_slots::{Carried, Carries, Game, Stake, Terms};
+use prost::Message;
 
 /// Worth of a currency's minor unit in millionths of its major unit: 10,000 for a cent.
 #[must_use]
@@ -14,12 +11,12 @@ pub fn minor_micros(currency: Currency) -> u64 {
     10_u64.pow(CoinValue::DIGITS.saturating_sub(currency.digits()))
 }
 
-/// The most that may be gambled in minor units of a currency, at the bet's rate, rounded down (ME-14).
+/// The most that may be gambled in a game, in minor units of a currency, at the bet's rate, rounded down (ME-14).
 ///
 /// # Errors
 /// [`MoneyError::OutOfRange`] where a currency is worth so little that the limit is no amount of it.
-pub fn gamble_max_minor(currency: Currency, rate: FxRate) -> Result<u64, MoneyError> {
-    let most = rate.minor_within(GAMBLE_MAX_EUR, currency)?;
+pub fn gamble_max_minor(game: &dyn Game, currency: Currency, rate: FxRate) -> Result<u64, MoneyError> {
+    let most = rate.minor_within(Nano::major(game.gamble_max_eur().into()), currency)?;
     u64::try_from(most.0).map_err(|_| MoneyError::OutOfRange)
 }
 
@@ -36,6 +33,14 @@ pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerm
         carried: terms.carried.0.iter().copied().take(carries.keys.len()).collect(),
         witch: 0,
     }
+}
+
+/// What a logged round is played with, as the log has it.
+///
+/// # Errors
+/// The bytes are no such message.
+pub fn terms_of(started: &RoundStarted) -> Result<RoundTerms, Malformed> {
+    Ok(RoundTerms::decode(started.stake.as_slice())?)
 }
 
 /// The stake and terms of a round as logged, of a game that carries such figures.

@@ -1,0 +1,36 @@
+//! What becomes of a jackpot that a round hit.
+
+use motherlode_books::{Currency, Event, Minor};
+
+/// The state of a jackpot's award.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Award {
+    /// The pool has yet to price it, or its payment is under way.
+    #[default]
+    Pending,
+    /// Owed: the account has no room for it.
+    SetAside(Minor, Currency),
+    /// Paid.
+    Paid(Minor, Currency),
+}
+
+impl Award {
+    /// What an event says of the award of a hit at a position; `None` for every other event.
+    #[must_use]
+    pub fn of(event: &Event, hit_at: u64) -> Option<Self> {
+        match *event {
+            Event::AwardSetAside { hit, amount, currency, .. } if hit == hit_at => {
+                Some(Self::SetAside(amount, currency))
+            }
+            Event::JackpotPaid { hit, amount, currency, .. } if hit == hit_at => Some(Self::Paid(amount, currency)),
+            _ => None,
+        }
+    }
+}
+
+/// The request id under which the award of a hit is paid: its own name, so that it is paid once. Clients' ids have no
+/// slash and cannot collide with it.
+#[must_use]
+pub fn award_request_id(pool: &str, partition: u32, hit: u64) -> String {
+    format!("award/{pool}/{partition}/{hit}")
+}

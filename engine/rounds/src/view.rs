@@ -1,0 +1,318 @@
+//! A round as its player's commits tell it.
+
+use crate::{
+    award::Award,
+    collection,
+    live::{Unresolvable, game_of},
+    shown,
+    terms::terms_of,
+};
+use motherlode_books::{Automatic, Currency, Event, Minor, RoundStarted, StepResolved};
+use motherlode_proto::{
+    convert::{Malformed, record::Logged},
+    log::v1::RoundTerms,
+    round::v1,
+};
+use prost::Message;
+use std::collections::BTreeMap;
+
+/// A round as far as commits tell it (PL-05).
+#[derive(Debug, Clone, PartialEq)]
+pub struct RoundView {
+    /// The bet: game, stake, session, campaign, contribution.
+    pub started: RoundStarted,
+    /// What it was played with: lines, coins, what could be won, what the player carried.
+    pub terms: RoundTerms,
+    /// The witch who accompanied the player, as the number of [`v1::Witch`] (BW-05); 0 for none.
+    pub witch: u32,
+    /// Position of the bet.
+    pub position: u64,
+    /// Time of the bet, Unix milliseconds.
+    pub time_ms: i64,
+    /// Balance before the bet.
+    pub balance_before: Minor,
+    /// Its steps.
+    pub steps: Vec<StepView>,
+    /// What was credited of its win before it was settled (ME-16).
+    pub credited: Minor,
+    /// The win with which it was settled; `None` while it is open, or was voided before.
+    pub settled: Option<Minor>,
+    /// Its void, if it was voided.
+    pub voided: Option<VoidView>,
+    /// Its jackpots.
+    pub jackpots: Vec<JackpotView>,
+}
+
+/// A step of a round.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StepView {
+    /// Position of its commit.
+    pub position: u64,
+    /// Time of its commit, Unix milliseconds.
+    pub time_ms: i64,
+    /// The step as logged.
+    pub logged: StepResolved,
+    /// Its choice.
+    pub choice: v1::Choice,
+    /// Its outcome; empty where what was logged is none.
+    pub outcome: v1::Outcome,
+    /// Why what was logged is no outcome.
+    pub malformed: Option<Malformed>,
+    /// The change of the player's collection in the same commit.
+    pub collection: Option<Event>,
+    /// The actor's own words beside its credential, where the step closes the round for its player.
+    pub reference: String,
+    /// Balance before its commit, in the round's currency.
+    pub balance_before: Minor,
+    /// Balance after it.
+    pub balance_after: Minor,
+}
+
+impl StepView {
+    /// The figures of the player's collection that its commit changed: keys and new values.
+    #[must_use]
+    pub fn collected(&self) -> &[(String, i64)] {
+        match &self.collection {
+            Some(Event::CollectionChanged { changes, .. }) => changes,
+            _ => &[],
+        }
+    }
+}
+
+/// The void of a round (PL-04).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct VoidView {
+    /// The reason.
+    pub reason: String,
+    /// The actor.
+    pub actor: String,
+    /// The actor's own words beside its credential.
+    pub reference: String,
+    /// The bet, given back.
+    pub refund: Minor,
+    /// Of the win, as far as the balance went.
+    pub win_taken_back: Minor,
+    /// Position of its commit.
+    pub position: u64,
+    /// Time of its commit, Unix milliseconds.
+    pub time_ms: i64,
+    /// Balance after it, in the round's currency.
+    pub balance_after: Minor,
+}
+
+/// A jackpot that a round hit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JackpotView {
+    /// The pool.
+    pub pool: String,
+    /// Position of the hit.
+    pub hit: u64,
+    /// What became of it.
+    pub award: Award,
+}
+
+impl RoundView {
+    /// The win as of the latest step.
+    #[must_use]
+    pub fn win(&self) -> Minor {
+        self.steps.last().map_or(Minor::ZERO, |step| step.logged.win)
+    }
+
+    /// Where it stands.
+    #[must_use]
+    pub fn state(&self) -> v1::RoundState {
+        match (&self.voided, self.settled) {
+            (Some(_), _) => v1::RoundState::Voided,
+            (None, Some(_)) => v1::RoundState::Settled,
+            (None, None) => v1::RoundState::Open,
+        }
+    }
+
+    /// Balance after the latest of its commits.
+    #[must_use]
+    pub fn balance_after(&self) -> Minor {
+        let step = || self.steps.last().map(|step| step.balance_after);
+        self.voided.as_ref().map(|void| void.balance_after).or_else(step).unwrap_or(self.balance_before)
+    }
+
+    /// The figures that the player carried into it, but for those that were 0; empty where this program doesn't have
+    /// the game.
+    #[must_use]
+    pub fn carried(&self) -> Vec<(&'static str, i64)> {
+        let keys = game_of(&self.started).map_or(&[][..], |game| game.carries().keys);
+        let figures = keys.iter().copied().zip(self.terms.carried.iter().copied());
+        figures.filter(|(_, value)| *value != 0).collect()
+    }
+
+    /// Adds to its outcomes what only resolving it again tells: nothing that is still hidden (NP-12).
+    ///
+    /// # Errors
+    /// This binary does not have the game, or a step is not one of it; the outcomes stay as logged, or partly so.
+    pub fn complete(&mut self) -> Result<(), Unresolvable> {
+        let over = self.state() != v1::RoundState::Open;
+        let steps = self.steps.iter_mut().map(|step| (&step.logged, &mut step.outcome));
+        shown::complete(&self.started, steps, over)
+    }
+
+    /// Takes up what a commit of its player says of it.
+    fn add(&mut self, logged: &Logged, event: &Event, balance_before: Minor) -> Result<(), Malformed> {
+        let commit = &logged.commit;
+        let (number, currency) = (self.started.round, self.started.currency);
+        let reference = || commit.acted_by().map_or_else(String::new, |(_, reference)| reference.to_owned());
+        match event {
+            Event::StepResolved(step) if step.round == number => {
+                let closed = matches!(step.automatic, Some(Automatic::Closed { .. }));
+                let (outcome, malformed) = match v1::Outcome::decode(step.outcome.as_slice()) {
+                    Ok(outcome) => (outcome, None),
+                    Err(error) => (v1::Outcome::default(), Some(error.into())),
+                };
+                self.steps.push(StepView {
+                    position: commit.position,
+                    time_ms: commit.time_ms,
+                    logged: step.clone(),
+                    choice: v1::Choice::decode(step.choice.as_slice())?,
+                    outcome,
+                    malformed,
+                    collection: commit.events.iter().find(|event| plays_with(event, &self.started.game)).cloned(),
+                    reference: if closed { reference() } else { String::new() },
+                    balance_before,
+                    balance_after: balance_after(logged, currency),
+                });
+            }
+            Event::WinCredited { round, amount } if *round == number => {
+                self.credited = Minor(self.credited.0.saturating_add(amount.0));
+            }
+            Event::RoundSettled { round, win } if *round == number => self.settled = Some(*win),
+            Event::RoundVoided { round, reason, actor, refund, win_taken_back } if *round == number => {
+                self.voided = Some(VoidView {
+                    reason: reason.clone(),
+                    actor: actor.clone(),
+                    reference: reference(),
+                    refund: *refund,
+                    win_taken_back: *win_taken_back,
+                    position: commit.position,
+                    time_ms: commit.time_ms,
+                    balance_after: balance_after(logged, currency),
+                });
+            }
+            Event::JackpotHit { round, pool } if *round == number => {
+                let (pool, hit) = (pool.clone(), commit.position);
+                self.jackpots.push(JackpotView { pool, hit, award: Award::Pending });
+            }
+            Event::AwardSetAside { round, .. } | Event::JackpotPaid { round, .. } if *round == number => {
+                for jackpot in &mut self.jackpots {
+                    jackpot.award = Award::of(event, jackpot.hit).unwrap_or(jackpot.award);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// Folds commits of a player's stream, in their order, into one of its rounds. Commits of other things tell the balance
+/// before the next one of the round.
+pub struct Fold {
+    number: u64,
+    /// The balance after the latest commit, in the round's currency.
+    balance: Minor,
+    /// What the player last picked, by game: rounds of older logs don't say it themselves.
+    witches: BTreeMap<String, u32>,
+    view: Option<RoundView>,
+}
+
+impl Fold {
+    /// Of the player's round of this number.
+    #[must_use]
+    pub fn new(number: u64) -> Self {
+        Self { number, balance: Minor::ZERO, witches: BTreeMap::new(), view: None }
+    }
+
+    /// Takes up the player's next commit.
+    ///
+    /// # Errors
+    /// What it says of the round can't be read.
+    pub fn add(&mut self, logged: &Logged) -> Result<(), Malformed> {
+        for event in &logged.commit.events {
+            match (event, &mut self.view) {
+                (Event::RoundStarted(started), _) if started.round == self.number => self.start(logged, started)?,
+                (Event::CollectionChanged { game, .. }, _) => {
+                    if let Some(witch) = collection::picked_witch(event, game) {
+                        self.witches.insert(game.clone(), u32::try_from(witch).unwrap_or_default());
+                    }
+                }
+                (event, Some(view)) => view.add(logged, event, self.balance)?,
+                (_, None) => {}
+            }
+        }
+        if let Some(view) = &self.view {
+            self.balance = balance_after(logged, view.started.currency);
+        }
+        Ok(())
+    }
+
+    /// The round as far as it was told; `None` where its bet wasn't.
+    #[must_use]
+    pub fn view(self) -> Option<RoundView> {
+        self.view
+    }
+
+    fn start(&mut self, logged: &Logged, started: &RoundStarted) -> Result<(), Malformed> {
+        let commit = &logged.commit;
+        let is_bet = |event: &Event| matches!(event, Event::RoundStarted(of) if of.round == started.round);
+        let from_bet_on = commit.events.iter().skip_while(|event| !is_bet(event));
+        let after = balance_after(logged, started.currency).0;
+        self.balance = Minor(after.saturating_sub(moved(from_bet_on, started.currency)));
+        let terms = terms_of(started)?;
+        let picked = self.witches.get(&started.game).copied().unwrap_or_default();
+        self.view = Some(RoundView {
+            started: started.clone(),
+            witch: if terms.witch == 0 { picked } else { terms.witch },
+            terms,
+            position: commit.position,
+            time_ms: commit.time_ms,
+            balance_before: self.balance,
+            steps: vec![],
+            credited: Minor::ZERO,
+            settled: None,
+            voided: None,
+            jackpots: vec![],
+        });
+        Ok(())
+    }
+}
+
+/// What rounds that begin in these events move on their account in a currency. A commit can hold several rounds.
+fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i64 {
+    let (mut moved, mut credited) = (0_i64, BTreeMap::new());
+    for event in events {
+        moved += match event {
+            Event::RoundStarted(started) if started.currency == currency => {
+                credited.insert(started.round, 0);
+                -started.charged().0
+            }
+            Event::WinCredited { round, amount } => credited.get_mut(round).map_or(0, |credited| {
+                *credited += amount.0;
+                amount.0
+            }),
+            Event::RoundSettled { round, win } => credited.get(round).map_or(0, |credited| win.0 - credited),
+            Event::RoundVoided { round, refund, win_taken_back, .. } => {
+                credited.get(round).map_or(0, |_| refund.0 - win_taken_back.0)
+            }
+            _ => 0,
+        };
+    }
+    moved
+}
+
+/// Whether a commit's event changes the collection that a game plays with. The pick of a witch belongs to no bet and no
+/// currency.
+fn plays_with(event: &Event, of: &str) -> bool {
+    matches!(event, Event::CollectionChanged { game, scope, .. } if game == of && !scope.is_empty())
+}
+
+/// A player's balance after a commit; 0 without an account in the currency.
+#[must_use]
+pub fn balance_after(logged: &Logged, currency: Currency) -> Minor {
+    logged.balances_after.iter().find(|(of, _)| *of == currency).map_or(Minor::ZERO, |(_, amount)| *amount)
+}

@@ -1,0 +1,135 @@
+//! A round as the message that people see (PL-05), and the plain messages in it.
+
+use crate::{
+    award::Award,
+    view::{JackpotView, RoundView, StepView, VoidView},
+};
+use motherlode_books::{Currency, Minor, StreamId};
+use motherlode_proto::{
+    convert::{event::automatic_to_wire, play::hex},
+    round::v1::{Account, Awaiting, CarriedFigure, JackpotWin, Money, Round, Stake, Step, Void, jackpot_win},
+};
+use prost_types::Timestamp;
+
+/// Cash as a message.
+#[must_use]
+pub fn money(amount: Minor, currency: Currency) -> Money {
+    Money { amount_minor: amount.0, currency_code: currency.code().to_owned() }
+}
+
+/// Unix milliseconds as a timestamp.
+#[must_use]
+pub fn timestamp(unix_ms: i64) -> Timestamp {
+    let nanos = i32::try_from(unix_ms.rem_euclid(1000) * 1_000_000).unwrap_or_default();
+    Timestamp { seconds: unix_ms.div_euclid(1000), nanos }
+}
+
+/// The name of a player's round.
+#[must_use]
+pub fn round_name(stream: &StreamId, number: u64) -> String {
+    match stream {
+        // Once a round: put together, not formatted.
+        StreamId::Player { operator, player } => [operator, "/", player, "/", &number.to_string()].concat(),
+        other => format!("{other}/{number}"),
+    }
+}
+
+/// The account of a player in a currency; empty names for a stream that is no player's.
+#[must_use]
+pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
+    let (operator_id, player_id) = match stream {
+        StreamId::Player { operator, player } => (operator.clone(), player.clone()),
+        _ => Default::default(),
+    };
+    Account { operator_id, player_id, currency_code: currency.code().to_owned() }
+}
+
+/// A jackpot as a message.
+#[must_use]
+pub fn jackpot(of: &JackpotView) -> JackpotWin {
+    let (state, amount) = match of.award {
+        Award::Pending => (jackpot_win::State::Pending, None),
+        Award::SetAside(amount, currency) => (jackpot_win::State::SetAside, Some(money(amount, currency))),
+        Award::Paid(amount, currency) => (jackpot_win::State::Paid, Some(money(amount, currency))),
+    };
+    JackpotWin { state: state.into(), pool_id: of.pool.clone(), hit_position: of.hit, amount }
+}
+
+/// A player's round as a message.
+#[must_use]
+pub fn round(view: RoundView, stream: &StreamId) -> Round {
+    let currency = view.started.currency;
+    let cash = |amount: Minor| Some(money(amount, currency));
+    let awaiting = match (&view.voided, view.steps.last()) {
+        (Some(_), _) => Awaiting::Nothing.into(),
+        (None, Some(step)) => step.outcome.awaiting,
+        (None, None) => Awaiting::Spin.into(),
+    };
+    let (state, win, carried) = (view.state(), view.win(), view.carried());
+    let (balance_before, balance_after) = (view.balance_before, view.balance_after());
+    let RoundView { started, terms, witch, time_ms, steps, credited, settled, voided, jackpots, .. } = view;
+    let figure = |(key, value): (&str, i64)| CarriedFigure { key: key.to_owned(), value };
+    Round {
+        round_id: round_name(stream, started.round),
+        account: Some(account_of(stream, currency)),
+        stake: Some(Stake {
+            coin_value: started.coin_value.to_string(),
+            lines: terms.lines,
+            coins_per_line: terms.coins_per_line,
+            buy_feature: terms.buy_feature,
+        }),
+        model_hash: hex(&started.model_hash),
+        game: started.game,
+        rules_version: started.rules_version,
+        bet: cash(started.bet),
+        win: cash(win),
+        state: state.into(),
+        awaiting,
+        start_time: Some(timestamp(time_ms)),
+        steps: steps.into_iter().map(|of| step(of, currency)).collect(),
+        jackpots: jackpots.iter().map(jackpot).collect(),
+        contribution_eur: started.contribution.map_or_else(String::new, |part| part.amount.to_string()),
+        exchange_rate: if currency.is_real() { started.rate.to_string() } else { String::new() },
+        balance_before: cash(balance_before),
+        balance_after: cash(balance_after),
+        session_name: started.session.map_or_else(String::new, |session| hex(&session)),
+        jurisdiction: started.jurisdiction,
+        void: voided.map(|of| void(of, settled.unwrap_or(credited), currency)),
+        campaign_id: started.campaign.unwrap_or_default(),
+        witch: i32::try_from(witch).unwrap_or_default(),
+        carried: carried.into_iter().map(figure).collect(),
+        credited: Some(credited).filter(|credited| *credited > Minor::ZERO).and_then(cash),
+    }
+}
+
+fn step(of: StepView, currency: Currency) -> Step {
+    let figure = |(key, value): &(String, i64)| CarriedFigure { key: key.clone(), value: *value };
+    Step {
+        carried: of.collected().iter().map(figure).collect(),
+        number: of.logged.step,
+        position: of.position,
+        seed: of.logged.seed.to_vec(),
+        choice: Some(of.choice),
+        outcome: Some(of.outcome),
+        win: Some(money(of.logged.win, currency)),
+        time: Some(timestamp(of.time_ms)),
+        automatic: of.logged.automatic.as_ref().map(automatic_to_wire),
+        balance_before: Some(money(of.balance_before, currency)),
+        balance_after: Some(money(of.balance_after, currency)),
+        reference: of.reference,
+    }
+}
+
+/// A void of a round of which so much was credited.
+fn void(of: VoidView, credited: Minor, currency: Currency) -> Void {
+    Void {
+        reason: of.reason,
+        actor: of.actor,
+        refund: Some(money(of.refund, currency)),
+        win_taken_back: Some(money(of.win_taken_back, currency)),
+        win_left: Some(money(Minor(credited.0.saturating_sub(of.win_taken_back.0)), currency)),
+        position: of.position,
+        time: Some(timestamp(of.time_ms)),
+        reference: of.reference,
+    }
+}

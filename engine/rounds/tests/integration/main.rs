@@ -1,0 +1,5 @@
+//! The tests of rounds through the crate's public interface, as one program: it is linked once.
+
+#![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
+
+mod shown;
