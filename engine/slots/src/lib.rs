@@ -36,7 +36,7 @@ pub use contract::par::{Par, PartName};
 pub use contract::round::{Choice, ChoiceRefused, Picked, Round, Terms};
 pub use contract::stake::{Stake, StakeRefused};
 pub use games::ladders::{LadderRefused, Ladders};
-pub use games::list::{game, games, latest, latest_games, standard, standard_pool};
+pub use games::list::{add_games, game, games, latest, latest_games, standard, standard_pool};
 pub use math::cash::{CashReturn, cash_return};
 pub use math::simulate::{Tally, simulate, warm_up};
 pub use parts::ladder::{Ladder, LadderData};

@@ -14,7 +14,7 @@ pub const HOME: u32 = 0;
 /// The subject of a commit. Commits of one stream carry dense versions, so that a decision is appended only if the state that it was
 /// made on is still the current one.
 ///
-/// Written `player/acme/alice`, `pool/bewitched`, `rates`, `system`.
+/// Written `player/acme/alice`, `pool/lantern`, `rates`, `system`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum StreamId {
     /// A player at an operator: accounts, collections, rounds.

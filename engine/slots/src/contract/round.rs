@@ -39,7 +39,7 @@ impl Terms {
 pub enum Choice {
     /// Spins the reels: the first step of every round.
     Spin,
-    /// Picks different objects (Merlin's vials, Neptune's treasures).
+    /// Picks different objects, such as vials or treasures.
     Pick(Picked),
     /// Plays the free spins won, or goes on with them.
     StartFreeSpins,

@@ -1,6 +1,6 @@
 //! The list of games: every rules version of every game.
 
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 
 use crate::contract::game::{Game, RulesVersion};
 use crate::games::bewitched::{self, Bewitched};
@@ -14,17 +14,26 @@ use crate::parts::file::ModelError;
 /// (PL-01).
 #[must_use]
 pub fn games() -> &'static [&'static dyn Game] {
-    static GAMES: LazyLock<Vec<&'static dyn Game>> = LazyLock::new(|| {
-        [
-            versions(&bewitched::VERSIONS, Bewitched::of),
-            versions(&dwarf_mine::VERSIONS, DwarfMine::of),
-            versions(&mystery_elves::VERSIONS, MysteryElves::of),
-            versions(&neptune::VERSIONS, Neptune::of),
-            versions(&witch_feature::VERSIONS, WitchFeature::of),
-        ]
-        .concat()
-    });
-    &GAMES
+    GAMES.get_or_init(built_in)
+}
+
+static GAMES: OnceLock<Vec<&'static dyn Game>> = OnceLock::new();
+
+fn built_in() -> Vec<&'static dyn Game> {
+    [
+        versions(&bewitched::VERSIONS, Bewitched::of),
+        versions(&dwarf_mine::VERSIONS, DwarfMine::of),
+        versions(&mystery_elves::VERSIONS, MysteryElves::of),
+        versions(&neptune::VERSIONS, Neptune::of),
+        versions(&witch_feature::VERSIONS, WitchFeature::of),
+    ]
+    .concat()
+}
+
+/// Puts games of another crate at the end of the list, for good; false, without effect, where the list was asked for
+/// already. A program calls it before anything else.
+pub fn add_games(games: &[&'static dyn Game]) -> bool {
+    GAMES.set([&built_in(), games].concat()).is_ok()
 }
 
 /// Compiles every version of a game. The games stay until the program ends, so it's called once for each.

@@ -88,34 +88,18 @@ pub struct PrizeData {
     pub weight: u64,
 }
 
-/// The symbols as players are told of them.
+/// The symbols as players are told of them. `short` has the short names, by name, of symbols whose data file says none:
+/// those of a game's first version are frozen.
 #[must_use]
-pub fn symbol_infos(symbols: &[SymbolData]) -> Vec<SymbolInfo> {
+pub fn symbol_infos(symbols: &[SymbolData], short: &[(&str, &str)]) -> Vec<SymbolInfo> {
+    let named = |name: &String| short.iter().find(|(long, _)| long == name).map(|(_, short)| (*short).to_owned());
     let info = |of: &SymbolData| SymbolInfo {
         name: of.name.clone(),
-        short: of.short.clone().unwrap_or_else(|| short(&of.name).to_owned()),
+        short: of.short.clone().or_else(|| named(&of.name)).unwrap_or_else(|| of.name.clone()),
         code: of.code.clone(),
         role: of.role,
     };
     symbols.iter().map(info).collect()
-}
-
-/// The short name of a symbol whose data file says none: those of the first versions are frozen, so theirs stand here.
-fn short(name: &str) -> &str {
-    const CHOSEN: [(&str, &str); 11] = [
-        ("Witches' Battle", "Battle"),
-        ("Purple Potion", "Purple"),
-        ("Emerald Dwarf", "Emerald"),
-        ("Topaz Dwarf", "Topaz"),
-        ("Sapphire Dwarf", "Sapphire"),
-        ("Ruby Dwarf", "Ruby"),
-        ("Green Crystal", "Green"),
-        ("Yellow Crystal", "Yellow"),
-        ("Blue Crystal", "Blue"),
-        ("Red Crystal", "Red"),
-        ("Question mark", "Question"),
-    ];
-    CHOSEN.iter().find(|(long, _)| *long == name).map_or(name, |(_, short)| short)
 }
 
 /// The index of a symbol by its code.

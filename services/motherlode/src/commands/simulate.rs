@@ -32,7 +32,7 @@ use std::{
 /// Rounds played on one derived seed; part of what a seed means, so never changed.
 const CHUNK_ROUNDS: u64 = 100_000;
 /// Rounds that a chunk's player has played before the first that counts; part of what a seed means, so never changed.
-/// Witch Feature's features are unlocked after some hundreds, at six spins a combination of Potions.
+/// What is unlocked by collecting is, after some hundreds.
 const WARM_UP_ROUNDS: u64 = 10_000;
 /// The purposes of a chunk's seeds, as hashed into them.
 const PLAY: &[u8] = b"motherlode simulate 1";

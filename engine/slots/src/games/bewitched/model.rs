@@ -27,6 +27,8 @@ pub(super) const PARTS: [PartName; 4] = [
     PartName { key: "free_spins", title: "everything won in free spins, bonuses there included" },
 ];
 
+/// Short names of symbols: the data file of version 1.6 says none, and is frozen.
+const SHORT_NAMES: [(&str, &str); 2] = [("Witches' Battle", "Battle"), ("Purple Potion", "Purple")];
 /// Rows of the window.
 const ROWS: usize = 3;
 /// Highest multiplier of free spins.
@@ -101,7 +103,7 @@ impl Model {
             jackpot: jackpot(data)?,
             multiplier: data.free_spins.multiplier,
             limits,
-            symbols: data::symbol_infos(&data.symbols),
+            symbols: data::symbol_infos(&data.symbols, &SHORT_NAMES),
             rtp_micros: file::micros("rtp", &data.rtp)?,
             rtp_span_micros: span(data)?,
         })

@@ -26,6 +26,17 @@ pub(super) const PARTS: [PartName; 3] = [
     PartName { key: "collections", title: "everything won in Collection Free Spins, in the long run" },
 ];
 
+/// Short names of symbols: the data file of version 1.0 says none, and is frozen.
+const SHORT_NAMES: [(&str, &str); 8] = [
+    ("Emerald Dwarf", "Emerald"),
+    ("Topaz Dwarf", "Topaz"),
+    ("Sapphire Dwarf", "Sapphire"),
+    ("Ruby Dwarf", "Ruby"),
+    ("Green Crystal", "Green"),
+    ("Yellow Crystal", "Yellow"),
+    ("Blue Crystal", "Blue"),
+    ("Red Crystal", "Red"),
+];
 /// Rows of the window (DM-01).
 pub const ROWS: usize = 4;
 /// Rows that it can grow to.
@@ -114,7 +125,7 @@ impl Model {
             gift: data.collection.gift,
             gift_to: data.collection.gift_to,
             limits,
-            symbols: data::symbol_infos(&data.symbols),
+            symbols: data::symbol_infos(&data.symbols, &SHORT_NAMES),
             rtp_micros: file::micros("rtp", &data.rtp)?,
         })
     }

@@ -76,7 +76,7 @@ impl Model {
             buy_bets: data.buy.bets,
             gamble: data.gamble,
             limits,
-            symbols: data::symbol_infos(&data.symbols),
+            symbols: data::symbol_infos(&data.symbols, &[]),
             rtp_micros: file::micros("rtp", &data.rtp)?,
         })
     }

@@ -85,7 +85,7 @@ impl Model {
             max_of: data.treasure.max_coins_of,
             multiplier: data.free_spins.multiplier,
             limits,
-            symbols: data::symbol_infos(&data.symbols),
+            symbols: data::symbol_infos(&data.symbols, &[]),
             rtp_micros: file::micros("rtp", &data.rtp)?,
         })
     }

@@ -33,6 +33,8 @@ pub(super) const PARTS: [PartName; 7] = [
     PartName { key: "free_spins", title: "everything won in free spins, their features included" },
 ];
 
+/// Short names of symbols: the data file of version 1.0 says none, and is frozen.
+const SHORT_NAMES: [(&str, &str); 1] = [("Question mark", "Question")];
 /// Rows of the window.
 pub const ROWS: usize = 4;
 /// Cells of the window.
@@ -187,7 +189,7 @@ impl Model {
         let (three_by_three, two_by_two) = (mega_wilds(3, 1), mega_wilds(2, 2));
         Ok(Self {
             limits: data::limits(&data.stake, base.lines.rows().len())?,
-            symbols: data::symbol_infos(&data.symbols),
+            symbols: data::symbol_infos(&data.symbols, &SHORT_NAMES),
             wild: base.lines.wild(),
             potions: collected(data)?,
             potion_chance: Chance::new("potions", data.potions.chance)?,

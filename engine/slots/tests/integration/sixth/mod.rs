@@ -1,5 +1,5 @@
 //! Lantern: a whole game in one short module, for the page on adding one in engine/README.md. It composes reels, lines
-//! and the gamble; its data are beside it.
+//! and the gamble, collects sparks over rounds and plays for a jackpot; its data are beside it.
 
 use motherlode_slots::contract::game::{Edition, RulesVersion};
 use motherlode_slots::contract::highest_win::HighestWin;
@@ -13,14 +13,17 @@ use motherlode_slots::parts::gamble::Gamble;
 use motherlode_slots::parts::reels::Reels;
 use motherlode_slots::parts::windows::{LineBet, Windows};
 use motherlode_slots::{
-    Awaiting, Card, Carried, Choice, ChoiceRefused, Draws, Game, Outcome, Round, SpinKind, Stake, StakeRefused, Terms,
+    Awaiting, Card, Carried, CarriedScope, Carries, Choice, ChoiceRefused, Draws, Game, Outcome, Round, SpinKind,
+    Stake, StakeRefused, Terms,
 };
 use num_traits::ToPrimitive;
 use serde::Deserialize;
 
 pub const LANTERN: RulesVersion = RulesVersion { name: "1.0", date: "2026-11-21", file: include_str!("lantern.toml") };
 
-const PARTS: [PartName; 1] = [PartName { key: "base_lines", title: "line wins" }];
+const PARTS: [PartName; 2] =
+    [PartName { key: "base_lines", title: "line wins" }, PartName { key: "lantern", title: "the lit lantern" }];
+const CARRIES: Carries = Carries { keys: &["sparks"], scope: CarriedScope::Currency, shared: &[] };
 const DOUBLES_MAX: u8 = 2;
 
 /// The data file: sections that games share.
@@ -35,14 +38,33 @@ struct Data {
     rules: String,
     stake: StakeData,
     symbols: Vec<SymbolData>,
+    sparks: SparksData,
+    jackpot: JackpotData,
     lines: LinesData,
     reels: ReelsData,
+}
+
+/// How many wins light the lantern, and what it pays then.
+#[derive(Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct SparksData {
+    needs: u32,
+    pays_bets: u32,
+}
+
+/// How many rounds there are to a jackpot.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct JackpotData {
+    one_in: u32,
 }
 
 /// The game: what the data file says, checked and compiled.
 pub struct Lantern {
     edition: Edition,
     windows: Windows,
+    sparks: SparksData,
+    one_in: u32,
 }
 
 impl Lantern {
@@ -54,7 +76,10 @@ impl Lantern {
         let lines = data::lines(&reels, &data.symbols, &data.lines)?;
         let limits = data::limits(&data.stake, lines.rows().len())?;
         let windows = Windows::of_lines(reels, lines)?;
-        let (actual, promised) = (mean(&windows), ratio(file::micros("rtp", &data.rtp)?, 1_000_000));
+        let (actual, promised) = (
+            lines_mean(&windows) + lantern_mean(&windows, data.sparks),
+            ratio(file::micros("rtp", &data.rtp)?, 1_000_000),
+        );
         if actual != promised {
             return Err(ModelError::Return { actual: actual.to_string(), promised: promised.to_string() });
         }
@@ -64,19 +89,31 @@ impl Lantern {
             reels: 5,
             rows: 1,
             rows_max: 1,
-            symbols: data::symbol_infos(&data.symbols),
+            symbols: data::symbol_infos(&data.symbols, &[]),
             lines: windows.lines.rows().iter().map(|rows| rows.to_vec()).collect(),
             limits,
+            jackpot: true,
             doubles_max: u32::from(DOUBLES_MAX),
             free_spin_multiplier: 1,
             ..GameInfo::default()
         };
-        Ok(Self { edition: Edition::new("lantern", version, &PARTS, info), windows })
+        let edition = Edition::new("lantern", version, &PARTS, info);
+        Ok(Self { edition, windows, sparks: data.sparks, one_in: data.jackpot.one_in })
     }
 }
 
+/// The chance that a spin wins.
+fn hits(windows: &Windows) -> Exact {
+    exact(moments::hits(windows, 1)) / exact(windows.reels.cycle())
+}
+
+/// The exact return of the lantern: every win is a step to the next time that it's lit.
+fn lantern_mean(windows: &Windows, sparks: SparksData) -> Exact {
+    hits(windows) * ratio(sparks.pays_bets, sparks.needs)
+}
+
 /// The exact return of the one line.
-fn mean(windows: &Windows) -> Exact {
+fn lines_mean(windows: &Windows) -> Exact {
     let table = moments::spin_table(windows, 1);
     exact(table.line_coins.iter().flatten().sum::<u64>()) / exact(windows.reels.cycle())
 }
@@ -87,15 +124,32 @@ impl Game for Lantern {
     }
 
     fn open(&'static self, stake: &Stake, terms: &Terms) -> Result<Box<dyn Round>, StakeRefused> {
-        let bet = LineBet::new(stake, terms, u64::from(self.check_stake(stake)?));
-        Ok(Box::new(LanternRound { double: terms.double, ..LanternRound::of(self, bet) }))
+        let bet_coins = u64::from(self.check_stake(stake)?);
+        let bet = LineBet::new(stake, terms, bet_coins);
+        Ok(Box::new(LanternRound {
+            game: self,
+            bet,
+            bet_coins,
+            terms: *terms,
+            awaiting: Awaiting::Spin,
+            gamble: Gamble::default(),
+            win_coins: 0,
+        }))
+    }
+
+    fn carries(&self) -> Carries {
+        CARRIES
     }
 
     fn par(&self, stake: &Stake) -> Result<Par, StakeRefused> {
         let bet_coins = u64::from(self.check_stake(stake)?);
-        let (rtp, cycle) = (mean(&self.windows), exact(self.windows.reels.cycle()));
+        let (lines, lantern) = (lines_mean(&self.windows), lantern_mean(&self.windows, self.sparks));
+        let (rtp, cycle) = (&lines + &lantern, exact(self.windows.reels.cycle()));
         let table = moments::spin_table(&self.windows, 1);
-        let variance = exact(table.line_coins_squared) / &cycle - &rtp * &rtp;
+        // Whichever spin wins, it lights the lantern once in so many times: they are independent.
+        let (lit, pays) = (ratio(1, self.sparks.needs), exact(self.sparks.pays_bets));
+        let squared = exact(table.line_coins_squared) / &cycle + exact(2) * &lines * &lit * &pays + &lantern * &pays;
+        let variance = squared - &rtp * &rtp;
         let (max_win, max_windows) = moments::max_win(&self.windows, 1);
         Ok(Par {
             game: self.name(),
@@ -104,11 +158,11 @@ impl Game for Lantern {
             bet_coins,
             rtp: rtp.clone(),
             rtp_without_jackpot: rtp.clone(),
-            parts: vec![Part { name: PARTS[0], rtp }],
-            hit_frequency: exact(moments::hits(&self.windows, 1)) / &cycle,
+            parts: vec![Part { name: PARTS[0], rtp: lines }, Part { name: PARTS[1], rtp: lantern }],
+            hit_frequency: hits(&self.windows),
             std_dev: variance.to_f64().map_or(f64::NAN, f64::sqrt),
-            max_win_bets: exact(max_win),
-            max_win_probability: exact(max_windows) / &cycle,
+            max_win_bets: exact(max_win) + pays,
+            max_win_probability: exact(max_windows) / &cycle * lit,
             reel_sets: vec![ReelSet {
                 title: "all spins",
                 strips: self.windows.reels.strips(),
@@ -123,8 +177,9 @@ impl Game for Lantern {
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
         self.check_stake(stake)?;
         let (max_win, max_windows) = moments::max_win(&self.windows, 1);
-        let chance = exact(max_windows) / exact(self.windows.reels.cycle());
-        Ok(HighestWin { bets: exact(max_win), chance_exponent: exponent(log_chance(&chance)), unlimited: false })
+        let chance = exact(max_windows) / exact(self.windows.reels.cycle()) * ratio(1, self.sparks.needs);
+        let bets = exact(max_win) + exact(self.sparks.pays_bets);
+        Ok(HighestWin { bets, chance_exponent: exponent(log_chance(&chance)), unlimited: false })
     }
 }
 
@@ -132,15 +187,25 @@ impl Game for Lantern {
 struct LanternRound {
     game: &'static Lantern,
     bet: LineBet,
-    double: bool,
+    bet_coins: u64,
+    terms: Terms,
     awaiting: Awaiting,
     gamble: Gamble,
     win_coins: u64,
 }
 
 impl LanternRound {
-    fn of(game: &'static Lantern, bet: LineBet) -> Self {
-        Self { game, bet, double: false, awaiting: Awaiting::Spin, gamble: Gamble::default(), win_coins: 0 }
+    /// A win leaves a spark; what the lantern wins when it's lit, in coins.
+    fn spark(&self, out: &mut Outcome) -> u64 {
+        let SparksData { needs, pays_bets } = self.game.sparks;
+        let mut carried = self.terms.carried;
+        carried.0[0] += 1;
+        let lit = carried.0[0] >= i64::from(needs);
+        if lit {
+            carried.0[0] = 0;
+        }
+        out.carried = Some(carried);
+        if lit { self.bet_coins * u64::from(pays_bets) } else { 0 }
     }
 }
 
@@ -156,8 +221,14 @@ impl Round for LanternRound {
                 let shown = self.game.windows.spin(&self.bet, 1, SpinKind::Base, draws, out);
                 out.part_coins[0] = shown.line_coins;
                 self.win_coins = shown.win_coins();
+                if self.win_coins > 0 {
+                    out.part_coins[1] = self.spark(out);
+                    self.win_coins += out.part_coins[1];
+                }
+                out.jackpot = self.terms.jackpot && draws.below(self.game.one_in) == 0;
                 self.gamble = Gamble::of(self.bet.worth.minor(self.win_coins), DOUBLES_MAX);
-                self.awaiting = if self.double && self.win_coins > 0 { Awaiting::Double } else { Awaiting::Nothing };
+                self.awaiting =
+                    if self.terms.double && self.win_coins > 0 { Awaiting::Double } else { Awaiting::Nothing };
             }
             (Awaiting::Double, Choice::Double(guess @ (Card::RedHeart | Card::BlackSpade))) => {
                 out.card = Some(self.gamble.turn(guess, draws));
@@ -173,7 +244,8 @@ impl Round for LanternRound {
         Ok(())
     }
 
-    fn reopen(&mut self, _carried: &Carried) {
-        *self = Self { double: self.double, ..Self::of(self.game, self.bet) };
+    fn reopen(&mut self, carried: &Carried) {
+        self.terms.carried = *carried;
+        (self.awaiting, self.gamble, self.win_coins) = (Awaiting::Spin, Gamble::default(), 0);
     }
 }
