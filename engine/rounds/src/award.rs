@@ -1,4 +1,4 @@
-//! What becomes of a jackpot that a round hit.
+//! The award of a jackpot that a round hit.
 
 use motherlode_books::{Currency, Event, Minor};
 
@@ -15,7 +15,7 @@ pub enum Award {
 }
 
 impl Award {
-    /// What an event says of the award of a hit at a position; `None` for every other event.
+    /// The award of a hit at a position, as an event tells it; `None` for every other event.
     #[must_use]
     pub fn of(event: &Event, hit_at: u64) -> Option<Self> {
         match *event {

@@ -1,10 +1,10 @@
-//! What a step's outcome demands of the commit that it stands in.
+//! The events that a step's outcome demands of the commit that it stands in.
 
 use motherlode_books::{Event, Minor, RoundStarted};
 use motherlode_slots::{Awaiting, Outcome};
 use std::num::TryFromIntError;
 
-/// What a step's outcome demands of its commit, beside the step itself.
+/// Everything that a step's outcome demands of its commit, beside the step itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Due {
     /// The round's win as of the step.
@@ -20,7 +20,7 @@ pub struct Due {
 }
 
 impl Due {
-    /// What an outcome of a round demands, where it changes the player's collection as said. Only a round whose bet
+    /// The demands of an outcome that changes the player's collection as said. Only a round whose bet
     /// contributed hits the jackpot.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! A round in the engine: begun, or rebuilt from the log with the very model that it was played with.
 //!
-//! What the log holds of a step are the bytes of [`v1::Choice`] and [`v1::Outcome`].
+//! The log holds a step as the bytes of [`v1::Choice`] and [`v1::Outcome`].
 
 use crate::terms::{terms_from_log, terms_of};
 use motherlode_books::{OpenRound, RoundStarted, StepResolved};
@@ -44,7 +44,7 @@ pub enum Unresolvable {
     /// The choice is logged as the game's rule's, and the rule has another.
     #[error("the step is logged as automatic, but the game's rule chooses {rule:?}")]
     NotByRule {
-        /// What the rule chooses; none where it chooses nothing, as the bet is the player's alone.
+        /// The choice of the rule; none where it chooses nothing, as the bet is the player's alone.
         rule: Option<Choice>,
     },
     /// A message is malformed.
@@ -121,7 +121,7 @@ impl Live {
         Ok(live)
     }
 
-    /// What the round waits for.
+    /// The step that the round waits for.
     #[must_use]
     pub fn awaiting(&self) -> slots::Awaiting {
         self.round.awaiting()

@@ -35,7 +35,7 @@ pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerm
     }
 }
 
-/// What a logged round is played with, as the log has it.
+/// The stake and the terms of a round as the log has them.
 ///
 /// # Errors
 /// The bytes are no such message.

@@ -21,7 +21,7 @@ use std::collections::BTreeMap;
 pub struct RoundView {
     /// The bet: game, stake, session, campaign, contribution.
     pub started: RoundStarted,
-    /// What it was played with: lines, coins, what could be won, what the player carried.
+    /// Its terms: lines, coins, what could be won, what the player carried.
     pub terms: RoundTerms,
     /// The witch who accompanied the player, as the number of [`v1::Witch`] (BW-05); 0 for none.
     pub witch: u32,
@@ -33,7 +33,7 @@ pub struct RoundView {
     pub balance_before: Minor,
     /// Its steps.
     pub steps: Vec<StepView>,
-    /// What was credited of its win before it was settled (ME-16).
+    /// The part of its win that was credited before it was settled (ME-16).
     pub credited: Minor,
     /// The win with which it was settled; `None` while it is open, or was voided before.
     pub settled: Option<Minor>,
@@ -107,7 +107,7 @@ pub struct JackpotView {
     pub pool: String,
     /// Position of the hit.
     pub hit: u64,
-    /// What became of it.
+    /// The state of its award.
     pub award: Award,
 }
 
@@ -216,7 +216,7 @@ pub struct Fold {
     number: u64,
     /// The balance after the latest commit, in the round's currency.
     balance: Minor,
-    /// What the player last picked, by game: rounds of older logs don't say it themselves.
+    /// The player's latest pick, by game: rounds of older logs don't say it themselves.
     witches: BTreeMap<String, u32>,
     view: Option<RoundView>,
 }
@@ -231,7 +231,7 @@ impl Fold {
     /// Takes up the player's next commit.
     ///
     /// # Errors
-    /// What it says of the round can't be read.
+    /// Its choice or the round's terms can't be read.
     pub fn add(&mut self, logged: &Logged) -> Result<(), Malformed> {
         for event in &logged.commit.events {
             match (event, &mut self.view) {
@@ -282,7 +282,7 @@ impl Fold {
     }
 }
 
-/// What rounds that begin in these events move on their account in a currency. A commit can hold several rounds.
+/// The sum that rounds which begin in these events move on their account in a currency. A commit can hold several rounds.
 fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i64 {
     let (mut moved, mut credited) = (0_i64, BTreeMap::new());
     for event in events {

@@ -179,7 +179,7 @@ arguments! {
     Switch: value (value.operator.clone(), value.game.clone(), value.rules_version.clone()).bytes(), {
         let (operator, game, rules_version) = Message::read_whole(In::new(value)).ok()?;
         Some(Self { operator, game, rules_version })
-    }, Self { operator: "acme".to_owned(), game: "neptune".to_owned(), rules_version: "1".to_owned() };
+    }, Self { operator: "acme".to_owned(), game: "lantern".to_owned(), rules_version: "1".to_owned() };
     PoolStatus: value match value {
         Self::Retired { into, increments, reserve } => {
             [b"Retired".as_slice(), &(into.clone(), *increments, *reserve).bytes()].concat()

@@ -200,7 +200,7 @@ fn hide(round: &mut Round) {
     }
 }
 
-/// What became of the award of a player's hit, which may be paid at any later time.
+/// The award of a player's hit, which may be paid at any later time.
 ///
 /// # Errors
 /// When the log cannot be read.

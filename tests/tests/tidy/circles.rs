@@ -9,11 +9,12 @@ use crate::{
 
 /// The crates that are held to it, each with its floors from the ground up: folders that import none above them.
 /// A crate without floors has an empty list.
-const CRATES: [(&str, &[&str]); 7] = [
+const CRATES: [(&str, &[&str]); 8] = [
     ("engine/slots", &["contract", "parts", "math", "games"]),
     ("engine/books", &["values", "events", "play", "state", "fold"]),
     ("proto", &[]),
     ("services/ledger", &[]),
+    ("engine/rounds", &[]),
     ("services/jackpot", &[]),
     ("services/jetstream", &[]),
     ("services/loadtest", &[]),

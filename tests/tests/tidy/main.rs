@@ -4,6 +4,7 @@
 
 mod circles;
 mod modules;
+mod names;
 
 use std::{
     collections::BTreeSet,
@@ -18,6 +19,11 @@ const LINES_MAX: usize = 600;
 /// All that the engine may stand on, of its own choice: arithmetic, data, hashing, a generator that is handed its seed.
 const ENGINE_MAY_USE: [&str; 8] =
     ["num-bigint", "num-rational", "num-traits", "rand_chacha", "serde", "sha2", "thiserror", "toml"];
+
+/// Crates that rounds stand on: the books, the games, and the messages of the log. By them it reaches what carries
+/// messages over the wire, of which it names nothing.
+const ROUNDS_MAY_USE: [&str; 6] =
+    ["motherlode-books", "motherlode-proto", "motherlode-slots", "prost", "prost-types", "thiserror"];
 
 /// Crates that the engine must not reach by any path: I/O, async, clocks, ambient randomness.
 const ENGINE_MUST_NOT_REACH: [&str; 15] = [
@@ -91,13 +97,23 @@ fn the_engine_depends_on_nothing_that_does_io_or_tells_the_time() {
             assert!(!ENGINE_MUST_NOT_REACH.contains(&&*reached), "{engine} reaches {reached}");
         }
     }
+    for direct in beneath("motherlode-rounds", "1") {
+        assert!(ROUNDS_MAY_USE.contains(&&*direct), "motherlode-rounds uses {direct}");
+    }
+    for (path, text) in sources(&["rs"]) {
+        if path.starts_with(root().join("engine/rounds/src")) {
+            let served = ["_client", "_server", "spin::v1", "ledger::v1", "jackpot::v1", "report::v1", "tonic"];
+            assert!(served.iter().all(|of| !text.contains(of)), "{} names a service", path.display());
+        }
+    }
 }
 
 #[test]
 fn dependencies_run_one_way() {
     let above: &[(&str, &[&str])] = &[
         ("motherlode-log", &["motherlode-books", "motherlode-proto", "motherlode-runtime", "motherlode-ledger"]),
-        ("motherlode-proto", &["motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
+        ("motherlode-proto", &["motherlode-rounds", "motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
+        ("motherlode-rounds", &["motherlode-log", "motherlode-runtime", "motherlode-ledger", "motherlode-picture"]),
         ("motherlode-jetstream", &["motherlode-ledger", "motherlode"]),
         ("motherlode-ledger", &["motherlode-jetstream", "motherlode-spin", "motherlode-jackpot", "motherlode"]),
         ("motherlode-spin", &["motherlode-jackpot", "motherlode"]),
@@ -116,8 +132,14 @@ fn dependencies_run_one_way() {
 
 #[test]
 fn pl_09_no_floating_point_near_money() {
-    let near_money =
-        ["engine/books/src", "proto/src", "services/ledger/src", "services/jackpot/src", "services/spin/src"];
+    let near_money = [
+        "engine/books/src",
+        "engine/rounds/src",
+        "proto/src",
+        "services/ledger/src",
+        "services/jackpot/src",
+        "services/spin/src",
+    ];
     let near_money = near_money.map(|folder| root().join(folder));
     let files = sources(&["rs"]);
     let files: Vec<_> =

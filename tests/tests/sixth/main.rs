@@ -1,0 +1,110 @@
+//! A sixth game, from a test's folder, through the whole service: bets, a jackpot, a collection, a gamble, a void, a
+//! page, a replay, an audit. No code but the game's own knows its name. A program of its own, since it adds to the list
+//! of games.
+
+#![allow(clippy::unwrap_used, reason = "a test may panic")]
+
+#[path = "../../../engine/slots/tests/integration/sixth/mod.rs"]
+mod sixth;
+
+use motherlode_proto::{
+    ledger::v1::{GetRoundRequest, ListCollectionsRequest, VoidRoundRequest},
+    report::v1::GetRoundPageRequest,
+    round::v1::{Account, Money, RoundState, jackpot_win},
+    spin::v1::{ListGamesRequest, SpinRequest},
+};
+use motherlode_slots::{Game, add_games, latest};
+use motherlode_tests::{Client, EUR, checked, play, replayed, smallest, stake_on, start};
+use sixth::{LANTERN, Lantern};
+
+const DEPOSIT: i64 = 1_000_000;
+/// As the data file says.
+const SPARKS: i64 = 11;
+
+fn minor(money: Option<&Money>) -> i64 {
+    money.unwrap().amount_minor
+}
+
+/// Sparks as the ledger has them.
+async fn sparks(client: &mut Client, account: &Account) -> i64 {
+    let request = ListCollectionsRequest { account: Some(account.clone()), game: "lantern".to_owned() };
+    let found = client.ledger.list_collections(request).await.unwrap().into_inner().collections;
+    assert!(found.iter().all(|of| of.scope == EUR && of.figures.len() == 1 && of.figures[0].key == "sparks"));
+    found.first().map_or(0, |of| of.figures[0].value)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_02_pl_04_pl_06_a_sixth_game_is_served_with_its_jackpot_and_its_collection() {
+    let lantern: &'static Lantern = Box::leak(Box::new(Lantern::of(&LANTERN).unwrap()));
+    assert!(add_games(&[lantern]), "nobody has asked for the list yet");
+    assert!(!add_games(&[lantern]), "the list is what it is");
+    let game: &'static dyn Game = latest("lantern").unwrap();
+
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let listed = client.spin.list_games(ListGamesRequest {}).await.unwrap().into_inner().games;
+    assert!(listed.iter().any(|of| of.game == "lantern"));
+    assert!(server.ledger().books(|books| books.pool("lantern").is_some()), "the game's own pool is open");
+
+    let account = client.fund("lucy", EUR, DEPOSIT).await;
+    let (mut balance, mut lit, mut carried, mut jackpots) = (DEPOSIT, 0, 0, vec![]);
+    let mut winner = String::new();
+    for number in 0..60 {
+        let request = stake_on(game, &format!("r{number}"), &account, smallest(game));
+        let played = client.spin(SpinRequest { offer_double: false, ..request }, None).await.unwrap();
+        assert_eq!(played.state(), RoundState::Settled);
+        let lines: u64 = played.outcome.as_ref().unwrap().spins[0].wins.iter().map(|win| win.coins).sum();
+        let (bet, win) = (minor(played.bet.as_ref()), minor(played.win.as_ref()));
+        // A coin is a cent, and the bet is one coin.
+        let mut due = i64::try_from(lines).unwrap();
+        if due > 0 {
+            carried += 1;
+            winner.clone_from(&played.round_id);
+        }
+        if carried == SPARKS {
+            (carried, due, lit) = (0, due + bet, lit + 1);
+        }
+        assert_eq!((bet, win), (1, due), "{number}");
+        if let Some(jackpot) = &played.jackpot {
+            assert_eq!((jackpot.pool_id.as_str(), jackpot.state()), ("lantern", jackpot_win::State::Paid));
+            jackpots.push(minor(jackpot.amount.as_ref()));
+        }
+        balance += win - bet;
+    }
+    assert!(lit > 0 && jackpots.len() > 1, "lit {lit} times, {jackpots:?}");
+    // BW-16: the coin's share of the seed of 20,000.00 EUR, at least.
+    assert!(jackpots[0] >= 2_000, "{jackpots:?}");
+    balance += jackpots.iter().sum::<i64>();
+    assert_eq!((client.balance(&account).await, sparks(&mut client, &account).await), (balance, carried));
+
+    let mut gambled = 0;
+    for number in 0..10 {
+        let request = stake_on(game, &format!("g{number}"), &account, smallest(game));
+        let steps = play(&mut client, game, request, 3).await;
+        gambled += usize::from(steps.len() > 1);
+    }
+    assert!(gambled > 0);
+
+    // PL-04: the spark of the latest winner goes with it.
+    let request = GetRoundRequest { round_id: winner.clone() };
+    let round = client.ledger.get_round(request).await.unwrap().into_inner().round.unwrap();
+    assert!(!round.contribution_eur.is_empty());
+    let before = sparks(&mut client, &account).await;
+    let (request_id, reason) = ("void".to_owned(), "a moth in the lantern".to_owned());
+    let request = VoidRoundRequest { request_id, round_id: winner.clone(), reason, actor: "support".to_owned() };
+    client.ledger.void_round(request).await.unwrap();
+    assert_eq!(sparks(&mut client, &account).await, (before - 1).max(0));
+
+    let request = GetRoundPageRequest { round_id: winner.clone() };
+    let page = client.report.get_round_page(request).await.unwrap().into_inner().content;
+    let page = String::from_utf8(page).unwrap();
+    for said in ["lantern 1.0 (Lantern)", "coins", "sparks", "a moth in the lantern"] {
+        assert!(page.contains(said), "{said} in {page}");
+    }
+    server.stop().await.unwrap();
+    checked(data.path());
+    let number = winner.rsplit('/').next().unwrap().parse().unwrap();
+    let replayed = replayed(data.path(), "lucy", number);
+    assert!(replayed.matches() && replayed.view.voided.is_some());
+}
