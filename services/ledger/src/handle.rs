@@ -5,7 +5,7 @@ use crate::{
     error::FetchError,
     index::Held,
     projected::Projected,
-    queue::{Message, Places, Proposed, Reply, Verdict, Verdicts, repeated},
+    queue::{Message, Proposed, QueueSlots, Reply, Verdict, Verdicts, repeated},
     shared::{Appended, Shared, Standing},
     upstream::{Upstream, not_current},
 };
@@ -35,7 +35,7 @@ pub fn not_the_writer() -> Refusal {
 pub struct Handle {
     shared: Arc<Shared>,
     inbox: mpsc::Sender<Message>,
-    places: Places,
+    slots: QueueSlots,
     threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
     /// Of a replica: where the log is written.
     upstream: Option<Upstream>,
@@ -45,11 +45,11 @@ impl Handle {
     pub(crate) fn new(
         shared: Arc<Shared>,
         inbox: mpsc::Sender<Message>,
-        places: Places,
+        slots: QueueSlots,
         threads: [JoinHandle<()>; 2],
         upstream: Option<Upstream>,
     ) -> Self {
-        Self { shared, inbox, places, threads: Arc::new(Mutex::new(threads.into())), upstream }
+        Self { shared, inbox, slots, threads: Arc::new(Mutex::new(threads.into())), upstream }
     }
 
     /// Waits until the state read here is no older than the call. The writer's own is current; a replica asks for the
@@ -194,10 +194,10 @@ impl Handle {
         if matches!(standing, Standing::Failed(_)) {
             return failed();
         }
-        let Some(place) = self.places.take(&proposal.stream) else { return Some(Err(AppendError::Busy)) };
+        let Some(slot) = self.slots.take(&proposal.stream) else { return Some(Err(AppendError::Busy)) };
         // Another process can't see this one's spans.
         let traceparent = self.upstream.as_ref().and_then(|_| traceparent()).map(String::into_boxed_str);
-        let proposed = Proposed { proposal, name, checked_to, recalled, until, traceparent, place, reply };
+        let proposed = Proposed { proposal, name, checked_to, recalled, until, traceparent, slot, reply };
         let sent = self.inbox.try_send(Message::Append(proposed));
         sent.err().map(|error| match error {
             TrySendError::Full(_) => Err(AppendError::Busy),

@@ -43,7 +43,7 @@ pub(crate) struct Proposed {
     /// Of a replica's: the trace that it's part of.
     pub(crate) traceparent: Option<Box<str>>,
     /// Of its operator's in the queue.
-    pub(crate) place: Place,
+    pub(crate) slot: QueueSlot,
     pub(crate) reply: Reply,
 }
 
@@ -87,30 +87,30 @@ pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
     }
 }
 
-/// The places of the queue, by operator.
+/// The slots of the queue, shared by operators.
 #[derive(Clone)]
-pub(crate) struct Places(Arc<Mutex<Quota>>);
+pub(crate) struct QueueSlots(Arc<Mutex<Quota>>);
 
-impl Places {
+impl QueueSlots {
     pub(crate) fn new(options: &Options) -> Self {
         Self(Arc::new(Mutex::new(Quota::new(options.queue_length_max, options.operators))))
     }
 
     /// Takes a slot for a proposal about a player; a service's own proposals need none. `None` if no slot is left.
-    pub(crate) fn take(&self, stream: &StreamId) -> Option<Place> {
-        let StreamId::Player { operator, .. } = stream else { return Some(Place(None)) };
-        self.0.lock().take(operator).then(|| Place(Some(Box::new((self.clone(), operator.clone())))))
+    pub(crate) fn take(&self, stream: &StreamId) -> Option<QueueSlot> {
+        let StreamId::Player { operator, .. } = stream else { return Some(QueueSlot(None)) };
+        self.0.lock().take(operator).then(|| QueueSlot(Some(Box::new((self.clone(), operator.clone())))))
     }
 }
 
-/// A place in the queue, given back when it's dropped.
-pub(crate) struct Place(Option<Box<(Places, String)>>);
+/// A slot in the queue, given back when it's dropped.
+pub(crate) struct QueueSlot(Option<Box<(QueueSlots, String)>>);
 
-impl Drop for Place {
+impl Drop for QueueSlot {
     fn drop(&mut self) {
         if let Some(of) = &self.0 {
-            let (places, operator) = &**of;
-            places.0.lock().give(operator);
+            let (slots, operator) = &**of;
+            slots.0.lock().give(operator);
         }
     }
 }

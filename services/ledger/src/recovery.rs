@@ -13,7 +13,7 @@ use crate::{
     options::Options,
     projected::Projection,
     projector::Projector,
-    queue::Places,
+    queue::QueueSlots,
     requests::Requests,
     shared::{Shared, Standing, TAIL_GROUPS},
     snapshot::{Keeper, Snapshot},
@@ -112,7 +112,7 @@ impl Recovered {
             trouble: None,
         };
         let writing = spawn("writer", move || writer.run())?;
-        Ok(Handle::new(shared, sender, Places::new(&options), [writing, projecting], None))
+        Ok(Handle::new(shared, sender, QueueSlots::new(&options), [writing, projecting], None))
     }
 
     /// Lets go of it: the index is synced, a snapshot written where it's worth it.

@@ -95,15 +95,15 @@ pub struct Sessions<K> {
     quota: Quota,
     entries: BTreeMap<SessionId, Entry<K>>,
     /// The entry of a place.
-    by_place: BTreeMap<Place, SessionId>,
+    by_seat: BTreeMap<SeatKey, SessionId>,
     /// When each entry passes, the next first.
     deadlines: BTreeSet<(i64, SessionId)>,
 }
 
 /// Where there is one session at most: a player and a game, for real money or for play money (PL-17).
-type Place = (StreamId, String, bool);
+type SeatKey = (StreamId, String, bool);
 
-fn place(of: &SessionOf) -> Place {
+fn seat_key(of: &SessionOf) -> SeatKey {
     (of.stream.clone(), of.game.clone(), of.currency.is_real())
 }
 
@@ -140,7 +140,7 @@ impl<K> Sessions<K> {
     #[must_use]
     pub fn new(limits: SessionLimits) -> Self {
         let quota = Quota::new(limits.count_max, 1);
-        Self { limits, quota, entries: BTreeMap::new(), by_place: BTreeMap::new(), deadlines: BTreeSet::new() }
+        Self { limits, quota, entries: BTreeMap::new(), by_seat: BTreeMap::new(), deadlines: BTreeSet::new() }
     }
 
     /// Shares the places between a number of operators, so that none takes all (see [`Quota`]). Called before a session is
@@ -163,8 +163,8 @@ impl<K> Sessions<K> {
         now_ms: i64,
     ) -> Result<SessionId, SessionRefused> {
         self.expire(now_ms);
-        let place = place(&of);
-        if let Some((id, entry)) = self.by_place.get(&place).and_then(|id| Some((*id, self.entries.get(id)?))) {
+        let place = seat_key(&of);
+        if let Some((id, entry)) = self.by_seat.get(&place).and_then(|id| Some((*id, self.entries.get(id)?))) {
             return match entry.state {
                 State::Held => Err(SessionRefused::Held { left_ms: entry.deadline_ms.saturating_sub(now_ms) }),
                 State::Live(_) if entry.request_id != request_id => Err(SessionRefused::InUse),
@@ -185,7 +185,7 @@ impl<K> Sessions<K> {
             state: State::Live(None),
         };
         self.entries.insert(fresh, entry);
-        self.by_place.insert(place, fresh);
+        self.by_seat.insert(place, fresh);
         self.deadlines.insert((deadline_ms, fresh));
         Ok(fresh)
     }
@@ -356,7 +356,7 @@ impl<K> Sessions<K> {
     fn remove(&mut self, id: SessionId) -> Option<Entry<K>> {
         let entry = self.entries.remove(&id)?;
         self.deadlines.remove(&(entry.deadline_ms, id));
-        self.by_place.remove(&place(&entry.of));
+        self.by_seat.remove(&seat_key(&entry.of));
         self.quota.give(operator(&entry.of.stream));
         Some(entry)
     }

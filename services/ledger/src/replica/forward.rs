@@ -7,7 +7,7 @@
 use super::link::{Client, Link, status_text};
 use crate::{
     append::{AppendError, Proposal},
-    queue::{Message, Place, Proposed, Reply, Verdict, answer},
+    queue::{Message, Proposed, QueueSlot, Reply, Verdict, answer},
     shared::{Shared, is_by},
     wire::{outcome_from_wire, proposal_to_wire},
 };
@@ -55,7 +55,7 @@ struct Outstanding {
     until: Option<Instant>,
     traceparent: Option<Box<str>>,
     /// Of its operator's: given back with the verdict.
-    _place: Place,
+    _slot: QueueSlot,
 }
 
 /// A proposal whose verdict has come.
@@ -179,12 +179,12 @@ impl Forwarder {
         for message in messages.drain(..) {
             match message {
                 Message::Append(proposed) if self.outstanding.len() < self.outstanding_max => {
-                    let Proposed { proposal, until, traceparent, place, reply, .. } = proposed;
+                    let Proposed { proposal, until, traceparent, slot, reply, .. } = proposed;
                     let most = self.shared.answer_wait_max.map(|wait| Instant::now() + wait);
                     let until = until.into_iter().chain(most).min();
                     self.tickets += 1;
                     self.outstanding
-                        .insert(self.tickets, Outstanding { proposal, reply, until, traceparent, _place: place });
+                        .insert(self.tickets, Outstanding { proposal, reply, until, traceparent, _slot: slot });
                     self.unsent.push_back(self.tickets);
                 }
                 Message::Append(Proposed { reply, .. }) => answer([(reply, Err(AppendError::Busy))].into_iter()),

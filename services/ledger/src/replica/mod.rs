@@ -21,7 +21,7 @@ use crate::{
     error::OpenError,
     handle::Handle,
     options::Options,
-    queue::Places,
+    queue::QueueSlots,
     recovery::{Recovered, recover, spawn},
     upstream::{Asking, Upstream},
 };
@@ -96,7 +96,7 @@ fn start(
             }
         });
     })?;
-    Ok(Handle::new(shared, sender, Places::new(options), [running, projecting], Some(Upstream::new(asking))))
+    Ok(Handle::new(shared, sender, QueueSlots::new(options), [running, projecting], Some(Upstream::new(asking))))
 }
 
 /// Asks for the log's end: once for all who wait at the time.

@@ -60,9 +60,9 @@ impl Reader for WatchedReader {
 }
 
 /// A ledger in a folder, with snapshots whenever there's anything new.
-struct Place(tempfile::TempDir);
+struct Folder(tempfile::TempDir);
 
-impl Place {
+impl Folder {
     fn new() -> Self {
         Self(tempfile::tempdir().unwrap())
     }
@@ -127,15 +127,15 @@ fn deposited(player: usize, amount: i64) -> Proposal {
 
 #[tokio::test]
 async fn pl_30_a_start_folds_only_what_is_past_the_snapshot_and_comes_to_the_same() {
-    let place = Place::new();
-    let before = place.commit(0..20).await;
-    let (ledger, first) = place.open();
+    let folder = Folder::new();
+    let before = folder.commit(0..20).await;
+    let (ledger, first) = folder.open();
     assert_eq!(first, 41, "40 commits are in the snapshot");
     assert_eq!(ledger.books(Books::clone), before);
     // A later snapshot takes its place.
     ledger.close().await;
-    let before = place.commit(20..30).await;
-    let (ledger, first) = place.open();
+    let before = folder.commit(20..30).await;
+    let (ledger, first) = folder.open();
     assert_eq!(first, 61);
     assert_eq!(ledger.books(Books::clone), before);
     ledger.close().await;
@@ -143,9 +143,9 @@ async fn pl_30_a_start_folds_only_what_is_past_the_snapshot_and_comes_to_the_sam
 
 #[tokio::test]
 async fn pl_11_requests_before_a_snapshot_are_known_for_ever() {
-    let place = Place::new();
-    place.commit(0..20).await;
-    let (ledger, first) = place.open();
+    let folder = Folder::new();
+    folder.commit(0..20).await;
+    let (ledger, first) = folder.open();
     assert_eq!(first, 41);
     for player in 0..20 {
         let again = ledger.append(deposited(player, 100)).await.unwrap();
@@ -159,9 +159,9 @@ async fn pl_11_requests_before_a_snapshot_are_known_for_ever() {
 
 #[tokio::test]
 async fn pl_30_a_damaged_snapshot_is_not_used_wherever_it_is_damaged() {
-    let place = Place::new();
-    let before = place.commit(0..3).await;
-    let sound = fs::read(place.snapshot()).unwrap();
+    let folder = Folder::new();
+    let before = folder.commit(0..3).await;
+    let sound = fs::read(folder.snapshot()).unwrap();
     let places = (0..sound.len()).step_by(sound.len() / 40).chain(0..8).chain(sound.len() - 3..sound.len());
     let mut damaged: Vec<Vec<u8>> = places
         .map(|at| {
@@ -172,8 +172,8 @@ async fn pl_30_a_damaged_snapshot_is_not_used_wherever_it_is_damaged() {
         .collect();
     damaged.extend([vec![], sound[..20].to_vec(), sound[..sound.len() - 1].to_vec(), [&sound[..], b"x"].concat()]);
     for bytes in damaged {
-        fs::write(place.snapshot(), bytes).unwrap();
-        let (ledger, first) = place.open();
+        fs::write(folder.snapshot(), bytes).unwrap();
+        let (ledger, first) = folder.open();
         // The index holds all of it: what is folded is read from the first record on.
         assert_eq!(first, 1);
         assert_eq!(ledger.books(Books::clone), before);
@@ -183,7 +183,7 @@ async fn pl_30_a_damaged_snapshot_is_not_used_wherever_it_is_damaged() {
 
 #[tokio::test]
 async fn pl_30_a_snapshot_of_another_log_is_not_used() {
-    let (one, other) = (Place::new(), Place::new());
+    let (one, other) = (Folder::new(), Folder::new());
     one.commit(0..3).await;
     let before = other.commit(5..10).await;
     fs::copy(one.snapshot(), other.snapshot()).unwrap();
@@ -195,7 +195,7 @@ async fn pl_30_a_snapshot_of_another_log_is_not_used() {
 
 #[tokio::test]
 async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
-    let (one, other) = (Place::new(), Place::new());
+    let (one, other) = (Folder::new(), Folder::new());
     one.commit(0..5).await;
     other.commit(0..3).await;
     // As if the end of the log was lost, and the index with it.
@@ -210,14 +210,14 @@ async fn pl_30_a_log_that_is_shorter_than_its_snapshot_is_refused() {
 
 #[tokio::test]
 async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
-    let place = Place::new();
-    let before = place.commit(0..5).await;
-    fs::remove_dir_all(place.index()).unwrap();
-    let (ledger, first) = place.open();
+    let folder = Folder::new();
+    let before = folder.commit(0..5).await;
+    fs::remove_dir_all(folder.index()).unwrap();
+    let (ledger, first) = folder.open();
     assert_eq!(first, 1, "read again for the index");
     assert_eq!(ledger.books(Books::clone), before, "and folded once");
     ledger.close().await;
-    let index = motherlode_ledger::index::Index::open(&place.index()).unwrap();
+    let index = motherlode_ledger::index::Index::open(&folder.index()).unwrap();
     assert_eq!(index.mark().unwrap().held().map(|held| held.position), Some(10));
     assert_eq!(index.balances().map(Result::unwrap).map(|balance| balance.amount).sum::<i64>(), 500);
     index.close().unwrap();
