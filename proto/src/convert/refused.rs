@@ -8,7 +8,7 @@ use crate::log::v1;
 use motherlode_books::{Award, CampaignOver, Currency, Minor, MoneyError, Nano, PoolStatus, Refused, Switch};
 use std::str::FromStr;
 
-/// What a reason says of itself, as bytes of its own.
+/// An argument of a refusal's reason, encoded by itself.
 trait Argument: Sized {
     fn put(&self) -> Vec<u8>;
     fn take(bytes: &[u8]) -> Option<Self>;

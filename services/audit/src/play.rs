@@ -21,7 +21,7 @@ pub(crate) struct Plays<'a> {
     open: BTreeMap<(StreamId, u64), Playing>,
     /// Hits that wait for their award: their place in `returns`.
     hits: BTreeMap<Position, usize>,
-    /// What players carry: by player, game and scope.
+    /// Collections by player, game and scope.
     carried: BTreeMap<Place, Carried>,
     outcome: Outcome,
     bytes: Vec<u8>,
@@ -41,7 +41,7 @@ struct Playing {
     live: Live,
 }
 
-/// What the latest step's outcome, or the void, demands of the same commit, and has not had.
+/// The events that the latest step's outcome, or the void, still demands of the same commit.
 #[derive(Default)]
 struct Due {
     collection: Option<Event>,
@@ -255,7 +255,7 @@ impl<'a> Plays<'a> {
         })
     }
 
-    /// What the void of a settled round must change in a collection (PL-04).
+    /// Computes how the void of a settled round must change a collection (PL-04).
     fn undo(&mut self, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
         let led = Led::by(&settled.started, &settled.collected).map_err(|error| {
@@ -276,7 +276,7 @@ impl<'a> Plays<'a> {
         Ok(collection::change(led.game, &led.scope, &now, &left))
     }
 
-    /// What a player carries in a place, with the figures that hold for all currencies (DM-14).
+    /// Returns the figures of a collection, with those that hold for all currencies (DM-14).
     fn carried(&self, game: &dyn Game, place: &Place) -> Carried {
         let own = self.carried.get(place).copied().unwrap_or_default();
         let of_game = self.carried.range((place.0.clone(), place.1, String::new())..);

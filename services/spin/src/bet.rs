@@ -34,7 +34,7 @@ pub(crate) struct Bet {
     pub(crate) session: Option<SessionId>,
     /// The campaign that it's a free round of.
     pub(crate) campaign: Option<String>,
-    /// What is offered.
+    /// The ladders on offer.
     pub(crate) ladders: Arc<Ladders>,
 }
 

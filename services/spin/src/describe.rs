@@ -1,4 +1,4 @@
-//! What the games are, for players, operators and laboratories (PL-13). Computed once and kept.
+//! Descriptions of the games for players, operators and laboratories (PL-13). Computed once and kept.
 
 use crate::stake::{bet_in, find_game};
 use motherlode_books::{CoinValue, Currency, FxRate};
@@ -29,7 +29,7 @@ struct Described {
     /// With its strips.
     response: GetGameResponse,
     rtp: Exact,
-    /// What the jackpot's increments return at a coin of one EUR.
+    /// The return of the jackpot's increments at a coin of one EUR.
     increments_per_eur: Exact,
 }
 
@@ -46,13 +46,13 @@ pub(crate) fn all() -> ListGamesResponse {
     ListGamesResponse { games: games().iter().rev().map(|game| summary(*game)).collect() }
 }
 
-/// What a game's description says as of now.
+/// The part of a game's description that changes.
 pub(crate) struct Now {
     /// The pool of the game's name is not active.
     pub(crate) suspended: bool,
     /// The coin that all of that pool belongs to.
     pub(crate) base_coin: Option<CoinValue>,
-    /// What the currency that is asked for is worth.
+    /// The rate of the currency that is asked for.
     pub(crate) rate: Option<FxRate>,
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn one(
     Ok(response)
 }
 
-/// What a game offers in a currency (DM-19, DM-25).
+/// Describes a game's coin values in a currency (DM-19, DM-25).
 fn in_currency(game: &dyn Game, ladders: &Ladders, currency: Currency, rtp: &Exact) -> Option<CurrencyOffer> {
     let ladder = ladders.of(game, currency.code())?;
     let limits = &game.info().limits;
@@ -189,7 +189,7 @@ fn describe(game: &dyn Game) -> Described {
     Described { response, rtp, increments_per_eur }
 }
 
-/// What the game shows and awards.
+/// Describes the game's windows, symbols and awards.
 fn shape(info: &GameInfo, response: &mut GetGameResponse) {
     let limits = &info.limits;
     response.reels = info.reels;
@@ -228,7 +228,7 @@ fn shape(info: &GameInfo, response: &mut GetGameResponse) {
     });
 }
 
-/// What the game returns, how widely, and by which reels.
+/// Describes the game's return, its spread, and its reels.
 fn figures(game: &dyn Game, par: &Par, response: &mut GetGameResponse) {
     response.rtp = decimal(&par.rtp, PLACES);
     response.max_win_bets = decimal(&par.max_win_bets, 2);
@@ -316,7 +316,7 @@ fn fact(fact: &slots::Fact) -> Fact {
     Fact { key: fact.key.to_owned(), title: fact.title.to_owned(), value: fact.value.clone() }
 }
 
-/// What a symbol pays by count, from one on.
+/// Lists a symbol's pays by count, from one on.
 fn pays(game: &dyn Game, symbol: usize) -> Vec<u64> {
     let info = game.info();
     let mut pays = vec![0; info.reels as usize];

@@ -1,4 +1,4 @@
-//! What a bet may be made of: the games, the stakes and coin values that they offer, and what a bet costs.
+//! Bets: finds the game, checks stake and coin value, and computes the bet.
 
 use motherlode_books::{CoinValue, Currency, Minor};
 use motherlode_ledger::{fields, offer};
