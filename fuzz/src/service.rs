@@ -1,6 +1,6 @@
 //! The whole service in this process, on a log in memory, behind a loopback port.
 
-use motherlode::server::Server;
+use motherlode_server::Server;
 use motherlode_ledger::Options;
 use motherlode_log::{MemoryStore, Store};
 use motherlode_runtime::Config;

@@ -4,16 +4,14 @@ use crate::{
     client::{Client, next_choice},
     config,
 };
-use motherlode::{
-    commands::copy::copy,
-    place::{Local, Place},
-};
-use motherlode_audit::{Replayed, Whole, audit_all, replay};
+use motherlode_audit::{Options, Replayed, Whole, audit_all, replay};
 use motherlode_books::{CoinValue, StreamId};
 use motherlode_proto::{
     round::v1::{Account, Awaiting, Card, Stake, Witch, choice},
     spin::v1::{GrantCampaignRequest, Played, SpinRequest},
 };
+use motherlode_runtime::Config;
+use motherlode_server::{LocalLog, LogLocation, copy};
 use motherlode_slots::Game;
 use std::{path::Path, sync::atomic::AtomicBool};
 use tonic::Code;
@@ -99,13 +97,13 @@ pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, tu
 }
 
 /// The log of a service that has stopped, all partitions of it, in its data folder: one that's kept elsewhere is copied there.
-fn local(data: &Path) -> Local {
-    let from = Place::of(&config(data));
-    if let Place::Stream(_) = from {
-        let to = Place::Folder { data: data.to_owned(), segment_bytes: 1 << 20 };
-        copy(&from, &to, false, &AtomicBool::new(false)).map_err(|failure| failure.message).expect("the log is copied");
+fn local(data: &Path) -> LocalLog {
+    let from = LogLocation::of(&config(data));
+    if let LogLocation::Stream(_) = from {
+        let to = LogLocation::Folder { data: data.to_owned(), segment_bytes: 1 << 20 };
+        copy(&from, &to, false, &AtomicBool::new(false)).expect("the log is copied");
     }
-    Local::of(data, None).map_err(|failure| failure.message).expect("the log is there")
+    LocalLog::of(data, &Config::default()).expect("the log is there")
 }
 
 /// A round of one of acme's players, resolved again from the log of a service that has stopped.
@@ -137,8 +135,15 @@ pub fn audited(data: &Path, partitions: usize) -> Whole {
     whole
 }
 
+/// The parts that there are to audit of a log, a partition each.
+#[must_use]
+pub fn audited_parts(local: &LocalLog) -> Vec<Options> {
+    let of = |partition| Options { log: local.log(partition), index: Some(local.index(partition)), partition };
+    (0..local.partitions()).map(of).collect()
+}
+
 fn audit_of(data: &Path) -> Whole {
-    let whole = audit_all(&local(data).to_audit()).expect("the log can be read");
+    let whole = audit_all(&audited_parts(&local(data))).expect("the log can be read");
     assert!(whole.divergence().is_none(), "{}", whole.divergence().map(ToString::to_string).unwrap_or_default());
     whole
 }

@@ -16,13 +16,12 @@ mod split;
 
 pub use cable::Cable;
 pub use client::{Client, Force, account, bet, next_choice, pick, reason, vials};
-pub use games::{audited, campaign, checked, free_round, play, replayed, smallest, stake_on};
+pub use games::{audited, audited_parts, campaign, checked, free_round, play, replayed, smallest, stake_on};
 pub use player::Player;
 pub use process::{Process, channel, serving, until};
 pub use script::scripted;
 pub use server::Server;
 
-use motherlode::place::Place;
 use motherlode_books::HOME;
 use motherlode_ledger::{Options, Stores};
 use motherlode_log::{MemoryStore, Store, sim::SimDisk};
@@ -30,6 +29,7 @@ use motherlode_runtime::{
     Config,
     config::{self, AllowUnsafe},
 };
+use motherlode_server::LogLocation;
 use motherlode_spin::Dealer;
 use std::{env, path::Path, sync::Arc};
 
@@ -71,7 +71,7 @@ fn store(data: &Path) -> config::Store {
 /// When it does not start.
 pub async fn start(data: &Path) -> Server {
     let config = config(data);
-    let stores = motherlode::server::open_stores(&config).expect("the log opens");
+    let stores = motherlode_server::open_stores(&config).expect("the log opens");
     start_on(&config, stores).await
 }
 
@@ -82,7 +82,7 @@ pub async fn start(data: &Path) -> Server {
 #[must_use]
 pub fn fresh(config: &Config) -> Box<dyn Store> {
     match config.store.url {
-        Some(_) => Place::of(config).open(HOME).expect("the log opens"),
+        Some(_) => LogLocation::of(config).open(HOME).expect("the log opens"),
         None => Box::new(MemoryStore::new(HOME)),
     }
 }
@@ -119,7 +119,7 @@ pub async fn start_with(config: &Config, stores: impl Into<Stores>, options: Opt
 pub fn whole(config: &Config, stores: impl Into<Stores>) -> Stores {
     let mut stores = stores.into();
     for partition in (0..config.partitions).skip(stores.stores.len()) {
-        stores.stores.push(Place::of(config).open(partition).expect("the partition's log opens"));
+        stores.stores.push(LogLocation::of(config).open(partition).expect("the partition's log opens"));
     }
     stores
 }

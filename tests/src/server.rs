@@ -2,12 +2,12 @@
 //! (`tests/run split`). The same tests run on either.
 
 use crate::split::Split;
-use motherlode::server::{self, ServeError};
 use motherlode_books::{Account, Currency, PlayerState, StreamId};
 use motherlode_ledger::{Handle, Ledgers, Options, Stores};
 use motherlode_log::Position;
 use motherlode_report::SelfCheck;
 use motherlode_runtime::Config;
+use motherlode_server::{self as server, ServeError};
 use motherlode_spin::{Dealer, Sweeper};
 use std::{env, net::SocketAddr};
 

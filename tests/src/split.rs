@@ -8,13 +8,13 @@ use hyper_util::{
     rt::{TokioExecutor, TokioIo},
     server::conn::auto,
 };
-use motherlode::server::Server;
 use motherlode_ledger::{Options, Stores};
 use motherlode_runtime::{
     Config,
     access::{Roles, digest},
     config::{Credential, Operator, PLATFORM, Role},
 };
+use motherlode_server::Server;
 use motherlode_spin::Dealer;
 use std::{fs, net::SocketAddr};
 use tokio::{net::TcpListener, runtime::Runtime, task::JoinHandle};
@@ -59,7 +59,7 @@ impl Split {
     }
 
     /// Stops them in order: who has the log comes last.
-    pub(crate) async fn stop(mut self) -> Result<(), motherlode::server::ServeError> {
+    pub(crate) async fn stop(mut self) -> Result<(), motherlode_server::ServeError> {
         let stopped = [self.spin.stop().await, self.jackpot.stop().await];
         let Some(runtime) = self.runtime.take() else { return Ok(()) };
         let ledger = runtime.spawn(self.ledger.stop()).await.expect("it does not panic");

@@ -1,10 +1,10 @@
 //! The load test against a service in this process, on a log in memory.
 
-use motherlode::server::Server;
 use motherlode_ledger::Options as LedgerOptions;
 use motherlode_loadtest::{Options, PoolCheck, Report, Thresholds, run};
 use motherlode_log::{MemoryStore, Store};
 use motherlode_runtime::Config;
+use motherlode_server::Server;
 use motherlode_spin::Dealer;
 use std::{cell::Cell, path::Path, time::Duration};
 

@@ -1,21 +1,8 @@
-//! Motherlode as one program: the services in one process, and the tools that go with them.
+//! The command line: what can be asked for, and what is printed.
 
 pub mod cli;
 pub mod client;
 pub mod commands;
-mod condition;
-mod current;
-mod deadline;
-mod followed;
-mod front;
-mod measured;
-mod metrics;
-pub mod place;
-pub mod server;
-mod standby;
 pub mod target;
-mod traced;
-mod warm;
-mod writing;
 
 use motherlode_picture::{draw, figures, markup};

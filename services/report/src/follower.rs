@@ -3,23 +3,14 @@
 //! Each partition's log is folded by itself, so that what comes of it depends on nothing but that log.
 
 use crate::{
-    pools::Pools,
+    figures::Figures,
     returns::{Found, Returns, Wanted},
-    significant::Significant,
 };
 use futures_util::future::join_all;
-use motherlode_books::{Event, RoundStarted, StepResolved, StreamId};
 use motherlode_ledger::{FetchError, Handle, Ledgers};
-use motherlode_proto::{
-    convert::record::Logged,
-    round::v1::{Outcome, SpinKind},
-};
-use motherlode_rounds::is_gamble;
 use motherlode_runtime::{Caller, Refusal, config::Report};
-use motherlode_slots as slots;
 use parking_lot::{RwLock, RwLockReadGuard};
-use prost::Message;
-use std::{borrow::Cow, collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
 use tokio::sync::watch;
 use tonic::Code;
 
@@ -47,70 +38,6 @@ struct Partition {
     past: u64,
     figures: RwLock<Figures>,
     position: watch::Sender<u64>,
-}
-
-/// What a partition's log has come to.
-pub(crate) struct Figures {
-    pub(crate) significant: Significant,
-    pub(crate) returns: Returns,
-    pub(crate) pools: Pools,
-    /// Rounds that stayed open past the commit of their bet.
-    open: BTreeMap<(StreamId, u64), Open<'static>>,
-}
-
-/// A round that is under way, as far as the reports need it.
-pub(crate) struct Open<'a> {
-    pub(crate) started: Cow<'a, RoundStarted>,
-    /// The win before any gamble.
-    pub(crate) win: i64,
-    /// What of it was won by features that are collected over rounds.
-    pub(crate) collected: i64,
-    /// A new player was given something in it.
-    pub(crate) gift: bool,
-    /// Its game collects something over rounds.
-    collects: bool,
-    /// Free spins have begun: what follows is theirs.
-    in_free_spins: bool,
-}
-
-impl<'a> Open<'a> {
-    pub(crate) fn new(started: Cow<'a, RoundStarted>) -> Self {
-        let game = slots::game(&started.game, &started.rules_version);
-        let collects = game.is_some_and(|game| !game.carries().keys.is_empty());
-        Self { started, win: 0, collected: 0, gift: false, collects, in_free_spins: false }
-    }
-
-    /// Takes up a step that is no gamble.
-    pub(crate) fn step(&mut self, step: &StepResolved) {
-        self.win = step.win.0;
-        if !self.collects {
-            return;
-        }
-        let spins = Outcome::decode(step.outcome.as_slice()).unwrap_or_default().spins;
-        for spin in &spins {
-            let collected = match spin.kind() {
-                SpinKind::Base | SpinKind::Unspecified => false,
-                SpinKind::Free => {
-                    self.in_free_spins = true;
-                    false
-                }
-                SpinKind::Collection => true,
-                _ => !self.in_free_spins,
-            };
-            if collected {
-                self.collected = self.collected.saturating_add(i64::try_from(spin.win_minor).unwrap_or(i64::MAX));
-            }
-        }
-    }
-
-    /// Takes up a change of what the player carries: DM-14's gift is counted where it's made.
-    fn carries(&mut self, changes: &[(String, i64)]) {
-        self.gift |= changes.iter().any(|(key, value)| key.ends_with("_gifted") && *value > 0);
-    }
-
-    fn into_owned(self) -> Open<'static> {
-        Open { started: Cow::Owned(self.started.into_owned()), ..self }
-    }
 }
 
 impl Follower {
@@ -184,14 +111,8 @@ impl Follower {
 
 impl Partition {
     fn new(ledger: Handle, config: &Report) -> Self {
-        let figures = Figures {
-            significant: Significant::new(config),
-            returns: Returns::default(),
-            pools: Pools::default(),
-            open: BTreeMap::new(),
-        };
-        let past = ledger.durable();
-        Self { ledger, past, figures: RwLock::new(figures), position: watch::Sender::new(0) }
+        let (past, figures) = (ledger.durable(), RwLock::new(Figures::new(config)));
+        Self { ledger, past, figures, position: watch::Sender::new(0) }
     }
 
     async fn run(&self, grown: &watch::Sender<()>) {
@@ -258,7 +179,7 @@ impl Follower {
     pub fn counts(&self) -> Counts {
         self.now(|figures, _| {
             let positions: Vec<_> = self.partitions.iter().map(|partition| *partition.position.borrow()).collect();
-            let open = figures.iter().map(|figures| figures.open.len() as u64).sum();
+            let open = figures.iter().map(|figures| figures.open_rounds()).sum();
             let (rounds, significant) = match self.partitions.iter().zip(&positions).all(|(of, at)| *at >= of.past) {
                 true => (
                     sums(figures.iter().flat_map(|figures| figures.returns.rounds())),
@@ -272,7 +193,8 @@ impl Follower {
 
     /// The returns that are wanted.
     pub(crate) async fn returns(&self, wanted: Wanted) -> Result<(Found, u64), Refusal> {
-        let (returns, position) = self.read(Returns::of_all).await?;
+        let (returns, position) =
+            self.read(|figures| Returns::of_all(figures.iter().map(|figures| &figures.returns))).await?;
         let report = tokio::task::spawn_blocking(move || returns.report(&wanted));
         let report = report.await.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?;
         Ok((report, position))
@@ -286,50 +208,4 @@ fn sums(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
         *sums.entry(of).or_default() += count;
     }
     sums.into_iter().collect()
-}
-
-impl Figures {
-    fn take(&mut self, logged: &Logged) {
-        let commit = &logged.commit;
-        let key = |round: u64| (commit.stream.clone(), round);
-        // Most rounds settle in the commit of their bet, and are never kept.
-        let mut begun: Option<Open<'_>> = None;
-        for (number, event) in (1..).zip(&commit.events) {
-            let ended = match event {
-                Event::RoundStarted(started) => {
-                    begun = Some(Open::new(Cow::Borrowed(started)));
-                    None
-                }
-                Event::StepResolved(step) if is_gamble(&step.choice) => None,
-                Event::StepResolved(step) => {
-                    if let Some(open) = &mut begun {
-                        open.step(step);
-                    } else if let Some(open) = self.open.get_mut(&key(step.round)) {
-                        open.step(step);
-                    }
-                    None
-                }
-                Event::CollectionChanged { changes, .. } => {
-                    if let Some(open) = &mut begun {
-                        open.carries(changes);
-                    }
-                    None
-                }
-                Event::RoundSettled { round, .. } => {
-                    let open = begun.take().or_else(|| self.open.remove(&key(*round)));
-                    if let (Some(open), StreamId::Player { operator, .. }) = (&open, &commit.stream) {
-                        self.returns.settled(operator, open);
-                    }
-                    open
-                }
-                Event::RoundVoided { round, .. } => self.open.remove(&key(*round)),
-                _ => None,
-            };
-            self.pools.take(logged, event);
-            self.significant.take(logged, number, event, ended.as_ref());
-        }
-        if let Some(open) = begun {
-            self.open.insert(key(open.started.round), open.into_owned());
-        }
-    }
 }

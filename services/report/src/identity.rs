@@ -1,6 +1,6 @@
 //! What the program is, and whether it still is (PL-29; NJ 13:69O-1.5(c)).
 
-use crate::{Follower, follower::Figures, returns::Wanted};
+use crate::{figures::Figures, follower::Follower, returns::Wanted};
 use futures_util::{
     FutureExt,
     future::{BoxFuture, Shared},

@@ -8,8 +8,10 @@
 //! game and bet and per pool and day.
 
 mod band;
+mod figures;
 mod follower;
 mod identity;
+mod open_round;
 mod pools;
 mod returns;
 mod service;

@@ -15,7 +15,7 @@
 
 use crate::{
     band::{self, Part, Theory, Verdict, Wins},
-    follower::{Figures, Open},
+    open_round::OpenRound,
 };
 use motherlode_books::{Currency, Minor};
 use motherlode_ledger::fields::money;
@@ -92,9 +92,9 @@ pub(crate) struct Found {
 
 impl Returns {
     /// What all partitions have counted, together.
-    pub(crate) fn of_all(partitions: &[&Figures]) -> Self {
+    pub(crate) fn of_all<'a>(partitions: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
-        for (level, tallies) in partitions.iter().flat_map(|figures| &figures.returns.0) {
+        for (level, tallies) in partitions.flat_map(|returns| &returns.0) {
             for (operator, tally) in tallies {
                 sum.count(level.clone(), operator, tally);
             }
@@ -103,7 +103,7 @@ impl Returns {
     }
 
     /// Counts a settled round of an operator's player.
-    pub(crate) fn settled(&mut self, operator: &str, open: &Open<'_>) {
+    pub(crate) fn settled(&mut self, operator: &str, open: &OpenRound<'_>) {
         let started = &open.started;
         let Ok(terms) = terms_of(started) else { return };
         let level = Level {

@@ -1,8 +1,9 @@
 //! The report service over gRPC.
 
 use crate::{
-    Follower, SelfCheck,
-    follower::Figures,
+    figures::Figures,
+    follower::Follower,
+    identity::SelfCheck,
     pools,
     returns::{Found, Wanted},
 };

@@ -1,6 +1,6 @@
 //! Significant events: which events of the log they are, with before, after, actor and reason (PL-22; GLI-19 2.8.8).
 
-use crate::follower::Open;
+use crate::open_round::OpenRound;
 use motherlode_books::{
     ChangeProposed, Commit, Currency, Event, FxRate, HOME, Minor, Nano, PoolTerms, StreamId, contribution,
 };
@@ -80,7 +80,7 @@ impl Significant {
     }
 
     /// Takes up an event of the log; `round` is the one that it ends, where it was open.
-    pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&Open<'_>>) {
+    pub(crate) fn take(&mut self, logged: &Logged, number: u32, event: &Event, round: Option<&OpenRound<'_>>) {
         let commit = &logged.commit;
         if commit.partition != HOME && !matches!(commit.stream, StreamId::Player { .. }) {
             return self.take_copy(event);
@@ -128,7 +128,13 @@ impl Significant {
         }
     }
 
-    fn of_player(&mut self, operator: &str, commit: &Commit, event: &Event, round: Option<&Open<'_>>) -> Option<Said> {
+    fn of_player(
+        &mut self,
+        operator: &str,
+        commit: &Commit,
+        event: &Event,
+        round: Option<&OpenRound<'_>>,
+    ) -> Option<Said> {
         let stream = &commit.stream;
         match event {
             Event::RoundSettled { round: number, win } => {

@@ -1,6 +1,5 @@
 //! Operators, their credentials, roles and rates (PL-27), and TLS.
 
-use motherlode::server::{ServeError, Server};
 use motherlode_ledger::Options;
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
@@ -20,6 +19,7 @@ use motherlode_runtime::{
     access::CALLS,
     connect::{ConnectError, Credentials, connect},
 };
+use motherlode_server::{ServeError, Server};
 use motherlode_spin::Dealer;
 use motherlode_tests::{
     Client, EUR, account, bet, config, fresh,

@@ -1,7 +1,6 @@
 //! The partitions of one log written by several processes: each has the others' from those that write them, players of all
 //! are served by every process, one pool takes up what is bet anywhere, and the audit is of all of it together.
 
-use motherlode::server::{Server, bind, log_folder, open_stores};
 use motherlode_books::{Nano, StreamId};
 use motherlode_ledger::{Options, Origin};
 use motherlode_log::MemoryStore;
@@ -11,6 +10,7 @@ use motherlode_proto::{
     round::v1::Account,
 };
 use motherlode_runtime::{Config, config::Role, connect::Credentials};
+use motherlode_server::{Server, bind, log_folder, open_stores};
 use motherlode_spin::Dealer;
 use motherlode_tests::{
     Client, EUR, Player, audited, bet, config,

@@ -1,16 +1,12 @@
 //! Backups (PL-30): what was copied while a service ran restores to one that answers as of the copy's end, from segment files
 //! and from JetStream; and no restore overwrites anything.
 
-use motherlode::{
-    commands::copy::copy,
-    place::Place,
-    server::{log_folder, open_stores},
-};
 use motherlode_books::{Currency, HOME, StreamId};
 use motherlode_jetstream::testing::Node;
 use motherlode_log::Record;
 use motherlode_proto::convert::record;
 use motherlode_runtime::{Config, config::Store};
+use motherlode_server::{LogLocation, copy, log_folder, open_stores};
 use motherlode_tests::{Client, EUR, Player, Server, account, answers, checked, config, start_on};
 use std::{
     fs,
@@ -25,20 +21,20 @@ fn on(data: &Path, store: Store) -> Config {
     Config { store, ..config(data) }
 }
 
-fn folder(data: &Path) -> Place {
-    Place::of(&on(data, Store::default()))
+fn folder(data: &Path) -> LogLocation {
+    LogLocation::of(&on(data, Store::default()))
 }
 
 async fn serve(config: &Config) -> Server {
     start_on(config, open_stores(config).unwrap()).await
 }
 
-fn records(place: &Place) -> Vec<Record> {
+fn records(place: &LogLocation) -> Vec<Record> {
     place.existing(HOME).unwrap().map(|record| record.unwrap()).collect()
 }
 
-fn copied(from: &Place, to: &Place) -> Result<(), String> {
-    copy(from, to, false, &AtomicBool::new(false)).map(|_| ()).map_err(|failure| failure.message)
+fn copied(from: &LogLocation, to: &LogLocation) -> Result<(), String> {
+    copy(from, to, false, &AtomicBool::new(false)).map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// File by file, in the order of their names, as `cp` does.
@@ -79,7 +75,7 @@ async fn answered(answers: &AtomicU64, more: u64) {
 
 /// Takes a backup while one player plays and another has stopped, restores it, and holds what is served then against the
 /// log that it was taken of. `played` answers are given before.
-async fn restores(at: &Path, store: Store, played: u64, take: impl Fn(&Place, &Path) + Send + 'static) {
+async fn restores(at: &Path, store: Store, played: u64, take: impl Fn(&LogLocation, &Path) + Send + 'static) {
     let config = on(&at.join("data"), store);
     let server = serve(&config).await;
     let mut client = Client::connect(server.address()).await;
@@ -91,7 +87,7 @@ async fn restores(at: &Path, store: Store, played: u64, take: impl Fn(&Place, &P
     let playing = tokio::spawn(busy(player, client.clone(), Arc::clone(&stop), Arc::clone(&count)));
     answered(&count, played).await;
     let durable = server.ledger().durable();
-    let (from, backup) = (Place::of(&config), at.join("backup"));
+    let (from, backup) = (LogLocation::of(&config), at.join("backup"));
     let taken = tokio::task::spawn_blocking({
         let (from, backup) = (from.clone(), backup.clone());
         move || take(&from, &backup)
@@ -131,8 +127,8 @@ async fn pl_30_the_files_themselves_copied_while_they_are_written_restore_to_an_
     let at = tempfile::tempdir().unwrap();
     // So many that the log has several segments.
     restores(at.path(), Store::default(), 2_500, |from, backup| match from {
-        Place::Folder { data, .. } => files_copied(data, backup),
-        Place::Stream(_) => panic!("files are copied"),
+        LogLocation::Folder { data, .. } => files_copied(data, backup),
+        LogLocation::Stream(_) => panic!("files are copied"),
     })
     .await;
 }
@@ -156,7 +152,7 @@ async fn pl_30_a_restore_overwrites_nothing() {
     let mut player = Player::join(&mut client, "p", "0.05").await;
     player.play_rounds(&mut client, 5).await.unwrap();
     copied(&folder(&data), &folder(&backup)).unwrap();
-    let stream = Place::Stream(node.config("S"));
+    let stream = LogLocation::Stream(node.config("S"));
     copied(&folder(&backup), &stream).unwrap();
     player.play_rounds(&mut client, 5).await.unwrap();
 

@@ -1,6 +1,5 @@
 //! Free rounds end to end (PL-18): granted, listed, played every way there is, voided, expired, taken back.
 
-use motherlode::server::open_stores;
 use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -12,6 +11,7 @@ use motherlode_proto::{
         play_stream_request::Call, play_stream_response::Answer,
     },
 };
+use motherlode_server::open_stores;
 use motherlode_slots::{Game, latest, latest_games};
 use motherlode_tests::Server;
 use motherlode_tests::{

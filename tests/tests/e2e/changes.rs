@@ -51,7 +51,7 @@ impl Service {
         let time = Arc::clone(&clock);
         let options = Options::on_clock(move || time.load(Ordering::SeqCst));
         let config = Config { operators: Config::parse(operators).unwrap().operators, ..config(data) };
-        let store = motherlode::server::open_stores(&config).unwrap();
+        let store = motherlode_server::open_stores(&config).unwrap();
         Self { server: start_with(&config, store, options).await, clock }
     }
 

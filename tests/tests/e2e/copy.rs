@@ -1,13 +1,10 @@
 //! `copy`: from a folder to a stream and back, followed while it's played, gone on with, and refused where it must be.
 
 use crate::PROGRAM;
-use motherlode::{
-    commands::copy::{Copied, copy},
-    place::Place,
-};
 use motherlode_jetstream::testing::Node;
 use motherlode_log::Record;
 use motherlode_runtime::{Config, config::Store};
+use motherlode_server::{Copied, LogLocation, copy};
 use motherlode_tests::{Client, Player, Process, config, start, start_on};
 use std::{
     path::Path,
@@ -15,20 +12,20 @@ use std::{
     sync::{Arc, atomic::AtomicBool},
 };
 
-fn folder(data: &Path) -> Place {
-    Place::of(&config(data))
+fn folder(data: &Path) -> LogLocation {
+    LogLocation::of(&config(data))
 }
 
-fn stream(store: &Store) -> Place {
-    Place::Stream(store.clone())
+fn stream(store: &Store) -> LogLocation {
+    LogLocation::Stream(store.clone())
 }
 
-fn records(place: &Place) -> Vec<Record> {
+fn records(place: &LogLocation) -> Vec<Record> {
     place.existing(0).unwrap().map(|record| record.unwrap()).collect()
 }
 
-fn copied(from: &Place, to: &Place) -> Result<Copied, String> {
-    copy(from, to, false, &AtomicBool::new(false)).map(|copied| copied[0]).map_err(|failure| failure.message)
+fn copied(from: &LogLocation, to: &LogLocation) -> Result<Copied, String> {
+    copy(from, to, false, &AtomicBool::new(false)).map(|copied| copied[0]).map_err(|error| error.to_string())
 }
 
 fn run(arguments: &[&str]) -> Output {
@@ -69,7 +66,7 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
 
     // Cut over.
     let new = Config { store: store.clone(), ..config(&at.path().join("new")) };
-    let server = start_on(&new, motherlode::server::open_stores(&new).unwrap()).await;
+    let server = start_on(&new, motherlode_server::open_stores(&new).unwrap()).await;
     let mut client = Client::connect(server.address()).await;
     player.check(&mut client).await;
     player.play_rounds(&mut client, 5).await.unwrap();
@@ -153,7 +150,7 @@ async fn the_tools_look_into_a_stream_as_into_a_folder() {
     assert_eq!(run(&["log", "show", data, "1000000"]).status.code(), Some(2));
     assert_eq!(run(&["log", "verify", &format!("{}/OTHER", node.url())]).status.code(), Some(2));
     // Damage is found by all of them.
-    let segment = motherlode::server::log_folder(Path::new(data), 0).join("00000000000000000001.log");
+    let segment = motherlode_server::log_folder(Path::new(data), 0).join("00000000000000000001.log");
     let mut bytes = std::fs::read(&segment).unwrap();
     bytes[120] ^= 1;
     std::fs::write(&segment, bytes).unwrap();

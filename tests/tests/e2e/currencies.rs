@@ -108,7 +108,7 @@ async fn pl_35_a_currency_that_is_not_enabled_takes_nothing_new_and_gives_back_w
 
     let eur_only = Config::parse("[currencies]\nenabled = [\"EUR\"]").unwrap().currencies;
     let config = Config { currencies: eur_only, ..config(data.path()) };
-    let stores = motherlode::server::open_stores(&config).unwrap();
+    let stores = motherlode_server::open_stores(&config).unwrap();
     let server = start_on(&config, stores).await;
     let mut client = Client::connect(server.address()).await;
     let neptune = motherlode_slots::latest("neptune").unwrap();
@@ -204,7 +204,7 @@ fn dm_19_a_start_is_refused_with_the_reason() {
         ),
     ] {
         let currencies = Config::parse(text).unwrap().currencies;
-        let refused = motherlode::server::checked(&Config { currencies, ..config(data.path()) }).unwrap_err();
+        let refused = motherlode_server::check(&Config { currencies, ..config(data.path()) }).unwrap_err();
         assert!(refused.to_string().starts_with(expected), "{refused}");
     }
 }

@@ -117,7 +117,7 @@ async fn serve(config: &Config, clock: &Arc<AtomicI64>, ticks: &Arc<AtomicI64>) 
         ticks: Arc::new(move || ticks.load(SeqCst)),
         ..Options::default()
     };
-    start_with(config, motherlode::server::open_stores(config).unwrap(), options).await
+    start_with(config, motherlode_server::open_stores(config).unwrap(), options).await
 }
 
 fn expect<T: std::fmt::Debug>(result: Result<T, Status>, why: &str) -> Status {

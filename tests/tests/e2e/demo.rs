@@ -134,7 +134,7 @@ async fn pl_17_a_demo_session_fills_the_account_once_a_request() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
     config.demo.balance_minor = 500;
-    let store = || motherlode::server::open_stores(&config).unwrap();
+    let store = || motherlode_server::open_stores(&config).unwrap();
     let server = start_on(&config, store()).await;
     let mut client = Client::connect(server.address()).await;
     let dan = demo_of("dan");
@@ -237,7 +237,7 @@ async fn pl_17_demo_and_real_rounds_of_a_game_are_open_side_by_side() {
     let mut config = config(data.path());
     // Every win counts as large.
     config.report.large_win_eur = 0;
-    let server = start_on(&config, motherlode::server::open_stores(&config).unwrap()).await;
+    let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
     let mut client = Client::connect(server.address()).await;
     let (real, demo) = (client.fund("dan", EUR, 100_000_000).await, demo_of("dan"));
     let elves = latest("mystery-elves").unwrap();

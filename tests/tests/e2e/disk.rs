@@ -2,7 +2,6 @@
 //! service heals without a restart.
 
 use crate::PROGRAM;
-use motherlode::server::{Server, index_folder, log_folder, open_stores};
 use motherlode_ledger::{Handle, LedgerApi, Options};
 use motherlode_log::{SegmentStore, sim::SimDisk};
 use motherlode_proto::{
@@ -11,6 +10,7 @@ use motherlode_proto::{
     round::v1::Account,
 };
 use motherlode_runtime::{Config, config::Role, stop};
+use motherlode_server::{Server, index_folder, log_folder, open_stores};
 use motherlode_slots::latest;
 use motherlode_spin::Dealer;
 use motherlode_tests::{

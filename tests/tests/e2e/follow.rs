@@ -2,7 +2,6 @@
 //! or more than it should be, whoever is killed when.
 
 use crate::PROGRAM;
-use motherlode::server::{copy_folder, log_folder};
 use motherlode_log::{genesis, hash, previous_hash};
 use motherlode_proto::{
     convert::{copied, play::hex},
@@ -15,6 +14,7 @@ use motherlode_proto::{
     spin::v1::SpinRequest,
 };
 use motherlode_runtime::connect::connect;
+use motherlode_server::{copy_folder, log_folder};
 use motherlode_tests::{
     Client, EUR, Player, Process, bet,
     operators::{NEW_YEAR_MS, Service, operator, token},

@@ -16,7 +16,7 @@ async fn a_probe_asks_by_the_certificates_name_and_looks_at_the_exit_code() {
     let _certificates = Certificates::make(data.path());
     let tls = Config::parse(&Certificates::section(data.path())).unwrap().tls;
     let config = Config { tls, ..config(data.path()) };
-    let server = start_on(&config, motherlode::server::open_stores(&config).unwrap()).await;
+    let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
     // The certificate is for localhost, and not for an address.
     let target = format!("https://{}", server.address());
     let root = data.path().join("root.pem").display().to_string();

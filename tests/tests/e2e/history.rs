@@ -1,7 +1,6 @@
 //! History and details of rounds (PL-05, PL-19, PL-21): pages that neither repeat nor skip, whatever happens meanwhile, and
 //! everything that a round must keep.
 
-use motherlode::server::open_stores;
 use motherlode_ledger::Options;
 use motherlode_proto::{
     convert::play::hex,
@@ -10,6 +9,7 @@ use motherlode_proto::{
     round::v1::{Account, Awaiting, Round, RoundState, Witch},
     spin::v1::SpinRequest,
 };
+use motherlode_server::open_stores;
 use motherlode_slots::{latest, latest_games};
 use motherlode_tests::{Client, EUR, bet, config, next_choice, play, smallest, stake_on, start, start_with};
 

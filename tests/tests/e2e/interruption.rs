@@ -1,6 +1,5 @@
 //! Rounds that their players left (PL-02, PL-03, PL-20, DM-21, ME-20, WF-20), with a clock that the test moves.
 
-use motherlode::server::open_stores;
 use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{GetRoundRequest, ListRoundsRequest, VoidRoundRequest},
@@ -11,6 +10,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_runtime::Config;
+use motherlode_server::open_stores;
 use motherlode_slots::latest;
 use motherlode_tests::Server;
 use motherlode_tests::{Client, EUR, Force, checked, config, next_choice, reason, start_with};

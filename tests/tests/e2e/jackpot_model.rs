@@ -4,7 +4,6 @@
 //! The model has whole numbers of 1e-9 EUR and none of the code. Cases are fixed, the service deals from a fixed seed and
 //! has a clock of the test's own: what fails, fails again.
 
-use motherlode::server::open_stores;
 use motherlode_books::{Account as Books, Currency};
 use motherlode_ledger::{Handle, Options};
 use motherlode_proto::{
@@ -13,6 +12,7 @@ use motherlode_proto::{
     round::v1::{RoundState, jackpot_win},
     spin::v1::{Played, SpinRequest},
 };
+use motherlode_server::open_stores;
 use motherlode_tests::{
     Client, Force, Server, account, bet, checked, config, next_choice, pool::POOL, start_with, vials,
 };

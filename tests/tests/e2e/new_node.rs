@@ -1,7 +1,6 @@
 //! A new node with an empty disk (PL-30): given nothing but the stream, it answers as the one that is lost.
 
 use crate::PROGRAM;
-use motherlode::server::open_stores;
 use motherlode_jetstream::testing::Node;
 use motherlode_ledger::Options;
 use motherlode_proto::{
@@ -11,6 +10,7 @@ use motherlode_proto::{
     spin::v1::Played,
 };
 use motherlode_runtime::{Config, config::Store};
+use motherlode_server::open_stores;
 use motherlode_slots::latest_games;
 use motherlode_tests::Server;
 use motherlode_tests::{

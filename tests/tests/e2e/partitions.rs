@@ -1,7 +1,6 @@
 //! Several partitions in one process: players live where the hash says, and whatever is asked of all of them is whole.
 
 use crate::PROGRAM;
-use motherlode::server::open_stores;
 use motherlode_books::{CoinValue, Event, Nano, StreamId};
 use motherlode_ledger::Handle;
 use motherlode_proto::{
@@ -15,6 +14,7 @@ use motherlode_proto::{
     spin::v1::{ListOpenRoundsRequest, Played},
 };
 use motherlode_runtime::Config;
+use motherlode_server::open_stores;
 use motherlode_slots::latest;
 use motherlode_tests::{
     Client, EUR, Player, Process, Server, audited, bet, config,

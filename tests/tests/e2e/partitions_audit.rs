@@ -1,15 +1,11 @@
 //! The log of several partitions: copied while it's written, audited, inspected.
 
 use crate::PROGRAM;
-use motherlode::{
-    commands::copy::copy,
-    place::{Local, Place},
-    server::open_stores,
-};
 use motherlode_audit::audit_all;
 use motherlode_books::StreamId;
 use motherlode_runtime::Config;
-use motherlode_tests::{Client, Player, Server, config, partitions::settled, start_on};
+use motherlode_server::{LocalLog, LogLocation, copy, open_stores};
+use motherlode_tests::{Client, Player, Server, audited_parts, config, partitions::settled, start_on};
 use serde_json::Value;
 use std::{
     fs,
@@ -36,8 +32,8 @@ fn name(player: usize) -> String {
     format!("p{player}")
 }
 
-fn folder(data: &Path) -> Place {
-    Place::Folder { data: data.to_owned(), segment_bytes: 1 << 20 }
+fn folder(data: &Path) -> LogLocation {
+    LogLocation::Folder { data: data.to_owned(), segment_bytes: 1 << 20 }
 }
 
 fn run(arguments: &[&str]) -> Output {
@@ -79,13 +75,13 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
             tokio::time::timeout(Duration::from_secs(120), more).await.expect("they play on").unwrap();
         }
         let copied = tokio::task::spawn_blocking(move || copy(&from, &to, false, &AtomicBool::new(false)));
-        let copied = copied.await.unwrap().map_err(|failure| failure.message).unwrap();
+        let copied = copied.await.unwrap().map_err(|error| error.to_string()).unwrap();
         assert_eq!(copied.len(), PARTITIONS as usize);
         assert!(copied[0].end > ends[0]);
         for (end, copied) in ends.iter_mut().zip(copied) {
             *end = copied.end;
         }
-        let whole = audit_all(&Local::of(&backup, None).unwrap().to_audit()).unwrap();
+        let whole = audit_all(&audited_parts(&LocalLog::of(&backup, &Config::default()).unwrap())).unwrap();
         assert_eq!(whole.divergence(), None);
         assert_eq!(whole.partitions.iter().map(|report| report.position).collect::<Vec<_>>(), ends);
     }
@@ -157,7 +153,7 @@ async fn pl_06_the_tools_look_into_every_partition() {
     assert_eq!(run(&["audit", place]).status.code(), Some(1));
     fs::rename(at.path().join("two"), data.join("log/2")).unwrap();
     printed(&["audit", place]);
-    let segment = motherlode::server::log_folder(&data, 1).join("00000000000000000001.log");
+    let segment = motherlode_server::log_folder(&data, 1).join("00000000000000000001.log");
     let mut bytes = fs::read(&segment).unwrap();
     bytes[120] ^= 1;
     fs::write(&segment, bytes).unwrap();

@@ -1,7 +1,6 @@
 //! Concurrent jackpots over one partition and several: decided at home in one order, exact by plain arithmetic, paid where the
 //! winner lives, each once.
 
-use motherlode::server::{index_folder, open_stores};
 use motherlode_books::{Event, Nano, StreamId};
 use motherlode_jackpot::Steward;
 use motherlode_ledger::{Handle, LedgerApi, Ledgers, Options};
@@ -12,6 +11,7 @@ use motherlode_proto::{
     spin::v1::{Played, spin_service_server::SpinServiceServer},
 };
 use motherlode_runtime::Config;
+use motherlode_server::{index_folder, open_stores};
 use motherlode_spin::{Dealer, SpinApi};
 use motherlode_tests::{
     Client, EUR, Force, Server, audited, bet, config,

@@ -1,15 +1,11 @@
 //! Several partitions with a stream each on JetStream: who loses one of them has lost all, and the log moves there and back.
 
 use crate::PROGRAM;
-use motherlode::{
-    commands::copy::{Copied, copy},
-    place::Place,
-    server::open_stores,
-};
 use motherlode_books::StreamId;
 use motherlode_jetstream::{JetStreamStore, testing::Node};
 use motherlode_log::{AppendError, Record, Store as _, hash};
 use motherlode_runtime::{Config, config::Store};
+use motherlode_server::{Copied, LogLocation, copy, open_stores};
 use motherlode_tests::{Client, Player, Process, Server, config, partitions::settled, serving, start_on, until};
 use serde_json::Value;
 use std::{
@@ -105,16 +101,16 @@ async fn pl_30_a_writer_that_loses_one_partition_steps_down_from_all_of_them() {
     assert_eq!((report["players"].as_u64(), report["partitions"].as_array().unwrap().len()), (Some(3), 3));
 }
 
-fn folder(data: &Path) -> Place {
-    Place::Folder { data: data.to_owned(), segment_bytes: 1 << 20 }
+fn folder(data: &Path) -> LogLocation {
+    LogLocation::Folder { data: data.to_owned(), segment_bytes: 1 << 20 }
 }
 
-fn copied(from: &Place, to: &Place) -> Vec<Copied> {
-    copy(from, to, false, &AtomicBool::new(false)).map_err(|failure| failure.message).unwrap()
+fn copied(from: &LogLocation, to: &LogLocation) -> Vec<Copied> {
+    copy(from, to, false, &AtomicBool::new(false)).map_err(|error| error.to_string()).unwrap()
 }
 
 /// The records of each partition.
-fn records(place: &Place) -> Vec<Vec<Record>> {
+fn records(place: &LogLocation) -> Vec<Vec<Record>> {
     let of = |partition| place.existing(partition).unwrap().map(Result::unwrap).collect();
     (0..PARTITIONS).map(of).collect()
 }
@@ -131,7 +127,7 @@ async fn pl_30_a_log_of_several_partitions_moves_to_streams_and_back_with_the_sa
     let at = tempfile::tempdir().unwrap();
     let node = Node::start(&at.path().join("nats"), "");
     let (old, back, store) = (at.path().join("old"), at.path().join("back"), node.config("S"));
-    let (streams, url) = (Place::Stream(store.clone()), format!("{}/S", node.url()));
+    let (streams, url) = (LogLocation::Stream(store.clone()), format!("{}/S", node.url()));
     let server = serve(&old, Store::default()).await;
     let mut client = Client::connect(server.address()).await;
     let mut players = join(&mut client).await;
@@ -147,7 +143,7 @@ async fn pl_30_a_log_of_several_partitions_moves_to_streams_and_back_with_the_sa
     let ends = server.ends();
     server.stop().await.unwrap();
     over.store(true, Ordering::Release);
-    let there = following.join().unwrap().map_err(|failure| failure.message).unwrap();
+    let there = following.join().unwrap().map_err(|error| error.to_string()).unwrap();
     assert!(there.iter().zip(ends).all(|(copied, end)| copied.before == 0 && copied.end >= end));
     let before = records(&folder(&old));
     assert_eq!(records(&streams), before);

@@ -1,6 +1,5 @@
 //! One request, one answer, for ever (PL-11): whatever the configuration takes away later.
 
-use motherlode::server::open_stores;
 use motherlode_proto::{
     jackpot::v1::SuspendPoolRequest,
     ledger::v1::{
@@ -14,6 +13,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_runtime::Config;
+use motherlode_server::open_stores;
 use motherlode_slots::latest;
 use motherlode_tests::{Client, account, campaign, config, free_round, next_choice, reason, stake_on, start, start_on};
 use tonic::{Response, Status};

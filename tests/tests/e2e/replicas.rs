@@ -2,13 +2,13 @@
 //! process ends and says why.
 
 use crate::PROGRAM;
-use motherlode::server::{Server, index_folder, log_folder, open_stores};
 use motherlode_ledger::{Options, Standing};
 use motherlode_proto::round::v1::Account;
 use motherlode_runtime::{
     Config,
     config::{Role, Store},
 };
+use motherlode_server::{Server, index_folder, log_folder, open_stores};
 use motherlode_spin::Dealer;
 use motherlode_tests::{Client, EUR, Process, bet, config, reason};
 use std::{fs, path::Path, process::Command, time::Duration};

@@ -1,7 +1,6 @@
 //! Split roles: what one process acknowledged is true at every other, whatever link is lost meanwhile; and the log is shown
 //! to nodes alone.
 
-use motherlode::server::Server;
 use motherlode_ledger::{Options, Stores};
 use motherlode_log::MemoryStore;
 use motherlode_proto::{
@@ -14,6 +13,7 @@ use motherlode_proto::{
     spin::v1::{OpenSessionRequest, SpinRequest},
 };
 use motherlode_runtime::{Config, config::Role};
+use motherlode_server::Server;
 use motherlode_spin::Dealer;
 use motherlode_tests::{Cable, Client, EUR, Player, bet, checked, config, reason, whole};
 use std::{net::SocketAddr, path::Path, time::Duration};
@@ -96,7 +96,7 @@ async fn pl_30_what_one_process_acknowledged_is_true_at_every_other_at_once() {
 async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one_effect() {
     let data = tempfile::tempdir().unwrap();
     let mut config = config(data.path());
-    let store = motherlode::server::open_stores(&config).unwrap();
+    let store = motherlode_server::open_stores(&config).unwrap();
     let mut ledger = ledger_on(&config, store).await;
     config.listen = ledger.address();
     let spin = join(Role::Spin, &data.path().join("spin"), ledger.address()).await;
@@ -113,7 +113,7 @@ async fn pl_30_play_goes_on_over_restarts_of_the_ledger_and_each_request_has_one
             (player, at_spin)
         });
         ledger.stop().await.unwrap();
-        let store = motherlode::server::open_stores(&config).unwrap();
+        let store = motherlode_server::open_stores(&config).unwrap();
         ledger = ledger_on(&config, store).await;
         (player, at_spin) = tokio::time::timeout(NEVER, playing).await.expect("play goes on").unwrap();
     }

@@ -22,7 +22,7 @@ use tonic::Request;
 /// Writes a deposit into the log of a stopped service, as a program could that knew no ceilings.
 fn deposit_of_old(data: &Path, stream: &StreamId, amount: i64) {
     let config = config(data);
-    let mut stores = motherlode::server::open_stores(&config).unwrap().stores;
+    let mut stores = motherlode_server::open_stores(&config).unwrap().stores;
     let partition = usize::try_from(stream.partition(config.partitions)).unwrap();
     let store: &mut Box<dyn Store> = &mut stores[partition];
     let end = store.end();
@@ -150,7 +150,7 @@ async fn uf_01_a_start_on_a_log_with_an_award_that_cannot_be_paid_serves() {
 
     // No steward: the hit is logged, and nobody prices it.
     let settings = config(data.path());
-    let stores = motherlode::server::open_stores(&settings).unwrap();
+    let stores = motherlode_server::open_stores(&settings).unwrap();
     let index = tempfile::tempdir().unwrap();
     let folder = |partition: u32| index.path().join(partition.to_string());
     let ledgers = Ledgers::open(stores, folder, &Options::default()).unwrap();

@@ -1,6 +1,5 @@
 //! Resources that operators share (issue 10, A5), and actors, who are credentials (A8).
 
-use motherlode::server::open_stores;
 use motherlode_books::Event;
 use motherlode_proto::{
     ledger::v1::{
@@ -12,6 +11,7 @@ use motherlode_proto::{
     spin::v1::{CancelCampaignRequest, CloseRoundRequest, CloseSessionRequest, OpenSessionRequest, SpinRequest},
 };
 use motherlode_runtime::{Config, connect::connect};
+use motherlode_server::open_stores;
 use motherlode_tests::{
     Client, EUR, Server, campaign, checked, config, fresh,
     operators::{operator, token},

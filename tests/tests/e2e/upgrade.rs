@@ -3,7 +3,6 @@
 
 use crate::PROGRAM;
 use bytes::Bytes;
-use motherlode::{place::Place, server::log_folder};
 use motherlode_books::{Currency, Event, HOME};
 use motherlode_log::{Options, Position, SegmentStore, Store};
 use motherlode_proto::{
@@ -14,6 +13,7 @@ use motherlode_proto::{
     spin::v1::ListOpenRoundsRequest,
 };
 use motherlode_runtime::{Config, config};
+use motherlode_server::{LogLocation, log_folder};
 use motherlode_tests::{Client, Player, checked, start_on};
 use prost::Message;
 use std::{
@@ -58,7 +58,7 @@ fn lay(data: &Path, partitions: &[Vec<Bytes>]) {
 }
 
 fn stored(data: &Path, partition: u32) -> Vec<Bytes> {
-    Place::of(&here(data, 1)).existing(partition).unwrap().map(|record| record.unwrap().bytes).collect()
+    LogLocation::of(&here(data, 1)).existing(partition).unwrap().map(|record| record.unwrap().bytes).collect()
 }
 
 /// In the folder, whatever else the tests keep their logs in.
@@ -106,7 +106,7 @@ async fn pl_01_pl_30_a_log_of_every_earlier_version_is_served_and_gone_on_with()
         lay(data.path(), &old);
         checked(data.path());
         let config = here(data.path(), old.len());
-        let server = start_on(&config, motherlode::server::open_stores(&config).unwrap()).await;
+        let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
         let mut client = Client::connect(server.address()).await;
         let LogFigures { balances, rounds } = figures(&old);
         assert!(balances.len() > 1 && rounds.len() > 20, "{name}");

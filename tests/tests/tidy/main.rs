@@ -114,13 +114,15 @@ fn dependencies_run_one_way() {
         ("motherlode-log", &["motherlode-books", "motherlode-proto", "motherlode-runtime", "motherlode-ledger"]),
         ("motherlode-proto", &["motherlode-rounds", "motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
         ("motherlode-rounds", &["motherlode-log", "motherlode-runtime", "motherlode-ledger", "motherlode-picture"]),
-        ("motherlode-jetstream", &["motherlode-ledger", "motherlode"]),
-        ("motherlode-ledger", &["motherlode-jetstream", "motherlode-spin", "motherlode-jackpot", "motherlode"]),
-        ("motherlode-spin", &["motherlode-jackpot", "motherlode"]),
-        ("motherlode-jackpot", &["motherlode-spin", "motherlode"]),
+        ("motherlode-jetstream", &["motherlode-ledger", "motherlode-server"]),
+        ("motherlode-ledger", &["motherlode-jetstream", "motherlode-spin", "motherlode-jackpot", "motherlode-server"]),
+        ("motherlode-spin", &["motherlode-jackpot", "motherlode-server"]),
+        ("motherlode-jackpot", &["motherlode-spin", "motherlode-server"]),
         ("motherlode-picture", &["motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
-        ("motherlode-report", &["motherlode-spin", "motherlode-jackpot", "motherlode"]),
-        ("motherlode-audit", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode"]),
+        ("motherlode-report", &["motherlode-spin", "motherlode-jackpot", "motherlode-server"]),
+        ("motherlode-server", &["motherlode-audit", "motherlode-loadtest", "motherlode"]),
+        ("motherlode-loadtest", &["motherlode-ledger", "motherlode-server"]),
+        ("motherlode-audit", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode-server"]),
     ];
     for (package, above) in above {
         let beneath = beneath(package, "99");
@@ -183,6 +185,7 @@ fn no_doc_comment_begins_with_what() {
         "services/ledger",
         "services/loadtest",
         "services/log",
+        "services/server",
         "tests",
     ];
     for (path, text) in sources(&["rs"]) {

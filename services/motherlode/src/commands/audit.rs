@@ -8,14 +8,11 @@ mod json;
 mod own;
 mod text;
 
-use super::{Failure, Format, say};
-use crate::{
-    place::Local,
-    server::{copy_folder, log_folder},
-};
+use super::{Failure, Format, config_file, say};
 use motherlode_audit::{Digest, Options, Report, Return, Whole, audit_all, digest};
 use motherlode_books::HOME;
 use motherlode_books::{Currency, Minor, Nano};
+use motherlode_server::{LocalLog, copy_folder, log_folder};
 use motherlode_slots::par::Exact;
 use std::{path::PathBuf, time::Instant};
 
@@ -49,8 +46,9 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     if copy_folder(&args.data, HOME).is_dir() && !log_folder(&args.data, HOME).is_dir() {
         return own::run(args);
     }
-    let local = Local::of(&args.data, args.config.as_deref())?;
-    let options = local.to_audit();
+    // Kept to the end: a copy of a log on JetStream is removed with it.
+    let local = config_file::local(&args.data, args.config.as_deref())?;
+    let options = parts(&local);
     let started = Instant::now();
     let whole = audit_all(&options).map_err(Failure::unusable)?;
     let digests = match &args.operator {
@@ -76,6 +74,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     eprintln!("{seconds:.2} s, {rate:.0} rounds/s");
     // What was found has been said.
     if whole.divergence().is_some() { Err(Failure::found("")) } else { Ok(()) }
+}
+
+/// The parts that there are to audit of a log, a partition each.
+fn parts(local: &LocalLog) -> Vec<Options> {
+    let of = |partition| Options { log: local.log(partition), index: Some(local.index(partition)), partition };
+    (0..local.partitions()).map(of).collect()
 }
 
 /// The digest of an operator's records in each partition.
@@ -119,8 +123,8 @@ fn totals(returns: &[Return]) -> impl Iterator<Item = (Currency, u64, i128, i128
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::{Server, log_folder, open_stores};
     use motherlode_runtime::Config;
+    use motherlode_server::{Server, open_stores};
     use motherlode_spin::Dealer;
     use std::{fs, path::Path};
 
@@ -162,7 +166,7 @@ mod tests {
     #[tokio::test]
     async fn the_json_report_says_ok_or_where_not() {
         let folder = data().await;
-        let mut found = audit_all(&Local::of(folder.path(), None).unwrap().to_audit()).unwrap();
+        let mut found = audit_all(&parts(&config_file::local(folder.path(), None).unwrap())).unwrap();
         let report = json::whole(&found);
         assert_eq!(report["ok"], true);
         assert_eq!((&report["commits"], &report["index"]["compared"]), (&1.into(), &true.into()));

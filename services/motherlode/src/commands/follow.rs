@@ -4,11 +4,12 @@
 //! When the stream breaks it's opened again, after waits that grow to a bound, for as long as it takes.
 
 use super::{Failure, say};
-use crate::{client, followed::Followed, target::Target};
+use crate::{client, target::Target};
 use futures_util::future::try_join_all;
 use motherlode_books::HOME;
 use motherlode_proto::ledger::v1::{FollowLogRequest, GetLogStatusRequest, ledger_service_client::LedgerServiceClient};
 use motherlode_runtime::{connect::Connection, stop};
+use motherlode_server::Backup;
 use std::{path::PathBuf, time::Duration};
 use tonic::Status;
 
@@ -44,7 +45,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     runtime.block_on(async {
         let signalled = stop::signalled().map_err(Failure::found)?;
         // What is held already is said, however it goes on.
-        let mut copies = vec![Followed::open(&args.to, HOME)?];
+        let mut copies = vec![Backup::open(&args.to, HOME)?];
         let followed = tokio::select! {
             followed = follow_all(args, &mut copies) => followed,
             _ = signalled => Ok(()),
@@ -54,7 +55,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     })
 }
 
-fn held(copy: &Followed) -> Result<(), Failure> {
+fn held(copy: &Backup) -> Result<(), Failure> {
     let of = match copy.partition() {
         HOME => String::new(),
         partition => format!(" of partition {partition}"),
@@ -63,13 +64,13 @@ fn held(copy: &Followed) -> Result<(), Failure> {
 }
 
 /// Follows all partitions; opens the copies of those that are not in `copies` yet.
-async fn follow_all(args: &Args, copies: &mut Vec<Followed>) -> Result<(), Failure> {
+async fn follow_all(args: &Args, copies: &mut Vec<Backup>) -> Result<(), Failure> {
     let connection = args.target.connect().await?;
     let mut ledger = LedgerServiceClient::new(connection).max_decoding_message_size(MESSAGE_BYTES_MAX);
     let status = ledger.get_log_status(GetLogStatusRequest {}).await.map_err(|status| client::explain(&status))?;
     let partitions = status.into_inner().partitions;
     for partition in partitions.iter().skip(copies.len()) {
-        copies.push(Followed::open(&args.to, partition.partition)?);
+        copies.push(Backup::open(&args.to, partition.partition)?);
     }
     let followed = copies.iter_mut().zip(&partitions);
     let followed = followed.map(|(copy, status)| follow(args, ledger.clone(), copy, status.position));
@@ -77,7 +78,7 @@ async fn follow_all(args: &Args, copies: &mut Vec<Followed>) -> Result<(), Failu
 }
 
 /// Follows a partition, and opens the stream again when it breaks.
-async fn follow(args: &Args, mut ledger: Ledger, copy: &mut Followed, goal: u64) -> Result<(), Failure> {
+async fn follow(args: &Args, mut ledger: Ledger, copy: &mut Backup, goal: u64) -> Result<(), Failure> {
     let mut goal = Some(goal);
     let (mut failures, mut wait) = (0, FIRST_WAIT);
     loop {
@@ -99,7 +100,7 @@ async fn follow(args: &Args, mut ledger: Ledger, copy: &mut Followed, goal: u64)
 /// Takes up one stream until it breaks: why, or none where the goal was reached and is all that's wanted.
 async fn stream(
     ledger: &mut Ledger,
-    copy: &mut Followed,
+    copy: &mut Backup,
     goal: &mut Option<u64>,
     once: bool,
 ) -> Result<Option<Status>, Failure> {

@@ -128,10 +128,10 @@ fn progress(options: &Options) -> ProgressBar {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::Server;
     use clap::Parser;
     use motherlode_log::MemoryStore;
     use motherlode_runtime::Config;
+    use motherlode_server::Server;
     use motherlode_spin::Dealer;
 
     #[derive(Parser)]

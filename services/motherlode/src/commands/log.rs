@@ -2,14 +2,14 @@
 //!
 //! Exit code 0 when the log is sound as far as it was read, 1 when it's damaged, 2 when there is none or no such record.
 
-use super::{Failure, say};
-use crate::place::Place;
+use super::{Failure, config_file, say};
 use motherlode_books::HOME;
 use motherlode_log::{Position, Record, hash, previous_hash};
 use motherlode_proto::convert::{
     play::hex,
     record::{self, Logged},
 };
+use motherlode_server::LogLocation;
 use std::{collections::VecDeque, fmt::Write, path::PathBuf};
 
 /// The arguments of `log`.
@@ -64,15 +64,15 @@ struct At {
 /// There is no log, no such record, or it's damaged.
 pub fn run(args: &Args) -> Result<(), Failure> {
     match &args.what {
-        What::Tail { at, records } => tail(&at.place()?, at.one(), *records),
-        What::Show { at, position } => show(&at.place()?, at.one(), *position),
-        What::Verify { at } => verify(&at.place()?, at.partition),
+        What::Tail { at, records } => tail(&at.location()?, at.one(), *records),
+        What::Show { at, position } => show(&at.location()?, at.one(), *position),
+        What::Verify { at } => verify(&at.location()?, at.partition),
     }
 }
 
 impl At {
-    fn place(&self) -> Result<Place, Failure> {
-        Place::named(&self.place, self.config.as_deref())
+    fn location(&self) -> Result<LogLocation, Failure> {
+        config_file::location(&self.place, self.config.as_deref())
     }
 
     fn one(&self) -> u32 {
@@ -80,9 +80,9 @@ impl At {
     }
 }
 
-fn tail(place: &Place, partition: u32, count: usize) -> Result<(), Failure> {
+fn tail(log: &LogLocation, partition: u32, count: usize) -> Result<(), Failure> {
     let mut last = VecDeque::new();
-    for record in place.existing(partition)? {
+    for record in log.existing(partition)? {
         last.push_back(record?);
         if last.len() > count {
             last.pop_front();
@@ -96,21 +96,21 @@ fn tail(place: &Place, partition: u32, count: usize) -> Result<(), Failure> {
     say(&text)
 }
 
-fn show(place: &Place, partition: u32, position: Position) -> Result<(), Failure> {
-    for record in place.existing(partition)? {
+fn show(log: &LogLocation, partition: u32, position: Position) -> Result<(), Failure> {
+    for record in log.existing(partition)? {
         let record = record?;
         if record.position == position {
             return say(&whole(&record)?);
         }
     }
-    Err(Failure::unusable(format!("{place}: no position {position}")))
+    Err(Failure::unusable(format!("{log}: no position {position}")))
 }
 
-fn verify(place: &Place, partition: Option<u32>) -> Result<(), Failure> {
-    let count = place.count()?;
+fn verify(log: &LogLocation, partition: Option<u32>) -> Result<(), Failure> {
+    let count = log.existing_count()?;
     let mut text = String::new();
     for partition in partition.map_or(0..count, |one| one..one.saturating_add(1)) {
-        let mut records = place.existing(partition)?;
+        let mut records = log.existing(partition)?;
         let mut bytes = 0_u64;
         for record in records.by_ref() {
             bytes += record?.bytes.len() as u64;
@@ -118,7 +118,7 @@ fn verify(place: &Place, partition: Option<u32>) -> Result<(), Failure> {
         let (position, head) = records.verified();
         let of = if count > 1 { format!(" partition {partition}") } else { String::new() };
         let sound = format!("sound up to position {position}, {bytes} bytes of records");
-        let _ = write!(text, "{place}{of}: {sound}\n  head {}\n", hex(&head));
+        let _ = write!(text, "{log}{of}: {sound}\n  head {}\n", hex(&head));
     }
     say(&text)
 }

@@ -2,6 +2,7 @@
 
 pub mod audit;
 pub mod config;
+pub mod config_file;
 pub mod copy;
 pub mod follow;
 pub mod health;
@@ -18,6 +19,7 @@ pub mod stake;
 pub mod token;
 pub mod watch;
 
+use motherlode_server::{BackupError, CopyError, LocalError, RecordsError};
 use serde::Serialize;
 use std::{
     error::Error,
@@ -69,6 +71,45 @@ impl Failure {
     #[must_use]
     pub fn unusable(message: impl ToString) -> Self {
         Self { code: 2, message: message.to_string() }
+    }
+}
+
+/// What there is no log for is unusable input, all else was found.
+impl From<RecordsError> for Failure {
+    fn from(error: RecordsError) -> Self {
+        match error {
+            RecordsError::Missing(_) | RecordsError::Unlisted(_) => Self::unusable(error),
+            error => Self::found(error),
+        }
+    }
+}
+
+impl From<CopyError> for Failure {
+    fn from(error: CopyError) -> Self {
+        match error {
+            CopyError::Records(error) => error.into(),
+            error => Self::found(error),
+        }
+    }
+}
+
+impl From<LocalError> for Failure {
+    fn from(error: LocalError) -> Self {
+        match error {
+            LocalError::Records(error) => error.into(),
+            LocalError::Copy(error) => error.into(),
+            LocalError::Folder(error) => Self::found(error),
+            error => Self::unusable(error),
+        }
+    }
+}
+
+impl From<BackupError> for Failure {
+    fn from(error: BackupError) -> Self {
+        match error {
+            BackupError::Both(_) => Self::unusable(error),
+            error => Self::found(error),
+        }
     }
 }
 

@@ -5,8 +5,8 @@
 
 mod json;
 
-use super::{Failure, say};
-use crate::{draw, place::Local};
+use super::{Failure, config_file, say};
+use crate::draw;
 use motherlode_audit::{ReplayError, Replayed, replay};
 use motherlode_books::{StreamId, is_id, number};
 use motherlode_picture::round::{page_of, sections, text_of};
@@ -74,7 +74,7 @@ impl fmt::Display for RoundName {
 /// There is no such round, the log is damaged, or a step gives other bytes than the logged.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let RoundName { stream, number } = &args.round;
-    let local = Local::of(&args.data, args.config.as_deref())?;
+    let local = config_file::local(&args.data, args.config.as_deref())?;
     let replayed =
         replay(&local.log(stream.partition(local.partitions())), stream, *number).map_err(|error| match error {
             ReplayError::Unusable(_) => Failure::unusable(error),

@@ -2,14 +2,9 @@
 
 mod announce;
 
-use super::Failure;
-use crate::{
-    place::read_config,
-    server::Server,
-    writing::{Stage, write},
-};
-use motherlode_ledger::{Options, Standing};
+use super::{Failure, config_file};
 use motherlode_runtime::{Config, config::Role, stop, telemetry};
+use motherlode_server::{Phase, serve};
 use motherlode_spin::{Dealer, EntropyError};
 use std::{net::SocketAddr, path::PathBuf};
 
@@ -49,7 +44,7 @@ impl Args {
     /// # Errors
     /// It cannot be read, or makes no sense.
     pub(super) fn config(&self) -> Result<Config, Failure> {
-        let mut config = read_config(self.config.as_deref())?;
+        let mut config = config_file::read(self.config.as_deref())?;
         if let Some(url) = &self.store {
             config.store = config.store.at(url).map_err(Failure::unusable)?;
         }
@@ -83,40 +78,12 @@ pub fn run(args: &Args, dealer: fn() -> Result<Dealer, EntropyError>) -> Result<
     runtime.block_on(async {
         let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;
         let signalled = stop::signalled().map_err(Failure::found)?;
-        let options = Options {
-            queue_length_max: config.limits.queue_length_max,
-            batch_commits_max: config.limits.batch_commits_max,
-            ..Options::default()
-        };
         let dealer = dealer().map_err(Failure::found)?;
         let scripted = dealer.is_scripted();
-        if config.role.has_log() {
-            let said = |stage: Stage<'_>| match stage {
-                Stage::Serves(server) => announce::say_serving(server, &config, file, scripted),
-                Stage::StandsBy(listener) => announce::say_standing_by(listener, &config),
-            };
-            let written = write(&config, options, dealer, signalled, said).await;
-            return written.map_err(|error| Failure::caused(&error));
-        }
-        let mut signalled = std::pin::pin!(signalled);
-        // It waits for the process with the log: a signal ends that.
-        let server = tokio::select! {
-            joined = Server::join(&config, options, dealer) => joined.map_err(|error| Failure::caused(&error))?,
-            _ = &mut signalled => return Ok(()),
+        let say = |phase: Phase<'_>| match phase {
+            Phase::Serving(server) => announce::say_serving(server, &config, file, scripted),
+            Phase::Standby(listener) => announce::say_standing_by(listener, &config),
         };
-        announce::say_serving(&server, &config, file, scripted);
-        let failed = tokio::select! {
-            signal = signalled => {
-                tracing::info!(signal, "stopping");
-                None
-            }
-            standing = server.failed() => Some(standing),
-        };
-        server.stop().await.map_err(Failure::found)?;
-        match failed {
-            // A log that is not the one it held: whoever starts it again has it replay, and judge, from the beginning.
-            Some(Standing::Failed(why) | Standing::Fenced(why)) => Err(Failure::found(why)),
-            Some(Standing::Takes | Standing::Stalled(_)) | None => Ok(()),
-        }
+        serve(&config, dealer, signalled, say).await.map_err(|error| Failure::caused(&error))
     })
 }

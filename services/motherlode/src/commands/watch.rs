@@ -223,11 +223,11 @@ fn time(counters: &WatchCountersResponse) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::Server;
     use motherlode_ledger::Options;
     use motherlode_log::MemoryStore;
     use motherlode_proto::jackpot::v1::Counter;
     use motherlode_runtime::Config;
+    use motherlode_server::Server;
     use motherlode_spin::Dealer;
 
     fn counters(position: u64) -> WatchCountersResponse {

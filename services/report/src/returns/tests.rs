@@ -44,7 +44,7 @@ impl Player {
             jurisdiction: String::new(),
             campaign: None,
         };
-        let mut open = Open::new(Cow::Owned(started));
+        let mut open = OpenRound::new(Cow::Owned(started));
         let (mut round, mut outcome) = (self.game.open(&stake, &terms).unwrap(), Outcome::default());
         while let Some(choice) = round.automatic() {
             round.resolve(&choice, &mut self.draws, &mut outcome).unwrap();

@@ -1,14 +1,12 @@
 //! `audit` on an operator's copy of a log (PL-30): what holds within it, and what no copy can show.
 
 use super::{Args, cash, json::of_divergence};
-use crate::{
-    commands::{Failure, Format, json, say},
-    server::copy_folder,
-};
+use crate::commands::{Failure, Format, json, say};
 use motherlode_audit::{CopyReport, Digest, NOT_CHECKED, Return, audit_copy};
 use motherlode_books::Currency;
 use motherlode_books::HOME;
 use motherlode_proto::convert::play::hex;
+use motherlode_server::copy_folder;
 use serde_json::{Value, json};
 
 /// Audits the copy and reports.

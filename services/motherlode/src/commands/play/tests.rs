@@ -1,11 +1,11 @@
 //! `play` against a service in this process, on an in-memory log.
 
 use super::*;
-use crate::server::Server;
 use clap::Parser;
 use motherlode_ledger::Options;
 use motherlode_log::MemoryStore;
 use motherlode_runtime::Config;
+use motherlode_server::Server;
 use motherlode_spin::Dealer;
 use std::path::Path;
 

@@ -1,11 +1,11 @@
 //! The lines of a start: its address, and commands to try that work as printed, from any folder of this machine.
 
-use crate::{place::Place, server::Server};
 use motherlode_runtime::{
     Config,
     access::Roles,
     config::{Credential, Operator, PLATFORM, Tls},
 };
+use motherlode_server::{LogLocation, Server};
 use rustls_pki_types::{CertificateDer, ServerName, pem::PemObject};
 use std::{
     env, fs,
@@ -17,7 +17,7 @@ use webpki::EndEntityCert;
 
 /// Says where it listens, for when it takes over.
 pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
-    let (address, log) = (listener.local_addr().unwrap_or(config.listen), Place::of(config));
+    let (address, log) = (listener.local_addr().unwrap_or(config.listen), LogLocation::of(config));
     let mut out = std::io::stdout().lock();
     // Nobody may be listening on standard output any more: no reason not to serve.
     let _ = writeln!(out, "motherlode listens on {address}, stands by for log {log}");
@@ -28,7 +28,7 @@ pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {
     let address = server.address();
     let log = match config.role.has_log() {
-        true => Place::of(config).to_string(),
+        true => LogLocation::of(config).to_string(),
         false => format!("at {}", config.ledger.targets.join(", ")),
     };
     let mut out = std::io::stdout().lock();

@@ -14,21 +14,21 @@ use opentelemetry::{
 use parking_lot::RwLock;
 use std::sync::Arc;
 
-/// The source of the metrics. The meter's provider keeps the callbacks for as long as it lives, and must not keep the
-/// source: closed ledgers must release their index for the next opening.
+/// The service that is observed. The meter's provider keeps what reads it for as long as it lives, and must not keep this: ledgers that
+/// are closed give up their index to whoever opens it next.
 #[derive(Clone)]
-pub struct Observed(Arc<RwLock<Option<Service>>>);
+pub struct Metrics(Arc<RwLock<Option<Source>>>);
 
-struct Service {
+struct Source {
     ledgers: Ledgers,
     follower: Option<Follower>,
 }
 
-impl Observed {
+impl Metrics {
     /// Has a service observed until this ends.
     pub fn start(ledgers: Ledgers, follower: Option<Follower>) -> Self {
         let reports = follower.is_some();
-        let observed = Self(Arc::new(RwLock::new(Some(Service { ledgers, follower }))));
+        let observed = Self(Arc::new(RwLock::new(Some(Source { ledgers, follower }))));
         let meter = global::meter("motherlode");
         observed.logs(&meter);
         observed.pools(&meter);
@@ -44,13 +44,13 @@ impl Observed {
     }
 
     fn ledgers(&self, see: impl FnOnce(&Ledgers)) {
-        if let Some(Service { ledgers, .. }) = &*self.0.read() {
+        if let Some(Source { ledgers, .. }) = &*self.0.read() {
             see(ledgers);
         }
     }
 
     fn follower(&self, see: impl FnOnce(&Follower)) {
-        if let Some(Service { follower: Some(follower), .. }) = &*self.0.read() {
+        if let Some(Source { follower: Some(follower), .. }) = &*self.0.read() {
             see(follower);
         }
     }
@@ -77,7 +77,7 @@ impl Observed {
         });
     }
 
-    /// Registers the metrics of a process with reports.
+    /// The counts of a process with reports.
     fn reports(&self, meter: &Meter) {
         let counts = |name, what, read: fn(&Counts) -> Vec<(String, u64)>, key: &'static str| {
             let observed = self.clone();

@@ -4,20 +4,20 @@
 //! operator's records it's a chain of its own, each record wrapped with its place in the log. Both are kept by the log's
 //! own store: what is held is synced, a torn append is cut at the next opening, damage is found.
 
-use crate::{
-    commands::Failure,
-    server::{copy_folder, log_folder},
-};
+use super::layout::{copy_folder, log_folder};
 use bytes::Bytes;
-use motherlode_log::{AppendError, Options, Position, SegmentStore, Store, hash};
+use motherlode_log::{AppendError, OpenError, Options, Position, ReadError, SegmentStore, Store, hash};
 use motherlode_proto::{
-    convert::copied::{self, Copied},
+    convert::{
+        Malformed,
+        copied::{self, Copied},
+    },
     ledger::v1::{FollowLogResponse, LogRecord},
 };
 use std::path::{Path, PathBuf};
 
 /// A copy of a partition, open for more.
-pub struct Followed {
+pub struct Backup {
     data: PathBuf,
     partition: u32,
     kept: Option<Kept>,
@@ -25,27 +25,79 @@ pub struct Followed {
     held: Position,
 }
 
-/// The marker of a copy: whose records it has, and of which partition.
+/// Why a copy cannot be gone on with.
+#[derive(Debug, thiserror::Error)]
+pub enum BackupError {
+    /// The folder has two, of the whole log and of an operator's records.
+    #[error("{}: both a log and an operator's copy are there", .0.display())]
+    Both(PathBuf),
+    /// It's damaged, in use, or cannot be read.
+    #[error("{}: {source}", folder.display())]
+    Open {
+        /// Its folder.
+        folder: PathBuf,
+        /// Its cause.
+        source: OpenError,
+    },
+    /// Its last record cannot be read.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// Its last record is not there.
+    #[error("the copy's last record is missing")]
+    NoLast,
+    /// Its last record is none of a copy.
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// The service sends another operator's records, or those of all.
+    #[error("the copy is {}, what the service sends is {}", whose(held), whose(sent))]
+    Operator {
+        /// Whose records are held; empty for the whole log.
+        held: Box<str>,
+        /// Whose were sent.
+        sent: Box<str>,
+    },
+    /// The service sends what does not come next.
+    #[error("position {position} of partition {partition} was sent after {last}")]
+    Order {
+        /// The record's position.
+        position: Position,
+        /// Its partition.
+        partition: u32,
+        /// The last position before it.
+        last: Position,
+    },
+    /// The service's log is another one.
+    #[error("what the service sends is not the log that this copy was made from: {0}")]
+    OtherLog(AppendError),
+    /// A record cannot be written.
+    #[error(transparent)]
+    Append(AppendError),
+}
+
+fn whose(operator: &str) -> String {
+    if operator.is_empty() { "the whole log".into() } else { format!("{operator}'s") }
+}
+
+/// The store of a copy, and whose records it has.
 struct Kept {
     /// Whose records they are; empty for the whole log.
     operator: String,
     store: SegmentStore,
 }
 
-impl Followed {
+impl Backup {
     /// Opens what a folder has of a copy, verifying all of it; it may be nothing yet.
     ///
     /// # Errors
     /// It's damaged, in use, or cannot be read.
-    pub fn open(data: &Path, partition: u32) -> Result<Self, Failure> {
+    pub fn open(data: &Path, partition: u32) -> Result<Self, BackupError> {
         let (log, own_copy) = (log_folder(data, partition), copy_folder(data, partition));
         let (whole, own) = (log.is_dir(), own_copy.is_dir());
         let mut copy = Self { data: data.to_owned(), partition, kept: None, held: 0 };
         match (whole, own) {
             (false, false) => {}
             (true, true) => {
-                let message = format!("{}: both a log and an operator's copy are there", data.display());
-                return Err(Failure::unusable(message));
+                return Err(BackupError::Both(data.to_owned()));
             }
             (true, false) => {
                 let store = open(&log, partition)?;
@@ -56,9 +108,9 @@ impl Followed {
                 let store = open(&own_copy, partition)?;
                 // A store that got no record yet says nothing of its operator.
                 if store.end() > 0 {
-                    let last = store.reader().read(store.end(), 1, 0).map_err(Failure::found)?;
-                    let last = last.first().ok_or_else(|| Failure::found("the copy's last record is missing"))?;
-                    let Copied { operator, position, .. } = copied::decode(&last.bytes).map_err(Failure::found)?;
+                    let last = store.reader().read(store.end(), 1, 0)?;
+                    let last = last.first().ok_or(BackupError::NoLast)?;
+                    let Copied { operator, position, .. } = copied::decode(&last.bytes)?;
                     copy.held = position;
                     copy.kept = Some(Kept { operator, store });
                 }
@@ -89,13 +141,10 @@ impl Followed {
     ///
     /// # Errors
     /// They are no continuation of the copy, or cannot be written.
-    pub fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
+    pub fn take(&mut self, message: FollowLogResponse) -> Result<(), BackupError> {
         let FollowLogResponse { records, operator_id, .. } = message;
         if let Some(Kept { operator, .. }) = self.kept.as_ref().filter(|kept| kept.operator != operator_id) {
-            let of =
-                |operator: &str| if operator.is_empty() { "the whole log".into() } else { format!("{operator}'s") };
-            let (held, sent) = (of(operator), of(&operator_id));
-            return Err(Failure::found(format!("the copy is {held}, what the service sends is {sent}")));
+            return Err(BackupError::Operator { held: operator.as_str().into(), sent: operator_id.into() });
         }
         let Some(last) = records.last().map(|record| record.position) else { return Ok(()) };
         self.check(&records, operator_id.is_empty())?;
@@ -113,12 +162,11 @@ impl Followed {
     }
 
     /// Whether records come next: of the whole log without a gap.
-    fn check(&self, records: &[LogRecord], dense: bool) -> Result<(), Failure> {
+    fn check(&self, records: &[LogRecord], dense: bool) -> Result<(), BackupError> {
         let mut last = self.held;
         for LogRecord { position, partition, .. } in records {
             if *partition != self.partition || *position <= last || (dense && *position != last + 1) {
-                let message = format!("position {position} of partition {partition} was sent after {last}");
-                return Err(Failure::found(message));
+                return Err(BackupError::Order { position: *position, partition: *partition, last });
             }
             last = *position;
         }
@@ -127,7 +175,7 @@ impl Followed {
 }
 
 impl Kept {
-    fn append(&mut self, records: Vec<LogRecord>) -> Result<(), Failure> {
+    fn append(&mut self, records: Vec<LogRecord>) -> Result<(), BackupError> {
         let mut head = self.store.head();
         let bytes = records.into_iter().map(|LogRecord { position, partition, record }| {
             if self.operator.is_empty() {
@@ -140,15 +188,13 @@ impl Kept {
         });
         let bytes: Vec<_> = bytes.collect();
         self.store.append(self.store.end(), &bytes).map_err(|error| match error {
-            AppendError::Chain { .. } => {
-                Failure::found(format!("what the service sends is not the log that this copy was made from: {error}"))
-            }
-            error => Failure::found(error),
+            AppendError::Chain { .. } => BackupError::OtherLog(error),
+            error => BackupError::Append(error),
         })
     }
 }
 
-fn open(folder: &Path, partition: u32) -> Result<SegmentStore, Failure> {
+fn open(folder: &Path, partition: u32) -> Result<SegmentStore, BackupError> {
     let opened = SegmentStore::open(folder, partition, Options::default());
-    opened.map_err(|error| Failure::found(format!("{}: {error}", folder.display())))
+    opened.map_err(|source| BackupError::Open { folder: folder.to_owned(), source })
 }

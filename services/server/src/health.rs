@@ -1,4 +1,4 @@
-//! Health of the process and of each of its services.
+//! The health of the process and of each service: whether it can do its work.
 //!
 //! While the log of a partition cannot be written no bet and no payment gets through, and the process and the services that
 //! write say NOT_SERVING; those that only read go on. When it can be written again all say SERVING.
@@ -9,7 +9,7 @@ use motherlode_proto::{ledger::v1::ledger_service_server as ledger, spin::v1::sp
 use motherlode_runtime::Stop;
 use tonic_health::{ServingStatus, server::HealthReporter};
 
-/// Services that write to the log; "" is the process.
+/// Services that need the log to be written; "" is the process.
 const WRITE: [&str; 3] = ["", spin::SERVICE_NAME, ledger::SERVICE_NAME];
 
 /// Tells the health of services until the stop, when none is served any more.

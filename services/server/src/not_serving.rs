@@ -1,13 +1,12 @@
-//! Standing by: what a process answers while another one writes the log that it could write, or while it waits for those
-//! who write the rest of it.
+//! The answers of a process that doesn't serve: it stands by, or waits for those who write the rest of the log.
 //!
-//! Its address takes calls and answers each UNAVAILABLE, NOT_THE_WRITER, so that whoever asks goes on to the next; its
-//! health says NOT_SERVING. When the writer is heard no more the log is opened, which fences whoever wrote it, however
-//! late that one wakes up. A process that has part of the log already gives that out meanwhile.
+//! Each call is answered UNAVAILABLE, NOT_THE_WRITER, so that whoever asks goes on to the next; health says NOT_SERVING. A
+//! process that has part of the log already gives that out meanwhile.
 
 use crate::{
-    front::{bounds, buffers, tls},
-    server::{ServeError, log_service},
+    error::ServeError,
+    services::log_service,
+    transport::{bounds, buffers, tls},
 };
 use http::{Request, Response};
 use motherlode_ledger::{Handle, not_the_writer};
@@ -33,22 +32,28 @@ use tower::{Layer, Service, ServiceBuilder, util::option_layer};
 /// How calls of the log service begin.
 const LOG: &str = "/motherlode.log.v1.LogService/";
 
-/// A server of a process that stands by.
-pub struct Standby {
+/// A server that serves nothing yet.
+pub(crate) struct NotServing {
     stopper: Stopper,
     serving: JoinHandle<()>,
 }
 
-impl Standby {
-    /// Answers at an address, and gives out the logs that are written here already.
+impl NotServing {
+    /// Answers at an address for the services that will be served there by these names, and gives out the logs that are written
+    /// here already.
     ///
     /// # Errors
     /// [`ServeError`]: it can't be listened on.
-    pub async fn start(listener: &StdListener, config: &Config, written: &[Handle]) -> Result<Self, ServeError> {
+    pub(crate) async fn start(
+        listener: &StdListener,
+        config: &Config,
+        names: &[&'static str],
+        written: &[Handle],
+    ) -> Result<Self, ServeError> {
         let unbound = |source| ServeError::Bind { address: config.listen, source };
         let listener = listener.try_clone().and_then(TcpListener::from_std).map_err(unbound)?;
         let (mut reporter, health) = tonic_health::server::health_reporter();
-        for service in crate::server::services(config.role).into_iter().chain([""]) {
+        for service in names.iter().copied().chain([""]) {
             reporter.set_service_status(service, ServingStatus::NotServing).await;
         }
         let tls = config.tls.as_ref().map(tls).transpose()?;
@@ -79,7 +84,7 @@ impl Standby {
     }
 
     /// Ends: the address is another's to answer at.
-    pub fn stop(self) {
+    pub(crate) fn stop(self) {
         self.stopper.stop();
         // Its connections may be held by those who watch: they are let go of.
         self.serving.abort();

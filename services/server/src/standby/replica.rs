@@ -1,29 +1,18 @@
-//! Standing by warm: the log that another process writes is followed, so that taking it over costs what came since and not
-//! the whole log.
+//! A standby's replica: the log that another process writes, as far as this one has read and folded it.
 //!
-//! Each partition's stream is read from JetStream itself, on a thread of its own, verified, and folded into books, index and
-//! requests ([`Recovered`]); the process that writes need not be there. Nothing of the log is changed. What can't be read for now
-//! is read later. What proves to be no continuation is let go of, which is said, and the log is loaded anew.
+//! Each partition's stream is read from JetStream itself, verified, and folded into books, index and requests ([`Recovered`]);
+//! the process that writes need not be there. Nothing of the log is changed. What proves to be of another log is let go of,
+//! which is said, and the log is loaded anew.
 
-use crate::{
-    place::PlaceError,
-    server::{ServeError, index_folder, within},
-};
-use futures_util::future::try_join_all;
+use crate::log::{layout::index_folder, location::LogError};
 use motherlode_jetstream::{self as jetstream, Following, JetStreamStore, Presence};
 use motherlode_ledger::{self as ledger, Held, Options, Recovered, Stores};
 use motherlode_log::{Disk, LockGuard, OsDisk, ReadError, Store};
 use motherlode_runtime::{Config, config};
 use std::{
     io,
-    sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel},
-    thread,
+    sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError},
     time::Duration,
-};
-use tokio::{
-    sync::oneshot,
-    task::{JoinHandle, spawn_blocking},
-    time::timeout,
 };
 
 /// From one look for more to the next, where there was none.
@@ -32,28 +21,26 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Before a log is loaded anew, since that may be for nothing.
 const ANEW_AFTER: Duration = Duration::from_secs(60);
-/// How long the process's own end waits for what can't be broken off: a replay, a server that doesn't answer.
-const END_MAX: Duration = Duration::from_secs(20);
 
-/// The streams of a log's partitions as far as this process holds them, and the lock of the folder with their index.
-pub(crate) struct Streams {
+/// The partitions of a log as far as this process holds them, and the lock of the folder with their index.
+pub(super) struct Replica {
     config: config::Store,
     lock: Option<LockGuard>,
     /// Those that it writes once it has taken them over.
-    partitions: Vec<Partition>,
+    pub(super) partitions: Vec<PartitionReplica>,
 }
 
-impl Streams {
+impl Replica {
     /// Locks the data folder; nothing is held of the log yet.
     ///
     /// # Errors
-    /// [`PlaceError::Index`]: another process has the folder.
-    pub(crate) fn new(config: &Config) -> Result<Self, PlaceError> {
-        let failed = |source| PlaceError::Index { folder: config.data.clone(), source };
+    /// [`LogError::Index`]: another process has the folder.
+    pub(super) fn new(config: &Config) -> Result<Self, LogError> {
+        let failed = |source| LogError::Index { folder: config.data.clone(), source };
         OsDisk.create_dir(&config.data).map_err(failed)?;
         let lock = OsDisk.lock(&config.data.join("lock")).map_err(failed)?;
         let lock = lock.ok_or_else(|| failed(io::Error::other("in use by another process")))?;
-        let partitions = config.writes().into_iter().map(Partition::new).collect();
+        let partitions = config.writes().into_iter().map(PartitionReplica::new).collect();
         Ok(Self { config: config.store.clone(), lock: Some(lock), partitions })
     }
 
@@ -61,8 +48,8 @@ impl Streams {
     /// be of another log.
     ///
     /// # Errors
-    /// See [`PlaceError`].
-    pub(crate) fn open(&mut self) -> Result<(Stores, Option<Presence>), PlaceError> {
+    /// See [`LogError`].
+    pub(super) fn open(&mut self) -> Result<(Stores, Option<Presence>), LogError> {
         // From the last to the first: where the first is there all are, and which there are can be seen.
         let opened = self.partitions.iter_mut().rev().map(|partition| partition.open(&self.config));
         let mut opened = opened.collect::<Result<Vec<_>, _>>()?;
@@ -80,13 +67,14 @@ impl Streams {
         Ok((Stores { stores, recovered }, presence))
     }
 
-    fn close(self) {
+    /// Lets go of all that is held.
+    pub(super) fn close(self) {
         self.partitions.into_iter().for_each(|mut partition| partition.let_go());
     }
 }
 
 /// A partition, as far as it's held.
-struct Partition {
+pub(super) struct PartitionReplica {
     number: u32,
     /// Read and verified.
     stream: Option<Following>,
@@ -94,7 +82,7 @@ struct Partition {
     ledger: Option<Recovered>,
 }
 
-impl Partition {
+impl PartitionReplica {
     fn new(number: u32) -> Self {
         Self { number, stream: None, ledger: None }
     }
@@ -111,8 +99,8 @@ impl Partition {
         })
     }
 
-    /// Follows until it's told to stop.
-    fn follow(mut self, config: &Config, options: &Options, stop: &Receiver<()>) -> Self {
+    /// Catches up again and again until it's told to stop.
+    pub(super) fn follow(mut self, config: &Config, options: &Options, stop: &Receiver<()>) -> Self {
         let (mut pause, mut said) = (Duration::ZERO, false);
         while stop.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
             let Err(why) = self.catch_up(config, options, stop) else {
@@ -133,7 +121,7 @@ impl Partition {
     }
 
     /// Reads and folds what there is by now; breaks off when it's told to stop.
-    fn catch_up(&mut self, config: &Config, options: &Options, stop: &Receiver<()>) -> Result<(), Unheld> {
+    fn catch_up(&mut self, config: &Config, options: &Options, stop: &Receiver<()>) -> Result<(), CatchUpError> {
         let following = match &mut self.stream {
             Some(following) => following,
             none => match Following::find(&config.store, self.number) {
@@ -169,9 +157,9 @@ impl Partition {
     }
 }
 
-/// Why a partition can't be held.
+/// Why a partition can't be caught up with.
 #[derive(Debug, thiserror::Error)]
-enum Unheld {
+enum CatchUpError {
     #[error(transparent)]
     Stream(#[from] jetstream::OpenError),
     #[error(transparent)]
@@ -180,8 +168,8 @@ enum Unheld {
     Ledger(#[from] ledger::OpenError),
 }
 
-impl Unheld {
-    /// Whether what is held is no beginning of the log that is there, as far as can be told; else it's a matter of time.
+impl CatchUpError {
+    /// Whether what is held may be of another log. If not, trying again later is enough.
     fn is_doubt(&self) -> bool {
         match self {
             Self::Stream(error) => is_doubt(error),
@@ -198,96 +186,5 @@ fn is_doubt(error: &jetstream::OpenError) -> bool {
         Open::Read(error) => !matches!(error, ReadError::Io(_)),
         Open::Missing { .. } | Open::Stream { .. } => true,
         Open::Connect { .. } | Open::Unsafe(_) | Open::Api { .. } | Open::Contended { .. } => false,
-    }
-}
-
-/// A standby that follows.
-pub(crate) struct Warm {
-    config: Config,
-    options: Options,
-    /// Those who follow stop when these are dropped.
-    stops: Vec<Sender<()>>,
-    /// None once it has given what it held.
-    following: Option<JoinHandle<Result<Streams, ServeError>>>,
-}
-
-impl Warm {
-    /// Follows all partitions, once whoever had the data folder before in this process has let go of it.
-    pub(crate) fn start(
-        config: &Config,
-        options: Options,
-        free: impl Future<Output = Result<(), ServeError>> + Send + 'static,
-    ) -> Self {
-        let options = within(config, options);
-        let mut warm = Self { config: config.clone(), options, stops: vec![], following: None };
-        let config = config.clone();
-        warm.follow(async move {
-            free.await?;
-            Ok(Streams::new(&config)?)
-        });
-        warm
-    }
-
-    /// Goes on with what was held when it was stopped.
-    pub(crate) fn go_on(&mut self, streams: Streams) {
-        self.follow(std::future::ready(Ok(streams)));
-    }
-
-    fn follow(&mut self, streams: impl Future<Output = Result<Streams, ServeError>> + Send + 'static) {
-        let (stops, told): (Vec<_>, Vec<_>) = self.config.writes().into_iter().map(|_| channel()).unzip();
-        let (config, options) = (self.config.clone(), self.options.clone());
-        self.stops = stops;
-        self.following = Some(tokio::spawn(async move {
-            let Streams { config: store, lock, partitions } = streams.await?;
-            let following = partitions.into_iter().zip(told).map(|(partition, stop)| {
-                let (config, options) = (config.clone(), options.clone());
-                on_a_thread(move || partition.follow(&config, &options, &stop))
-            });
-            Ok(Streams { config: store, lock, partitions: try_join_all(following).await? })
-        }));
-    }
-
-    /// Waits until it has stopped, with what is held then.
-    ///
-    /// # Errors
-    /// It never could: another process has the data folder, say.
-    pub(crate) async fn ended(&mut self) -> Result<Streams, ServeError> {
-        let Some(following) = &mut self.following else { return std::future::pending().await };
-        let ended = following.await;
-        self.following = None;
-        ended.unwrap_or_else(|error| Err(ServeError::Interrupted(error.to_string())))
-    }
-
-    /// Stops, with what is held.
-    ///
-    /// # Errors
-    /// As [`ended`](Self::ended).
-    pub(crate) async fn stop(&mut self) -> Result<Streams, ServeError> {
-        self.stops.clear();
-        self.ended().await
-    }
-
-    /// Stops, and lets go of what is held: the process ends.
-    pub(crate) async fn close(mut self) {
-        if self.following.is_none() {
-            return;
-        }
-        match timeout(END_MAX, self.stop()).await {
-            Ok(Ok(streams)) => drop(spawn_blocking(move || streams.close()).await),
-            Ok(Err(error)) => tracing::warn!(%error, "nothing was held"),
-            Err(_) => tracing::warn!("the log could not be let go of in time: the next start reads more of it again"),
-        }
-    }
-}
-
-/// Runs a task of any length on a thread of its own, which the runtime's end does not wait for.
-fn on_a_thread<T: Send + 'static>(
-    body: impl FnOnce() -> T + Send + 'static,
-) -> impl Future<Output = Result<T, ServeError>> {
-    let (done, result) = oneshot::channel();
-    let started = thread::Builder::new().name("standby".to_owned()).spawn(move || drop(done.send(body())));
-    async move {
-        started.map_err(|error| ServeError::Interrupted(error.to_string()))?;
-        result.await.map_err(|_| ServeError::Interrupted("a thread that follows the log ended in a panic".to_owned()))
     }
 }

@@ -1,6 +1,6 @@
 //! The whole service against what bounds it, in turns: an empty gRPC echo, and a plain file with fdatasync.
 //!
-//! `cargo run --release -p motherlode-loadtest --example compare -- --seconds 1 --repeats 9`
+//! `cargo run --release -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
 //! Every turn measures all four ways for the same short time at the same number in flight, so that a disk or a machine
 //! that changes its speed changes it for all. Printed are ratios within a turn, the median of the turns and their span;
@@ -143,7 +143,7 @@ async fn played(
 /// Average size of the log's records so far.
 fn record_bytes(data: &std::path::Path) -> Result<usize, Box<dyn Error>> {
     let (mut count, mut bytes) = (0, 0);
-    for record in motherlode_log::scan(&motherlode::server::log_folder(data, 0))? {
+    for record in motherlode_log::scan(&motherlode_server::log_folder(data, 0))? {
         count += 1;
         bytes += record?.bytes.len();
     }

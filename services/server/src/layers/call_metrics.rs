@@ -16,9 +16,9 @@ use tower::{Layer, Service};
 
 /// Measures every call.
 #[derive(Debug, Clone)]
-pub struct Measured(Histogram<f64>);
+pub struct CallMetrics(Histogram<f64>);
 
-impl Measured {
+impl CallMetrics {
     /// A layer that measures for the global meter.
     #[must_use]
     pub fn new() -> Self {
@@ -35,7 +35,7 @@ impl Measured {
     }
 }
 
-impl Default for Measured {
+impl Default for CallMetrics {
     fn default() -> Self {
         Self::new()
     }
@@ -48,7 +48,7 @@ pub struct Stopwatch<S> {
     inner: S,
 }
 
-impl<S> Layer<S> for Measured {
+impl<S> Layer<S> for CallMetrics {
     type Service = Stopwatch<S>;
 
     fn layer(&self, inner: S) -> Stopwatch<S> {

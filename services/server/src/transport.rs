@@ -1,7 +1,7 @@
-//! The transport of every process, whether it serves or stands by: TLS, and the bounds on connections and on their
-//! calls' buffers.
+//! The transport of every process, whether it serves or stands by: TLS, the bounds on connections and on
+//! what waits in their calls.
 
-use crate::server::ServeError;
+use crate::error::ServeError;
 use motherlode_proto::FILE_DESCRIPTOR_SET;
 use motherlode_runtime::{
     Config,
@@ -19,23 +19,22 @@ const REFLECTION: [&str; 2] = [
     "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
 ];
 
-/// Makes the TLS acceptor, from its files. A client needs no certificate: the access layer takes a token too.
+/// The acceptor of TLS connections, from its files. Clients need no certificate: a token may do, which is for the layer to say.
 ///
 /// # Errors
 /// A file cannot be read, or is not what it should be.
 pub(crate) fn tls(files: &Tls) -> Result<Acceptor, ServeError> {
-    let read =
-        |path: &Path| fs::read(path).map_err(|source| ServeError::Tls { file: path.display().to_string(), source });
+    let read = |path: &Path| fs::read(path).map_err(|source| ServeError::Tls { file: path.to_owned(), source });
     let roots = files.client_ca.as_deref().map(read).transpose()?;
     Ok(acceptor(&read(&files.certificate)?, &read(&files.key)?, roots.as_deref())?)
 }
 
-/// The bounds on connections, with the process's limit of descriptors.
+/// The bounds of connections, with as many descriptors as the process may have.
 pub(crate) fn bounds(config: &Config) -> Bounds {
     Bounds::of(&config.limits, descriptors())
 }
 
-/// The bounds on calls' buffers.
+/// The bounds of calls' buffers.
 pub(crate) fn buffers(config: &Config) -> Buffers {
     Buffers::new(config, streams())
 }

@@ -1,7 +1,7 @@
 //! Traces from the caller on: each call is a span, which is part of the trace that the caller names in `traceparent`. Only
 //! where spans are exported.
 
-use crate::measured::method;
+use super::call_metrics::method;
 use http::{Request, Response};
 use motherlode_runtime::trace::{TRACEPARENT, join};
 use std::task::{Context, Poll};
@@ -11,13 +11,13 @@ use tracing::{Instrument, instrument::Instrumented};
 
 /// Makes a span of every call.
 #[derive(Debug, Clone, Copy)]
-pub struct Traced;
+pub struct CallSpans;
 
 /// A service whose calls are spans.
 #[derive(Debug, Clone)]
 pub struct Spanned<S>(S);
 
-impl<S> Layer<S> for Traced {
+impl<S> Layer<S> for CallSpans {
     type Service = Spanned<S>;
 
     fn layer(&self, inner: S) -> Spanned<S> {

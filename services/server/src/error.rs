@@ -1,0 +1,84 @@
+//! Why a service could not start, or does not go on.
+
+use crate::log::location::LogError;
+use motherlode_books::StreamId;
+use motherlode_ledger::{AppendError, OpenError, Standing};
+use motherlode_runtime::{ConfigError, connections::TlsError};
+use motherlode_spin::UnknownName;
+use std::{io, net::SocketAddr, path::PathBuf};
+
+/// Why a service could not start, or does not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum ServeError {
+    /// The log does not open: it is damaged, in use, cannot be read, or its servers' settings are unsafe.
+    #[error(transparent)]
+    Log(#[from] LogError),
+    /// The log does not replay.
+    #[error(transparent)]
+    Ledger(#[from] OpenError),
+    /// The opening was given up.
+    #[error("the opening was interrupted: {0}")]
+    Interrupted(io::Error),
+    /// A replica of a partition that another process writes is not of that log.
+    #[error("what is written elsewhere is no continuation of what was held of it: {}", reason(.0))]
+    Replica(Standing),
+    /// The replica of a process without a log of its own is not of the writers' log.
+    #[error("{}", reason(.0))]
+    AllReplicas(Standing),
+    /// A file of the TLS configuration cannot be read.
+    #[error("{}: {source}", file.display())]
+    Tls {
+        /// The file.
+        file: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The TLS configuration's files do not make a TLS.
+    #[error("TLS: {0}")]
+    TlsUnusable(#[from] TlsError),
+    /// The address cannot be bound.
+    #[error("cannot listen on {address}: {source}")]
+    Bind {
+        /// The address.
+        address: SocketAddr,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// A pool could not be opened.
+    #[error("pool {pool}: {source}")]
+    Pool {
+        /// The pool.
+        pool: Box<StreamId>,
+        /// Why.
+        source: AppendError,
+    },
+    /// The partitions could not be told of each other.
+    #[error("the partitions are behind: {0}")]
+    Behind(AppendError),
+    /// The configuration contradicts itself, or lets others reach the service in a way that it does not allow.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    /// The configuration names a game or a jurisdiction that there is not.
+    #[error(transparent)]
+    UnknownName(#[from] UnknownName),
+    /// A currency or a coin ladder of the configuration makes no sense, or a coin value returns what it may not.
+    #[error("currencies: {0}")]
+    Currencies(#[from] motherlode_slots::LadderRefused),
+    /// The reflection service refuses the descriptors.
+    #[error("reflection: {0}")]
+    Reflection(#[from] tonic_reflection::server::Error),
+}
+
+impl ServeError {
+    /// Of a task or a thread that ended early.
+    pub(crate) fn interrupted(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Self {
+        Self::Interrupted(io::Error::other(error))
+    }
+}
+
+fn reason(standing: &Standing) -> &str {
+    match standing {
+        Standing::Failed(why) | Standing::Fenced(why) | Standing::Stalled(why) => why,
+        Standing::Takes => "",
+    }
+}

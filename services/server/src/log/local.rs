@@ -1,0 +1,90 @@
+//! A log in a folder of this machine, for tools that read it several times.
+
+use super::{
+    copy::{CopyError, copy},
+    layout::{index_folder, log_folder},
+    location::LogLocation,
+    records::RecordsError,
+};
+use motherlode_books::HOME;
+use motherlode_log::Options;
+use motherlode_runtime::{Config, ConfigError};
+use std::{
+    io,
+    path::{Path, PathBuf},
+    sync::atomic::AtomicBool,
+};
+use tempfile::TempDir;
+
+/// A log in a folder: where it's kept on JetStream, a copy that is removed with this.
+#[derive(Debug)]
+pub struct LocalLog {
+    data: PathBuf,
+    partitions: u32,
+    _copy: Option<TempDir>,
+}
+
+/// Why there is no log to read.
+#[derive(Debug, thiserror::Error)]
+pub enum LocalError {
+    /// The address is none.
+    #[error(transparent)]
+    Name(#[from] ConfigError),
+    /// There is no such folder.
+    #[error("{}: no such folder", .0.display())]
+    NoFolder(PathBuf),
+    /// The folder has no log.
+    #[error("{}: no log there ({} is missing)", .0.display(), log_folder(.0, HOME).display())]
+    NoLog(PathBuf),
+    /// The log that is there cannot be read.
+    #[error(transparent)]
+    Records(#[from] RecordsError),
+    /// There is no folder for the copy.
+    #[error(transparent)]
+    Folder(#[from] io::Error),
+    /// It cannot be copied.
+    #[error(transparent)]
+    Copy(#[from] CopyError),
+}
+
+impl LocalLog {
+    /// The log of a name, see [`LogLocation::named`].
+    ///
+    /// # Errors
+    /// There is none, or it cannot be copied.
+    pub fn of(name: &Path, config: &Config) -> Result<Self, LocalError> {
+        let location = LogLocation::named(&name.to_string_lossy(), config)?;
+        let LogLocation::Stream(_) = &location else {
+            let data = name.to_owned();
+            return match (data.is_dir(), log_folder(&data, HOME).is_dir()) {
+                (true, true) => Ok(Self { data, partitions: location.existing_count()?, _copy: None }),
+                (true, false) => Err(LocalError::NoLog(data)),
+                (false, _) => Err(LocalError::NoFolder(data)),
+            };
+        };
+        let folder = tempfile::tempdir()?;
+        let data = folder.path().to_owned();
+        let local = LogLocation::Folder { data: data.clone(), segment_bytes: Options::default().segment_bytes };
+        let copied = copy(&location, &local, false, &AtomicBool::new(false))?;
+        let partitions = u32::try_from(copied.len()).unwrap_or(u32::MAX);
+        Ok(Self { data, partitions, _copy: Some(folder) })
+    }
+
+    /// How many partitions it has.
+    #[must_use]
+    pub fn partitions(&self) -> u32 {
+        self.partitions
+    }
+
+    /// The folder of a partition's log.
+    #[must_use]
+    pub fn log(&self, partition: u32) -> PathBuf {
+        log_folder(&self.data, partition)
+    }
+
+    /// The folder of a partition's index.
+    #[must_use]
+    pub fn index(&self, partition: u32) -> PathBuf {
+        index_folder(&self.data, partition)
+    }
+}

@@ -1,0 +1,8 @@
+//! The log of a service, wherever it is kept: opened, read, copied.
+
+pub mod backup;
+pub mod copy;
+pub mod layout;
+pub mod local;
+pub mod location;
+pub mod records;

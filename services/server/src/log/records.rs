@@ -1,0 +1,136 @@
+//! The records of a log read from its first, verified on the way; nothing is changed or locked.
+
+use super::{
+    layout::log_folder,
+    location::{LogError, LogLocation},
+};
+use motherlode_jetstream as jetstream;
+use motherlode_log::{self as log, Hash, Position, ReadError, Record, ScanError, genesis};
+
+/// Bytes of records that are handed on at once.
+const BATCH_BYTES: usize = 256 << 10;
+/// Records that are handed on at once.
+const BATCH_RECORDS: usize = 4096;
+
+/// Why records could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordsError {
+    /// There is no log.
+    #[error("{0}: no log there")]
+    Missing(Box<LogLocation>),
+    /// Which partitions there are cannot be found out.
+    #[error(transparent)]
+    Unlisted(LogError),
+    /// Segment files are damaged, or cannot be read.
+    #[error(transparent)]
+    Files(#[from] ScanError),
+    /// A stream cannot be reached.
+    #[error(transparent)]
+    Stream(#[from] jetstream::OpenError),
+    /// A stream is damaged, or cannot be read.
+    #[error(transparent)]
+    Messages(#[from] ReadError),
+}
+
+impl LogLocation {
+    /// How many partitions the log has, which must be there: what tools that read all of it begin with.
+    ///
+    /// # Errors
+    /// It isn't, or cannot be reached or listed.
+    pub fn existing_count(&self) -> Result<u32, RecordsError> {
+        let count = self.count().map_err(|error| match error {
+            LogError::Stream(error) => error.into(),
+            error => RecordsError::Unlisted(error),
+        })?;
+        count.ok_or_else(|| RecordsError::Missing(Box::new(self.clone())))
+    }
+
+    /// The records of a partition, `None` where there is no log yet.
+    ///
+    /// # Errors
+    /// It cannot be reached or listed.
+    pub fn records(&self, partition: u32) -> Result<Option<Records>, RecordsError> {
+        match self {
+            Self::Folder { data, .. } => {
+                let folder = log_folder(data, partition);
+                Ok(folder
+                    .is_dir()
+                    .then(|| log::scan(&folder))
+                    .transpose()?
+                    .map(|scan| Records::Folder(partition, scan)))
+            }
+            Self::Stream(config) => match jetstream::scan(config, partition) {
+                Ok(scan) => Ok(Some(Records::Stream(scan))),
+                Err(jetstream::OpenError::Missing { .. }) => Ok(None),
+                Err(error) => Err(error.into()),
+            },
+        }
+    }
+
+    /// The records of a partition, which must be there.
+    ///
+    /// # Errors
+    /// They are not, or cannot be read.
+    pub fn existing(&self, partition: u32) -> Result<Records, RecordsError> {
+        self.records(partition)?.ok_or_else(|| RecordsError::Missing(Box::new(self.clone())))
+    }
+}
+
+/// The verified records of a log, in order, up to the end as it is when that is reached.
+#[derive(Debug)]
+pub enum Records {
+    /// Of a partition's segment files.
+    Folder(u32, log::Scan),
+    /// Of a stream.
+    Stream(jetstream::Scan),
+}
+
+impl Records {
+    /// The last position that was verified, and its record's hash.
+    #[must_use]
+    pub fn verified(&self) -> (Position, Hash) {
+        match self {
+            Self::Folder(partition, scan) => match scan.verified() {
+                (0, _) => (0, genesis(*partition)),
+                verified => verified,
+            },
+            Self::Stream(scan) => scan.verified(),
+        }
+    }
+
+    /// Goes on after the end.
+    ///
+    /// # Errors
+    /// The folder cannot be listed.
+    pub fn resume(&mut self) -> Result<(), RecordsError> {
+        match self {
+            Self::Folder(_, scan) => Ok(scan.resume()?),
+            Self::Stream(_) => Ok(()),
+        }
+    }
+
+    /// Some records, as many as an append should have at the most; none at the end.
+    ///
+    /// # Errors
+    /// The log is damaged or cannot be read.
+    pub fn batch(&mut self) -> Result<Vec<Record>, RecordsError> {
+        let (mut batch, mut bytes) = (vec![], 0);
+        while batch.len() < BATCH_RECORDS && bytes < BATCH_BYTES {
+            let Some(record) = self.next().transpose()? else { break };
+            bytes += record.bytes.len();
+            batch.push(record);
+        }
+        Ok(batch)
+    }
+}
+
+impl Iterator for Records {
+    type Item = Result<Record, RecordsError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        match self {
+            Self::Folder(_, scan) => scan.next().map(|record| Ok(record?)),
+            Self::Stream(scan) => scan.next().map(|record| Ok(record?)),
+        }
+    }
+}

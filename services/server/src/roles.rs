@@ -1,0 +1,130 @@
+//! A process with part of the whole: some of the services, by its role, and some of the partitions or none.
+//!
+//! Of the partitions that it doesn't write it holds replicas, behind the same handles, so the services know no difference.
+
+use crate::{
+    error::ServeError,
+    log::layout::index_folder,
+    not_serving::NotServing,
+    server::Server,
+    services::{JACKPOT, LOG, REPORT, SPIN, Services, WALLET},
+    setup::{Phase, bind, ledger_options, open_log, open_pools},
+};
+use motherlode_ledger::{Handle, Ledgers, Options, Origin, Standing, Stores, join_all, open_all};
+use motherlode_runtime::{Config, config::Role};
+use motherlode_spin::Dealer;
+use std::{collections::BTreeSet, net::TcpListener, pin::pin};
+
+/// The services of a role, as health and reflection name them.
+pub(crate) fn names(role: Role) -> Vec<&'static str> {
+    let spin = role.spins().then_some(SPIN);
+    let jackpot = role.keeps_pools().then_some(JACKPOT);
+    let [wallet, report, log] = [WALLET, REPORT, LOG].map(|name| role.has_log().then_some(name));
+    [spin, wallet, jackpot, report, log].into_iter().flatten().collect()
+}
+
+/// Serves until the signal, or until a replica proves not to be of the log: whoever starts the process again has it replay, and
+/// judge, from the beginning.
+///
+/// # Errors
+/// [`ServeError`] says what can't be bound, opened or replayed, or which replica failed.
+pub(crate) async fn serve(
+    config: Config,
+    options: Options,
+    dealer: Dealer,
+    signalled: impl Future<Output = &'static str>,
+    phase: impl Fn(Phase<'_>),
+) -> Result<(), ServeError> {
+    let failed = if config.role.has_log() { ServeError::Replica } else { ServeError::AllReplicas };
+    let starting = match config.role.has_log() {
+        true => {
+            let listener = bind(&config)?;
+            let stores = open_log(&config).await?;
+            tokio::spawn(async move { start(listener, &config, stores, options, dealer).await })
+        }
+        false => tokio::spawn(async move { join(&config, options, dealer).await }),
+    };
+    let mut signalled = pin!(signalled);
+    // It waits for those with the log: a signal ends that.
+    let server = tokio::select! {
+        started = starting => started.map_err(ServeError::interrupted)??,
+        _ = &mut signalled => return Ok(()),
+    };
+    phase(Phase::Serving(&server));
+    let ledgers = server.ledgers().clone();
+    let failure = tokio::select! {
+        signal = signalled => {
+            tracing::info!(signal, "stopping");
+            None
+        }
+        standing @ (Standing::Failed(_) | Standing::Fenced(_)) = ledgers.replica_failed() => Some(standing),
+    };
+    drop(ledgers);
+    server.stop().await?;
+    failure.map_or(Ok(()), |standing| Err(failed(standing)))
+}
+
+/// Starts the services of a role with the log, on the stores of those partitions that the process writes.
+///
+/// # Errors
+/// [`ServeError`]; nothing is served then.
+pub(crate) async fn start(
+    listener: TcpListener,
+    config: &Config,
+    stores: Stores,
+    options: Options,
+    dealer: Dealer,
+) -> Result<Server, ServeError> {
+    let options = ledger_options(config, options);
+    if config.ledger.targets.is_empty() {
+        // Nobody brings what is missing: it's said before anything is opened.
+        stores.check_whole(config.partitions)?;
+    }
+    let written = open_all(stores, |partition| index_folder(&config.data, partition), &options)?;
+    // Those who write the other partitions may wait for these in turn: until all is ready, these logs are given out, and
+    // nothing else is answered.
+    let here: BTreeSet<_> = written.iter().map(Handle::partition).collect();
+    let giving = match (0..config.partitions).all(|partition| here.contains(&partition)) {
+        true => None,
+        false => Some(NotServing::start(&listener, config, &names(config.role), &written).await?),
+    };
+    let joined = join_others(config, &here, &options).await?;
+    let ledgers = Ledgers::new(written.into_iter().chain(joined).collect())?;
+    let opened = open_pools(ledgers).await;
+    giving.into_iter().for_each(NotServing::stop);
+    serve_role(listener, config, opened?, dealer)
+}
+
+/// Starts the services of a role without the log, on replicas of all partitions. It takes as long as it takes until those who
+/// write them answer.
+///
+/// # Errors
+/// [`ServeError`]; nothing is served then.
+pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
+    let options = ledger_options(config, options);
+    let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?)?;
+    serve_role(bind(config)?, config, ledgers, dealer)
+}
+
+/// Makes replicas of the partitions that are not written here.
+async fn join_others(config: &Config, here: &BTreeSet<u32>, options: &Options) -> Result<Vec<Handle>, ServeError> {
+    let (targets, partitions) = (config.ledger.targets.clone(), config.partitions);
+    let origin = Origin { targets, credentials: config.ledger.credentials()?, partitions };
+    let others = (0..partitions).filter(|partition| !here.contains(partition));
+    Ok(join_all(&origin, others, |partition| index_folder(&config.data, partition), options).await?)
+}
+
+fn serve_role(listener: TcpListener, config: &Config, ledgers: Ledgers, dealer: Dealer) -> Result<Server, ServeError> {
+    let role = config.role;
+    let mut services = Services::new(config, ledgers, &dealer)?;
+    if role.spins() {
+        services = services.spin(dealer)?;
+    }
+    if role.has_log() {
+        services = services.wallet().report().log();
+    }
+    if role.keeps_pools() {
+        services = services.jackpot();
+    }
+    services.serve(listener)
+}

@@ -1,0 +1,54 @@
+//! `motherlode serve`: the one place where it is decided what kind of process this is.
+
+use crate::{
+    error::ServeError,
+    log::location::LogLocation,
+    roles,
+    setup::{Phase, check},
+    single, standby,
+};
+use motherlode_ledger::{Options, Stores};
+use motherlode_runtime::{Config, config::Role};
+use motherlode_spin::Dealer;
+
+/// Serves as a configuration says, until the signal; `phase` is told when the process begins to serve or to stand by.
+///
+/// # Errors
+/// [`ServeError`] says what could not be opened, bound or replayed, or why it can't go on.
+pub async fn serve(
+    config: &Config,
+    dealer: Dealer,
+    signalled: impl Future<Output = &'static str>,
+    phase: impl Fn(Phase<'_>),
+) -> Result<(), ServeError> {
+    check(config)?;
+    let options = Options {
+        queue_length_max: config.limits.queue_length_max,
+        batch_commits_max: config.limits.batch_commits_max,
+        ..Options::default()
+    };
+    let config = config.clone();
+    match (config.role, LogLocation::of(&config)) {
+        // Everything on one machine.
+        (Role::All, LogLocation::Folder { .. }) => single::serve(config, options, dealer, signalled, phase).await,
+        // Some of the services, or some of the partitions.
+        (Role::Ledger, LogLocation::Folder { .. }) | (Role::Spin | Role::Jackpot, _) => {
+            roles::serve(config, options, dealer, signalled, phase).await
+        }
+        // The log where another process can take it over.
+        (Role::All | Role::Ledger, LogLocation::Stream(_)) => {
+            standby::serve(config, options, dealer, signalled, phase).await
+        }
+    }
+}
+
+/// Opens the log that a configuration names, those partitions that this process writes: in its data folder, or on JetStream.
+///
+/// # Errors
+/// See [`ServeError::Log`].
+pub fn open_stores(config: &Config) -> Result<Stores, ServeError> {
+    match LogLocation::of(config) {
+        location @ LogLocation::Folder { .. } => Ok(location.open_written(config)?.into()),
+        LogLocation::Stream(_) => Ok(standby::open(config)?.0),
+    }
+}

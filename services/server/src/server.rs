@@ -1,0 +1,95 @@
+//! A running service, and how it stops: no new calls, streams end, calls under way are answered, the ledgers close behind
+//! them. What was acknowledged is durable whether or not there is time for all that.
+
+use crate::{error::ServeError, metrics::Metrics};
+use motherlode_ledger::{Handle, Ledgers, Standing};
+use motherlode_report::SelfCheck;
+use motherlode_runtime::stop::Stopper;
+use motherlode_spin::Sweeper;
+use std::{net::SocketAddr, time::Duration};
+use tokio::task::JoinHandle;
+
+/// A running service.
+pub struct Server {
+    pub(crate) address: SocketAddr,
+    pub(crate) ledgers: Ledgers,
+    pub(crate) stopper: Stopper,
+    pub(crate) serving: JoinHandle<()>,
+    /// How long calls under way have when it stops.
+    pub(crate) grace: Duration,
+    pub(crate) sweeper: Option<Sweeper>,
+    pub(crate) check: Option<SelfCheck>,
+    pub(crate) metrics: Option<Metrics>,
+    pub(crate) background: Vec<JoinHandle<()>>,
+}
+
+impl Server {
+    /// The address that it listens on.
+    #[must_use]
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// The ledgers behind it.
+    #[must_use]
+    pub fn ledgers(&self) -> &Ledgers {
+        &self.ledgers
+    }
+
+    /// The home partition's ledger.
+    #[must_use]
+    pub fn ledger(&self) -> &Handle {
+        self.ledgers.home()
+    }
+
+    /// The sweeper of a process that spins; it sweeps by itself as often as configured.
+    #[must_use]
+    pub fn sweeper(&self) -> Option<&Sweeper> {
+        self.sweeper.as_ref()
+    }
+
+    /// The self-check of a process with reports; it runs by itself every 24 hours.
+    #[must_use]
+    pub fn self_check(&self) -> Option<&SelfCheck> {
+        self.check.as_ref()
+    }
+
+    /// Waits until a ledger takes no more proposals, and says why.
+    pub async fn failed(&self) -> Standing {
+        self.ledgers.failed().await
+    }
+
+    /// Takes no more proposals and answers no more reads, since another process may write the log by now, and exports no
+    /// metrics of what is old from then on.
+    pub fn step_down(&self, why: &str) {
+        self.ledgers.step_down(why);
+        if let Some(metrics) = &self.metrics {
+            metrics.end();
+        }
+    }
+
+    /// Stops in order.
+    ///
+    /// # Errors
+    /// None as yet.
+    pub async fn stop(self) -> Result<(), ServeError> {
+        self.stopper.stop();
+        let mut serving = self.serving;
+        let served = tokio::time::timeout(self.grace, &mut serving).await;
+        if served.is_err() {
+            tracing::warn!("some streams were not ended by their readers");
+            serving.abort();
+        }
+        for task in self.background {
+            task.abort();
+            // What it was at must let go of the ledger.
+            let _ = task.await;
+        }
+        drop((self.check, self.sweeper));
+        self.ledgers.close().await;
+        if let Ok(Err(error)) = served {
+            tracing::error!(%error, "the server's task ended");
+        }
+        Ok(())
+    }
+}

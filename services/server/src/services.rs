@@ -1,0 +1,222 @@
+//! The services that a process offers, put together one by one and then served behind one port.
+
+use crate::{
+    error::ServeError,
+    health,
+    layers::{call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline},
+    metrics::Metrics,
+    server::Server,
+    transport::{bounds, buffers, tls},
+};
+use motherlode_books::{Minor, SessionLimits};
+use motherlode_jackpot::{JackpotApi, Steward};
+use motherlode_ledger::{Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, offer};
+use motherlode_proto::{
+    FILE_DESCRIPTOR_SET,
+    jackpot::v1::jackpot_service_server::{self, JackpotServiceServer},
+    ledger::v1::ledger_service_server::{self, LedgerServiceServer},
+    log::v1::log_service_server::{self, LogServiceServer},
+    report::v1::report_service_server::{self, ReportServiceServer},
+    spin::v1::spin_service_server::{self, SpinServiceServer},
+};
+use motherlode_report::{Follower, Identity, ReportApi, SelfCheck};
+use motherlode_runtime::{
+    Config, Profiles,
+    access::Access,
+    connections,
+    refusal_details::RefusalDetails,
+    stop::{self, Stop, Stopper},
+};
+use motherlode_slots::Ladders;
+use motherlode_spin::{Dealer, SpinApi, Sweeper, Waits};
+use std::{net::TcpListener as StdListener, sync::Arc, time::Duration};
+use tokio::{net::TcpListener, task::JoinHandle};
+use tonic::service::{Routes, RoutesBuilder};
+use tonic_health::ServingStatus;
+use tower::{ServiceBuilder, util::option_layer};
+
+/// Names of the services, as health and reflection have them.
+pub(crate) const SPIN: &str = spin_service_server::SERVICE_NAME;
+pub(crate) const WALLET: &str = ledger_service_server::SERVICE_NAME;
+pub(crate) const JACKPOT: &str = jackpot_service_server::SERVICE_NAME;
+pub(crate) const REPORT: &str = report_service_server::SERVICE_NAME;
+pub(crate) const LOG: &str = log_service_server::SERVICE_NAME;
+
+/// Services that are being put together, with what works for them in the background.
+pub(crate) struct Services<'a> {
+    config: &'a Config,
+    ledgers: Ledgers,
+    identity: Identity,
+    ladders: Arc<Ladders>,
+    stopper: Stopper,
+    stop: Stop,
+    names: Vec<&'static str>,
+    routes: RoutesBuilder,
+    background: Vec<JoinHandle<()>>,
+    sweeper: Option<Sweeper>,
+    reports: Option<(Follower, SelfCheck)>,
+}
+
+impl<'a> Services<'a> {
+    /// None yet, on the ledgers of all partitions.
+    ///
+    /// # Errors
+    /// The configuration's currencies make no sense.
+    pub(crate) fn new(config: &'a Config, ledgers: Ledgers, dealer: &Dealer) -> Result<Self, ServeError> {
+        let (stopper, stop) = stop::channel();
+        // What decides how it plays is the same on every machine: not where it listens and keeps its data.
+        let identity = Identity::new(env!("CARGO_PKG_VERSION"), &config.canonical(), dealer.is_scripted());
+        identity.announce();
+        Ok(Self {
+            config,
+            ledgers,
+            identity,
+            ladders: offer::offered(&config.currencies)?,
+            stopper,
+            stop,
+            names: vec![],
+            routes: Routes::builder(),
+            background: vec![],
+            sweeper: None,
+            reports: None,
+        })
+    }
+
+    /// Bets, choices and sessions; rounds that players left are finished in the background.
+    pub(crate) fn spin(mut self, dealer: Dealer) -> Result<Self, ServeError> {
+        let (config, limits) = (self.config, &self.config.limits);
+        let profiles = Profiles::new(&config.jurisdictions)?;
+        let waits = Waits::new(&config.interruption, &profiles)?;
+        let sessions = SessionLimits {
+            idle_ms_max: i64::try_from(limits.session_idle_ms_max).unwrap_or(i64::MAX),
+            hold_ms: i64::try_from(limits.session_hold_ms).unwrap_or(i64::MAX),
+            count_max: limits.sessions_max,
+        };
+        let award_wait = Duration::from_millis(limits.award_wait_ms_max);
+        let spin = SpinApi::new(self.ledgers.clone(), dealer.clone(), award_wait, self.stop.clone())
+            .with_sessions(sessions, config.sharing(), profiles)
+            .with_waits(waits.clone())
+            .with_ladders(self.ladders.clone())
+            .with_demo_balance(Minor(i64::try_from(config.demo.balance_minor).unwrap_or(i64::MAX)));
+        self.names.push(SPIN);
+        self.routes.add_service(SpinServiceServer::new(spin).max_decoding_message_size(limits.message_bytes_max));
+        let sweeper = Sweeper::new(self.ledgers.clone(), dealer.clone(), waits);
+        self.background.push(tokio::spawn(dealer.reseed_periodically(self.ledgers.home().clone())));
+        let sweep_every = Duration::from_millis(config.interruption.sweep_ms);
+        self.background.push(tokio::spawn(sweeper.clone().run(sweep_every)));
+        self.sweeper = Some(sweeper);
+        Ok(self)
+    }
+
+    /// Accounts, money, history and subscriptions.
+    pub(crate) fn wallet(mut self) -> Self {
+        let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
+        let bytes = self.config.limits.message_bytes_max;
+        self.names.push(WALLET);
+        self.routes.add_service(LedgerServiceServer::new(wallet).max_decoding_message_size(bytes));
+        self
+    }
+
+    /// Pools and their counters; contributions are taken up and awards paid in the background.
+    pub(crate) fn jackpot(mut self) -> Self {
+        let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
+        let bytes = self.config.limits.message_bytes_max;
+        self.names.push(JACKPOT);
+        self.routes.add_service(JackpotServiceServer::new(jackpot).max_decoding_message_size(bytes));
+        self.background.push(tokio::spawn(Steward::new(self.ledgers.clone()).run()));
+        self
+    }
+
+    /// Significant events, returns, statements and the self-check; the log is read for them in the background.
+    pub(crate) fn report(mut self) -> Self {
+        let follower = Follower::new(self.ledgers.clone(), &self.config.report);
+        let check = SelfCheck::new(self.identity.clone(), follower.clone());
+        let report = ReportApi::new(follower.clone(), check.clone(), self.stop.clone());
+        let bytes = self.config.limits.message_bytes_max;
+        self.names.push(REPORT);
+        self.routes.add_service(ReportServiceServer::new(report).max_decoding_message_size(bytes));
+        self.background.push(tokio::spawn(follower.clone().run()));
+        self.background.push(tokio::spawn(check.clone().run()));
+        self.reports = Some((follower, check));
+        self
+    }
+
+    /// The log, for processes of the installation that hold replicas of it.
+    pub(crate) fn log(mut self) -> Self {
+        self.names.push(LOG);
+        self.routes.add_service(log_service(self.ledgers.all(), self.config, self.stop.clone()));
+        self
+    }
+
+    /// Serves all that was put together.
+    ///
+    /// # Errors
+    /// TLS or the listener cannot be used; nothing is served then.
+    pub(crate) fn serve(mut self, listener: StdListener) -> Result<Server, ServeError> {
+        let (config, limits) = (self.config, &self.config.limits);
+        let tls = config.tls.as_ref().map(tls).transpose()?;
+        let unbound = |source| ServeError::Bind { address: config.listen, source };
+        let listener = TcpListener::from_std(listener).map_err(unbound)?;
+        let address = listener.local_addr().map_err(unbound)?;
+        let (reporter, health) = tonic_health::server::health_reporter();
+        self.routes.add_service(health);
+        if config.reflection {
+            let descriptors = || {
+                let all = tonic_reflection::server::Builder::configure()
+                    .register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET)
+                    .register_encoded_file_descriptor_set(tonic_health::pb::FILE_DESCRIPTOR_SET)
+                    .with_service_name("grpc.health.v1.Health");
+                self.names.iter().fold(all, |some, name| some.with_service_name(*name))
+            };
+            // Clients that are still on the older version of reflection: Python's, for one.
+            self.routes.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
+        }
+        let exports = config.telemetry.otlp_endpoint.is_some();
+        let clock = self.ledgers.clone();
+        let service = ServiceBuilder::new()
+            // The first is the outermost. Who calls is known before anything else is looked at.
+            .layer(option_layer(exports.then(CallMetrics::new)))
+            .layer(option_layer(exports.then_some(CallSpans)))
+            .layer(RefusalDetails)
+            .layer(Access::new(&config.operators, Arc::new(move || clock.clock_ms())))
+            .layer(buffers(config))
+            .layer(Deadline)
+            .layer(Current(self.ledgers.clone()))
+            .service(self.routes.routes().prepare());
+        let told: Vec<_> = self.names.into_iter().chain([""]).collect();
+        let (bounds, ledgers, stop) = (bounds(config), self.ledgers.clone(), self.stop);
+        let serving = tokio::spawn(async move {
+            for service in told.iter().copied() {
+                reporter.set_service_status(service, ServingStatus::Serving).await;
+            }
+            let (stopper, told_all) = stop::channel();
+            let stopped = async move {
+                health::report(reporter, told, ledgers, stop).await;
+                stopper.stop();
+            };
+            tokio::join!(stopped, connections::serve(listener, tls, bounds, service, told_all));
+        });
+        let (follower, check) = self.reports.unzip();
+        Ok(Server {
+            address,
+            metrics: exports.then(|| Metrics::start(self.ledgers.clone(), follower)),
+            ledgers: self.ledgers,
+            stopper: self.stopper,
+            serving,
+            // No call takes longer than this; what does is a stream that nobody ends.
+            grace: Duration::from_millis(limits.request_ms_max + limits.award_wait_ms_max) + Duration::from_secs(1),
+            sweeper: self.sweeper,
+            check,
+            background: self.background,
+        })
+    }
+}
+
+/// The log service of those ledgers that are written here.
+pub(crate) fn log_service<'a>(
+    ledgers: impl IntoIterator<Item = &'a Handle>,
+    config: &Config,
+    stop: Stop,
+) -> LogServiceServer<LogApi> {
+    LogServiceServer::new(LogApi::new(ledgers, config.partitions, stop)).max_decoding_message_size(PROPOSAL_BYTES_MAX)
+}

@@ -1,0 +1,88 @@
+//! The steps of a start that every kind of process has: the configuration checked, the address bound, the log opened, the
+//! pools opened.
+
+use crate::{error::ServeError, log::location::LogLocation, server::Server, transport::tls};
+use motherlode_books::StreamId;
+use motherlode_jackpot::Steward;
+use motherlode_ledger::{Ledgers, Options, Stores, offer};
+use motherlode_runtime::{Config, Profiles};
+use motherlode_slots::latest_games;
+use motherlode_spin::Waits;
+use std::{net::TcpListener, time::Duration};
+use tokio::task::spawn_blocking;
+
+/// A phase that a process has come to.
+pub enum Phase<'a> {
+    /// It serves.
+    Serving(&'a Server),
+    /// It stands by, and answers so here.
+    Standby(&'a TcpListener),
+}
+
+/// Checks what can be checked before anything is opened.
+///
+/// # Errors
+/// [`ServeError`] names what makes no sense.
+pub fn check(config: &Config) -> Result<(), ServeError> {
+    Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
+    offer::offered(&config.currencies)?;
+    config.check_role()?;
+    config.check_exposure()?;
+    config.tls.as_ref().map(tls).transpose()?;
+    Ok(())
+}
+
+/// Binds the address that a configuration names.
+///
+/// # Errors
+/// [`ServeError::Bind`] says why it can't be.
+pub fn bind(config: &Config) -> Result<TcpListener, ServeError> {
+    let bound = TcpListener::bind(config.listen).and_then(|listener| {
+        listener.set_nonblocking(true)?;
+        Ok(listener)
+    });
+    bound.map_err(|source| ServeError::Bind { address: config.listen, source })
+}
+
+/// Opens the log in the data folder, those partitions that this process writes. It's verified, which takes as long as the log
+/// is long.
+///
+/// # Errors
+/// See [`ServeError::Log`].
+pub(crate) async fn open_log(config: &Config) -> Result<Stores, ServeError> {
+    let config = config.clone();
+    let opening = spawn_blocking(move || LogLocation::of(&config).open_written(&config));
+    Ok(opening.await.map_err(ServeError::interrupted)??.into())
+}
+
+/// How the ledgers of a service work: as said, with the limits of the configuration.
+pub(crate) fn ledger_options(config: &Config, options: Options) -> Options {
+    let answer_wait_max = Some(Duration::from_millis(config.limits.request_ms_max));
+    let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
+    Options { answer_wait_max, change_lapse_ms, operators: config.sharing(), ..options }
+}
+
+/// Opens what every bet rests on: its game's pool; and no partition takes bets before it knows the pools, the rates and what is
+/// switched off.
+///
+/// # Errors
+/// It can't be written; the ledgers are closed then.
+pub(crate) async fn open_pools(ledgers: Ledgers) -> Result<Ledgers, ServeError> {
+    let mut steward = Steward::new(ledgers.clone());
+    let opening = async {
+        for pool in latest_games().iter().filter_map(|game| game.pool()) {
+            let opened = steward.ensure_pool(pool).await;
+            opened.map_err(|source| ServeError::Pool { pool: Box::new(StreamId::pool(pool)), source })?;
+        }
+        steward.keep_up(true).await.map_err(ServeError::Behind)
+    };
+    let opened = opening.await;
+    drop(steward);
+    match opened {
+        Ok(()) => Ok(ledgers),
+        Err(error) => {
+            ledgers.close().await;
+            Err(error)
+        }
+    }
+}

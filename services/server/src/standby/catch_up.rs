@@ -1,0 +1,114 @@
+//! Catching up with the writer while standing by: a thread a partition reads and folds what comes, so that taking the log over
+//! costs what came since the last look and not the whole log.
+
+use super::replica::Replica;
+use crate::{error::ServeError, setup::ledger_options};
+use futures_util::future::try_join_all;
+use motherlode_ledger::Options;
+use motherlode_runtime::Config;
+use std::{
+    sync::mpsc::{Sender, channel},
+    thread,
+    time::Duration,
+};
+use tokio::{
+    sync::oneshot,
+    task::{JoinHandle, spawn_blocking},
+    time::timeout,
+};
+
+/// How long the process's own end waits for what can't be broken off: a replay, a server that doesn't answer.
+const END_MAX: Duration = Duration::from_secs(20);
+
+/// The threads of a standby, at work.
+pub(super) struct CatchUp {
+    config: Config,
+    options: Options,
+    /// Those who follow stop when these are dropped.
+    stops: Vec<Sender<()>>,
+    /// None once it has given what it held.
+    following: Option<JoinHandle<Result<Replica, ServeError>>>,
+}
+
+impl CatchUp {
+    /// Follows all partitions, once whoever had the data folder before in this process has let go of it.
+    pub(super) fn start(
+        config: &Config,
+        options: Options,
+        free: impl Future<Output = Result<(), ServeError>> + Send + 'static,
+    ) -> Self {
+        let options = ledger_options(config, options);
+        let mut catch_up = Self { config: config.clone(), options, stops: vec![], following: None };
+        let config = config.clone();
+        catch_up.follow(async move {
+            free.await?;
+            Ok(Replica::new(&config)?)
+        });
+        catch_up
+    }
+
+    /// Goes on with what was held when it was stopped.
+    pub(super) fn resume(&mut self, replica: Replica) {
+        self.follow(std::future::ready(Ok(replica)));
+    }
+
+    fn follow(&mut self, replica: impl Future<Output = Result<Replica, ServeError>> + Send + 'static) {
+        let (stops, told): (Vec<_>, Vec<_>) = self.config.writes().into_iter().map(|_| channel()).unzip();
+        let (config, options) = (self.config.clone(), self.options.clone());
+        self.stops = stops;
+        self.following = Some(tokio::spawn(async move {
+            let mut replica = replica.await?;
+            let following = replica.partitions.drain(..).zip(told).map(|(partition, stop)| {
+                let (config, options) = (config.clone(), options.clone());
+                on_a_thread(move || partition.follow(&config, &options, &stop))
+            });
+            let following: Vec<_> = following.collect();
+            replica.partitions = try_join_all(following).await?;
+            Ok(replica)
+        }));
+    }
+
+    /// Waits until it has stopped, with what is held then.
+    ///
+    /// # Errors
+    /// It never could: another process has the data folder, say.
+    pub(super) async fn ended(&mut self) -> Result<Replica, ServeError> {
+        let Some(following) = &mut self.following else { return std::future::pending().await };
+        let ended = following.await;
+        self.following = None;
+        ended.unwrap_or_else(|error| Err(ServeError::interrupted(error)))
+    }
+
+    /// Stops, with what is held.
+    ///
+    /// # Errors
+    /// As [`ended`](Self::ended).
+    pub(super) async fn stop(&mut self) -> Result<Replica, ServeError> {
+        self.stops.clear();
+        self.ended().await
+    }
+
+    /// Stops, and lets go of what is held: the process ends.
+    pub(super) async fn close(mut self) {
+        if self.following.is_none() {
+            return;
+        }
+        match timeout(END_MAX, self.stop()).await {
+            Ok(Ok(replica)) => drop(spawn_blocking(move || replica.close()).await),
+            Ok(Err(error)) => tracing::warn!(%error, "nothing was held"),
+            Err(_) => tracing::warn!("the log could not be let go of in time: the next start reads more of it again"),
+        }
+    }
+}
+
+/// Runs something on a thread of its own: it may take long, and the runtime's end doesn't wait for it.
+fn on_a_thread<T: Send + 'static>(
+    body: impl FnOnce() -> T + Send + 'static,
+) -> impl Future<Output = Result<T, ServeError>> {
+    let (done, result) = oneshot::channel();
+    let started = thread::Builder::new().name("standby".to_owned()).spawn(move || drop(done.send(body())));
+    async move {
+        started.map_err(ServeError::interrupted)?;
+        result.await.map_err(|_| ServeError::interrupted("a thread that follows the log ended in a panic"))
+    }
+}
