@@ -1,5 +1,5 @@
-//! The transport of every process, whether it serves or stands by: TLS, the bounds on connections and on
-//! what waits in their calls.
+//! The transport of every process, whether it serves or stands by: TLS, and the bounds on connections and on their
+//! calls' buffers.
 
 use crate::error::ServeError;
 use motherlode_proto::FILE_DESCRIPTOR_SET;

@@ -74,7 +74,7 @@ impl Failure {
     }
 }
 
-/// What there is no log for is unusable input, all else was found.
+/// No log is unusable input, all else was found.
 impl From<RecordsError> for Failure {
     fn from(error: RecordsError) -> Self {
         match error {

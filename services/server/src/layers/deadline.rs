@@ -78,7 +78,7 @@ fn refusal() -> Status {
     Refusal::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", message).retry_after(Duration::from_millis(100)).into()
 }
 
-/// The time that the caller allows: at most 8 digits and a unit, as gRPC over HTTP/2 has it. Anything else asks for nothing.
+/// The caller's timeout: at most 8 digits and a unit, as gRPC over HTTP/2 has it. Anything else is no timeout.
 fn asked(headers: &HeaderMap) -> Option<Duration> {
     let text = headers.get("grpc-timeout")?.to_str().ok()?;
     let (digits, unit) = text.split_at_checked(text.len().checked_sub(1)?)?;
