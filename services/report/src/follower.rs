@@ -201,7 +201,7 @@ impl Follower {
     }
 }
 
-/// What several have counted, together.
+/// Adds the counts of several partitions up.
 fn sums(counts: impl Iterator<Item = (String, u64)>) -> Vec<(String, u64)> {
     let mut sums = BTreeMap::new();
     for (of, count) in counts {

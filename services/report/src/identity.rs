@@ -1,4 +1,4 @@
-//! What the program is, and whether it still is (PL-29; NJ 13:69O-1.5(c)).
+//! The program's identity, and the check that it is unchanged (PL-29; NJ 13:69O-1.5(c)).
 
 use crate::{figures::Figures, follower::Follower, returns::Wanted};
 use futures_util::{
@@ -27,7 +27,7 @@ const EVERY_MS: i64 = 24 * 3_600_000;
 /// How often is looked whether that has passed.
 const LOOK: Duration = Duration::from_secs(10);
 
-/// What the program is, as of its start.
+/// The program's identity at its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
     version: &'static str,
@@ -71,7 +71,7 @@ impl Identity {
     }
 }
 
-/// What [`executable`] said when it was first asked: of a large file that takes a while.
+/// The first result of [`executable`], kept since hashing a large file takes a while.
 static STARTED: OnceLock<Option<[u8; 32]>> = OnceLock::new();
 
 /// SHA-256 of the file that is running.
@@ -98,11 +98,11 @@ pub struct SelfCheck {
     pub(crate) identity: Arc<Identity>,
     follower: Follower,
     /// The check that is under way: whoever asks meanwhile gets what it finds.
-    under_way: Arc<Mutex<Option<UnderWay>>>,
+    under_way: Arc<Mutex<Option<RunningCheck>>>,
 }
 
-/// What a check will have found.
-type UnderWay = Shared<BoxFuture<'static, Arc<[String]>>>;
+/// A running check, and its findings.
+type RunningCheck = Shared<BoxFuture<'static, Arc<[String]>>>;
 
 impl SelfCheck {
     /// A check of a program and the books of a follower's ledgers.
@@ -177,14 +177,14 @@ impl SelfCheck {
         Some(now_ms)
     }
 
-    /// What is not as it must be; it's logged as significant events. However many ask, one check is under way at a time.
+    /// Runs a check, or waits for the running one, and returns its findings, which are logged as significant events.
     pub async fn check(&self) -> Arc<[String]> {
         let check = self.under_way.lock().get_or_insert_with(|| self.begin()).clone();
         check.await
     }
 
     /// Begins a check, as a task: it ends, and makes way for the next, whether or not those who asked still wait.
-    fn begin(&self) -> UnderWay {
+    fn begin(&self) -> RunningCheck {
         let (check, done) = (self.clone(), Arc::clone(&self.under_way));
         let task = tokio::spawn(async move {
             let found = tokio::spawn(async move { check.look().await }).await;
@@ -241,7 +241,7 @@ impl SelfCheck {
     }
 }
 
-/// What the books must be at any moment (PL-09, BW-18).
+/// Checks the invariants of the books (PL-09, BW-18).
 fn books(ledger: &Handle) -> Vec<String> {
     ledger.books(|books| {
         let balanced = books.trial_balance().is_empty();

@@ -31,8 +31,8 @@ pub(crate) struct Significant {
     set_aside: BTreeSet<(u32, u64)>,
 }
 
-/// What a significant event says, apart from where and when.
-struct Said {
+/// The content of a significant event, without place and time.
+struct Content {
     kind: Kind,
     subject: String,
     before: String,
@@ -41,7 +41,7 @@ struct Said {
     reason: String,
 }
 
-impl Said {
+impl Content {
     fn new(kind: Kind, subject: impl Into<String>, before: impl Into<String>, after: impl Into<String>) -> Self {
         let (subject, before, after) = (subject.into(), before.into(), after.into());
         Self { kind, subject, before, after, actor: String::new(), reason: String::new() }
@@ -89,12 +89,12 @@ impl Significant {
             StreamId::Player { operator, .. } => operator.as_str(),
             _ => "",
         };
-        let said = match &commit.stream {
+        let content = match &commit.stream {
             StreamId::Player { .. } => self.of_player(operator, commit, event, round),
             StreamId::Pool(pool) => self.of_pool(pool, event),
             StreamId::Rates | StreamId::System => self.of_service(event),
         };
-        let Some(Said { kind, subject, before, after, actor, reason }) = said else { return };
+        let Some(Content { kind, subject, before, after, actor, reason }) = content else { return };
         let operator_id = match event {
             Event::SwitchSet { switch, .. } => switch.operator.clone(),
             Event::ChangeProposed(proposed) => proposed.operator().unwrap_or(PLATFORM).to_owned(),
@@ -121,7 +121,8 @@ impl Significant {
         }));
     }
 
-    /// What was decided at home is said of the home partition's log; of its copy only what's needed later is kept.
+    /// Takes in a copy of home's decision: the event is reported from home's own log, and only rates are kept of the
+    /// copy.
     fn take_copy(&mut self, event: &Event) {
         if let Event::RateSet { currency, rate, .. } = event {
             self.rates.insert(*currency, *rate);
@@ -134,7 +135,7 @@ impl Significant {
         commit: &Commit,
         event: &Event,
         round: Option<&OpenRound<'_>>,
-    ) -> Option<Said> {
+    ) -> Option<Content> {
         let stream = &commit.stream;
         match event {
             Event::RoundSettled { round: number, win } => {
@@ -147,7 +148,7 @@ impl Significant {
                         Some(campaign) => format!("free round of campaign {campaign}, stake {bet}"),
                     };
                     let after = format!("won {}", cash(*win, started.currency));
-                    Said::new(Kind::LargeWin, round_name(stream, *number), bet, after)
+                    Content::new(Kind::LargeWin, round_name(stream, *number), bet, after)
                 })
             }
             Event::JackpotPaid { round: number, pool, amount, currency, hit } => {
@@ -160,80 +161,86 @@ impl Significant {
                     (false, true) => (Kind::AwardSetAside, "set aside"),
                     (false, false) => return None,
                 };
-                Some(Said::new(kind, round_name(stream, *number), before, after))
+                Some(Content::new(kind, round_name(stream, *number), before, after))
             }
             Event::AwardSetAside { round: number, pool, hit, amount, currency, reason } => {
                 self.set_aside.insert((commit.partition, *hit));
                 let before = format!("jackpot of pool {pool}: {}", cash(*amount, *currency));
-                Some(Said::new(Kind::AwardSetAside, round_name(stream, *number), before, "set aside").by("", reason))
+                Some(Content::new(Kind::AwardSetAside, round_name(stream, *number), before, "set aside").by("", reason))
             }
             Event::RoundVoided { round: number, reason, actor, refund, win_taken_back } => {
                 let before = if round.is_some() { "open" } else { "settled" };
                 let after = format!("void: {refund} minor units refunded, {win_taken_back} taken back");
-                Some(Said::new(Kind::Void, round_name(stream, *number), before, after).by(actor, reason))
+                Some(Content::new(Kind::Void, round_name(stream, *number), before, after).by(actor, reason))
             }
             _ => None,
         }
     }
 
-    fn of_pool(&mut self, pool: &str, event: &Event) -> Option<Said> {
+    fn of_pool(&mut self, pool: &str, event: &Event) -> Option<Content> {
         let subject = format!("pool {pool}");
         match event {
             Event::PoolOpened { terms, .. } => {
                 self.terms.insert(pool.to_owned(), terms.clone());
-                Some(Said::new(Kind::ParameterChanged, subject, "", of_terms(terms)))
+                Some(Content::new(Kind::ParameterChanged, subject, "", of_terms(terms)))
             }
             Event::PoolTermsChanged { terms } => {
                 let before = self.terms.insert(pool.to_owned(), terms.clone());
                 let before = before.as_ref().map(of_terms).unwrap_or_default();
-                Some(Said::new(Kind::ParameterChanged, subject, before, of_terms(terms)))
+                Some(Content::new(Kind::ParameterChanged, subject, before, of_terms(terms)))
             }
             Event::PoolSuspended { reason, actor } => {
-                Some(Said::new(Kind::Switched, subject, "active", "suspended").by(actor, reason))
+                Some(Content::new(Kind::Switched, subject, "active", "suspended").by(actor, reason))
             }
             Event::PoolResumed { actor } => {
-                Some(Said::new(Kind::Switched, subject, "suspended", "active").by(actor, ""))
+                Some(Content::new(Kind::Switched, subject, "suspended", "active").by(actor, ""))
             }
             Event::PoolRetired { into, increments, reserve, actor } => {
                 let before = format!("increments {increments} EUR, reserve {reserve} EUR");
                 let after = format!("retired into pool {into}");
-                Some(Said::new(Kind::ParameterChanged, subject, before, after).by(actor, ""))
+                Some(Content::new(Kind::ParameterChanged, subject, before, after).by(actor, ""))
             }
             _ => None,
         }
     }
 
-    fn of_service(&mut self, event: &Event) -> Option<Said> {
+    fn of_service(&mut self, event: &Event) -> Option<Content> {
         match event {
             Event::RateSet { currency, rate, source } => {
                 let before = self.rates.insert(*currency, *rate);
                 let before = before.map(|rate| rate.to_string()).unwrap_or_default();
-                let said = Said::new(Kind::ParameterChanged, format!("rate {currency}"), before, rate.to_string());
-                Some(said.by("", source))
+                let content =
+                    Content::new(Kind::ParameterChanged, format!("rate {currency}"), before, rate.to_string());
+                Some(content.by("", source))
             }
             Event::SwitchSet { switch, on, reason, actor } => {
                 let (before, after) = if *on { ("off", "on") } else { ("on", "off") };
-                Some(Said::new(Kind::Switched, switch.to_string(), before, after).by(actor, reason))
+                Some(Content::new(Kind::Switched, switch.to_string(), before, after).by(actor, reason))
             }
             Event::ChangeProposed(ChangeProposed { stream, change, actor, .. }) => {
                 let change = Significant::of_change(stream, change)?;
-                let Said { subject, before, after, reason, .. } = change;
-                Some(Said { actor: actor.clone(), reason, ..Said::new(Kind::ChangeProposed, subject, before, after) })
+                let Content { subject, before, after, reason, .. } = change;
+                Some(Content {
+                    actor: actor.clone(),
+                    reason,
+                    ..Content::new(Kind::ChangeProposed, subject, before, after)
+                })
             }
             Event::ChangeRejected { change, actor, reason } => Some(
-                Said::new(Kind::ChangeRejected, format!("change {change}"), "proposed", "rejected").by(actor, reason),
+                Content::new(Kind::ChangeRejected, format!("change {change}"), "proposed", "rejected")
+                    .by(actor, reason),
             ),
             Event::ClockSkewed { by_ms } => {
                 let after = format!("set by {by_ms} ms");
-                Some(Said::new(Kind::ClockSkewed, "clock", "", after).by("", "CLOCK_SKEW"))
+                Some(Content::new(Kind::ClockSkewed, "clock", "", after).by("", "CLOCK_SKEW"))
             }
-            Event::IntegrityFailed { check, finding } => Some(Said::new(Kind::IntegrityFailed, check, "", finding)),
+            Event::IntegrityFailed { check, finding } => Some(Content::new(Kind::IntegrityFailed, check, "", finding)),
             _ => None,
         }
     }
 
-    /// What a change would come to, as far as it can be said before it's made.
-    fn of_change(stream: &StreamId, change: &Event) -> Option<Said> {
+    /// Describes a proposed change, as far as it is known before it's made.
+    fn of_change(stream: &StreamId, change: &Event) -> Option<Content> {
         let mut none = Self::new(&Report::default());
         match stream {
             StreamId::Pool(pool) => none.of_pool(pool, change),

@@ -179,12 +179,17 @@ fn no_doc_comment_begins_with_what() {
     let finished = [
         "deploy",
         "engine",
+        "examples",
         "fuzz",
+        "services/audit",
         "services/jackpot",
         "services/jetstream",
         "services/ledger",
         "services/loadtest",
         "services/log",
+        "services/motherlode",
+        "services/picture",
+        "services/runtime",
         "services/server",
         "tests",
     ];

@@ -32,7 +32,7 @@ use std::{
 /// Rounds played on one derived seed; part of what a seed means, so never changed.
 const CHUNK_ROUNDS: u64 = 100_000;
 /// Rounds that a chunk's player has played before the first that counts; part of what a seed means, so never changed.
-/// What is unlocked by collecting is, after some hundreds.
+/// Features that are collected for are unlocked after some hundreds of rounds.
 const WARM_UP_ROUNDS: u64 = 10_000;
 /// The purposes of a chunk's seeds, as hashed into them.
 const PLAY: &[u8] = b"motherlode simulate 1";
