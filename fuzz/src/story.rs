@@ -3,8 +3,8 @@
 use crate::{golden, message};
 use arbitrary::{Result, Unstructured};
 use motherlode_books::{
-    Books, CoinValue, Commit, Contribution, Currency, Event, FxRate, Minor, Nano, PoolStatus, PoolTerms, RoundStarted,
-    SettledRound, Stage, StepResolved, StreamId, contribution,
+    Books, CoinValue, Commit, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, Nano, PoolStatus, PoolTerms,
+    RoundStarted, SettledRound, Stage, StepResolved, StreamId, contribution,
 };
 use motherlode_ledger::fuzzing::{sealed_snapshot, snapshot_body};
 use motherlode_proto::{
@@ -273,7 +273,7 @@ impl Story {
             currency,
             bet,
             coin_value: CoinValue(*choose.choose(&[10_000, 200_000, 10_000_000, 1, u64::MAX])?),
-            stake: vec![1, 2, 3],
+            stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
             rate,
             contribution: if choose.ratio(9, 10)? { added } else { None },
             session: None,

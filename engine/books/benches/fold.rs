@@ -3,8 +3,8 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use motherlode_books::{
-    Books, CoinValue, CollisionShare, Commit, Contribution, Currency, Event, FxRate, Minor, Nano, PoolTerms,
-    RoundStarted, Stage, StepResolved, StreamId, contribution,
+    Books, CoinValue, CollisionShare, Commit, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, Nano,
+    PoolTerms, RoundStarted, RoundTerms, Stage, StepResolved, StreamId, contribution,
 };
 
 const PLAYERS: u64 = 1_000;
@@ -52,7 +52,7 @@ fn spin(round: u64) -> Vec<Event> {
             currency: Currency::EUR,
             bet: Minor(100),
             coin_value: CoinValue(100_000),
-            stake: vec![0; 8],
+            stake: LoggedTerms::Terms(RoundTerms::default()),
             rate: FxRate::ONE,
             contribution: Some(contribution),
             session: None,

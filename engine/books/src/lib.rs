@@ -18,8 +18,8 @@ mod values;
 
 pub use events::{
     Automatic, Award, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit, Contribution, DayLimits,
-    Decision, Event, Hit, InternalRequest, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
-    Refused, RoundStarted, SessionName, SessionOpened, StepResolved, StretchEnd, TakeBack,
+    Decision, Event, Hit, InternalRequest, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus,
+    PoolTerms, Refused, RoundStarted, RoundTerms, SessionName, SessionOpened, StepResolved, StretchEnd, TakeBack,
 };
 pub use fold::{Stage, figure, price};
 pub use play::{

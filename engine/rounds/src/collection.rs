@@ -136,7 +136,7 @@ impl Led {
             return Ok(None);
         }
         let game = game_of(started)?;
-        let (_, opened) = terms_from_log(&terms, game.carries(), started.coin_value, started.currency)?;
+        let (_, opened) = terms_from_log(terms, game.carries(), started.coin_value, started.currency)?;
         let mut after = opened.carried;
         for (figure, key) in after.0.iter_mut().zip(game.carries().keys) {
             let latest = collected.iter().rev().find(|(of, _)| of == key);

@@ -105,7 +105,7 @@ impl Live {
     /// See [`Unresolvable`].
     pub fn open(started: &RoundStarted) -> Result<Self, Unresolvable> {
         let game = game_of(started)?;
-        let (stake, terms) = terms_from_log(&terms_of(started)?, game.carries(), started.coin_value, started.currency)?;
+        let (stake, terms) = terms_from_log(terms_of(started)?, game.carries(), started.coin_value, started.currency)?;
         Ok(Self::begin(game, stake, terms)?)
     }
 

@@ -1,9 +1,8 @@
 //! The terms of a round, logged with its bet: with them a round replays from its own commits alone.
 
-use motherlode_books::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted};
-use motherlode_proto::{convert::Malformed, log::v1::RoundTerms};
+use motherlode_books::{CoinValue, Currency, FxRate, MoneyError, Nano, RoundStarted, RoundTerms};
+use motherlode_proto::convert::Malformed;
 use motherlode_slots::{Carried, Carries, Game, Stake, Terms};
-use prost::Message;
 
 /// Worth of a currency's minor unit in millionths of its major unit: 10,000 for a cent.
 #[must_use]
@@ -20,7 +19,7 @@ pub fn gamble_max_minor(game: &dyn Game, currency: Currency, rate: FxRate) -> Re
     u64::try_from(most.0).map_err(|_| MoneyError::OutOfRange)
 }
 
-/// Stake and terms of a game that carries such figures, as a message, without a witch.
+/// Stake and terms of a game that carries such figures, without a witch.
 #[must_use]
 pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerms {
     RoundTerms {
@@ -38,9 +37,9 @@ pub fn terms_to_log(stake: &Stake, terms: &Terms, carries: Carries) -> RoundTerm
 /// The stake and the terms of a round as the log has them.
 ///
 /// # Errors
-/// The bytes are no such message.
-pub fn terms_of(started: &RoundStarted) -> Result<RoundTerms, Malformed> {
-    Ok(RoundTerms::decode(started.stake.as_slice())?)
+/// The log has none that can be read.
+pub fn terms_of(started: &RoundStarted) -> Result<&RoundTerms, Malformed> {
+    started.stake.terms().ok_or(Malformed::Field("stake"))
 }
 
 /// The stake and terms of a round as logged, of a game that carries such figures.

@@ -7,10 +7,9 @@ use crate::{
     shown,
     terms::terms_of,
 };
-use motherlode_books::{Automatic, Currency, Event, Minor, RoundStarted, StepResolved};
+use motherlode_books::{Automatic, Currency, Event, Minor, RoundStarted, RoundTerms, StepResolved};
 use motherlode_proto::{
     convert::{Malformed, record::Logged},
-    log::v1::RoundTerms,
     round::v1,
 };
 use prost::Message;
@@ -263,7 +262,7 @@ impl Fold {
         let from_bet_on = commit.events.iter().skip_while(|event| !is_bet(event));
         let after = balance_after(logged, started.currency).0;
         self.balance = Minor(after.saturating_sub(moved(from_bet_on, started.currency)));
-        let terms = terms_of(started)?;
+        let terms = terms_of(started)?.clone();
         let picked = self.witches.get(&started.game).copied().unwrap_or_default();
         self.view = Some(RoundView {
             started: started.clone(),

@@ -148,7 +148,7 @@ impl<'a> In<'a> {
 
 /// A varint of at most 64 bits.
 #[inline]
-fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
+pub(super) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
     let mut value = 0;
     for shift in (0..63).step_by(7) {
         let (byte, rest) = bytes.split_first()?;

@@ -10,10 +10,13 @@ use super::{
     plain::{In, Out},
     values::{As, Message, OrDefault, Result, Time, Value},
 };
+use crate::log::v1;
 use motherlode_books::{
-    Award, Campaign, ChangeProposed, Contribution, DayLimits, Decision, Event, Hit, MirroredAward, PartitionReported,
-    PoolMirrored, PoolStatus, PoolTerms, RoundStarted, SessionOpened, StepResolved, StretchEnd, TakeBack,
+    Award, Campaign, ChangeProposed, Contribution, DayLimits, Decision, Event, Hit, LoggedTerms, MirroredAward,
+    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SessionOpened, StepResolved,
+    StretchEnd, TakeBack,
 };
+use prost::Message as _;
 
 /// Writes a field.
 macro_rules! put {
@@ -146,6 +149,9 @@ messages! {
         1 round, 2 game, 3 rules_version, 4 model_hash, 5 currency, 6 bet, 7 coin_value, 8 stake, 9 rate, 10 contribution,
         11 session, 12 jurisdiction, 13 campaign
     }
+    "RoundTerms" RoundTerms {
+        1 lines, 2 coins_per_line, 3 jackpot, 4 double, 5 buy_feature, 6 gamble_max_minor, 7 carried, 8 witch
+    }
     "Contribution" Contribution { 1 pool, 2 terms_version, 3 amount }
     "StepResolved" StepResolved { 1 round, 2 step, 3 seed, 4 choice, 5 outcome, 6 win, 7 automatic }
     "JackpotAwarded" Award {
@@ -168,6 +174,28 @@ messages! {
     "PoolMirrored.Award" MirroredAward { 1 hit, 2 stream, 3 round, 4 amount, 5 currency, 6 paid }
     "SessionOpened" SessionOpened { 1 session, 2 game, 3 currency, 4 jurisdiction, 5 idle_ms, 6 limits as OrDefault }
     "DayLimits" DayLimits { 1 reality_check_ms, 2 time_ms_max, 3 loss_eur_max, 4 losses_max, 5 bets_max }
+}
+
+/// A field of bytes, which hold terms.
+impl Value for LoggedTerms {
+    #[inline]
+    fn put(&self, out: &mut Out, number: u8) {
+        match self {
+            Self::Terms(terms) if *terms == RoundTerms::default() => {}
+            Self::Terms(terms) => terms.put(out, number),
+            Self::Unreadable(bytes) => bytes.put(out, number),
+        }
+    }
+
+    #[inline]
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        let bytes = fields.bytes(number)?;
+        let terms = RoundTerms::read_whole(In::new(bytes)).or_else(|_| {
+            // Written otherwise, the terms are those of the message.
+            RoundTerms::read_whole(In::new(&v1::RoundTerms::decode(bytes)?.encode_to_vec()))
+        });
+        Some(terms.map_or_else(|_| Self::Unreadable(bytes.to_owned()), Self::Terms))
+    }
 }
 
 impl Value for StretchEnd {
@@ -227,7 +255,6 @@ impl Value for PoolStatus {
 mod tests {
     use super::*;
     use crate::FILE_DESCRIPTOR_SET;
-    use prost::Message as _;
     use prost_types::{DescriptorProto, FileDescriptorSet};
     use std::collections::{BTreeMap, BTreeSet};
 
@@ -282,8 +309,8 @@ mod tests {
         let contract = contract();
         let parts: BTreeMap<_, _> = MESSAGES.iter().copied().collect();
         assert_eq!(parts.len(), MESSAGES.len(), "each once");
-        // All messages within an event, from the event itself on.
-        let (mut left, mut seen) = (vec!["Event".to_owned()], BTreeSet::new());
+        // All messages within an event, from the event itself on, and the one that a field of bytes holds.
+        let (mut left, mut seen) = (vec!["Event".to_owned(), "RoundTerms".to_owned()], BTreeSet::new());
         while let Some(name) = left.pop() {
             if seen.insert(name.clone()) {
                 left.extend(contract[&name].field.iter().filter_map(|field| held(field.type_name())));

@@ -2,7 +2,7 @@
 
 use super::{
     Malformed,
-    plain::{In, Out},
+    plain::{In, Out, read_varint},
 };
 use motherlode_books::{CoinValue, CollisionShare, Currency, FxRate, Minor, Nano, SessionName, StreamId, Switch};
 use std::num::NonZeroU32;
@@ -79,6 +79,14 @@ impl<T: Message + Default> As<T> for OrDefault {
     }
 }
 
+fn zigzag(value: i64) -> u64 {
+    ((value << 1) ^ (value >> 63)).cast_unsigned()
+}
+
+fn from_zigzag(value: u64) -> i64 {
+    (value >> 1).cast_signed() ^ -(value & 1).cast_signed()
+}
+
 /// A number of which nothing is written when it's 0.
 macro_rules! varints {
     ($($type:ty: $value:ident $to:expr, $from:expr;)*) => {$(
@@ -101,7 +109,7 @@ macro_rules! varints {
 varints! {
     u32: value u64::from(*value), value.try_into().ok();
     u64: value *value, Some(value);
-    i64: value ((value << 1) ^ (value >> 63)).cast_unsigned(), Some((value >> 1).cast_signed() ^ -(value & 1).cast_signed());
+    i64: value zigzag(*value), Some(from_zigzag(value));
     bool: value u64::from(*value), (value < 2).then_some(value == 1);
     Minor: value value.0.cast_unsigned(), Some(Minor(value.cast_signed()));
     CoinValue: value value.0, Some(CoinValue(value));
@@ -156,6 +164,26 @@ impl<const LENGTH: usize> Value for [u8; LENGTH] {
     #[inline]
     fn take(fields: &mut In, number: u8) -> Option<Self> {
         fields.bytes(number)?.try_into().ok()
+    }
+}
+
+/// Packed sint64.
+impl Value for Vec<i64> {
+    #[inline]
+    fn put(&self, out: &mut Out, number: u8) {
+        if !self.is_empty() {
+            out.nested(number, |out| self.iter().for_each(|value| out.packed(zigzag(*value))));
+        }
+    }
+
+    #[inline]
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        let mut left = fields.bytes(number)?;
+        let mut values = Self::with_capacity(left.iter().filter(|byte| **byte < 0x80).count());
+        while !left.is_empty() {
+            values.push(from_zigzag(read_varint(&mut left)?));
+        }
+        Some(values)
     }
 }
 

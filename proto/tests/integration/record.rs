@@ -2,8 +2,8 @@
 
 use motherlode_books::{
     Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
-    Decision, Event, FxRate, Hit, Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
-    RoundStarted, SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
+    Decision, Event, FxRate, Hit, LoggedTerms, Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus,
+    PoolTerms, RoundStarted, RoundTerms, SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
 };
 use motherlode_proto::{
     convert::{
@@ -43,7 +43,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             currency,
             bet: minor,
             coin_value: CoinValue(200_000),
-            stake: vec![1, 2, 3],
+            stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
             rate,
             contribution: Some(Contribution { pool: text.clone(), terms_version: 3, amount: nano }),
             session: None,
@@ -111,7 +111,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             currency,
             bet: minor,
             coin_value: CoinValue(200_000),
-            stake: vec![1, 2, 3],
+            stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
             rate,
             contribution: None,
             session: Some([6; 16]),
@@ -150,7 +150,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             currency,
             bet: minor,
             coin_value: CoinValue(200_000),
-            stake: vec![1, 2, 3],
+            stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
             rate,
             contribution: None,
             session: None,
@@ -205,6 +205,17 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::ClockSkewed { by_ms: -amount },
         Event::WinCredited { round, amount: minor },
     ]
+}
+
+/// The terms of a bet whose message has such bytes.
+fn terms(stake: Vec<u8>) -> LoggedTerms {
+    let rate = Some(v1::Rate { mantissa: 1, exponent: 0 });
+    let (model_hash, currency) = (vec![0; 32], "EUR".to_owned());
+    let started = v1::RoundStarted { stake, rate, model_hash, currency, ..Default::default() };
+    match event::from_log(v1::Event { kind: Some(v1::event::Kind::RoundStarted(started)) }) {
+        Ok(Event::RoundStarted(started)) => started.stake,
+        other => panic!("{other:?}"),
+    }
 }
 
 /// A report of partition 2.
@@ -306,7 +317,7 @@ fn rounds() -> impl Strategy<Value = Logged> {
             currency: Currency::JPY,
             bet: Minor(signed[0]),
             coin_value: CoinValue(wide[1]),
-            stake: choice.clone(),
+            stake: terms(choice.clone()),
             rate: FxRate::new(wide[2] % 1_000 + 1, exponent).unwrap(),
             contribution,
             session: (narrow[2] % 2 == 1).then_some([narrow[2].to_be_bytes()[0]; 16]),
@@ -361,6 +372,35 @@ fn pl_01_records_of_format_1_are_written_and_read_as_ever() {
         let bytes = record::encode(&[3; 32], &logged);
         assert_eq!(hex(&bytes), line, "{:?}", logged.commit.events);
         assert_eq!(record::decode(&bytes).unwrap(), logged);
+    }
+}
+
+#[test]
+fn pl_01_the_terms_of_a_bet_are_read_however_they_are_written_and_bytes_that_are_none_are_kept() {
+    let message = v1::RoundTerms {
+        lines: 15,
+        coins_per_line: 2,
+        jackpot: true,
+        double: true,
+        buy_feature: true,
+        gamble_max_minor: 12_500_000,
+        carried: vec![4, -1, 2_000_000, 0],
+        witch: 3,
+    };
+    let RoundTerms { lines, coins_per_line, jackpot, double, buy_feature, gamble_max_minor, carried, witch } =
+        match terms(message.encode_to_vec()) {
+            LoggedTerms::Terms(terms) => terms,
+            unreadable => panic!("{unreadable:?}"),
+        };
+    let read = v1::RoundTerms { lines, coins_per_line, jackpot, double, buy_feature, gamble_max_minor, carried, witch };
+    assert_eq!(read, message);
+    assert_eq!(terms(vec![]), LoggedTerms::Terms(RoundTerms::default()));
+    // The same in another order, with a zero written out and a field that nobody knows.
+    let odd = vec![0x10, 2, 0x08, 15, 0x18, 0, 0x78, 1];
+    let plain = RoundTerms { lines: 15, coins_per_line: 2, ..Default::default() };
+    assert_eq!(terms(odd), LoggedTerms::Terms(plain));
+    for none in [&[0_u8][..], &[1, 2, 3], &[0x08], &[0x0A, 1, 0xFF], &[0x3A, 9, 1]] {
+        assert_eq!(terms(none.to_vec()), LoggedTerms::Unreadable(none.to_vec()));
     }
 }
 

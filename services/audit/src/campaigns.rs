@@ -2,7 +2,6 @@
 
 use crate::divergence::Fault;
 use motherlode_books::{Account, Books, Campaign, Commit, Currency, Event, RoundStarted, StreamId};
-use motherlode_rounds::terms_of;
 use std::collections::BTreeMap;
 
 /// All that was granted, and what became of it.
@@ -64,7 +63,7 @@ impl Campaigns {
             let found = format!("round {} of the campaign at {} ms", counted.begun, commit.time_ms);
             return Err(Fault::new(format!("PL-18: a free round too many of campaign {campaign}"), expected, found));
         }
-        let played = terms_of(started).unwrap_or_default();
+        let played = started.stake.terms().cloned().unwrap_or_default();
         let granted = (&terms.game, terms.bet, terms.coin_value, terms.lines, terms.coins_per_line, false, false);
         let found = (
             &started.game,

@@ -23,7 +23,7 @@ use motherlode_proto::{
     report::v1::{self as wire, r#return::Weighting},
     round::v1 as round,
 };
-use motherlode_rounds::{minor_micros, terms_of};
+use motherlode_rounds::minor_micros;
 use motherlode_slots::{self as slots, Game, contract::rounding::CoinFraction, par::Exact};
 use parking_lot::Mutex;
 use std::{
@@ -105,7 +105,7 @@ impl Returns {
     /// Counts a settled round of an operator's player.
     pub(crate) fn settled(&mut self, operator: &str, open: &OpenRound<'_>) {
         let started = &open.started;
-        let Ok(terms) = terms_of(started) else { return };
+        let Some(terms) = started.stake.terms() else { return };
         let level = Level {
             game: started.game.clone(),
             rules_version: started.rules_version.clone(),

@@ -9,11 +9,11 @@ use crate::{
     stake::{bet_in, offered, whole_bet},
 };
 use motherlode_books::{
-    Automatic, Books, CoinValue, Contribution, Currency, Event, FxRate, Minor, PlayerState, PoolStatus, RoundStarted,
-    StepResolved, StreamId, Switch, contribution,
+    Automatic, Books, CoinValue, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, PlayerState, PoolStatus,
+    RoundStarted, RoundTerms, StepResolved, StreamId, Switch, contribution,
 };
 use motherlode_ledger::{Proposal, fields::round_name};
-use motherlode_proto::{convert::play::choice_to_wire, log::v1::RoundTerms};
+use motherlode_proto::convert::play::choice_to_wire;
 use motherlode_rounds::{Due, Live, Unresolvable, collection, gamble_max_minor, minor_micros, terms_to_log};
 use motherlode_runtime::Refusal;
 use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Seed, Stake, Terms};
@@ -74,11 +74,10 @@ pub(crate) fn spin(
         currency,
         bet: amount,
         coin_value: bet.coin_value,
-        stake: RoundTerms {
+        stake: LoggedTerms::Terms(RoundTerms {
             witch: accompanied_by(player, bet),
             ..terms_to_log(&bet.stake, &terms, bet.game.carries())
-        }
-        .encode_to_vec(),
+        }),
         rate,
         contribution,
         session: place.session(),

@@ -112,7 +112,7 @@ impl Pace {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_books::{Books, CoinValue, Currency, FxRate, Minor, RoundStarted};
+    use motherlode_books::{Books, CoinValue, Currency, FxRate, LoggedTerms, Minor, RoundStarted, RoundTerms};
 
     const DAY: i64 = 86_400_000;
 
@@ -140,7 +140,7 @@ mod tests {
             currency,
             bet: Minor(1),
             coin_value: CoinValue(10_000),
-            stake: vec![],
+            stake: LoggedTerms::Terms(RoundTerms::default()),
             rate: FxRate::ONE,
             contribution: None,
             session: None,

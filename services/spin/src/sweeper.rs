@@ -142,7 +142,7 @@ mod tests {
     use super::*;
     use crate::UnknownName;
     use crate::finisher::tests::waiting;
-    use motherlode_books::{CoinValue, Currency, FxRate, Minor, RoundStarted};
+    use motherlode_books::{CoinValue, Currency, FxRate, LoggedTerms, Minor, RoundStarted, RoundTerms};
     use motherlode_ledger::Options;
     use motherlode_log::MemoryStore;
     use motherlode_runtime::{Config, Profiles};
@@ -162,7 +162,7 @@ mod tests {
             currency: Currency::EUR,
             bet: Minor(1),
             coin_value: CoinValue(10_000),
-            stake: vec![],
+            stake: LoggedTerms::Terms(RoundTerms::default()),
             rate: FxRate::ONE,
             contribution: None,
             session: None,

@@ -17,5 +17,5 @@ pub use internal::InternalRequest;
 pub use partition::{MirroredAward, PartitionReported, PoolMirrored, StretchEnd};
 pub use pool::{Award, CollisionShare, Decision, Hit, PoolStatus, PoolTerms, TakeBack};
 pub use refused::Refused;
-pub use round::{Automatic, Contribution, RoundStarted, StepResolved};
+pub use round::{Automatic, Contribution, LoggedTerms, RoundStarted, RoundTerms, StepResolved};
 pub use session::{DayLimits, SessionName, SessionOpened};

@@ -22,8 +22,8 @@ pub struct RoundStarted {
     pub bet: Minor,
     /// The worth of a coin, for the jackpot's price.
     pub coin_value: CoinValue,
-    /// The stake as the game wrote it; opaque here.
-    pub stake: Vec<u8>,
+    /// What else it's played with.
+    pub stake: LoggedTerms,
     /// The rate of the currency at this place in the log; 1 for play money, so that limits in EUR count its units.
     pub rate: FxRate,
     /// The contribution to a pool; none while the pool is suspended, in games without one, for free rounds (PL-18) and play money
@@ -43,6 +43,47 @@ impl RoundStarted {
     pub fn charged(&self) -> Minor {
         if self.campaign.is_some() { Minor::ZERO } else { self.bet }
     }
+}
+
+/// What a round is played with, as its bet has it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LoggedTerms {
+    /// As the game took it.
+    Terms(RoundTerms),
+    /// Bytes that are no terms: no game opens a round with them, and the log keeps them as they are.
+    Unreadable(Vec<u8>),
+}
+
+impl LoggedTerms {
+    /// The terms, where it has any.
+    #[must_use]
+    pub fn terms(&self) -> Option<&RoundTerms> {
+        match self {
+            Self::Terms(terms) => Some(terms),
+            Self::Unreadable(_) => None,
+        }
+    }
+}
+
+/// What else the outcome of a round depends on. With it a round replays from its own commits alone.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RoundTerms {
+    /// Pay lines.
+    pub lines: u32,
+    /// Coins a line.
+    pub coins_per_line: u32,
+    /// Whether the jackpot can be won.
+    pub jackpot: bool,
+    /// Whether the gamble is offered.
+    pub double: bool,
+    /// Whether the feature was bought (ME-18).
+    pub buy_feature: bool,
+    /// The limit of the gamble in minor units; 0 where none is offered (ME-14, ME-15).
+    pub gamble_max_minor: u64,
+    /// What the player carried when the round opened, in the order of the game's figures.
+    pub carried: Vec<i64>,
+    /// The number of the witch who accompanies the player (BW-05); 0 for none.
+    pub witch: u32,
 }
 
 /// The contribution of a bet to a pool (BW-11).

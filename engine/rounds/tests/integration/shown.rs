@@ -1,7 +1,7 @@
 //! Figures of rounds that are not in their logged outcomes: names of special wins (ME-05), the mean coin value of a
 //! collection (DM-12), and the contents of unopened objects, once the round is over (NP-12).
 
-use motherlode_books::{Currency, FxRate, Minor, RoundStarted, StepResolved};
+use motherlode_books::{Currency, FxRate, LoggedTerms, Minor, RoundStarted, StepResolved};
 use motherlode_proto::{
     convert::play::choice_to_wire,
     round::v1::{self, MarkKind, SpinKind},
@@ -38,7 +38,7 @@ fn played(game: &'static dyn Game, coin_micros: u64, buy_feature: bool, carried:
         currency: Currency::EUR,
         bet: Minor(100),
         coin_value: motherlode_books::CoinValue(coin_micros),
-        stake: terms_to_log(&stake, &terms, game.carries()).encode_to_vec(),
+        stake: LoggedTerms::Terms(terms_to_log(&stake, &terms, game.carries())),
         rate: FxRate::ONE,
         contribution: None,
         session: None,

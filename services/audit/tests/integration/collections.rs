@@ -2,8 +2,8 @@
 //! made.
 
 use crate::common::{Tale, audited, found, player, step};
-use motherlode_books::{Currency, Event, Minor};
-use motherlode_proto::{convert::record::Logged, log::v1::RoundTerms};
+use motherlode_books::{Currency, Event, LoggedTerms, Minor, RoundTerms};
+use motherlode_proto::convert::record::Logged;
 use motherlode_slots::{Awaiting, Card, Choice, Outcome, Stake};
 use prost::Message;
 
@@ -82,9 +82,8 @@ fn replace(logged: &mut Logged, with: Event) {
 
 fn change_terms(logged: &mut Logged, change: impl FnOnce(&mut RoundTerms)) {
     let Event::RoundStarted(started) = &mut logged.commit.events[0] else { unreachable!() };
-    let mut terms = RoundTerms::decode(started.stake.as_slice()).unwrap();
-    change(&mut terms);
-    started.stake = terms.encode_to_vec();
+    let LoggedTerms::Terms(terms) = &mut started.stake else { unreachable!() };
+    change(terms);
 }
 
 #[test]

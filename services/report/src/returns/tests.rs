@@ -1,5 +1,5 @@
 use super::*;
-use motherlode_books::{CoinValue, FxRate, Minor, RoundStarted, StepResolved};
+use motherlode_books::{CoinValue, FxRate, LoggedTerms, Minor, RoundStarted, StepResolved};
 use motherlode_proto::convert::play::{choice_to_wire, write_outcome};
 use motherlode_rounds::terms_to_log;
 use motherlode_slots::{Carried, Draws, Outcome, Stake, Terms};
@@ -37,7 +37,7 @@ impl Player {
             currency: Currency::EUR,
             bet: Minor(i64::try_from(coin_micros * 25 / 10_000).unwrap()),
             coin_value: CoinValue(coin_micros),
-            stake: terms_to_log(&stake, &terms, self.game.carries()).encode_to_vec(),
+            stake: LoggedTerms::Terms(terms_to_log(&stake, &terms, self.game.carries())),
             rate: FxRate::ONE,
             contribution: None,
             session: None,

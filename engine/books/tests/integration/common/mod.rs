@@ -120,7 +120,7 @@ impl World {
             currency,
             bet: Minor(bet),
             coin_value: coin(coin_value),
-            stake: vec![1, 2, 3],
+            stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
             rate,
             contribution: pool.map(|pool| Contribution {
                 pool: POOL.into(),

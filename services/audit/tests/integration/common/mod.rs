@@ -152,7 +152,7 @@ impl Tale {
             currency,
             bet,
             coin_value,
-            stake: terms_to_log(&stake, &terms, game.carries()).encode_to_vec(),
+            stake: LoggedTerms::Terms(terms_to_log(&stake, &terms, game.carries())),
             rate: FxRate::ONE,
             contribution: contributes.then(|| Contribution { pool: POOL.into(), terms_version: 1, amount }),
             session: None,
