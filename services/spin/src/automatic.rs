@@ -1,6 +1,6 @@
 //! Steps that are resolved for a player, and the ids under which they are.
 
-use motherlode_books::{Automatic, Event, OpenRound};
+use motherlode_books::{Automatic, Event, InternalRequest, OpenRound};
 use motherlode_ledger::fields::RoundId;
 
 /// Of requests that are nobody's in particular: their ids say it all.
@@ -19,7 +19,7 @@ pub(crate) struct Asked<'a> {
 
 /// The id under which a step of a round is resolved by nobody in particular.
 pub(crate) fn step_request_id(round: u64, step: u32) -> String {
-    format!("auto/{round}/{step}")
+    InternalRequest::AutomaticStep { round, step }.to_string()
 }
 
 /// The number of a round's next step.

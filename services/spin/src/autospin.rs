@@ -10,13 +10,12 @@
 
 use crate::{
     api::{Deal, SpinApi},
-    automatic::NOBODYS,
     bet::{Bet, Move},
     place::Place,
     stake::whole_bet,
 };
 use futures_util::{Stream, stream};
-use motherlode_books::{Autospin, AutospinLimits, FinishedRound, LossStop, Minor, WinStop};
+use motherlode_books::{Autospin, AutospinLimits, FinishedRound, InternalRequest, LossStop, Minor, WinStop};
 use motherlode_ledger::{
     fields::{self, RoundId, money, round_id},
     rounds,
@@ -125,17 +124,17 @@ impl SpinApi {
     /// Collects a win that waits for the double; false where the player has gone on with the round.
     async fn collect(&self, waiting: &Waiting) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
-        let request_id = format!("series/{}/{step}", round.number);
+        let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
         let ledger = self.ledgers.of(&round.stream);
         let open = ledger.books(|books| {
             let open = books.player(&round.stream)?.open_round(round.number)?;
             (crate::automatic::next_step(open) == *step).then_some(())
         });
         if open.is_none() {
-            return Ok(ledger.find(&round.stream, &request_id, NOBODYS)?.is_some());
+            return Ok(ledger.find(&round.stream, &request_id, InternalRequest::FINGERPRINT)?.is_some());
         }
         let collect =
-            Move { request_id, fingerprint: NOBODYS, round: round.clone(), choice: Choice::Collect, session: None };
+            Move { request_id, fingerprint: InternalRequest::FINGERPRINT, round: round.clone(), choice: Choice::Collect, session: None };
         match self.move_on(&collect, &mut Deal::again(&self.dealer, None)).await {
             Ok(_) => Ok(true),
             // The player was quicker.

@@ -4,13 +4,10 @@
 //! money into it or it into money.
 
 use crate::api::SpinApi;
-use motherlode_books::{Currency, Event, Minor, StreamId};
+use motherlode_books::{Currency, Event, InternalRequest, Minor, StreamId};
 use motherlode_ledger::{AppendError, Proposal};
 use motherlode_proto::spin::v1::PlayMode;
 use motherlode_runtime::Refusal;
-
-/// Of whoever fills an account: the request id says it all.
-const FINGERPRINT: [u8; 16] = [0; 16];
 
 /// Refuses real money in demo mode, and play money in any other.
 pub(crate) fn check_mode(mode: PlayMode, currency: Currency) -> Result<(), Refusal> {
@@ -25,8 +22,7 @@ impl SpinApi {
     /// Fills a player's account of play money up to what demo play begins with; opens it where there is none. Once a
     /// request, for ever.
     pub(crate) async fn fill_up(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
-        // Clients' ids have no slash and cannot collide with it.
-        let request_id = format!("demo/{request_id}");
+        let request_id = InternalRequest::FillDemo { request_id }.to_string();
         let ledger = self.ledgers.of(stream);
         loop {
             if ledger.find_position(stream, &request_id)?.is_some() {
@@ -47,7 +43,7 @@ impl SpinApi {
                 stream: stream.clone(),
                 expected_version: Some(version),
                 request_id: request_id.clone(),
-                fingerprint: FINGERPRINT,
+                fingerprint: InternalRequest::FINGERPRINT,
                 events,
             };
             match ledger.append(proposal).await {

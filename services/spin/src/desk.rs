@@ -1,15 +1,13 @@
 //! The sessions of this process, in memory only (see [`crate::session`] for the calls).
 
 use crate::{
-    automatic::NOBODYS,
     place::Place,
     session_id::{name, required},
 };
 use motherlode_books::{
-    Currency, Event, Profile, Refused, SessionId, SessionLimits, SessionRefused, Sessions, StreamId,
+    Currency, Event, InternalRequest, Profile, Refused, SessionId, SessionLimits, SessionRefused, Sessions, StreamId,
 };
 use motherlode_ledger::{AppendError, Ledgers, Proposal};
-use motherlode_proto::convert::play::hex;
 use motherlode_runtime::{Caller, Profiles, Refusal};
 use parking_lot::Mutex;
 use std::{sync::Arc, time::Duration};
@@ -93,15 +91,15 @@ impl Desk {
         &self,
         stream: &StreamId,
         id: SessionId,
-        moment: &str,
+        moment: &'static str,
         event: Event,
     ) -> Result<(), AppendError> {
         let version = self.ledgers.of(stream).books(|books| books.head(stream).version);
         let proposal = Proposal {
             stream: stream.clone(),
             expected_version: None,
-            request_id: format!("session/{}/{moment}/{version}", hex(&name(id))),
-            fingerprint: NOBODYS,
+            request_id: InternalRequest::LogSession { session: name(id), moment, version }.to_string(),
+            fingerprint: InternalRequest::FINGERPRINT,
             events: vec![event],
         };
         self.ledgers.append(proposal).await.map(drop)
