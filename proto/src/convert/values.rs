@@ -273,7 +273,7 @@ impl<T: Message> Value for Vec<T> {
     }
 }
 
-/// What has a key and a value, or a currency and an amount.
+/// A pair of a key and a value, or of a currency and an amount.
 impl<A: Value, B: Value> Message for (A, B) {
     #[inline]
     fn write(&self, out: &mut Out) {

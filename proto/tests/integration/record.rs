@@ -279,7 +279,7 @@ fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
     }
 }
 
-/// What a record says by way of the contract's messages alone.
+/// Decodes a record by the contract's messages alone.
 fn by_message(bytes: &[u8]) -> Option<Logged> {
     let message = v1::Commit::decode(bytes).ok()?;
     let commit = Commit {

@@ -1,12 +1,13 @@
-//! What games return, held against their mathematics (PL-23).
+//! Live returns of games, compared with their mathematics (PL-23).
 //!
 //! A level is a version of a game at one stake in one currency, counted operator by operator: all its rounds have the same
 //! distribution, whose mean and standard deviation the game's own mathematics give. Above the levels stand two sums of each
 //! version and currency: one weighs each round by its stake, as money does; in the other each counts the same, so that no
 //! large stake hides what small ones show. How far each may be off: [`crate::band`].
 //!
-//! What a game collects over rounds (crystals, Potions) is won in one round and paid for by others, at other stakes. So a
-//! level and the sum of rounds are held against the mathematics without it; the sum of stakes has it on both sides.
+//! Features that are collected over rounds (crystals, Potions) are won in one round and paid for by others, at other
+//! stakes. So a level and the sum of rounds are compared with the mathematics without them; the sum of stakes has them
+//! on both sides.
 //!
 //! The mathematics are those of the return in cash, at the currency and the coin value that were played (DM-19): the exact
 //! return in coins, and what the rounding of wins to whole minor units adds to it.
@@ -63,7 +64,7 @@ struct Level {
 #[derive(Debug, Clone, Default)]
 struct Tally {
     bet: i64,
-    /// What was won in minor units.
+    /// Wins in minor units.
     wins: i128,
     /// The same round by round.
     all: Wins,
@@ -73,12 +74,12 @@ struct Tally {
     gifts: u64,
 }
 
-/// What the mathematics say of a level.
+/// The exact mathematics of a level.
 #[derive(Debug, Clone, Copy)]
 struct Known {
     all: Theory,
     own: Theory,
-    /// What a gift is worth in bets.
+    /// The worth of a gift in bets.
     gift: f64,
     /// The most that the rounding of what was collected at several coin values adds to the return, or takes from it.
     mixed: f64,
@@ -91,7 +92,7 @@ pub(crate) struct Found {
 }
 
 impl Returns {
-    /// What all partitions have counted, together.
+    /// Adds the returns of all partitions up.
     pub(crate) fn of_all<'a>(partitions: impl Iterator<Item = &'a Self>) -> Self {
         let mut sum = Self::default();
         for (level, tallies) in partitions.flat_map(|returns| &returns.0) {
@@ -216,7 +217,7 @@ fn held(shown: wire::Return, verdict: &Verdict) -> wire::Return {
 }
 
 impl Level {
-    /// What is added up.
+    /// The key of the sums: game, version and currency.
     fn version(&self) -> (&str, &str, Currency) {
         (&self.game, &self.rules_version, self.currency)
     }
@@ -264,7 +265,7 @@ impl Level {
         Some(Known { all: Theory { rtp_least: all.rtp_least - mixed, ..all }, own, mixed, ..known })
     }
 
-    /// What holds of the coins, at any coin value.
+    /// Computes the part that is the same at any coin value.
     fn in_coins(&self, game: &'static dyn Game) -> Option<Known> {
         type Key = (&'static str, &'static str, u32, u32, bool);
         static KNOWN: LazyLock<Mutex<HashMap<Key, Known>>> = LazyLock::new(Mutex::default);
@@ -311,7 +312,7 @@ impl Tally {
         self.own.merge(&other.own);
     }
 
-    /// What was staked in minor units.
+    /// Bets in minor units.
     fn bets(&self) -> i128 {
         i128::from(self.bet) * i128::from(self.all.rounds)
     }

@@ -133,8 +133,13 @@ impl SpinApi {
         if open.is_none() {
             return Ok(ledger.find(&round.stream, &request_id, InternalRequest::FINGERPRINT)?.is_some());
         }
-        let collect =
-            Move { request_id, fingerprint: InternalRequest::FINGERPRINT, round: round.clone(), choice: Choice::Collect, session: None };
+        let collect = Move {
+            request_id,
+            fingerprint: InternalRequest::FINGERPRINT,
+            round: round.clone(),
+            choice: Choice::Collect,
+            session: None,
+        };
         match self.move_on(&collect, &mut Deal::again(&self.dealer, None)).await {
             Ok(_) => Ok(true),
             // The player was quicker.

@@ -1,9 +1,9 @@
 //! The seconds between a player's rounds (PL-26), by the process's own ticks: no clock that is set makes them longer or
 //! shorter.
 //!
-//! What the log says of the latest bet decides only where another process took it, or this one before a restart; and never
-//! for longer than the rule's own length. Cost: a look into a map for bets where such a rule holds. Memory: the bets of the
-//! longest time that was ever asked for, twice at the most.
+//! The time of the latest bet in the log decides only if another process took that bet, or this one before a restart;
+//! and never for longer than the rule's own length. Cost: a look into a map for bets where such a rule holds. Memory:
+//! the bets of the longest time that was ever asked for, twice at the most.
 
 use motherlode_books::{Commit, Event, PlayerState, StreamId};
 use motherlode_ledger::Handle;

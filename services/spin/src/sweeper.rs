@@ -23,7 +23,7 @@ use tonic::Code;
 /// Open rounds looked at in one go: the writer waits meanwhile.
 const LOOKS_MAX: usize = 256;
 
-/// What became of a round that was due.
+/// The result of sweeping a round that was due.
 enum Swept {
     /// It's resolved, or can't be, which was said.
     Reported,

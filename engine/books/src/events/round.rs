@@ -22,7 +22,7 @@ pub struct RoundStarted {
     pub bet: Minor,
     /// The worth of a coin, for the jackpot's price.
     pub coin_value: CoinValue,
-    /// What else it's played with.
+    /// Its further terms.
     pub stake: LoggedTerms,
     /// The rate of the currency at this place in the log; 1 for play money, so that limits in EUR count its units.
     pub rate: FxRate,
@@ -45,7 +45,7 @@ impl RoundStarted {
     }
 }
 
-/// What a round is played with, as its bet has it.
+/// The terms of a round, as logged with its bet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LoggedTerms {
     /// As the game took it.
@@ -65,7 +65,7 @@ impl LoggedTerms {
     }
 }
 
-/// What else the outcome of a round depends on. With it a round replays from its own commits alone.
+/// The terms that the outcomes depend on beside the bet. With them a round replays from its own commits alone.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RoundTerms {
     /// Pay lines.
@@ -80,7 +80,7 @@ pub struct RoundTerms {
     pub buy_feature: bool,
     /// The limit of the gamble in minor units; 0 where none is offered (ME-14, ME-15).
     pub gamble_max_minor: u64,
-    /// What the player carried when the round opened, in the order of the game's figures.
+    /// The figures that the player carried when the round opened, in the order of the game's figures.
     pub carried: Vec<i64>,
     /// The number of the witch who accompanies the player (BW-05); 0 for none.
     pub witch: u32,

@@ -12,7 +12,7 @@ struct Player {
     carried: Carried,
     draws: Draws,
     returns: Returns,
-    /// What a fault makes of wins: so many percent of what is due.
+    /// The wins of a faulty game, in percent of the right ones.
     percent: u64,
 }
 
