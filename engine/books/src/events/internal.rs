@@ -188,7 +188,7 @@ mod tests {
         ];
         for (request, id) in ids {
             assert_eq!(request.to_string(), id);
-            assert!(!crate::is_id(id), "{id}");
+            assert!(!crate::values::is_id(id), "{id}");
             let copied = matches!(request, InternalRequest::CopyHome { .. }).then_some(3);
             assert_eq!(InternalRequest::copied_position(id), copied);
         }
