@@ -3,6 +3,8 @@
 pub mod access;
 mod appends;
 pub mod buffers;
+mod civil;
+mod clock;
 pub mod config;
 pub mod connect;
 pub mod connections;
@@ -10,6 +12,7 @@ pub mod jurisdiction;
 mod reads;
 pub mod refusal;
 pub mod refusal_details;
+mod roles;
 pub mod stop;
 pub mod telemetry;
 pub mod trace;
@@ -17,11 +20,9 @@ pub mod until;
 
 pub use access::Caller;
 pub use appends::Appends;
+pub use clock::Clock;
 pub use config::{Config, ConfigError, Interruption};
 pub use jurisdiction::{Profiles, UNRESTRICTED};
 pub use reads::Reads;
 pub use refusal::Refusal;
 pub use stop::Stop;
-
-/// Tells the time, in Unix milliseconds.
-pub type Clock = std::sync::Arc<dyn Fn() -> i64 + Send + Sync>;

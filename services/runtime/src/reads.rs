@@ -6,7 +6,7 @@
 //! Reads have threads of their own, of a lower priority than those that answer (on Linux). Cost: one thread for each
 //! read that may be under way.
 
-use crate::{Caller, Refusal};
+use crate::{access::caller::Caller, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{collections::BTreeMap, sync::Arc, thread, time::Duration};
 use tokio::{

@@ -4,7 +4,7 @@
 //! codec. Their INTERNAL means a message that cannot be decoded, which is the caller's fault: it becomes
 //! INVALID_ARGUMENT.
 
-use crate::Refusal;
+use crate::refusal::Refusal;
 use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use http_body::{Body as _, Frame, SizeHint};

@@ -4,39 +4,19 @@
 //! Exit code 0 when all holds, 1 at the first divergence, 2 when there is no log. The report goes to standard output and
 //! depends on the data alone; how long it took goes to standard error.
 
+mod args;
 mod json;
 mod own;
+mod sums;
 mod text;
 
-use super::{Failure, Format, config_file, say};
-use motherlode_audit::{Digest, Options, Report, Return, Whole, audit_all, digest};
-use motherlode_books::HOME;
-use motherlode_books::{Currency, Minor, Nano};
-use motherlode_server::{LocalLog, copy_folder, log_folder};
-use motherlode_slots::par::Exact;
-use std::{path::PathBuf, time::Instant};
+pub use args::Args;
 
-/// The arguments of `audit`.
-#[derive(Debug, Clone, clap::Args)]
-pub struct Args {
-    /// The data folder of `serve`, the folder of a copy that `follow` keeps, or nats://host:port,... (which is copied to a
-    /// temporary folder first).
-    #[arg(value_name = "PLACE")]
-    data: PathBuf,
-    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
-    #[arg(long, value_name = "FILE")]
-    config: Option<PathBuf>,
-    /// Print the digest of this operator's records too, to be held against the one of its copy.
-    #[arg(long, value_name = "NAME")]
-    operator: Option<String>,
-    /// The digest's last log position: the copy's; without it, the log's end. Of several partitions one each, with commas
-    /// between them.
-    #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
-    to: Vec<u64>,
-    /// How to print it.
-    #[arg(long, value_enum, default_value_t)]
-    format: Format,
-}
+use super::{Failure, Format, config_file, say};
+use motherlode_audit::{Digest, Options, Whole, audit_all, digest};
+use motherlode_books::HOME;
+use motherlode_server::{LocalLog, copy_folder, log_folder};
+use std::time::Instant;
 
 /// Audits and reports.
 ///
@@ -90,39 +70,10 @@ fn digests(args: &Args, whole: &Whole, options: &[Options], operator: &str) -> R
     digests.collect::<Result<_, _>>().map_err(Failure::unusable)
 }
 
-/// Computes home's contributions due to a pool: bet and not pooled yet.
-fn to_be_pooled(home: &Report, pool: &str, partitions: usize) -> Nano {
-    let partitions = (HOME..).take(partitions);
-    Nano(partitions.map(|partition| home.books.pending_contributions(pool, partition, u64::MAX).0).sum())
-}
-
-/// A sum of cash with its currency: `1234.50 EUR`.
-fn cash(minor: i128, currency: Currency) -> String {
-    let sum = match i64::try_from(minor) {
-        Ok(minor) => Minor(minor).to_decimal(currency),
-        Err(_) => Nano(minor.saturating_mul(currency.nanos_per_minor())).to_string(),
-    };
-    format!("{sum} {currency}")
-}
-
-/// Computes the return of bets; `None` if there were none.
-fn returned(won: i128, bet: i128) -> Option<Exact> {
-    (bet > 0).then(|| Exact::new(won.into(), bet.into()))
-}
-
-/// Sums over all games, by currency: rounds, bets, wins without jackpots, jackpots awarded.
-fn totals(returns: &[Return]) -> impl Iterator<Item = (Currency, u64, i128, i128, i128)> {
-    Currency::all().filter_map(|currency| {
-        let of = || returns.iter().filter(move |of| of.currency == currency);
-        let rounds = of().map(|of| of.rounds).sum();
-        let sum = |figure: fn(&Return) -> i128| of().map(figure).sum::<i128>();
-        (rounds > 0).then(|| (currency, rounds, sum(|of| of.bets), sum(|of| of.wins), sum(|of| of.awarded)))
-    })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{sums::*, *};
+    use motherlode_books::Currency;
     use motherlode_runtime::Config;
     use motherlode_server::{Server, open_stores};
     use motherlode_spin::Dealer;

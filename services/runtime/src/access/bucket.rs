@@ -1,6 +1,6 @@
 //! A token bucket: so many calls a second on average, and a few more at once after a rest.
 
-use crate::Refusal;
+use crate::refusal::Refusal;
 use parking_lot::Mutex;
 use std::time::Duration;
 use tonic::Code;

@@ -1,6 +1,6 @@
 //! Every call and the roles that may make it. A method that is not listed cannot be called where there are operators.
 
-use super::Roles;
+use crate::roles::Roles;
 
 /// One method of a service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

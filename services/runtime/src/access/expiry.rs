@@ -1,7 +1,7 @@
 //! An answer that ends when its caller's credential expires: streams can outlive a token.
 
-use super::Identity;
-use crate::Clock;
+use super::caller::Identity;
+use crate::clock::Clock;
 use http::HeaderMap;
 use http_body::{Body as _, Frame, SizeHint};
 use std::{

@@ -4,7 +4,7 @@
 //! Repeated attempts don't fill the log: after [`LINES_MAX`] lines in [`WINDOW`] the rest are only counted, and the
 //! next line gives their number. The counter is OpenTelemetry's `motherlode.access.failed`, by reason.
 
-use crate::Refusal;
+use crate::refusal::Refusal;
 use opentelemetry::{KeyValue, global, metrics::Counter};
 use parking_lot::Mutex;
 use std::{

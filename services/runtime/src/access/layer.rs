@@ -1,17 +1,16 @@
 //! The layer around all services that authenticates the caller.
 
 use super::{
-    Caller, Identity, Kind,
+    caller::{Caller, Identity, Kind, digest, identities},
     calls::{CALLS, OPEN},
-    digest,
     expiry::Expiring,
     failed::Failed,
-    identities,
 };
 use crate::{
-    Clock, Refusal,
+    clock::Clock,
     config::{Operator, PLATFORM},
     connections::Connection,
+    refusal::Refusal,
 };
 use http::{HeaderMap, Request, Response, header::AUTHORIZATION};
 use std::{

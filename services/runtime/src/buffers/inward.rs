@@ -2,8 +2,8 @@
 //!
 //! gRPC's framing (a byte of flags, four of length, the message) says how much will be held until a message is whole.
 
-use super::Share;
-use crate::Refusal;
+use super::budget::Share;
+use crate::refusal::Refusal;
 use bytes::{Buf, Bytes};
 use http_body::{Frame, SizeHint};
 use std::{
@@ -108,7 +108,7 @@ impl http_body::Body for Inward {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Budget;
+    use super::super::budget::Budget;
     use super::*;
     use std::{collections::VecDeque, future::poll_fn, sync::Arc};
     use tonic_types::StatusExt;

@@ -1,7 +1,11 @@
 //! The layer around all services that counts waiting bytes.
 
-use super::{Budget, CALL_BYTES, inward::Inward, outward::Outward};
-use crate::{Caller, config::Config};
+use super::{
+    budget::{Budget, CALL_BYTES},
+    inward::Inward,
+    outward::Outward,
+};
+use crate::{access::caller::Caller, config::Config};
 use http::{HeaderMap, Request, Response};
 use std::{
     collections::BTreeSet,

@@ -1,6 +1,6 @@
 //! The body of an answer, each part of which is counted until it's written.
 
-use super::Share;
+use super::budget::Share;
 use bytes::Bytes;
 use http::HeaderMap;
 use http_body::{Body as _, Frame, SizeHint};
@@ -108,7 +108,7 @@ impl http_body::Body for Outward {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Budget, CALL_BYTES};
+    use super::super::budget::{Budget, CALL_BYTES};
     use super::*;
     use std::{collections::VecDeque, sync::Arc};
     use tonic::Code;

@@ -5,7 +5,7 @@
 //! callers, remove the old one or let it expire.
 
 use super::error::ConfigError;
-use crate::access::{Roles, civil};
+use crate::{civil, roles::Roles};
 use motherlode_books::is_name;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use std::{collections::BTreeSet, fmt};

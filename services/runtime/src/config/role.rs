@@ -120,39 +120,3 @@ impl LedgerTargets {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Config;
-
-    #[test]
-    fn a_role_without_the_log_needs_to_know_where_it_is() {
-        let checked = |text: &str| Config::parse(text).unwrap().check_role().map_err(|error| error.to_string());
-        let targets = "[ledger]\ntargets = [\"http://127.0.0.1:50051\"]";
-        for role in ["all", "ledger"] {
-            assert_eq!(checked(&format!("role = \"{role}\"")), Ok(()));
-        }
-        for role in ["spin", "jackpot"] {
-            assert_eq!(checked(&format!("role = \"{role}\"\n{targets}")), Ok(()));
-            assert!(checked(&format!("role = \"{role}\"")).unwrap_err().contains("ledger: targets must name"));
-        }
-        assert!(checked("[ledger]\nkey = \"k\"").unwrap_err().contains("go together"));
-        let part = |of: &str, writes: &str| checked(&format!("{of}\npartitions = 3\n{targets}\nwrites = {writes}"));
-        assert_eq!(part("role = \"ledger\"", "[0, 2]"), Ok(()));
-        assert!(part("role = \"ledger\"", "[3]").unwrap_err().contains("there is none of"));
-        assert!(part("role = \"spin\"", "[0]").unwrap_err().contains("for the role ledger"));
-        let alone = checked("role = \"ledger\"\npartitions = 2\n[ledger]\nwrites = [1]");
-        assert!(alone.unwrap_err().contains("that write the other partitions"));
-        assert_eq!(checked("role = \"ledger\"\npartitions = 2\n[ledger]\nwrites = [0, 1]"), Ok(()));
-        assert!(Config::parse("role = \"god\"").is_err());
-        assert!(Config::parse("[ledger]\ntarget = \"x\"").is_err());
-    }
-
-    #[test]
-    fn what_is_shown_is_read_from_its_files_and_a_missing_one_is_named() {
-        let targets = LedgerTargets { token_file: Some("/none/token".into()), ..LedgerTargets::default() };
-        assert!(targets.credentials().unwrap_err().to_string().contains("/none/token"));
-        assert_eq!(LedgerTargets::default().credentials().unwrap(), Credentials::default());
-    }
-}

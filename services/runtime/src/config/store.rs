@@ -111,39 +111,3 @@ impl Store {
         Ok(())
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::Config;
-
-    #[test]
-    fn an_address_names_servers_and_perhaps_the_streams() {
-        let store = Store::default();
-        assert!(store.servers().is_empty());
-        let one = store.at("nats://a:4222").unwrap();
-        assert_eq!((one.servers(), one.stream.as_str()), (vec!["nats://a:4222".to_owned()], "MOTHERLODE"));
-        let two = store.at("nats://a:1,b:2/TRY").unwrap();
-        assert_eq!((two.servers().join(" "), two.stream.as_str()), ("nats://a:1 nats://b:2".to_owned(), "TRY"));
-        for wrong in ["", "a:4222", "nats://", "nats://a:1,", "nats://a:1/", "nats://a:1/x.y", "http://a:1"] {
-            assert!(store.at(wrong).is_err(), "{wrong}");
-        }
-    }
-
-    #[test]
-    fn a_store_that_makes_no_sense_is_refused() {
-        let url = "url = \"nats://a:4222\"\n";
-        assert!(Config::parse(&format!("[store]\n{url}[store.allow_unsafe]\nreplicas = true")).is_ok());
-        for (wrong, said) in [
-            ("replicas = 2", "1, 3 or 5"),
-            ("stream = \"a.b\"", "1 to 64 characters"),
-            ("monitor = [\"a:8222\"]", "http://"),
-            ("append_ms_max = 1", "1000 to 600000"),
-            ("[store.tls]\nkey = \"k\"", "go together"),
-            ("[store.allow_unsafe]\nanything = true", "unknown field"),
-        ] {
-            let error = Config::parse(&format!("[store]\n{url}{wrong}")).unwrap_err().to_string();
-            assert!(error.contains(said), "{wrong}: {error}");
-        }
-    }
-}

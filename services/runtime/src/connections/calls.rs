@@ -1,6 +1,6 @@
 //! The calls of one connection: counted while they are under way.
 
-use super::{Connection, stream::Wire};
+use super::{stream::Wire, table::Connection};
 use bytes::Bytes;
 use http::{Request, Response};
 use http_body::{Body as _, Frame, SizeHint};

@@ -1,6 +1,6 @@
 //! The bytes of a connection, in the clear or through TLS.
 
-use super::Connection;
+use super::table::Connection;
 use std::{
     io::{self, IoSlice},
     pin::Pin,

@@ -2,7 +2,7 @@
 //!
 //! Cost: a connection that comes or belongs to somebody for the first time walks all of them; a call touches its own only.
 
-use crate::{Refusal, config::Limits};
+use crate::{config::Limits, refusal::Refusal};
 use parking_lot::Mutex;
 use std::{
     cmp::Reverse,

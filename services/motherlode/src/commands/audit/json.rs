@@ -1,6 +1,6 @@
 //! The audit's report as JSON. Money and pool figures are decimal strings with their currency.
 
-use super::{cash, returned, to_be_pooled, totals};
+use super::sums::{cash, returned, to_be_pooled, totals};
 use motherlode_audit::{Comparison, Divergence, Report, Return, Voids, Whole};
 use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 use motherlode_log::Tail;

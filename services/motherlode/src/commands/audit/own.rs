@@ -1,6 +1,6 @@
 //! `audit` on an operator's copy of a log (PL-30): what holds within it, and what no copy can show.
 
-use super::{Args, cash, json::of_divergence};
+use super::{args::Args, json::of_divergence, sums::cash};
 use crate::commands::{Failure, Format, json, say};
 use motherlode_audit::{CopyReport, Digest, NOT_CHECKED, Return, audit_copy};
 use motherlode_books::Currency;

@@ -1,6 +1,6 @@
 //! The audit's report for people, 80 columns wide.
 
-use super::{cash, returned, to_be_pooled, totals};
+use super::sums::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
 use motherlode_audit::{Comparison, Report, Return, Voids, Whole};
 use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};

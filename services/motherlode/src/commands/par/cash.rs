@@ -1,6 +1,6 @@
 //! The return of a game in cash, by currency and coin value (DM-19), of the ladders that come with the games.
 
-use super::PLACES;
+use super::report::PLACES;
 use motherlode_books::{CoinValue, Currency};
 use motherlode_ledger::offer;
 use motherlode_rounds::minor_micros;

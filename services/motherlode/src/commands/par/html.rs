@@ -2,11 +2,15 @@
 //!
 //! All figures are the exact ones of [`Par`], but for one section, which is a simulation and says so.
 
+mod parts;
 mod played;
 mod plot;
 mod reels;
 
-use super::{INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, cash, returns, shifted};
+use super::{
+    cash,
+    report::{INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted},
+};
 use crate::figures::{chance, grouped, number, once_in, percent};
 use crate::markup::{Markup, page as whole, plain, table, tag};
 use motherlode_proto::convert::play::hex;
@@ -14,6 +18,7 @@ use motherlode_slots::{
     Game, Par, Stake,
     par::{Exact, decimal},
 };
+use parts::{list, note, section};
 pub(super) use played::Played;
 use plot::Bands;
 
@@ -38,22 +43,6 @@ pub(super) fn page(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -
         statements(game, par),
     ];
     whole(&title, main)
-}
-
-fn note(text: impl Into<Markup>) -> Markup {
-    tag("p", &[("class", "note")], text)
-}
-
-fn section(title: &str, inner: impl Into<Markup>) -> Markup {
-    plain("section", [plain("h2", title), inner.into()])
-}
-
-/// Names and figures, one beside the other.
-fn list<const N: usize>(rows: [(&str, Markup); N]) -> Markup {
-    plain(
-        "dl",
-        rows.into_iter().map(|(name, figure)| [plain("dt", name), plain("dd", figure)].into()).collect::<Markup>(),
-    )
 }
 
 fn identification(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {

@@ -1,6 +1,9 @@
 //! The sheet as JSON. Returns, chances and bets are decimal strings.
 
-use super::{INCREMENTS, PLACES, ROUNDING, StakeReport, cash, cash::CashReport, pays, returns, symbol_name, symbols};
+use super::{
+    cash::{self, CashReport},
+    report::{INCREMENTS, PLACES, ROUNDING, StakeReport, pays, returns, symbol_name, symbols},
+};
 use crate::figures::chance;
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{

@@ -1,6 +1,9 @@
 //! The PAR sheet as text, 80 columns wide.
 
-use super::{INCREMENTS, PERCENT_PLACES, PLACES, StakeReport, cash, pays, returns, shifted, symbol_name, symbols};
+use super::{
+    cash,
+    report::{INCREMENTS, PERCENT_PLACES, PLACES, StakeReport, pays, returns, shifted, symbol_name, symbols},
+};
 use crate::figures::{grouped, once_in, percent};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{

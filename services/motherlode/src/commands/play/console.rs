@@ -1,6 +1,6 @@
 //! The terminal of a player: lines out, answers in.
 
-use super::Failure;
+use crate::commands::Failure;
 use motherlode_proto::round::v1::{Card, PickOffer, Witch, choice};
 use std::{
     collections::BTreeSet,

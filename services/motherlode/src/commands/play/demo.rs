@@ -1,7 +1,7 @@
 //! Demo play (PL-17): a session that gives play money, for as long as rounds are played.
 
-use super::Failure;
 use crate::client::{self, Client, insist};
+use crate::commands::Failure;
 use motherlode_proto::{
     round::v1::Account,
     spin::v1::{CloseSessionRequest, OpenSessionRequest, PlayMode},

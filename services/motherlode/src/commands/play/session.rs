@@ -1,8 +1,9 @@
 //! A session of rounds: bets, the remedies for what refuses them, choices, and the sum.
 
-use super::{Args, Console, Failure, demo};
+use super::{args::Args, console::Console, demo};
 use crate::{
     client::{self, Client, insist},
+    commands::Failure,
     draw,
     figures::{cash, coin_view, grouped},
 };

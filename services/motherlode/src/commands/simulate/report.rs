@@ -2,7 +2,7 @@
 //!
 //! Floating point is at home here: the exact figures are fractions of [`Par`], these are estimates of them.
 
-use super::super::par::StakeReport;
+use super::super::par::report::StakeReport;
 use crate::figures::{grouped, number};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Game, Par, Seed, Stake, Tally, par::Exact, simulate::Sum};

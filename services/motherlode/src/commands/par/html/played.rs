@@ -1,6 +1,9 @@
 //! The one part of the page that is not exact: rounds played through the code that serves players.
 
-use super::{note, plot, section};
+use super::{
+    parts::{note, section},
+    plot,
+};
 use crate::figures::{grouped, number, percent};
 use crate::markup::{Markup, plain, table};
 use motherlode_proto::convert::play::hex;

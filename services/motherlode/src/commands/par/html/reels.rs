@@ -1,8 +1,9 @@
 //! The page's part on symbols: the paytable, the lines, and for each set of reels its strips and combinations.
 
 use super::{
-    super::{pays, symbol_name, symbols},
-    note, plot, section,
+    super::report::{pays, symbol_name, symbols},
+    parts::{note, section},
+    plot,
 };
 use crate::figures::{chance, grouped, percent};
 use crate::markup::{Markup, plain, table, tag};

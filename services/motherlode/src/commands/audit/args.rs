@@ -1,0 +1,26 @@
+//! The arguments of `audit`.
+
+use crate::commands::Format;
+use std::path::PathBuf;
+
+/// The arguments of `audit`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// The data folder of `serve`, the folder of a copy that `follow` keeps, or nats://host:port,... (which is copied to a
+    /// temporary folder first).
+    #[arg(value_name = "PLACE")]
+    pub(super) data: PathBuf,
+    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
+    #[arg(long, value_name = "FILE")]
+    pub(super) config: Option<PathBuf>,
+    /// Print the digest of this operator's records too, to be held against the one of its copy.
+    #[arg(long, value_name = "NAME")]
+    pub(super) operator: Option<String>,
+    /// The digest's last log position: the copy's; without it, the log's end. Of several partitions one each, with commas
+    /// between them.
+    #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
+    pub(super) to: Vec<u64>,
+    /// How to print it.
+    #[arg(long, value_enum, default_value_t)]
+    pub(super) format: Format,
+}

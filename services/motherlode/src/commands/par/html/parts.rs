@@ -1,0 +1,19 @@
+//! Parts of the page that several sections have.
+
+use crate::markup::{Markup, plain, tag};
+
+pub(super) fn note(text: impl Into<Markup>) -> Markup {
+    tag("p", &[("class", "note")], text)
+}
+
+pub(super) fn section(title: &str, inner: impl Into<Markup>) -> Markup {
+    plain("section", [plain("h2", title), inner.into()])
+}
+
+/// Names and figures, one beside the other.
+pub(super) fn list<const N: usize>(rows: [(&str, Markup); N]) -> Markup {
+    plain(
+        "dl",
+        rows.into_iter().map(|(name, figure)| [plain("dt", name), plain("dd", figure)].into()).collect::<Markup>(),
+    )
+}

@@ -1,0 +1,68 @@
+//! The arguments of `play`.
+
+use crate::{commands::stake::StakeArgs, figures, target::Target};
+use motherlode_books::Currency;
+use motherlode_proto::round::v1 as round;
+
+/// The arguments of `play`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// The game.
+    #[arg(value_name = "GAME")]
+    pub(super) game: String,
+    #[command(flatten)]
+    pub(super) target: Target,
+    /// The operator whose player plays.
+    #[arg(long, value_name = "NAME", default_value = "demo")]
+    pub(super) operator: String,
+    /// The player.
+    #[arg(long, value_name = "NAME", default_value = "alice")]
+    pub(super) player: String,
+    /// Currency of the player's account.
+    #[arg(long, value_name = "CODE", default_value_t = Currency::EUR)]
+    pub(super) currency: Currency,
+    /// Play for play money, which the service gives (PL-17).
+    #[arg(long, conflicts_with_all = ["currency", "campaign"])]
+    pub(super) demo: bool,
+    /// Rounds to play.
+    #[arg(long, value_name = "N", default_value = "1", value_parser = figures::count)]
+    pub(super) rounds: u64,
+    #[command(flatten)]
+    pub(super) stake: StakeArgs,
+    /// Play free rounds of this campaign, with its stake.
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["lines", "coins", "coin_value", "buy_feature"])]
+    pub(super) campaign: Option<String>,
+    /// The witch who comes along; asked for before the first spin, and remembered.
+    #[arg(long)]
+    pub(super) witch: Option<Witch>,
+    /// Keep the round open after a win that can be gambled.
+    #[arg(long)]
+    pub(super) double: bool,
+    /// Make all choices without asking: the first objects, free spins and features at once, and with --double one card.
+    #[arg(long)]
+    pub(super) auto: bool,
+}
+
+impl Args {
+    pub(super) fn currency(&self) -> Currency {
+        if self.demo { Currency::PLAY } else { self.currency }
+    }
+}
+
+/// The witches (BW-05).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(super) enum Witch {
+    /// The white witch.
+    White,
+    /// The dark witch.
+    Dark,
+}
+
+impl From<Witch> for round::Witch {
+    fn from(witch: Witch) -> Self {
+        match witch {
+            Witch::White => Self::White,
+            Witch::Dark => Self::Dark,
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! The budget: how many bytes each operator has, and how many there are for all.
+
+use crate::refusal::Refusal;
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tonic::Code;
+
+/// The fixed cost of a call, bytes: its task, and the buffers that it's read into and written from.
+pub const CALL_BYTES: usize = 16 << 10;
+
+/// A budget of bytes for all operators.
+#[derive(Debug)]
+pub struct Budget {
+    /// Bytes that each operator has for itself.
+    own: usize,
+    /// The most that one operator may have.
+    most: usize,
+    pub(super) state: Mutex<State>,
+}
+
+#[derive(Debug)]
+pub(super) struct State {
+    /// Bytes left of the common half.
+    common: usize,
+    /// Bytes taken, by operator; only those who have some.
+    pub(super) taken: BTreeMap<Arc<str>, usize>,
+}
+
+impl Budget {
+    /// Makes a budget of `all` bytes, of which one operator may have `most`, for a number of operators.
+    #[must_use]
+    pub fn new(all: usize, most: usize, operators: usize) -> Arc<Self> {
+        let common = all / 2;
+        let state = State { common, taken: BTreeMap::new() };
+        Arc::new(Self { own: (all - common) / operators.max(1), most, state: Mutex::new(state) })
+    }
+
+    /// Takes bytes for an operator.
+    pub(super) fn take(self: &Arc<Self>, operator: &Arc<str>, bytes: usize) -> Result<Share, Full> {
+        let mut share = Share { budget: Arc::clone(self), operator: Arc::clone(operator), bytes: 0 };
+        share.grow(bytes)?;
+        Ok(share)
+    }
+
+    /// Computes the part of an operator's bytes that is taken from the common half.
+    fn of_common(&self, taken: usize) -> usize {
+        taken.saturating_sub(self.own)
+    }
+
+    fn add(&self, operator: &Arc<str>, bytes: usize) -> Result<(), Full> {
+        let mut state = self.state.lock();
+        let had = state.taken.get(operator).copied().unwrap_or(0);
+        let has = had.saturating_add(bytes);
+        let more = self.of_common(has) - self.of_common(had);
+        if has > self.most.max(self.own) || more > state.common {
+            return Err(Full { has: had, asked: bytes });
+        }
+        state.common -= more;
+        state.taken.insert(Arc::clone(operator), has);
+        Ok(())
+    }
+
+    fn give_back(&self, operator: &Arc<str>, bytes: usize) {
+        let mut state = self.state.lock();
+        let had = state.taken.get(operator).copied().unwrap_or(0);
+        let has = had.saturating_sub(bytes);
+        state.common += self.of_common(had) - self.of_common(has);
+        match has {
+            0 => state.taken.remove(operator),
+            has => state.taken.insert(Arc::clone(operator), has),
+        };
+    }
+}
+
+/// Bytes that an operator has taken; given back when dropped.
+#[derive(Debug)]
+pub(super) struct Share {
+    budget: Arc<Budget>,
+    operator: Arc<str>,
+    pub(super) bytes: usize,
+}
+
+impl Share {
+    pub(super) fn grow(&mut self, bytes: usize) -> Result<(), Full> {
+        self.budget.add(&self.operator, bytes)?;
+        self.bytes += bytes;
+        Ok(())
+    }
+
+    /// Takes more bytes for the same operator.
+    pub(super) fn beside(&self, bytes: usize) -> Result<Self, Full> {
+        self.budget.take(&self.operator, bytes)
+    }
+
+    /// Splits off so many bytes; `None` if there are fewer.
+    pub(super) fn split(&mut self, bytes: usize) -> Option<Self> {
+        self.bytes = self.bytes.checked_sub(bytes)?;
+        Some(Self { budget: Arc::clone(&self.budget), operator: Arc::clone(&self.operator), bytes })
+    }
+}
+
+impl Drop for Share {
+    fn drop(&mut self) {
+        self.budget.give_back(&self.operator, self.bytes);
+    }
+}
+
+/// The budget has no room for the bytes asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Full {
+    has: usize,
+    asked: usize,
+}
+
+impl Full {
+    /// Refuses a call that has not begun.
+    pub(super) fn refused(self) -> Refusal {
+        self.because("too much of the operator's waits to be read or sent: nothing was done")
+    }
+
+    /// Ends an answer that cannot be sent.
+    pub(super) fn unsent(self) -> Refusal {
+        self.because("too much of the operator's waits to be sent; an effect stays: ask again with the same request id")
+    }
+
+    fn because(self, message: &str) -> Refusal {
+        Refusal::new(Code::ResourceExhausted, "BUFFERS_FULL", message)
+            .with("waiting_bytes", self.has)
+            .with("asked_bytes", self.asked)
+            .retry_after(Duration::from_secs(1))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names() -> [Arc<str>; 2] {
+        ["a", "b"].map(Arc::from)
+    }
+
+    #[test]
+    fn uf_04_what_one_operator_leaves_waiting_takes_nothing_of_anothers_own_part() {
+        // 100 in all: 25 for each of two, 50 for whoever comes first, 60 for one at the most.
+        let budget = Budget::new(100, 60, 2);
+        let [a, b] = names();
+        let mut first = budget.take(&a, 60).unwrap();
+        assert_eq!(first.grow(1), Err(Full { has: 60, asked: 1 }));
+        // 35 of the common part are taken.
+        let second = budget.take(&b, 40).unwrap();
+        assert_eq!(budget.take(&b, 1).unwrap_err(), Full { has: 40, asked: 1 });
+        drop(first);
+        let more = budget.take(&b, 20).unwrap();
+        assert_eq!(budget.take(&a, 41).unwrap_err(), Full { has: 0, asked: 41 });
+        let own = budget.take(&a, 40).unwrap();
+        drop((second, more, own));
+        let state = budget.state.lock();
+        assert_eq!((state.common, state.taken.len()), (50, 0), "all is given back");
+    }
+
+    #[test]
+    fn uf_04_a_part_that_was_split_off_is_given_back_once() {
+        let budget = Budget::new(100, 100, 1);
+        let [a, _] = names();
+        let mut share = budget.take(&a, 30).unwrap();
+        let part = share.split(10).unwrap();
+        assert!(share.split(21).is_none());
+        let beside = share.beside(70).unwrap();
+        assert!(part.beside(1).is_err());
+        drop(share);
+        assert_eq!(budget.state.lock().taken[&a], 80);
+        drop((part, beside));
+        assert!(budget.state.lock().taken.is_empty());
+    }
+
+    proptest::proptest! {
+        /// Never more than the budget is taken in all, and each operator gets its own part.
+        #[test]
+        fn uf_04_the_budget_is_kept_and_what_is_ones_own_is_there(steps in proptest::collection::vec((0..3_usize, 0..120_usize), 1..80)) {
+            let budget = Budget::new(300, 200, 3);
+            let names: Vec<Arc<str>> = ["a", "b", "c"].map(Arc::from).into();
+            let mut held: Vec<Vec<Share>> = vec![vec![], vec![], vec![]];
+            for (who, bytes) in steps {
+                let has: usize = held[who].iter().map(|share| share.bytes).sum();
+                match budget.take(&names[who], bytes) {
+                    Ok(share) => held[who].push(share),
+                    Err(_) => {
+                        proptest::prop_assert!(has + bytes > 50, "its own part was refused");
+                        held[who].pop();
+                    }
+                }
+                let all: usize = held.iter().flatten().map(|share| share.bytes).sum();
+                proptest::prop_assert!(all <= 300);
+                proptest::prop_assert!(held.iter().all(|of| of.iter().map(|share| share.bytes).sum::<usize>() <= 200));
+            }
+        }
+    }
+}
