@@ -27,10 +27,3 @@ impl Award {
         }
     }
 }
-
-/// The request id under which the award of a hit is paid: its own name, so that it is paid once. Clients' ids have no
-/// slash and cannot collide with it.
-#[must_use]
-pub fn award_request_id(pool: &str, partition: u32, hit: u64) -> String {
-    format!("award/{pool}/{partition}/{hit}")
-}

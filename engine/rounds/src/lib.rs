@@ -19,7 +19,7 @@ pub mod terms;
 pub mod view;
 pub mod wire;
 
-pub use award::{Award, award_request_id};
+pub use award::Award;
 pub use due::Due;
 pub use live::{Live, Unresolvable, game_of, is_gamble};
 pub use terms::{gamble_max_minor, minor_micros, terms_of, terms_to_log};

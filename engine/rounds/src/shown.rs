@@ -22,14 +22,19 @@ pub fn complete<'a>(
     let mut live = Live::open(started)?;
     let mut resolved = slots::Outcome::default();
     for (step, outcome) in steps {
-        name_special_wins(live.game, outcome);
         live.again(step.seed, &step.choice, &mut resolved)?;
-        outcome.mean_coin_value = resolved.mean_coin.map(mean_to_wire);
-        let unopened = resolved.unopened.iter().filter(|_| over);
-        outcome.unopened =
-            unopened.map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins }).collect();
+        add(live.game, &resolved, outcome, over);
     }
     Ok(())
+}
+
+/// Adds to an outcome's message what its log does not hold of it. `over` as in [`complete`].
+pub fn add(game: &dyn Game, resolved: &slots::Outcome, outcome: &mut v1::Outcome, over: bool) {
+    name_special_wins(game, outcome);
+    outcome.mean_coin_value = resolved.mean_coin.map(mean_to_wire);
+    let unopened = resolved.unopened.iter().filter(|_| over);
+    outcome.unopened =
+        unopened.map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins }).collect();
 }
 
 /// Whether an outcome has more to show than its names, for which the round must be resolved again.

@@ -5,7 +5,7 @@
 //! the player that the index is behind, at most [`WALK_MAX`]; what is of the last seconds comes from memory.
 
 use crate::{error::FetchError, fields::round_name, handle::Handle, projected::Found};
-use motherlode_books::{Event, RoundStarted, SettledRound, StepResolved, StreamId};
+use motherlode_books::{Event, InternalRequest, RoundStarted, SettledRound, StepResolved, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::{
     convert::record::Logged,
@@ -13,8 +13,6 @@ use motherlode_proto::{
 };
 use motherlode_rounds::{Award, Fold, wire};
 use std::sync::Arc;
-
-pub use motherlode_rounds::award_request_id;
 
 /// Commits that are walked back to find a round; past that it's for the index to be there again.
 const WALK_MAX: usize = 4096;
@@ -205,7 +203,7 @@ fn hide(round: &mut Round) {
 /// # Errors
 /// When the log cannot be read.
 pub fn award(handle: &Handle, stream: &StreamId, pool: &str, hit: Position) -> Result<Award, FetchError> {
-    let id = award_request_id(pool, handle.partition(), hit);
+    let id = InternalRequest::PayAward { pool, partition: handle.partition(), hit }.to_string();
     let Some(position) = handle.find_position(stream, &id).map_err(|_| FetchError::Missing(hit))? else {
         return Ok(set_aside(handle, hit).unwrap_or_default());
     };

@@ -3,14 +3,15 @@
 use crate::{
     bet::{Bet, Move},
     dealer::{Dealer, Resolve},
-    decide,
+    decide::{self, Decided},
     desk::Desk,
     pace::{Now, Pace},
     place::{Place, not_held},
+    state::State,
     waits::Waits,
 };
 use motherlode_books::{Books, Minor, Refused, SessionId, SessionLimits, StreamId};
-use motherlode_ledger::{AppendError, Ledgers, Proposal, fields::RoundId, offer};
+use motherlode_ledger::{AppendError, Ledgers, fields::RoundId, offer};
 use motherlode_proto::spin::v1::{ChooseRequest, Played, SpinRequest};
 use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
 use motherlode_slots::{Ladders, Seed};
@@ -32,6 +33,9 @@ pub struct SpinApi {
     /// Which currencies and coin values take bets.
     pub(crate) ladders: Arc<Ladders>,
 }
+
+/// Decides a step with a seed.
+type Decide<'a> = dyn Fn(&State, Seed) -> Result<Decided, Refusal> + Sync + 'a;
 
 /// A step's seed: dealt at the first attempt to decide, kept for every further one.
 pub(crate) struct Deal<'a> {
@@ -126,11 +130,12 @@ impl SpinApi {
     /// Bets and spins, once checked.
     pub(crate) async fn bet(&self, bet: &Bet, deal: &mut Deal<'_>) -> Result<Played, Refusal> {
         let (place, ledger) = (self.place(bet), self.ledgers.of(&bet.account.stream));
-        let decide = |books: &Books, seed| {
+        let state = |books: &Books| State::of_bet(books, bet);
+        let decide = |state: &State, seed| {
             let place = place.as_ref().map_err(Clone::clone)?;
-            decide::spin(books, bet, place, (&self.pace, Now::of(ledger)), seed)
+            decide::spin(state, bet, place, (&self.pace, Now::of(ledger)), seed)
         };
-        self.play(&bet.account.stream, &bet.request_id, bet.fingerprint, deal, &decide).await
+        self.play(&bet.account.stream, &bet.request_id, bet.fingerprint, deal, (&state, &decide)).await
     }
 
     /// Goes on with a round.
@@ -147,8 +152,9 @@ impl SpinApi {
     /// Goes on with a round, once checked.
     pub(crate) async fn move_on(&self, play: &Move, deal: &mut Deal<'_>) -> Result<Played, Refusal> {
         let session = self.act(play.session, &play.round);
-        let decide = |books: &Books, seed| session.clone().and_then(|()| decide::choose(books, play, seed));
-        self.play(&play.round.stream, &play.request_id, play.fingerprint, deal, &decide).await
+        let state = |books: &Books| State::of_player(books, &play.round.stream);
+        let decide = |state: &State, seed| session.clone().and_then(|()| decide::choose(state, play, seed));
+        self.play(&play.round.stream, &play.request_id, play.fingerprint, deal, (&state, &decide)).await
     }
 
     /// Admits a player's action in a round: by its session, if it names one; otherwise unless the game is held (BW-27).
@@ -167,35 +173,34 @@ impl SpinApi {
         self.desk.act(session, stream, game.as_ref().map(|(game, currency)| (game.as_str(), *currency)))
     }
 
-    /// Decide, append, answer; on a conflict decide again with the same seed. The caller's deadline bounds the tries.
+    /// Copy the state out of the books, decide, append, answer; on a conflict again, with the same seed. The caller's
+    /// deadline bounds the tries.
     async fn play(
         &self,
         stream: &StreamId,
         request_id: &str,
         fingerprint: [u8; 16],
         deal: &mut Deal<'_>,
-        decide: &(dyn Fn(&Books, Seed) -> Result<Proposal, Refusal> + Sync),
+        (state, decide): (&(dyn Fn(&Books) -> State + Sync), &Decide<'_>),
     ) -> Result<Played, Refusal> {
         let ledger = self.ledgers.of(stream);
         loop {
-            let decided = ledger.books(|books| {
-                let seed = deal.seed(&|seed| decide(books, seed));
-                decide(books, seed)
-            });
-            let logged = match decided {
-                Ok(proposal) => match ledger.append(proposal).await {
-                    Ok(logged) => logged,
+            let state = ledger.books(state);
+            let seed = deal.seed(&|seed| decide(&state, seed).map(|decided| decided.proposal));
+            let (logged, answer) = match decide(&state, seed) {
+                Ok(Decided { proposal, answer }) => match ledger.append(proposal).await {
+                    Ok(logged) => (logged, Some(answer)),
                     Err(error) if is_stale(&error) => continue,
                     Err(error) => return Err(error.into()),
                 },
                 // What was played once may be refused now: a repetition gets its answer all the same.
                 Err(refusal) => match ledger.find(stream, request_id, fingerprint)? {
-                    Some(logged) => logged,
+                    Some(logged) => (logged, None),
                     None => return Err(refusal),
                 },
             };
             self.pace.taken(&logged.commit, || ledger.ticks_ms());
-            return self.played(&logged).await;
+            return self.played(&logged, answer).await;
         }
     }
 }

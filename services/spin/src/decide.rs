@@ -1,40 +1,48 @@
-//! Decisions: from a player's durable state and a request to the events of one commit. Pure but for reading the books.
+//! Decisions: from a player's durable state and a request to the events of one commit, and what is answered. Pure.
 
 use crate::{
+    answer::Answer,
     automatic::{Asked, next_step},
     bet::{Bet, Move},
     free_rounds::check_open,
     pace::{Now, Pace},
     place::Place,
     stake::{bet_in, offered, whole_bet},
+    state::State,
 };
 use motherlode_books::{
-    Automatic, Books, CoinValue, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, PlayerState, PoolStatus,
-    RoundStarted, RoundTerms, StepResolved, StreamId, Switch, contribution,
+    Automatic, CoinValue, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, PlayerState, RoundStarted,
+    RoundTerms, StepResolved, StreamId, Switch, contribution,
 };
 use motherlode_ledger::{Proposal, fields::round_name};
-use motherlode_proto::convert::play::choice_to_wire;
-use motherlode_rounds::{Due, Live, Unresolvable, collection, gamble_max_minor, minor_micros, terms_to_log};
+use motherlode_proto::{convert::play::choice_to_wire, round::v1 as wire};
+use motherlode_rounds::{Due, Live, Unresolvable, collection, gamble_max_minor, minor_micros, shown, terms_to_log};
 use motherlode_runtime::Refusal;
 use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Seed, Stake, Terms};
 use prost::Message;
 use tonic::Code;
 
+/// A step that was decided: what is proposed, and what is answered once the log has it.
+pub(crate) struct Decided {
+    pub(crate) proposal: Proposal,
+    pub(crate) answer: Answer,
+}
+
 /// Decides a bet: opens the round and resolves its spin.
 pub(crate) fn spin(
-    books: &Books,
+    state: &State,
     bet: &Bet,
     place: &Place,
     (pace, now): (&Pace, Now),
     seed: Seed,
-) -> Result<Proposal, Refusal> {
+) -> Result<Decided, Refusal> {
     let stream = &bet.account.stream;
     offered(bet.game, &bet.ladders, bet.account.currency, bet.coin_value, bet.campaign.is_some())?;
-    if let Some(player) = books.player(stream) {
+    if let Some(player) = &state.player {
         place.seated(player, bet, now)?;
     }
-    switched_on(books, bet)?;
-    let player = books.player(stream).ok_or_else(motherlode_ledger::unknown_account)?;
+    switched_on(state)?;
+    let player = state.player.as_ref().ok_or_else(motherlode_ledger::unknown_account)?;
     let currency = bet.account.currency;
     let balance = player.balance(currency).ok_or_else(motherlode_ledger::unknown_account)?;
     let amount = whole_bet(currency, bet.coin_value, bet.coins)?;
@@ -49,12 +57,12 @@ pub(crate) fn spin(
         None if balance < amount => return Err(insufficient(bet, balance, amount)),
         None => {}
     }
-    let rate = books.rate(currency).ok_or_else(|| {
+    let rate = state.rate(currency).ok_or_else(|| {
         Refusal::precondition("RATE_UNKNOWN", "no exchange rate to EUR is set for this currency")
             .with("currency_code", currency)
     })?;
-    place.allow(books, player, bet, amount, (pace, now))?;
-    let contribution = pooled(books, bet, amount, rate)?;
+    place.allow(state, player, bet, amount, (pace, now))?;
+    let contribution = pooled(state, bet, amount, rate)?;
     let terms = Terms {
         jackpot: contribution.is_some(),
         double: bet.double,
@@ -87,23 +95,21 @@ pub(crate) fn spin(
     let mut outcome = Outcome::default();
     live.resolve(&Choice::Spin, seed, &mut outcome).map_err(|refused| internal(&refused))?;
     let step = Step { number: 1, choice: &Choice::Spin, seed, why: None };
-    let step = step_events(player, &live, &started, step, &outcome)?;
+    let (step, answer) = resolved(stream, player, &live, &started, step, &outcome)?;
     let events = witch.into_iter().chain([Event::RoundStarted(started)]).chain(step).collect();
-    Ok(Proposal {
+    let proposal = Proposal {
         stream: stream.clone(),
         expected_version: Some(player.head.version),
         request_id: bet.request_id.clone(),
         fingerprint: bet.fingerprint,
         events,
-    })
+    };
+    Ok(Decided { proposal, answer })
 }
 
 /// PL-25: no new round of what is switched off; the refusal says what that is.
-fn switched_on(books: &Books, bet: &Bet) -> Result<(), Refusal> {
-    let StreamId::Player { operator, .. } = &bet.account.stream else { return Ok(()) };
-    let Some((switch, off)) = books.switched_off_for(operator, bet.game.name(), bet.game.rules_version()) else {
-        return Ok(());
-    };
+fn switched_on(state: &State) -> Result<(), Refusal> {
+    let Some((switch, off)) = &state.switched_off else { return Ok(()) };
     let reason = match switch {
         Switch { rules_version, .. } if !rules_version.is_empty() => "VERSION_DISABLED",
         Switch { game, .. } if !game.is_empty() => "GAME_DISABLED",
@@ -119,10 +125,10 @@ fn switched_on(books: &Books, bet: &Bet) -> Result<(), Refusal> {
 }
 
 /// Decides a choice in an open round: rebuilds the round from its steps and resolves the next.
-pub(crate) fn choose(books: &Books, play: &Move, seed: Seed) -> Result<Proposal, Refusal> {
+pub(crate) fn choose(state: &State, play: &Move, seed: Seed) -> Result<Decided, Refusal> {
     let stream = &play.round.stream;
     let name = round_name(stream, play.round.number);
-    let player = books.player(stream).ok_or_else(|| motherlode_ledger::unknown_round(&name))?;
+    let player = state.player.as_ref().ok_or_else(|| motherlode_ledger::unknown_round(&name))?;
     let Some(open) = player.open_round(play.round.number) else {
         return Err(match play.round.number <= player.rounds_started {
             true => Refusal::precondition("ALREADY_SETTLED", "the round is not open").with("round_id", name),
@@ -133,41 +139,43 @@ pub(crate) fn choose(books: &Books, play: &Move, seed: Seed) -> Result<Proposal,
     let step = Step { number: next_step(open), choice: &play.choice, seed, why: None };
     let mut outcome = Outcome::default();
     live.resolve(&play.choice, seed, &mut outcome).map_err(|refused| refused_choice(refused, &name))?;
-    let events = step_events(player, &live, &open.started, step, &outcome)?;
-    Ok(Proposal {
+    let (events, answer) = resolved(stream, player, &live, &open.started, step, &outcome)?;
+    let proposal = Proposal {
         stream: stream.clone(),
         expected_version: Some(player.head.version),
         request_id: play.request_id.clone(),
         fingerprint: play.fingerprint,
         events,
-    })
+    };
+    Ok(Decided { proposal, answer })
 }
 
 /// Decides the next step of an open round as its game's rule chooses; `None` where the round is not open, or whoever asks
 /// has no reason to, any more.
-pub(crate) fn automatic(books: &Books, asked: &Asked, seed: Seed) -> Option<Result<Proposal, Refusal>> {
+pub(crate) fn automatic(state: &State, asked: &Asked, seed: Seed) -> Option<Result<Decided, Refusal>> {
     let stream = &asked.round.stream;
-    let player = books.player(stream)?;
+    let player = state.player.as_ref()?;
     let open = player.open_round(asked.round.number)?;
     let why = (asked.why)(open)?;
-    let events = || {
+    let decided = || {
         let mut live = Live::rebuild(open).map_err(|error| unresolvable(&error))?;
         let choice =
             live.automatic().ok_or_else(|| internal(&ChoiceRefused::NotAwaited { awaiting: live.awaiting() }))?;
         let mut outcome = Outcome::default();
         live.resolve(&choice, seed, &mut outcome).map_err(|refused| internal(&refused))?;
         let step = Step { number: next_step(open), choice: &choice, seed, why: Some(why) };
-        let mut events = step_events(player, &live, &open.started, step, &outcome)?;
+        let (mut events, answer) = resolved(stream, player, &live, &open.started, step, &outcome)?;
         events.extend(asked.acted.clone());
-        Ok(events)
+        let proposal = Proposal {
+            stream: stream.clone(),
+            expected_version: Some(player.head.version),
+            request_id: asked.request_id.clone(),
+            fingerprint: asked.fingerprint,
+            events,
+        };
+        Ok(Decided { proposal, answer })
     };
-    Some(events().map(|events| Proposal {
-        stream: stream.clone(),
-        expected_version: Some(player.head.version),
-        request_id: asked.request_id.clone(),
-        fingerprint: asked.fingerprint,
-        events,
-    }))
+    Some(decided())
 }
 
 /// What the player carries into a round, or on within it: as the collection has it now, since no other round of the game
@@ -190,14 +198,16 @@ struct Step<'a> {
     why: Option<Automatic>,
 }
 
-/// The events of a resolved step.
-fn step_events(
+/// The events of a resolved step, and its answer. The outcome's bytes are made once: the log has them, and the answer
+/// is read from them.
+fn resolved(
+    stream: &StreamId,
     player: &PlayerState,
     live: &Live,
     started: &RoundStarted,
     step: Step,
     outcome: &Outcome,
-) -> Result<Vec<Event>, Refusal> {
+) -> Result<(Vec<Event>, Answer), Refusal> {
     let collection = outcome.carried.and_then(|after| {
         let before = carried(player, live.game, started.currency, started.bet);
         let scope = collection::scope(live.game, started.currency, started.bet);
@@ -215,10 +225,13 @@ fn step_events(
         win: due.win,
         automatic: step.why,
     };
+    let mut shown = wire::Outcome::decode(step.outcome.as_slice()).map_err(|error| internal(&error))?;
+    shown::add(live.game, outcome, &mut shown, due.over);
+    let answer = Answer::of(stream, started, &step, shown, due.over);
     let mut events = Vec::with_capacity(3);
     events.push(Event::StepResolved(step));
     events.extend(due.events(started));
-    Ok(events)
+    Ok((events, answer))
 }
 
 /// BW-05: the pick is needed before the first spin, remembered, and has no effect on the return.
@@ -266,28 +279,21 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
 
 /// What the bet adds to the game's pool; nothing where the game has no jackpot or no pool, while it's suspended (BW-20), of
 /// a free round (PL-18) and in play money (PL-17).
-fn pooled(books: &Books, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
+fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
     if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);
     }
-    let pool = bet.game.pool().and_then(|pool| books.pool(pool));
-    let Some(pool) = pool.filter(|pool| matches!(pool.status, PoolStatus::Active)) else {
-        return Ok(None);
-    };
+    let Some((pool, terms)) = &state.pool else { return Ok(None) };
     let currency = bet.account.currency;
-    if !rate.coin_within(bet.coin_value, pool.terms.base_coin) {
+    if !rate.coin_within(bet.coin_value, terms.base_coin) {
         return Err(Refusal::new(
             Code::InvalidArgument,
             "INVALID_STAKE",
-            format!(
-                "a coin of {} {currency} is worth more than the pool's {} EUR",
-                bet.coin_value, pool.terms.base_coin
-            ),
+            format!("a coin of {} {currency} is worth more than the pool's {} EUR", bet.coin_value, terms.base_coin),
         ));
     }
-    let amount =
-        contribution(amount, currency, rate, pool.terms.contribution_ppm).map_err(|refused| internal(&refused))?;
-    Ok(Some(Contribution { pool: pool.name.to_string(), terms_version: pool.terms.version, amount }))
+    let amount = contribution(amount, currency, rate, terms.contribution_ppm).map_err(|refused| internal(&refused))?;
+    Ok(Some(Contribution { pool: pool.to_string(), terms_version: terms.version, amount }))
 }
 
 fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {

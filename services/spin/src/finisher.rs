@@ -10,6 +10,7 @@ use crate::{
     automatic::{Asked, NOBODYS, next_step, step_request_id},
     dealer::Dealer,
     decide,
+    state::State,
 };
 use motherlode_books::{Event, OpenRound};
 use motherlode_ledger::{AppendError, Ledgers, fields::RoundId};
@@ -31,10 +32,9 @@ impl Finisher {
         let seed = self.dealer.deal();
         let ledger = self.ledgers.of(&asked.round.stream);
         loop {
-            let Some(decided) = ledger.books(|books| decide::automatic(books, asked, seed)) else {
-                return Ok(None);
-            };
-            match ledger.append(decided?).await {
+            let state = ledger.books(|books| State::of_player(books, &asked.round.stream));
+            let Some(decided) = decide::automatic(&state, asked, seed) else { return Ok(None) };
+            match ledger.append(decided?.proposal).await {
                 Ok(logged) => return Ok(Some(logged)),
                 Err(AppendError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),

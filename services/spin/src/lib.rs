@@ -4,6 +4,7 @@
 //! the step into events, the ledger appends them, [`played`] says what the commit did. On a conflict the decision is
 //! made again on the new state, with the same seed and the same request id: an outcome is drawn once.
 
+mod answer;
 mod api;
 mod automatic;
 mod autospin;
@@ -24,6 +25,7 @@ mod service;
 mod session;
 mod session_id;
 mod stake;
+mod state;
 mod stream;
 mod sweeper;
 mod waits;

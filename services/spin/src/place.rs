@@ -6,8 +6,9 @@
 use crate::{
     bet::Bet,
     pace::{Now, Pace},
+    state::State,
 };
-use motherlode_books::{Books, Currency, Day, FxRate, Minor, Nano, PlayerState, Profile, SessionName, SessionOf};
+use motherlode_books::{Currency, Day, FxRate, Minor, Nano, PlayerState, Profile, SessionName, SessionOf};
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::{Refusal, UNRESTRICTED};
 use motherlode_slots::Game;
@@ -92,7 +93,7 @@ impl Place {
     /// asks, and what sessions of the same day have asked. The first fault in the order of the text.
     pub(crate) fn allow(
         &self,
-        books: &Books,
+        state: &State,
         player: &PlayerState,
         bet: &Bet,
         amount: Minor,
@@ -102,10 +103,10 @@ impl Place {
         self.allowed(self.profile.gamble || !bet.double, "GAMBLE_FORBIDDEN", "gambling a win")?;
         jackpot_allowed(&self.jurisdiction, &self.profile, bet.game)?;
         let currency = bet.account.currency;
-        let rates = |currency| books.rate(currency);
+        let rates = |currency| state.rate(currency);
         let day = player.day(currency);
         let limits = day.limits(now.log_ms);
-        let eur = |limit| books.rate(currency).and_then(|rate| minor(limit, currency, rate));
+        let eur = |limit| state.rate(currency).and_then(|rate| minor(limit, currency, rate));
 
         let asked = limits.and_then(|limits| limits.bet_max(currency, &rates));
         let bet_max = self.bet_max.into_iter().chain(eur(self.profile.bet_eur_max)).chain(asked).min();

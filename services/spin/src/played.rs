@@ -1,14 +1,11 @@
 //! Answers: what a commit did, said the same way each time it is asked for (PL-11).
 
-use crate::api::SpinApi;
-use motherlode_books::{Event, RoundStarted, StepResolved};
-use motherlode_ledger::{
-    fields::{money, round_name},
-    rounds::{self, award_request_id},
-};
+use crate::{answer::Answer, api::SpinApi};
+use motherlode_books::{Event, InternalRequest, RoundStarted, StepResolved};
+use motherlode_ledger::rounds;
 use motherlode_proto::{
     convert::record::Logged,
-    round::v1::{JackpotWin, Outcome, RoundState},
+    round::v1::{JackpotWin, Outcome},
     spin::v1::Played,
 };
 use motherlode_rounds::{shown, view::JackpotView, wire};
@@ -18,41 +15,62 @@ use std::sync::Arc;
 use tonic::Code;
 
 impl SpinApi {
-    /// What a commit of this service did. Where it hit the jackpot the answer waits for the award, for a bounded time;
-    /// after that it says "pending", and the award still comes.
-    pub(crate) async fn played(&self, logged: &Arc<Logged>) -> Result<Played, Refusal> {
+    /// What a commit of this service did; `answer` is what was made with the decision that it was proposed by. Where it hit
+    /// the jackpot the answer waits for the award, for a bounded time; after that it says "pending", and the award still
+    /// comes.
+    pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<Played, Refusal> {
         let commit = &logged.commit;
-        let find = |wanted: fn(&Event) -> bool| commit.events.iter().find(|event| wanted(event));
-        let Some(Event::StepResolved(step)) = find(|event| matches!(event, Event::StepResolved(_))) else {
-            return Err(Refusal::request_id_reused(&commit.request_id));
+        let step = commit.events.iter().find_map(|event| match event {
+            Event::StepResolved(step) => Some(step),
+            _ => None,
+        });
+        let step = step.ok_or_else(|| Refusal::request_id_reused(&commit.request_id))?;
+        let answer = match answer.filter(|answer| answer.is_to(step)) {
+            Some(answer) => answer,
+            // The step of an earlier call, or of another process.
+            None => self.read_back(logged, step)?,
         };
+        let pool = commit.events.iter().find_map(|event| match event {
+            Event::JackpotHit { pool, .. } => Some(pool),
+            _ => None,
+        });
+        let jackpot = match pool {
+            Some(pool) => Some(self.award(logged, pool).await?),
+            None => None,
+        };
+        Ok(answer.completed(logged, jackpot))
+    }
+
+    /// The answer to a step as its commit has it.
+    fn read_back(&self, logged: &Arc<Logged>, step: &StepResolved) -> Result<Answer, Refusal> {
+        let commit = &logged.commit;
         let (earlier, steps);
-        let (started, steps) = match find(|event| matches!(event, Event::RoundStarted(_))) {
-            Some(Event::RoundStarted(started)) => (started, std::slice::from_ref(step)),
-            _ => {
+        let begun = commit.events.iter().find_map(|event| match event {
+            Event::RoundStarted(started) => Some(started),
+            _ => None,
+        });
+        let (started, steps) = match begun {
+            Some(started) => (started, std::slice::from_ref(step)),
+            None => {
                 (earlier, steps) = rounds::steps(self.ledgers.of(&commit.stream), logged, step.round)?;
                 (&earlier, steps.as_slice())
             }
         };
-        let settled = find(|event| matches!(event, Event::RoundSettled { .. })).is_some();
-        let jackpot = match find(|event| matches!(event, Event::JackpotHit { .. })) {
-            Some(Event::JackpotHit { pool, .. }) => Some(self.award(logged, pool).await?),
-            _ => None,
-        };
-        let mut played = answer(logged, step, started, settled, jackpot)?;
-        if let Some(outcome) = &mut played.outcome {
-            complete(started, steps, outcome, settled);
-        }
-        Ok(played)
+        let over = commit.events.iter().any(|event| matches!(event, Event::RoundSettled { .. }));
+        let mut outcome = Outcome::decode(step.outcome.as_slice()).map_err(|error| {
+            Refusal::new(Code::DataLoss, "LOG_UNREADABLE", format!("position {}: {error}", commit.position))
+        })?;
+        complete(started, steps, &mut outcome, over);
+        Ok(Answer::of(&commit.stream, started, step, outcome, over))
     }
 
     async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {
         let commit = &logged.commit;
-        let id = award_request_id(pool, commit.partition, commit.position);
+        let paid = InternalRequest::PayAward { pool, partition: commit.partition, hit: commit.position }.to_string();
         let ledger = self.ledgers.of(&commit.stream);
         let mut head = ledger.head();
         let wait = async {
-            while ledger.find_position(&commit.stream, &id)?.is_none()
+            while ledger.find_position(&commit.stream, &paid)?.is_none()
                 && rounds::set_aside(ledger, commit.position).is_none()
                 && head.changed().await.is_ok()
             {}
@@ -73,30 +91,4 @@ fn complete(started: &RoundStarted, steps: &[StepResolved], outcome: &mut Outcom
     if let Err(error) = shown::complete(started, all, settled) {
         tracing::warn!(round = started.round, %error, "the step is shown as it was logged");
     }
-}
-
-fn answer(
-    logged: &Logged,
-    step: &StepResolved,
-    started: &RoundStarted,
-    settled: bool,
-    jackpot: Option<JackpotWin>,
-) -> Result<Played, Refusal> {
-    let (commit, currency) = (&logged.commit, started.currency);
-    let outcome = Outcome::decode(step.outcome.as_slice()).map_err(|error| {
-        Refusal::new(Code::DataLoss, "LOG_UNREADABLE", format!("position {}: {error}", commit.position))
-    })?;
-    let state = if settled { RoundState::Settled } else { RoundState::Open };
-    Ok(Played {
-        round_id: round_name(&commit.stream, step.round),
-        step: step.step,
-        outcome: Some(outcome),
-        bet: Some(money(started.bet, currency)),
-        win: Some(money(step.win, currency)),
-        balance: Some(money(motherlode_ledger::balance_after(logged, currency), currency)),
-        state: state.into(),
-        position: commit.position,
-        jackpot,
-        campaign_id: started.campaign.clone().unwrap_or_default(),
-    })
 }

@@ -8,15 +8,18 @@
 //! not plain (a choice, a refusal, a conflict, a jackpot) goes the way of the unary call, with the seed that it has.
 
 use crate::{
+    answer::Answer,
     api::{Deal, SpinApi, is_stale},
     bet::Bet,
-    decide,
+    decide::{self, Decided},
     pace::Now,
+    state::State,
 };
 use futures_util::{FutureExt, Stream, StreamExt, future::BoxFuture, stream};
+use motherlode_books::Event;
 use motherlode_ledger::{AppendError, Proposal, Verdict, Verdicts};
 use motherlode_proto::spin::v1::{
-    PlayStreamRequest, PlayStreamResponse, Played, play_stream_request::Call, play_stream_response::Answer,
+    PlayStreamRequest, PlayStreamResponse, Played, play_stream_request::Call, play_stream_response::Answer as Said,
 };
 use motherlode_runtime::{Caller, Refusal};
 use motherlode_slots::Seed;
@@ -104,6 +107,7 @@ type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 struct Waiting {
     request: PlayStreamRequest,
     seed: Seed,
+    answer: Answer,
     since: Instant,
 }
 
@@ -187,10 +191,10 @@ impl Playing {
             Err(refusal) => return self.refuse(request.tag, refusal),
         };
         let seed = self.api.dealer.deal();
-        let Ok(proposal) = self.decide(&bet, seed) else { return self.other(request, Some(seed)) };
+        let Ok(Decided { proposal, answer }) = self.decide(&bet, seed) else { return self.other(request, Some(seed)) };
         self.tickets += 1;
         self.decided.push((self.tickets, proposal));
-        self.bets.insert(self.tickets, Box::new(Waiting { request, seed, since: Instant::now() }));
+        self.bets.insert(self.tickets, Box::new(Waiting { request, seed, answer, since: Instant::now() }));
         if self.decided.len() == TOGETHER_MAX {
             self.hand_in();
         }
@@ -206,11 +210,12 @@ impl Playing {
         }
     }
 
-    fn decide(&self, bet: &Bet, seed: Seed) -> Result<Proposal, Refusal> {
+    fn decide(&self, bet: &Bet, seed: Seed) -> Result<Decided, Refusal> {
         let place = self.api.place(bet)?;
         let ledger = self.api.ledgers.of(&bet.account.stream);
         let now = Now::of(ledger);
-        ledger.books(|books| decide::spin(books, bet, &place, (&self.api.pace, now), seed))
+        let state = ledger.books(|books| State::of_bet(books, bet));
+        decide::spin(&state, bet, &place, (&self.api.pace, now), seed)
     }
 
     /// Makes the answer to a bet from its verdict; `None` if the bet takes the way of the unary call.
@@ -219,11 +224,12 @@ impl Playing {
         match verdict {
             Ok(logged) => {
                 self.api.pace.taken(&logged.commit, || self.api.ledgers.ticks_ms());
-                if let Some(played) = self.api.played(&logged).now_or_never() {
-                    return Some(answer(tag, played));
+                let (api, made) = (Arc::clone(&self.api), Some(bet.answer));
+                if !logged.commit.events.iter().any(|event| matches!(event, Event::JackpotHit { .. })) {
+                    // Nothing to wait for.
+                    return api.played(&logged, made).now_or_never().map(|played| answer(tag, played));
                 }
-                let api = Arc::clone(&self.api);
-                self.others.push(async move { answer(tag, api.played(&logged).await) }.boxed());
+                self.others.push(async move { answer(tag, api.played(&logged, made).await) }.boxed());
                 None
             }
             Err(error) if is_stale(&error) => {
@@ -273,8 +279,8 @@ impl SpinApi {
 
 fn answer(tag: u64, played: Result<Played, Refusal>) -> PlayStreamResponse {
     let answer = match played {
-        Ok(played) => Answer::Played(Box::new(played)),
-        Err(refusal) => Answer::Error(status_message(&refusal.into())),
+        Ok(played) => Said::Played(Box::new(played)),
+        Err(refusal) => Said::Error(status_message(&refusal.into())),
     };
     PlayStreamResponse { tag, answer: Some(answer) }
 }

@@ -13,7 +13,7 @@ use motherlode_proto::{
     },
     round::v1,
 };
-use motherlode_rounds::{Live, award_request_id, collection, gamble_max_minor, terms_to_log};
+use motherlode_rounds::{Live, collection, gamble_max_minor, terms_to_log};
 use motherlode_slots::{self as slots, Awaiting, Choice, Outcome};
 use prost::Message;
 use std::path::{Path, PathBuf};
@@ -236,7 +236,8 @@ impl Tale {
         let unpaid: Vec<_> = self.books.unpaid_awards().map(|(_, hit, award)| (hit, award.clone())).collect();
         for (hit, award) in unpaid {
             let UnpaidAward { pool, stream, round, amount, currency, .. } = award;
-            self.request_id = Some(award_request_id(&pool, self.partition, hit));
+            let request = InternalRequest::PayAward { pool: &pool, partition: self.partition, hit };
+            self.request_id = Some(request.to_string());
             self.write(stream, vec![Event::JackpotPaid { round, pool: pool.to_string(), hit, amount, currency }]);
         }
     }

@@ -1,0 +1,56 @@
+//! What is answered to a step: made once, where the step is decided or read from the log, and completed by what only the
+//! log knows.
+
+use motherlode_books::{Currency, RoundStarted, StepResolved, StreamId};
+use motherlode_ledger::{
+    balance_after,
+    fields::{money, round_name},
+};
+use motherlode_proto::{
+    convert::record::Logged,
+    round::v1::{JackpotWin, Outcome, RoundState},
+    spin::v1::Played,
+};
+use motherlode_slots::Seed;
+
+/// The answer to a step, but for its position, the balance and the jackpot.
+pub(crate) struct Answer {
+    seed: Seed,
+    currency: Currency,
+    played: Played,
+}
+
+impl Answer {
+    /// To a step of a player's round, with its outcome as it's shown; `over`: it settled the round.
+    pub(crate) fn of(
+        stream: &StreamId,
+        started: &RoundStarted,
+        step: &StepResolved,
+        outcome: Outcome,
+        over: bool,
+    ) -> Self {
+        let currency = started.currency;
+        let played = Played {
+            round_id: round_name(stream, step.round),
+            step: step.step,
+            outcome: Some(outcome),
+            bet: Some(money(started.bet, currency)),
+            win: Some(money(step.win, currency)),
+            state: if over { RoundState::Settled } else { RoundState::Open }.into(),
+            campaign_id: started.campaign.clone().unwrap_or_default(),
+            ..Played::default()
+        };
+        Self { seed: step.seed, currency, played }
+    }
+
+    /// Whether it's the answer to the step that the log has: another attempt of the request may have come first.
+    pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
+        self.seed == step.seed
+    }
+
+    /// Completed by the step's commit.
+    pub(crate) fn completed(self, logged: &Logged, jackpot: Option<JackpotWin>) -> Played {
+        let balance = Some(money(balance_after(logged, self.currency), self.currency));
+        Played { balance, position: logged.commit.position, jackpot, ..self.played }
+    }
+}

@@ -1,0 +1,48 @@
+//! What a step is decided on: copied out of the books at one moment, so that the writer waits for no decision.
+
+use crate::bet::Bet;
+use motherlode_books::{Books, Currency, FxRate, PlayerState, PoolStatus, PoolTerms, StreamId, Switch, SwitchedOff};
+use std::sync::Arc;
+
+/// The player and, of a bet, what else it is decided on.
+#[derive(Default)]
+pub(crate) struct State {
+    /// None for one who never opened an account. Cheap to copy: large parts are shared.
+    pub(crate) player: Option<PlayerState>,
+    /// The pool that the bet adds to, while it's active: its name and terms.
+    pub(crate) pool: Option<(Arc<str>, PoolTerms)>,
+    /// What keeps the bet from being taken (PL-25).
+    pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
+    /// EUR for one unit of each of the player's currencies.
+    rates: Vec<(Currency, FxRate)>,
+}
+
+impl State {
+    /// For a step of an open round.
+    pub(crate) fn of_player(books: &Books, stream: &StreamId) -> Self {
+        Self { player: books.player(stream).cloned(), ..Self::default() }
+    }
+
+    /// For a bet.
+    pub(crate) fn of_bet(books: &Books, bet: &Bet) -> Self {
+        let stream = &bet.account.stream;
+        let StreamId::Player { operator, .. } = stream else { return Self::default() };
+        let player = books.player(stream).cloned();
+        let rate = |(currency, _)| Some((currency, books.rate(currency)?));
+        let rates = player.iter().flat_map(PlayerState::balances).filter_map(rate).collect();
+        let pool = bet.game.pool().and_then(|pool| books.pool(pool));
+        let pool = pool.filter(|pool| matches!(pool.status, PoolStatus::Active));
+        let off = books.switched_off_for(operator, bet.game.name(), bet.game.rules_version());
+        Self {
+            player,
+            pool: pool.map(|pool| (Arc::clone(&pool.name), pool.terms.clone())),
+            switched_off: off.map(|(switch, off)| (switch.clone(), off.clone())),
+            rates,
+        }
+    }
+
+    /// EUR for one unit of one of the player's currencies.
+    pub(crate) fn rate(&self, currency: Currency) -> Option<FxRate> {
+        self.rates.iter().find(|(of, _)| *of == currency).map(|(_, rate)| *rate)
+    }
+}
