@@ -4,9 +4,9 @@
 //! All of it follows from the round itself, which is resolved again where it must be: microseconds a step, and only in
 //! rounds that have such things. So outcomes in the log stay the bytes that they are.
 
-use crate::live::{Live, Unresolvable, game_of};
+use crate::live::{Live, Unresolvable};
 use motherlode_books::{CoinValue, RoundStarted, StepResolved};
-use motherlode_proto::round::v1::{self, MarkKind, SpinKind};
+use motherlode_proto::round::v1::{self, MarkKind};
 use motherlode_slots::{self as slots, Game, MeanCoin, par};
 
 /// Completes the outcomes of a round's steps, all from the first on. `over`: nothing more can be chosen in the round, so
@@ -35,20 +35,6 @@ pub fn add(game: &dyn Game, resolved: &slots::Outcome, outcome: &mut v1::Outcome
     let unopened = resolved.unopened.iter().filter(|_| over);
     outcome.unopened =
         unopened.map(|reveal| v1::Reveal { number: u32::from(reveal.object) + 1, coins: reveal.coins }).collect();
-}
-
-/// Whether an outcome has more to show than its names, for which the round must be resolved again.
-#[must_use]
-pub fn has_more(outcome: &v1::Outcome, over: bool) -> bool {
-    let collection = outcome.spins.iter().any(|spin| spin.kind() == SpinKind::Collection);
-    collection || (over && !outcome.reveals.is_empty())
-}
-
-/// Names the special wins of an outcome of a round, where this binary has the game.
-pub fn name_all(started: &RoundStarted, outcome: &mut v1::Outcome) {
-    if let Ok(game) = game_of(started) {
-        name_special_wins(game, outcome);
-    }
 }
 
 fn name_special_wins(game: &dyn Game, outcome: &mut v1::Outcome) {

@@ -5,13 +5,13 @@
 //! the player that the index is behind, at most [`WALK_MAX`]; what is of the last seconds comes from memory.
 
 use crate::{error::FetchError, fields::round_name, handle::Handle, projected::Found};
-use motherlode_books::{Event, InternalRequest, RoundStarted, SettledRound, StepResolved, StreamId};
+use motherlode_books::{Event, InternalRequest, RoundStarted, SettledRound, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::{
     convert::record::Logged,
     round::v1::{Round, RoundState},
 };
-use motherlode_rounds::{Award, Fold, wire};
+use motherlode_rounds::{Award, Fold, RoundView, wire};
 use std::sync::Arc;
 
 /// Commits that are walked back to find a round; past that it's for the index to be there again.
@@ -19,11 +19,11 @@ const WALK_MAX: usize = 4096;
 /// Commits that are looked at for a round's bet before the index is asked.
 const NEAR: usize = 64;
 
-/// The bet of a round and its steps so far, looked for from one of its commits backwards.
+/// A round as of one of its commits, looked for from there backwards.
 ///
 /// # Errors
 /// When the log or the index cannot be read, or does not have the bet.
-pub fn steps(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<(RoundStarted, Vec<StepResolved>), FetchError> {
+pub fn as_of(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<RoundView, FetchError> {
     let mut walked = vec![Arc::clone(from)];
     while let Some(last) = walked.last()
         && bet_of(last, round).is_none()
@@ -37,12 +37,7 @@ pub fn steps(handle: &Handle, from: &Arc<Logged>, round: u64) -> Result<(RoundSt
         walked = commits(handle, &from.commit.stream, round)?.unwrap_or_default();
         walked.retain(|logged| logged.commit.position <= from.commit.position);
     }
-    let bet = walked.first().and_then(|logged| bet_of(logged, round)).cloned();
-    let steps = walked.iter().flat_map(|logged| &logged.commit.events).filter_map(|event| match event {
-        Event::StepResolved(step) if step.round == round => Some(step.clone()),
-        _ => None,
-    });
-    Ok((bet.ok_or(FetchError::Missing(0))?, steps.collect()))
+    folded(handle, round, &walked)
 }
 
 fn bet_of(logged: &Logged, round: u64) -> Option<&RoundStarted> {
@@ -160,6 +155,21 @@ pub(crate) fn view(
     number: u64,
     commits: &[Arc<Logged>],
 ) -> Result<Round, FetchError> {
+    let mut view = folded(handle, number, commits)?;
+    for jackpot in &mut view.jackpots {
+        jackpot.award = award(handle, stream, &jackpot.pool, jackpot.hit)?;
+    }
+    // A round of a version that this program does not have is shown as it was logged.
+    if let Err(error) = view.complete() {
+        tracing::warn!(round = round_name(stream, number), %error, "the round is shown as it was logged");
+    }
+    let mut round = wire::round(view, stream);
+    hide(&mut round);
+    Ok(round)
+}
+
+/// Folds commits of a round, from its bet on.
+fn folded(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<RoundView, FetchError> {
     let mut fold = Fold::new(number);
     let mut add = |logged: &Logged| {
         fold.add(logged).map_err(|source| FetchError::Malformed { position: logged.commit.position, source })
@@ -179,16 +189,7 @@ pub(crate) fn view(
         let position = step.position;
         step.malformed.take().map_or(Ok(()), |source| Err(FetchError::Malformed { position, source }))?;
     }
-    for jackpot in &mut view.jackpots {
-        jackpot.award = award(handle, stream, &jackpot.pool, jackpot.hit)?;
-    }
-    // A round of a version that this program does not have is shown as it was logged.
-    if let Err(error) = view.complete() {
-        tracing::warn!(round = round_name(stream, number), %error, "the round is shown as it was logged");
-    }
-    let mut round = wire::round(view, stream);
-    hide(&mut round);
-    Ok(round)
+    Ok(view)
 }
 
 /// Takes the seeds out of an open round: what is still hidden in it follows from them (NP-12).

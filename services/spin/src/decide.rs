@@ -97,14 +97,19 @@ pub(crate) fn spin(
     let step = Step { number: 1, choice: &Choice::Spin, seed, why: None };
     let (step, answer) = resolved(stream, player, &live, &started, step, &outcome)?;
     let events = witch.into_iter().chain([Event::RoundStarted(started)]).chain(step).collect();
-    let proposal = Proposal {
-        stream: stream.clone(),
-        expected_version: Some(player.head.version),
-        request_id: bet.request_id.clone(),
-        fingerprint: bet.fingerprint,
-        events,
-    };
-    Ok(Decided { proposal, answer })
+    Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
+}
+
+/// Proposes events at the version that they were decided at.
+fn proposal(
+    stream: &StreamId,
+    player: &PlayerState,
+    request_id: &str,
+    fingerprint: [u8; 16],
+    events: Vec<Event>,
+) -> Proposal {
+    let (stream, expected_version) = (stream.clone(), Some(player.head.version));
+    Proposal { stream, expected_version, request_id: request_id.to_owned(), fingerprint, events }
 }
 
 /// PL-25: no new round of what is switched off; the refusal says what that is.
@@ -140,14 +145,7 @@ pub(crate) fn choose(state: &State, play: &Move, seed: Seed) -> Result<Decided, 
     let mut outcome = Outcome::default();
     live.resolve(&play.choice, seed, &mut outcome).map_err(|refused| refused_choice(refused, &name))?;
     let (events, answer) = resolved(stream, player, &live, &open.started, step, &outcome)?;
-    let proposal = Proposal {
-        stream: stream.clone(),
-        expected_version: Some(player.head.version),
-        request_id: play.request_id.clone(),
-        fingerprint: play.fingerprint,
-        events,
-    };
-    Ok(Decided { proposal, answer })
+    Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 
 /// Decides the next step of an open round as its game's rule chooses; `None` where the round is not open, or whoever asks
@@ -166,14 +164,7 @@ pub(crate) fn automatic(state: &State, asked: &Asked, seed: Seed) -> Option<Resu
         let step = Step { number: next_step(open), choice: &choice, seed, why: Some(why) };
         let (mut events, answer) = resolved(stream, player, &live, &open.started, step, &outcome)?;
         events.extend(asked.acted.clone());
-        let proposal = Proposal {
-            stream: stream.clone(),
-            expected_version: Some(player.head.version),
-            request_id: asked.request_id.clone(),
-            fingerprint: asked.fingerprint,
-            events,
-        };
-        Ok(Decided { proposal, answer })
+        Ok(Decided { proposal: proposal(stream, player, &asked.request_id, asked.fingerprint, events), answer })
     };
     Some(decided())
 }

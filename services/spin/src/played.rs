@@ -1,18 +1,16 @@
 //! Answers: what a commit did, said the same way each time it is asked for (PL-11).
 
 use crate::{answer::Answer, api::SpinApi};
-use motherlode_books::{Event, InternalRequest, RoundStarted, StepResolved};
-use motherlode_ledger::rounds;
+use motherlode_books::{Event, InternalRequest, StepResolved};
+use motherlode_ledger::{FetchError, rounds};
 use motherlode_proto::{
     convert::record::Logged,
-    round::v1::{JackpotWin, Outcome},
+    round::v1::{JackpotWin, RoundState},
     spin::v1::Played,
 };
-use motherlode_rounds::{shown, view::JackpotView, wire};
+use motherlode_rounds::{view::JackpotView, wire};
 use motherlode_runtime::Refusal;
-use prost::Message;
 use std::sync::Arc;
-use tonic::Code;
 
 impl SpinApi {
     /// What a commit of this service did; `answer` is what was made with the decision that it was proposed by. Where it hit
@@ -43,25 +41,15 @@ impl SpinApi {
 
     /// The answer to a step as its commit has it.
     fn read_back(&self, logged: &Arc<Logged>, step: &StepResolved) -> Result<Answer, Refusal> {
-        let commit = &logged.commit;
-        let (earlier, steps);
-        let begun = commit.events.iter().find_map(|event| match event {
-            Event::RoundStarted(started) => Some(started),
-            _ => None,
-        });
-        let (started, steps) = match begun {
-            Some(started) => (started, std::slice::from_ref(step)),
-            None => {
-                (earlier, steps) = rounds::steps(self.ledgers.of(&commit.stream), logged, step.round)?;
-                (&earlier, steps.as_slice())
-            }
-        };
-        let over = commit.events.iter().any(|event| matches!(event, Event::RoundSettled { .. }));
-        let mut outcome = Outcome::decode(step.outcome.as_slice()).map_err(|error| {
-            Refusal::new(Code::DataLoss, "LOG_UNREADABLE", format!("position {}: {error}", commit.position))
-        })?;
-        complete(started, steps, &mut outcome, over);
-        Ok(Answer::of(&commit.stream, started, step, outcome, over))
+        let stream = &logged.commit.stream;
+        let mut view = rounds::as_of(self.ledgers.of(stream), logged, step.round)?;
+        if let Err(error) = view.complete() {
+            tracing::warn!(round = step.round, %error, "the step is shown as it was logged");
+        }
+        let over = view.state() != RoundState::Open;
+        let found = view.steps.into_iter().find(|of| of.logged.step == step.step);
+        let found = found.ok_or(FetchError::Missing(logged.commit.position))?;
+        Ok(Answer::of(stream, &view.started, step, found.outcome, over))
     }
 
     async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {
@@ -79,16 +67,5 @@ impl SpinApi {
         tokio::time::timeout(self.award_wait_max, wait).await.unwrap_or(Ok(()))?;
         let award = rounds::award(ledger, &commit.stream, pool, commit.position)?;
         Ok(wire::jackpot(&JackpotView { pool: pool.to_owned(), hit: commit.position, award }))
-    }
-}
-
-/// Adds to the outcome of the latest of a round's steps what its log does not hold (ME-05, DM-12, NP-12).
-fn complete(started: &RoundStarted, steps: &[StepResolved], outcome: &mut Outcome, settled: bool) {
-    shown::name_all(started, outcome);
-    let Some((_, earlier)) = steps.split_last().filter(|_| shown::has_more(outcome, settled)) else { return };
-    let mut others = vec![Outcome::default(); earlier.len()];
-    let all = steps.iter().zip(others.iter_mut().chain([outcome]));
-    if let Err(error) = shown::complete(started, all, settled) {
-        tracing::warn!(round = started.round, %error, "the step is shown as it was logged");
     }
 }
