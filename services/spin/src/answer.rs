@@ -16,6 +16,7 @@ use motherlode_slots::Seed;
 /// The answer to a step, but for its position, the balance and the jackpot.
 pub(crate) struct Answer {
     seed: Seed,
+    round: u64,
     currency: Currency,
     played: Played,
 }
@@ -40,12 +41,12 @@ impl Answer {
             campaign_id: started.campaign.clone().unwrap_or_default(),
             ..Played::default()
         };
-        Self { seed: step.seed, currency, played }
+        Self { seed: step.seed, round: step.round, currency, played }
     }
 
     /// Whether it's the answer to the step that the log has: another attempt of the request may have come first.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
-        self.seed == step.seed
+        (self.seed, self.round, self.played.step) == (step.seed, step.round, step.step)
     }
 
     /// Completed by the step's commit.
