@@ -1,4 +1,4 @@
-//! What is answered to a step: made once, where the step is decided or read from the log, and completed by what only the
+//! The answer to a step: made once, where the step is decided or read from the log, and completed by what only the
 //! log knows.
 
 use motherlode_books::{Currency, RoundStarted, StepResolved, StreamId};

@@ -4,9 +4,9 @@ use crate::{
     bet::{Bet, Move},
     dealer::{Dealer, Resolve},
     decide::{self, Decided},
-    desk::Desk,
     pace::{Now, Pace},
-    place::{Place, not_held},
+    play_rules::{PlayRules, not_held},
+    registry::SessionRegistry,
     state::State,
     waits::Waits,
 };
@@ -25,7 +25,7 @@ pub struct SpinApi {
     pub(crate) dealer: Dealer,
     pub(crate) award_wait_max: Duration,
     pub(crate) stop: Stop,
-    pub(crate) desk: Desk,
+    pub(crate) registry: SessionRegistry,
     pub(crate) pace: Pace,
     pub(crate) waits: Waits,
     /// A player's balance when demo play begins, in minor units of play money.
@@ -67,14 +67,14 @@ impl SpinApi {
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
         let ledgers = ledgers.into();
-        let desk = Desk::new(ledgers.clone(), SessionLimits::default(), 1, Profiles::default());
+        let registry = SessionRegistry::new(ledgers.clone(), SessionLimits::default(), 1, Profiles::default());
         let demo_balance = Minor(100_000);
         Self {
             ledgers,
             dealer,
             award_wait_max,
             stop,
-            desk,
+            registry,
             pace: Pace::default(),
             waits: Waits::default(),
             demo_balance,
@@ -86,12 +86,12 @@ impl SpinApi {
     /// allow.
     #[must_use]
     pub fn with_sessions(self, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
-        Self { desk: Desk::new(self.ledgers.clone(), limits, operators, profiles), ..self }
+        Self { registry: SessionRegistry::new(self.ledgers.clone(), limits, operators, profiles), ..self }
     }
 
     /// Under what a bet is placed; in a session it's an action of it.
-    pub(crate) fn place(&self, bet: &Bet) -> Result<Place, Refusal> {
-        self.desk.place(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
+    pub(crate) fn rules_for(&self, bet: &Bet) -> Result<PlayRules, Refusal> {
+        self.registry.rules_for(bet.session, &bet.account.stream, (bet.game.name(), bet.account.currency))
     }
 
     /// The time where a stream lives.
@@ -129,11 +129,11 @@ impl SpinApi {
 
     /// Bets and spins, once checked.
     pub(crate) async fn bet(&self, bet: &Bet, deal: &mut Deal<'_>) -> Result<Played, Refusal> {
-        let (place, ledger) = (self.place(bet), self.ledgers.of(&bet.account.stream));
+        let (rules, ledger) = (self.rules_for(bet), self.ledgers.of(&bet.account.stream));
         let state = |books: &Books| State::of_bet(books, bet);
         let decide = |state: &State, seed| {
-            let place = place.as_ref().map_err(Clone::clone)?;
-            decide::spin(state, bet, place, (&self.pace, Now::of(ledger)), seed)
+            let rules = rules.as_ref().map_err(Clone::clone)?;
+            decide::spin(state, bet, rules, (&self.pace, Now::of(ledger)), seed)
         };
         self.play(&bet.account.stream, &bet.request_id, bet.fingerprint, deal, (&state, &decide)).await
     }
@@ -170,7 +170,7 @@ impl SpinApi {
             Some((Some(Err(held)), ..)) => return Err(held),
             game => game.map(|(_, game, currency)| (game, currency)),
         };
-        self.desk.act(session, stream, game.as_ref().map(|(game, currency)| (game.as_str(), *currency)))
+        self.registry.act(session, stream, game.as_ref().map(|(game, currency)| (game.as_str(), *currency)))
     }
 
     /// Copy the state out of the books, decide, append, answer; on a conflict again, with the same seed. The caller's

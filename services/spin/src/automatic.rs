@@ -3,9 +3,6 @@
 use motherlode_books::{Automatic, Event, InternalRequest, OpenRound};
 use motherlode_ledger::fields::RoundId;
 
-/// Of requests that are nobody's in particular: their ids say it all.
-pub(crate) const NOBODYS: [u8; 16] = [0; 16];
-
 /// A step that is asked for.
 pub(crate) struct Asked<'a> {
     pub(crate) round: &'a RoundId,

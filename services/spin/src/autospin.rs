@@ -11,7 +11,7 @@
 use crate::{
     api::{Deal, SpinApi},
     bet::{Bet, Move},
-    place::Place,
+    play_rules::PlayRules,
     stake::whole_bet,
 };
 use futures_util::{Stream, stream};
@@ -237,12 +237,12 @@ impl Series {
         }
         // The time left is the process's; what has passed meanwhile is looked up, not assumed.
         let (bet, pace) = (&self.bet, &self.api.pace);
-        let left = |place: &Place| {
+        let left = |rules: &PlayRules| {
             let now = self.api.now(stream);
-            ledger.books(|books| place.too_soon_by(books.player(stream)?, bet, pace, now))
+            ledger.books(|books| rules.too_soon_by(books.player(stream)?, bet, pace, now))
         };
-        while let Ok(place) = self.api.place(bet)
-            && let Some(left) = left(&place)
+        while let Ok(rules) = self.api.rules_for(bet)
+            && let Some(left) = left(&rules)
         {
             tokio::time::sleep(left).await;
         }
@@ -315,7 +315,7 @@ fn spin_request_id(series: &str, spin: u32) -> String {
 
 /// Whether rounds may play themselves where the bet is placed. Where its session is over, the spin says so.
 fn allowed(api: &SpinApi, bet: &Bet) -> Result<(), Refusal> {
-    api.place(bet).map_or(Ok(()), |place| place.autoplay())
+    api.rules_for(bet).map_or(Ok(()), |rules| rules.autoplay())
 }
 
 impl Bet {

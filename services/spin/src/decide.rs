@@ -6,7 +6,7 @@ use crate::{
     bet::{Bet, Move},
     free_rounds::check_open,
     pace::{Now, Pace},
-    place::Place,
+    play_rules::PlayRules,
     stake::{bet_in, offered, whole_bet},
     state::State,
 };
@@ -32,14 +32,14 @@ pub(crate) struct Decided {
 pub(crate) fn spin(
     state: &State,
     bet: &Bet,
-    place: &Place,
+    rules: &PlayRules,
     (pace, now): (&Pace, Now),
     seed: Seed,
 ) -> Result<Decided, Refusal> {
     let stream = &bet.account.stream;
     offered(bet.game, &bet.ladders, bet.account.currency, bet.coin_value, bet.campaign.is_some())?;
     if let Some(player) = &state.player {
-        place.seated(player, bet, now)?;
+        rules.seated(player, bet, now)?;
     }
     switched_on(state)?;
     let player = state.player.as_ref().ok_or_else(motherlode_ledger::unknown_account)?;
@@ -61,7 +61,7 @@ pub(crate) fn spin(
         Refusal::precondition("RATE_UNKNOWN", "no exchange rate to EUR is set for this currency")
             .with("currency_code", currency)
     })?;
-    place.allow(state, player, bet, amount, (pace, now))?;
+    rules.allow(state, player, bet, amount, (pace, now))?;
     let contribution = pooled(state, bet, amount, rate)?;
     let terms = Terms {
         jackpot: contribution.is_some(),
@@ -88,8 +88,8 @@ pub(crate) fn spin(
         }),
         rate,
         contribution,
-        session: place.session(),
-        jurisdiction: place.logged_jurisdiction(),
+        session: rules.session(),
+        jurisdiction: rules.logged_jurisdiction(),
         campaign: bet.campaign.clone(),
     };
     let mut outcome = Outcome::default();
@@ -169,8 +169,8 @@ pub(crate) fn automatic(state: &State, asked: &Asked, seed: Seed) -> Option<Resu
     Some(decided())
 }
 
-/// What the player carries into a round, or on within it: as the collection has it now, since no other round of the game
-/// can be open.
+/// Reads the collection that the player carries into a round or on within it: the present one, since no other round of
+/// the game can be open.
 fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor) -> Carried {
     match game.carries().keys {
         [] => Carried::default(),
@@ -181,7 +181,7 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
     }
 }
 
-/// What a step was resolved from.
+/// The inputs of a resolved step.
 struct Step<'a> {
     number: u32,
     choice: &'a Choice,
@@ -268,8 +268,8 @@ fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
         .with("currency_code", currency)
 }
 
-/// What the bet adds to the game's pool; nothing where the game has no jackpot or no pool, while it's suspended (BW-20), of
-/// a free round (PL-18) and in play money (PL-17).
+/// Computes a bet's contribution to the game's pool: none if the game has no jackpot or no pool, while it's suspended
+/// (BW-20), for a free round (PL-18) and in play money (PL-17).
 fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Option<Contribution>, Refusal> {
     if bet.campaign.is_some() || !bet.account.currency.is_real() {
         return Ok(None);

@@ -7,12 +7,12 @@
 //! wins: what follows it is theirs again.
 
 use crate::{
-    automatic::{Asked, NOBODYS, next_step, step_request_id},
+    automatic::{Asked, next_step, step_request_id},
     dealer::Dealer,
     decide,
     state::State,
 };
-use motherlode_books::{Event, OpenRound};
+use motherlode_books::{Event, InternalRequest, OpenRound};
 use motherlode_ledger::{AppendError, Ledgers, fields::RoundId};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::Refusal;
@@ -49,10 +49,14 @@ impl Finisher {
         while let Some(next) = steps.last().and_then(|last| follower(last)) {
             let request_id = step_request_id(round.number, next);
             let why = |open: &OpenRound| open.automatic.clone().filter(|_| next_step(open) == next);
-            let asked = Asked { round, request_id, fingerprint: NOBODYS, why: &why, acted: None };
+            let asked = Asked { round, request_id, fingerprint: InternalRequest::FINGERPRINT, why: &why, acted: None };
             let made = match self.step(&asked).await? {
                 Some(logged) => Some(logged),
-                None => self.ledgers.of(&round.stream).find(&round.stream, &asked.request_id, NOBODYS)?,
+                None => self.ledgers.of(&round.stream).find(
+                    &round.stream,
+                    &asked.request_id,
+                    InternalRequest::FINGERPRINT,
+                )?,
             };
             match made {
                 Some(logged) => steps.push(logged),
@@ -97,7 +101,7 @@ pub(crate) mod tests {
             stream: StreamId::player("acme", player),
             expected_version: None,
             request_id: "fund".into(),
-            fingerprint: NOBODYS,
+            fingerprint: InternalRequest::FINGERPRINT,
             events: vec![Event::AccountOpened { currency }, Event::Deposited { currency, amount: Minor(100_000) }],
         };
         api.ledgers.append(proposal).await.unwrap();

@@ -13,9 +13,8 @@ use motherlode_runtime::Refusal;
 use std::sync::Arc;
 
 impl SpinApi {
-    /// What a commit of this service did; `answer` is what was made with the decision that it was proposed by. Where it hit
-    /// the jackpot the answer waits for the award, for a bounded time; after that it says "pending", and the award still
-    /// comes.
+    /// Makes the answer to a commit of this service; `answer` was made when its proposal was decided. After a jackpot
+    /// hit it waits for the award, for a bounded time; then it says "pending", and the award still comes.
     pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<Played, Refusal> {
         let commit = &logged.commit;
         let step = commit.events.iter().find_map(|event| match event {

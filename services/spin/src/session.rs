@@ -10,8 +10,8 @@
 use crate::{
     api::SpinApi,
     demo::check_mode,
-    desk::{Desk, refusal},
-    place::{jackpot_allowed, not_held},
+    play_rules::{jackpot_allowed, not_held},
+    registry::{SessionRegistry, refusal},
     session_id::{name, required},
     stake::find_game,
 };
@@ -42,8 +42,8 @@ impl SpinApi {
         let (stream, currency) = (account.stream, account.currency);
         check_mode(request.mode(), currency)?;
         // Whatever a session names, nothing of the operator's own profile is loosened (PL-26).
-        let (_, operators) = self.desk.profile(&stream, "")?;
-        let (jurisdiction, profile) = self.desk.profile(&stream, &request.jurisdiction)?;
+        let (_, operators) = self.registry.profile(&stream, "")?;
+        let (jurisdiction, profile) = self.registry.profile(&stream, &request.jurisdiction)?;
         let profile = profile.strictest(operators);
         let limits = request.limits.unwrap_or_default();
         if profile.limits_by_player {
@@ -77,7 +77,7 @@ impl SpinApi {
             ..OpenSessionResponse::default()
         };
         let (opened, event) = {
-            let mut sessions = self.desk.sessions.lock();
+            let mut sessions = self.registry.sessions.lock();
             let idle_ms = sessions.idle_ms_max(&of);
             response.idle_ms_max = idle_ms.unsigned_abs();
             let event = opened_event(&of, name(fresh), idle_ms);
@@ -91,11 +91,11 @@ impl SpinApi {
         if id == fresh {
             let filled = if currency.is_real() { Ok(()) } else { self.fill_up(&stream, request_id).await };
             let logged = match filled {
-                Ok(()) => self.desk.log(&stream, id, "open", event).await.map_err(Refusal::from),
+                Ok(()) => self.registry.log(&stream, id, "open", event).await.map_err(Refusal::from),
                 Err(refusal) => Err(refusal),
             };
             if let Err(refusal) = logged {
-                self.desk.sessions.lock().close(id, now_ms);
+                self.registry.sessions.lock().close(id, now_ms);
                 return Err(refusal);
             }
         }
@@ -115,21 +115,21 @@ impl SpinApi {
         caller: &Caller,
         request: &AcknowledgeRealityCheckRequest,
     ) -> Result<AcknowledgeRealityCheckResponse, Refusal> {
-        let id = self.desk.own(caller, &request.session_id)?;
+        let id = self.registry.own(caller, &request.session_id)?;
         let now_ms = self.ledgers.ticks_ms();
-        let stream = self.desk.sessions.lock().of(id, now_ms).map(|of| (of.stream.clone(), of.currency));
+        let stream = self.registry.sessions.lock().of(id, now_ms).map(|of| (of.stream.clone(), of.currency));
         let (stream, currency) = stream.ok_or_else(|| refusal(SessionRefused::Expired))?;
         let log_ms = self.now(&stream).log_ms;
         let unseen = |books: &Books| books.player(&stream).is_some_and(|it| it.day(currency).unseen_ms(log_ms) > 0);
         if self.ledgers.of(&stream).books(unseen) {
             let event = Event::RealityCheckAcknowledged { session: name(id) };
-            match self.desk.log(&stream, id, "seen", event).await {
+            match self.registry.log(&stream, id, "seen", event).await {
                 Err(AppendError::Refused(Refused::NoSuchSession)) => return Err(refusal(SessionRefused::Expired)),
                 logged => logged?,
             }
         }
         let (of, elapsed_ms) = {
-            let mut sessions = self.desk.sessions.lock();
+            let mut sessions = self.registry.sessions.lock();
             let (of, elapsed_ms) = sessions.acknowledge(id, now_ms).map_err(refusal)?;
             (of.clone(), elapsed_ms)
         };
@@ -146,11 +146,11 @@ impl SpinApi {
         caller: &Caller,
         request: &KeepSessionRequest,
     ) -> Result<impl Stream<Item = Result<KeepSessionResponse, Status>> + use<>, Refusal> {
-        let id = self.desk.own(caller, &request.session_id)?;
+        let id = self.registry.own(caller, &request.session_id)?;
         let (closed, ended) = oneshot::channel();
         let now_ms = self.ledgers.ticks_ms();
-        self.desk.sessions.lock().keep(id, closed, now_ms).map_err(refusal)?;
-        let keeper = Keeper { desk: self.desk.clone(), stop: self.stop.clone(), id, ended };
+        self.registry.sessions.lock().keep(id, closed, now_ms).map_err(refusal)?;
+        let keeper = Keeper { registry: self.registry.clone(), stop: self.stop.clone(), id, ended };
         Ok(stream::unfold(Kept::First(keeper), |kept| async {
             match kept {
                 Kept::First(keeper) => Some((Ok(KeepSessionResponse {}), Kept::Further(keeper))),
@@ -162,13 +162,13 @@ impl SpinApi {
 
     pub(crate) async fn close_session(&self, caller: &Caller, request: &CloseSessionRequest) -> Result<(), Refusal> {
         let id = required(&request.session_id)?;
-        if !self.desk.is_callers(caller, id) {
+        if !self.registry.is_callers(caller, id) {
             return Ok(());
         }
         // Logged first: a close that comes again finds the session live, and logs it then.
-        self.desk.ended(id, 0).await?;
+        self.registry.ended(id, 0).await?;
         let now_ms = self.ledgers.ticks_ms();
-        if let Some(closed) = self.desk.sessions.lock().close(id, now_ms) {
+        if let Some(closed) = self.registry.sessions.lock().close(id, now_ms) {
             // A keeper that has gone this very moment needs no telling.
             let _ = closed.send(());
         }
@@ -192,7 +192,7 @@ enum Kept {
 
 /// One connection's hold on a session. Dropped before the session is over, it's the dropped connection (BW-27).
 struct Keeper {
-    desk: Desk,
+    registry: SessionRegistry,
     stop: Stop,
     id: SessionId,
     ended: oneshot::Receiver<()>,
@@ -202,7 +202,7 @@ impl Keeper {
     /// Waits for the session's end, or the service's; answers the status that the stream ends with, none for OK.
     async fn end(mut self) -> Option<Status> {
         loop {
-            let left_ms = self.desk.left_ms(self.id).unwrap_or_default();
+            let left_ms = self.registry.left_ms(self.id).unwrap_or_default();
             tokio::select! {
                 biased;
                 closed = &mut self.ended => return closed.err().map(|_| refusal(SessionRefused::Expired).into()),
@@ -216,10 +216,10 @@ impl Keeper {
 
 impl Drop for Keeper {
     fn drop(&mut self) {
-        let (desk, id) = (self.desk.clone(), self.id);
-        let now_ms = desk.ledgers.ticks_ms();
+        let (registry, id) = (self.registry.clone(), self.id);
+        let now_ms = registry.ledgers.ticks_ms();
         let (stream, hold_ms) = {
-            let mut sessions = desk.sessions.lock();
+            let mut sessions = registry.sessions.lock();
             let stream = sessions.of(id, now_ms).map(|of| of.stream.clone());
             sessions.drop_connection(id, now_ms);
             (stream, sessions.hold_ms())
@@ -228,9 +228,9 @@ impl Drop for Keeper {
         let Some(stream) = stream.filter(|_| !self.stop.is_requested()) else { return };
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
-                let passed_ms = u32::try_from(desk.ledgers.ticks_ms().saturating_sub(now_ms)).unwrap_or(hold_ms);
+                let passed_ms = u32::try_from(registry.ledgers.ticks_ms().saturating_sub(now_ms)).unwrap_or(hold_ms);
                 let hold_ms = hold_ms.saturating_sub(passed_ms);
-                if let Err(error) = desk.log_end(&stream, id, hold_ms).await {
+                if let Err(error) = registry.log_end(&stream, id, hold_ms).await {
                     tracing::warn!(%error, %stream, "a hold was not logged: it holds in this process only");
                 }
             });

@@ -1,4 +1,5 @@
-//! What a step is decided on: copied out of the books at one moment, so that the writer waits for no decision.
+//! The state that a step is decided on: copied out of the books at one moment, so that the writer waits for no
+//! decision.
 
 use crate::bet::Bet;
 use motherlode_books::{Books, Currency, FxRate, PlayerState, PoolStatus, PoolTerms, StreamId, Switch, SwitchedOff};
@@ -11,7 +12,7 @@ pub(crate) struct State {
     pub(crate) player: Option<PlayerState>,
     /// The pool that the bet adds to, while it's active: its name and terms.
     pub(crate) pool: Option<(Arc<str>, PoolTerms)>,
-    /// What keeps the bet from being taken (PL-25).
+    /// The switch that keeps the bet from being taken, if any (PL-25).
     pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
     /// EUR for one unit of each of the player's currencies.
     rates: Vec<(Currency, FxRate)>,

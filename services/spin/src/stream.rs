@@ -211,11 +211,11 @@ impl Playing {
     }
 
     fn decide(&self, bet: &Bet, seed: Seed) -> Result<Decided, Refusal> {
-        let place = self.api.place(bet)?;
+        let rules = self.api.rules_for(bet)?;
         let ledger = self.api.ledgers.of(&bet.account.stream);
         let now = Now::of(ledger);
         let state = ledger.books(|books| State::of_bet(books, bet));
-        decide::spin(&state, bet, &place, (&self.api.pace, now), seed)
+        decide::spin(&state, bet, &rules, (&self.api.pace, now), seed)
     }
 
     /// Makes the answer to a bet from its verdict; `None` if the bet takes the way of the unary call.

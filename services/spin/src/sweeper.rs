@@ -6,12 +6,12 @@
 //! at every open round a sweep.
 
 use crate::{
-    automatic::{Asked, NOBODYS, next_step, step_request_id},
+    automatic::{Asked, next_step, step_request_id},
     dealer::Dealer,
     finisher::Finisher,
     waits::Waits,
 };
-use motherlode_books::{Automatic, OpenRound, StreamId};
+use motherlode_books::{Automatic, InternalRequest, OpenRound, StreamId};
 use motherlode_ledger::{
     Handle, Ledgers,
     fields::{RoundId, round_name},
@@ -129,7 +129,7 @@ impl Sweeper {
         let Some(step) = step else { return Ok(()) };
         let request_id = step_request_id(round.number, step);
         let why = |open: &OpenRound| self.why(open, ledger.patient_ms()).filter(|_| next_step(open) == step);
-        let asked = Asked { round, request_id, fingerprint: NOBODYS, why: &why, acted: None };
+        let asked = Asked { round, request_id, fingerprint: InternalRequest::FINGERPRINT, why: &why, acted: None };
         if let Some(first) = self.finisher.step(&asked).await? {
             self.finisher.finish(round, first).await?;
         }

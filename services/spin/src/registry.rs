@@ -1,7 +1,7 @@
 //! The sessions of this process, in memory only (see [`crate::session`] for the calls).
 
 use crate::{
-    place::Place,
+    play_rules::PlayRules,
     session_id::{name, required},
 };
 use motherlode_books::{
@@ -19,34 +19,34 @@ pub(crate) type Closed = oneshot::Sender<()>;
 
 /// The sessions of this service; clones share them.
 #[derive(Clone)]
-pub(crate) struct Desk {
+pub(crate) struct SessionRegistry {
     pub(crate) sessions: Arc<Mutex<Sessions<Closed>>>,
     pub(crate) ledgers: Ledgers,
     profiles: Arc<Profiles>,
 }
 
-impl Desk {
+impl SessionRegistry {
     /// With so many operators, who share the places.
     pub(crate) fn new(ledgers: Ledgers, limits: SessionLimits, operators: usize, profiles: Profiles) -> Self {
         let sessions = Sessions::new(limits).shared_by(operators);
         Self { sessions: Arc::new(Mutex::new(sessions)), ledgers, profiles: Arc::new(profiles) }
     }
 
-    /// Where a bet of a player stands: in its session, or without one under its operator's own profile.
-    pub(crate) fn place(
+    /// Finds the rules for a bet: those of its session, or without one of its operator's own profile.
+    pub(crate) fn rules_for(
         &self,
         session: Option<SessionId>,
         stream: &StreamId,
         game: (&str, Currency),
-    ) -> Result<Place, Refusal> {
+    ) -> Result<PlayRules, Refusal> {
         let Some(id) = session else {
             let (jurisdiction, profile) = self.profile(stream, "")?;
-            return Place::without_session(jurisdiction, profile);
+            return PlayRules::without_session(jurisdiction, profile);
         };
         let now_ms = self.ledgers.ticks_ms();
         let mut sessions = self.sessions.lock();
         let of = sessions.bet(id, stream, game, now_ms).map_err(refusal)?;
-        Ok(Place::in_session(name(id), of))
+        Ok(PlayRules::in_session(name(id), of))
     }
 
     /// Returns the profile of a player under a jurisdiction; an empty one is the operator's own.

@@ -1,4 +1,4 @@
-//! Where a bet is placed: the jurisdiction, what it and the operator allow, and the session (PL-08, PL-16, PL-26).
+//! The rules that hold for a bet: those of its jurisdiction, its operator and its session (PL-08, PL-16, PL-26).
 //!
 //! Found once a call; what depends on the player's state is checked when the bet is decided, on the state that it's
 //! decided on. What a round was begun with goes on: nothing here touches an open round.
@@ -17,9 +17,9 @@ use std::{num::NonZeroU32, time::Duration};
 /// Billionths of a EUR.
 const EUR: i128 = 1_000_000_000;
 
-/// Where a bet is placed.
+/// The rules that hold for a bet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct PlayRules {
     jurisdiction: String,
     profile: Profile,
     session: Option<SessionName>,
@@ -29,7 +29,7 @@ pub(crate) struct Place {
     bet_max: Option<Minor>,
 }
 
-impl Place {
+impl PlayRules {
     /// Without a session; refused where limits hold that only a session can keep.
     pub(crate) fn without_session(jurisdiction: &str, profile: Profile) -> Result<Self, Refusal> {
         if profile.needs_session() {
