@@ -1,9 +1,9 @@
 //! The whole service in this process, on a log in memory, behind a loopback port.
 
-use motherlode_server::Server;
 use motherlode_ledger::Options;
 use motherlode_log::{MemoryStore, Store};
 use motherlode_runtime::Config;
+use motherlode_server::Server;
 use motherlode_spin::Dealer;
 use std::{net::SocketAddr, sync::LazyLock};
 use tokio::runtime::Runtime;

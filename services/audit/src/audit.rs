@@ -4,13 +4,13 @@
 //! others still see every batch up to it, so that the first divergence of the log is reported whichever stage finds it.
 
 use crate::{
-    Comparison, Divergence, Report, Unusable,
-    divergence::{Fault, open},
+    divergence::{Divergence, Fault, Unusable, open},
     facts::FactSender,
     fold::Fold,
     play::Plays,
     projection::{self, Projection},
     recalled::Recalled,
+    report::{Comparison, Report},
 };
 use motherlode_ledger::Held;
 use motherlode_log::{Position, Record, Scan, ScanError, hash};

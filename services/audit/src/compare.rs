@@ -7,8 +7,7 @@
 //! before its effect: a mirror that a report covers copies an earlier decision of home.
 
 use crate::{
-    Divergence,
-    divergence::Fault,
+    divergence::{Divergence, Fault},
     exchange::{Exchange, past_end},
     facts::{Control, Disconnected, Fact, FactReceiver},
 };

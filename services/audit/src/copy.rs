@@ -10,11 +10,11 @@
 //! platform's own log, see [`digest`]. One thread; some microseconds a commit; memory grows with players and requests.
 
 use crate::{
-    Divergence, Return, Unusable,
-    divergence::{Fault, open},
+    divergence::{Divergence, Fault, Unusable, open},
     fold::Fold,
     play::Plays,
     recalled::Recalled,
+    report::Return,
 };
 use motherlode_books::{Books, Commit, Event, Minor, PerCurrency, StreamId};
 use motherlode_log::{Hash, Position, Record, ScanError, Tail, hash, previous_hash};

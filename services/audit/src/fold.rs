@@ -6,8 +6,13 @@
 //! one by one. Cost: about a microsecond a commit.
 
 use crate::{
-    Divergence, Voids, campaigns::Campaigns, days::Days, demo::Demo, divergence::Fault, facts::FactSender,
+    campaigns::Campaigns,
+    days::Days,
+    demo::Demo,
+    divergence::{Divergence, Fault},
+    facts::FactSender,
     recalled::Recalled,
+    report::Voids,
 };
 use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, PerCurrency, Refused, StreamId};
 use motherlode_ledger::index::ProjectedBalance;

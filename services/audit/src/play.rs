@@ -3,7 +3,12 @@
 //! It needs no books: a round is its bet and its steps. A round that settles in the commit of its bet never leaves the
 //! stack; others are kept until they settle or are voided. Cost: about a microsecond a spin.
 
-use crate::{Divergence, Return, divergence::Fault, outcome::difference, recalled::Recalled};
+use crate::{
+    divergence::{Divergence, Fault},
+    outcome::difference,
+    recalled::Recalled,
+    report::Return,
+};
 use motherlode_books::{Event, Minor, RoundStarted, StepResolved, StreamId, cash};
 use motherlode_log::Position;
 use motherlode_proto::{convert::record::Logged, round::v1::Witch};

@@ -4,8 +4,7 @@
 //! since a jackpot may be paid long after the round.
 
 use crate::{
-    Divergence, Unusable,
-    divergence::{Fault, open},
+    divergence::{Divergence, Fault, Unusable, open},
     outcome::difference,
 };
 use motherlode_books::{RoundStarted, StreamId};

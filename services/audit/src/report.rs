@@ -1,6 +1,6 @@
 //! The result of an audit.
 
-use crate::Divergence;
+use crate::divergence::Divergence;
 use motherlode_books::{Award, Books, Currency, PerCurrency};
 use motherlode_log::{Hash, Position, Tail};
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
 //! The audit of a log of several partitions: each by itself, all at the same time, and every copy with its original.
 
 use crate::{
-    Divergence, Options, Report, Return, Unusable, Voids,
-    audit::{BEHIND, audit_sending},
+    audit::{BEHIND, Options, audit_sending},
     compare::{Stopped, compare},
-    divergence::Fault,
+    divergence::{Divergence, Fault, Unusable},
     facts::{FactReceiver, FactSender},
+    report::{Report, Return, Voids},
 };
 use motherlode_books::{Account, Currency, HOME, Nano, PerCurrency};
 use std::{

@@ -6,7 +6,7 @@
 use bytes::Bytes;
 
 use crate::{
-    Position,
+    record::Position,
     segment::format::{self, decode_block, encode_block},
 };
 

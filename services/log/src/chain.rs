@@ -8,10 +8,10 @@
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
-use crate::{AppendError, Position};
-
-/// A SHA-256 digest.
-pub type Hash = [u8; 32];
+use crate::{
+    error::AppendError,
+    record::{Hash, Position},
+};
 
 /// Protobuf tag of field 1, length-delimited, and the length 32.
 const PREFIX: [u8; 2] = [0x0A, 0x20];

@@ -7,7 +7,12 @@ use std::{sync::Arc, thread};
 
 use bytes::Bytes;
 
-use crate::{AppendError, Hash, Position, Reader, Store, genesis, hash};
+use crate::{
+    chain::{genesis, hash},
+    error::AppendError,
+    record::{Hash, Position},
+    store::{Reader, Store},
+};
 
 /// Makes a store: empty and of any partition number.
 pub type Make<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use crate::Position;
+use crate::record::Position;
 
 /// Stored bytes that cannot be what was appended: where, and how it shows.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -5,7 +5,12 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::RwLock;
 
-use crate::{AppendError, Hash, Position, ReadError, Reader, Record, Store, chain, genesis, store::Limit};
+use crate::{
+    chain::{self, genesis},
+    error::{AppendError, ReadError},
+    record::{Hash, Position, Record},
+    store::{Limit, Reader, Store},
+};
 
 /// A partition in memory. Same contract as every [`Store`], except that nothing outlives the process.
 #[derive(Debug)]

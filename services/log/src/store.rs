@@ -1,23 +1,13 @@
 //! The contract of a log store. MUST and SHOULD are meant as in RFC 2119; [`crate::conformance`] tests them.
 
-use std::{fmt::Write as _, io, sync::Arc};
+use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::Hash;
-
-/// A record's place in its partition: 1 for the first, dense, never reused. 0 stands for "before the first".
-pub type Position = u64;
-
-/// One record as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Record {
-    /// Its place in the partition.
-    pub position: Position,
-    /// Its bytes, exactly as they were appended. They may share memory with the records around them, up to a
-    /// megabyte or the longer block: copy what is kept for long.
-    pub bytes: Bytes,
-}
+use crate::{
+    error::{AppendError, ReadError},
+    record::{Hash, Position, Record},
+};
 
 /// The single writer's side of one partition.
 ///
@@ -89,73 +79,6 @@ pub trait Reader: Send + Sync {
     fn read(&self, from: Position, max_records: usize, max_bytes: usize) -> Result<Vec<Record>, ReadError>;
 }
 
-/// Why an append was not done.
-#[derive(Debug, thiserror::Error)]
-pub enum AppendError {
-    /// The log doesn't end where the caller believes. Nothing was written.
-    #[error("the log ends at position {end}")]
-    Conflict {
-        /// Where it does end.
-        end: Position,
-    },
-    /// A record doesn't name the one before it. Nothing was written.
-    #[error("the record for position {position} does not chain: expected {}, found {}", hex(Some(expected)), hex(found.as_ref()))]
-    Chain {
-        /// The place that the record was meant for.
-        position: Position,
-        /// The hash that it should name.
-        expected: Hash,
-        /// The hash that it names, if its bytes begin as a record's must.
-        found: Option<Hash>,
-    },
-    /// The records are too many bytes for one append. Nothing was written.
-    #[error("an append of {bytes} bytes is over the limit of {limit}")]
-    TooLarge {
-        /// The block that they would need, bytes.
-        bytes: u64,
-        /// The largest block, bytes.
-        limit: u64,
-    },
-    /// There is no room. Nothing of the append is in the log; it may be tried again when there is.
-    #[error("no room for the append: {0}")]
-    Full(io::Error),
-    /// The storage fails. Nothing of the append is in the log; it may be tried again.
-    #[error("the log cannot be written: {0}")]
-    Unavailable(io::Error),
-    /// The write or its sync failed: whether the records are durable is unknown, and may show at the next opening. They
-    /// count as not appended once [`settle`](Store::settle) or another append has succeeded.
-    #[error("whether the append was written is unknown: {0}")]
-    Unknown(io::Error),
-    /// A write failed, now or earlier: whether the records of *that* append are durable is unknown. Reads go on; appends
-    /// are refused, unwritten, until the store has been opened again.
-    #[error("the log takes no appends until it is opened again: {reason}")]
-    Failed {
-        /// The operation that failed, and its error.
-        reason: String,
-    },
-    /// Another writer has taken the log over. Nothing was written, and by this store nothing will be. Reads go on, up
-    /// to where this writer came.
-    #[error("another writer has taken the log over: {reason}")]
-    Fenced {
-        /// How it showed.
-        reason: String,
-    },
-}
-
-/// Why a read was not answered.
-#[derive(Debug, thiserror::Error)]
-pub enum ReadError {
-    /// The storage failed.
-    #[error("the log cannot be read: {0}")]
-    Io(#[from] io::Error),
-    /// The stored bytes are not what was appended.
-    #[error(transparent)]
-    Damaged(#[from] crate::Damage),
-    /// A stored message is not what was appended.
-    #[error(transparent)]
-    DamagedMessage(#[from] crate::DamagedMessage),
-}
-
 /// Counts the records and bytes that a read may still return: for implementations of [`Reader`].
 #[derive(Debug)]
 pub struct Limit {
@@ -182,14 +105,4 @@ impl Limit {
         }
         admitted
     }
-}
-
-/// A hash for a message: 64 hexadecimal digits.
-fn hex(hash: Option<&Hash>) -> String {
-    hash.map_or("no hash".into(), |hash| {
-        hash.iter().fold(String::new(), |mut text, byte| {
-            let _ = write!(text, "{byte:02x}");
-            text
-        })
-    })
 }

@@ -14,8 +14,8 @@ mod window;
 pub use pen::colour_wanted;
 use pen::{Hue, Pen};
 
-use crate::figures::{self, grouped};
-use motherlode_books::{Currency, Minor};
+use crate::figures::{coins, counted, grouped, minor_units};
+use motherlode_books::Currency;
 use motherlode_proto::round::v1::{
     Awaiting, Card, CardTurn, CarriedFigure, Choice, Outcome, Prize, SpinKind, SpinResult, choice, prize,
 };
@@ -30,7 +30,7 @@ pub fn outcome(game: &GameInfo, outcome: &Outcome, currency: Currency, colour: b
     let mut before = None;
     for group in groups(&outcome.spins) {
         match group[..] {
-            [spin] if !hold::is_of(spin) && !is_free(spin) => {
+            [spin] if !hold::is_of(spin) && !series::is_free(spin) => {
                 lines.extend(window::title(spin, before, pen));
                 lines.extend(window::grid(game, spin, pen));
                 lines.extend(window::wins(game, spin, currency, pen));
@@ -60,16 +60,12 @@ pub fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, colour: bool) -> Str
 /// Windows that are drawn as one: a series of free spins with the features in it (WF-15), a Hold and Win, respins until a
 /// win (WF-09); every other window stands alone.
 fn groups(spins: &[SpinResult]) -> Vec<Vec<&SpinResult>> {
-    if spins.iter().any(is_free) {
+    if spins.iter().any(series::is_free) {
         return vec![spins.iter().collect()];
     }
     let runs = |kind| matches!(kind, SpinKind::HoldAndWin | SpinKind::MultiplierRespin);
     let together = |one: &SpinResult, next: &SpinResult| runs(one.kind()) && one.kind() == next.kind();
     spins.chunk_by(together).map(|group| group.iter().collect()).collect()
-}
-
-fn is_free(spin: &SpinResult) -> bool {
-    matches!(spin.kind(), SpinKind::Free | SpinKind::Collection)
 }
 
 /// Describes a step's change of a player's collection in words, such as `2 red crystals`; empty if nothing changed.
@@ -105,20 +101,6 @@ pub fn choice(game: Option<&GameInfo>, choice: &Choice) -> String {
     }
 }
 
-/// Coins in words: `1 coin`, `1,200 coins`.
-fn coins(coins: u64) -> String {
-    format!("{} {}", grouped(&coins.to_string()), if coins == 1 { "coin" } else { "coins" })
-}
-
-/// Something counted: `1 free spin`, `8 free spins`.
-fn counted(count: u64, one: &str) -> String {
-    format!("{} {one}{}", grouped(&count.to_string()), if count == 1 { "" } else { "s" })
-}
-
-fn cash(minor: u64, currency: Currency) -> String {
-    figures::minor(Minor(i64::try_from(minor).unwrap_or(i64::MAX)), currency)
-}
-
 fn bonus_gave(prize: &Prize, feature: bool, pen: Pen) -> Option<String> {
     let bonus = if feature { "Hold and Win" } else { "The bonus" };
     Some(match prize.kind.as_ref()? {
@@ -147,10 +129,10 @@ fn card(turn: &CardTurn, outcome: &Outcome, currency: Currency, pen: Pen) -> Vec
     let hue = if matches!(turn.drawn(), Card::RedHeart | Card::RedDiamond) { Hue::Red } else { Hue::Plain };
     let suit = pen.bold(hue, suit(turn.drawn));
     let verdict = if turn.won { pen.bold(Hue::Green, "right") } else { pen.bold(Hue::Red, "wrong") };
-    let (risked, won) = (cash(turn.risked_minor, currency), cash(turn.won_minor, currency));
+    let (risked, won) = (minor_units(turn.risked_minor, currency), minor_units(turn.won_minor, currency));
     let secured = match outcome.round_win_minor.saturating_sub(turn.won_minor) {
         0 => String::new(),
-        secured => format!(" {} are secured.", cash(secured, currency)),
+        secured => format!(" {} are secured.", minor_units(secured, currency)),
     };
     vec![
         "  ╭─────╮".to_owned(),
@@ -190,7 +172,7 @@ fn card_name(card: i32) -> &'static str {
 /// A step that shows nothing and leaves the gamble open has secured half, which the rules since 1.0.1 credit at once (ME-16).
 fn halved(outcome: &Outcome, currency: Currency) -> Option<String> {
     if outcome.credited_minor > 0 {
-        return Some(format!("  Half is credited: {}.", cash(outcome.credited_minor, currency)));
+        return Some(format!("  Half is credited: {}.", minor_units(outcome.credited_minor, currency)));
     }
     let shows = !outcome.spins.is_empty() || outcome.prize.is_some() || outcome.card.is_some();
     let halved = !shows && outcome.reveals.is_empty() && outcome.awaiting() == Awaiting::Double;
@@ -203,8 +185,8 @@ fn standing(game: &GameInfo, outcome: &Outcome, currency: Currency, pen: Pen) ->
     let (coins_won, minor) = (outcome.round_win_coins, outcome.round_win_minor);
     let hue = if minor > 0 || coins_won > 0 { Hue::Gold } else { Hue::Plain };
     let written = |pen: Pen| match outcome.double_strip.is_empty() {
-        true => format!("{}, {}", pen.bold(hue, &coins(coins_won)), cash(minor, currency)),
-        false => format!("{} ({} before the gamble)", pen.bold(hue, &cash(minor, currency)), coins(coins_won)),
+        true => format!("{}, {}", pen.bold(hue, &coins(coins_won)), minor_units(minor, currency)),
+        false => format!("{} ({} before the gamble)", pen.bold(hue, &minor_units(minor, currency)), coins(coins_won)),
     };
     let amount = written(pen);
     let waits = match outcome.awaiting() {

@@ -139,6 +139,21 @@ pub fn count(text: &str) -> Result<u64, String> {
     }
 }
 
+/// Coins in words: `1 coin`, `1,200 coins`.
+pub(crate) fn coins(coins: u64) -> String {
+    format!("{} {}", grouped(&coins.to_string()), if coins == 1 { "coin" } else { "coins" })
+}
+
+/// Something counted: `1 free spin`, `8 free spins`.
+pub(crate) fn counted(count: u64, one: &str) -> String {
+    format!("{} {one}{}", grouped(&count.to_string()), if count == 1 { "" } else { "s" })
+}
+
+/// Minor units as an amount.
+pub(crate) fn minor_units(minor: u64, currency: Currency) -> String {
+    self::minor(Minor(i64::try_from(minor).unwrap_or(i64::MAX)), currency)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

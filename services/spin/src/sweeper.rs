@@ -139,9 +139,11 @@ impl Sweeper {
 
 #[cfg(test)]
 mod tests {
+    mod finishing;
+
     use super::*;
-    use crate::UnknownName;
-    use crate::finisher::tests::waiting;
+    use crate::waits::UnknownName;
+    use finishing::waiting;
     use motherlode_books::{CoinValue, Currency, FxRate, LoggedTerms, Minor, RoundStarted, RoundTerms};
     use motherlode_ledger::Options;
     use motherlode_log::MemoryStore;
@@ -215,7 +217,7 @@ mod tests {
         let ledger = motherlode_ledger::open(Box::new(MemoryStore::new(0)), index.path(), options).unwrap();
         let dealer = Dealer::from_master([5; 32]);
         let (_stopper, stop) = motherlode_runtime::stop::channel();
-        let api = crate::SpinApi::new(ledger.clone(), dealer.clone(), Duration::ZERO, stop);
+        let api = crate::api::SpinApi::new(ledger.clone(), dealer.clone(), Duration::ZERO, stop);
         for number in 0..LOOKS_MAX + 10 {
             waiting(&api, &format!("player-{number}")).await;
         }

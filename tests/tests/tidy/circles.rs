@@ -9,12 +9,16 @@ use crate::{
 
 /// The crates that are held to it, each with its floors from the ground up: folders that import none above them.
 /// A crate without floors has an empty list.
-const CRATES: [(&str, &[&str]); 12] = [
+const CRATES: [(&str, &[&str]); 16] = [
     ("engine/slots", &["contract", "parts", "math", "games"]),
     ("engine/books", &["values", "events", "play", "state", "fold"]),
     ("proto", &[]),
     ("services/ledger", &[]),
     ("engine/rounds", &[]),
+    ("services/audit", &[]),
+    ("services/log", &[]),
+    ("services/picture", &[]),
+    ("services/spin", &[]),
     ("services/jackpot", &[]),
     ("services/jetstream", &[]),
     ("services/report", &[]),

@@ -1,10 +1,10 @@
 //! The few things that the log asks of a file system, so that tests can put a treacherous one in its place.
 //!
-//! [`OsDisk`] is the real one; [`sim::SimDisk`](crate::sim::SimDisk) forgets what wasn't synced, fills up and fails on
+//! [`os::OsDisk`] is the real one; [`sim::SimDisk`](crate::sim::SimDisk) forgets what wasn't synced, fills up and fails on
 //! demand. After a crash a log relies on no more than POSIX and the common Linux file systems give:
 //! bytes after `sync` of their file, names after `sync` of their directory, `rename` as a whole or not at all.
 
-mod os;
+pub mod os;
 pub mod sim;
 
 use std::{
@@ -12,8 +12,6 @@ use std::{
     path::{Path, PathBuf},
     sync::Arc,
 };
-
-pub use os::OsDisk;
 
 /// A file system, as far as the log needs one.
 pub trait Disk: fmt::Debug + Send + Sync {

@@ -3,7 +3,7 @@
 use std::{io, sync::Arc};
 
 use super::{format::SEGMENT_HEADER, scan::Tail};
-use crate::{File, Position};
+use crate::{disk::File, record::Position};
 
 /// The kernel's unit of writing, bytes. Bytes that share a page with a failed write are written again.
 const PAGE: u64 = 4096;

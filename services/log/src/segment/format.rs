@@ -19,7 +19,7 @@ use std::ops::Range;
 
 use bytes::{Buf, Bytes};
 
-use crate::{Hash, Position};
+use crate::record::{Hash, Position};
 
 /// The disk's unit of writing, bytes: a power cut keeps or loses it as a whole.
 pub(super) const SECTOR: usize = 512;

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use crate::{File, Position};
+use crate::{disk::File, record::Position};
 
 /// Bytes of blocks for one mark.
 const SPACING: u64 = 64 * 1024;

@@ -17,7 +17,13 @@ use super::{
     scan::name_of,
     window::Window,
 };
-use crate::{Access, Damage, Disk, Position, ReadError, Reader, Record, store::Limit};
+use crate::{
+    damage::Damage,
+    disk::{Access, Disk},
+    error::ReadError,
+    record::{Position, Record},
+    store::{Limit, Reader},
+};
 
 const READ_MIN: u64 = 64 * 1024;
 const READ_MAX: u64 = 1024 * 1024;

@@ -19,7 +19,14 @@ use super::{
     tail::{Verdict, judge},
     window::Window,
 };
-use crate::{Access, Damage, Disk, Hash, OsDisk, Position, Record, ScanError, chain, genesis};
+use crate::{
+    chain,
+    chain::genesis,
+    damage::{Damage, ScanError},
+    disk::os::OsDisk,
+    disk::{Access, Disk},
+    record::{Hash, Position, Record},
+};
 
 /// The largest segment file that is read, bytes.
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;

@@ -24,8 +24,13 @@ use super::{
     scan::{MAX_SEGMENT, Step, Tail, Walk, name_of},
 };
 use crate::{
-    Access, AppendError, Disk, File, Folder, Hash, LockGuard, OpenError, OsDisk, Position, Reader, ScanError, Store,
     chain,
+    damage::{OpenError, ScanError},
+    disk::os::OsDisk,
+    disk::{Access, Disk, File, Folder, LockGuard},
+    error::AppendError,
+    record::{Hash, Position},
+    store::{Reader, Store},
 };
 
 /// The lock's file in a partition's directory.

@@ -8,7 +8,7 @@
 //! and after a torn append nothing follows, since the next one waits for its sync.
 
 use super::format::{BLOCK_HEADER, BLOCK_MAGIC, BlockHeader, MAX_BLOCK, dense, sectors};
-use crate::Position;
+use crate::record::Position;
 
 /// A block lacks its end if so many of its last bytes are zero: more than one, which could have been changed.
 const LACKING: usize = 2;

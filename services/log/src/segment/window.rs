@@ -4,7 +4,7 @@ use std::{io, sync::Arc};
 
 use bytes::Bytes;
 
-use crate::File;
+use crate::disk::File;
 
 /// The bytes of a file from a moving place on.
 #[derive(Debug)]

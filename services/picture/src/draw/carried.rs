@@ -1,6 +1,9 @@
 //! A player's collection as a shelf: crystals, potions, unlocked features.
 
-use super::{Hue, Pen, window};
+use super::{
+    pen::{Hue, Pen},
+    window,
+};
 use motherlode_books::CoinValue;
 use motherlode_proto::round::v1::CarriedFigure;
 use motherlode_slots::{GameInfo, SymbolRole};
@@ -52,7 +55,7 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
     };
     let told = |CarriedFigure { key, value }: &CarriedFigure| {
         if let Some(name) = of_colour(key) {
-            return super::counted(u64::try_from(*value).unwrap_or_default(), &name);
+            return crate::figures::counted(u64::try_from(*value).unwrap_or_default(), &name);
         }
         if let Some(name) = key.strip_suffix("_micros").and_then(of_colour) {
             let sum = CoinValue(u64::try_from(*value).unwrap_or_default());

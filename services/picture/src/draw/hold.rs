@@ -1,7 +1,10 @@
 //! The Hold and Win feature: its boards beside each other, and what its functions did (ME-10 to ME-13).
 
-use super::{Hue, Pen, counted, window};
-use crate::figures::grouped;
+use super::{
+    pen::{Hue, Pen},
+    window,
+};
+use crate::figures::{counted, grouped};
 use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult};
 use motherlode_slots::GameInfo;
 

@@ -1,8 +1,11 @@
 //! A series of free spins, or of respins until a win, as a contact sheet: four small windows beside each other, then
 //! the sum. A feature that comes within free spins (WF-15) stands after the spin that it came with.
 
-use super::{Hue, Pen, coins, counted, window};
-use crate::figures::grouped;
+use super::{
+    pen::{Hue, Pen},
+    window,
+};
+use crate::figures::{coins, counted, grouped};
 use motherlode_books::Currency;
 use motherlode_proto::round::v1::{MeanCoinValue, Outcome, SpinKind, SpinResult};
 use motherlode_slots::GameInfo;
@@ -182,8 +185,13 @@ fn sum(spins: &[&SpinResult], left: u32, pen: Pen) -> Option<String> {
     if awarded > 0 {
         line.push_str(&format!(" and {}", pen.bold(Hue::Cyan, &counted(awarded, "more free spin"))));
     }
-    if left > 0 && super::is_free(first) {
+    if left > 0 && is_free(first) {
         line.push_str(&format!("; {left} still to play"));
     }
     Some(format!("{line}."))
+}
+
+/// Whether it is a spin of a series.
+pub(super) fn is_free(spin: &SpinResult) -> bool {
+    matches!(spin.kind(), SpinKind::Free | SpinKind::Collection)
 }

@@ -1,7 +1,7 @@
 //! Picked objects, opened, and after the round those that were left (NP-10, NP-12).
 
-use super::{Hue, Pen, coins};
-use crate::figures::grouped;
+use super::pen::{Hue, Pen};
+use crate::figures::{coins, grouped};
 use motherlode_proto::round::v1::{Outcome, Reveal};
 
 /// Columns of an object: room for a number of coins with its commas.

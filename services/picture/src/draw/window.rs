@@ -1,7 +1,7 @@
 //! One window of the reels: the grid with its winning cells, and the list of its wins.
 
-use super::{Hue, Pen, cash, coins, counted};
-use crate::figures::grouped;
+use super::pen::{Hue, Pen};
+use crate::figures::{coins, counted, grouped, minor_units};
 use motherlode_books::Currency;
 use motherlode_proto::round::v1::{Mark, MarkKind, SpinKind, SpinResult, Win};
 use motherlode_slots::{GameInfo, SymbolInfo, SymbolRole};
@@ -194,7 +194,7 @@ pub(super) fn wins(game: &GameInfo, spin: &SpinResult, currency: Currency, pen: 
     if spin.win_coins > 0 || spin.win_minor > 0 {
         let times = if spin.multiplier > 1 { format!(", line wins times {}", spin.multiplier) } else { String::new() };
         let sum = pen.bold(Hue::Gold, &coins(spin.win_coins));
-        lines.push(format!("  in all {sum}, {}{times}", cash(spin.win_minor, currency)));
+        lines.push(format!("  in all {sum}, {}{times}", minor_units(spin.win_minor, currency)));
     }
     lines.extend(placed(game, spin));
     lines.extend(collected(game, spin, pen));
