@@ -1,6 +1,6 @@
 //! The whole service against what bounds it, in turns: an empty gRPC echo, and a plain file with fdatasync.
 //!
-//! `cargo run --release -p motherlode --example compare -- --seconds 1 --repeats 9`
+//! `cargo run --profile dist -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
 //! Every turn measures all four ways for the same short time at the same number in flight, so that a disk or a machine
 //! that changes its speed changes it for all. Printed are ratios within a turn, the median of the turns and their span;

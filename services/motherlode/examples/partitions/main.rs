@@ -1,6 +1,6 @@
 //! Durable rounds a second by store and number of partitions, in turns: segment files, and JetStream with three replicas.
 //!
-//! `cargo run --release -p motherlode --example partitions -- --seconds 1 --repeats 7` (with `tests/run nats` before it)
+//! `cargo run --profile dist -p motherlode --example partitions -- --seconds 1 --repeats 7` (with `tests/run nats` before it)
 //!
 //! Every turn measures each service for the same short time. Printed are ratios to one partition on segment files within a
 //! turn, the median of the turns and their span; bare figures go to standard error, and mean nothing on another machine.
