@@ -12,7 +12,7 @@ use std::{
 pub struct Options {
     /// Proposals waiting for the writer; one more is refused.
     pub queue_length_max: usize,
-    /// Operators that share those places, see [`Quota`].
+    /// Operators that share those places.
     pub operators: usize,
     /// Commits in one group commit.
     pub batch_commits_max: usize,
