@@ -122,8 +122,9 @@ async fn uf_02_silent_connections_keep_nobody_out_however_many_they_are() {
     for number in 0..40_u8 {
         silent.push(target.from(2 + number % 20).tcp().await.unwrap());
         if number % 10 == 9 {
-            let mut later = Client::connect(server.address()).await;
-            later.play_out(bet(&format!("later-{number}"), &alice, "0.01")).await.unwrap();
+            // From an address of its own: with two connections for a moment, the first one's would have the most.
+            let path = "/motherlode.spin.v1.SpinService/ListGames";
+            target.from(100 + number).call(path, Bytes::from_static(&[0; 5])).await.unwrap();
             first.play_out(bet(&format!("first-{number}"), &alice, "0.01")).await.unwrap();
         }
     }
