@@ -260,8 +260,8 @@ impl Fold {
         let commit = &logged.commit;
         let is_bet = |event: &Event| matches!(event, Event::RoundStarted(of) if of.round == started.round);
         let from_bet_on = commit.events.iter().skip_while(|event| !is_bet(event));
-        let after = balance_after(logged, started.currency).0;
-        self.balance = Minor(after.saturating_sub(moved(from_bet_on, started.currency)));
+        let before = i128::from(balance_after(logged, started.currency).0) - moved(from_bet_on, started.currency);
+        self.balance = Minor(before.clamp(i64::MIN.into(), i64::MAX.into()).try_into().unwrap_or_default());
         let terms = terms_of(started)?.clone();
         let picked = self.witches.get(&started.game).copied().unwrap_or_default();
         self.view = Some(RoundView {
@@ -282,21 +282,24 @@ impl Fold {
 }
 
 /// The sum that rounds which begin in these events move on their account in a currency. A commit can hold several rounds.
-fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i64 {
-    let (mut moved, mut credited) = (0_i64, BTreeMap::new());
+/// Wider than an amount: a log that nobody has verified can hold any.
+fn moved<'a>(events: impl Iterator<Item = &'a Event>, currency: Currency) -> i128 {
+    let (mut moved, mut credited) = (0_i128, BTreeMap::new());
     for event in events {
         moved += match event {
             Event::RoundStarted(started) if started.currency == currency => {
                 credited.insert(started.round, 0);
-                -started.charged().0
+                -i128::from(started.charged().0)
             }
             Event::WinCredited { round, amount } => credited.get_mut(round).map_or(0, |credited| {
-                *credited += amount.0;
-                amount.0
+                *credited += i128::from(amount.0);
+                amount.0.into()
             }),
-            Event::RoundSettled { round, win } => credited.get(round).map_or(0, |credited| win.0 - credited),
+            Event::RoundSettled { round, win } => {
+                credited.get(round).map_or(0, |credited| i128::from(win.0) - credited)
+            }
             Event::RoundVoided { round, refund, win_taken_back, .. } => {
-                credited.get(round).map_or(0, |_| refund.0 - win_taken_back.0)
+                credited.get(round).map_or(0, |_| i128::from(refund.0) - i128::from(win_taken_back.0))
             }
             _ => 0,
         };

@@ -3,3 +3,4 @@
 #![allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 
 mod shown;
+mod view;

@@ -1,0 +1,69 @@
+//! Rounds folded from commits that no books have judged, as `replay` and pages read them.
+
+use motherlode_books::{
+    CoinValue, Commit, Currency, Event, FxRate, LoggedTerms, Minor, RoundStarted, RoundTerms, StreamId,
+};
+use motherlode_proto::convert::record::Logged;
+use motherlode_rounds::Fold;
+
+/// A commit with a bet and all that can move its account, each of any amount.
+fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after: i64) -> Logged {
+    let started = RoundStarted {
+        round: 1,
+        game: "none".to_owned(),
+        rules_version: "1.0".to_owned(),
+        model_hash: [0; 32],
+        currency: Currency::EUR,
+        bet: Minor(bet),
+        coin_value: CoinValue(1),
+        stake: LoggedTerms::Terms(RoundTerms::default()),
+        rate: FxRate::ONE,
+        contribution: None,
+        session: None,
+        jurisdiction: String::new(),
+        campaign: None,
+    };
+    let (reason, actor) = (String::new(), String::new());
+    let events = vec![
+        Event::RoundStarted(started),
+        Event::WinCredited { round: 1, amount: Minor(credited) },
+        Event::RoundSettled { round: 1, win: Minor(win) },
+        Event::RoundVoided { round: 1, reason, actor, refund: Minor(refund), win_taken_back: Minor(taken_back) },
+    ];
+    let commit = Commit {
+        position: 1,
+        partition: 0,
+        stream: StreamId::player("acme", "alice"),
+        version: 1,
+        previous: 0,
+        request_id: "a".to_owned(),
+        fingerprint: [0; 16],
+        time_ms: 0,
+        events,
+    };
+    Logged { commit, balances_after: vec![(Currency::EUR, Minor(after))] }
+}
+
+/// PL-05: the balance before is the one after, less all that the round moved; and it has ends where an amount has.
+#[test]
+fn pl_05_the_balance_before_a_bet_is_told_whatever_amounts_a_log_holds() {
+    let before = |logged: &Logged| {
+        let mut fold = Fold::new(1);
+        fold.add(logged).unwrap();
+        fold.view().unwrap().balance_before
+    };
+    assert_eq!(before(&forged(100, 10, 30, 100, 20, 1_010)), Minor(1_000));
+    let ends = [i64::MIN, 0, i64::MAX];
+    for bet in ends {
+        for credited in ends {
+            for (win, refund) in [(i64::MIN, i64::MAX), (i64::MAX, i64::MIN)] {
+                for after in ends {
+                    let moved = i128::from(win) + i128::from(refund) - i128::from(bet);
+                    let exact = i128::from(after) - moved;
+                    let told = before(&forged(bet, credited, win, refund, 0, after));
+                    assert_eq!(i128::from(told.0), exact.clamp(i64::MIN.into(), i64::MAX.into()));
+                }
+            }
+        }
+    }
+}
