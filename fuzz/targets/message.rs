@@ -6,7 +6,8 @@ use bytes::Bytes;
 use motherlode_fuzz::fuzz_target;
 use motherlode_fuzz::golden;
 use motherlode_jetstream::fuzzing::{RawMessage, walk};
-use motherlode_log::{block, conformance::records, genesis};
+use motherlode_log::{block, genesis};
+use motherlode_testkit::conformance::records;
 use std::sync::LazyLock;
 
 static RECORDS: LazyLock<Vec<Bytes>> = LazyLock::new(|| {

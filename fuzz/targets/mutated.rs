@@ -6,10 +6,9 @@ use arbitrary::{Result, Unstructured};
 use bytes::Bytes;
 use motherlode_fuzz::fuzz_target;
 use motherlode_fuzz::golden;
-use motherlode_log::{
-    Options, SegmentStore, Store,
+use motherlode_log::{Options, SegmentStore, Store, genesis, hash, scan_on};
+use motherlode_testkit::{
     conformance::{read_all, records},
-    genesis, hash, scan_on,
     sim::SimDisk,
 };
 use std::{

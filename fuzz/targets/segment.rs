@@ -2,9 +2,8 @@
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use motherlode_fuzz::fuzz_target;
-use motherlode_log::{
-    Options, SegmentStore, Store, conformance::read_all, conformance::records, scan_on, sim::SimDisk,
-};
+use motherlode_log::{Options, SegmentStore, Store, scan_on};
+use motherlode_testkit::{conformance::read_all, conformance::records, sim::SimDisk};
 use std::{path::Path, sync::Arc};
 
 const OPTIONS: Options = Options { segment_bytes: 64 << 10, zero_bytes: 1 << 10 };

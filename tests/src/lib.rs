@@ -24,13 +24,14 @@ pub use server::Server;
 
 use motherlode_books::HOME;
 use motherlode_ledger::{Options, Stores};
-use motherlode_log::{MemoryStore, Store, sim::SimDisk};
+use motherlode_log::{MemoryStore, Store};
 use motherlode_runtime::{
     Config,
     config::{self, AllowUnsafe},
 };
 use motherlode_server::LogLocation;
 use motherlode_spin::Dealer;
+use motherlode_testkit::sim::SimDisk;
 use std::{env, path::Path, sync::Arc};
 
 /// The currency that tests use where none matters.

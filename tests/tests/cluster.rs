@@ -3,9 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use motherlode_jetstream::testing::{Cluster, Node};
 use motherlode_proto::log::v1::{GetHeadRequest, log_service_client::LogServiceClient};
 use motherlode_runtime::config::Store;
+use motherlode_testkit::nats::{Cluster, Node};
 use motherlode_tests::{Cable, Client, Player, Process, channel, serving, until};
 use serde_json::Value;
 use std::{

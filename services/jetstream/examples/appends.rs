@@ -6,11 +6,12 @@
 
 mod parts;
 
-use motherlode_jetstream::{
-    JetStreamStore,
-    testing::{Cluster, Node},
+use motherlode_jetstream::JetStreamStore;
+use motherlode_log::{Options, SegmentStore, Store};
+use motherlode_testkit::{
+    conformance::records,
+    nats::{Cluster, Node},
 };
-use motherlode_log::{Options, SegmentStore, Store, conformance::records};
 use parts::PAYLOAD;
 use std::{
     env,

@@ -6,12 +6,13 @@
 
 mod parts;
 
-use motherlode_jetstream::{
-    JetStreamStore,
-    testing::{Cluster, Node},
-};
-use motherlode_log::{Options, SegmentStore, Store, conformance::records};
+use motherlode_jetstream::JetStreamStore;
+use motherlode_log::{Options, SegmentStore, Store};
 use motherlode_runtime::config::Store as Config;
+use motherlode_testkit::{
+    conformance::records,
+    nats::{Cluster, Node},
+};
 use parts::PAYLOAD;
 use std::{
     env,

@@ -3,7 +3,6 @@
 //! * [`JetStreamStore`] is the [`Store`](motherlode_log::Store); it keeps the same contract as the files do.
 //! * [`Following`] reads a stream that another process writes, and can take it over.
 //! * [`scan`] reads a stream from its first message without trusting or changing anything.
-//! * [`testing`] starts servers of one's own.
 //!
 //! The messages of a stream are of two kinds, by subject: `<stream>.block` holds one append, in the bytes of a segment's
 //! [block](motherlode_log::block), and names the *epoch* of its writer; `<stream>.epoch` begins one. Nothing is ever
@@ -34,7 +33,6 @@ mod reader;
 mod recent;
 mod scan;
 mod store;
-pub mod testing;
 
 pub use check::Unsafe;
 pub use following::Following;

@@ -95,7 +95,7 @@ impl Walk {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use motherlode_log::conformance::records;
+    use motherlode_testkit::conformance::records;
 
     fn epoch(sequence: u64) -> Message {
         Message { sequence, begins_epoch: true, epoch: None, payload: Bytes::from_static(b"anything") }

@@ -13,7 +13,8 @@ use std::{
 
 use bytes::Bytes;
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use motherlode_log::{Options, SegmentStore, Store, conformance::records, scan};
+use motherlode_log::{Options, SegmentStore, Store, scan};
+use motherlode_testkit::conformance::records;
 
 /// 250 bytes in all.
 const PAYLOAD: [u8; 213] = [0xA5; 213];

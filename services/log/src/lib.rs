@@ -7,7 +7,8 @@
 //! * [`SegmentStore`] keeps a partition in files of its own format: durable, self-checking, the default.
 //! * [`MemoryStore`] keeps it in memory: tests and demonstrations.
 //! * [`scan`] reads a partition's files without trusting or changing anything: the auditor's side.
-//! * [`conformance`] is the contract of [`Store`] and [`Reader`] as tests, run against every store.
+//!
+//! The contract of [`Store`] and [`Reader`] is in `tests/kit` as tests, run against every store.
 //!
 //! Costs: an append is one write and one `fdatasync` whatever the number of its records; a read is one or
 //! two `pread`s; opening reads and verifies everything, at the speed of the hashing (some 600 MB a second a core).
@@ -17,7 +18,6 @@
 
 pub mod block;
 mod chain;
-pub mod conformance;
 mod damage;
 mod disk;
 mod error;
@@ -28,7 +28,7 @@ mod store;
 
 pub use chain::{genesis, hash, previous_hash, verify_chain};
 pub use damage::{Damage, DamagedMessage, OpenError, ScanError};
-pub use disk::{Access, Disk, File, Folder, LockGuard, os::OsDisk, sim};
+pub use disk::{Access, Disk, File, Folder, LockGuard, os::OsDisk};
 pub use error::{AppendError, ReadError};
 pub use memory::MemoryStore;
 pub use record::{Hash, Position, Record};

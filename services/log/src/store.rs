@@ -1,4 +1,4 @@
-//! The contract of a log store. MUST and SHOULD are meant as in RFC 2119; [`crate::conformance`] tests them.
+//! The contract of a log store. MUST and SHOULD are meant as in RFC 2119; `conformance` in `tests/kit` tests them.
 
 use std::sync::Arc;
 

@@ -2,11 +2,11 @@
 //! and from JetStream; and no restore overwrites anything.
 
 use motherlode_books::{Currency, HOME, StreamId};
-use motherlode_jetstream::testing::Node;
 use motherlode_log::Record;
 use motherlode_proto::convert::record;
 use motherlode_runtime::{Config, config::Store};
 use motherlode_server::{LogLocation, copy, log_folder, open_stores};
+use motherlode_testkit::nats::Node;
 use motherlode_tests::{Client, EUR, Player, Server, account, answers, checked, config, start_on};
 use std::{
     fs,

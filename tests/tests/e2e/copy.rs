@@ -1,10 +1,10 @@
 //! `copy`: from a folder to a stream and back, followed while it's played, gone on with, and refused where it must be.
 
 use crate::PROGRAM;
-use motherlode_jetstream::testing::Node;
 use motherlode_log::Record;
 use motherlode_runtime::{Config, config::Store};
 use motherlode_server::{Copied, LogLocation, copy};
+use motherlode_testkit::nats::Node;
 use motherlode_tests::{Client, Player, Process, config, start, start_on};
 use std::{
     path::Path,

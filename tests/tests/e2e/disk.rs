@@ -3,7 +3,7 @@
 
 use crate::PROGRAM;
 use motherlode_ledger::{Handle, LedgerApi, Options};
-use motherlode_log::{SegmentStore, sim::SimDisk};
+use motherlode_log::SegmentStore;
 use motherlode_proto::{
     jackpot::v1::ListAwardsRequest,
     ledger::v1::{DepositRequest, ListRoundsRequest, ledger_service_server::LedgerService},
@@ -13,6 +13,7 @@ use motherlode_runtime::{Config, config::Role, stop};
 use motherlode_server::{Server, index_folder, log_folder, open_stores};
 use motherlode_slots::latest;
 use motherlode_spin::Dealer;
+use motherlode_testkit::sim::SimDisk;
 use motherlode_tests::{
     Client, EUR, bet, config, play, reason, smallest, stake_on, start, start_on, start_with, store_on, until,
 };

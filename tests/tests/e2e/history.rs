@@ -86,7 +86,7 @@ async fn pl_05_pages_of_a_games_history_neither_repeat_nor_skip_whatever_is_play
 async fn uf_03_pl_05_a_games_rounds_are_found_behind_a_thousand_of_another() {
     let data = tempfile::tempdir().unwrap();
     let config = config(data.path());
-    let disk = motherlode_log::sim::SimDisk::new();
+    let disk = motherlode_testkit::sim::SimDisk::new();
     let mut server = start_with(&config, motherlode_tests::store_on(&disk), Options::default()).await;
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("hana", EUR, DEPOSIT).await;

@@ -1,9 +1,9 @@
 //! The service with its log on JetStream: kills of service and server, takeover, a new node with an empty disk.
 
 use crate::PROGRAM;
-use motherlode_jetstream::testing::{Cluster, Node};
 use motherlode_proto::ledger::v1::GetAccountRequest;
 use motherlode_runtime::config::Store;
+use motherlode_testkit::nats::{Cluster, Node};
 use motherlode_tests::{Client, EUR, Player, Process, account, reason};
 use std::{
     fs,

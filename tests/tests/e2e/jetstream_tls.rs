@@ -3,7 +3,7 @@
 
 use crate::PROGRAM;
 use data_encoding::BASE64URL_NOPAD;
-use motherlode_jetstream::testing::Node;
+use motherlode_testkit::nats::Node;
 use motherlode_tests::{Client, Player, Process, operators::Certificates};
 use nkeys::KeyPair;
 use serde_json::{Value, json};

@@ -1,7 +1,6 @@
 //! A new node with an empty disk (PL-30): given nothing but the stream, it answers as the one that is lost.
 
 use crate::PROGRAM;
-use motherlode_jetstream::testing::Node;
 use motherlode_ledger::Options;
 use motherlode_proto::{
     jackpot::v1::GetPoolRequest,
@@ -12,6 +11,7 @@ use motherlode_proto::{
 use motherlode_runtime::{Config, config::Store};
 use motherlode_server::open_stores;
 use motherlode_slots::latest_games;
+use motherlode_testkit::nats::Node;
 use motherlode_tests::Server;
 use motherlode_tests::{
     Client, EUR, Force, account, answers, config, next_choice, play, smallest, stake_on, start_with,

@@ -1,7 +1,7 @@
 //! Power cuts and a full disk, under the whole service on a simulated disk.
 
-use motherlode_log::sim::SimDisk;
 use motherlode_proto::spin::v1::Played;
+use motherlode_testkit::sim::SimDisk;
 use motherlode_tests::{Client, EUR, Player, bet, config, reason, start_on, store_on};
 use std::{
     path::Path,

@@ -1,8 +1,8 @@
 //! A ledger process that stands by follows the log: it takes over by what came since, and loses nothing (PL-30).
 
 use crate::PROGRAM;
-use motherlode_jetstream::testing::Node;
 use motherlode_runtime::config::Store;
+use motherlode_testkit::nats::Node;
 use motherlode_tests::{Cable, Client, Player, Process, reason};
 use std::{fs, net::SocketAddr, path::PathBuf, process::Command, time::Duration};
 use tempfile::TempDir;

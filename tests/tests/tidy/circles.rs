@@ -14,7 +14,7 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("engine/books", &["values", "events", "play", "state", "fold"]),
     ("proto", &[]),
     ("services/ledger", &[]),
-    ("engine/rounds", &[]),
+    ("services/rounds", &[]),
     ("services/audit", &[]),
     ("services/log", &[]),
     ("services/picture", &[]),

@@ -1,9 +1,10 @@
 //! The store on three servers: the contract, and servers that are killed while it's written.
 
 use crate::parts::{Acknowledged, append, holds, payloads};
-use motherlode_jetstream::{JetStreamStore, OpenError, testing::Cluster};
-use motherlode_log::{AppendError, Store, conformance};
+use motherlode_jetstream::{JetStreamStore, OpenError};
+use motherlode_log::{AppendError, Store};
 use motherlode_runtime::config::Store as Config;
+use motherlode_testkit::{conformance, nats::Cluster};
 use std::{
     sync::{
         Arc,

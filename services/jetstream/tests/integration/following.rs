@@ -2,9 +2,10 @@
 
 use crate::parts::{Acknowledged, append, holds, payloads};
 use futures_util::StreamExt;
-use motherlode_jetstream::{Following, JetStreamStore, OpenError, testing::Node};
-use motherlode_log::{AppendError, ReadError, Store, conformance};
+use motherlode_jetstream::{Following, JetStreamStore, OpenError};
+use motherlode_log::{AppendError, ReadError, Store};
 use motherlode_runtime::config::Store as Config;
+use motherlode_testkit::{conformance, nats::Node};
 use serde_json::Value;
 use std::{
     thread,

@@ -3,8 +3,9 @@
 //! Between store and server stands a proxy that cuts the link at a chosen moment of the next publication.
 
 use crate::parts::{Acknowledged, append, holds, payloads};
-use motherlode_jetstream::{JetStreamStore, testing::Node};
+use motherlode_jetstream::JetStreamStore;
 use motherlode_runtime::config::Store as Config;
+use motherlode_testkit::nats::Node;
 use parking_lot::Mutex;
 use std::{
     io::{Read, Write},

@@ -1,9 +1,10 @@
 //! The store on one server: the contract, what openings find, one writer at a time, and what is refused.
 
 use crate::parts::{Acknowledged, append, holds, payloads};
-use motherlode_jetstream::{JetStreamStore, OpenError, scan, testing::Node};
-use motherlode_log::{AppendError, ReadError, Store, conformance};
+use motherlode_jetstream::{JetStreamStore, OpenError, scan};
+use motherlode_log::{AppendError, ReadError, Store};
 use motherlode_runtime::config::Store as Config;
+use motherlode_testkit::{conformance, nats::Node};
 use std::{sync::Arc, thread};
 
 fn server(more: &str) -> (tempfile::TempDir, Node) {

@@ -1,7 +1,8 @@
 //! Settings that could lose acknowledged rounds are refused at the opening, by their names.
 
-use motherlode_jetstream::{JetStreamStore, OpenError, testing::Node};
+use motherlode_jetstream::{JetStreamStore, OpenError};
 use motherlode_runtime::config::{AllowUnsafe, Store as Config};
+use motherlode_testkit::nats::Node;
 
 /// The key that a refusal names.
 fn refused(config: &Config) -> &'static str {

@@ -1,11 +1,9 @@
 //! The few things that the log asks of a file system, so that tests can put a treacherous one in its place.
 //!
-//! [`os::OsDisk`] is the real one; [`sim::SimDisk`](crate::sim::SimDisk) forgets what wasn't synced, fills up and fails on
-//! demand. After a crash a log relies on no more than POSIX and the common Linux file systems give:
+//! [`os::OsDisk`] is the real one; that of the tests (`tests/kit`) forgets what wasn't synced, fills up and fails on demand. After a crash a log relies on no more than POSIX and the common Linux file systems give:
 //! bytes after `sync` of their file, names after `sync` of their directory, `rename` as a whole or not at all.
 
 pub mod os;
-pub mod sim;
 
 use std::{
     fmt, io,

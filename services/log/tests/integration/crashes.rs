@@ -7,10 +7,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use motherlode_log::{
-    AppendError, Disk, OpenError, Options, SegmentStore, Store, Tail,
+use motherlode_log::{AppendError, Disk, OpenError, Options, SegmentStore, Store, Tail, genesis, hash, scan_on};
+use motherlode_testkit::{
     conformance::{read_all, records},
-    genesis, hash, scan_on,
     sim::SimDisk,
 };
 use proptest::prelude::*;

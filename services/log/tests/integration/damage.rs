@@ -6,10 +6,9 @@ use std::{
     sync::Arc,
 };
 
-use motherlode_log::{
-    Damage, OpenError, Options, Position, ReadError, ScanError, SegmentStore, Store, Tail,
+use motherlode_log::{Damage, OpenError, Options, Position, ReadError, ScanError, SegmentStore, Store, Tail, scan_on};
+use motherlode_testkit::{
     conformance::{read_all, records},
-    scan_on,
     sim::SimDisk,
 };
 

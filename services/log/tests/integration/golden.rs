@@ -5,10 +5,9 @@
 
 use std::{path::Path, sync::Arc};
 
-use motherlode_log::{
-    Options, SegmentStore, Store, Tail,
+use motherlode_log::{Options, SegmentStore, Store, Tail, scan_on};
+use motherlode_testkit::{
     conformance::{read_all, records},
-    scan_on,
     sim::SimDisk,
 };
 

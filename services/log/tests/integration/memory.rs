@@ -1,6 +1,7 @@
 //! The store in memory keeps the contract.
 
-use motherlode_log::{MemoryStore, conformance};
+use motherlode_log::MemoryStore;
+use motherlode_testkit::conformance;
 
 #[test]
 fn the_memory_store_conforms() {

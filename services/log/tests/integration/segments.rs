@@ -4,9 +4,10 @@ use std::{fs, path::Path, sync::Arc};
 
 use bytes::Bytes;
 use motherlode_log::{
-    AppendError, Hash, OpenError, Options, ScanError, SegmentStore, Store, Tail,
+    AppendError, Hash, OpenError, Options, ScanError, SegmentStore, Store, Tail, genesis, hash, scan, scan_on,
+};
+use motherlode_testkit::{
     conformance::{self, read_all, records},
-    genesis, hash, scan, scan_on,
     sim::SimDisk,
 };
 use tempfile::TempDir;

@@ -10,8 +10,8 @@
 mod process;
 
 use clap::Parser;
-use motherlode_jetstream::testing::Cluster;
 use motherlode_loadtest::Options;
+use motherlode_testkit::nats::Cluster;
 use process::Process;
 use std::{
     error::Error,

@@ -193,17 +193,19 @@ impl Candidate {
         phase(Phase::Serving(&server));
         let ledgers = server.ledgers().clone();
         let why = tokio::select! {
+            // In this order: `failed` looks at replicas too, and standing by mends none.
+            biased;
             signal = signalled => {
                 tracing::info!(signal, "stopping");
                 return server.stop().await.map(|()| Turn::Signalled);
             }
-            why = lost => why,
-            Standing::Failed(why) | Standing::Fenced(why) = server.failed() => why,
             // Whoever starts this process again has it replay, and judge, from the beginning.
             standing @ (Standing::Failed(_) | Standing::Fenced(_)) = ledgers.replica_failed() => {
                 server.stop().await?;
                 return Err(ServeError::Replica(standing));
             }
+            why = lost => why,
+            Standing::Failed(why) | Standing::Fenced(why) = server.failed() => why,
         };
         tracing::error!(why, "this process writes the log no more: it stands by");
         server.step_down(&why);

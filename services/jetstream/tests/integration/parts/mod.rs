@@ -2,8 +2,9 @@
 
 use bytes::Bytes;
 use motherlode_jetstream::JetStreamStore;
-use motherlode_log::{AppendError, Position, Store, conformance::records};
+use motherlode_log::{AppendError, Position, Store};
 use motherlode_runtime::config::Store as Config;
+use motherlode_testkit::conformance::records;
 use std::collections::BTreeMap;
 
 /// Appends that were acknowledged: each record by its position.

@@ -1,4 +1,4 @@
-//! A disk in memory that forgets, fills up and fails, for the tests of this crate and of those above it.
+//! A disk in memory that forgets, fills up and fails, for the tests of the log and of what stands on it.
 //!
 //! It keeps what was written and what was synced apart, and can stop at any operation as a process that is killed
 //! or a machine that loses power does. After a kill, everything written is there, of the write under way a
@@ -16,7 +16,7 @@ use std::{
 
 use parking_lot::Mutex;
 
-use super::{Access, Disk, File, Folder, LockGuard};
+use motherlode_log::{Access, Disk, File, Folder, LockGuard};
 
 const SECTOR: usize = 512;
 /// A write that a kill interrupts has written a multiple of this, bytes. (The kernel stops at pages. A block that

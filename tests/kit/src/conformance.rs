@@ -7,12 +7,7 @@ use std::{sync::Arc, thread};
 
 use bytes::Bytes;
 
-use crate::{
-    chain::{genesis, hash},
-    error::AppendError,
-    record::{Hash, Position},
-    store::{Reader, Store},
-};
+use motherlode_log::{AppendError, Hash, Position, Reader, Store, genesis, hash, previous_hash};
 
 /// Makes a store: empty and of any partition number.
 pub type Make<'a> = &'a mut dyn FnMut() -> Box<dyn Store>;
@@ -213,7 +208,7 @@ fn follow(reader: &Arc<dyn Reader>, genesis: Hash, ends: &[Position], last: Posi
         assert!(next > end || !read.is_empty(), "what lies before the end is answered");
         for record in read {
             assert_eq!(record.position, next);
-            assert_eq!(crate::previous_hash(&record.bytes), Some(head), "position {next} chains");
+            assert_eq!(previous_hash(&record.bytes), Some(head), "position {next} chains");
             head = hash(&record.bytes);
             next += 1;
         }

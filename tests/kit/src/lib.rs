@@ -1,0 +1,9 @@
+//! Parts that the tests, benches, examples and fuzz targets of several crates share. Nothing that is shipped depends on it.
+//!
+//! * [`conformance`] is the contract of a log's store as tests, run against every store.
+//! * [`sim`] is a disk in memory that forgets, fills up and fails.
+//! * [`nats`] starts servers of NATS JetStream.
+
+pub mod conformance;
+pub mod nats;
+pub mod sim;
