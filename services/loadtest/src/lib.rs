@@ -23,6 +23,7 @@ mod report;
 mod retry;
 mod run;
 mod tally;
+mod usage;
 
 pub use books::{Actual, Balances, Books, PoolBooks, PoolCheck};
 pub use connect::Error;
@@ -30,3 +31,4 @@ pub use options::{Options, Thresholds};
 pub use readers::Reads;
 pub use report::{LatencyMs, Report, Verdict};
 pub use run::run;
+pub use usage::{Cost, Usage};

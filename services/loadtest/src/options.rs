@@ -47,6 +47,8 @@ pub struct Options {
     pub coin_value: CoinValue,
     /// How many page through the players' histories meanwhile, on a connection of their own.
     pub readers: usize,
+    /// The service's process, where it's on this machine: what a round costs it is reported then.
+    pub pid: Option<u32>,
     /// No round is begun after this time.
     pub time_max: Duration,
     /// Others use the service meanwhile: the pool must have got at least these bets' contributions, not exactly them.
@@ -86,6 +88,7 @@ impl Default for Options {
             bet_coins: lines * coins_per_line,
             coin_value: CoinValue(100_000),
             readers: 0,
+            pid: None,
             time_max: Duration::from_secs(300),
             shared: false,
             thresholds: Thresholds { p99_ms_max: None, error_rate_max: 0.0 },

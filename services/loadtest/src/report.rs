@@ -7,6 +7,7 @@ use crate::{
     options::Options,
     readers::Reads,
     tally::{Tally, Timed, histogram},
+    usage::Cost,
 };
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -41,6 +42,9 @@ pub struct Report {
     pub retries: u64,
     /// The reads during the run.
     pub reads: Reads,
+    /// What the service's process has used, where that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cost: Option<Cost>,
     /// The books.
     pub books: Books,
     /// The thresholds.
@@ -121,6 +125,7 @@ impl Report {
                 retries: tally.retries.load(Ordering::Relaxed),
                 ok: books.ok && thresholds.error_rate.ok && thresholds.p99_ms.is_none_or(|verdict| verdict.ok),
                 reads,
+                cost: None,
                 books,
                 thresholds,
             }

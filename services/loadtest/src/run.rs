@@ -11,6 +11,7 @@ use crate::{
     report::Report,
     retry::insist,
     tally::Tally,
+    usage::Usage,
 };
 use futures_util::{StreamExt, TryStreamExt, stream};
 use motherlode_books::{Currency, Nano, StreamId};
@@ -76,8 +77,12 @@ pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Er
     let accounts: Vec<_> = players.iter().map(|player| player.account.clone()).collect();
     let apart = connect(&Options { connections: 1, ..options.clone() }).await?;
     let readers = Readers::start(options.readers, &apart, &accounts, &options.game);
+    let used = options.pid.map(Usage::of).transpose().map_err(Error::Usage)?;
     let playing = drive(options, &table, &lanes, players);
     let (mut players, took) = watched(playing, || progress(table.tally.rounds.load(Ordering::Relaxed))).await;
+    let rounds = table.tally.rounds.load(Ordering::Relaxed);
+    let cost = options.pid.zip(used).map(|(pid, before)| Usage::of(pid).map(|after| after.cost(before, rounds)));
+    let cost = cost.transpose().map_err(Error::Usage)?;
 
     let reads = readers.end().await;
 
@@ -89,7 +94,7 @@ pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Er
     });
     asked_again.await;
     let books = service.books(options, &mut players, &warm, &before).await.map_err(Error::setup("the books"))?;
-    Ok(Report::new(options, &table.tally, took, books, reads))
+    Ok(Report { cost, ..Report::new(options, &table.tally, took, books, reads) })
 }
 
 fn table(options: &Options) -> Table {

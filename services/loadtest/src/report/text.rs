@@ -1,7 +1,7 @@
 //! The report for people.
 
 use super::{LatencyMs, Report};
-use crate::{books::PoolCheck, readers::Reads};
+use crate::{books::PoolCheck, readers::Reads, usage::Cost};
 use std::fmt;
 
 impl fmt::Display for Report {
@@ -25,6 +25,13 @@ impl fmt::Display for Report {
         if self.reads.readers > 0 {
             let Reads { readers, pages, rounds, refused, failed } = self.reads;
             writeln!(f, "\nreaders     {readers}: {pages} pages, {rounds} rounds; {refused} refused, {failed} failed")?;
+        }
+        if let Some(Cost { cpu_us_per_round, switches_per_round, resident_bytes }) = self.cost {
+            let mb = resident_bytes / 1_000_000;
+            writeln!(
+                f,
+                "\nservice     {cpu_us_per_round:.1} us and {switches_per_round:.2} context switches a round; {mb} MB"
+            )?;
         }
         self.failures(f)?;
         self.balance_sheet(f)?;

@@ -1,6 +1,7 @@
 //! An empty unary call: what the transport alone can do.
 
 use crate::{Cell, cell, histogram, nanos, process::Process};
+use motherlode_loadtest::Usage;
 use std::{
     convert::Infallible,
     error::Error,
@@ -51,11 +52,13 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-/// Serves until killed, on the runtime that `motherlode serve` has.
-pub fn serve() -> Result<(), Box<dyn Error>> {
-    // As `motherlode serve` has it by default: half of the processors.
-    let threads = std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2));
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build()?;
+/// Serves until killed, by a runtime with so many worker threads; with none, on one thread alone.
+pub fn serve(workers: usize) -> Result<(), Box<dyn Error>> {
+    let mut runtime = match workers {
+        0 => tokio::runtime::Builder::new_current_thread(),
+        _ => tokio::runtime::Builder::new_multi_thread(),
+    };
+    let runtime = runtime.worker_threads(workers.max(1)).enable_all().build()?;
     runtime.block_on(async {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         println!("listens on {}", listener.local_addr()?);
@@ -79,7 +82,7 @@ pub async fn measure(
     for channel in &channels {
         call(channel).await?;
     }
-    let start = Instant::now();
+    let (start, before) = (Instant::now(), Usage::of(server.id())?);
     let mut callers = JoinSet::new();
     for caller in 0..in_flight {
         let channel = channels[caller % connections].clone();
@@ -97,7 +100,9 @@ pub async fn measure(
     for latencies in callers.join_all().await {
         all.add(latencies?)?;
     }
-    Ok(cell(&all, start.elapsed()))
+    let took = start.elapsed();
+    let cost = Usage::of(server.id())?.cost(before, all.len());
+    Ok(Cell { cost: Some(cost), ..cell(&all, took) })
 }
 
 async fn call(channel: &Channel) -> Result<(), Status> {

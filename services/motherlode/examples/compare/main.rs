@@ -2,7 +2,7 @@
 //!
 //! `cargo run --profile dist -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Every turn measures all four ways for the same short time at the same number in flight, so that a disk or a machine
+//! Every turn measures all ways for the same short time at the same number in flight, so that a disk or a machine
 //! that changes its speed changes it for all. Printed are ratios within a turn, the median of the turns and their span;
 //! bare figures go to standard error, and mean nothing on another machine. Servers are processes of their own, with the
 //! runtime of `motherlode serve`; the client is one thread, the same for all.
@@ -13,7 +13,7 @@ mod process;
 
 use clap::Parser;
 use hdrhistogram::Histogram;
-use motherlode_loadtest::Options;
+use motherlode_loadtest::{Cost, Options};
 use process::Process;
 use std::{
     error::Error,
@@ -52,12 +52,16 @@ struct Cell {
     rate: f64,
     p50: f64,
     p99: f64,
+    /// What the server used for it.
+    cost: Option<Cost>,
 }
 
 /// One turn.
 struct Turn {
     in_flight: usize,
     echo: Cell,
+    /// The same on a runtime of one thread: the least that the transport costs.
+    lean: Cell,
     file: Cell,
     /// Median of the file's bare fdatasync, milliseconds.
     sync_ms: f64,
@@ -69,7 +73,13 @@ fn main() -> ExitCode {
     // The servers are this same program, so that one build has all sides.
     match std::env::args().nth(1).as_deref() {
         Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::new),
-        Some("echo") => return ended(echo::serve()),
+        // As `motherlode serve` has it by default: half of the processors.
+        Some("echo") => {
+            return ended(echo::serve(
+                std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),
+            ));
+        }
+        Some("lean") => return ended(echo::serve(0)),
         _ => {}
     }
     let args = Args::parse();
@@ -91,7 +101,7 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     // Not the system's folder for temporary files: where that is in memory, a sync is nothing.
     let data = tempfile::tempdir_in(&args.folder)?;
     let service = Process::start(&["serve", "--listen", "127.0.0.1:0", "--data", &data.path().display().to_string()])?;
-    let echo = Process::start(&["echo"])?;
+    let (echo, lean) = (Process::start(&["echo"])?, Process::start(&["lean"])?);
     let time = Duration::from_secs_f64(args.seconds);
     played(&service, args, 64, false, Duration::from_millis(500)).await?;
     let record = record_bytes(data.path())?;
@@ -102,12 +112,15 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
         let mut turns = vec![];
         for turn in 1..=args.repeats {
             let calls = echo::measure(&echo, args.connections, in_flight, time).await?;
+            let lean = echo::measure(&lean, args.connections, in_flight, time).await?;
             let (appends, sync_ms) = file::measure(&file, in_flight, time).await?;
             let unary = played(&service, args, in_flight, false, time).await?;
             let stream = played(&service, args, in_flight, true, time).await?;
-            eprintln!("{in_flight} in flight, turn {turn}: echo {calls:?}\n  file {appends:?}, a sync {sync_ms:.3} ms");
+            eprintln!(
+                "{in_flight} in flight, turn {turn}: echo {calls:?}\n  lean {lean:?}\n  file {appends:?}, a sync {sync_ms:.3} ms"
+            );
             eprintln!("  unary {unary:?}\n  stream {stream:?}");
-            turns.push(Turn { in_flight, echo: calls, file: appends, sync_ms, unary, stream });
+            turns.push(Turn { in_flight, echo: calls, lean, file: appends, sync_ms, unary, stream });
         }
         table.push((in_flight, turns));
     }
@@ -130,6 +143,7 @@ async fn played(
         connections: args.connections,
         players: 4 * in_flight,
         stream,
+        pid: Some(service.id()),
         time_max: time,
         ..Options::default()
     };
@@ -137,7 +151,8 @@ async fn played(
     if !report.ok {
         return Err(report.to_string().into());
     }
-    Ok(Cell { rate: report.rounds_per_second, p50: report.latency_ms.p50, p99: report.latency_ms.p99 })
+    let (rate, latency) = (report.rounds_per_second, report.latency_ms);
+    Ok(Cell { rate, p50: latency.p50, p99: latency.p99, cost: report.cost })
 }
 
 /// Average size of the log's records so far.
@@ -155,7 +170,7 @@ fn cell(latencies: &Histogram<u64>, took: Duration) -> Cell {
     let ms = |quantile| Duration::from_nanos(latencies.value_at_quantile(quantile)).as_secs_f64() * 1e3;
     #[allow(clippy::cast_precision_loss, reason = "a rate for people")]
     let rate = latencies.len() as f64 / took.as_secs_f64();
-    Cell { rate, p50: ms(0.5), p99: ms(0.99) }
+    Cell { rate, p50: ms(0.5), p99: ms(0.99), cost: None }
 }
 
 /// Nanoseconds since an instant.
@@ -170,8 +185,19 @@ fn histogram() -> Histogram<u64> {
 /// A ratio of each turn, by name; `None` where it says nothing.
 type Ratio = (&'static str, fn(&Turn) -> Option<f64>);
 
+/// How much processor time one server needs, of another's.
+fn cpu(one: Cell, other: Cell) -> Option<f64> {
+    Some(one.cost?.cpu_us_per_round / other.cost?.cpu_us_per_round)
+}
+
 fn print(table: &[(usize, Vec<Turn>)]) {
-    let ratios: [Ratio; 8] = [
+    let ratios: [Ratio; 12] = [
+        ("unary CPU / echo CPU", |turn| cpu(turn.unary, turn.echo)),
+        ("unary CPU / lean echo's CPU", |turn| cpu(turn.unary, turn.lean)),
+        ("PlayStream CPU / echo CPU", |turn| cpu(turn.stream, turn.echo)),
+        ("unary context switches / echo's", |turn| {
+            Some(turn.unary.cost?.switches_per_round / turn.echo.cost?.switches_per_round)
+        }),
         ("unary rate / echo rate", |turn| Some(turn.unary.rate / turn.echo.rate)),
         ("PlayStream rate / echo rate", |turn| Some(turn.stream.rate / turn.echo.rate)),
         ("PlayStream rate / unary rate", |turn| Some(turn.stream.rate / turn.unary.rate)),

@@ -27,6 +27,11 @@ impl Process {
         if process.address.is_empty() { Err(io::Error::other("the server did not start")) } else { Ok(process) }
     }
 
+    /// Its process id.
+    pub fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Where it's called.
     pub fn target(&self) -> String {
         format!("http://{}", self.address)

@@ -128,6 +128,8 @@ async fn played(service: &Service, in_flight: usize, stream: bool, time: Duratio
         connections: 4,
         players: 4 * in_flight,
         stream,
+        // What the service has used is part of what is said when a run fails.
+        pid: Some(service.process.id()),
         time_max: time,
         ..Options::default()
     };

@@ -47,6 +47,9 @@ pub struct Args {
     /// How many page through the players' histories meanwhile.
     #[arg(long, value_name = "N", default_value_t = 0)]
     readers: usize,
+    /// Report what the process with this id has used, where the service is on this machine: processor time, switches, memory.
+    #[arg(long, value_name = "PID")]
+    pid: Option<u32>,
     /// Begin no round after so many seconds.
     #[arg(long, value_name = "S", default_value_t = 300)]
     seconds_max: u64,
@@ -85,6 +88,7 @@ impl Args {
             buy_feature: stake.buy_feature,
             bet_coins: game.check_stake(&stake).map_err(Failure::unusable)?,
             readers: self.readers,
+            pid: self.pid,
             time_max: Duration::from_secs(self.seconds_max),
             shared: self.shared,
             thresholds: Thresholds { p99_ms_max: self.max_p99_ms, error_rate_max: self.max_error_rate },

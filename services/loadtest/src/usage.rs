@@ -1,0 +1,92 @@
+//! What a process on this machine has used, from /proc (Linux): processor time of all its threads, context switches, memory.
+//! Rates of a client and a service that share processors hide what a round costs; this doesn't.
+
+use serde::Serialize;
+use std::{fs, io};
+
+/// What a process has used so far.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usage {
+    /// Processor time of all threads that live, nanoseconds.
+    pub cpu_ns: u64,
+    /// Context switches of the same threads.
+    pub switches: u64,
+    /// Memory that is resident, bytes.
+    pub resident_bytes: u64,
+}
+
+/// What a run has cost the service.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Cost {
+    /// Microseconds of processor time a round.
+    pub cpu_us_per_round: f64,
+    /// Context switches a round.
+    pub switches_per_round: f64,
+    /// Memory that is resident at the end, bytes.
+    pub resident_bytes: u64,
+}
+
+impl Usage {
+    /// Of a process, by its id.
+    ///
+    /// # Errors
+    /// There is no such process, or no /proc.
+    pub fn of(pid: u32) -> io::Result<Self> {
+        let (mut cpu_ns, mut switches) = (0, 0);
+        for task in fs::read_dir(format!("/proc/{pid}/task"))? {
+            let task = task?.path();
+            // A thread may have ended since the folder was read.
+            let Ok(times) = fs::read_to_string(task.join("schedstat")) else { continue };
+            cpu_ns += times.split_whitespace().next().and_then(|ns| ns.parse::<u64>().ok()).unwrap_or(0);
+            switches += figures(&fs::read_to_string(task.join("status"))?, "_ctxt_switches:");
+        }
+        let resident_bytes = 1024 * figures(&fs::read_to_string(format!("/proc/{pid}/status"))?, "VmRSS:");
+        Ok(Self { cpu_ns, switches, resident_bytes })
+    }
+
+    /// What came to it since, a round.
+    #[must_use]
+    pub fn cost(self, since: Self, rounds: u64) -> Cost {
+        #[allow(clippy::cast_precision_loss, reason = "a figure for people")]
+        let a_round = |used: u64| used as f64 / rounds.max(1) as f64;
+        Cost {
+            cpu_us_per_round: a_round(self.cpu_ns.saturating_sub(since.cpu_ns)) / 1e3,
+            switches_per_round: a_round(self.switches.saturating_sub(since.switches)),
+            resident_bytes: self.resident_bytes,
+        }
+    }
+}
+
+/// The sum of the figures in lines whose name ends so.
+fn figures(status: &str, name: &str) -> u64 {
+    let lines = status.lines().filter_map(|line| line.split_once(name));
+    lines.filter_map(|(_, figure)| figure.split_whitespace().next()?.parse::<u64>().ok()).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn work_shows_in_what_a_process_has_used() {
+        let before = Usage::of(std::process::id()).unwrap();
+        let mut sum = 0_u64;
+        let after = loop {
+            sum = (0..100_000_u64).fold(sum, |sum, more| std::hint::black_box(sum.wrapping_mul(31).wrapping_add(more)));
+            let after = Usage::of(std::process::id()).unwrap();
+            if after.cpu_ns >= before.cpu_ns + 1_000_000 {
+                break after;
+            }
+        };
+        assert!(after.resident_bytes > 1 << 20 && after.switches >= before.switches);
+        assert!(after.cost(before, 1_000).cpu_us_per_round >= 1.0);
+        assert!(Usage::of(u32::MAX).is_err());
+    }
+
+    #[test]
+    fn both_kinds_of_switches_count() {
+        let status = "VmRSS:\t  42 kB\nvoluntary_ctxt_switches:\t5\nnonvoluntary_ctxt_switches:\t7\n";
+        assert_eq!([figures(status, "_ctxt_switches:"), figures(status, "VmRSS:")], [12, 42]);
+    }
+}
