@@ -56,9 +56,9 @@ impl Applier {
 
     /// Makes a group visible; the next one comes after it.
     fn publish(&self, group: Group) -> Group {
-        let Group { stage, logged, names, held } = group;
+        let Group { mut stage, logged, names, held } = group;
         if !logged.is_empty() {
-            self.shared.publish(stage, &logged, &names, held);
+            self.shared.publish(&mut stage, &logged, &names, held);
             // Where it's behind, or gone, it reads the log.
             let _ = self.projector.try_send(Handed { logged });
         }

@@ -4,10 +4,13 @@ use crate::{
     append::{AppendError, Proposal},
     error::FetchError,
     index::Held,
+    options::Options,
     projected::Projected,
-    queue::{Message, Proposed, QueueSlots, Reply, Verdict, Verdicts, repeated},
+    queue::{Message, Proposed, QueueSlot, QueueSlots, Reply, Verdict, Verdicts, answer, repeated},
+    requests::Name,
     shared::{Appended, Shared, Standing},
     upstream::{Upstream, not_current},
+    writer::Writer,
 };
 use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
 use motherlode_log::{Position, ReadError, Record};
@@ -34,22 +37,32 @@ pub fn not_the_writer() -> Refusal {
 #[derive(Clone)]
 pub struct Handle {
     shared: Arc<Shared>,
-    inbox: mpsc::Sender<Message>,
+    way: Way,
     slots: QueueSlots,
     threads: Arc<Mutex<Vec<JoinHandle<()>>>>,
-    /// Of a replica: where the log is written.
-    upstream: Option<Upstream>,
+}
+
+/// The way of proposals.
+#[derive(Clone)]
+pub(crate) enum Way {
+    /// To the writer in this process.
+    Here(Arc<Desk>),
+    /// Of a replica: to the process that writes the log.
+    There { inbox: mpsc::Sender<Message>, upstream: Upstream },
+}
+
+/// The writer, closed when the last handle is gone.
+pub(crate) struct Desk(pub(crate) Arc<Writer>);
+
+impl Drop for Desk {
+    fn drop(&mut self) {
+        self.0.close();
+    }
 }
 
 impl Handle {
-    pub(crate) fn new(
-        shared: Arc<Shared>,
-        inbox: mpsc::Sender<Message>,
-        slots: QueueSlots,
-        threads: [JoinHandle<()>; 2],
-        upstream: Option<Upstream>,
-    ) -> Self {
-        Self { shared, inbox, slots, threads: Arc::new(Mutex::new(threads.into())), upstream }
+    pub(crate) fn new(shared: Arc<Shared>, way: Way, options: &Options, threads: [JoinHandle<()>; 2]) -> Self {
+        Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads.into())) }
     }
 
     /// Waits until the state read here is no older than the call. The writer's own is current; a replica asks for the
@@ -60,7 +73,7 @@ impl Handle {
     /// in time.
     pub async fn current(&self) -> Result<(), Refusal> {
         self.written()?;
-        let Some(upstream) = &self.upstream else { return Ok(()) };
+        let Way::There { upstream, .. } = &self.way else { return Ok(()) };
         let standing = self.shared.standing.borrow().clone();
         match standing {
             Standing::Failed(why) => Err(not_current(why)),
@@ -78,7 +91,7 @@ impl Handle {
 
     /// Whether [`current`](Self::current) has anything to wait for.
     pub fn is_replica(&self) -> bool {
-        self.upstream.is_some()
+        matches!(self.way, Way::There { .. })
     }
 
     /// Takes no more proposals and answers no more reads, since another process may write the log by now.
@@ -121,9 +134,7 @@ impl Handle {
     /// As [`append`](Self::append).
     pub(crate) async fn append_recalling(&self, proposal: Proposal, recalled: Option<Box<SettledRound>>) -> Verdict {
         let (reply, verdict) = oneshot::channel();
-        if let Some(known) = self.submit(proposal, recalled, until(), Reply::One(reply)) {
-            return known;
-        }
+        self.submit([(proposal, recalled, until(), Reply::One(reply))]);
         let verdict = match self.shared.answer_wait_max {
             Some(wait) => tokio::time::timeout(wait, verdict).await.map_err(|_| AppendError::Late)?,
             None => verdict.await,
@@ -148,15 +159,10 @@ impl Handle {
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
         verdicts: &mpsc::UnboundedSender<Verdicts>,
     ) {
-        let submit = |(ticket, proposal, until)| {
-            let known = self.submit(proposal, None, until, Reply::Many(ticket, verdicts.clone()))?;
-            Some((ticket, known))
-        };
-        let known: Vec<_> = proposals.into_iter().filter_map(submit).collect();
-        if !known.is_empty() {
-            // Whoever has gone away asks again with the same request id.
-            let _ = verdicts.send(known);
-        }
+        self.submit(proposals.into_iter().map(|(ticket, proposal, until)| {
+            let reply = Reply::Many(ticket, verdicts.clone());
+            (proposal, None, until, reply)
+        }));
     }
 
     /// How long a proposal waits for its verdict; `None` for as long as it takes.
@@ -169,43 +175,58 @@ impl Handle {
         self.shared.change_lapse_ms
     }
 
-    /// Hands a proposal to the writer, who will reply; or gives the verdict that needs no writer, and nobody will reply.
+    /// Has proposals judged in this order. All of them get a reply.
     fn submit(
         &self,
-        proposal: Proposal,
-        recalled: Option<Box<SettledRound>>,
-        until: Option<Instant>,
-        reply: Reply,
-    ) -> Option<Verdict> {
-        let failed = || Some(Err(AppendError::Unknown { reason: "an earlier write failed".into() }));
-        let standing = self.shared.standing.borrow().clone();
-        if matches!(standing, Standing::Fenced(_)) {
-            return failed();
+        proposals: impl IntoIterator<Item = (Proposal, Option<Box<SettledRound>>, Option<Instant>, Reply)>,
+    ) {
+        let (mut known, mut proposed) = (vec![], vec![]);
+        for (proposal, recalled, until, reply) in proposals {
+            match self.look(&proposal) {
+                Ok((name, checked_to, slot)) => {
+                    let traceparent = None;
+                    proposed.push(Proposed { proposal, name, checked_to, recalled, until, traceparent, slot, reply });
+                }
+                Err(verdict) => known.push((reply, verdict)),
+            }
+        }
+        if !proposed.is_empty() {
+            known.extend(match &self.way {
+                Way::Here(desk) => desk.0.judge(proposed),
+                Way::There { inbox, .. } => forward(inbox, proposed),
+            });
+        }
+        answer(known.into_iter());
+    }
+
+    /// Looks at what is durable: the request's name, up to where no commit is of it, and a place for it; or the verdict that
+    /// needs no writer. A repetition of something old costs the log a read: the caller's time, and nobody else's.
+    fn look(&self, proposal: &Proposal) -> Result<(Name, Position, QueueSlot), Verdict> {
+        let failed = || Err(AppendError::Unknown { reason: "an earlier write failed".into() });
+        let (is_fenced, has_failed) = match *self.shared.standing.borrow() {
+            Standing::Takes | Standing::Stalled(_) => (false, false),
+            Standing::Failed(_) => (false, true),
+            Standing::Fenced(_) => (true, true),
+        };
+        if is_fenced {
+            return Err(failed());
         }
         let name = self.shared.requests.read().name(&proposal.stream, &proposal.request_id);
         // Read before the table: what is durable up to here is in it.
         let checked_to = self.durable();
-        // A repetition of something old costs the log a read: the caller's time, not the writer's.
         match self.shared.committed(name, &proposal.stream, &proposal.request_id) {
             Ok(None) => {}
-            Ok(Some(logged)) => return Some(repeated(logged, proposal.fingerprint)),
-            Err(error) => return Some(Err(error)),
+            Ok(Some(logged)) => return Err(repeated(logged, proposal.fingerprint)),
+            Err(error) => return Err(Err(error)),
         }
-        if matches!(standing, Standing::Failed(_)) {
-            return failed();
+        if has_failed {
+            return Err(failed());
         }
-        let Some(slot) = self.slots.take(&proposal.stream) else { return Some(Err(AppendError::Busy)) };
-        // Another process can't see this one's spans.
-        let traceparent = self.upstream.as_ref().and_then(|_| traceparent()).map(String::into_boxed_str);
-        let proposed = Proposed { proposal, name, checked_to, recalled, until, traceparent, slot, reply };
-        let sent = self.inbox.try_send(Message::Append(proposed));
-        sent.err().map(|error| match error {
-            TrySendError::Full(_) => Err(AppendError::Busy),
-            TrySendError::Closed(_) => Err(AppendError::Closing),
-        })
+        let slot = self.slots.take(&proposal.stream).ok_or(Err(AppendError::Busy))?;
+        Ok((name, checked_to, slot))
     }
 
-    /// Reads the books as they are durably; holds off the writer's next merge while `read` runs, so be quick.
+    /// Reads the books as they are durably; holds off the writer while `read` runs, so be quick, and propose nothing in it.
     pub fn books<T>(&self, read: impl FnOnce(&Books) -> T) -> T {
         read(&self.shared.books.read())
     }
@@ -356,9 +377,12 @@ impl Handle {
         self.shared.durable()
     }
 
-    /// Proposals that wait for the writer.
+    /// Proposals that wait for their verdict.
     pub fn waiting(&self) -> usize {
-        self.inbox.max_capacity() - self.inbox.capacity()
+        match &self.way {
+            Way::Here(desk) => desk.0.waiting(),
+            Way::There { inbox, .. } => inbox.max_capacity() - inbox.capacity(),
+        }
     }
 
     /// Whether appends are taken. False while the log cannot be written.
@@ -368,15 +392,37 @@ impl Handle {
 
     /// Closes the ledger: what was proposed before is answered, the index is synced, then the store is released.
     pub async fn close(self) {
-        // A closed channel means that it was closed before.
-        let _ = self.inbox.send(Message::Close).await;
-        let threads = std::mem::take(&mut *self.threads.lock());
+        match &self.way {
+            Way::Here(desk) => desk.0.close(),
+            // A closed channel means that it was closed before.
+            Way::There { inbox, .. } => drop(inbox.send(Message::Close).await),
+        }
+        let Self { shared, way, threads, .. } = self;
+        let threads = std::mem::take(&mut *threads.lock());
         let joined = tokio::task::spawn_blocking(move || threads.into_iter().all(|thread| thread.join().is_ok()));
         if !matches!(joined.await, Ok(true)) {
             tracing::error!("a thread of the ledger ended in a panic");
         }
         // Another handle may be left, which can still read; the last one to close gives up the index's files.
-        let shared = self.shared;
+        drop(way);
         let _ = tokio::task::spawn_blocking(move || shared.close()).await;
     }
+}
+
+/// Hands proposals of a replica to its forwarder, who will reply; returns the verdicts on those that it can't take.
+fn forward(inbox: &mpsc::Sender<Message>, proposed: Vec<Proposed>) -> Vec<(Reply, Verdict)> {
+    let forward = |mut proposed: Proposed| {
+        // Another process can't see this one's spans.
+        proposed.traceparent = traceparent().map(String::into_boxed_str);
+        let (message, error) = match inbox.try_send(Message::Append(proposed)) {
+            Ok(()) => return None,
+            Err(TrySendError::Full(message)) => (message, AppendError::Busy),
+            Err(TrySendError::Closed(message)) => (message, AppendError::Closing),
+        };
+        match message {
+            Message::Append(proposed) => Some((proposed.reply, Err(error))),
+            Message::Close => None,
+        }
+    };
+    proposed.into_iter().filter_map(forward).collect()
 }

@@ -47,7 +47,7 @@ const CLOSE_MAX: Duration = Duration::from_secs(10);
 const BATCH: usize = 256;
 
 /// How far the index is known to be on the disk.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Held {
     /// Everything up to here is synced.
     pub position: Position,

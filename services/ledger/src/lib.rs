@@ -4,15 +4,16 @@
 //! state, propose commits, and follow what was committed. What they hold is [`Ledgers`], the handles of all partitions.
 //!
 //! No module imports one that imports it back. From the ground up: values and errors (`append`, `error`, `fields`, `index`,
-//! `options`, `requests`, `time`, `trails`), the state that is shared and the ways to it (`shared`, `projected`, `queue`,
-//! `upstream`, [`Handle`]), what changes it (`writer`, `applier`, `projector`, `snapshot`), `recovery`, then [`open`] and
-//! [`replica`], which put all that together, [`Ledgers`], and the services.
+//! `options`, `requests`, `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
+//! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`), `recovery`, then
+//! [`open`] and [`replica`], which put all that together, [`Ledgers`], and the services.
 //!
 //! Promises: what [`Handle::append`] answers rests on synced bytes; a request id has one effect and one answer; readers
 //! see durable state only; a full queue refuses instead of growing. What each rests on: the store's contract (one
 //! writer, durable appends), and the replay of the whole log at the start, which knows every request id.
 
 mod append;
+mod appender;
 mod applier;
 mod chain;
 pub mod changes;
@@ -42,6 +43,7 @@ mod snapshot;
 mod switches;
 mod time;
 mod trails;
+mod trouble;
 mod upstream;
 mod void;
 mod wire;

@@ -10,7 +10,7 @@ use std::{
 /// How a ledger works.
 #[derive(Clone)]
 pub struct Options {
-    /// Proposals waiting for the writer; one more is refused.
+    /// Proposals waiting for their verdict; one more is refused.
     pub queue_length_max: usize,
     /// Operators that share those places.
     pub operators: usize,

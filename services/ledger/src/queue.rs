@@ -1,4 +1,4 @@
-//! The queue of proposals: from all handles to the one that has them judged, and their verdicts back.
+//! Proposals on their way to the one that has them judged, and their verdicts back.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -15,7 +15,7 @@ use tokio::{
     time::Instant,
 };
 
-/// An item of the queue, as the writer takes it out.
+/// An item of a replica's queue, as its forwarder takes it out.
 #[allow(clippy::large_enum_variant, reason = "all but one are proposals")]
 pub(crate) enum Message {
     Append(Proposed),

@@ -5,15 +5,15 @@
 //! position, since nobody can say what is true after it. Cost: all of that part of the log, once a start.
 
 use crate::{
+    appender::Appender,
     applier::{Applier, recall},
     chain::{record_hash, verify},
     error::OpenError,
-    handle::Handle,
+    handle::{Desk, Handle, Way},
     index::Held,
     options::Options,
     projected::Projection,
     projector::Projector,
-    queue::QueueSlots,
     requests::Requests,
     shared::{Shared, Standing, TAIL_GROUPS},
     snapshot::{Keeper, Snapshot},
@@ -29,7 +29,7 @@ use std::{
     sync::{Arc, mpsc::sync_channel},
     thread::{self, JoinHandle},
 };
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{broadcast, watch};
 
 /// Groups that the projector may be behind before it has to read them from the log.
 const HANDED_MAX: usize = 1024;
@@ -101,18 +101,11 @@ impl Recovered {
     /// Starts the writer.
     pub(crate) fn write(self, store: Box<dyn Store>, options: Options) -> Result<Handle, OpenError> {
         let Self { applier: Applier { shared, projector }, projecting } = self;
-        let (sender, inbox) = mpsc::channel(options.queue_length_max);
-        let writer = Writer {
-            store,
-            shared: Arc::clone(&shared),
-            inbox,
-            projector,
-            batch_commits_max: options.batch_commits_max,
-            appends: motherlode_runtime::Appends::new(),
-            trouble: None,
-        };
-        let writing = spawn("writer", move || writer.run())?;
-        Ok(Handle::new(shared, sender, QueueSlots::new(&options), [writing, projecting], None))
+        let writer = Arc::new(Writer::new(Arc::clone(&shared), &options));
+        let appends = motherlode_runtime::Appends::new();
+        let appender = Appender { store, writer: Arc::clone(&writer), projector, appends };
+        let appending = spawn("appender", move || appender.run())?;
+        Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, [appending, projecting]))
     }
 
     /// Lets go of it: the index is synced, a snapshot written where it's worth it.

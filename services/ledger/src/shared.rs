@@ -71,9 +71,9 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// Makes a durable group visible: its commits and requests before the state that they made, so that a caller whom
-    /// that state refuses finds the commit that made it.
-    pub(crate) fn publish(&self, stage: Stage, logged: &[Arc<Logged>], names: &[Name], held: Held) {
+    /// Makes a stage's oldest group visible, which has become durable: its commits and requests before the state that they
+    /// made, so that a caller whom that state refuses finds the commit that made it.
+    pub(crate) fn publish(&self, stage: &mut Stage, logged: &[Arc<Logged>], names: &[Name], held: Held) {
         {
             let mut recent = self.recent.write();
             recent.extend(logged.iter().cloned());
@@ -92,7 +92,7 @@ impl Shared {
         if let Some(last) = logged.last() {
             self.time.observe(last.commit.time_ms);
         }
-        self.books.write().absorb(stage);
+        self.books.write().absorb_oldest(stage);
         self.head.send_replace(held);
         if leaves_decisions {
             self.decisions.send_replace(());

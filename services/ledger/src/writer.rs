@@ -1,263 +1,298 @@
 //! The one writer of a partition: orders proposals, and answers when the commits under its answers are durable.
 //!
-//! Its own thread, in a loop: take all proposals that wait (one at least), judge each against the durable books and
-//! what is staged before it, append all records as one block with one sync, merge the stage into the books, answer.
-//! So the next group forms while the disk works, and readers never see anything that is not durable. When the append
-//! fails the stage is dropped, and with it every verdict of the group, rejections included: they might have rested on
-//! what was not written. Only repetitions of what is durable keep their answers.
+//! Whoever proposes has the proposal judged at once, on its own thread and under one lock: by the durable books and what is
+//! staged before it. What passes gets its position, time and hash, and is staged in a group. A thread of its own
+//! ([`Appender`](crate::appender::Appender)) appends the groups in their order, while the next one is staged. When a group is durable
+//! the books absorb it, and its answers are given. So readers never see anything that is not durable.
 //!
-//! While no append gets through, the store is tried now and then, whether or not anybody asks; proposals that come
-//! between two tries are refused, and nothing is written for them.
+//! What rests on a staged commit, a rejection too, waits for the youngest group. When an append fails, all that is staged is
+//! dropped, and with it every verdict that waits: they might have rested on what was not written. Only repetitions of what
+//! is durable keep their answers.
+//!
+//! While no append gets through, proposals are judged by what is durable, and refused with nothing staged for them.
 
 use crate::{
     append::{AppendError, Proposal},
     index::Held,
-    queue::{Message, Proposed, Verdict, answer, repeated},
+    options::Options,
+    queue::{Proposed, QueueSlot, Reply, Verdict, answer, repeated},
     requests::Name,
-    shared::{Appended, Handed, Shared, Standing, is_by},
+    shared::{Shared, Standing, is_by},
+    trouble::Trouble,
 };
 use bytes::Bytes;
-use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId};
-use motherlode_log::{Hash, Position, Store};
+use motherlode_books::{Books, Commit, Currency, Head, Minor, SettledRound, Stage, StreamId};
+use motherlode_log::{AppendError as Failed, Position};
 use motherlode_proto::convert::record::{self, Logged};
-use std::{
-    sync::{Arc, mpsc::SyncSender},
-    time::{Duration, Instant},
-};
-use tokio::{
-    runtime::{self, Runtime},
-    sync::mpsc,
-    time::timeout,
-};
-
-/// The pauses before a failing store is tried again: the first, and the longest.
-const RETRY_MIN: Duration = Duration::from_millis(50);
-const RETRY_MAX: Duration = Duration::from_secs(1);
+use parking_lot::{Condvar, Mutex};
+use std::{collections::VecDeque, sync::Arc, time::Instant};
 
 pub(crate) struct Writer {
-    pub(crate) store: Box<dyn Store>,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) inbox: mpsc::Receiver<Message>,
-    pub(crate) projector: SyncSender<Handed>,
-    pub(crate) batch_commits_max: usize,
-    pub(crate) appends: motherlode_runtime::Appends,
-    pub(crate) trouble: Option<Trouble>,
+    shared: Arc<Shared>,
+    batch_commits_max: usize,
+    waiting_max: usize,
+    /// Locked before the books, never while they are.
+    staged: Mutex<Staged>,
+    /// Tells the appender of the first group, and of the end.
+    due: Condvar,
 }
 
-/// The store can't do what it should.
-pub(crate) struct Trouble {
-    again: Instant,
-    pause: Duration,
-    /// Why appends are refused; `None` if only the work ahead of them fails.
-    refusal: Option<AppendError>,
-    /// Requests whose append may show at the next start, until the store is sound again.
-    in_doubt: Vec<Name>,
-}
-
-impl Writer {
-    /// Runs until it is told to close, or every handle is gone.
-    pub(crate) fn run(mut self) {
-        // It tells the time and nothing else, and so needs no descriptor.
-        let timer = runtime::Builder::new_current_thread().enable_time().build();
-        let mut messages = Vec::with_capacity(self.batch_commits_max);
-        let mut closing = false;
-        while !closing && self.receive(&mut messages, timer.as_ref().ok()) {
-            let proposals = messages.drain(..).map_while(|message| match message {
-                Message::Append(proposed) => Some(proposed),
-                Message::Close => {
-                    closing = true;
-                    None
-                }
-            });
-            self.commit(proposals);
-            self.tend();
-        }
-        tracing::info!(position = self.store.end(), "the log is closed");
-    }
-
-    /// Waits for messages, and no longer than until the store is to be tried again; false when no more can come.
-    fn receive(&mut self, messages: &mut Vec<Message>, timer: Option<&Runtime>) -> bool {
-        let most = self.batch_commits_max;
-        match (&self.trouble, timer) {
-            (Some(trouble), Some(timer)) => {
-                let wait = trouble.again.saturating_duration_since(Instant::now());
-                let receiving = async { timeout(wait, self.inbox.recv_many(messages, most)).await };
-                timer.block_on(receiving).map_or(true, |received| received > 0)
-            }
-            _ => self.inbox.blocking_recv_many(messages, most) > 0,
-        }
-    }
-
-    /// One group commit.
-    fn commit(&mut self, proposals: impl Iterator<Item = Proposed>) {
-        let mut group = Group::new(&*self.store, self.shared.time.stamp());
-        let mut replies = Vec::with_capacity(proposals.size_hint().1.unwrap_or_default());
-        {
-            let books = self.shared.books.read();
-            let now = tokio::time::Instant::now();
-            for Proposed { proposal, name, checked_to, recalled, until, reply, .. } in proposals {
-                let verdict = match until {
-                    Some(until) if until <= now => Err(AppendError::Late),
-                    _ => group.judge(&books, &self.shared, name, checked_to, proposal, recalled.as_deref()),
-                };
-                replies.push((reply, name, verdict));
-            }
-        }
-        let durable = group.after;
-        let failure = if group.records.is_empty() { None } else { self.append(group).err() };
-        let verdicts = replies.into_iter().map(|(reply, name, verdict)| match (&failure, verdict) {
-            (None, verdict) => (reply, verdict),
-            (Some(_), Ok(made)) if made.commit.position <= durable => (reply, Ok(made)),
-            (Some(failure), _) => (reply, Err(self.failed(failure, name))),
-        });
-        answer(verdicts);
-    }
-
-    /// The answer to a request that was not appended. Where an earlier append of it is in doubt, the answer says so.
-    fn failed(&self, failure: &AppendError, name: Name) -> AppendError {
-        let in_doubt = self.trouble.as_ref().is_some_and(|trouble| trouble.in_doubt.contains(&name));
-        match failure {
-            AppendError::Full { reason } | AppendError::Unavailable { reason } if in_doubt => {
-                AppendError::Unknown { reason: reason.clone() }
-            }
-            failure => failure.clone(),
-        }
-    }
-
-    fn append(&mut self, group: Group) -> Result<(), AppendError> {
-        use motherlode_log::AppendError as Log;
-        let Group { after, head, records, logged, stage, names, .. } = group;
-        if let Some(refusal) = self.refusal() {
-            return Err(refusal);
-        }
-        let begun = Instant::now();
-        let appended = self.store.append(after, &records);
-        self.appends.record(records.len(), begun.elapsed());
-        appended.map_err(|error| {
-            tracing::debug!(%error, after, records = records.len(), "an append failed");
-            let reason = error.to_string();
-            match error {
-                Log::TooLarge { .. } => AppendError::Full { reason },
-                Log::Full(_) => self.stalled(AppendError::Full { reason }, vec![]),
-                Log::Unavailable(_) => self.stalled(AppendError::Unavailable { reason }, vec![]),
-                Log::Unknown(_) => {
-                    self.stalled(AppendError::Unavailable { reason: reason.clone() }, names.clone());
-                    AppendError::Unknown { reason }
-                }
-                Log::Fenced { .. } => {
-                    tracing::error!(reason, "an append failed");
-                    self.shared.fail(Standing::Fenced(reason.clone()));
-                    AppendError::Unknown { reason }
-                }
-                Log::Conflict { .. } | Log::Chain { .. } | Log::Failed { .. } => {
-                    tracing::error!(reason, "an append failed");
-                    self.shared.fail(Standing::Failed(reason.clone()));
-                    AppendError::Unknown { reason }
-                }
-            }
-        })?;
-        self.trouble = None;
-        self.shared.recover();
-        let held = Held { position: after + records.len() as u64, hash: head };
-        self.shared.publish(stage, &logged, &names, held);
-        if self.shared.tail.receiver_count() > 0 {
-            // The last follower may have left since.
-            let _ = self.shared.tail.send(Appended { first: after + 1, records: records.into() });
-        }
-        // Where it's behind, it reads the log.
-        let _ = self.projector.try_send(Handed { logged });
-        Ok(())
-    }
-
-    /// Why an append need not even be tried now.
-    fn refusal(&self) -> Option<AppendError> {
-        let trouble = self.trouble.as_ref().filter(|trouble| Instant::now() < trouble.again)?;
-        trouble.refusal.clone()
-    }
-
-    /// No append gets through until the store has been tried again.
-    fn stalled(&mut self, refusal: AppendError, in_doubt: Vec<Name>) -> AppendError {
-        self.shared.stall(&refusal.to_string());
-        let mut trouble = self.pause();
-        trouble.refusal = Some(refusal.clone());
-        trouble.in_doubt.extend(in_doubt);
-        self.trouble = Some(trouble);
-        refusal
-    }
-
-    /// The trouble there is, with the next try after a longer pause.
-    fn pause(&mut self) -> Trouble {
-        let pause = self.trouble.as_ref().map_or(RETRY_MIN, |trouble| (trouble.pause * 2).min(RETRY_MAX));
-        let again = Instant::now() + pause;
-        match self.trouble.take() {
-            Some(trouble) => Trouble { again, pause, ..trouble },
-            None => Trouble { again, pause, refusal: None, in_doubt: vec![] },
-        }
-    }
-
-    /// Has the store do what is due between appends.
-    fn tend(&mut self) {
-        if self.trouble.as_ref().is_some_and(|trouble| Instant::now() < trouble.again) {
-            return;
-        }
-        match self.store.tend() {
-            Ok(()) => {
-                self.trouble = None;
-                self.shared.recover();
-            }
-            Err(error) => {
-                if self.trouble.is_none() {
-                    tracing::warn!(%error, "room for the next appends cannot be made ready yet");
-                }
-                self.trouble = Some(self.pause());
-            }
-        }
-    }
-}
-
-/// A group commit in the making.
-struct Group {
-    partition: u32,
-    after: Position,
-    head: Hash,
-    time_ms: i64,
+/// Commits that are not durable yet, and who waits for them.
+struct Staged {
     stage: Stage,
+    /// The last record, staged ones included.
+    end: Held,
+    /// The oldest first: each is a group of the stage, and has a commit.
+    groups: VecDeque<Group>,
+    /// Whether the oldest is being appended.
+    appending: bool,
+    /// Verdicts that are not given yet.
+    waiting: usize,
+    trouble: Option<Trouble>,
+    closed: bool,
+}
+
+/// A group commit.
+#[derive(Default)]
+struct Group {
     records: Vec<Bytes>,
     logged: Vec<Arc<Logged>>,
     /// Of the requests that made them, in the same order.
     names: Vec<Name>,
+    /// Its last record.
+    end: Held,
+    waiters: Vec<Waiter>,
 }
 
-impl Group {
-    fn new(store: &dyn Store, time_ms: i64) -> Self {
-        Self {
-            partition: store.partition(),
-            after: store.end(),
-            head: store.head(),
-            time_ms,
+/// One who waits for a group.
+struct Waiter {
+    name: Name,
+    reply: Reply,
+    verdict: Verdict,
+    _slot: QueueSlot,
+}
+
+/// What the appender is to do.
+pub(crate) enum Due {
+    /// Append these at the end of the log.
+    Append(Vec<Bytes>),
+    /// Try the store again.
+    Again,
+    /// Nothing any more.
+    Nothing,
+}
+
+impl Writer {
+    /// Of a log whose durable end the shared state has.
+    pub(crate) fn new(shared: Arc<Shared>, options: &Options) -> Self {
+        let staged = Staged {
             stage: Stage::new(),
-            records: vec![],
-            logged: vec![],
-            names: vec![],
+            end: *shared.head.borrow(),
+            groups: VecDeque::new(),
+            appending: false,
+            waiting: 0,
+            trouble: None,
+            closed: false,
+        };
+        Self {
+            shared,
+            batch_commits_max: options.batch_commits_max.max(1),
+            waiting_max: options.queue_length_max,
+            staged: Mutex::new(staged),
+            due: Condvar::new(),
         }
     }
 
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.shared
+    }
+
+    /// Judges proposals in this order. What rests on durable state alone is answered to the caller, all else to those who
+    /// wait, when it's durable.
+    pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
+        let mut known = vec![];
+        let mut staged = self.staged.lock();
+        let books = self.shared.books.read();
+        let (now, time_ms) = (tokio::time::Instant::now(), self.shared.time.stamp());
+        for proposed in proposals {
+            let Proposed { proposal, name, checked_to, recalled, until, slot, reply, .. } = proposed;
+            let unjudged = match until {
+                _ if staged.closed => Some(AppendError::Closing),
+                _ if staged.waiting >= self.waiting_max => Some(AppendError::Busy),
+                Some(until) if until <= now => Some(AppendError::Late),
+                _ => None,
+            };
+            if let Some(error) = unjudged {
+                known.push((reply, Err(error)));
+                continue;
+            }
+            let judging = Judging { books: &books, shared: &self.shared, time_ms, name, recalled };
+            let verdict = judging.judge(&mut staged, proposal, checked_to, self.batch_commits_max);
+            match staged.groups.back_mut() {
+                Some(youngest) => {
+                    youngest.waiters.push(Waiter { name, reply, verdict, _slot: slot });
+                    staged.waiting += 1;
+                }
+                None => known.push((reply, verdict)),
+            }
+        }
+        let is_idle = !staged.appending && !staged.groups.is_empty();
+        drop((books, staged));
+        if is_idle {
+            self.due.notify_one();
+        }
+        known
+    }
+
+    /// Verdicts that are not given yet.
+    pub(crate) fn waiting(&self) -> usize {
+        self.staged.lock().waiting
+    }
+
+    /// Takes no more proposals; what was proposed before is answered.
+    pub(crate) fn close(&self) {
+        self.staged.lock().closed = true;
+        self.due.notify_one();
+    }
+
+    /// Waits until there is something to do for the appender.
+    pub(crate) fn due(&self) -> Due {
+        let mut staged = self.staged.lock();
+        loop {
+            if let Some(oldest) = staged.groups.front_mut() {
+                let records = std::mem::take(&mut oldest.records);
+                staged.appending = true;
+                return Due::Append(records);
+            }
+            if staged.closed {
+                return Due::Nothing;
+            }
+            match staged.trouble.as_ref().map(|trouble| trouble.again) {
+                None => self.due.wait(&mut staged),
+                Some(again) if self.due.wait_until(&mut staged, again).timed_out() => return Due::Again,
+                Some(_) => {}
+            }
+        }
+    }
+
+    /// The oldest group has become durable. Returns its commits.
+    pub(crate) fn appended(&self) -> Vec<Arc<Logged>> {
+        let group = {
+            let mut staged = self.staged.lock();
+            let group = staged.groups.pop_front().unwrap_or_default();
+            staged.appending = false;
+            staged.trouble = None;
+            staged.waiting -= group.waiters.len();
+            self.shared.publish(&mut staged.stage, &group.logged, &group.names, group.end);
+            group
+        };
+        self.shared.recover();
+        answer(group.waiters.into_iter().map(|waiter| (waiter.reply, waiter.verdict)));
+        group.logged
+    }
+
+    /// The append of the oldest group failed: all that is staged is undone.
+    pub(crate) fn failed(&self, error: Failed) {
+        let durable = *self.shared.head.borrow();
+        let mut staged = self.staged.lock();
+        let groups = std::mem::take(&mut staged.groups);
+        (staged.stage, staged.end) = (Stage::new(), durable);
+        (staged.appending, staged.waiting) = (false, 0);
+        let in_doubt = groups.front().map(|oldest| oldest.names.clone()).unwrap_or_default();
+        let failure = self.failure(error, &mut staged, in_doubt);
+        let refused = |Waiter { name, reply, verdict, .. }: Waiter| match verdict {
+            Ok(made) if made.commit.position <= durable.position => (reply, Ok(made)),
+            _ => (reply, Err(staged.refused(name, &failure))),
+        };
+        let verdicts: Vec<_> = groups.into_iter().flat_map(|group| group.waiters).map(refused).collect();
+        drop(staged);
+        answer(verdicts.into_iter());
+    }
+
+    /// What a failed append is to those whose commits are not in the log, but for requests in doubt.
+    fn failure(&self, error: Failed, staged: &mut Staged, in_doubt: Vec<Name>) -> AppendError {
+        let reason = error.to_string();
+        let (refusal, in_doubt) = match error {
+            Failed::TooLarge { .. } => return AppendError::Full { reason },
+            Failed::Full(_) => (AppendError::Full { reason }, vec![]),
+            Failed::Unavailable(_) => (AppendError::Unavailable { reason }, vec![]),
+            Failed::Unknown(_) => (AppendError::Unavailable { reason }, in_doubt),
+            Failed::Fenced { .. } | Failed::Conflict { .. } | Failed::Chain { .. } | Failed::Failed { .. } => {
+                tracing::error!(reason, "an append failed");
+                self.shared.fail(match error {
+                    Failed::Fenced { .. } => Standing::Fenced(reason.clone()),
+                    _ => Standing::Failed(reason.clone()),
+                });
+                return AppendError::Unknown { reason };
+            }
+        };
+        self.shared.stall(&refusal.to_string());
+        staged.trouble = Some(Trouble::after(staged.trouble.take()).refusing(refusal.clone(), in_doubt));
+        refusal
+    }
+
+    /// Whether the store may do what is due between appends: not while it's in trouble, until it's tried again.
+    pub(crate) fn may_tend(&self) -> bool {
+        self.staged.lock().trouble.as_ref().is_none_or(|trouble| trouble.again <= Instant::now())
+    }
+
+    /// The store has done what is due between appends, or failed to.
+    pub(crate) fn tended(&self, tended: Result<(), Failed>) {
+        let mut staged = self.staged.lock();
+        match tended {
+            Ok(()) => {
+                staged.trouble = None;
+                self.shared.recover();
+            }
+            Err(error) => {
+                if staged.trouble.is_none() {
+                    tracing::warn!(%error, "room for the next appends cannot be made ready yet");
+                }
+                staged.trouble = Some(Trouble::after(staged.trouble.take()));
+            }
+        }
+    }
+}
+
+impl Staged {
+    /// The answer to a request that was not appended.
+    fn refused(&self, name: Name, failure: &AppendError) -> AppendError {
+        self.trouble.as_ref().map_or_else(|| failure.clone(), |trouble| trouble.of(name, failure))
+    }
+
+    /// Whether the next commit begins a group.
+    fn is_full(&self, batch_commits_max: usize) -> bool {
+        let youngest = self.groups.back().filter(|_| !(self.appending && self.groups.len() == 1));
+        youngest.is_none_or(|youngest| youngest.logged.len() >= batch_commits_max)
+    }
+
+    /// The staged commit of a request.
+    fn made_by(&self, name: Name, proposal: &Proposal) -> Option<Arc<Logged>> {
+        let staged = self.groups.iter().flat_map(|group| group.names.iter().zip(&group.logged));
+        let mut alike = staged.filter(|(of, _)| **of == name).map(|(_, logged)| logged);
+        alike.find(|logged| is_by(logged, &proposal.stream, &proposal.request_id)).cloned()
+    }
+}
+
+/// A proposal that is judged.
+struct Judging<'a> {
+    books: &'a Books,
+    shared: &'a Shared,
+    time_ms: i64,
+    name: Name,
+    recalled: Option<Box<SettledRound>>,
+}
+
+impl Judging<'_> {
     /// The order of the checks is the documented one: request id, version, what new commits are held to, the books'
     /// invariants.
-    fn judge(
-        &mut self,
-        books: &Books,
-        shared: &Shared,
-        name: Name,
-        checked_to: Position,
-        proposal: Proposal,
-        recalled: Option<&SettledRound>,
-    ) -> Verdict {
-        let Head { version, position: previous, .. } = self.stage.head(books, &proposal.stream);
+    fn judge(self, staged: &mut Staged, proposal: Proposal, checked_to: Position, batch_commits_max: usize) -> Verdict {
+        let Self { books, shared, time_ms, name, recalled } = self;
+        let Head { version, position: previous, .. } = staged.stage.head(books, &proposal.stream);
         // What the request made is on this stream: where that has not moved on, there is nothing to find.
         if previous > checked_to {
-            let committed = match self.staged(name, &proposal) {
-                Some(staged) => Some(staged),
+            let committed = match staged.made_by(name, &proposal) {
+                Some(made) => Some(made),
                 None => shared.committed(name, &proposal.stream, &proposal.request_id)?,
             };
             if let Some(logged) = committed {
@@ -268,41 +303,48 @@ impl Group {
             return Err(AppendError::Conflict { version });
         }
         let commit = Commit {
-            partition: self.partition,
-            position: self.after + self.records.len() as u64 + 1,
+            partition: shared.partition,
+            position: staged.end.position + 1,
             stream: proposal.stream,
             version: version + 1,
             previous,
             request_id: proposal.request_id,
             fingerprint: proposal.fingerprint,
-            time_ms: self.time_ms,
+            time_ms,
             events: proposal.events,
         };
-        self.stage.admit(books, &commit)?;
-        self.stage.apply_recalling(books, &commit, recalled)?;
-        let balances_after = balances(&self.stage, books, &commit.stream);
+        let recalled = recalled.as_deref();
+        if let Some(refusal) = staged.trouble.as_ref().and_then(Trouble::refusal) {
+            // Nothing is staged: it's judged by what is durable.
+            books.admit(&commit)?;
+            books.postings(&commit, recalled)?;
+            return Err(staged.refused(name, refusal));
+        }
+        let begins = staged.is_full(batch_commits_max);
+        if begins {
+            staged.stage.seal();
+        }
+        staged.stage.admit(books, &commit)?;
+        staged.stage.apply_recalling(books, &commit, recalled)?;
+        let balances_after = balances(&staged.stage, books, &commit.stream);
         let logged = Logged { commit, balances_after };
-        let bytes = record::encode(&self.head, &logged);
-        self.head = motherlode_log::hash(&bytes);
-        self.records.push(bytes);
-        let logged = Arc::new(logged);
-        self.logged.push(Arc::clone(&logged));
-        self.names.push(name);
+        let bytes = record::encode(&staged.end.hash, &logged);
+        staged.end = Held { position: logged.commit.position, hash: motherlode_log::hash(&bytes) };
+        if begins {
+            staged.groups.push_back(Group::default());
+        }
+        let (logged, end) = (Arc::new(logged), staged.end);
+        if let Some(youngest) = staged.groups.back_mut() {
+            youngest.records.push(bytes);
+            youngest.logged.push(Arc::clone(&logged));
+            youngest.names.push(name);
+            youngest.end = end;
+        }
         Ok(logged)
-    }
-
-    /// The commit that the same request made in this very group.
-    fn staged(&self, name: Name, proposal: &Proposal) -> Option<Arc<Logged>> {
-        let mut alike = self.names.iter().zip(&self.logged).filter(|(of, _)| **of == name).map(|(_, logged)| logged);
-        alike.find(|logged| is_by(logged, &proposal.stream, &proposal.request_id)).cloned()
     }
 }
 
 /// The balances of the player whose stream it is, in every currency.
-fn balances(
-    stage: &Stage,
-    books: &Books,
-    stream: &StreamId,
-) -> Vec<(motherlode_books::Currency, motherlode_books::Minor)> {
+fn balances(stage: &Stage, books: &Books, stream: &StreamId) -> Vec<(Currency, Minor)> {
     stage.player(books, stream).map(|player| player.balances().collect()).unwrap_or_default()
 }

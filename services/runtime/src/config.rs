@@ -122,7 +122,7 @@ impl Default for Demo {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Limits {
-    /// Appends waiting for the writer; one more is answered RESOURCE_EXHAUSTED. Operators share them: half is divided evenly
+    /// Appends that are not durable yet; one more is answered RESOURCE_EXHAUSTED. Operators share them: half is divided evenly
     /// between them and theirs alone, half is whoever's needs it.
     pub queue_length_max: usize,
     /// Commits in one group commit.

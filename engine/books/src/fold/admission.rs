@@ -37,7 +37,7 @@ impl Ceiling {
 }
 
 impl Stage {
-    /// Admits a new commit after the batch, or not. Commits of the log are never asked (see the module's words).
+    /// Admits a new commit after what is staged, or not. Commits of the log are never asked (see the module's words).
     ///
     /// # Errors
     /// The first limit that an event passes.

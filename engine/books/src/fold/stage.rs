@@ -1,45 +1,64 @@
 //! Staging: commits that are decided but not durable yet.
 
+use std::collections::VecDeque;
+
 use super::decide::decide;
 use super::view::{Overlay, View};
 use crate::events::{Commit, Refused};
 use crate::state::{Books, PlayerState, SettledRound};
 use crate::values::{End, Head, Posting, StreamId};
 
-/// A batch of commits that are decided but not durable yet, over durable books.
+/// Commits that are decided but not durable yet, over durable books, in groups that become durable one after the other.
 ///
-/// Readers see durable state only. So the one writer of a partition stages a batch over the durable [`Books`], makes it
-/// durable, and only then lets the books absorb it. When the write fails the stage is dropped, and nothing has happened.
+/// Readers see durable state only. So the one writer of a partition stages commits over the durable [`Books`], makes each
+/// group durable, and only then lets the books absorb it; meanwhile the next group is staged over both. When a write fails
+/// the stage is dropped with all its groups, and nothing has happened.
 ///
 /// ```
 /// # use motherlode_books::{Books, Commit, Refused, Stage};
-/// fn write(books: &mut Books, batch: &[Commit]) -> Result<(), Refused> {
+/// fn write(books: &mut Books, groups: &[Vec<Commit>]) -> Result<(), Refused> {
 ///     let mut stage = Stage::new();
-///     for commit in batch {
-///         stage.apply(books, commit)?; // a refusal leaves the stage as it was
+///     for group in groups {
+///         for commit in group {
+///             stage.apply(books, commit)?; // a refusal leaves the stage as it was
+///         }
+///         stage.seal();
 ///     }
-///     // ... append and sync the batch here ...
-///     books.absorb(stage);
+///     for group in groups {
+///         // ... append and sync the group here ...
+///         books.absorb_oldest(&mut stage);
+///     }
 ///     Ok(())
 /// }
 /// ```
 ///
-/// Cost: a stage holds copies of the players and pools that the batch touches, and additions to everything else.
+/// Cost: a group holds copies of the players and pools that it touches, and additions to everything else. A look-up asks
+/// each group before it asks the books.
 #[derive(Debug, Clone, Default)]
-pub struct Stage(Overlay);
+pub struct Stage {
+    /// The oldest first.
+    groups: VecDeque<Overlay>,
+    /// Whether the next commit begins a group.
+    sealed: bool,
+}
 
 impl Stage {
-    /// An empty batch.
+    /// No commits.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
     pub(super) fn over<'a>(&'a self, books: &'a Books) -> View<'a> {
-        View { durable: books, over: Some(&self.0) }
+        View { durable: books, over: Some(&self.groups) }
     }
 
-    /// Adds a commit to the batch.
+    /// Ends the youngest group: the next commit begins another.
+    pub fn seal(&mut self) {
+        self.sealed = true;
+    }
+
+    /// Adds a commit to the youngest group.
     ///
     /// # Errors
     /// The first invariant that it breaks; the stage is then as before.
@@ -59,7 +78,11 @@ impl Stage {
         recalled: Option<&SettledRound>,
     ) -> Result<(), Refused> {
         let (delta, _) = decide(self.over(books), commit, recalled)?;
-        let over = &mut self.0;
+        if self.sealed || self.groups.is_empty() {
+            self.groups.push_back(Overlay::default());
+            self.sealed = false;
+        }
+        let Some(over) = self.groups.back_mut() else { return Ok(()) };
         over.rates_changed |= delta.rates.is_some();
         over.system_changed |= delta.system.is_some();
         over.paid.extend(&delta.paid);
@@ -67,25 +90,26 @@ impl Stage {
         Ok(())
     }
 
-    /// The end of a partition's log after the batch.
+    /// The end of a partition's log after all groups.
     #[must_use]
     pub fn end(&self, books: &Books, partition: u32) -> End {
         self.over(books).end(partition)
     }
 
-    /// Whether the batch leaves hits or voids for pools to decide on.
+    /// Whether the oldest group leaves hits or voids for pools to decide on.
     #[must_use]
     pub fn leaves_decisions(&self) -> bool {
-        self.0.books.pending.values().any(|pending| pending.decisions.values().any(|waiting| !waiting.is_empty()))
+        let mut left = self.groups.front().into_iter().flat_map(|group| group.books.pending.values());
+        left.any(|pending| pending.decisions.values().any(|waiting| !waiting.is_empty()))
     }
 
-    /// A player after the batch.
+    /// A player after all groups.
     #[must_use]
     pub fn player<'a>(&'a self, books: &'a Books, stream: &StreamId) -> Option<&'a PlayerState> {
         self.over(books).player(stream)
     }
 
-    /// The head of a stream after the batch.
+    /// The head of a stream after all groups.
     #[must_use]
     pub fn head(&self, books: &Books, stream: &StreamId) -> Head {
         self.over(books).head(stream)
@@ -97,9 +121,20 @@ impl Books {
         View { durable: self, over: None }
     }
 
-    /// Takes over a batch that has become durable. The stage must have been built over these books, unchanged since.
-    pub fn absorb(&mut self, stage: Stage) {
-        let Overlay { books: over, rates_changed, system_changed, paid } = stage.0;
+    /// Takes over all groups of a stage, once they have become durable. The stage must have been built over these books, unchanged
+    /// since.
+    pub fn absorb(&mut self, mut stage: Stage) {
+        while !stage.groups.is_empty() {
+            self.absorb_oldest(&mut stage);
+        }
+    }
+
+    /// Takes over the oldest group of a stage, once it has become durable; the groups after it stay over these books. The stage
+    /// must have been built over them, unchanged since but for groups absorbed before.
+    pub fn absorb_oldest(&mut self, stage: &mut Stage) {
+        let Some(Overlay { books: over, rates_changed, system_changed, paid }) = stage.groups.pop_front() else {
+            return;
+        };
         self.ends.extend(over.ends);
         for (name, staged) in over.operators {
             let operator = self.operators.entry(name).or_default();

@@ -1,11 +1,11 @@
-//! The state that a commit is judged by: the durable books, and over them the changes of the batch before it.
+//! The state that a commit is judged by: the durable books, and over them the changes of the groups before it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::state::{AwardKey, Books, CurrentRates, Pending, PlayerState, PoolState, System, UnpaidAward};
 use crate::values::{End, Head, StreamId};
 
-/// The changes of a batch. States (players, pools, ends) replace those beneath; totals and pending entries add to them.
+/// The changes of a group. States (players, pools, ends) replace those beneath; totals and pending entries add to them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Overlay {
     pub books: Books,
@@ -13,24 +13,31 @@ pub(super) struct Overlay {
     pub rates_changed: bool,
     /// Whether `books.system` replaces the system's state beneath.
     pub system_changed: bool,
-    /// Awards that the batch has paid.
+    /// Awards that the group has paid.
     pub paid: BTreeSet<AwardKey>,
 }
 
-/// A view of the books, with or without a batch over them. Every look-up asks the batch first.
+/// A view of the books, with or without groups over them. Every look-up asks the groups first, the youngest of them before
+/// the others.
 #[derive(Clone, Copy)]
 pub(super) struct View<'a> {
     pub durable: &'a Books,
-    pub over: Option<&'a Overlay>,
+    /// The oldest first.
+    pub over: Option<&'a VecDeque<Overlay>>,
 }
 
 impl<'a> View<'a> {
-    fn staged(self) -> Option<&'a Books> {
-        self.over.map(|over| &over.books)
+    /// The groups, the youngest first.
+    fn groups(self) -> impl Iterator<Item = &'a Overlay> {
+        self.over.into_iter().flatten().rev()
+    }
+
+    fn staged(self) -> impl Iterator<Item = &'a Books> {
+        self.groups().map(|group| &group.books)
     }
 
     pub fn end(self, partition: u32) -> End {
-        let staged = self.staged().and_then(|books| books.ends.get(&partition));
+        let staged = self.staged().find_map(|books| books.ends.get(&partition));
         staged.copied().unwrap_or_else(|| self.durable.end(partition))
     }
 
@@ -44,37 +51,39 @@ impl<'a> View<'a> {
     }
 
     pub fn player(self, stream: &StreamId) -> Option<&'a PlayerState> {
-        let staged = self.staged().and_then(|books| books.player(stream));
-        staged.or_else(|| self.durable.player(stream))
+        self.staged().find_map(|books| books.player(stream)).or_else(|| self.durable.player(stream))
     }
 
     pub fn pool(self, pool: &str) -> Option<&'a PoolState> {
-        let staged = self.staged().and_then(|books| books.pool(pool));
-        staged.or_else(|| self.durable.pool(pool))
+        self.staged().find_map(|books| books.pool(pool)).or_else(|| self.durable.pool(pool))
     }
 
-    /// Every pool; one that the batch has changed comes twice.
+    /// Every pool; one that groups have changed comes more than once.
     pub fn pools(self) -> impl Iterator<Item = &'a PoolState> {
-        let names = self.durable.pools.keys().chain(self.staged().into_iter().flat_map(|books| books.pools.keys()));
+        let names = self.durable.pools.keys().chain(self.staged().flat_map(|books| books.pools.keys()));
         names.filter_map(move |name| self.pool(name))
     }
 
     pub fn rates(self) -> &'a CurrentRates {
-        let staged = self.over.filter(|over| over.rates_changed);
-        staged.map_or(&self.durable.rates, |over| &over.books.rates)
+        let staged = self.groups().find(|group| group.rates_changed);
+        staged.map_or(&self.durable.rates, |group| &group.books.rates)
     }
 
     pub fn system(self) -> &'a System {
-        let staged = self.over.filter(|over| over.system_changed);
-        staged.map_or(&self.durable.system, |over| &over.books.system)
+        let staged = self.groups().find(|group| group.system_changed);
+        staged.map_or(&self.durable.system, |group| &group.books.system)
     }
 
     pub fn unpaid(self, key: AwardKey) -> Option<&'a UnpaidAward> {
-        if self.over.is_some_and(|over| over.paid.contains(&key)) {
-            return None;
+        for group in self.groups() {
+            if group.paid.contains(&key) {
+                return None;
+            }
+            if let Some(award) = group.books.unpaid.get(&key) {
+                return Some(award);
+            }
         }
-        let staged = self.staged().and_then(|books| books.unpaid.get(&key));
-        staged.or_else(|| self.durable.unpaid.get(&key))
+        self.durable.unpaid.get(&key)
     }
 
     /// The durable contributions and decisions that wait for a pool. A pool takes up no others.
@@ -93,11 +102,10 @@ impl<'a> View<'a> {
 
     /// Whether a pool has open rounds, contributions or decisions outstanding in any partition, durable or staged.
     pub fn outstanding(self, pool: &PoolState) -> bool {
-        let of = |books: &'a Books| books.pending.get(&pool.name);
-        let pending = [of(self.durable), self.staged().and_then(of)];
-        let open_rounds: i64 = pending.iter().flatten().map(|pending| pending.totals.open_rounds).sum();
+        let pending = || self.staged().chain([self.durable]).filter_map(|books| books.pending.get(&pool.name));
+        let open_rounds: i64 = pending().map(|pending| pending.totals.open_rounds).sum();
         open_rounds != 0
             || pool.reports.values().any(|reported| reported.outstanding(pool.suspended_at))
-            || pending.iter().flatten().any(|pending| pending.waits(pool))
+            || pending().any(|pending| pending.waits(pool))
     }
 }

@@ -338,7 +338,11 @@ proptest! {
     }
 
     #[test]
-    fn staged_batches_and_single_commits_come_to_the_same_books(ops in ops(), sizes in prop::collection::vec(1usize..12, 1..30)) {
+    fn staged_groups_and_single_commits_come_to_the_same_books(
+        ops in ops(),
+        sizes in prop::collection::vec(1usize..12, 1..30),
+        at_once in 0usize..4,
+    ) {
         let mut world = begin();
         for op in ops {
             attempt(&mut world, op);
@@ -346,12 +350,17 @@ proptest! {
         let mut books = Books::new();
         let mut stage = Stage::new();
         let mut sizes = sizes.iter().cycle();
-        let mut room = *sizes.next().unwrap();
+        let (mut room, mut sealed) = (*sizes.next().unwrap(), 0);
         for commit in &world.log {
-            // A pool takes up what is durable, so its commit starts a batch.
-            if room == 0 || matches!(commit.stream, StreamId::Pool(_)) {
-                books.absorb(std::mem::take(&mut stage));
-                room = *sizes.next().unwrap();
+            let is_pools = matches!(commit.stream, StreamId::Pool(_));
+            if room == 0 || is_pools {
+                stage.seal();
+                (room, sealed) = (*sizes.next().unwrap(), sealed + 1);
+                // A pool takes up what is durable: nothing is under way before its commit.
+                while sealed > if is_pools { 0 } else { at_once } {
+                    books.absorb_oldest(&mut stage);
+                    sealed -= 1;
+                }
             }
             let recalled = recall(&world.log, commit);
             stage.apply_recalling(&books, commit, recalled.as_ref()).unwrap();

@@ -368,6 +368,36 @@ fn a_batch_is_read_by_nobody_before_it_is_absorbed_and_dropped_without_a_trace()
 }
 
 #[test]
+fn a_group_is_judged_by_those_before_it_and_becomes_durable_after_them() {
+    let mut world = World::with_players(&["alice"]);
+    let first = world.start("alice", POOL, Currency::EUR, 100, "0.2");
+    let bet = world.next(alice(), vec![Event::RoundStarted(first), step(1, 1, 0)]);
+    let settle = Commit {
+        position: bet.position + 1,
+        version: bet.version + 1,
+        previous: bet.position,
+        events: vec![settled(1, 0)],
+        ..bet.clone()
+    };
+    let mut stage = Stage::new();
+    stage.apply(&world.books, &bet).unwrap();
+    stage.seal();
+    stage.apply(&world.books, &settle).unwrap();
+    assert!(matches!(stage.apply(&world.books, &settle), Err(Refused::WrongPosition { .. })));
+    let mut alone = world.books.clone();
+    world.books.absorb_oldest(&mut stage);
+    alone.apply(&bet).unwrap();
+    assert_eq!(world.books, alone, "the first group alone");
+    assert_eq!(stage.head(&world.books, &alice()).version, settle.version, "the second stays staged");
+    world.books.absorb_oldest(&mut stage);
+    alone.apply(&settle).unwrap();
+    assert_eq!(world.books, alone);
+    check(&world.books);
+    world.books.absorb_oldest(&mut stage);
+    assert_eq!(world.books, alone, "there is nothing more");
+}
+
+#[test]
 fn a_pool_takes_up_only_what_was_durable_before_the_batch() {
     let mut world = World::with_players(&["alice"]);
     let started = world.start("alice", POOL, Currency::EUR, 100, "0.2");
@@ -395,6 +425,12 @@ fn bw_18_an_award_is_paid_once_within_a_batch_too() {
     let mut stage = Stage::new();
     stage.apply(&world.books, &first).unwrap();
     assert_eq!(stage.apply(&world.books, &second), Err(Refused::NoSuchAward { hit: award.hit }));
+    stage.seal();
+    assert_eq!(
+        stage.apply(&world.books, &second),
+        Err(Refused::NoSuchAward { hit: award.hit }),
+        "nor in the next group"
+    );
     world.books.absorb(stage);
     assert_eq!(world.books.apply(&second), Err(Refused::NoSuchAward { hit: award.hit }));
     check(&world.books);

@@ -19,9 +19,8 @@ mod reader;
 
 use crate::{
     error::OpenError,
-    handle::Handle,
+    handle::{Handle, Way},
     options::Options,
-    queue::QueueSlots,
     recovery::{Recovered, recover, spawn},
     upstream::{Asking, Upstream},
 };
@@ -96,7 +95,8 @@ fn start(
             }
         });
     })?;
-    Ok(Handle::new(shared, sender, QueueSlots::new(options), [running, projecting], Some(Upstream::new(asking))))
+    let way = Way::There { inbox: sender, upstream: Upstream::new(asking) };
+    Ok(Handle::new(shared, way, options, [running, projecting]))
 }
 
 /// Asks for the log's end: once for all who wait at the time.

@@ -5,3 +5,4 @@
 mod queue;
 mod recovered;
 mod snapshot;
+mod writer;

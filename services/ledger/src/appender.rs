@@ -1,0 +1,61 @@
+//! The disk's thread: it appends the writer's groups one after the other, each as one block with one sync, and does nothing else.
+//!
+//! While no append gets through, the store is tried now and then, whether or not anybody asks.
+
+use crate::{
+    shared::{Appended, Handed},
+    writer::{Due, Writer},
+};
+use bytes::Bytes;
+use motherlode_log::Store;
+use std::{
+    sync::{Arc, mpsc::SyncSender},
+    time::Instant,
+};
+
+pub(crate) struct Appender {
+    pub(crate) store: Box<dyn Store>,
+    pub(crate) writer: Arc<Writer>,
+    pub(crate) projector: SyncSender<Handed>,
+    pub(crate) appends: motherlode_runtime::Appends,
+}
+
+impl Appender {
+    /// Runs until the ledger is closed, or every handle is gone.
+    pub(crate) fn run(mut self) {
+        loop {
+            match self.writer.due() {
+                Due::Append(records) => self.append(records),
+                Due::Again => {}
+                Due::Nothing => break,
+            }
+            self.tend();
+        }
+        tracing::info!(position = self.store.end(), "the log is closed");
+    }
+
+    fn append(&mut self, records: Vec<Bytes>) {
+        let (begun, after) = (Instant::now(), self.store.end());
+        let appended = self.store.append(after, &records);
+        self.appends.record(records.len(), begun.elapsed());
+        if let Err(error) = appended {
+            tracing::debug!(%error, after, records = records.len(), "an append failed");
+            return self.writer.failed(error);
+        }
+        let logged = self.writer.appended();
+        let shared = self.writer.shared();
+        if shared.tail.receiver_count() > 0 {
+            // The last follower may have left since.
+            let _ = shared.tail.send(Appended { first: after + 1, records: records.into() });
+        }
+        // Where it's behind, it reads the log.
+        let _ = self.projector.try_send(Handed { logged });
+    }
+
+    /// Has the store do what is due between appends.
+    fn tend(&mut self) {
+        if self.writer.may_tend() {
+            self.writer.tended(self.store.tend());
+        }
+    }
+}

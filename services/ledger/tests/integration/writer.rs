@@ -1,0 +1,229 @@
+//! The writer judges a group while the one before it is being appended; what it answers rests on durable commits alone.
+
+use bytes::Bytes;
+use motherlode_books::{Currency, Event, Minor, Refused, StreamId};
+use motherlode_ledger::{AppendError, Handle, Options, Proposal, Verdicts};
+use motherlode_log::{AppendError as Failed, Hash, MemoryStore, Position, Reader, Store};
+use std::{
+    io,
+    sync::mpsc::{Receiver, Sender, channel},
+};
+use tempfile::TempDir;
+use tokio::sync::mpsc;
+
+/// A store that says when an append begins, and then does what it's told.
+struct Told {
+    store: MemoryStore,
+    begun: Sender<usize>,
+    told: Receiver<Do>,
+}
+
+/// What an append comes to.
+enum Do {
+    Append,
+    Refuse,
+    /// Append, and say that nobody knows.
+    LoseTheReply,
+}
+
+impl Store for Told {
+    fn partition(&self) -> u32 {
+        self.store.partition()
+    }
+
+    fn end(&self) -> Position {
+        self.store.end()
+    }
+
+    fn head(&self) -> Hash {
+        self.store.head()
+    }
+
+    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), Failed> {
+        self.begun.send(records.len()).unwrap();
+        match self.told.recv() {
+            Ok(Do::Append) | Err(_) => self.store.append(after, records),
+            Ok(Do::Refuse) => Err(Failed::Unavailable(io::Error::other("told so"))),
+            Ok(Do::LoseTheReply) => Err(Failed::Unknown(io::Error::other("told so"))),
+        }
+    }
+
+    fn reader(&self) -> std::sync::Arc<dyn Reader> {
+        self.store.reader()
+    }
+}
+
+/// A ledger on such a store.
+struct Desk {
+    ledger: Handle,
+    begun: Receiver<usize>,
+    tell: Sender<Do>,
+    sender: mpsc::UnboundedSender<Verdicts>,
+    verdicts: mpsc::UnboundedReceiver<Verdicts>,
+    _index: TempDir,
+}
+
+impl Desk {
+    fn open() -> Self {
+        let index = tempfile::tempdir().unwrap();
+        let (begun, appends) = channel();
+        let (tell, told) = channel();
+        let store = Told { store: MemoryStore::new(0), begun, told };
+        let ledger = motherlode_ledger::open(Box::new(store), index.path(), Options::default()).unwrap();
+        let (sender, verdicts) = mpsc::unbounded_channel();
+        Self { ledger, begun: appends, tell, sender, verdicts, _index: index }
+    }
+
+    /// Proposes, each with its number as its ticket.
+    fn propose(&self, proposals: impl IntoIterator<Item = (u64, Proposal)>) {
+        self.ledger.propose(proposals, &self.sender);
+    }
+
+    /// Waits until an append has begun; answers of how many commits.
+    fn begun(&self) -> usize {
+        self.begun.recv().unwrap()
+    }
+
+    fn tell(&self, what: Do) {
+        self.tell.send(what).unwrap();
+    }
+
+    /// The next verdicts, by ticket: the position, or the error.
+    async fn verdicts(&mut self, count: usize) -> Vec<(u64, Result<Position, AppendError>)> {
+        let mut all = vec![];
+        while all.len() < count {
+            let some = self.verdicts.recv().await.unwrap();
+            all.extend(some.into_iter().map(|(ticket, verdict)| (ticket, verdict.map(|made| made.commit.position))));
+        }
+        assert_eq!(all.len(), count);
+        all.sort_unstable_by_key(|(ticket, _)| *ticket);
+        all
+    }
+
+    fn none_yet(&mut self) {
+        assert!(self.verdicts.try_recv().is_err(), "nothing is answered before it's durable");
+    }
+
+    fn balance(&self, player: &str) -> Option<Minor> {
+        self.ledger.player(&StreamId::player("acme", player))?.balance(Currency::EUR)
+    }
+}
+
+fn proposal(player: &str, request_id: &str, event: Event) -> Proposal {
+    Proposal {
+        stream: StreamId::player("acme", player),
+        expected_version: None,
+        request_id: request_id.into(),
+        fingerprint: [7; 16],
+        events: vec![event],
+    }
+}
+
+fn opening(player: &str) -> Proposal {
+    proposal(player, "open", Event::AccountOpened { currency: Currency::EUR })
+}
+
+fn deposit(player: &str, request_id: &str, amount: i64) -> Proposal {
+    proposal(player, request_id, Event::Deposited { currency: Currency::EUR, amount: Minor(amount) })
+}
+
+fn withdrawal(player: &str, request_id: &str, amount: i64) -> Proposal {
+    proposal(player, request_id, Event::Withdrawn { currency: Currency::EUR, amount: Minor(amount) })
+}
+
+#[tokio::test]
+async fn pl_12_the_next_group_is_judged_by_what_is_being_appended_and_read_by_nobody_before() {
+    let mut desk = Desk::open();
+    desk.propose([(1, opening("alice"))]);
+    assert_eq!(desk.begun(), 1);
+    // On an account that isn't durable yet: both are judged, and wait for one more append.
+    desk.propose([(2, deposit("alice", "d", 500))]);
+    desk.propose([(3, withdrawal("alice", "w", 200))]);
+    desk.none_yet();
+    assert_eq!((desk.balance("alice"), desk.ledger.durable(), desk.ledger.waiting()), (None, 0, 3));
+    desk.tell(Do::Append);
+    assert_eq!(desk.verdicts(1).await, [(1, Ok(1))]);
+    assert_eq!(desk.begun(), 2);
+    assert_eq!((desk.balance("alice"), desk.ledger.durable()), (Some(Minor(0)), 1));
+    desk.none_yet();
+    desk.tell(Do::Append);
+    assert_eq!(desk.verdicts(2).await, [(2, Ok(2)), (3, Ok(3))]);
+    assert_eq!((desk.balance("alice"), desk.ledger.waiting()), (Some(Minor(300)), 0));
+    desk.ledger.clone().close().await;
+}
+
+#[tokio::test]
+async fn pl_11_a_rejection_or_a_repetition_that_rests_on_a_staged_commit_waits_for_it() {
+    let mut desk = Desk::open();
+    desk.propose([(1, opening("alice"))]);
+    desk.begun();
+    let again = proposal("alice", "other", Event::AccountOpened { currency: Currency::EUR });
+    let changed = Proposal { fingerprint: [8; 16], ..opening("alice") };
+    desk.propose([(2, opening("alice")), (3, again), (4, changed), (5, withdrawal("alice", "w", 1))]);
+    desk.none_yet();
+    desk.tell(Do::Append);
+    let refused = |refused| Err(AppendError::Refused(refused));
+    assert_eq!(
+        desk.verdicts(5).await,
+        [
+            (1, Ok(1)),
+            (2, Ok(1)),
+            (3, refused(Refused::AccountExists { currency: Currency::EUR })),
+            (4, Err(AppendError::RequestIdReused { request_id: "open".into() })),
+            (5, refused(Refused::InsufficientFunds { currency: Currency::EUR, balance: Minor(0), needed: Minor(1) })),
+        ]
+    );
+    // What rests on durable state alone is answered whatever the disk does.
+    desk.propose([(6, deposit("alice", "d", 1))]);
+    desk.begun();
+    desk.propose([(7, opening("alice"))]);
+    assert_eq!(desk.verdicts(1).await, [(7, Ok(1))]);
+    desk.tell(Do::Append);
+    assert_eq!(desk.verdicts(1).await, [(6, Ok(2))]);
+    desk.ledger.clone().close().await;
+}
+
+#[tokio::test]
+async fn pl_12_a_failed_append_undoes_all_that_was_staged_past_it() {
+    let mut desk = Desk::open();
+    desk.propose([(1, opening("alice")), (2, opening("bob"))]);
+    desk.begun();
+    desk.propose([(3, deposit("alice", "d", 500)), (4, opening("alice")), (5, withdrawal("bob", "w", 1))]);
+    desk.tell(Do::Refuse);
+    for (ticket, verdict) in desk.verdicts(5).await {
+        assert!(matches!(verdict, Err(AppendError::Unavailable { .. })), "{ticket}: {verdict:?}");
+    }
+    assert_eq!((desk.balance("alice"), desk.ledger.durable(), desk.ledger.waiting()), (None, 0, 0));
+    assert!(desk.begun.try_recv().is_err(), "what was staged past it isn't appended");
+    // It heals by itself; then the same requests have their effects, once.
+    let mut standing = desk.ledger.standing();
+    standing.wait_for(|standing| *standing == motherlode_ledger::Standing::Takes).await.unwrap();
+    desk.propose([(6, opening("alice")), (7, deposit("alice", "d", 500))]);
+    assert_eq!(desk.begun(), 2);
+    desk.tell(Do::Append);
+    assert_eq!(desk.verdicts(2).await, [(6, Ok(1)), (7, Ok(2))]);
+    assert_eq!(desk.balance("alice"), Some(Minor(500)));
+    desk.ledger.clone().close().await;
+}
+
+#[tokio::test]
+async fn pl_11_of_an_append_in_doubt_only_its_own_requests_are_unknown() {
+    let mut desk = Desk::open();
+    desk.propose([(1, opening("alice"))]);
+    desk.begun();
+    desk.propose([(2, deposit("alice", "d", 500)), (3, opening("alice"))]);
+    desk.tell(Do::LoseTheReply);
+    let verdicts = desk.verdicts(3).await;
+    assert!(
+        matches!(
+            verdicts.as_slice(),
+            [
+                (1, Err(AppendError::Unknown { .. })),
+                (2, Err(AppendError::Unavailable { .. })),
+                (3, Err(AppendError::Unknown { .. }))
+            ]
+        ),
+        "{verdicts:?}"
+    );
+    desk.ledger.clone().close().await;
+}
