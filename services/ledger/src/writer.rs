@@ -5,7 +5,7 @@
 //! ([`Appender`](crate::appender::Appender)) appends the groups in their order, while the next one is staged. When a group is durable
 //! the books absorb it, and its answers are given. So readers never see anything that is not durable.
 //!
-//! What rests on a staged commit, a rejection too, waits for the youngest group. When an append fails, all that is staged is
+//! A verdict that rests on a staged commit, a rejection too, waits for the youngest group. When an append fails, all that is staged is
 //! dropped, and with it every verdict that waits: they might have rested on what was not written. Only repetitions of what
 //! is durable keep their answers.
 //!
@@ -72,7 +72,7 @@ struct Waiter {
     _slot: QueueSlot,
 }
 
-/// What the appender is to do.
+/// The appender's next work.
 pub(crate) enum Due {
     /// Append these at the end of the log.
     Append(Vec<Bytes>),
@@ -209,7 +209,7 @@ impl Writer {
         answer(verdicts.into_iter());
     }
 
-    /// What a failed append is to those whose commits are not in the log, but for requests in doubt.
+    /// The error for those whose commits a failed append left out of the log, but for requests in doubt.
     fn failure(&self, error: Failed, staged: &mut Staged, in_doubt: Vec<Name>) -> AppendError {
         let reason = error.to_string();
         let (refusal, in_doubt) = match error {

@@ -29,7 +29,7 @@ pub enum Error {
     /// The operating system gives no random bytes.
     #[error("no names for the players: {0}")]
     Entropy(getrandom::Error),
-    /// What the service's process uses cannot be read.
+    /// The use of the service's process cannot be read.
     #[error("what the service's process uses cannot be read: {0}")]
     Usage(std::io::Error),
 }

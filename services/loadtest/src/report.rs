@@ -42,7 +42,7 @@ pub struct Report {
     pub retries: u64,
     /// The reads during the run.
     pub reads: Reads,
-    /// What the service's process has used, where that was asked for.
+    /// The cost for the service's process, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
     /// The books.

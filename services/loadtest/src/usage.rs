@@ -1,10 +1,10 @@
-//! What a process on this machine has used, from /proc (Linux): processor time of all its threads, context switches, memory.
+//! The use of resources by a process on this machine, from /proc (Linux): processor time of all its threads, context switches, memory.
 //! Rates of a client and a service that share processors hide what a round costs; this doesn't.
 
 use serde::Serialize;
 use std::{fs, io};
 
-/// What a process has used so far.
+/// Resources that a process has used so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Usage {
     /// Processor time of all threads that live, nanoseconds.
@@ -15,7 +15,7 @@ pub struct Usage {
     pub resident_bytes: u64,
 }
 
-/// What a run has cost the service.
+/// The cost of a run for the service.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Cost {
     /// Microseconds of processor time a round.
@@ -44,7 +44,7 @@ impl Usage {
         Ok(Self { cpu_ns, switches, resident_bytes })
     }
 
-    /// What came to it since, a round.
+    /// The increase since, a round.
     #[must_use]
     pub fn cost(self, since: Self, rounds: u64) -> Cost {
         #[allow(clippy::cast_precision_loss, reason = "a figure for people")]

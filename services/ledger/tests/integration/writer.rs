@@ -18,7 +18,7 @@ struct Told {
     told: Receiver<Do>,
 }
 
-/// What an append comes to.
+/// The end of an append.
 enum Do {
     Append,
     Refuse,

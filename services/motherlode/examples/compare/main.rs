@@ -52,7 +52,7 @@ struct Cell {
     rate: f64,
     p50: f64,
     p99: f64,
-    /// What the server used for it.
+    /// The server's cost for it.
     cost: Option<Cost>,
 }
 
