@@ -1,5 +1,5 @@
 //! Names the version of the fold that makes snapshots: a hash of the sources of the books, of the conversion from records to
-//! commits, and of the table of requests.
+//! commits, and of the names of requests.
 
 use std::{
     fs, io,
@@ -7,7 +7,8 @@ use std::{
 };
 
 /// The sources that determine the state in a snapshot, and its format.
-const SOURCES: [&str; 3] = ["../../engine/books/src", "../../proto/src/convert", "src/requests.rs"];
+const SOURCES: [&str; 4] =
+    ["../../engine/books/src", "../../proto/src/convert", "src/requests/name.rs", "src/requests/table.rs"];
 
 fn main() -> io::Result<()> {
     let mut files = vec![];

@@ -84,9 +84,27 @@ pub fn stream(bytes: &[u8]) -> Result<StreamId, Malformed> {
     stream.parse().map_err(|_| Malformed::Field("stream"))
 }
 
+/// The stream and the request id of a record, which are all that's decoded of it.
+///
+/// # Errors
+/// As [`stream`].
+pub fn request(bytes: &[u8]) -> Result<(StreamId, String), Malformed> {
+    let Requested { stream, request_id } = Requested::decode(bytes)?;
+    Ok((stream.parse().map_err(|_| Malformed::Field("stream"))?, request_id))
+}
+
 /// `log.v1.Commit`, but for what is passed over.
 #[derive(Clone, PartialEq, Message)]
 struct Streamed {
     #[prost(string, tag = "4")]
     stream: String,
+}
+
+/// The same.
+#[derive(Clone, PartialEq, Message)]
+struct Requested {
+    #[prost(string, tag = "4")]
+    stream: String,
+    #[prost(string, tag = "7")]
+    request_id: String,
 }

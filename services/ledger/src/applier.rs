@@ -37,7 +37,7 @@ impl Applier {
                 staged = self.stage(&mut group.stage, &logged.commit)?;
             }
             staged.map_err(|source| OpenError::Refused { position, source })?;
-            group.names.push(self.shared.requests.read().name(&logged.commit.stream, &logged.commit.request_id));
+            group.names.push(self.shared.requests.name(&logged.commit.stream, &logged.commit.request_id));
             group.logged.push(Arc::new(logged));
             group.held = Held { position, hash };
         }

@@ -58,9 +58,9 @@ pub enum OpenError {
     Shortened {
         /// Where the log ends.
         end: Position,
-        /// The last position that the index or the snapshot holds.
+        /// The last position that the index, the snapshot or a run of requests holds.
         held: Position,
-        /// The index's folder, or the snapshot's file.
+        /// The index's folder, the snapshot's file, or the folder of the runs.
         by: PathBuf,
     },
     /// The records that were found can't be made durable.

@@ -1,6 +1,6 @@
 //! Decoders of files that only this crate reads, for the fuzz targets in `fuzz/`.
 
-use crate::{index, requests::Requests, snapshot};
+use crate::{index, requests::Tail, snapshot};
 use motherlode_books::Books;
 
 /// Decodes a snapshot's file; whether it is one.
@@ -15,10 +15,10 @@ pub fn sealed_snapshot(body: &[u8]) -> Option<Books> {
     snapshot::decode_sealed(body)
 }
 
-/// The body of a snapshot of these books, with a small table of requests: the bytes behind its header.
+/// The body of a snapshot of these books, without names of requests: the bytes behind its header.
 #[must_use]
 pub fn snapshot_body(books: &Books) -> Vec<u8> {
-    postcard::to_allocvec(&(books, Requests::small())).unwrap_or_default()
+    postcard::to_allocvec(&(books, Tail::after(1))).unwrap_or_default()
 }
 
 /// Decodes a balance of the index.

@@ -211,7 +211,7 @@ impl Handle {
         if is_fenced {
             return Err(failed());
         }
-        let name = self.shared.requests.read().name(&proposal.stream, &proposal.request_id);
+        let name = self.shared.requests.name(&proposal.stream, &proposal.request_id);
         // Read before the table: what is durable up to here is in it.
         let checked_to = self.durable();
         match self.shared.committed(name, &proposal.stream, &proposal.request_id) {
@@ -258,7 +258,7 @@ impl Handle {
     }
 
     fn committed(&self, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {
-        let name = self.shared.requests.read().name(stream, request_id);
+        let name = self.shared.requests.name(stream, request_id);
         self.shared.committed(name, stream, request_id)
     }
 
@@ -285,6 +285,11 @@ impl Handle {
     /// Commits that the index is behind the log; a handful while it keeps up.
     pub fn index_behind(&self) -> u64 {
         self.durable().saturating_sub(self.shared.index.to())
+    }
+
+    /// Bytes of memory that the table of requests takes.
+    pub fn request_bytes(&self) -> u64 {
+        self.shared.requests.bytes()
     }
 
     /// The partition that it is the ledger of.

@@ -10,7 +10,7 @@
 //!
 //! Promises: what [`Handle::append`] answers rests on synced bytes; a request id has one effect and one answer; readers
 //! see durable state only; a full queue refuses instead of growing. What each rests on: the store's contract (one
-//! writer, durable appends), and the replay of the whole log at the start, which knows every request id.
+//! writer, durable appends), and the table of requests, which knows every commit's.
 
 mod append;
 mod appender;

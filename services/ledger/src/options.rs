@@ -25,6 +25,10 @@ pub struct Options {
     pub snapshot_commits: u64,
     /// Commits past the index's mark after which another mark is made: at the most, so many are put again at a restart.
     pub mark_commits: usize,
+    /// Commits of a run of requests as it's first written: so many more may be in memory, 16 bytes each.
+    pub request_run_commits: usize,
+    /// Bytes of memory for the filters of runs of requests; those beyond it are read for each question.
+    pub request_filter_bytes_max: u64,
     /// How long a replica tolerates a log that is shorter than its own state: an overtaken writer knows by then, so it
     /// must be another log.
     pub ahead_max: Duration,
@@ -57,6 +61,8 @@ impl Default for Options {
             change_lapse_ms: 86_400_000,
             snapshot_commits: 10_000,
             mark_commits: 250_000,
+            request_run_commits: 1 << 17,
+            request_filter_bytes_max: 256 << 20,
             ahead_max: Duration::from_secs(20),
             clock: Arc::new(clock),
             ticks: process_ticks(),

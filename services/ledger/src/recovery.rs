@@ -14,7 +14,7 @@ use crate::{
     options::Options,
     projected::Projection,
     projector::Projector,
-    requests::Requests,
+    requests::{Requests, Sealer},
     shared::{Shared, Standing, TAIL_GROUPS},
     snapshot::{Keeper, Snapshot},
     time::LogTime,
@@ -132,11 +132,14 @@ pub(crate) fn recover(
     settle: impl FnOnce() -> Result<(), OpenError>,
 ) -> Result<Recovered, OpenError> {
     let (projection, mark) = Projection::open(&*reader, index_folder)?;
-    let snapshot = Snapshot::open(&*reader, index_folder, partition)?;
+    let mut snapshot = Snapshot::open(&*reader, index_folder, partition)?;
     let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, snapshot.position());
     let mut projector = Projector::new(projection, index_folder, options.mark_commits);
-    let (books, requests) = replay(&*reader, &mut projector, mark, snapshot, first.map(|first| (first, end)))?;
+    let (folder, tail) = (index_folder.with_extension("requests"), snapshot.tail.take());
+    let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options)?;
+    let books = replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
     settle()?;
+    requests.settled();
     if mark != end {
         projector.mark(end);
     }
@@ -147,7 +150,7 @@ pub(crate) fn recover(
         books: RwLock::new(books),
         reader,
         index: projector.projected(),
-        requests: RwLock::new(requests),
+        requests,
         recent: RwLock::default(),
         head: watch::Sender::new(end),
         decisions: watch::Sender::new(()),
@@ -160,7 +163,11 @@ pub(crate) fn recover(
     snapshots.keep_at_rest(&shared);
     let (sender, handed) = sync_channel(HANDED_MAX);
     let projected = Arc::clone(&shared);
-    let projecting = spawn("projector", move || projector.run(&projected, &handed, snapshots))?;
+    let projecting = spawn("projector", move || {
+        projector.run(&projected, &handed, snapshots);
+        // The thread behind the table of requests ends with this one.
+        drop::<Sealer>(sealer);
+    })?;
     Ok(Recovered { applier: Applier { shared, projector: sender }, projecting })
 }
 
@@ -176,10 +183,11 @@ fn replay(
     projector: &mut Projector,
     mark: Held,
     snapshot: Snapshot,
+    requests: &Requests,
     chain: Option<(Hash, Held)>,
-) -> Result<(Books, Requests), OpenError> {
+) -> Result<Books, OpenError> {
     const BYTES: usize = 4 << 20;
-    let Snapshot { mut books, mut requests, held } = snapshot;
+    let Snapshot { mut books, held, .. } = snapshot;
     let folded = held.unwrap_or(Held::NOTHING);
     let from = if folded.position < mark.position { folded } else { mark };
     let mut chain = chain.map(|(first, end)| (if from.position == 0 { first } else { from.hash }, end));
@@ -201,7 +209,10 @@ fn replay(
             let logged = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             if position > folded.position {
                 fold(reader, &mut books, &logged.commit)?;
-                requests.insert(requests.name(&logged.commit.stream, &logged.commit.request_id), position);
+            }
+            // Runs may have more than the snapshot.
+            if position > requests.to() {
+                requests.push(&[requests.name(&logged.commit.stream, &logged.commit.request_id)]);
             }
             if position > mark.position {
                 unmarked.push(logged);
@@ -213,7 +224,7 @@ fn replay(
         Some((head, end)) if (next - 1, head) != (end.position, end.hash) => {
             Err(OpenError::Chain(format!("it ends at position {}, and not as it should at {}", next - 1, end.position)))
         }
-        _ => Ok((books, requests)),
+        _ => Ok(books),
     }
 }
 

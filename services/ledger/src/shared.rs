@@ -55,7 +55,7 @@ pub(crate) struct Shared {
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) index: Arc<Projected>,
     /// Of all durable commits.
-    pub(crate) requests: RwLock<Requests>,
+    pub(crate) requests: Arc<Requests>,
     /// The newest durable commits decoded, dense, in order.
     pub(crate) recent: RwLock<VecDeque<Arc<Logged>>>,
     /// The last durable record.
@@ -80,14 +80,9 @@ impl Shared {
             let excess = recent.len().saturating_sub(RECENT_MAX);
             recent.drain(..excess);
         }
-        {
-            // Before the head moves: whoever reads the head, then looks here and finds nothing, may rely on it that no
-            // commit up to that head is of its request. The writer does, and looks again only past it.
-            let mut requests = self.requests.write();
-            for (logged, name) in logged.iter().zip(names) {
-                requests.insert(*name, logged.commit.position);
-            }
-        }
+        // Before the head moves: whoever reads the head, then looks here and finds nothing, may rely on it that no commit up
+        // to that head is of its request. The writer does, and looks again only past it.
+        self.requests.push(names);
         let leaves_decisions = stage.leaves_decisions() || logged.iter().any(|logged| is_for_all(&logged.commit));
         if let Some(last) = logged.last() {
             self.time.observe(last.commit.time_ms);
@@ -106,8 +101,8 @@ impl Shared {
         stream: &StreamId,
         request_id: &str,
     ) -> Result<Option<Arc<Logged>>, AppendError> {
-        let candidates = self.requests.read().candidates(name);
-        for position in candidates {
+        let candidates = self.requests.candidates(name);
+        for position in candidates.map_err(|error| AppendError::Unknown { reason: error.to_string() })? {
             // What cannot be read may be this request's commit: a request that may be a repetition is not applied.
             let read = self.read(position, 1).map_err(|error| AppendError::Unknown { reason: error.to_string() })?;
             let found = read.into_iter().find(|logged| is_by(logged, stream, request_id));

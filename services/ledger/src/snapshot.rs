@@ -1,13 +1,13 @@
-//! Snapshots: the books and the table of requests as of a position, so that a start folds only what came after it.
+//! Snapshots: the books and the newest names of requests as of a position, so that a start folds only what came after it.
 //!
 //! Like the index, a snapshot holds nothing that the log does not, and may be missing, stale or damaged. It's used only if
 //! it's whole (by its digest), made by this version of the fold, and of this log (the record at its position has its
 //! hash); else the log is folded from its beginning. The audit never looks at one.
 //!
-//! The file: [`MAGIC`], the SHA-256 of all that follows, a [`Header`], the books, the requests; the last three in
+//! The file: [`MAGIC`], the SHA-256 of all that follows, a [`Header`], the books, the names that no run of requests has; the last three in
 //! [postcard's wire format](https://postcard.jamesmunns.com/wire-format).
 
-use crate::{chain::record_hash, error::OpenError, index::Held, requests::Requests, shared::Shared};
+use crate::{chain::record_hash, error::OpenError, index::Held, requests::Tail, shared::Shared};
 use motherlode_books::Books;
 use motherlode_log::{Hash, Position, Reader};
 use serde::{Deserialize, Serialize};
@@ -39,7 +39,8 @@ struct Header {
 #[derive(Default)]
 pub(crate) struct Snapshot {
     pub(crate) books: Books,
-    pub(crate) requests: Requests,
+    /// The names of its last commits.
+    pub(crate) tail: Option<Tail>,
     /// The last record that is in them; none of an empty log.
     pub(crate) held: Option<Held>,
 }
@@ -112,12 +113,12 @@ fn decode(bytes: &[u8], partition: u32) -> Result<Snapshot, Unusable> {
     if header.partition != partition {
         return Err(Unusable::OtherPartition(header.partition));
     }
-    let (books, requests): (Books, Requests) = postcard::from_bytes(body).map_err(damaged)?;
-    if !requests.is_sound() {
+    let (books, tail): (Books, Tail) = postcard::from_bytes(body).map_err(damaged)?;
+    if tail.to() != header.position {
         return Err(Unusable::Damaged);
     }
     let held = Held { position: header.position, hash: header.hash };
-    Ok(Snapshot { books, requests, held: Some(held) })
+    Ok(Snapshot { books, tail: Some(tail), held: Some(held) })
 }
 
 /// Writes snapshots, on the thread behind the writer.
@@ -162,9 +163,9 @@ impl Keeper {
 fn write(index: &Path, shared: &Shared) -> io::Result<Position> {
     let (position, state) = {
         let books = shared.books.read();
-        // The table may have more requests than the books have commits: whoever folds these puts them again, no harm.
-        let state = postcard::to_allocvec(&(&*books, &*shared.requests.read())).map_err(io::Error::other)?;
-        (books.end(shared.partition).position, state)
+        let position = books.end(shared.partition).position;
+        // The table may have more requests than the books have commits.
+        (position, postcard::to_allocvec(&(&*books, shared.requests.tail(position))).map_err(io::Error::other)?)
     };
     let hash = match *shared.head.borrow() {
         Held { position: head, hash } if head == position => Some(hash),
@@ -207,9 +208,7 @@ pub(crate) fn decode_sealed(body: &[u8]) -> Option<Books> {
     sealed.extend_from_slice(body);
     let digest = Sha256::digest(&sealed);
     let file = [&MAGIC, &digest[..], &sealed].concat();
-    let mut snapshot = decode(&file, 0).ok()?;
-    snapshot.requests.try_out();
-    Some(snapshot.books)
+    Some(decode(&file, 0).ok()?.books)
 }
 
 /// See [`crate::fuzzing::snapshot`].

@@ -23,6 +23,6 @@ pub use appends::Appends;
 pub use clock::Clock;
 pub use config::{Config, ConfigError, Interruption};
 pub use jurisdiction::{Profiles, UNRESTRICTED};
-pub use reads::Reads;
+pub use reads::{Reads, lower_priority};
 pub use refusal::Refusal;
 pub use stop::Stop;

@@ -50,7 +50,7 @@ fn threads(at_once: usize) -> Option<Runtime> {
 }
 
 /// Lowers the calling thread's priority below that of the threads that answer.
-pub(crate) fn lower_priority() {
+pub fn lower_priority() {
     // What is refused is done without.
     #[cfg(target_os = "linux")]
     let _ = rustix::process::nice(NICENESS);

@@ -71,6 +71,7 @@ impl Metrics {
             ledger.writable().into()
         });
         log("motherlode.index.behind", "Commits that the index is behind the log.", Handle::index_behind);
+        log("motherlode.requests.bytes", "Bytes of memory for the table of requests.", Handle::request_bytes);
         log("motherlode.queue.waiting", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
         log("motherlode.switched_off", "Switches that keep new rounds off.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)

@@ -84,7 +84,7 @@ impl Folder {
         let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
         let first = Arc::new(AtomicU64::new(u64::MAX));
         let store = Watched { store, first: Arc::clone(&first) };
-        let options = Options { snapshot_commits: 1, ..Options::default() };
+        let options = Options { snapshot_commits: 1, request_run_commits: 8, ..Options::default() };
         let ledger = motherlode_ledger::open(Box::new(store), &self.index(), options)?;
         Ok((ledger, first.load(Ordering::Acquire)))
     }
@@ -155,6 +155,25 @@ async fn pl_11_requests_before_a_snapshot_are_known_for_ever() {
     }
     assert_eq!(ledger.durable(), 40, "nothing was applied twice");
     ledger.close().await;
+    // Nor when the table's files are gone, or garbled: they are made again from the log.
+    let files = folder.index().with_extension("requests");
+    let runs = || fs::read_dir(&files).unwrap().map(|run| run.unwrap().path()).collect::<Vec<_>>();
+    assert!(!runs().is_empty());
+    for garble in [true, false] {
+        for run in runs() {
+            match garble {
+                true => fs::write(run, "garbled").unwrap(),
+                false => fs::remove_file(run).unwrap(),
+            }
+        }
+        let (ledger, _) = folder.open();
+        for player in 0..20 {
+            let again = ledger.append(deposited(player, 100)).await.unwrap();
+            assert_eq!(again.commit.position, 2 * (player as u64 + 1));
+        }
+        assert_eq!(ledger.durable(), 40);
+        ledger.close().await;
+    }
 }
 
 #[tokio::test]

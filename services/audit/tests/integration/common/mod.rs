@@ -80,7 +80,10 @@ impl Tale {
             position: self.books.end(self.partition).position + 1,
             version: head.version + 1,
             previous: head.position,
-            request_id: self.request_id.take().unwrap_or_else(|| format!("request-{}", self.log.len())),
+            request_id: self
+                .request_id
+                .take()
+                .unwrap_or_else(|| format!("request-{}", self.books.end(self.partition).position)),
             fingerprint: [1; 16],
             time_ms: self.now_ms,
             stream,

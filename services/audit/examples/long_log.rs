@@ -1,0 +1,60 @@
+//! Writes a log of spins of any length into a data folder, for measurements of what must not grow with a log: records as the
+//! service writes them, which audit and serve, but without the service.
+//!
+//! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
+
+#[path = "../tests/integration/common/mod.rs"]
+mod common;
+
+use common::Tale;
+use motherlode_log::{SegmentStore, Store, hash};
+use motherlode_proto::convert::record;
+use std::{env, path::PathBuf, time::Instant};
+
+/// Spins between two commits of the pool.
+const POOL_EVERY: u64 = 1_000;
+/// Records of an append.
+const BLOCK: usize = 4_096;
+
+fn main() {
+    let mut arguments = env::args().skip(1);
+    let mut number = || arguments.next().and_then(|text| text.parse::<u64>().ok()).expect("ROUNDS PLAYERS FOLDER");
+    let (rounds, players) = (number(), number());
+    let folder = PathBuf::from(arguments.next().expect("ROUNDS PLAYERS FOLDER"));
+    let begun = Instant::now();
+    let names: Vec<_> = (0..players).map(|number| format!("player-{number:08}")).collect();
+    let mut store = SegmentStore::open(&folder.join("log/0"), 0, motherlode_log::Options::default()).expect("a log");
+    assert_eq!(store.end(), 0, "the folder has a log already");
+    let mut head = store.head();
+    let mut bytes = 0;
+    let mut append = |tale: &mut Tale, least: usize| {
+        if tale.log.len() < least {
+            return;
+        }
+        let encode = |logged| {
+            let record = record::encode(&head, logged);
+            head = hash(&record);
+            bytes += record.len();
+            record
+        };
+        let records: Vec<_> = tale.log.iter().map(encode).collect();
+        tale.log.clear();
+        for block in records.chunks(BLOCK) {
+            store.append(store.end(), block).expect("an append");
+        }
+    };
+    let mut tale = Tale::with_players(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    for round in 0..rounds {
+        // A stride that is coprime to the players, so that neighbours in the log are strangers.
+        let player = usize::try_from(round * 617 % players).expect("a player");
+        tale.request_id = Some(format!("bet-{round:032x}"));
+        tale.plain_spin(&names[player]);
+        if round % POOL_EVERY == 0 {
+            tale.tend();
+        }
+        append(&mut tale, BLOCK);
+    }
+    tale.tend();
+    append(&mut tale, 1);
+    println!("{rounds} rounds of {players} players, {bytes} bytes of records, in {:.1?}", begun.elapsed());
+}

@@ -1,0 +1,125 @@
+//! The names of consecutive commits, in memory: of those that came since the last run was written.
+//!
+//! Names stand in the order of their commits, so that a position costs nothing; a table of half as many again free slots
+//! finds them. All memory is taken at the beginning: nothing ever grows while a bet waits. Cost: 16 bytes a commit.
+
+use super::name::Name;
+use motherlode_log::Position;
+
+/// The names of the commits after a position.
+#[derive(Debug)]
+pub(super) struct Stretch {
+    /// The position before its first.
+    pub(super) from: Position,
+    names: Vec<Name>,
+    /// Twice as many as names; each has the number of a name from 1 on, or 0. Probed onwards from the name's place.
+    slots: Vec<u32>,
+    most: usize,
+}
+
+impl Stretch {
+    /// Of no commit yet, and of `most` at most.
+    pub(super) fn after(from: Position, most: usize) -> Self {
+        let most = most.clamp(1, 1 << 24);
+        Self { from, names: Vec::with_capacity(most), slots: vec![0; most * 2], most }
+    }
+
+    /// Position of its last commit.
+    pub(super) fn to(&self) -> Position {
+        self.from + self.names.len() as u64
+    }
+
+    pub(super) fn is_full(&self) -> bool {
+        self.names.len() >= self.most
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.names.is_empty()
+    }
+
+    /// Names in the order of their commits.
+    pub(super) fn names(&self) -> &[Name] {
+        &self.names
+    }
+
+    /// Notes the name of the next commit; of one that is full, nothing.
+    pub(super) fn push(&mut self, name: Name) {
+        if self.is_full() {
+            return;
+        }
+        self.names.push(name);
+        let number = u32::try_from(self.names.len()).unwrap_or(u32::MAX);
+        let free = self.probe(name).find(|slot| self.slots[*slot] == 0);
+        if let Some(free) = free {
+            self.slots[free] = number;
+        }
+    }
+
+    /// Adds the positions of commits with a name.
+    pub(super) fn find(&self, name: Name, found: &mut Vec<Position>) {
+        let numbers = self.probe(name).map(|slot| self.slots[slot]).take_while(|number| *number != 0);
+        let alike = numbers.filter(|number| self.names.get(*number as usize - 1) == Some(&name));
+        found.extend(alike.map(|number| self.from + u64::from(number)));
+    }
+
+    /// Names with their positions, in order of names.
+    pub(super) fn sorted(&self) -> Vec<(Name, Position)> {
+        let mut sorted: Vec<_> = self.names.iter().copied().zip(self.from + 1..).collect();
+        sorted.sort_unstable();
+        sorted
+    }
+
+    /// Bytes of memory.
+    pub(super) fn bytes(&self) -> u64 {
+        (self.names.capacity() * size_of::<Name>() + self.slots.capacity() * size_of::<u32>()) as u64
+    }
+
+    /// All slots, from the name's own on and round.
+    fn probe(&self, name: Name) -> impl Iterator<Item = usize> + use<> {
+        let length = self.slots.len();
+        let first = usize::try_from(name.place(length as u64)).unwrap_or_default();
+        (first..length).chain(0..first)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(stretch: &Stretch, name: Name) -> Vec<Position> {
+        let mut found = vec![];
+        stretch.find(name, &mut found);
+        found
+    }
+
+    #[test]
+    fn pl_11_every_request_is_found_until_the_stretch_is_full() {
+        // Some are spread, some all have the same place.
+        for name in [|number: u64| Name(number.wrapping_mul(0x9E37_79B9_7F4A_7C15)), Name] {
+            let mut stretch = Stretch::after(100, 1_000);
+            let mut number = 0;
+            while !stretch.is_full() {
+                number += 1;
+                stretch.push(name(number));
+                assert_eq!(stretch.to(), 100 + number);
+            }
+            assert_eq!(number, 1_000);
+            for number in 1..=1_000 {
+                assert_eq!(found(&stretch, name(number)), [100 + number]);
+            }
+            assert!(found(&stretch, name(1_001)).is_empty());
+            assert!(stretch.sorted().is_sorted());
+        }
+    }
+
+    #[test]
+    fn pl_11_names_with_the_same_hash_are_all_places_to_look() {
+        let mut stretch = Stretch::after(0, 4);
+        for name in [7, 8, 7, 7] {
+            stretch.push(Name(name));
+        }
+        assert_eq!(found(&stretch, Name(7)), [1, 3, 4]);
+        assert_eq!(found(&stretch, Name(8)), [2]);
+        assert!(found(&stretch, Name(9)).is_empty(), "though no slot but those of others is free");
+    }
+}
