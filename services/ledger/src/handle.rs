@@ -10,6 +10,7 @@ use crate::{
     requests::Name,
     shared::{Appended, Shared, Standing},
     upstream::{Upstream, not_current},
+    verifier::Verification,
     writer::Writer,
 };
 use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
@@ -61,8 +62,8 @@ impl Drop for Desk {
 }
 
 impl Handle {
-    pub(crate) fn new(shared: Arc<Shared>, way: Way, options: &Options, threads: [JoinHandle<()>; 2]) -> Self {
-        Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads.into())) }
+    pub(crate) fn new(shared: Arc<Shared>, way: Way, options: &Options, threads: Vec<JoinHandle<()>>) -> Self {
+        Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
     /// Waits until the state read here is no older than the call. The writer's own is current; a replica asks for the
@@ -109,6 +110,16 @@ impl Handle {
     /// How the ledger stands to its log, and a way to wait for a change of that.
     pub fn standing(&self) -> watch::Receiver<Standing> {
         self.shared.standing.subscribe()
+    }
+
+    /// How far the records are verified that the opening of the log has not read, and a way to wait for more.
+    pub fn verification(&self) -> watch::Receiver<Verification> {
+        self.shared.verification.subscribe()
+    }
+
+    /// Takes no more proposals for good, since the log is not as it was written; reads go on.
+    pub fn distrust(&self, why: &str) {
+        self.shared.fail(Standing::Failed(why.to_owned()));
     }
 
     /// Waits until no more proposals are taken for good, and says why.

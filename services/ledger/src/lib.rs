@@ -5,7 +5,7 @@
 //!
 //! No module imports one that imports it back. From the ground up: values and errors (`append`, `error`, `fields`, `index`,
 //! `options`, `requests`, `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
-//! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`), `recovery`, then
+//! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`), `verifier`, `recovery`, then
 //! [`open`] and [`replica`], which put all that together, [`Ledgers`], and the services.
 //!
 //! Promises: what [`Handle::append`] answers rests on synced bytes; a request id has one effect and one answer; readers
@@ -45,6 +45,7 @@ mod time;
 mod trails;
 mod trouble;
 mod upstream;
+mod verifier;
 mod void;
 mod wire;
 mod writer;
@@ -65,3 +66,4 @@ pub use recovery::Recovered;
 pub use replica::{Origin, join};
 pub use service::LedgerApi;
 pub use shared::Standing;
+pub use verifier::Verification;

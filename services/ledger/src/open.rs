@@ -7,7 +7,7 @@ use crate::{
     options::Options,
     recovery::{Recovered, recover},
 };
-use motherlode_log::Store;
+use motherlode_log::{Store, genesis};
 use std::path::Path;
 
 /// Opens the ledger on a store, with its index in a folder that may be missing, stale or damaged.
@@ -17,8 +17,10 @@ use std::path::Path;
 pub fn open(mut store: Box<dyn Store>, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
     let end = Held { position: store.end(), hash: store.head() };
     let (partition, reader) = (store.partition(), store.reader());
+    // What the opening has not read is verified here as far as it's folded, and all of it behind the service.
+    let first = (store.unread() > 0).then(|| genesis(partition));
     let settle = || store.settle().map_err(OpenError::Settle);
-    recover(partition, reader, end, None, index_folder, &options, settle)?.write(store, options)
+    recover(partition, reader, end, first, index_folder, &options, settle)?.write(store, options)
 }
 
 /// Opens it in a process that has replicated the log already: only the records past that are read. A replica that isn't

@@ -1,6 +1,7 @@
 //! Recovery: the log folded into the books from the latest snapshot on, with the index brought up to it.
 //!
-//! The log was verified by its store before. Here every record past the latest [snapshot](crate::snapshot) is decoded and
+//! The log was verified by its store before, but for what that has not read: of this the chain is verified here as far as it's
+//! read, and all of it behind the service by the [verifier](crate::verifier). Here every record past the latest [snapshot](crate::snapshot) is decoded and
 //! folded, and every invariant of the books is checked again; a commit that the books refuse stops the start with its
 //! position, since nobody can say what is true after it. Cost: all of that part of the log, once a start.
 
@@ -18,15 +19,19 @@ use crate::{
     shared::{Shared, Standing, TAIL_GROUPS},
     snapshot::{Keeper, Snapshot},
     time::LogTime,
+    verifier::{Verification, Verifier},
     writer::Writer,
 };
 use motherlode_books::{Books, Commit, Refused};
-use motherlode_log::{Hash, Position, Reader, Store};
+use motherlode_log::{Hash, Position, Reader, Store, genesis, previous_hash};
 use motherlode_proto::convert::record;
 use parking_lot::RwLock;
 use std::{
     path::Path,
-    sync::{Arc, mpsc::sync_channel},
+    sync::{
+        Arc,
+        mpsc::{channel, sync_channel},
+    },
     thread::{self, JoinHandle},
 };
 use tokio::sync::{broadcast, watch};
@@ -101,11 +106,19 @@ impl Recovered {
     /// Starts the writer.
     pub(crate) fn write(self, store: Box<dyn Store>, options: Options) -> Result<Handle, OpenError> {
         let Self { applier: Applier { shared, projector }, projecting } = self;
+        let verifier = unread(&*store, &shared)?;
         let writer = Arc::new(Writer::new(Arc::clone(&shared), &options));
         let appends = motherlode_runtime::Appends::new();
         let appender = Appender { store, writer: Arc::clone(&writer), projector, appends };
-        let appending = spawn("appender", move || appender.run())?;
-        Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, [appending, projecting]))
+        let (open, closed) = channel::<()>();
+        let verifying = verifier.map(|verifier| spawn("verifier", move || verifier.run(&closed))).transpose()?;
+        let appending = spawn("appender", move || {
+            appender.run();
+            // The verifier ends with the appender.
+            drop(open);
+        })?;
+        let threads = [appending, projecting].into_iter().chain(verifying).collect();
+        Ok(Handle::new(shared, Way::Here(Arc::new(Desk(writer))), &options, threads))
     }
 
     /// Lets go of it: the index is synced, a snapshot written where it's worth it.
@@ -117,6 +130,19 @@ impl Recovered {
         }
         shared.close();
     }
+}
+
+/// The work that is left to be done behind the service: to verify the records that the opening of the store has not read.
+fn unread(store: &dyn Store, shared: &Shared) -> Result<Option<Verifier>, OpenError> {
+    let (unread, reader) = (store.unread(), Arc::clone(&shared.reader));
+    if unread == 0 {
+        return Ok(None);
+    }
+    let after = reader.read(unread + 1, 1, 0)?.first().and_then(|record| previous_hash(&record.bytes));
+    shared.verification.send_replace(Verification::of(unread));
+    let progress = Arc::clone(&shared.verification);
+    let (partition, last) = (shared.partition, after.unwrap_or_else(|| store.head()));
+    Ok(Some(Verifier { partition, reader, first: genesis(partition), last, progress }))
 }
 
 /// Replays a log up to its known end. `first` is the hash that the first record must name, if nobody has verified the
@@ -156,6 +182,7 @@ pub(crate) fn recover(
         decisions: watch::Sender::new(()),
         tail: broadcast::Sender::new(TAIL_GROUPS),
         standing: watch::Sender::new(Standing::Takes),
+        verification: Arc::default(),
         time,
         answer_wait_max: options.answer_wait_max,
         change_lapse_ms: options.change_lapse_ms,

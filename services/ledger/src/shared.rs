@@ -7,6 +7,7 @@ use crate::{
     projected::Projected,
     requests::{Name, Requests},
     time::LogTime,
+    verifier::Verification,
 };
 use bytes::Bytes;
 use motherlode_books::{Books, Commit, Event, Stage, StreamId};
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     /// The newest groups as they're stored; nobody keeps them where nobody follows.
     pub(crate) tail: broadcast::Sender<Appended>,
     pub(crate) standing: watch::Sender<Standing>,
+    /// Of what the opening of the log has not read.
+    pub(crate) verification: Arc<watch::Sender<Verification>>,
     pub(crate) time: LogTime,
     pub(crate) answer_wait_max: Option<Duration>,
     pub(crate) change_lapse_ms: i64,

@@ -58,6 +58,12 @@ pub trait Store: Send {
         self.settle()
     }
 
+    /// The last position that the opening has not read: it was told of these records by marks of its own, and whoever opened it
+    /// SHOULD verify them, as the auditor does. 0 where all was read.
+    fn unread(&self) -> Position {
+        0
+    }
+
     /// A handle for reading that lives on its own and works while the writer appends.
     fn reader(&self) -> Arc<dyn Reader>;
 }

@@ -8,10 +8,11 @@ use crate::{
 };
 use futures_util::future::join_all;
 use motherlode_ledger::{FetchError, Handle, Ledgers};
-use motherlode_runtime::{Caller, Refusal, config::Report};
+use motherlode_proto::convert::record::Logged;
+use motherlode_runtime::{Caller, Refusal, config::Report, lower_priority};
 use parking_lot::{RwLock, RwLockReadGuard};
-use std::{collections::BTreeMap, ops::Deref, sync::Arc, time::Duration};
-use tokio::sync::watch;
+use std::{collections::BTreeMap, ops::Deref, sync::Arc, thread, time::Duration};
+use tokio::sync::{oneshot, watch};
 use tonic::Code;
 
 /// Commits read at once.
@@ -51,7 +52,40 @@ impl Follower {
 
     /// Follows for as long as it's polled.
     pub async fn run(self) {
-        join_all(self.partitions.iter().map(|partition| partition.run(&self.grown))).await;
+        let following = (0..self.partitions.len()).map(|at| {
+            let follower = self.clone();
+            async move {
+                follower.fold_past(at).await;
+                follower.partitions[at].run(&follower.grown).await;
+            }
+        });
+        join_all(following).await;
+    }
+
+    /// Folds what a partition's log has at the start on a thread of its own, of a lower priority than those that answer. What it
+    /// doesn't come to, because the log can't be read or nobody waits for it any more, is folded later.
+    async fn fold_past(&self, at: usize) {
+        let (over, folded) = oneshot::channel();
+        let follower = self.clone();
+        let folding = move || {
+            lower_priority();
+            let Follower { partitions, grown, .. } = &follower;
+            let partition = &partitions[at];
+            while !over.is_closed() && *partition.position.borrow() < partition.past {
+                let from = *partition.position.borrow() + 1;
+                match partition.ledger.read(from, BATCH) {
+                    Ok(commits) if !commits.is_empty() => partition.fold(&commits, grown),
+                    _ => break,
+                }
+            }
+            // Whoever waited may have gone.
+            let _ = over.send(());
+        };
+        if let Err(error) = thread::Builder::new().name("reports".to_owned()).spawn(folding) {
+            tracing::warn!(%error, "no thread for the reports");
+        }
+        // It ends without an answer where the thread could not be started.
+        let _ = folded.await;
     }
 
     pub(crate) fn ledgers(&self) -> &Ledgers {
@@ -137,19 +171,26 @@ impl Partition {
         loop {
             let from = *self.position.borrow() + 1;
             let commits = self.ledger.read_apart(from, BATCH).await?;
-            let Some(last) = commits.last() else { return Ok(()) };
-            let position = last.commit.position;
-            {
-                let mut figures = self.figures.write();
-                for logged in &commits {
-                    figures.take(logged);
-                }
+            if commits.is_empty() {
+                return Ok(());
             }
-            self.position.send_replace(position);
-            grown.send_replace(());
-            // A long log is read in the background: others come first.
+            self.fold(&commits, grown);
+            // Others come first.
             tokio::task::yield_now().await;
         }
+    }
+
+    /// Folds the next commits.
+    fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) {
+        let Some(last) = commits.last() else { return };
+        {
+            let mut figures = self.figures.write();
+            for logged in commits {
+                figures.take(logged);
+            }
+        }
+        self.position.send_replace(last.commit.position);
+        grown.send_replace(());
     }
 
     /// Waits until everything is folded that is durable now; false when it never will be.

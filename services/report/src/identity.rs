@@ -18,6 +18,7 @@ use std::{
     fs::File,
     io::{self, Read},
     sync::{Arc, OnceLock},
+    thread,
     time::Duration,
 };
 use tokio::task::spawn_blocking;
@@ -28,23 +29,29 @@ const EVERY_MS: i64 = 24 * 3_600_000;
 const LOOK: Duration = Duration::from_secs(10);
 
 /// The program's identity at its start.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Identity {
     version: &'static str,
-    /// SHA-256 of the executable; none where it cannot be read.
-    executable: Option<[u8; 32]>,
     configuration: [u8; 32],
     test_build: bool,
 }
 
 impl Identity {
-    /// Reads the executable. `configuration` is in its canonical form, of which the digest is taken.
+    /// Opens the executable: so what is hashed behind the start is the file that was started, whatever has its name by then.
+    /// `configuration` is in its canonical form, of which the digest is taken.
     #[must_use]
     pub fn new(version: &'static str, configuration: &str, test_build: bool) -> Self {
-        let configuration = Sha256::digest(configuration).into();
-        Self { version, executable: *STARTED.get_or_init(executable), configuration, test_build }
+        STARTED.get_or_init(|| Started { file: executable_file().ok(), digest: OnceLock::new() });
+        Self { version, configuration: Sha256::digest(configuration).into(), test_build }
     }
 
+    /// SHA-256 of the executable that was started; none where it cannot be read. The first to ask waits for it.
+    fn executable() -> Option<[u8; 32]> {
+        let Started { file, digest: known } = STARTED.get()?;
+        *known.get_or_init(|| file.as_ref().and_then(|file| digest(file).ok()))
+    }
+
+    /// The same of the wire. It may wait for the executable to be hashed.
     pub(crate) fn to_wire(&self) -> wire::GetIdentityResponse {
         let model = |game: &&'static dyn motherlode_slots::Game| wire::Model {
             game: game.name().to_owned(),
@@ -53,15 +60,23 @@ impl Identity {
         };
         wire::GetIdentityResponse {
             version: self.version.to_owned(),
-            executable_sha256: self.executable.map(|digest| hex(&digest)).unwrap_or_default(),
+            executable_sha256: Self::executable().map(|digest| hex(&digest)).unwrap_or_default(),
             configuration_sha256: hex(&self.configuration),
             test_build: self.test_build,
             models: games().iter().map(model).collect(),
         }
     }
 
-    /// Writes it to the log of the program's own doings.
+    /// Writes it to the log of the program's own doings, once the executable is hashed: nothing waits for it.
     pub fn announce(&self) {
+        let identity = self.clone();
+        let said = thread::Builder::new().name("identity".to_owned()).spawn(move || identity.say());
+        if let Err(error) = said {
+            tracing::warn!(%error, "no thread to hash the executable");
+        }
+    }
+
+    fn say(&self) {
         let wire::GetIdentityResponse { version, executable_sha256, configuration_sha256, test_build, models } =
             self.to_wire();
         tracing::info!(version, executable_sha256, configuration_sha256, test_build, "the program that runs");
@@ -71,12 +86,18 @@ impl Identity {
     }
 }
 
-/// The first result of [`executable`], kept since hashing a large file takes a while.
-static STARTED: OnceLock<Option<[u8; 32]>> = OnceLock::new();
+/// The executable as it was started.
+static STARTED: OnceLock<Started> = OnceLock::new();
 
-/// SHA-256 of the file that is running.
-fn executable() -> Option<[u8; 32]> {
-    std::env::current_exe().and_then(File::open).and_then(digest).ok()
+struct Started {
+    file: Option<File>,
+    /// Known once it was hashed.
+    digest: OnceLock<Option<[u8; 32]>>,
+}
+
+/// The file that has the running program's name now.
+fn executable_file() -> io::Result<File> {
+    std::env::current_exe().and_then(File::open)
 }
 
 /// SHA-256 of all that can be read. It holds a small part of it at a time.
@@ -198,8 +219,9 @@ impl SelfCheck {
     async fn look(&self) -> Vec<String> {
         let mut failures = vec![];
         // No task for a thread that answers calls.
-        let executable = spawn_blocking(executable).await.ok().flatten();
-        if self.identity.executable.is_some() && executable != self.identity.executable {
+        let hashed = || (Identity::executable(), executable_file().and_then(digest).ok());
+        let (started, now) = spawn_blocking(hashed).await.unwrap_or_default();
+        if started.is_some() && now != started {
             failures.push("the executable is not the one that was started".to_owned());
         }
         let ledgers = self.follower.ledgers();
@@ -251,8 +273,11 @@ fn books(ledger: &Handle) -> Vec<String> {
     })
 }
 
-/// Logs that something is not as it must be: once an hour at most for the same finding.
-pub(crate) async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<(), AppendError> {
+/// Logs that something is not as it must be (PL-22): once an hour at most for the same finding.
+///
+/// # Errors
+/// As of any proposal.
+pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<(), AppendError> {
     let hour = ledger.now_ms().div_euclid(3_600_000);
     let digest: [u8; 32] = Sha256::digest(finding).into();
     let proposal = Proposal {

@@ -18,5 +18,5 @@ mod service;
 mod significant;
 
 pub use follower::{Counts, Follower};
-pub use identity::{Identity, SelfCheck};
+pub use identity::{Identity, SelfCheck, log as log_finding};
 pub use service::ReportApi;

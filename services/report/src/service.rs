@@ -264,7 +264,10 @@ impl ReportService for ReportApi {
         &self,
         _: Request<wire::GetIdentityRequest>,
     ) -> Result<Response<wire::GetIdentityResponse>, Status> {
-        Ok(Response::new(self.check.identity.to_wire()))
+        let identity = Arc::clone(&self.check.identity);
+        // Right after the start the executable is still being hashed.
+        let stated = tokio::task::spawn_blocking(move || identity.to_wire()).await;
+        Ok(Response::new(stated.map_err(|error| Refusal::new(tonic::Code::Internal, "INTERNAL", error.to_string()))?))
     }
 
     async fn run_self_check(

@@ -8,12 +8,14 @@ pub(crate) mod error;
 mod operators;
 mod role;
 mod store;
+mod verify;
 
 pub use currencies::{CoinLadder, Currencies};
 pub use error::ConfigError;
 pub use operators::{Credential, Digest, Operator, PLATFORM};
 pub use role::{LedgerTargets, Role};
 pub use store::{AllowUnsafe, Store, StoreTls};
+pub use verify::Verify;
 
 use crate::jurisdiction::{Jurisdictions, Profiles};
 use serde::{Deserialize, Serialize};
@@ -39,6 +41,8 @@ pub struct Config {
     pub store: Store,
     /// Partitions of the log, each with a writer of its own: fixed for ever when it's made.
     pub partitions: u32,
+    /// When the records are verified that an earlier run of the service has closed its segments over.
+    pub verify: Verify,
     /// Threads that answer requests; 0 for half of the processors, one at least. The log's writer, its disk and the
     /// index need the others.
     pub worker_threads: usize,
@@ -210,6 +214,7 @@ impl Default for Config {
             ledger: LedgerTargets::default(),
             store: Store::default(),
             partitions: 1,
+            verify: Verify::default(),
             worker_threads: 0,
             limits: Limits::default(),
             jurisdictions: Jurisdictions::default(),

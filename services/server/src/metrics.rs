@@ -70,6 +70,11 @@ impl Metrics {
         log("motherlode.log.writable", "1 while appends are taken; 0 while the log cannot be written.", |ledger| {
             ledger.writable().into()
         });
+        log("motherlode.log.unverified", "Records that are yet to be verified since the start.", |ledger| {
+            let verification = ledger.verification();
+            let verification = verification.borrow();
+            verification.unread - verification.verified
+        });
         log("motherlode.index.behind", "Commits that the index is behind the log.", Handle::index_behind);
         log("motherlode.requests.bytes", "Bytes of memory for the table of requests.", Handle::request_bytes);
         log("motherlode.queue.waiting", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);

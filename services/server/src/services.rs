@@ -1,6 +1,7 @@
 //! The services that a process offers, put together one by one and then served behind one port.
 
 use crate::{
+    distrust,
     error::ServeError,
     health,
     layers::{call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline},
@@ -196,6 +197,7 @@ impl<'a> Services<'a> {
             };
             tokio::join!(stopped, connections::serve(listener, tls, bounds, service, told_all));
         });
+        self.background.push(tokio::spawn(distrust::watch(self.ledgers.clone())));
         let (follower, check) = self.reports.unzip();
         Ok(Server {
             address,

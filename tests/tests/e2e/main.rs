@@ -49,6 +49,7 @@ mod sessions;
 mod set_aside;
 mod shares;
 mod standby;
+mod starts;
 mod switches;
 mod telemetry;
 mod traces;

@@ -96,7 +96,7 @@ fn start(
         });
     })?;
     let way = Way::There { inbox: sender, upstream: Upstream::new(asking) };
-    Ok(Handle::new(shared, way, options, [running, projecting]))
+    Ok(Handle::new(shared, way, options, vec![running, projecting]))
 }
 
 /// Asks for the log's end: once for all who wait at the time.

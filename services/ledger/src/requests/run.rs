@@ -67,7 +67,7 @@ pub(super) enum RunError {
     Log(#[from] OpenError),
 }
 
-/// What a run is of.
+/// The place and the origin of a run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Range {
     pub(super) key: Key,

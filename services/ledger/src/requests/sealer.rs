@@ -17,7 +17,7 @@ use std::{
 /// Before what failed is tried again.
 const RETRY: Duration = Duration::from_secs(10);
 
-/// What is done behind the table, one piece after another.
+/// The work behind the table, one piece after another.
 pub(super) struct Sealing {
     table: Arc<Requests>,
     files: Arc<Files>,

@@ -5,7 +5,11 @@
 
 use std::sync::Arc;
 
-use crate::{disk::File, record::Position};
+use super::outline::Outline;
+use crate::{
+    disk::File,
+    record::{Hash, Position},
+};
 
 /// Bytes of blocks for one mark.
 const SPACING: u64 = 64 * 1024;
@@ -57,6 +61,21 @@ impl Index {
             known.used = offset + bytes;
         }
         self.end = last;
+    }
+
+    /// Notes a whole segment by its outline.
+    pub fn add_outlined(&mut self, outline: Outline) {
+        let Outline { first, last, used, marks, .. } = outline;
+        self.segments.push(Segment { first, used, marks });
+        self.end = last;
+    }
+
+    /// The outline of a full segment, whose last record has this hash.
+    pub fn outline(&self, partition: u32, segment: Position, head: Hash) -> Option<Outline> {
+        let at = self.segments.binary_search_by_key(&segment, |segment| segment.first).ok()?;
+        let Segment { first, used, marks } = &self.segments[at];
+        let last = self.segments.get(at + 1)?.first - 1;
+        Some(Outline { partition, first: *first, last, head, used: *used, marks: marks.clone() })
     }
 
     /// Notes a block as [`add`](Self::add) does, and the file that it was written to.

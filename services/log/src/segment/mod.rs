@@ -4,6 +4,7 @@
 mod active;
 pub(crate) mod format;
 mod index;
+mod outline;
 mod reader;
 mod scan;
 mod store;

@@ -16,6 +16,7 @@ use bytes::Bytes;
 
 use super::{
     format::{BLOCK_HEADER, Block, BlockHeader, SEGMENT_HEADER, SegmentHeader, decode_block},
+    outline::Outline,
     tail::{Verdict, judge},
     window::Window,
 };
@@ -157,6 +158,12 @@ pub(super) struct Walk {
     pub tail: Tail,
     /// The segment that was opened last, by its first position.
     pub last_segment: Option<Position>,
+    /// Whether full segments with an outline that fits are passed over.
+    pub by_outlines: bool,
+    /// The outlines of segments that were passed over.
+    pub passed: Vec<Outline>,
+    /// Full segments that were read, with the hashes of their last records.
+    pub full: Vec<(Position, Hash)>,
 }
 
 /// The segment that is being read.
@@ -181,6 +188,9 @@ impl Walk {
             head,
             tail: Tail::Clean,
             last_segment: None,
+            by_outlines: false,
+            passed: vec![],
+            full: vec![],
         })
     }
 
@@ -195,7 +205,11 @@ impl Walk {
                 }
             }
             let Some((first, path)) = self.files.pop_front() else { return Ok(None) };
-            self.current = Some(self.open(first, path)?);
+            let opened = self.open(first, path)?;
+            match self.outline_of(&opened) {
+                Some(outline) => self.pass(outline),
+                None => self.current = Some(opened),
+            }
         }
     }
 
@@ -215,7 +229,9 @@ impl Walk {
             return Err(self.damage(&path, MAX_SEGMENT, "the file is longer than any segment"));
         }
         let mut window = Window::new(file, 0);
-        window.fill(SEGMENT_HEADER, AHEAD).map_err(ScanError::at(&path))?;
+        // Of a segment that may be passed over no more is wanted yet.
+        let ahead = if self.by_outlines { SEGMENT_HEADER as u64 } else { AHEAD };
+        window.fill(SEGMENT_HEADER, ahead).map_err(ScanError::at(&path))?;
         let header = SegmentHeader::decode(&window.bytes).map_err(|reason| self.damage(&path, 0, reason))?;
         if self.partition.is_none() {
             self.partition = Some(header.partition);
@@ -232,9 +248,31 @@ impl Walk {
         if header.previous != self.head {
             return Err(self.damage(&path, 0, "the segment doesn't chain to the one before it"));
         }
-        self.last_segment = Some(first);
+        let before = self.last_segment.replace(first);
+        let passed = self.passed.last().map(|outline| outline.first);
+        self.full.extend(before.filter(|before| passed != Some(*before)).map(|before| (before, self.head)));
         window.advance(SEGMENT_HEADER);
         Ok(Current { path, first, window })
+    }
+
+    /// The outline of a segment, if it's to be passed over: the next segment says that it ends so.
+    fn outline_of(&self, current: &Current) -> Option<Outline> {
+        let (next, path) = self.files.front().filter(|_| self.by_outlines)?;
+        let outline = Outline::read(&*self.disk, &self.dir, current.first)?;
+        let length = current.window.file.length().ok()?;
+        let after = self.disk.open(path, Access::Read).ok()?.read_up_to(SEGMENT_HEADER as u64, 0).ok()?;
+        let after = SegmentHeader::decode(&after).ok()?;
+        let fits = Some(outline.partition) == self.partition
+            && outline.last + 1 == *next
+            && (after.first, after.previous) == (*next, outline.head)
+            && outline.used <= length;
+        fits.then_some(outline)
+    }
+
+    /// Goes on behind a segment.
+    fn pass(&mut self, outline: Outline) {
+        (self.next, self.head) = (outline.last + 1, outline.head);
+        self.passed.push(outline);
     }
 
     /// The next block of `current`; `None` at its end.

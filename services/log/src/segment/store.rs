@@ -20,6 +20,7 @@ use super::{
     active::{Active, write_zeros},
     format::{MAX_BLOCK, SEGMENT_HEADER, SegmentHeader, block_bytes, body_bytes, encode_block},
     index::Index,
+    outline::Outline,
     reader::Shared,
     scan::{MAX_SEGMENT, Step, Tail, Walk, name_of},
 };
@@ -77,6 +78,10 @@ pub struct SegmentStore {
     folder: Arc<dyn Folder>,
     /// The block that is being written; kept for its memory.
     block: Vec<u8>,
+    /// Full segments without an outline, with the hashes of their last records.
+    full: Vec<(Position, Hash)>,
+    /// Up to here nothing was read at the opening.
+    unread: Position,
     _lock: LockGuard,
 }
 
@@ -111,7 +116,16 @@ impl SegmentStore {
         Self::open_unchanged_on(Arc::new(OsDisk), dir, partition, options)
     }
 
-    /// The same in the directory `dir` of `disk`.
+    /// The same, but full segments that have an outline are not read: that they are as they were appended is to be verified
+    /// later, up to [`unread`](Store::unread). That none is missing, and that they chain by their headers, is verified.
+    ///
+    /// # Errors
+    /// As [`open`](Self::open).
+    pub fn open_by_outlines(dir: &Path, partition: u32, options: Options) -> Result<Self, OpenError> {
+        Self::open_walking(Arc::new(OsDisk), dir, partition, options, true)
+    }
+
+    /// As [`open_unchanged`](Self::open_unchanged) in the directory `dir` of `disk`.
     ///
     /// # Errors
     /// As [`open`](Self::open).
@@ -121,16 +135,35 @@ impl SegmentStore {
         partition: u32,
         options: Options,
     ) -> Result<Self, OpenError> {
+        Self::open_walking(disk, dir, partition, options, false)
+    }
+
+    fn open_walking(
+        disk: Arc<dyn Disk>,
+        dir: &Path,
+        partition: u32,
+        options: Options,
+        by_outlines: bool,
+    ) -> Result<Self, OpenError> {
         disk.create_dir(dir).map_err(ScanError::at(dir))?;
         let lock = disk.lock(&dir.join(LOCK)).map_err(ScanError::at(&dir.join(LOCK)))?;
         let lock = lock.ok_or_else(|| OpenError::Locked { dir: dir.to_owned() })?;
         let mut walk = Walk::new(Arc::clone(&disk), dir, Some(partition))?;
+        walk.by_outlines = by_outlines;
         let mut index = Index::default();
-        let mut last = None;
+        let (mut last, mut unread) = (None, 0);
+        let mut pass = |index: &mut Index, passed: std::vec::Drain<Outline>| {
+            for outline in passed {
+                unread = outline.last;
+                index.add_outlined(outline);
+            }
+        };
         while let Some(Step { segment, offset, block }) = walk.step()? {
+            pass(&mut index, walk.passed.drain(..));
             index.add(segment, offset, block.bytes as u64, block.first, block.next() - 1);
             last = Some((segment, offset, block.bytes as u64));
         }
+        pass(&mut index, walk.passed.drain(..));
         let active = match walk.last_segment {
             Some(first) => {
                 let path = dir.join(name_of(first));
@@ -158,6 +191,8 @@ impl SegmentStore {
             opened: true,
             folder,
             block: Vec::new(),
+            full: walk.full,
+            unread,
             _lock: lock,
         })
     }
@@ -217,7 +252,9 @@ impl SegmentStore {
         disk.rename(&dir.join(UNFINISHED), &dir.join(name_of(first)))?;
         self.folder.sync()?;
         self.rolling = false;
-        self.active = Some(next);
+        if let Some(full) = self.active.replace(next) {
+            self.full.push((full.first, self.head));
+        }
         Ok(())
     }
 
@@ -239,6 +276,15 @@ impl SegmentStore {
         file.sync()?;
         self.spare = Some(Active::spare(file, zeros));
         Ok(())
+    }
+
+    /// Writes the outline of a full segment: one a time, so that nobody waits for many.
+    fn write_outline(&mut self) {
+        let Some((segment, head)) = self.full.pop() else { return };
+        let Shared { disk, dir, index } = &*self.shared;
+        let outline = index.read().outline(self.partition, segment, head);
+        // Without one the next start reads the segment.
+        let _ = outline.map(|outline| outline.write(&**disk, dir));
     }
 
     /// Writes and syncs records as one block, and only then shows them to the readers.
@@ -295,13 +341,19 @@ impl Store for SegmentStore {
         self.mend().map_err(refused)
     }
 
-    /// Makes ready the room that the last append did not find, and the next segment's file.
+    /// Makes ready the room that the last append did not find, and the next segment's file; writes a full segment's outline.
     fn tend(&mut self) -> Result<(), AppendError> {
         match self.starved {
             Some(bytes) => self.make_room(bytes).map_err(refused)?,
             None => self.settle()?,
         }
-        self.make_spare().map_err(refused)
+        self.make_spare().map_err(refused)?;
+        self.write_outline();
+        Ok(())
+    }
+
+    fn unread(&self) -> Position {
+        self.unread
     }
 
     fn reader(&self) -> Arc<dyn Reader> {

@@ -6,4 +6,5 @@ mod crashes;
 mod damage;
 mod golden;
 mod memory;
+mod outlines;
 mod segments;

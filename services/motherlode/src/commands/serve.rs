@@ -3,7 +3,11 @@
 mod announce;
 
 use super::{Failure, config_file};
-use motherlode_runtime::{Config, config::Role, stop, telemetry};
+use motherlode_runtime::{
+    Config,
+    config::{Role, Verify},
+    stop, telemetry,
+};
 use motherlode_server::{Phase, serve};
 use motherlode_spin::{Dealer, EntropyError};
 use std::{net::SocketAddr, path::PathBuf};
@@ -33,6 +37,9 @@ pub struct Args {
     /// all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     writes: Vec<u32>,
+    /// When full segments of the log are verified: behind the service, or all before it answers. Default behind.
+    #[arg(long, value_name = "WHEN")]
+    verify: Option<Verify>,
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -52,6 +59,7 @@ impl Args {
         config.partitions = self.partitions.unwrap_or(config.partitions);
         config.data = self.data.clone().unwrap_or(config.data);
         config.role = self.role.unwrap_or(config.role);
+        config.verify = self.verify.unwrap_or(config.verify);
         if !self.ledger.is_empty() {
             config.ledger.targets.clone_from(&self.ledger);
         }

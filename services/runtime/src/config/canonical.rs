@@ -18,7 +18,7 @@ use super::Config;
 use serde_json::Value;
 
 /// Keys that the canonical form leaves out: they differ from machine to machine.
-pub const ELSEWHERE: [&str; 5] = ["listen", "data", "store", "role", "ledger"];
+pub const ELSEWHERE: [&str; 6] = ["listen", "data", "store", "role", "ledger", "verify"];
 
 impl Config {
     /// The configuration in its canonical form; see the [module](self).

@@ -6,7 +6,7 @@ use motherlode_jetstream::{self as jetstream, JetStreamStore};
 use motherlode_log::{self as log, SegmentStore, Store};
 use motherlode_runtime::{
     Config, ConfigError,
-    config::{self},
+    config::{self, Verify},
 };
 use std::{collections::BTreeSet, fmt, fs, io, path::PathBuf};
 
@@ -73,6 +73,10 @@ pub enum LogError {
     },
 }
 
+fn options(segment_bytes: u64) -> log::Options {
+    log::Options { segment_bytes, ..log::Options::default() }
+}
+
 fn listed(partitions: &BTreeSet<u32>) -> String {
     partitions.iter().map(u32::to_string).collect::<Vec<_>>().join(", ")
 }
@@ -106,12 +110,23 @@ impl LogLocation {
         match self {
             Self::Folder { data, segment_bytes } => {
                 let folder = log_folder(data, partition);
-                let options = log::Options { segment_bytes: *segment_bytes, ..log::Options::default() };
                 // What it finds may yet prove to be less than the index knows of: the ledger settles it then.
-                let store = SegmentStore::open_unchanged(&folder, partition, options);
+                let store = SegmentStore::open_unchanged(&folder, partition, options(*segment_bytes));
                 Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
             }
             Self::Stream(config) => Ok(Box::new(JetStreamStore::open(config, partition)?)),
+        }
+    }
+
+    /// The same for a service: full segments of a folder need not be verified before.
+    fn open_to_serve(&self, partition: u32, verify: Verify) -> Result<Box<dyn Store>, LogError> {
+        match (self, verify) {
+            (Self::Folder { data, segment_bytes }, Verify::Behind) => {
+                let folder = log_folder(data, partition);
+                let store = SegmentStore::open_by_outlines(&folder, partition, options(*segment_bytes));
+                Ok(Box::new(store.map_err(|source| LogError::Folder { folder, source })?))
+            }
+            _ => self.open(partition),
         }
     }
 
@@ -122,7 +137,7 @@ impl LogLocation {
     pub fn open_written(&self, config: &Config) -> Result<Vec<Box<dyn Store>>, LogError> {
         self.check_partitions(config.partitions, &config.writes())?;
         // From the last to the first: where the first is there all are, and which there are can be seen.
-        config.writes().into_iter().rev().map(|partition| self.open(partition)).collect()
+        config.writes().into_iter().rev().map(|partition| self.open_to_serve(partition, config.verify)).collect()
     }
 
     /// Refuses to write other partitions of so many than the log was made with; a log whose making was broken off goes on. On

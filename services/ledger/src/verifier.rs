@@ -1,0 +1,169 @@
+//! Verifies behind the service what the opening of its log has not read: each record's block by its checksums, and the chain from
+//! the first record on, up to the record whose hash the opening knew. What comes after that was verified before anything was served.
+
+use crate::{chain::verify, error::OpenError};
+use motherlode_log::{Hash, Position, ReadError, Reader};
+use std::{
+    sync::{
+        Arc,
+        mpsc::{Receiver, RecvTimeoutError},
+    },
+    time::{Duration, Instant},
+};
+use tokio::sync::watch;
+
+/// Between two lines that say how far it is.
+const TELL_EVERY: Duration = Duration::from_secs(10);
+/// How often what can't be read is tried, and the pause between.
+const TRIES: u32 = 5;
+const PAUSE: Duration = Duration::from_secs(2);
+
+/// How far the records are verified that the opening has not read.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Verification {
+    /// The last position that was verified.
+    pub verified: Position,
+    /// The last position that is to be; 0 where the opening has read all.
+    pub unread: Position,
+    /// The first thing that is not as it was appended.
+    pub failure: Option<String>,
+}
+
+impl Verification {
+    /// Of so many records that are to be verified.
+    pub(crate) fn of(unread: Position) -> Self {
+        Self { unread, ..Self::default() }
+    }
+}
+
+/// A verification to be done.
+pub(crate) struct Verifier {
+    pub(crate) partition: u32,
+    pub(crate) reader: Arc<dyn Reader>,
+    /// The hash that the first record must name, and the hash of the last record that is to be verified.
+    pub(crate) first: Hash,
+    pub(crate) last: Hash,
+    pub(crate) progress: Arc<watch::Sender<Verification>>,
+}
+
+impl Verifier {
+    /// Runs until all is verified, something is not as it was, or the ledger closes: then the other end of `open` is gone.
+    pub(crate) fn run(self, open: &Receiver<()>) {
+        motherlode_runtime::lower_priority();
+        let (partition, begun) = (self.partition, Instant::now());
+        let unread = self.progress.borrow().unread;
+        tracing::info!(partition, unread, "records that were not read at the start are verified behind the service");
+        match self.verify(unread, open) {
+            Ok(true) => {
+                let seconds = begun.elapsed().as_secs();
+                tracing::info!(partition, unread, seconds, "all records are verified");
+            }
+            Ok(false) => {}
+            Err(error) => {
+                let failure = format!("partition {partition}: {error}");
+                tracing::error!(partition, error = failure, "the log is not as it was written: new rounds are stopped");
+                self.progress.send_modify(|progress| progress.failure = Some(failure));
+            }
+        }
+    }
+
+    /// False where the ledger closes before the end.
+    fn verify(&self, unread: Position, open: &Receiver<()>) -> Result<bool, OpenError> {
+        const BYTES: usize = 1 << 20;
+        let (mut head, mut verified) = (self.first, 0);
+        let (mut told, mut tries) = (Instant::now(), 0);
+        while verified < unread {
+            let most = usize::try_from(unread - verified).unwrap_or(usize::MAX).max(2);
+            let mut records = match self.reader.read(verified + 1, most, BYTES) {
+                Ok(records) => records,
+                Err(ReadError::Io(error)) if tries < TRIES => {
+                    tracing::warn!(%error, "the log cannot be read to be verified: it's tried again");
+                    tries += 1;
+                    if is_over(open, PAUSE) {
+                        return Ok(false);
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error.into()),
+            };
+            records.retain(|record| record.position <= unread);
+            let Some(last) = records.last() else {
+                return Err(OpenError::Chain(format!("it has no record {}", verified + 1)));
+            };
+            head = verify(head, &records)?;
+            (verified, tries) = (last.position, 0);
+            self.progress.send_modify(|progress| progress.verified = verified);
+            if told.elapsed() >= TELL_EVERY {
+                told = Instant::now();
+                tracing::info!(partition = self.partition, verified, unread, "the log is being verified");
+            }
+            if is_over(open, Duration::ZERO) {
+                return Ok(false);
+            }
+        }
+        match head == self.last {
+            true => Ok(true),
+            false => Err(OpenError::Chain(format!("the record at position {unread} is another one than at the start"))),
+        }
+    }
+}
+
+fn is_over(open: &Receiver<()>, wait: Duration) -> bool {
+    !matches!(open.recv_timeout(wait), Err(RecvTimeoutError::Timeout))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use bytes::Bytes;
+    use motherlode_log::{MemoryStore, Record, Store, genesis, hash};
+    use motherlode_testkit::conformance::records;
+    use std::sync::mpsc::channel;
+
+    /// A log of which one record is read otherwise than it was appended.
+    struct Altered(Arc<dyn Reader>, Position);
+
+    impl Reader for Altered {
+        fn end(&self) -> Position {
+            self.0.end()
+        }
+
+        fn read(&self, from: Position, most: usize, bytes: usize) -> Result<Vec<Record>, ReadError> {
+            let mut read = self.0.read(from, most, bytes)?;
+            for record in read.iter_mut().filter(|record| record.position == self.1) {
+                let mut bytes = record.bytes.to_vec();
+                *bytes.last_mut().unwrap() ^= 1;
+                record.bytes = Bytes::from(bytes);
+            }
+            Ok(read)
+        }
+    }
+
+    /// Verifies the first 20 of 30 records of which one is altered.
+    fn verified(altered: Position) -> Verification {
+        let mut store = MemoryStore::new(0);
+        for number in 0..30_u8 {
+            let records = records(store.head(), [&[number; 40]]);
+            store.append(store.end(), &records).unwrap();
+        }
+        let last = hash(&store.reader().read(20, 1, 0).unwrap()[0].bytes);
+        let (_open, closed) = channel();
+        let progress = Arc::new(watch::Sender::new(Verification::of(20)));
+        let reader = Arc::new(Altered(store.reader(), altered));
+        let verifier = Verifier { partition: 0, reader, first: genesis(0), last, progress: Arc::clone(&progress) };
+        verifier.run(&closed);
+        progress.borrow().clone()
+    }
+
+    #[test]
+    fn pl_30_what_is_not_as_it_was_written_is_found_wherever_it_is() {
+        for altered in 1..=20 {
+            let failure = verified(altered).failure.unwrap();
+            assert!(failure.starts_with("partition 0: "), "{failure}");
+        }
+        // What comes after was read at the start.
+        for altered in [0, 21] {
+            assert_eq!(verified(altered), Verification { verified: 20, unread: 20, failure: None });
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! An opening by outlines: it reads less, knows the same, and refuses what an opening that reads all refuses without looking
+//! into full segments.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use bytes::Bytes;
+use motherlode_log::{Options, ReadError, SegmentStore, Store};
+use motherlode_testkit::conformance::{read_all, records};
+use tempfile::TempDir;
+
+const SMALL: Options = Options { segment_bytes: 8 * 1024, zero_bytes: 1024 };
+
+/// A log of several segments, each with its outline but the last; its records.
+fn log(salt: u8) -> (TempDir, Vec<Bytes>) {
+    let dir = tempfile::tempdir().unwrap();
+    let mut store = SegmentStore::open(dir.path(), 3, SMALL).unwrap();
+    let mut all = vec![];
+    for round in 0..60_u8 {
+        let payloads: [&[u8]; 3] = [&[round ^ salt; 300], b"", &[round; 400]];
+        let records = records(store.head(), payloads);
+        store.append(store.end(), &records).unwrap();
+        store.tend().unwrap();
+        all.extend(records);
+    }
+    (dir, all)
+}
+
+fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
+    let files = fs::read_dir(dir).unwrap().map(|entry| entry.unwrap().path());
+    let mut files: Vec<_> = files.filter(|file| file.extension().is_some_and(|found| found == extension)).collect();
+    files.sort();
+    files
+}
+
+fn open(dir: &TempDir) -> SegmentStore {
+    SegmentStore::open_by_outlines(dir.path(), 3, SMALL).unwrap()
+}
+
+/// The first position of a segment or of what its outline is of.
+fn first(file: &Path) -> u64 {
+    file.file_stem().unwrap().to_str().unwrap().parse().unwrap()
+}
+
+#[test]
+fn an_opening_by_outlines_knows_the_same_and_goes_on() {
+    let (dir, mut all) = log(0);
+    let segments = files(dir.path(), "log");
+    assert!(segments.len() > 4);
+    assert_eq!(files(dir.path(), "outline").len(), segments.len() - 1);
+    let head = SegmentStore::open(dir.path(), 3, SMALL).unwrap().head();
+    for _ in 0..30 {
+        let mut store = open(&dir);
+        assert_eq!(store.unread() + 1, first(files(dir.path(), "log").last().unwrap()), "only the last was read");
+        assert_eq!((store.end(), read_all(&*store.reader(), 1)), (all.len() as u64, all.clone()));
+        for position in (1..=store.end()).step_by(7) {
+            let read = store.reader().read(position, 1, 0).unwrap();
+            assert_eq!(read[0].bytes, all[usize::try_from(position).unwrap() - 1]);
+        }
+        let records = records(store.head(), [&[7; 500]]);
+        store.append(store.end(), &records).unwrap();
+        store.tend().unwrap();
+        all.extend(records);
+    }
+    assert!(files(dir.path(), "log").len() > segments.len(), "it has rolled meanwhile");
+    let store = SegmentStore::open(dir.path(), 3, SMALL).unwrap();
+    assert_eq!((store.unread(), read_all(&*store.reader(), 1)), (0, all));
+    assert_ne!(store.head(), head);
+}
+
+#[test]
+fn uf_10_an_outline_that_is_missing_garbled_or_of_another_log_is_not_used() {
+    let (dir, all) = log(0);
+    let (other, _) = log(0x40);
+    let outlines = files(dir.path(), "outline");
+    for (at, outline) in outlines.iter().enumerate() {
+        let sound = fs::read(outline).unwrap();
+        let garbled = sound.iter().map(|byte| byte ^ 1).collect();
+        let of_another = fs::read(&files(other.path(), "outline")[at]).unwrap();
+        let of_a_neighbour = fs::read(&outlines[(at + 1) % outlines.len()]).unwrap();
+        for bytes in [vec![], sound[..sound.len() - 1].to_vec(), garbled, of_another, of_a_neighbour] {
+            fs::write(outline, bytes).unwrap();
+            let store = open(&dir);
+            assert_eq!((store.end(), read_all(&*store.reader(), 1)), (all.len() as u64, all.clone()));
+        }
+        fs::remove_file(outline).unwrap();
+        assert_eq!(read_all(&*open(&dir).reader(), 1), all);
+        fs::write(outline, sound).unwrap();
+    }
+    // They are made again, one a time.
+    outlines.iter().for_each(|outline| fs::remove_file(outline).unwrap());
+    let mut store = open(&dir);
+    assert_eq!(store.unread(), 0);
+    outlines.iter().for_each(|_| store.tend().unwrap());
+    drop(store);
+    assert_eq!(files(dir.path(), "outline"), outlines);
+    assert!(open(&dir).unread() > 0);
+}
+
+#[test]
+fn a_missing_cut_or_foreign_segment_is_refused_by_outlines_too() {
+    let (dir, _) = log(0);
+    let (other, _) = log(0x40);
+    let segments = files(dir.path(), "log");
+    for (at, segment) in segments.iter().enumerate().take(segments.len() - 1) {
+        let sound = fs::read(segment).unwrap();
+        fs::remove_file(segment).unwrap();
+        assert!(SegmentStore::open_by_outlines(dir.path(), 3, SMALL).is_err(), "{at} is missing");
+        for bytes in [&sound[..70], &sound[..1_000], &fs::read(&files(other.path(), "log")[at]).unwrap()] {
+            fs::write(segment, bytes).unwrap();
+            let opened = SegmentStore::open_by_outlines(dir.path(), 3, SMALL);
+            // Only the first begins as another log's does.
+            assert!(opened.is_err() || (at == 0 && bytes.len() > 1_000), "{at}: {} bytes", bytes.len());
+        }
+        fs::write(segment, sound).unwrap();
+    }
+    let mut last = fs::read(segments.last().unwrap()).unwrap();
+    last[100] ^= 1;
+    fs::write(segments.last().unwrap(), last).unwrap();
+    assert!(SegmentStore::open_by_outlines(dir.path(), 3, SMALL).is_err(), "the last one is read");
+}
+
+#[test]
+fn what_was_not_read_at_the_opening_is_verified_when_it_is_read() {
+    let (dir, _) = log(0);
+    let segment = files(dir.path(), "log").into_iter().nth(1).unwrap();
+    let mut bytes = fs::read(&segment).unwrap();
+    bytes[2_000] ^= 1;
+    fs::write(&segment, bytes).unwrap();
+    assert!(SegmentStore::open(dir.path(), 3, SMALL).is_err());
+    let store = open(&dir);
+    assert!(store.unread() > first(&segment));
+    let mut position = first(&segment);
+    let damage = loop {
+        match store.reader().read(position, 1, 0) {
+            Ok(_) => position += 1,
+            Err(error) => break error,
+        }
+    };
+    assert!(matches!(damage, ReadError::Damaged(found) if found.file == segment), "at {position}");
+}

@@ -1,0 +1,26 @@
+//! A log that is being verified behind the service may prove not to be as it was written: then a significant event says so (PL-22), and the partition takes no more proposals. Reads go on: whoever looks for the damage needs them.
+
+use futures_util::future::join_all;
+use motherlode_ledger::{Handle, Ledgers};
+use motherlode_report::log_finding;
+use std::time::Duration;
+
+/// How long the significant event is waited for before the stop.
+const EVENT_MAX: Duration = Duration::from_secs(5);
+
+/// Watches the verification of all logs that this process writes.
+pub(crate) async fn watch(ledgers: Ledgers) {
+    let written = ledgers.all().filter(|ledger| !ledger.is_replica());
+    join_all(written.map(|ledger| watch_one(&ledgers, ledger))).await;
+}
+
+async fn watch_one(ledgers: &Ledgers, ledger: &Handle) {
+    let mut verification = ledger.verification();
+    let failed = verification.wait_for(|verification| verification.failure.is_some()).await;
+    let Some(finding) = failed.ok().and_then(|failed| failed.failure.clone()) else { return };
+    let event = tokio::time::timeout(EVENT_MAX, log_finding(ledgers.home(), "log", &finding)).await;
+    if !matches!(event, Ok(Ok(()))) {
+        tracing::error!(finding, "that the log is not as it was written was not logged");
+    }
+    ledger.distrust(&finding);
+}

@@ -1,0 +1,103 @@
+//! Starts that don't read the whole log before the first answer: what they have not read is verified behind the service.
+
+use crate::PROGRAM;
+use motherlode_books::Event;
+use motherlode_ledger::{Standing, Verification};
+use motherlode_log::{Options, SegmentStore};
+use motherlode_proto::ledger::v1::DepositRequest;
+use motherlode_runtime::{Config, config::Verify};
+use motherlode_server::{log_folder, open_stores};
+use motherlode_tests::{Client, EUR, Server, bet, config, start_on};
+use std::{fs, path::PathBuf};
+use tokio::process::Command;
+
+/// The log of home, opened as a service does, in segments that are soon full.
+fn open(config: &Config) -> Box<SegmentStore> {
+    let options = Options { segment_bytes: 16 << 10, zero_bytes: 4 << 10 };
+    Box::new(SegmentStore::open_by_outlines(&log_folder(&config.data, 0), 0, options).unwrap())
+}
+
+fn segments(config: &Config) -> Vec<PathBuf> {
+    let files = fs::read_dir(log_folder(&config.data, 0)).unwrap().map(|entry| entry.unwrap().path());
+    let mut segments: Vec<_> = files.filter(|file| file.extension().is_some_and(|found| found == "log")).collect();
+    segments.sort();
+    segments
+}
+
+/// A log of several segments, from a service that has stopped, with rounds in the first.
+async fn written(config: &Config) {
+    let server = start_on(config, open(config)).await;
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("alice", EUR, 1_000_000).await;
+    client.play_out(bet("first", &account, "0.01")).await.unwrap();
+    for number in 0.. {
+        let request_id = format!("deposit-{number}");
+        let request = DepositRequest { request_id, account: Some(account.clone()), amount_minor: 100 };
+        client.ledger.deposit(request).await.unwrap();
+        if segments(config).len() > 4 {
+            break;
+        }
+    }
+    server.stop().await.unwrap();
+}
+
+async fn verified(server: &Server) -> Verification {
+    let mut verification = server.ledger().verification();
+    let over = |seen: &Verification| seen.verified == seen.unread || seen.failure.is_some();
+    verification.wait_for(over).await.unwrap().clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_full_segments_are_verified_behind_the_service() {
+    let data = tempfile::tempdir().unwrap();
+    let config = config(data.path());
+    written(&config).await;
+    let server = start_on(&config, open(&config)).await;
+    let verification = verified(&server).await;
+    assert!(verification.unread > 0, "a part was not read before the first answer");
+    assert_eq!((verification.verified, verification.failure), (verification.unread, None));
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("bob", EUR, 1_000).await;
+    client.play_out(bet("second", &account, "0.01")).await.unwrap();
+    server.stop().await.unwrap();
+}
+
+/// Of damage where a start doesn't look, the verification behind the service tells: new rounds are stopped with a significant
+/// event, reads go on; a start that verifies all before, and an audit, refuse it.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_event() {
+    let data = tempfile::tempdir().unwrap();
+    let config = config(data.path());
+    written(&config).await;
+    let segment = segments(&config).into_iter().nth(1).unwrap();
+    let mut bytes = fs::read(&segment).unwrap();
+    bytes[5_000] ^= 1;
+    fs::write(&segment, bytes).unwrap();
+
+    let server = start_on(&config, open(&config)).await;
+    let failure = verified(&server).await.failure.expect("the damage is found");
+    assert!(failure.contains(&segment.display().to_string()), "it names the file: {failure}");
+    let standing = server.ledger().failed().await;
+    assert_eq!(standing, Standing::Failed(failure.clone()));
+    let mut client = Client::connect(server.address()).await;
+    let account = motherlode_tests::account("alice", EUR);
+    client.spin(bet("third", &account, "0.01"), None).await.unwrap_err();
+    assert!(client.balance(&account).await > 0, "reads go on");
+    let told = Event::IntegrityFailed { check: "log".to_owned(), finding: failure };
+    let last = server.ledger().fetch(server.ledger().durable()).unwrap();
+    assert_eq!(last.commit.events, [told]);
+    server.stop().await.unwrap();
+
+    assert!(
+        open_stores(&Config { verify: Verify::All, ..config.clone() }).is_err(),
+        "it's found before the first answer"
+    );
+    let mut serve = Command::new(PROGRAM);
+    serve.args(["serve", "--listen", "127.0.0.1:0", "--verify", "all", "--data"]).arg(data.path());
+    let refused = serve.output().await.unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(said.contains(&segment.display().to_string()) && said.contains("byte"), "{said}");
+    let audit = Command::new(PROGRAM).arg("audit").arg(data.path()).output().await.unwrap();
+    assert_eq!(audit.status.code(), Some(1));
+}
