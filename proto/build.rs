@@ -3,12 +3,13 @@
 use prost::Message;
 use std::{env, fs, path::PathBuf};
 
-const PROTOS: [&str; 9] = [
+const PROTOS: [&str; 10] = [
     "motherlode/round/v1/round.proto",
     "motherlode/spin/v1/spin.proto",
     "motherlode/ledger/v1/ledger.proto",
     "motherlode/jackpot/v1/jackpot.proto",
     "motherlode/log/v1/acts.proto",
+    "motherlode/log/v1/draws.proto",
     "motherlode/log/v1/log.proto",
     "motherlode/log/v1/copied.proto",
     "motherlode/log/v1/log_service.proto",

@@ -338,11 +338,12 @@ fn step(round: u64, step: u32, win: Minor) -> Event {
     Event::StepResolved(StepResolved {
         round,
         step,
-        seed: [9; 32],
+        seed: Some([9; 32]),
         choice: vec![4],
         outcome: vec![5, 6],
         win,
         automatic: None,
+        draw: None,
     })
 }
 

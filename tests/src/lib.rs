@@ -113,6 +113,14 @@ pub async fn start_with(config: &Config, stores: impl Into<Stores>, options: Opt
     Server::start(config, whole(config, stores), options, dealer()).await
 }
 
+/// The same with a dealer of the test's own.
+///
+/// # Panics
+/// When it does not start.
+pub async fn start_dealt(config: &Config, stores: impl Into<Stores>, options: Options, dealer: Dealer) -> Server {
+    Server::start(config, whole(config, stores), options, dealer).await
+}
+
 /// Stores with those of the partitions that the configuration has and that are not among them, where it has them.
 ///
 /// # Panics
@@ -125,8 +133,8 @@ pub fn whole(config: &Config, stores: impl Into<Stores>) -> Stores {
     stores
 }
 
-/// A dealer that deals the same seeds each time: what a test meets is no matter of luck, and a failure comes again.
-/// (Where calls run at the same time, which of them gets which seed is still open.)
+/// A dealer with the same key each time: what a test meets is no matter of luck, and a failure comes again. A seed follows from
+/// it, the player, the number of the draw and the client seed or request id.
 fn dealer() -> Dealer {
     scripted(Dealer::from_master(*b"the same for all tests, for good"))
 }

@@ -4,5 +4,5 @@ use motherlode_spin::Dealer;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    motherlode::cli::main(|| Dealer::new().map(motherlode_tests::scripted))
+    motherlode::cli::main(|keys| motherlode_tests::scripted(Dealer::of(keys)))
 }

@@ -1,16 +1,15 @@
-//! The dealer's script: a request's metadata `motherlode-force` asks for an outcome, and seeds are dealt until the step has it.
-//! Everything after the seed is as ever: the log replays and audits like any other.
+//! The dealer's script: a request's metadata `motherlode-force` asks for an outcome, and client seeds are tried until the step has
+//! it. What was sealed stays, so the log reveals, replays and audits like any other.
 
 use motherlode_books::Event;
 use motherlode_ledger::Proposal;
 use motherlode_proto::round::v1::{Awaiting, Outcome};
-use motherlode_slots::Seed;
 use motherlode_spin::{Dealer, Resolve, Script};
 use prost::Message;
 use std::sync::Arc;
 use tonic::metadata::MetadataMap;
 
-/// Seeds tried before the wish is given up.
+/// Client seeds tried before the wish is given up.
 const TRIES_MAX: usize = 2_000_000;
 
 /// The metadata's key.
@@ -25,17 +24,14 @@ pub fn scripted(dealer: Dealer) -> Dealer {
 struct Wishes;
 
 impl Script for Wishes {
-    fn seed(&self, metadata: &MetadataMap, deal: &dyn Fn() -> Seed, resolve: Resolve<'_>) -> Seed {
-        let mut seed = deal();
-        let Some(wanted) = metadata.get(KEY).map(|wish| wanted(wish.to_str().unwrap_or_default())) else { return seed };
-        for _ in 0..TRIES_MAX {
-            match resolve(seed) {
-                Ok(proposal) if outcome(&proposal).is_some_and(|outcome| wanted(&proposal, &outcome)) => break,
-                Ok(_) => seed = deal(),
-                Err(_) => break,
-            }
-        }
-        seed
+    fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Option<Vec<u8>> {
+        let wanted = wanted(metadata.get(KEY)?.to_str().unwrap_or_default());
+        // A step that can't be resolved is refused with any.
+        let granted = |client_seed: &Vec<u8>| match resolve(client_seed) {
+            Some(proposal) => outcome(&proposal).is_some_and(|outcome| wanted(&proposal, &outcome)),
+            None => true,
+        };
+        (0..TRIES_MAX).map(|number| format!("wish {number}").into_bytes()).find(granted)
     }
 }
 

@@ -52,7 +52,7 @@ class Series:
         """Takes an answer down; a round that waits for the player is played on, or the series would wait as well."""
         if not answer.HasField("played"):
             return
-        self.player.books.told(answer.played)
+        self.player.told(answer.played)
         self.player.finish(answer.played.round_id, answer.played.outcome, self.session.id)
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+import draws
 from motherlode.ledger.v1 import ledger_pb2
 from motherlode.round.v1 import round_pb2
 
@@ -45,9 +46,13 @@ class Books:
     rounds: dict = field(default_factory=dict)
     # Rounds that hit a jackpot whose award was still pending when they were told: the ledger knows it by now.
     pending: set = field(default_factory=set)
+    # Client seeds that were sent, by round and step.
+    client_seeds: dict = field(default_factory=dict)
 
-    def told(self, played):
+    def told(self, played, client_seed=None):
         """Takes a step's answer down. Told twice, it's the same."""
+        if client_seed is not None:
+            self.client_seeds[played.round_id, played.step] = client_seed
         before = self.rounds.get(played.round_id)
         jackpot = before.jackpot if before else 0
         if played.HasField("jackpot"):
@@ -109,7 +114,11 @@ def differences(service, account, books):
             request = ledger_pb2.GetTransactionRequest(account=account, request_id=request_id)
             booked = service.ask(service.ledger.GetTransaction, request).transaction
             compare(f"transfer {request_id}", (kind, amount), (booked.kind, booked.amount.amount_minor))
-    rounds = {round.round_id: Round.of(round, credited(round), jackpots(round)) for round in history(service, account)}
+    rounds = {}
+    for round in history(service, account):
+        rounds[round.round_id] = Round.of(round, credited(round), jackpots(round))
+        if round.state != round_pb2.ROUND_STATE_OPEN:
+            found.extend(draws.faults(round, books.client_seeds))
     for round_id in sorted(rounds.keys() | books.rounds.keys()):
         compare(round_id, books.rounds.get(round_id), rounds.get(round_id))
     request = ledger_pb2.GetAccountRequest(account=account)

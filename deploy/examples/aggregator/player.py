@@ -1,5 +1,6 @@
 """A player at the aggregator: the account, the session, rounds with every choice that a game asks for."""
 
+import secrets
 import uuid
 from collections import Counter
 from itertools import count
@@ -29,7 +30,9 @@ class Player:
         self.choices = Counter()
         self.numbers = count(1)
         open_account = ledger_pb2.OpenAccountRequest(request_id="open", account=self.account)
-        service.ask(service.ledger.OpenAccount, open_account)
+        # The seal of the next draw, and the position that told it.
+        self.position = 0
+        self.seal = service.ask(service.ledger.OpenAccount, open_account).seal
 
     def request_id(self, word):
         """A name that no other request of this player has."""
@@ -56,6 +59,9 @@ class Player:
             game=session.game,
             stake=stake,
             session_id=session.id,
+            # Nobody knows it before the request: so whoever sealed the draw can't have chosen the outcome.
+            client_seed=secrets.token_bytes(32),
+            seal=self.seal,
             **more,
         )
         try:
@@ -65,18 +71,29 @@ class Player:
                 raise
             self.deposit(max(DEPOSIT, int(refused.metadata["bet_minor"])))
             played = self.service.ask(self.service.spins.Spin, request).played
-        self.books.told(played)
+        self.told(played, request.client_seed)
         self.finish(played.round_id, played.outcome, session.id)
+
+    def told(self, played, client_seed=None):
+        """Takes an answer down, and the seal of what comes next; an answer that is told again is an old one."""
+        self.books.told(played, client_seed)
+        if played.position > self.position:
+            self.position, self.seal = played.position, played.seal
 
     def finish(self, round_id, outcome, session_id=""):
         """Makes a round's choices from an outcome on, until it is settled."""
         before = None
         while choice := self.choice(outcome, before):
             request = spin_pb2.ChooseRequest(
-                request_id=self.request_id("choose"), round_id=round_id, choice=choice, session_id=session_id
+                request_id=self.request_id("choose"),
+                round_id=round_id,
+                choice=choice,
+                session_id=session_id,
+                client_seed=secrets.token_bytes(32),
+                seal=self.seal,
             )
             played = self.service.ask(self.service.spins.Choose, request).played
-            self.books.told(played)
+            self.told(played, request.client_seed)
             outcome, before = played.outcome, choice.WhichOneof("kind")
             self.choices[before] += 1
 

@@ -62,11 +62,12 @@ fn spin(round: u64) -> Vec<Event> {
         Event::StepResolved(StepResolved {
             round,
             step: 1,
-            seed: [9; 32],
+            seed: Some([9; 32]),
             choice: vec![0],
             outcome: vec![0; 40],
             win: Minor(50),
             automatic: None,
+            draw: None,
         }),
         Event::RoundSettled { round, win: Minor(50) },
     ]

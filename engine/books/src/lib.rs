@@ -18,8 +18,9 @@ mod values;
 
 pub use events::{
     Automatic, Award, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit, Contribution, DayLimits,
-    Decision, Event, Hit, InternalRequest, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus,
-    PoolTerms, Refused, RoundStarted, RoundTerms, SessionName, SessionOpened, StepResolved, StretchEnd, TakeBack,
+    Decision, Draw, DrawSealed, Event, Hit, InternalRequest, LoggedTerms, MirroredAward, PartitionReported,
+    PoolMirrored, PoolStatus, PoolTerms, Refused, RoundStarted, RoundTerms, SealReason, SessionName, SessionOpened,
+    StepResolved, StretchEnd, TakeBack,
 };
 pub use fold::{Stage, figure, price};
 pub use play::{
@@ -27,10 +28,11 @@ pub use play::{
     SessionOf, SessionRefused, Sessions, WinStop,
 };
 pub use state::{
-    BREAK_MS, Books, CampaignState, Collection, Day, OpenRound, PendingChange, PlayerState, PoolState, Seat,
-    SettledRound, Step, SwitchedOff, UnpaidAward,
+    BREAK_MS, Books, CampaignState, Collection, Day, Drawn, NextDraw, OpenRound, PendingChange, PlayerState, PoolState,
+    Seat, SettledRound, Step, SwitchedOff, UnpaidAward,
 };
 pub use values::{
-    ANYONE, Account, Ceiling, CoinValue, Currency, End, FxRate, HOME, Head, Minor, MoneyError, Nano, NotAStream,
-    PerCurrency, Posting, Rates, StreamId, Switch, cash, contribution, is_id, is_name, is_text, is_visible, number,
+    ANYONE, Account, Ceiling, CoinValue, Currency, Dealt, End, Epoch, FxRate, HOME, Head, Minor, MoneyError, Nano,
+    NotAStream, PerCurrency, Posting, Rates, Seal, StreamId, Switch, cash, contribution, draw, is_id, is_name, is_text,
+    is_visible, number,
 };

@@ -119,6 +119,13 @@ reasons! {
     62 DecidedAtHome;
     63 BadReport { reason };
     64 StaleMirror { expected, found };
+    65 DrawMissing { number };
+    66 WrongDraw { expected, found };
+    67 SealUnfounded { number };
+    68 ClientSeedTooLong { bytes };
+    69 RevealMissing { round };
+    70 RevealWrong { round, step };
+    71 RevealUnfounded { round };
     200 AmountAboveCeiling { currency, amount, ceiling };
     201 BalanceAboveCeiling { currency, balance, ceiling };
     202 RateOutOfBounds { currency };

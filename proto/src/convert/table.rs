@@ -12,9 +12,9 @@ use super::{
 };
 use crate::log::v1;
 use motherlode_books::{
-    Award, Campaign, ChangeProposed, Contribution, DayLimits, Decision, Event, Hit, LoggedTerms, MirroredAward,
-    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SessionOpened, StepResolved,
-    StretchEnd, TakeBack,
+    Award, Campaign, ChangeProposed, Contribution, DayLimits, Decision, Draw, DrawSealed, Event, Hit, LoggedTerms,
+    MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SessionOpened,
+    StepResolved, StretchEnd, TakeBack,
 };
 use prost::Message as _;
 
@@ -142,6 +142,9 @@ events! {
     40 RealityCheckAcknowledged { 1 session };
     41 ClockSkewed { 1 by_ms };
     42 WinCredited { 1 round, 2 amount };
+    43 DrawSealed(sealed: DrawSealed);
+    44 DrawsRevealed { 1 round, 2 dealt };
+    45 DrawsLost { 1 round };
 }
 
 messages! {
@@ -153,7 +156,9 @@ messages! {
         1 lines, 2 coins_per_line, 3 jackpot, 4 double, 5 buy_feature, 6 gamble_max_minor, 7 carried, 8 witch
     }
     "Contribution" Contribution { 1 pool, 2 terms_version, 3 amount }
-    "StepResolved" StepResolved { 1 round, 2 step, 3 seed, 4 choice, 5 outcome, 6 win, 7 automatic }
+    "StepResolved" StepResolved { 1 round, 2 step, 3 seed, 4 choice, 5 outcome, 6 win, 7 automatic, 8 draw }
+    "Draw" Draw { 1 number, 2 epoch, 3 client_seed, 4 next_epoch, 5 next_seal }
+    "DrawSealed" DrawSealed { 1 number, 2 epoch, 3 seal, 4 reason }
     "JackpotAwarded" Award {
         1 partition, 2 hit, 3 stream, 4 round, 5 cycle, 6 collision, 7 currency, 8 coin_value, 9 rate, 10 amount,
         11 increments, 12 seed_from_reserve, 13 seed_from_house, 14 to_reserve, 15 paid
@@ -313,7 +318,9 @@ mod tests {
         let (mut left, mut seen) = (vec!["Event".to_owned(), "RoundTerms".to_owned()], BTreeSet::new());
         while let Some(name) = left.pop() {
             if seen.insert(name.clone()) {
-                left.extend(contract[&name].field.iter().filter_map(|field| held(field.type_name())));
+                let held = contract[&name].field.iter().filter_map(|field| held(field.type_name()));
+                // An enum has no fields.
+                left.extend(held.filter(|name| contract.contains_key(name)));
             }
         }
         assert!(seen.remove("Event"));

@@ -4,7 +4,9 @@ use super::{
     Malformed,
     plain::{In, Out, read_varint},
 };
-use motherlode_books::{CoinValue, CollisionShare, Currency, FxRate, Minor, Nano, SessionName, StreamId, Switch};
+use motherlode_books::{
+    CoinValue, CollisionShare, Currency, FxRate, Minor, Nano, SealReason, SessionName, StreamId, Switch,
+};
 use std::num::NonZeroU32;
 
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
@@ -115,6 +117,16 @@ varints! {
     CoinValue: value value.0, Some(CoinValue(value));
     NonZeroU32: value u64::from(value.get()), NonZeroU32::new(value.try_into().ok()?);
     Option<NonZeroU32>: value value.map_or(0, |value| value.get().into()), Some(NonZeroU32::new(value.try_into().ok()?));
+    SealReason: value match value {
+        SealReason::Opened => 1,
+        SealReason::Unsealed => 2,
+        SealReason::KeyLost => 3,
+    }, match value {
+        1 => Some(SealReason::Opened),
+        2 => Some(SealReason::Unsealed),
+        3 => Some(SealReason::KeyLost),
+        _ => None,
+    };
     CollisionShare: value u64::from(*value == CollisionShare::Proportional), match value {
         0 => Some(CollisionShare::Full),
         1 => Some(CollisionShare::Proportional),
@@ -164,6 +176,37 @@ impl<const LENGTH: usize> Value for [u8; LENGTH] {
     #[inline]
     fn take(fields: &mut In, number: u8) -> Option<Self> {
         fields.bytes(number)?.try_into().ok()
+    }
+}
+
+/// 32 bytes, or none.
+impl Value for Option<[u8; 32]> {
+    #[inline]
+    fn put(&self, out: &mut Out, number: u8) {
+        out.bytes(number, self.as_ref().map_or(&[], |bytes| bytes.as_slice()));
+    }
+
+    #[inline]
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        match fields.bytes(number)? {
+            [] => Some(None),
+            bytes => Some(Some(bytes.try_into().ok()?)),
+        }
+    }
+}
+
+/// Runs of 32 bytes, one after the other.
+impl Value for Vec<[u8; 32]> {
+    fn put(&self, out: &mut Out, number: u8) {
+        self.iter().for_each(|bytes| out.bytes(number, bytes));
+    }
+
+    fn take(fields: &mut In, number: u8) -> Option<Self> {
+        let mut all = vec![];
+        while let Some(bytes) = <Option<[u8; 32]> as Value>::take(fields, number)? {
+            all.push(bytes);
+        }
+        Some(all)
     }
 }
 

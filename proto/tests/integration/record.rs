@@ -2,8 +2,9 @@
 
 use motherlode_books::{
     Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
-    Decision, Event, FxRate, Hit, LoggedTerms, Minor, MirroredAward, Nano, PartitionReported, PoolMirrored, PoolStatus,
-    PoolTerms, RoundStarted, RoundTerms, SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
+    Decision, Draw, DrawSealed, Event, FxRate, Hit, LoggedTerms, Minor, MirroredAward, Nano, PartitionReported,
+    PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SealReason, SessionOpened, StepResolved, StreamId,
+    StretchEnd, Switch, TakeBack,
 };
 use motherlode_proto::{
     convert::{
@@ -53,11 +54,12 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::StepResolved(StepResolved {
             round,
             step: 2,
-            seed: [5; 32],
+            seed: Some([5; 32]),
             choice: vec![4],
             outcome: vec![0, 255],
             win: minor,
             automatic: None,
+            draw: None,
         }),
         Event::JackpotHit { round, pool: pool.clone() },
         Event::RoundSettled { round, win: minor },
@@ -204,7 +206,33 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::RealityCheckAcknowledged { session: [5; 16] },
         Event::ClockSkewed { by_ms: -amount },
         Event::WinCredited { round, amount: minor },
+        sealed_step(vec![7; 64]),
+        sealed_step(vec![]),
+        sealed(1, SealReason::Opened),
+        sealed(1, SealReason::Unsealed),
+        sealed(78, SealReason::KeyLost),
+        Event::DrawsRevealed { round, dealt: vec![[4; 32], [0; 32]] },
+        Event::DrawsLost { round },
     ]
+}
+
+/// A step of a sealed draw.
+fn sealed_step(client_seed: Vec<u8>) -> Event {
+    let draw = Draw { number: 77, epoch: [1, 2, 3, 4], client_seed, next_epoch: [5, 6, 7, 8], next_seal: [9; 32] };
+    Event::StepResolved(StepResolved {
+        round: 7,
+        step: 3,
+        seed: None,
+        choice: vec![4],
+        outcome: vec![0, 255],
+        win: Minor(50),
+        automatic: None,
+        draw: Some(draw),
+    })
+}
+
+fn sealed(number: u64, reason: SealReason) -> Event {
+    Event::DrawSealed(DrawSealed { number, epoch: [1, 2, 3, 4], seal: [9; 32], reason })
 }
 
 /// The terms of a bet whose message has such bytes.
@@ -250,11 +278,12 @@ fn automatic(automatic: Automatic) -> Event {
     Event::StepResolved(StepResolved {
         round: 7,
         step: 3,
-        seed: [5; 32],
+        seed: Some([5; 32]),
         choice: vec![4],
         outcome: vec![0, 255],
         win: Minor(50),
         automatic: Some(automatic),
+        draw: None,
     })
 }
 
@@ -325,18 +354,28 @@ fn rounds() -> impl Strategy<Value = Logged> {
             campaign: (narrow[2] % 3 == 1 && !text.is_empty()).then(|| text.clone()),
         };
         let closed = Automatic::Closed { actor: text.clone(), reason: "why".to_owned() };
+        let four = narrow[2].to_be_bytes();
+        let draw = (!small).then(|| Draw {
+            number: wide[1],
+            epoch: four,
+            client_seed: text.clone().into_bytes(),
+            next_epoch: four,
+            next_seal: [four[3]; 32],
+        });
         let step = StepResolved {
             round: wide[3],
             step: narrow[1],
-            seed: [narrow[0].to_be_bytes()[3]; 32],
+            seed: draw.is_none().then_some([narrow[0].to_be_bytes()[3]; 32]),
             choice,
             outcome,
             win: Minor(signed[1]),
             automatic: [None, Some(Automatic::Skipped), Some(Automatic::TimeOver), Some(closed)][balances].clone(),
+            draw,
         };
         let mut events = vec![Event::RoundStarted(started), Event::StepResolved(step)];
         events.push(Event::RoundSettled { round: wide[4], win: Minor(signed[2]) });
         events.push(Event::JackpotHit { round: wide[4], pool: text.clone() });
+        events.push(Event::DrawsRevealed { round: wide[4], dealt: vec![[four[2]; 32]; balances] });
         let mut logged = logged(std::iter::repeat_n(events, repeat).flatten().collect());
         (logged.commit.position, logged.commit.previous, logged.commit.version) = (wide[5], wide[0], wide[1]);
         (logged.commit.time_ms, logged.commit.partition, logged.commit.request_id) = (signed[3], narrow[2], text);

@@ -105,6 +105,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         returns: plays.returns,
         awards: fold.awards,
         voids: fold.voids,
+        seals: fold.seals,
         index: not_compared.map_or(compared, |why| Comparison::NotCompared { why }),
         divergence: divergence.map(|found| *found),
     })

@@ -12,7 +12,7 @@ use crate::{
     divergence::{Divergence, Fault},
     facts::FactSender,
     recalled::Recalled,
-    report::Voids,
+    report::{Seals, Voids},
 };
 use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, PerCurrency, Refused, StreamId};
 use motherlode_ledger::index::ProjectedBalance;
@@ -24,6 +24,7 @@ pub(crate) struct Fold<'a> {
     pub(crate) books: Books,
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
     pub(crate) voids: PerCurrency<Voids>,
+    pub(crate) seals: Seals,
     /// Balances of the index compared so far.
     pub(crate) compared: u64,
     partition: u32,
@@ -44,6 +45,7 @@ impl<'a> Fold<'a> {
             books: Books::new(),
             awards: BTreeMap::new(),
             voids: PerCurrency::default(),
+            seals: Seals::default(),
             compared: 0,
             partition,
             campaigns: Campaigns::default(),
@@ -74,6 +76,7 @@ impl<'a> Fold<'a> {
         let Logged { commit, balances_after } = logged;
         self.placed(commit)?;
         self.apply(commit)?;
+        self.seals.count(&commit.events);
         self.facts.iter_mut().for_each(|facts| facts.take(commit, &self.books));
         self.days.take(commit)?;
         self.demo.take(commit)?;

@@ -11,6 +11,11 @@
 //! Costs: three threads in a pipeline (read and decode, fold, resolve), a few microseconds a commit in all; memory grows
 //! with players, open rounds and awards, not with the length of the log.
 
+#[cfg(test)]
+extern crate self as motherlode_audit;
+
+#[cfg(test)]
+mod attacks;
 mod audit;
 mod campaigns;
 mod compare;
@@ -33,5 +38,5 @@ pub use audit::{Options, audit};
 pub use copy::{CopyReport, Digest, NOT_CHECKED, audit_copy, digest};
 pub use divergence::{Divergence, Unusable};
 pub use replay::{ReplayError, Replayed, replay};
-pub use report::{Comparison, Report, Return, Voids};
+pub use report::{Comparison, Report, Return, Seals, Voids};
 pub use whole::{Whole, audit_all};

@@ -1,5 +1,8 @@
 //! The third stage: every step resolved again from its seed and its choice (PL-06), and what the commit made of it.
 //!
+//! A step of a sealed draw is resolved when its dealt value is revealed: with its commit where that ends the round, else with
+//! the commit that does, and until then what its commit says is taken as it stands.
+//!
 //! It needs no books: a round is its bet and its steps. A round that settles in the commit of its bet never leaves the
 //! stack; others are kept until they settle or are voided. Cost: about a microsecond a spin.
 
@@ -9,15 +12,16 @@ use crate::{
     recalled::Recalled,
     report::Return,
 };
-use motherlode_books::{Event, Minor, RoundStarted, StepResolved, StreamId, cash};
+use motherlode_books::{Commit, Dealt, Event, Minor, RoundStarted, StepResolved, StreamId, cash};
 use motherlode_log::Position;
 use motherlode_proto::{convert::record::Logged, round::v1::Witch};
 use motherlode_rounds::{
     Live,
     collection::{self, Led},
-    gamble_max_minor,
+    draws::StepDraw,
+    gamble_max_minor, round_name,
 };
-use motherlode_slots::{self as slots, Carried, Game, Outcome};
+use motherlode_slots::{self as slots, Carried, Game, Outcome, Seed};
 use std::collections::BTreeMap;
 
 pub(crate) struct Plays<'a> {
@@ -44,6 +48,21 @@ struct Playing {
     /// Where what the player carries stands; none where the game carries nothing.
     place: Option<Place>,
     live: Live,
+    /// Steps with a sealed draw so far.
+    sealed: usize,
+    /// Those among them that are not revealed.
+    held: Vec<Held>,
+}
+
+/// A step that can't be resolved yet, with what its commit says that it came to.
+struct Held {
+    step: StepResolved,
+    draw: StepDraw,
+    /// The figures that the player carried before it, and the change.
+    before: Carried,
+    collection: Option<Event>,
+    credit: Option<Minor>,
+    hit: bool,
 }
 
 /// The events that the latest step's outcome, or the void, still demands of the same commit.
@@ -71,7 +90,7 @@ impl<'a> Plays<'a> {
     pub(crate) fn batch(&mut self, batch: &[Logged]) -> Result<(), Box<Divergence>> {
         batch.iter().try_for_each(|Logged { commit, .. }| {
             let checked = match &commit.stream {
-                StreamId::Player { .. } => self.player_commit(&commit.stream, commit.position, &commit.events),
+                StreamId::Player { .. } => self.player_commit(commit),
                 _ => {
                     self.note_awards(commit.partition, &commit.events);
                     Ok(())
@@ -102,13 +121,17 @@ impl<'a> Plays<'a> {
         }
     }
 
-    fn player_commit(&mut self, stream: &StreamId, position: Position, events: &[Event]) -> Result<(), Fault> {
+    fn player_commit(&mut self, commit: &Commit) -> Result<(), Fault> {
+        let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;
         let mut due = Due::default();
-        for event in events {
+        // The step before is held until its draw is revealed, and with it what follows from it.
+        let mut holds = false;
+        for (event, at) in events.iter().zip(0..) {
             match event {
                 Event::RoundStarted(started) => {
                     due.nothing()?;
+                    holds = false;
                     let begun = self.start(stream, started)?;
                     self.keep(stream, playing.replace(begun));
                 }
@@ -118,20 +141,27 @@ impl<'a> Plays<'a> {
                         Some(round) => round,
                         None => self.take(stream, step.round)?,
                     };
-                    due = self.resolve(&mut round, step)?;
+                    let seed = self.seed_of(&mut round, step, commit)?;
+                    holds = seed.is_none();
+                    match seed {
+                        Some(seed) => due = self.resolve(&mut round, step, seed)?,
+                        None => self.hold(&mut round, step, commit, &events[at + 1..]),
+                    }
                     self.keep(stream, playing.replace(round));
                 }
+                Event::CollectionChanged { .. } if holds && !is_witch(event) => {}
                 Event::CollectionChanged { .. } => due.collection(event)?,
                 Event::JackpotHit { round, pool } => {
                     let hit = playing.as_ref();
                     let hit = hit.filter(|playing| playing.number == *round && playing.pool.as_ref() == Some(pool));
-                    let hit = hit.filter(|_| due.hit);
+                    let hit = hit.filter(|_| due.hit || holds);
                     let unfounded = || Fault::new("a jackpot was hit that the outcome has not", "no hit", pool);
                     let of = hit.ok_or_else(unfounded)?.of;
                     due.hit = false;
                     self.returns[of].hits += 1;
-                    self.hits.insert(position, of);
+                    self.hits.insert(*position, of);
                 }
+                Event::WinCredited { .. } if holds => {}
                 Event::WinCredited { amount, .. } => due.credit(*amount)?,
                 Event::RoundSettled { round, win } => {
                     due.credited()?;
@@ -149,10 +179,16 @@ impl<'a> Plays<'a> {
                 }
                 Event::RoundVoided { round, .. } => {
                     due.nothing()?;
+                    holds = false;
                     // A settled round is not kept; whether it could be voided is the books' question.
                     let here = playing.take_if(|playing| playing.number == *round);
                     due.collection = match here.or_else(|| self.open.remove(&(stream.clone(), *round))) {
-                        Some(voided) => self.carry(&voided, voided.live.terms.carried),
+                        Some(mut voided) => {
+                            if let Some(dealt) = revealed(events, *round) {
+                                self.release(&mut voided, stream, dealt)?;
+                            }
+                            self.carry(&voided, voided.live.terms.carried)
+                        }
                         None => self.undo(stream, *round)?,
                     };
                 }
@@ -161,6 +197,77 @@ impl<'a> Plays<'a> {
         }
         due.nothing()?;
         self.keep(stream, playing);
+        Ok(())
+    }
+
+    /// The seed of a step: the logged one, or that of its draw where its commit reveals it; then what was held of the round is
+    /// resolved first. `None` of a draw that isn't revealed yet.
+    fn seed_of(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit) -> Result<Option<Seed>, Fault> {
+        let Some(mut draw) = StepDraw::of(step, &commit.request_id) else { return Ok(step.seed) };
+        round.sealed += 1;
+        let Some(dealt) = revealed(&commit.events, step.round) else { return Ok(None) };
+        self.release(round, &commit.stream, dealt)?;
+        let missing = || Fault::new("a dealt value is not revealed", "one a sealed step", dealt.len());
+        let dealt = dealt.get(round.sealed - 1).ok_or_else(missing)?;
+        Ok(Some(draw.reveal(*dealt, &round_name(&commit.stream, step.round), step.step)))
+    }
+
+    /// Holds a step whose draw isn't revealed, with the events that follow from it.
+    fn hold(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit, after: &[Event]) {
+        let Some(draw) = StepDraw::of(step, &commit.request_id) else { return };
+        self.returns[round.of].steps += 1;
+        let before = round.place.as_ref().map_or_else(Carried::default, |place| self.carried(round.live.game, place));
+        let mut held = Held { step: step.clone(), draw, before, collection: None, credit: None, hit: false };
+        let is_next = |event: &&Event| matches!(event, Event::RoundStarted(_) | Event::StepResolved(_));
+        for event in after.iter().take_while(|event| !is_next(event)) {
+            match event {
+                Event::CollectionChanged { changes, .. } if !is_witch(event) => {
+                    held.collection = Some(event.clone());
+                    self.carry_logged(round, &before, changes);
+                }
+                Event::WinCredited { amount, .. } => held.credit = Some(*amount),
+                Event::JackpotHit { .. } => held.hit = true,
+                _ => {}
+            }
+        }
+        round.held.push(held);
+    }
+
+    /// Takes up a change of what the player carries as it's logged.
+    fn carry_logged(&mut self, round: &Playing, before: &Carried, changes: &[(String, i64)]) {
+        let Some(place) = &round.place else { return };
+        let mut after = *before;
+        for (figure, key) in after.0.iter_mut().zip(round.live.game.carries().keys) {
+            let change = changes.iter().find(|(of, _)| of == key);
+            *figure = change.map_or(*figure, |(_, value)| *value);
+        }
+        self.note(place.clone(), before, &after);
+    }
+
+    /// Resolves the steps that were held, now that their dealt values are revealed, and holds what their commits said against it.
+    fn release(&mut self, round: &mut Playing, stream: &StreamId, dealt: &[Dealt]) -> Result<(), Fault> {
+        if round.held.is_empty() {
+            return Ok(());
+        }
+        // All sealed steps of a round are held, from the first on, until the round is over.
+        let name = round_name(stream, round.number);
+        for (held, dealt) in std::mem::take(&mut round.held).into_iter().zip(dealt) {
+            let Held { step, mut draw, before, collection, credit, hit } = held;
+            let seed = draw.reveal(*dealt, &name, step.step);
+            let due = self.outcome(round, &step, seed)?;
+            let (game, carried) = (round.live.game, self.outcome.carried);
+            let change = carried.zip(round.place.as_ref());
+            let change = change.and_then(|(after, place)| collection::change(game, &place.2, &before, &after));
+            let said = Due { collection: change, credit: due.credit, hit: due.hit, settlement: None };
+            said.was(collection.as_ref(), credit, hit)?;
+            if due.over {
+                return Err(Fault::new(
+                    "the round is over",
+                    format!("its settlement with a win of {}", due.win),
+                    "none",
+                ));
+            }
+        }
         Ok(())
     }
 
@@ -219,7 +326,7 @@ impl<'a> Plays<'a> {
             figures.free_bets += i128::from(started.bet.0);
         }
         let pool = started.contribution.as_ref().map(|given| given.pool.clone());
-        Ok(Playing { number: started.round, of, pool, place, live })
+        Ok(Playing { number: started.round, of, pool, place, live, sealed: 0, held: vec![] })
     }
 
     fn returns_of(&mut self, started: &RoundStarted) -> usize {
@@ -231,10 +338,28 @@ impl<'a> Plays<'a> {
         })
     }
 
-    fn resolve(&mut self, playing: &mut Playing, step: &StepResolved) -> Result<Due, Fault> {
+    fn resolve(&mut self, playing: &mut Playing, step: &StepResolved, seed: Seed) -> Result<Due, Fault> {
+        let due = self.outcome(playing, step, seed)?;
+        self.returns[playing.of].steps += 1;
+        let carried = self.outcome.carried;
+        Ok(Due {
+            collection: carried.and_then(|carried| self.carry(playing, carried)),
+            credit: due.credit,
+            hit: due.hit,
+            settlement: due.over.then_some(due.win),
+        })
+    }
+
+    /// Resolves a step again and compares the outcome; what the outcome demands.
+    fn outcome(
+        &mut self,
+        playing: &mut Playing,
+        step: &StepResolved,
+        seed: Seed,
+    ) -> Result<motherlode_rounds::Due, Fault> {
         let outcome = &mut self.outcome;
         let live = &mut playing.live;
-        live.logged(step, outcome)
+        live.logged(step, seed, outcome)
             .map_err(|error| Fault::new("the step cannot be resolved", "a choice that the round waits for", error))?;
         self.bytes.clear();
         live.write(outcome, &mut self.bytes);
@@ -248,16 +373,8 @@ impl<'a> Plays<'a> {
         if due.win != step.win {
             return Err(Fault::new("the win is not the outcome's", due.win, step.win));
         }
-        let figures = &mut self.returns[playing.of];
-        figures.steps += 1;
-        figures.spins += outcome.spins.len() as u64;
-        let carried = outcome.carried;
-        Ok(Due {
-            collection: carried.and_then(|carried| self.carry(playing, carried)),
-            credit: due.credit,
-            hit: due.hit,
-            settlement: due.over.then_some(due.win),
-        })
+        self.returns[playing.of].spins += outcome.spins.len() as u64;
+        Ok(due)
     }
 
     /// Computes how the void of a settled round must change a collection (PL-04).
@@ -338,6 +455,20 @@ impl Due {
         }
     }
 
+    /// Holds the events that the commit of a step had against those that the outcome demands.
+    fn was(mut self, collection: Option<&Event>, credit: Option<Minor>, hit: bool) -> Result<(), Fault> {
+        if let Some(changed) = collection {
+            self.collection(changed)?;
+        }
+        if let Some(amount) = credit {
+            self.credit(amount)?;
+        }
+        if hit && !std::mem::take(&mut self.hit) {
+            return Err(Fault::new("a jackpot was hit that the outcome has not", "no hit", "a hit"));
+        }
+        self.nothing()
+    }
+
     fn nothing(&self) -> Result<(), Fault> {
         self.credited()?;
         if let Some(due) = &self.collection {
@@ -351,6 +482,14 @@ impl Due {
             None => Ok(()),
         }
     }
+}
+
+/// The dealt values that a commit reveals of a round.
+fn revealed(events: &[Event], of: u64) -> Option<&[Dealt]> {
+    events.iter().find_map(|event| match event {
+        Event::DrawsRevealed { round, dealt } if *round == of => Some(dealt.as_slice()),
+        _ => None,
+    })
 }
 
 /// Whether a change is the pick of one of the witches in a game that has them (BW-05).

@@ -14,7 +14,7 @@ use motherlode_proto::{
     round::v1::Outcome,
 };
 use motherlode_rounds::{Fold, Live, RoundView, collection, view::StepView};
-use motherlode_slots::{self as slots, Carried};
+use motherlode_slots::{self as slots, Carried, Seed};
 use prost::Message;
 use std::path::Path;
 
@@ -23,8 +23,10 @@ use std::path::Path;
 pub struct Replayed {
     /// The round, with the outcomes of the replay; where there is none, the logged one.
     pub view: RoundView,
-    /// For each step how the replay differs from what was logged; `None` when it gives the very same.
+    /// For each step how the replay differs from what was logged; `None` when it gives the very same, or can't be resolved yet.
     pub differs: Vec<Option<String>>,
+    /// The first steps, as many as could be resolved: the draws of the others are not revealed.
+    pub resolved: usize,
 }
 
 impl Replayed {
@@ -78,22 +80,32 @@ pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Repla
 fn resolved(mut view: RoundView) -> Replayed {
     let live = Live::open(&view.started);
     let mut differs = vec![];
+    let mut resolved = view.steps.len();
     match live {
         Err(error) => differs.resize(view.steps.len(), Some(error.to_string())),
         Ok(mut live) => {
             let mut carried = live.terms.carried;
             for step in &mut view.steps {
-                differs.push(resolve(&mut live, &view.started, &mut carried, step));
+                let Some(seed) = step.seed else { break };
+                differs.push(resolve(&mut live, &view.started, &mut carried, step, seed));
             }
+            resolved = differs.len();
+            differs.resize(view.steps.len(), None);
         }
     }
-    Replayed { view, differs }
+    Replayed { view, differs, resolved }
 }
 
 /// Resolves a step again; how it differs from what was logged. `carried` is what the player carries as of the step before.
-fn resolve(live: &mut Live, started: &RoundStarted, carried: &mut Carried, step: &mut StepView) -> Option<String> {
+fn resolve(
+    live: &mut Live,
+    started: &RoundStarted,
+    carried: &mut Carried,
+    step: &mut StepView,
+    seed: Seed,
+) -> Option<String> {
     let (mut outcome, mut bytes) = (slots::Outcome::default(), vec![]);
-    if let Err(error) = live.logged(&step.logged, &mut outcome) {
+    if let Err(error) = live.logged(&step.logged, seed, &mut outcome) {
         return Some(error.to_string());
     }
     live.write(&outcome, &mut bytes);

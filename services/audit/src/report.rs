@@ -1,7 +1,7 @@
 //! The result of an audit.
 
 use crate::divergence::Divergence;
-use motherlode_books::{Award, Books, Currency, PerCurrency};
+use motherlode_books::{Award, Books, Currency, Event, PerCurrency, SealReason};
 use motherlode_log::{Hash, Position, Tail};
 use std::collections::BTreeMap;
 
@@ -25,10 +25,21 @@ pub struct Report {
     pub awards: BTreeMap<String, Vec<Award>>,
     /// Rounds voided, by currency.
     pub voids: PerCurrency<Voids>,
+    /// Draws that were sealed apart from steps, and those that were never revealed.
+    pub seals: Seals,
     /// The index, held against the books.
     pub index: Comparison,
     /// The first divergence; `None` when all holds.
     pub divergence: Option<Divergence>,
+}
+
+impl Report {
+    /// Steps of open rounds whose draws are sealed: they're resolved again when the rounds end.
+    #[must_use]
+    pub fn sealed(&self) -> u64 {
+        let open = self.books.players().flat_map(|(.., player)| player.open_rounds());
+        open.map(|open| open.draws().count() as u64).sum()
+    }
 }
 
 /// Bets and wins of one version of a game in one currency. Sums of minor units, voided rounds included.
@@ -75,6 +86,19 @@ pub struct Voids {
     pub wins_left: i128,
 }
 
+/// Draws sealed apart from steps, by reason, and draws that can't be revealed any more.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Seals {
+    /// First draws of players, sealed when they were opened.
+    pub opened: u64,
+    /// First draws of players who had been opened without.
+    pub unsealed: u64,
+    /// Draws in place of one whose key was gone: so often an outcome that nobody knew could be tried again.
+    pub key_lost: u64,
+    /// Rounds voided whose draws can't be revealed: their steps could not be resolved again.
+    pub rounds_lost: u64,
+}
+
 /// Whether the index was held against the books.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Comparison {
@@ -90,6 +114,30 @@ pub enum Comparison {
         /// Why.
         why: String,
     },
+}
+
+impl Seals {
+    pub(crate) fn add(&mut self, of: &Self) {
+        self.opened += of.opened;
+        self.unsealed += of.unsealed;
+        self.key_lost += of.key_lost;
+        self.rounds_lost += of.rounds_lost;
+    }
+
+    /// Counts the events of a commit.
+    pub(crate) fn count(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::DrawSealed(sealed) => match sealed.reason {
+                    SealReason::Opened => self.opened += 1,
+                    SealReason::Unsealed => self.unsealed += 1,
+                    SealReason::KeyLost => self.key_lost += 1,
+                },
+                Event::DrawsLost { .. } => self.rounds_lost += 1,
+                _ => {}
+            }
+        }
+    }
 }
 
 impl Voids {

@@ -5,7 +5,7 @@ use crate::{
     compare::{Stopped, compare},
     divergence::{Divergence, Fault, Unusable},
     facts::{FactReceiver, FactSender},
-    report::{Report, Return, Voids},
+    report::{Report, Return, Seals, Voids},
 };
 use motherlode_books::{Account, Currency, HOME, Nano, PerCurrency};
 use std::{
@@ -82,6 +82,20 @@ impl Whole {
             }
         }
         sums
+    }
+
+    /// Draws sealed apart from steps in all partitions.
+    #[must_use]
+    pub fn seals(&self) -> Seals {
+        let mut sum = Seals::default();
+        self.partitions.iter().for_each(|report| sum.add(&report.seals));
+        sum
+    }
+
+    /// Steps of open rounds in all partitions whose draws are sealed.
+    #[must_use]
+    pub fn sealed(&self) -> u64 {
+        self.partitions.iter().map(Report::sealed).sum()
     }
 
     /// Rounds voided in all partitions, by currency.

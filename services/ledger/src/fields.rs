@@ -4,7 +4,10 @@ use motherlode_books::{CampaignOver, CoinValue, Currency, Event, Minor, Nano, St
 use motherlode_proto::round::v1::Account;
 use motherlode_runtime::{Caller, Refusal};
 
-pub use motherlode_rounds::wire::{account_of, money, round_name, timestamp};
+pub use motherlode_rounds::{
+    round_name,
+    wire::{account_of, money, timestamp},
+};
 
 /// A player's account.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -2,6 +2,7 @@
 
 use crate::{
     append::{AppendError, Proposal},
+    draws::DrawKeys,
     error::FetchError,
     index::Held,
     options::Options,
@@ -179,6 +180,12 @@ impl Handle {
     /// How long a proposal waits for its verdict; `None` for as long as it takes.
     pub fn answer_wait_max(&self) -> Option<Duration> {
         self.shared.answer_wait_max
+    }
+
+    /// The draw keys of the process; none where it was opened without.
+    #[must_use]
+    pub fn draws(&self) -> &DrawKeys {
+        &self.shared.draws
     }
 
     /// How long a change waits for its second actor, milliseconds (PL-27).

@@ -3,7 +3,7 @@
 //! [`open`] replays the log of a partition and gives a [`Handle`], which is cheap to clone: through it services read durable
 //! state, propose commits, and follow what was committed. What they hold is [`Ledgers`], the handles of all partitions.
 //!
-//! No module imports one that imports it back. From the ground up: values and errors (`append`, `error`, `fields`, `index`,
+//! No module imports one that imports it back. From the ground up: values and errors (`append`, `draws`, `error`, `fields`, `index`,
 //! `options`, `requests`, `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
 //! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`), `verifier`, `recovery`, then
 //! [`open`] and [`replica`], which put all that together, [`Ledgers`], and the services.
@@ -17,6 +17,7 @@ mod appender;
 mod applier;
 mod chain;
 pub mod changes;
+pub mod draws;
 mod error;
 pub mod fields;
 mod follow;
@@ -51,6 +52,7 @@ mod wire;
 mod writer;
 
 pub use append::{AppendError, Proposal, fingerprint};
+pub use draws::DrawKeys;
 pub use error::{FetchError, OpenError};
 pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
 pub use handle::{Handle, not_the_writer};

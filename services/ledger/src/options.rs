@@ -1,6 +1,6 @@
 //! How a ledger works: what whoever opens it chooses.
 
-use crate::time::process_ticks;
+use crate::{draws::DrawKeys, time::process_ticks};
 use motherlode_runtime::Clock;
 use std::{
     sync::Arc,
@@ -32,6 +32,8 @@ pub struct Options {
     /// How long a replica tolerates a log that is shorter than its own state: an overtaken writer knows by then, so it
     /// must be another log.
     pub ahead_max: Duration,
+    /// The draw keys: players that are opened get their first seal by them, and open rounds that are voided are revealed.
+    pub draws: DrawKeys,
     /// The machine's clock, which commits are stamped with: see the [time of the log](crate::Handle::now_ms).
     pub clock: Clock,
     /// Milliseconds that pass at the same speed whatever the clock does, from any start.
@@ -64,6 +66,7 @@ impl Default for Options {
             request_run_commits: 1 << 17,
             request_filter_bytes_max: 256 << 20,
             ahead_max: Duration::from_secs(20),
+            draws: DrawKeys::none(),
             clock: Arc::new(clock),
             ticks: process_ticks(),
         }

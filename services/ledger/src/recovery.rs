@@ -186,6 +186,7 @@ pub(crate) fn recover(
         time,
         answer_wait_max: options.answer_wait_max,
         change_lapse_ms: options.change_lapse_ms,
+        draws: options.draws.clone(),
     });
     snapshots.keep_at_rest(&shared);
     let (sender, handed) = sync_channel(HANDED_MAX);

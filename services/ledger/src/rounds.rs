@@ -160,7 +160,8 @@ pub(crate) fn view(
         jackpot.award = award(handle, stream, &jackpot.pool, jackpot.hit)?;
     }
     // A round of a version that this program does not have is shown as it was logged.
-    if let Err(error) = view.complete() {
+    let dealt_of = |number, epoch| handle.draws().dealt(stream, number, epoch);
+    if let Err(error) = view.complete(&dealt_of) {
         tracing::warn!(round = round_name(stream, number), %error, "the round is shown as it was logged");
     }
     let mut round = wire::round(view, stream);

@@ -1,7 +1,7 @@
 //! The ledger's gRPC service: wallet, rates, rounds.
 
 use crate::{
-    append::{Proposal, fingerprint},
+    append::{AppendError, Proposal, fingerprint},
     changes,
     fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account, unknown_round},
     follow::{self, Followers},
@@ -51,8 +51,7 @@ impl LedgerApi {
         Self { ladders, ..self }
     }
 
-    /// One event of the wallet on a player's stream, with who asks for it where that is known (PL-22). Where it's refused now,
-    /// what was booked once is answered all the same.
+    /// The transaction that one event of the wallet booked (see [`Self::commit`]).
     async fn book(
         &self,
         caller: &Caller,
@@ -62,22 +61,43 @@ impl LedgerApi {
         account: AccountId,
         event: Result<Event, Refusal>,
     ) -> Result<wire::Transaction, Refusal> {
+        let logged = self.commit(caller, method, message, request_id, account, event).await?;
+        transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
+    }
+
+    /// One event of the wallet on a player's stream, with who asks for it where that is known (PL-22). Where it's refused now,
+    /// what was booked once is answered all the same. A player who is opened gets the first seal.
+    async fn commit(
+        &self,
+        caller: &Caller,
+        method: &str,
+        message: &impl Message,
+        request_id: &str,
+        account: AccountId,
+        event: Result<Event, Refusal>,
+    ) -> Result<Arc<Logged>, Refusal> {
         let request_id = fields::id("request_id", request_id)?;
         let fingerprint = fingerprint(method, message);
-        let logged = match event {
-            Ok(event) => {
-                let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
-                let events = [event].into_iter().chain(acted).collect();
-                let (stream, request_id) = (account.stream, request_id.to_owned());
-                let proposal = Proposal { stream, expected_version: None, request_id, fingerprint, events };
-                self.ledgers.append(proposal).await?
-            }
-            Err(refusal) => {
-                let booked = self.ledgers.of(&account.stream).find(&account.stream, request_id, fingerprint)?;
-                booked.ok_or(refusal)?
-            }
+        let (stream, ledger) = (&account.stream, self.ledgers.of(&account.stream));
+        let event = match event {
+            Ok(event) => event,
+            Err(refusal) => return ledger.find(stream, request_id, fingerprint)?.ok_or(refusal),
         };
-        transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))
+        loop {
+            let opens = matches!(event, Event::AccountOpened { .. });
+            let sealed =
+                opens.then(|| ledger.books(|books| (books.head(stream).version, books.player(stream).cloned())));
+            let sealed =
+                sealed.and_then(|(version, player)| Some((version, ledger.draws().opening(stream, player.as_ref())?)));
+            let (expected_version, seal) = sealed.unzip();
+            let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
+            let events = [event.clone()].into_iter().chain(seal).chain(acted).collect();
+            let (stream, request_id) = (stream.clone(), request_id.to_owned());
+            match ledger.append(Proposal { stream, expected_version, request_id, fingerprint, events }).await {
+                Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
+                done => return Ok(done?),
+            }
+        }
     }
 
     fn account(&self, account: &AccountId) -> Result<Minor, Refusal> {
@@ -96,8 +116,14 @@ impl LedgerApi {
             true => Ok(Event::AccountOpened { currency: account.currency }),
             false => Err(offer::not_offered(&self.ladders, account.currency)),
         };
-        let transaction = self.book(caller, "open_account", &request, &request.request_id, account, event).await?;
-        Ok(wire::OpenAccountResponse { transaction: Some(transaction) })
+        let request_id = &request.request_id;
+        let logged = self.commit(caller, "open_account", &request, request_id, account, event).await?;
+        let transaction = transaction(&logged).ok_or_else(|| Refusal::request_id_reused(request_id))?;
+        let seal = logged.commit.events.iter().find_map(|event| match event {
+            Event::DrawSealed(sealed) => Some(sealed.seal.to_vec()),
+            _ => None,
+        });
+        Ok(wire::OpenAccountResponse { transaction: Some(transaction), seal: seal.unwrap_or_default() })
     }
 
     fn get_account(
@@ -109,10 +135,12 @@ impl LedgerApi {
         let read = self.ledgers.of(&account.stream).books(|books| {
             let player = books.player(&account.stream)?;
             let open = player.open_rounds().map(|round| round_name(&account.stream, round.started.round)).collect();
-            Some((player.balance(account.currency)?, player.head.position, open))
+            let seal = player.draw.map_or_else(Vec::new, |draw| draw.seal.to_vec());
+            Some((player.balance(account.currency)?, player.head.position, open, seal))
         });
-        let (balance, position, open_round_ids) = read.ok_or_else(unknown_account)?;
-        Ok(wire::GetAccountResponse { balance: Some(money(balance, account.currency)), position, open_round_ids })
+        let (balance, position, open_round_ids, seal) = read.ok_or_else(unknown_account)?;
+        let balance = Some(money(balance, account.currency));
+        Ok(wire::GetAccountResponse { balance, position, open_round_ids, seal })
     }
 
     async fn deposit(&self, caller: &Caller, request: wire::DepositRequest) -> Result<wire::DepositResponse, Refusal> {

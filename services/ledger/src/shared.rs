@@ -2,6 +2,7 @@
 
 use crate::{
     append::AppendError,
+    draws::DrawKeys,
     error::FetchError,
     index::Held,
     projected::Projected,
@@ -71,6 +72,7 @@ pub(crate) struct Shared {
     pub(crate) time: LogTime,
     pub(crate) answer_wait_max: Option<Duration>,
     pub(crate) change_lapse_ms: i64,
+    pub(crate) draws: DrawKeys,
 }
 
 impl Shared {

@@ -104,8 +104,19 @@ fn decide(ledger: &Handle, player: &PlayerState, id: &RoundId, reason: &str, by:
         refund: started.charged(),
         win_taken_back: win.min(held),
     };
+    let revealed = match open.filter(|open| open.draws().next().is_some()) {
+        None => None,
+        Some(_) if ledger.draws().is_none() => {
+            let message = "this process has no draw keys to reveal the round's draws with: see draws.key_file";
+            return Err(Refusal::precondition("NO_DRAW_KEYS", message).with("round_id", name()));
+        }
+        Some(open) => Some(match ledger.draws().revealed(&id.stream, open) {
+            Some(dealt) => Event::DrawsRevealed { round: id.number, dealt },
+            None => Event::DrawsLost { round: id.number },
+        }),
+    };
     let acted = Event::ActedBy { actor: by.actor.to_owned(), reference: by.reference.to_owned() };
-    let events = [voided].into_iter().chain(undone).chain([acted]).collect();
+    let events = [voided].into_iter().chain(revealed).chain(undone).chain([acted]).collect();
     Ok(Decided { recalled: recalled.map(Box::new), events })
 }
 

@@ -5,7 +5,8 @@ use crate::commands::{
     token, watch,
 };
 use clap::{Parser, Subcommand};
-use motherlode_spin::{Dealer, EntropyError};
+use motherlode_ledger::DrawKeys;
+use motherlode_spin::Dealer;
 use std::process::ExitCode;
 
 /// An event-sourced jackpot and round ledger.
@@ -52,10 +53,10 @@ enum Command {
     Rng(rng::Args),
 }
 
-/// Parses the command line and runs the command; `serve` plays with the dealer that is made. Exit codes: 0 done, 1 it failed
+/// Parses the command line and runs the command; `serve` plays with the dealer that is made of its draw keys. Exit codes: 0 done, 1 it failed
 /// or found something, 2 unusable input.
 #[must_use]
-pub fn main(dealer: fn() -> Result<Dealer, EntropyError>) -> ExitCode {
+pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
     let done = match Cli::parse().command {
         Command::Serve(args) => serve::run(&args, dealer),
         Command::Config(args) => config::run(&args),

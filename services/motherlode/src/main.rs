@@ -7,5 +7,5 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    motherlode::cli::main(motherlode_spin::Dealer::new)
+    motherlode::cli::main(motherlode_spin::Dealer::of)
 }

@@ -8,7 +8,7 @@ use crate::{
     figures::{self, cash},
     markup::{self, Markup, plain, table, tag},
 };
-use motherlode_books::{Currency, Minor};
+use motherlode_books::{Currency, Minor, is_visible};
 use motherlode_proto::{
     convert::play::hex,
     round::v1::{
@@ -152,6 +152,7 @@ fn of_step(round: &Round, step: &Step, secured: Option<Secured>, colour: bool) -
     };
     let choice = step.choice.clone().unwrap_or_default();
     let seed = if step.seed.is_empty() { "shown when the round is over".to_owned() } else { hex(&step.seed) };
+    let draw = step.draw.clone();
     let secured = match (secured, currency) {
         (Some(Secured { secured, at_risk }), Some(currency)) => {
             let cash = |minor: u64| figures::minor(Minor(i64::try_from(minor).unwrap_or(i64::MAX)), currency);
@@ -168,12 +169,23 @@ fn of_step(round: &Round, step: &Step, secured: Option<Secured>, colour: bool) -
         ("Time", time(step.time.as_ref())),
         ("Log position", step.position.to_string()),
         ("Seed", seed),
+        ("Seal of its draw", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.seal))),
+        ("Client seed", draw.as_ref().map_or_else(String::new, |draw| readable(&draw.client_seed))),
+        ("Dealt value", draw.as_ref().map_or_else(String::new, |draw| hex(&draw.dealt))),
         ("Win so far", money(step.win.as_ref())),
         ("Balance before the step", money(step.balance_before.as_ref())),
         ("Balance after the step", money(step.balance_after.as_ref())),
         ("Carried from now on", carried(info, &step.carried, code)),
     ];
     Section::new(format!("Step {}", step.number), drawing, facts)
+}
+
+/// A client seed: in hexadecimal digits, as it's hashed, and as text where it is one.
+fn readable(client_seed: &[u8]) -> String {
+    match std::str::from_utf8(client_seed) {
+        Ok(text) if !text.is_empty() && text.chars().all(is_visible) => format!("{} ({text})", hex(client_seed)),
+        _ => hex(client_seed),
+    }
 }
 
 /// The two halves of a step that secures one of them, in minor units (ME-16).

@@ -2,7 +2,7 @@
 
 use crate::open_round::OpenRound;
 use motherlode_books::{
-    ChangeProposed, Commit, Currency, Event, FxRate, HOME, Minor, Nano, PoolTerms, StreamId, contribution,
+    ChangeProposed, Commit, Currency, Event, FxRate, HOME, Minor, Nano, PoolTerms, SealReason, StreamId, contribution,
 };
 use motherlode_ledger::fields::{round_name, timestamp};
 use motherlode_proto::{
@@ -167,6 +167,16 @@ impl Significant {
                 self.set_aside.insert((commit.partition, *hit));
                 let before = format!("jackpot of pool {pool}: {}", cash(*amount, *currency));
                 Some(Content::new(Kind::AwardSetAside, round_name(stream, *number), before, "set aside").by("", reason))
+            }
+            Event::DrawSealed(sealed) if sealed.reason == SealReason::KeyLost => {
+                let number = sealed.number;
+                let (before, after) =
+                    (format!("draw {} is out", number.saturating_sub(1)), format!("draw {number} in its place"));
+                Some(Content::new(Kind::DrawKeyLost, stream.to_string(), before, after).by("", "KEY_LOST"))
+            }
+            Event::DrawsLost { round: number } => {
+                let (before, after) = ("sealed draws", "never revealed");
+                Some(Content::new(Kind::DrawKeyLost, round_name(stream, *number), before, after).by("", "KEY_LOST"))
             }
             Event::RoundVoided { round: number, reason, actor, refund, win_taken_back } => {
                 let before = if round.is_some() { "open" } else { "settled" };

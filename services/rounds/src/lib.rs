@@ -1,6 +1,7 @@
 //! A round's one home: what the log says of it, in the engine's words and in those of the wire.
 //!
-//! - [`live`]: a round in the engine, opened and resolved as the log has it; `terms`: what it's opened with;
+//! - [`live`]: a round in the engine, opened and resolved as the log has it; `terms`: what it's opened with; [`draws`]: the
+//!   seeds of its steps;
 //! - [`collection`]: what its player carries from round to round;
 //! - [`due`]: the events that a step's outcome demands of its commit;
 //! - [`view`]: all that commits say of one round, folded; `award`: what becomes of its jackpots;
@@ -12,8 +13,10 @@
 
 pub mod award;
 pub mod collection;
+pub mod draws;
 pub mod due;
 pub mod live;
+pub mod name;
 pub mod shown;
 pub mod terms;
 pub mod view;
@@ -22,5 +25,6 @@ pub mod wire;
 pub use award::Award;
 pub use due::Due;
 pub use live::{Live, Unresolvable, game_of, is_gamble};
+pub use name::round_name;
 pub use terms::{gamble_max_minor, minor_micros, terms_of, terms_to_log};
 pub use view::{Fold, RoundView, balance_after};

@@ -2,7 +2,10 @@
 //!
 //! The log holds a step as the bytes of [`v1::Choice`] and [`v1::Outcome`].
 
-use crate::terms::{terms_from_log, terms_of};
+use crate::{
+    draws::{DealtOf, KeyLost, seed_of},
+    terms::{terms_from_log, terms_of},
+};
 use motherlode_books::{OpenRound, RoundStarted, StepResolved};
 use motherlode_proto::{
     convert::{
@@ -47,6 +50,9 @@ pub enum Unresolvable {
         /// The choice of the rule; none where it chooses nothing, as the bet is the player's alone.
         rule: Option<Choice>,
     },
+    /// The key of a draw that the round used is not to be had.
+    #[error(transparent)]
+    KeyLost(#[from] KeyLost),
     /// A message is malformed.
     #[error(transparent)]
     Malformed(#[from] Malformed),
@@ -109,14 +115,14 @@ impl Live {
         Ok(Self::begin(game, stake, terms)?)
     }
 
-    /// An open round as it stands, by resolving its logged steps again.
+    /// An open round as it stands, by resolving its logged steps again. `name` is the round's.
     ///
     /// # Errors
     /// See [`Unresolvable`].
-    pub fn rebuild(open: &OpenRound) -> Result<Self, Unresolvable> {
+    pub fn rebuild(open: &OpenRound, name: &str, dealt_of: &DealtOf<'_>) -> Result<Self, Unresolvable> {
         let (mut live, mut outcome) = (Self::open(&open.started)?, Outcome::default());
-        for step in &open.steps {
-            live.again(step.seed, &step.choice, &mut outcome)?;
+        for (step, number) in open.steps.iter().zip(1..) {
+            live.again(seed_of(&step.drawn, name, number, dealt_of)?, &step.choice, &mut outcome)?;
         }
         Ok(live)
     }
@@ -150,18 +156,18 @@ impl Live {
         Ok(self.resolve(&choice, seed, outcome)?)
     }
 
-    /// Resolves a step as logged: one that was automatic by the very choice of its game's rule (PL-03).
+    /// Resolves a step as logged, from its seed: one that was automatic by the very choice of its game's rule (PL-03).
     ///
     /// # Errors
     /// See [`Unresolvable`].
-    pub fn logged(&mut self, step: &StepResolved, outcome: &mut Outcome) -> Result<(), Unresolvable> {
+    pub fn logged(&mut self, step: &StepResolved, seed: Seed, outcome: &mut Outcome) -> Result<(), Unresolvable> {
         if step.automatic.is_some() {
             let rule = self.automatic();
             if rule.is_none_or(|choice| choice_to_wire(&choice).encode_to_vec() != step.choice) {
                 return Err(Unresolvable::NotByRule { rule });
             }
         }
-        self.again(step.seed, &step.choice, outcome)
+        self.again(seed, &step.choice, outcome)
     }
 
     /// Writes an outcome of the round as the log has it, after what `bytes` hold.

@@ -7,23 +7,31 @@
 use crate::live::{Live, Unresolvable};
 use motherlode_books::{CoinValue, RoundStarted, StepResolved};
 use motherlode_proto::round::v1::{self, MarkKind};
-use motherlode_slots::{self as slots, Game, MeanCoin, par};
+use motherlode_slots::{self as slots, Game, MeanCoin, Seed, par};
 
-/// Completes the outcomes of a round's steps, all from the first on. `over`: nothing more can be chosen in the round, so
-/// that nothing is hidden any longer.
+/// Completes the outcomes of a round's steps, all from the first on, each with its seed; from the first on that has none, as
+/// far as that goes. `over`: nothing more can be chosen in the round, so that nothing is hidden any longer.
 ///
 /// # Errors
 /// This binary does not have the game, or a step is not one of it; the outcomes are as they were, or partly completed.
 pub fn complete<'a>(
     started: &RoundStarted,
-    steps: impl Iterator<Item = (&'a StepResolved, &'a mut v1::Outcome)>,
+    steps: impl Iterator<Item = (Option<Seed>, &'a StepResolved, &'a mut v1::Outcome)>,
     over: bool,
 ) -> Result<(), Unresolvable> {
     let mut live = Live::open(started)?;
-    let mut resolved = slots::Outcome::default();
-    for (step, outcome) in steps {
-        live.again(step.seed, &step.choice, &mut resolved)?;
-        add(live.game, &resolved, outcome, over);
+    let (mut resolved, mut sealed) = (slots::Outcome::default(), false);
+    for (seed, step, outcome) in steps {
+        match seed.filter(|_| !sealed) {
+            Some(seed) => {
+                live.again(seed, &step.choice, &mut resolved)?;
+                add(live.game, &resolved, outcome, over);
+            }
+            None => {
+                sealed = true;
+                name_special_wins(live.game, outcome);
+            }
+        }
     }
     Ok(())
 }

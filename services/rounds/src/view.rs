@@ -3,21 +3,26 @@
 use crate::{
     award::Award,
     collection,
+    draws::{DealtOf, StepDraw},
     live::{Unresolvable, game_of},
+    name::round_name,
     shown,
     terms::terms_of,
 };
-use motherlode_books::{Automatic, Currency, Event, Minor, RoundStarted, RoundTerms, StepResolved};
+use motherlode_books::{Automatic, Currency, Dealt, Event, Minor, RoundStarted, RoundTerms, StepResolved, draw};
 use motherlode_proto::{
     convert::{Malformed, record::Logged},
     round::v1,
 };
+use motherlode_slots::Seed;
 use prost::Message;
 use std::collections::BTreeMap;
 
 /// A round as far as commits tell it (PL-05).
 #[derive(Debug, Clone, PartialEq)]
 pub struct RoundView {
+    /// Its name, `operator/player/number`.
+    pub name: String,
     /// The bet: game, stake, session, campaign, contribution.
     pub started: RoundStarted,
     /// Its terms: lines, coins, what could be won, what the player carried.
@@ -51,6 +56,10 @@ pub struct StepView {
     pub time_ms: i64,
     /// The step as logged.
     pub logged: StepResolved,
+    /// Its seed, as logged or as it follows from what was revealed; none of a sealed draw before (NP-12).
+    pub seed: Option<Seed>,
+    /// The sealed draw that its seed follows from; none where the seed is logged.
+    pub draw: Option<StepDraw>,
     /// Its choice.
     pub choice: v1::Choice,
     /// Its outcome; empty where what was logged is none.
@@ -143,14 +152,34 @@ impl RoundView {
         figures.filter(|(_, value)| *value != 0).collect()
     }
 
-    /// Adds to its outcomes what only resolving it again tells: nothing that is still hidden (NP-12).
+    /// Adds to its outcomes what only resolving it again tells: nothing that is still hidden (NP-12). Where the round is open,
+    /// its steps are resolved as far as their dealt values can be had; what follows from those stays here.
     ///
     /// # Errors
     /// This binary does not have the game, or a step is not one of it; the outcomes stay as logged, or partly so.
-    pub fn complete(&mut self) -> Result<(), Unresolvable> {
+    pub fn complete(&mut self, dealt_of: &DealtOf<'_>) -> Result<(), Unresolvable> {
         let over = self.state() != v1::RoundState::Open;
-        let steps = self.steps.iter_mut().map(|step| (&step.logged, &mut step.outcome));
+        let name = &self.name;
+        let steps = self.steps.iter_mut().map(|step| {
+            let seed = step.seed.or_else(|| {
+                let draw = step.draw.as_mut()?;
+                let dealt = dealt_of(draw.number, draw.epoch)?;
+                draw.seal = Some(draw::seal(&dealt));
+                Some(draw::seed(&dealt, &draw.client_seed, name, step.logged.step))
+            });
+            (seed, &step.logged, &mut step.outcome)
+        });
         shown::complete(&self.started, steps, over)
+    }
+
+    /// Takes up what is revealed when the round is over: the dealt values of its sealed steps.
+    fn reveal(&mut self, dealt: &[Dealt]) {
+        let name = &self.name;
+        let sealed = self.steps.iter_mut().filter(|step| step.draw.is_some());
+        for (step, dealt) in sealed.zip(dealt) {
+            let number = step.logged.step;
+            step.seed = step.draw.as_mut().map(|draw| draw.reveal(*dealt, name, number));
+        }
     }
 
     /// Takes up what a commit of its player says of it.
@@ -169,6 +198,8 @@ impl RoundView {
                     position: commit.position,
                     time_ms: commit.time_ms,
                     logged: step.clone(),
+                    seed: step.seed,
+                    draw: StepDraw::of(step, &commit.request_id),
                     choice: v1::Choice::decode(step.choice.as_slice())?,
                     outcome,
                     malformed,
@@ -182,6 +213,7 @@ impl RoundView {
                 self.credited = Minor(self.credited.0.saturating_add(amount.0));
             }
             Event::RoundSettled { round, win } if *round == number => self.settled = Some(*win),
+            Event::DrawsRevealed { round, dealt } if *round == number => self.reveal(dealt),
             Event::RoundVoided { round, reason, actor, refund, win_taken_back } if *round == number => {
                 self.voided = Some(VoidView {
                     reason: reason.clone(),
@@ -265,6 +297,7 @@ impl Fold {
         let terms = terms_of(started)?.clone();
         let picked = self.witches.get(&started.game).copied().unwrap_or_default();
         self.view = Some(RoundView {
+            name: round_name(&commit.stream, started.round),
             started: started.clone(),
             witch: if terms.witch == 0 { picked } else { terms.witch },
             terms,

@@ -2,12 +2,13 @@
 
 use crate::{
     award::Award,
+    draws::StepDraw,
     view::{JackpotView, RoundView, StepView, VoidView},
 };
 use motherlode_books::{Currency, Minor, StreamId};
 use motherlode_proto::{
     convert::{event::automatic_to_wire, play::hex},
-    round::v1::{Account, Awaiting, CarriedFigure, JackpotWin, Money, Round, Stake, Step, Void, jackpot_win},
+    round::v1::{Account, Awaiting, CarriedFigure, Draw, JackpotWin, Money, Round, Stake, Step, Void, jackpot_win},
 };
 use prost_types::Timestamp;
 
@@ -22,16 +23,6 @@ pub fn money(amount: Minor, currency: Currency) -> Money {
 pub fn timestamp(unix_ms: i64) -> Timestamp {
     let nanos = i32::try_from(unix_ms.rem_euclid(1000) * 1_000_000).unwrap_or_default();
     Timestamp { seconds: unix_ms.div_euclid(1000), nanos }
-}
-
-/// The name of a player's round.
-#[must_use]
-pub fn round_name(stream: &StreamId, number: u64) -> String {
-    match stream {
-        // Once a round: put together, not formatted.
-        StreamId::Player { operator, player } => [operator, "/", player, "/", &number.to_string()].concat(),
-        other => format!("{other}/{number}"),
-    }
 }
 
 /// The account of a player in a currency; empty names for a stream that is no player's.
@@ -67,10 +58,10 @@ pub fn round(view: RoundView, stream: &StreamId) -> Round {
     };
     let (state, win, carried) = (view.state(), view.win(), view.carried());
     let (balance_before, balance_after) = (view.balance_before, view.balance_after());
-    let RoundView { started, terms, witch, time_ms, steps, credited, settled, voided, jackpots, .. } = view;
+    let RoundView { name, started, terms, witch, time_ms, steps, credited, settled, voided, jackpots, .. } = view;
     let figure = |(key, value): (&str, i64)| CarriedFigure { key: key.to_owned(), value };
     Round {
-        round_id: round_name(stream, started.round),
+        round_id: name,
         account: Some(account_of(stream, currency)),
         stake: Some(Stake {
             coin_value: started.coin_value.to_string(),
@@ -108,7 +99,8 @@ fn step(of: StepView, currency: Currency) -> Step {
         carried: of.collected().iter().map(figure).collect(),
         number: of.logged.step,
         position: of.position,
-        seed: of.logged.seed.to_vec(),
+        seed: of.seed.map_or_else(Vec::new, |seed| seed.to_vec()),
+        draw: of.draw.map(draw),
         choice: Some(of.choice),
         outcome: Some(of.outcome),
         win: Some(money(of.logged.win, currency)),
@@ -118,6 +110,12 @@ fn step(of: StepView, currency: Currency) -> Step {
         balance_after: Some(money(of.balance_after, currency)),
         reference: of.reference,
     }
+}
+
+/// The sealed draw of a step as a message.
+fn draw(of: StepDraw) -> Draw {
+    let bytes = |bytes: Option<[u8; 32]>| bytes.map_or_else(Vec::new, |bytes| bytes.to_vec());
+    Draw { number: of.number, client_seed: of.client_seed, seal: bytes(of.seal), dealt: bytes(of.dealt) }
 }
 
 /// A void of a round of which so much was credited.

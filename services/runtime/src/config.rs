@@ -58,6 +58,8 @@ pub struct Config {
     pub currencies: Currencies,
     /// Demo play.
     pub demo: Demo,
+    /// Sealed draws.
+    pub draws: Draws,
     /// Telemetry.
     pub telemetry: Telemetry,
     /// Whether the services' descriptions are served to whoever asks.
@@ -120,6 +122,14 @@ impl Default for Demo {
     fn default() -> Self {
         Self { balance_minor: 100_000 }
     }
+}
+
+/// Sealed draws.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Draws {
+    /// The file of the draw keys, made at the first start: all processes that open players, void rounds or spin share one.
+    pub key_file: Option<PathBuf>,
 }
 
 /// Limits: nothing grows without one.
@@ -222,6 +232,7 @@ impl Default for Config {
             report: Report::default(),
             currencies: Currencies::default(),
             demo: Demo::default(),
+            draws: Draws::default(),
             telemetry: Telemetry::default(),
             reflection: true,
             tls: None,
@@ -347,12 +358,24 @@ impl Config {
         Ok(config)
     }
 
-    /// Checks that the process knows what its role needs to know.
+    /// Checks that the process knows what its role needs to know, and keeps its draw keys apart from the log.
     ///
     /// # Errors
-    /// [`ConfigError::Ledger`] says what is missing.
+    /// [`ConfigError::Ledger`] says what is missing, [`ConfigError::DrawKeys`] where the keys can't be.
     pub fn check_role(&self) -> Result<(), ConfigError> {
+        let copied = ["log", "copy", "index"].map(|folder| self.data.join(folder));
+        if let Some(file) = self.draw_key_file().filter(|file| copied.iter().any(|folder| file.starts_with(folder))) {
+            return Err(ConfigError::DrawKeys(file));
+        }
         self.ledger.check(self.role, self.partitions)
+    }
+
+    /// The file of the draw keys: as configured, or `keys/draws` in the data folder for a process that spins. None for another,
+    /// which then neither seals nor reveals.
+    #[must_use]
+    pub fn draw_key_file(&self) -> Option<PathBuf> {
+        let own = || self.role.spins().then(|| self.data.join("keys").join("draws"));
+        self.draws.key_file.clone().or_else(own)
     }
 
     /// The partitions that this process writes, if it's one with the log; it has the others from those that write them.

@@ -75,7 +75,7 @@ pub(crate) async fn start(
     options: Options,
     dealer: Dealer,
 ) -> Result<Server, ServeError> {
-    let options = ledger_options(config, options);
+    let options = ledger_options(config, options, &dealer);
     if config.ledger.targets.is_empty() {
         // Nobody brings what is missing: it's said before anything is opened.
         stores.check_whole(config.partitions)?;
@@ -101,7 +101,7 @@ pub(crate) async fn start(
 /// # Errors
 /// [`ServeError`]; nothing is served then.
 pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
-    let options = ledger_options(config, options);
+    let options = ledger_options(config, options, &dealer);
     let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?)?;
     serve_role(bind(config)?, config, ledgers, dealer)
 }

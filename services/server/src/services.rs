@@ -102,7 +102,7 @@ impl<'a> Services<'a> {
         self.names.push(SPIN);
         self.routes.add_service(SpinServiceServer::new(spin).max_decoding_message_size(limits.message_bytes_max));
         let sweeper = Sweeper::new(self.ledgers.clone(), dealer.clone(), waits);
-        self.background.push(tokio::spawn(dealer.reseed_periodically(self.ledgers.home().clone())));
+        self.background.push(tokio::spawn(dealer.renew_periodically(self.ledgers.home().clone())));
         let sweep_every = Duration::from_millis(config.interruption.sweep_ms);
         self.background.push(tokio::spawn(sweeper.clone().run(sweep_every)));
         self.sweeper = Some(sweeper);

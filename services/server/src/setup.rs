@@ -7,7 +7,7 @@ use motherlode_jackpot::Steward;
 use motherlode_ledger::{Ledgers, Options, Stores, offer};
 use motherlode_runtime::{Config, Profiles};
 use motherlode_slots::latest_games;
-use motherlode_spin::Waits;
+use motherlode_spin::{Dealer, Waits};
 use std::{net::TcpListener, time::Duration};
 use tokio::task::spawn_blocking;
 
@@ -55,11 +55,12 @@ pub(crate) async fn open_log(config: &Config) -> Result<Stores, ServeError> {
     Ok(opening.await.map_err(ServeError::interrupted)??.into())
 }
 
-/// How the ledgers of a service work: as said, with the limits of the configuration.
-pub(crate) fn ledger_options(config: &Config, options: Options) -> Options {
+/// How the ledgers of a service work: as said, with the limits of the configuration and the dealer's keys.
+pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer) -> Options {
     let answer_wait_max = Some(Duration::from_millis(config.limits.request_ms_max));
     let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
-    Options { answer_wait_max, change_lapse_ms, operators: config.sharing(), ..options }
+    let draws = dealer.keys().clone();
+    Options { answer_wait_max, change_lapse_ms, operators: config.sharing(), draws, ..options }
 }
 
 /// Opens what every bet rests on: its game's pool; and no partition takes bets before it knows the pools, the rates and what is

@@ -54,7 +54,7 @@ pub(crate) async fn start(
 ) -> Result<Server, ServeError> {
     stores.check_whole(config.partitions)?;
     let index = |partition| index_folder(&config.data, partition);
-    let ledgers = Ledgers::open(stores, index, &ledger_options(config, options))?;
+    let ledgers = Ledgers::open(stores, index, &ledger_options(config, options, &dealer))?;
     let ledgers = open_pools(ledgers).await?;
     Services::new(config, ledgers, &dealer)?.spin(dealer)?.wallet().jackpot().report().log().serve(listener)
 }

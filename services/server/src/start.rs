@@ -14,8 +14,8 @@ use motherlode_spin::Dealer;
 use std::net::TcpListener;
 
 impl Server {
-    /// Starts the services of a process's role on the stores of the partitions that it writes, with the dealer that seeds every
-    /// step: one of the operating system's entropy ([`Dealer::new`]), but in tests.
+    /// Starts the services of a process's role on the stores of the partitions that it writes, with the dealer that every
+    /// step is drawn from.
     ///
     /// # Errors
     /// [`ServeError`]; nothing is served then.

@@ -1,7 +1,7 @@
 //! The answer to a step: made once, where the step is decided or read from the log, and completed by what only the
 //! log knows.
 
-use motherlode_books::{Currency, RoundStarted, StepResolved, StreamId};
+use motherlode_books::{Currency, Event, RoundStarted, Seal, StepResolved, StreamId};
 use motherlode_ledger::{
     balance_after,
     fields::{money, round_name},
@@ -11,11 +11,11 @@ use motherlode_proto::{
     round::v1::{JackpotWin, Outcome, RoundState},
     spin::v1::Played,
 };
-use motherlode_slots::Seed;
 
 /// The answer to a step, but for its position, the balance and the jackpot.
 pub(crate) struct Answer {
-    seed: Seed,
+    /// The seal that the step's commit holds.
+    seal: Option<Seal>,
     round: u64,
     currency: Currency,
     played: Played,
@@ -41,17 +41,29 @@ impl Answer {
             campaign_id: started.campaign.clone().unwrap_or_default(),
             ..Played::default()
         };
-        Self { seed: step.seed, round: step.round, currency, played }
+        Self { seal: sealed(step), round: step.round, currency, played }
     }
 
-    /// Whether it's the answer to the step that the log has: another attempt of the request may have come first.
+    /// Whether it's the answer to the step that the log has: another attempt of the request may have come first, on another
+    /// draw. Each draw has a seal of its own.
     pub(crate) fn is_to(&self, step: &StepResolved) -> bool {
-        (self.seed, self.round, self.played.step) == (step.seed, step.round, step.step)
+        self.seal.is_some() && (self.seal, self.round, self.played.step) == (sealed(step), step.round, step.step)
     }
 
     /// Completed by the step's commit.
     pub(crate) fn completed(self, logged: &Logged, jackpot: Option<JackpotWin>) -> Played {
         let balance = Some(money(balance_after(logged, self.currency), self.currency));
-        Played { balance, position: logged.commit.position, jackpot, ..self.played }
+        let seal = self.seal.map_or_else(Vec::new, |seal| seal.to_vec());
+        let dealt = logged.commit.events.iter().find_map(|event| match event {
+            Event::DrawsRevealed { dealt, .. } => Some(dealt.iter().map(|dealt| dealt.to_vec()).collect()),
+            _ => None,
+        });
+        let dealt = dealt.unwrap_or_default();
+        Played { balance, position: logged.commit.position, jackpot, seal, dealt, ..self.played }
     }
+}
+
+/// The seal of the draw after a step's; none of older logs.
+fn sealed(step: &StepResolved) -> Option<Seal> {
+    step.draw.as_ref().map(|draw| draw.next_seal)
 }

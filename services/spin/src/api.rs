@@ -1,9 +1,9 @@
 //! The spin service as the calls share it: what it plays on, and how a step is decided, logged and answered.
 
 use crate::{
-    bet::{Bet, Move},
-    dealer::{Dealer, Resolve},
-    decide::{self, Decided},
+    bet::{Bet, DrawnFor, Move},
+    dealer::{Dealer, Undecided},
+    decide::{self, Decided, Drawing},
     pace::{Now, Pace},
     play_rules::{PlayRules, not_held},
     registry::SessionRegistry,
@@ -14,8 +14,8 @@ use motherlode_books::{Books, Minor, Refused, SessionId, SessionLimits, StreamId
 use motherlode_ledger::{AppendError, Ledgers, fields::RoundId, offer};
 use motherlode_proto::spin::v1::{ChooseRequest, Played, SpinRequest};
 use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
-use motherlode_slots::{Ladders, Seed};
-use std::{borrow::Cow, sync::Arc, time::Duration};
+use motherlode_slots::Ladders;
+use std::{sync::Arc, time::Duration};
 use tonic::metadata::MetadataMap;
 
 /// The service.
@@ -34,35 +34,19 @@ pub struct SpinApi {
     pub(crate) ladders: Arc<Ladders>,
 }
 
-/// Decides a step with a seed.
-type Decide<'a> = dyn Fn(&State, Seed) -> Result<Decided, Refusal> + Sync + 'a;
+/// Decides a step with a draw.
+type Decide<'a> = dyn Fn(&State, &Drawing<'_>) -> Result<Decided, Undecided> + Sync + 'a;
 
-/// A step's seed: dealt at the first attempt to decide, kept for every further one.
-pub(crate) struct Deal<'a> {
-    dealer: &'a Dealer,
-    /// Of the request that asks for the step.
-    metadata: Cow<'a, MetadataMap>,
-    dealt: Option<Seed>,
-}
-
-impl<'a> Deal<'a> {
-    /// For the step that a request asks for.
-    pub(crate) fn to(dealer: &'a Dealer, metadata: &'a MetadataMap) -> Self {
-        Self { dealer, metadata: Cow::Borrowed(metadata), dealt: None }
-    }
-
-    /// For a step that no request of its own asks for; `dealt` is its seed where it was dealt before.
-    pub(crate) fn again(dealer: &'a Dealer, dealt: Option<Seed>) -> Self {
-        Self { dealer, metadata: Cow::default(), dealt }
-    }
-
-    fn seed(&mut self, resolve: Resolve<'_>) -> Seed {
-        *self.dealt.get_or_insert_with(|| self.dealer.deal_to(&self.metadata, resolve))
-    }
+/// The request that is played: whose it is, its name, and what it says of its draw.
+struct Named<'a> {
+    stream: &'a StreamId,
+    request_id: &'a str,
+    fingerprint: [u8; 16],
+    drawn: &'a DrawnFor,
 }
 
 impl SpinApi {
-    /// Plays on the ledgers, with seeds of a dealer; answers to hits wait for their award as long as said. At the stop
+    /// Plays on the ledgers, with draws of a dealer; answers to hits wait for their award as long as said. At the stop
     /// streams take no more calls, answer those they have taken, and end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, award_wait_max: Duration, stop: Stop) -> Self {
@@ -122,20 +106,22 @@ impl SpinApi {
         &self,
         caller: &Caller,
         request: &SpinRequest,
-        deal: &mut Deal<'_>,
+        metadata: &MetadataMap,
     ) -> Result<Played, Refusal> {
-        self.bet(&Bet::parse(caller, &self.ledgers, &self.ladders, request)?, deal).await
+        self.bet(&Bet::parse(caller, &self.ledgers, &self.ladders, request)?, metadata).await
     }
 
     /// Bets and spins, once checked.
-    pub(crate) async fn bet(&self, bet: &Bet, deal: &mut Deal<'_>) -> Result<Played, Refusal> {
+    pub(crate) async fn bet(&self, bet: &Bet, metadata: &MetadataMap) -> Result<Played, Refusal> {
         let (rules, ledger) = (self.rules_for(bet), self.ledgers.of(&bet.account.stream));
         let state = |books: &Books| State::of_bet(books, bet);
-        let decide = |state: &State, seed| {
+        let decide = |state: &State, from: &Drawing<'_>| {
             let rules = rules.as_ref().map_err(Clone::clone)?;
-            decide::spin(state, bet, rules, (&self.pace, Now::of(ledger)), seed)
+            decide::spin(state, bet, rules, (&self.pace, Now::of(ledger)), from)
         };
-        self.play(&bet.account.stream, &bet.request_id, bet.fingerprint, deal, (&state, &decide)).await
+        let Bet { request_id, fingerprint, drawn, .. } = bet;
+        let named = Named { stream: &bet.account.stream, request_id, fingerprint: *fingerprint, drawn };
+        self.play(&named, metadata, (&state, &decide)).await
     }
 
     /// Goes on with a round.
@@ -143,18 +129,23 @@ impl SpinApi {
         &self,
         caller: &Caller,
         request: &ChooseRequest,
-        deal: &mut Deal<'_>,
+        metadata: &MetadataMap,
     ) -> Result<Played, Refusal> {
         let play = Move::parse(caller, request)?;
-        self.move_on(&play, deal).await
+        self.move_on(&play, metadata).await
     }
 
     /// Goes on with a round, once checked.
-    pub(crate) async fn move_on(&self, play: &Move, deal: &mut Deal<'_>) -> Result<Played, Refusal> {
+    pub(crate) async fn move_on(&self, play: &Move, metadata: &MetadataMap) -> Result<Played, Refusal> {
         let session = self.act(play.session, &play.round);
         let state = |books: &Books| State::of_player(books, &play.round.stream);
-        let decide = |state: &State, seed| session.clone().and_then(|()| decide::choose(state, play, seed));
-        self.play(&play.round.stream, &play.request_id, play.fingerprint, deal, (&state, &decide)).await
+        let decide = |state: &State, from: &Drawing<'_>| {
+            session.clone()?;
+            decide::choose(state, play, from)
+        };
+        let Move { request_id, fingerprint, drawn, .. } = play;
+        let named = Named { stream: &play.round.stream, request_id, fingerprint: *fingerprint, drawn };
+        self.play(&named, metadata, (&state, &decide)).await
     }
 
     /// Admits a player's action in a round: by its session, if it names one; otherwise unless the game is held (BW-27).
@@ -173,30 +164,41 @@ impl SpinApi {
         self.registry.act(session, stream, game.as_ref().map(|(game, currency)| (game.as_str(), *currency)))
     }
 
-    /// Copy the state out of the books, decide, append, answer; on a conflict again, with the same seed. The caller's
+    fn drawing<'a>(&'a self, client_seed: &'a [u8], drawn: &DrawnFor) -> Drawing<'a> {
+        Drawing { dealer: &self.dealer, client_seed, sealed: drawn.sealed }
+    }
+
+    /// Copy the state out of the books, decide, append, answer; on a conflict again, with the same client seed. The caller's
     /// deadline bounds the tries.
     async fn play(
         &self,
-        stream: &StreamId,
-        request_id: &str,
-        fingerprint: [u8; 16],
-        deal: &mut Deal<'_>,
+        named: &Named<'_>,
+        metadata: &MetadataMap,
         (state, decide): (&(dyn Fn(&Books) -> State + Sync), &Decide<'_>),
     ) -> Result<Played, Refusal> {
+        let Named { stream, request_id, fingerprint, drawn } = *named;
         let ledger = self.ledgers.of(stream);
         loop {
             let state = ledger.books(state);
-            let seed = deal.seed(&|seed| decide(&state, seed).map(|decided| decided.proposal));
-            let (logged, answer) = match decide(&state, seed) {
+            let resolve = |client_seed: &[u8]| Some(decide(&state, &self.drawing(client_seed, drawn)).ok()?.proposal);
+            let scripted = self.dealer.scripted_seed(metadata, &resolve);
+            let client_seed = scripted.as_deref().unwrap_or(&drawn.client_seed);
+            let decided = decide(&state, &self.drawing(client_seed, drawn));
+            let (logged, answer) = match decided {
                 Ok(Decided { proposal, answer }) => match ledger.append(proposal).await {
                     Ok(logged) => (logged, Some(answer)),
                     Err(error) if is_stale(&error) => continue,
                     Err(error) => return Err(error.into()),
                 },
                 // What was played once may be refused now: a repetition gets its answer all the same.
-                Err(refusal) => match ledger.find(stream, request_id, fingerprint)? {
-                    Some(logged) => (logged, None),
-                    None => return Err(refusal),
+                Err(undecided) => match (ledger.find(stream, request_id, fingerprint)?, undecided) {
+                    (Some(logged), _) => (logged, None),
+                    (None, Undecided::Refused(refusal)) => return Err(refusal),
+                    (None, Undecided::Unsealed(number, reason)) => {
+                        let player = state.player.as_ref().ok_or_else(motherlode_ledger::unknown_account)?;
+                        self.dealer.seal(ledger, stream, player, (number, reason)).await?;
+                        continue;
+                    }
                 },
             };
             self.pace.taken(&logged.commit, || ledger.ticks_ms());

@@ -9,8 +9,8 @@
 //! series collects it before it spins; a series that stops before that leaves it to the player (BW-23).
 
 use crate::{
-    api::{Deal, SpinApi},
-    bet::{Bet, Move},
+    api::SpinApi,
+    bet::{Bet, DrawnFor, Move},
     play_rules::PlayRules,
     stake::whole_bet,
 };
@@ -139,8 +139,9 @@ impl SpinApi {
             round: round.clone(),
             choice: Choice::Collect,
             session: None,
+            drawn: DrawnFor::default(),
         };
-        match self.move_on(&collect, &mut Deal::again(&self.dealer, None)).await {
+        match self.move_on(&collect, &MetadataMap::new()).await {
             Ok(_) => Ok(true),
             // The player was quicker.
             Err(refusal) if matches!(refusal.reason(), "ALREADY_SETTLED" | "CHOICE_NOT_AWAITED") => Ok(false),
@@ -260,8 +261,7 @@ impl Series {
         {
             return Ok(self.over(AutospinStop::Player));
         }
-        let mut deal = Deal::to(&self.api.dealer, &self.metadata);
-        let played = self.api.bet(&self.bet, &mut deal).await?;
+        let played = self.api.bet(&self.bet, &self.metadata).await?;
         if let Some(finished) = finished_at_once(&played)? {
             return Ok(self.count(Some(played), finished));
         }
@@ -332,6 +332,8 @@ impl Bet {
             offer_double: request.offer_double,
             session_id: request.session_id.clone(),
             campaign_id: request.campaign_id.clone(),
+            client_seed: request.client_seed.clone(),
+            seal: vec![],
         };
         let named = AutospinRequest { session_id: String::new(), ..request.clone() };
         Ok(Self {

@@ -4,7 +4,7 @@ use crate::{
     free_rounds, session_id,
     stake::{find_game, invalid_stake},
 };
-use motherlode_books::{CoinValue, SessionId};
+use motherlode_books::{CoinValue, Seal, SessionId, draw::CLIENT_SEED_MAX};
 use motherlode_ledger::{
     Ledgers,
     fields::{self, AccountId, RoundId},
@@ -32,6 +32,7 @@ pub(crate) struct Bet {
     pub(crate) witch: Option<i64>,
     pub(crate) double: bool,
     pub(crate) session: Option<SessionId>,
+    pub(crate) drawn: DrawnFor,
     /// The campaign that it's a free round of.
     pub(crate) campaign: Option<String>,
     /// The ladders on offer.
@@ -53,6 +54,29 @@ pub(crate) struct Move {
     pub(crate) round: RoundId,
     pub(crate) choice: Choice,
     pub(crate) session: Option<SessionId>,
+    pub(crate) drawn: DrawnFor,
+}
+
+/// The parts of a request about its draw.
+#[derive(Clone, Default)]
+pub(crate) struct DrawnFor {
+    /// The caller's part of the seed; empty where the request id serves.
+    pub(crate) client_seed: Vec<u8>,
+    /// The seal that the request was made for.
+    pub(crate) sealed: Option<Seal>,
+}
+
+impl DrawnFor {
+    pub(crate) fn parse(client_seed: &[u8], seal: &[u8]) -> Result<Self, Refusal> {
+        if client_seed.len() > CLIENT_SEED_MAX {
+            return Err(Refusal::field("client_seed", format!("must be at most {CLIENT_SEED_MAX} bytes")));
+        }
+        let sealed = match seal {
+            [] => None,
+            seal => Some(seal.try_into().map_err(|_| Refusal::field("seal", "must be the 32 bytes of a seal"))?),
+        };
+        Ok(Self { client_seed: client_seed.to_vec(), sealed })
+    }
 }
 
 impl Bet {
@@ -98,10 +122,14 @@ impl Bet {
         };
         let coins =
             game.check_stake(&stake).map_err(|refused| invalid_stake(game, ladders, account.currency, &refused))?;
-        // The same bet may be asked for again in another session.
-        let fingerprint = match session {
-            None => fingerprint("spin", request),
-            Some(_) => fingerprint("spin", &SpinRequest { session_id: String::new(), ..request.clone() }),
+        let drawn = DrawnFor::parse(&request.client_seed, &request.seal)?;
+        // The same bet may be asked for again in another session, and for another seal.
+        let fingerprint = match (session, drawn.sealed) {
+            (None, None) => fingerprint("spin", request),
+            _ => {
+                let named = SpinRequest { session_id: String::new(), seal: vec![], ..request.clone() };
+                fingerprint("spin", &named)
+            }
         };
         Ok(Self {
             request_id,
@@ -114,6 +142,7 @@ impl Bet {
             witch,
             double: request.offer_double,
             session,
+            drawn,
             campaign,
             ladders: Arc::clone(ladders),
         })
@@ -127,11 +156,15 @@ impl Move {
         let choice = request.choice.as_ref().ok_or_else(|| Refusal::field("choice", "is required"))?;
         let choice = choice_from_wire(choice).map_err(|malformed| Refusal::field("choice", malformed.to_string()))?;
         let session = session_id::optional(&request.session_id)?;
-        let fingerprint = match session {
-            None => fingerprint("choose", request),
-            Some(_) => fingerprint("choose", &ChooseRequest { session_id: String::new(), ..request.clone() }),
+        let drawn = DrawnFor::parse(&request.client_seed, &request.seal)?;
+        let fingerprint = match (session, drawn.sealed) {
+            (None, None) => fingerprint("choose", request),
+            _ => {
+                let named = ChooseRequest { session_id: String::new(), seal: vec![], ..request.clone() };
+                fingerprint("choose", &named)
+            }
         };
-        Ok(Self { request_id, fingerprint, round, choice, session })
+        Ok(Self { request_id, fingerprint, round, choice, session, drawn })
     }
 }
 

@@ -1,59 +1,59 @@
-//! The dealer: the cryptographic master generator that gives each step its seed when it's resolved, never earlier.
+//! The dealer: gives each step its draw when it's resolved, from what was sealed before the request for it existed.
 //!
-//! ChaCha20, seeded with 256 bits from the operating system and reseeded from there every [`RESEED_EVERY`] (PL-14,
-//! PL-28); a reseeding is an event in the log, without the seed. No clock, counter or process id goes into a seed.
+//! A step's seed follows from a dealt value, the caller's client seed, the round and the step (see
+//! [`motherlode_books::draw`]), so nobody chooses it and nobody knows it alone: the service knows no client seed when it
+//! seals, the caller no dealt value before it's revealed. The keys come from the operating system, a fresh one each day
+//! (PL-28); that is an event in the log. No clock, counter or process id goes into a key.
 
-use motherlode_books::{Event, StreamId};
-use motherlode_ledger::{Handle, Proposal};
+use motherlode_books::{
+    Dealt, Draw, Epoch, Event, InternalRequest, OpenRound, PlayerState, Seal, SealReason, StreamId, draw,
+};
+use motherlode_ledger::{AppendError, DrawKeys, Handle, Proposal, draws::DrawKeysError, fields::round_name};
+use motherlode_proto::convert::play::hex;
 use motherlode_runtime::Refusal;
 use motherlode_slots::Seed;
-use parking_lot::Mutex;
-use rand_chacha::{
-    ChaCha20Rng,
-    rand_core::{Rng, SeedableRng},
-};
 use std::{sync::Arc, time::Duration};
-use tonic::metadata::MetadataMap;
+use tonic::{Code, metadata::MetadataMap};
 
-/// How often fresh entropy is taken.
-pub const RESEED_EVERY: Duration = Duration::from_secs(600);
+/// How often the keys are looked at: whether the last is a day old.
+pub const RENEW_EVERY: Duration = Duration::from_secs(600);
 
-/// The operating system gave no entropy: nothing can be played.
-#[derive(Debug, thiserror::Error)]
-#[error("the operating system gives no random bytes: {0}")]
-pub struct EntropyError(getrandom::Error);
+/// Resolves the step that is being decided with another client seed: its proposal, or none where it can't be.
+pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 
-/// Resolves the step that is being decided with a seed: its proposal, or why there is none.
-pub type Resolve<'a> = &'a dyn Fn(Seed) -> Result<Proposal, Refusal>;
-
-/// Chooses among dealt seeds, so that tests meet rare outcomes. Nothing that is shipped implements it; a server whose dealer
-/// has a script says so in its identity (`test_build`).
+/// Chooses client seeds, so that tests meet rare outcomes. Nothing that is shipped implements it; a server whose dealer has
+/// a script says so in its identity (`test_build`).
 pub trait Script: Send + Sync {
-    /// The seed of a step. `metadata` is that of the request which asks for the step, `deal` gives the next fair seed.
-    fn seed(&self, metadata: &MetadataMap, deal: &dyn Fn() -> Seed, resolve: Resolve<'_>) -> Seed;
+    /// The client seed of a step; none for the caller's own. `metadata` is that of the request which asks for the step.
+    fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Option<Vec<u8>>;
 }
 
-/// The dealer; clones deal from the same generator.
+/// The dealer; clones deal from the same keys.
 #[derive(Clone)]
 pub struct Dealer {
-    generator: Arc<Mutex<ChaCha20Rng>>,
+    keys: DrawKeys,
     script: Option<Arc<dyn Script>>,
 }
 
 impl Dealer {
-    /// Seeds the generator.
+    /// Deals from keys.
+    #[must_use]
+    pub fn of(keys: DrawKeys) -> Self {
+        Self { keys, script: None }
+    }
+
+    /// A dealer with a fresh key that ends with the process: for tests.
     ///
     /// # Errors
     /// When the operating system gives no entropy.
-    pub fn new() -> Result<Self, EntropyError> {
-        Ok(Self::from_master(entropy()?))
+    pub fn new() -> Result<Self, DrawKeysError> {
+        DrawKeys::fresh().map(Self::of)
     }
 
-    /// A dealer whose every seed is known to whoever knows the master: for tests and for exports that can be repeated.
-    /// Nothing that serves uses it.
+    /// A dealer whose every draw is known to whoever knows the key: for tests. Nothing that serves uses it.
     #[must_use]
     pub fn from_master(master: Seed) -> Self {
-        Self { generator: Arc::new(Mutex::new(ChaCha20Rng::from_seed(master))), script: None }
+        Self::of(DrawKeys::of(master))
     }
 
     /// The same dealer with a script: for tests.
@@ -62,101 +62,215 @@ impl Dealer {
         Self { script: Some(script), ..self }
     }
 
-    /// Whether a script chooses among the seeds: such a server is not for play.
+    /// Whether a script chooses client seeds: such a server is not for play.
     #[must_use]
     pub fn is_scripted(&self) -> bool {
         self.script.is_some()
     }
 
-    /// The seed of the step that a request asks for.
-    pub(crate) fn deal_to(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Seed {
-        match &self.script {
-            Some(script) => script.seed(metadata, &|| self.deal(), resolve),
-            None => self.deal(),
-        }
-    }
-
-    /// Deals the seed of one step.
+    /// The keys.
     #[must_use]
-    pub fn deal(&self) -> Seed {
-        let mut seed = Seed::default();
-        self.generator.lock().fill_bytes(&mut seed);
-        seed
+    pub fn keys(&self) -> &DrawKeys {
+        &self.keys
     }
 
-    /// Replaces the generator's state with fresh entropy, mixed with what it would have dealt next: the new state is
-    /// as hard to know as the harder of the two.
-    ///
-    /// # Errors
-    /// When the operating system gives no entropy; the generator goes on as it was.
-    pub fn reseed(&self) -> Result<(), EntropyError> {
-        let fresh = entropy()?;
-        let mut generator = self.generator.lock();
-        let mut seed = Seed::default();
-        generator.fill_bytes(&mut seed);
-        for (byte, fresh) in seed.iter_mut().zip(fresh) {
-            *byte ^= fresh;
+    /// The client seed that a script chooses for the step that a request asks for.
+    pub(crate) fn scripted_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Option<Vec<u8>> {
+        self.script.as_ref()?.client_seed(metadata, resolve)
+    }
+
+    /// The dealt value of the player's next draw, its seed for a step, and the seal of the draw after it.
+    pub(crate) fn deal(&self, player: &PlayerState, step: &Asked<'_>) -> Result<Dealing, Undecided> {
+        let Some(next) = player.draw else { return Err(Undecided::Unsealed(1, SealReason::Unsealed)) };
+        let lost = || Undecided::Unsealed(next.number.saturating_add(1), SealReason::KeyLost);
+        let dealt = self.keys.dealt(step.stream, next.number, next.epoch);
+        let dealt = dealt.filter(|dealt| draw::seal(dealt) == next.seal).ok_or_else(lost)?;
+        if step.sealed.is_some_and(|named| named != next.seal) {
+            let message = "the request was made for another seal than that of the player's next draw";
+            return Err(Refusal::precondition("SEAL_CHANGED", message).with("seal", hex(&next.seal)).into());
         }
-        *generator = ChaCha20Rng::from_seed(seed);
-        Ok(())
+        let (next_epoch, next_seal) = self.keys.seal(step.stream, next.number.saturating_add(1)).ok_or_else(lost)?;
+        let draw = Draw {
+            number: next.number,
+            epoch: next.epoch,
+            client_seed: step.client_seed.to_vec(),
+            next_epoch,
+            next_seal,
+        };
+        let name = round_name(step.stream, step.round);
+        let seed = draw::seed(&dealt, draw.client_seed(step.request_id), &name, step.step);
+        Ok(Dealing { seed, dealt, draw })
     }
 
-    /// Reseeds for as long as it's polled, and logs that it did.
-    pub async fn reseed_periodically(self, ledger: Handle) {
+    /// The dealt values of draws of a player, as [`motherlode_rounds::draws::DealtOf`].
+    pub(crate) fn dealt_of<'a>(&'a self, stream: &'a StreamId) -> impl Fn(u64, Epoch) -> Option<Dealt> + 'a {
+        |number, epoch| self.keys.dealt(stream, number, epoch)
+    }
+
+    /// The reveal of a round whose last step used this draw: the dealt values of all its sealed steps.
+    pub(crate) fn revealed(
+        &self,
+        stream: &StreamId,
+        round: u64,
+        earlier: Option<&OpenRound>,
+        last: Dealt,
+    ) -> Result<Event, Refusal> {
+        let mut dealt = match earlier {
+            Some(open) => self.keys.revealed(stream, open).ok_or_else(|| key_lost(&round_name(stream, round)))?,
+            None => vec![],
+        };
+        dealt.push(last);
+        Ok(Event::DrawsRevealed { round, dealt })
+    }
+
+    /// Seals a player's draw apart from a step, since the player has none or its key is gone. What somebody else did in the
+    /// meantime is as good.
+    pub(crate) async fn seal(
+        &self,
+        ledger: &Handle,
+        stream: &StreamId,
+        player: &PlayerState,
+        (number, reason): (u64, SealReason),
+    ) -> Result<(), Refusal> {
+        let event = self.keys.sealed(stream, number, reason);
+        let event =
+            event.ok_or_else(|| Refusal::new(Code::Unavailable, "NO_DRAW_KEYS", "this process has no draw keys"))?;
+        if reason == SealReason::KeyLost {
+            tracing::error!(%stream, number, "the key of the player's draw is gone: another is sealed in its place");
+        }
+        let proposal = Proposal {
+            stream: stream.clone(),
+            expected_version: Some(player.head.version),
+            request_id: InternalRequest::SealDraw { number }.to_string(),
+            fingerprint: InternalRequest::FINGERPRINT,
+            events: vec![event],
+        };
+        match ledger.append(proposal).await {
+            Ok(_) | Err(AppendError::Conflict { .. }) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Takes a fresh key when the last is a day old, for as long as it's polled, and logs that it did.
+    pub async fn renew_periodically(self, ledger: Handle) {
         loop {
-            tokio::time::sleep(RESEED_EVERY).await;
-            if let Err(error) = self.reseed() {
-                tracing::error!(%error, "the generator was not reseeded");
-                continue;
-            }
+            tokio::time::sleep(RENEW_EVERY).await;
+            let epoch = match self.keys.renew(ledger.clock_ms()) {
+                Ok(Some(epoch)) => epoch,
+                Ok(None) => continue,
+                Err(error) => {
+                    tracing::error!(%error, "the draw keys were not renewed");
+                    continue;
+                }
+            };
             let proposal = Proposal {
                 stream: StreamId::System,
                 expected_version: None,
-                request_id: format!("generator/{}", hex(&self.deal()[..16])),
-                fingerprint: [0; 16],
+                request_id: format!("generator/{}", hex(&epoch)),
+                fingerprint: InternalRequest::FINGERPRINT,
                 events: vec![Event::GeneratorReseeded],
             };
             if let Err(error) = ledger.append(proposal).await {
-                tracing::warn!(%error, "a reseeding was not logged");
+                tracing::warn!(%error, "a fresh draw key was not logged");
             }
         }
     }
 }
 
-fn entropy() -> Result<Seed, EntropyError> {
-    let mut seed = Seed::default();
-    getrandom::fill(&mut seed).map_err(EntropyError)?;
-    Ok(seed)
+/// The step that a draw is for.
+pub(crate) struct Asked<'a> {
+    pub(crate) stream: &'a StreamId,
+    pub(crate) request_id: &'a str,
+    pub(crate) round: u64,
+    pub(crate) step: u32,
+    /// The caller's part; empty where the request id serves.
+    pub(crate) client_seed: &'a [u8],
+    /// The seal that the request was made for.
+    pub(crate) sealed: Option<Seal>,
 }
 
-fn hex(bytes: &[u8]) -> String {
-    motherlode_proto::convert::play::hex(bytes)
+/// A draw of a step.
+pub(crate) struct Dealing {
+    pub(crate) seed: Seed,
+    /// For the reveal, and never to be logged before.
+    pub(crate) dealt: Dealt,
+    pub(crate) draw: Draw,
+}
+
+/// Why a step was not decided.
+#[derive(Debug)]
+pub(crate) enum Undecided {
+    /// It's refused.
+    Refused(Refusal),
+    /// The player's draw of this number must be sealed first.
+    Unsealed(u64, SealReason),
+}
+
+impl From<Refusal> for Undecided {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+/// An open round can't go on without the keys of its draws.
+pub(crate) fn key_lost(round: &str) -> Refusal {
+    let message = "a draw key of the open round is gone: it can only be voided";
+    Refusal::precondition("DRAW_KEY_LOST", message).with("round_id", round)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use motherlode_books::NextDraw;
     use std::collections::BTreeSet;
 
-    #[test]
-    fn pl_28_no_two_seeds_are_the_same_across_dealers_and_reseedings() {
-        let (one, other) = (Dealer::new().unwrap(), Dealer::new().unwrap());
-        let mut seeds = BTreeSet::new();
-        for _ in 0..100 {
-            seeds.extend([one.deal(), other.deal()]);
-            one.reseed().unwrap();
-        }
-        assert_eq!(seeds.len(), 200);
+    /// A player whose next draw a dealer has sealed.
+    fn player(dealer: &Dealer, stream: &StreamId, number: u64) -> PlayerState {
+        let (epoch, seal) = dealer.keys.seal(stream, number).unwrap();
+        let mut player = PlayerState::default();
+        player.draw = Some(NextDraw { number, epoch, seal });
+        player
+    }
+
+    fn asked<'a>(stream: &'a StreamId, client_seed: &'a [u8], sealed: Option<Seal>) -> Asked<'a> {
+        Asked { stream, request_id: "r", round: 1, step: 1, client_seed, sealed }
     }
 
     #[test]
-    fn pl_28_reseeding_changes_what_comes_next() {
-        let dealer = Dealer::from_master([7; 32]);
-        let mut twin = ChaCha20Rng::from_seed([7; 32]);
-        dealer.reseed().unwrap();
-        let (mut skipped, mut next) = (Seed::default(), Seed::default());
-        twin.fill_bytes(&mut skipped);
-        twin.fill_bytes(&mut next);
-        assert_ne!(dealer.deal(), next);
+    fn pl_28_no_two_seeds_are_the_same_across_dealers_players_draws_and_client_seeds() {
+        let mut seeds = BTreeSet::new();
+        for dealer in [Dealer::new().unwrap(), Dealer::new().unwrap()] {
+            for name in ["alice", "bob"] {
+                let stream = StreamId::player("acme", name);
+                for number in 1..=50 {
+                    let player = player(&dealer, &stream, number);
+                    for client_seed in [&b"one"[..], b"other", b""] {
+                        seeds.insert(dealer.deal(&player, &asked(&stream, client_seed, None)).unwrap().seed);
+                    }
+                }
+            }
+        }
+        assert_eq!(seeds.len(), 2 * 2 * 50 * 3);
+    }
+
+    #[test]
+    fn a_draw_is_dealt_under_its_seal_alone() {
+        let (dealer, other) = (Dealer::new().unwrap(), Dealer::new().unwrap());
+        let stream = StreamId::player("acme", "alice");
+        let alice = player(&dealer, &stream, 7);
+        let sealed = alice.draw.unwrap().seal;
+        let dealing = dealer.deal(&alice, &asked(&stream, b"mine", Some(sealed))).unwrap();
+        assert_eq!(draw::seal(&dealing.dealt), sealed);
+        assert_eq!(dealing.seed, draw::seed(&dealing.dealt, b"mine", "acme/alice/1", 1));
+        let next = dealer.keys.dealt(&stream, 8, dealing.draw.next_epoch).unwrap();
+        assert_eq!(draw::seal(&next), dealing.draw.next_seal);
+        let Err(Undecided::Refused(refusal)) = dealer.deal(&alice, &asked(&stream, b"mine", Some([1; 32]))) else {
+            panic!("another seal was named");
+        };
+        assert_eq!(refusal.reason(), "SEAL_CHANGED");
+        let lost = other.deal(&alice, &asked(&stream, b"mine", Some(sealed)));
+        assert!(matches!(lost, Err(Undecided::Unsealed(8, SealReason::KeyLost))));
+        let unsealed = dealer.deal(&PlayerState::default(), &asked(&stream, b"mine", None));
+        assert!(matches!(unsealed, Err(Undecided::Unsealed(1, SealReason::Unsealed))));
     }
 }

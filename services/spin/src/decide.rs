@@ -4,6 +4,7 @@ use crate::{
     answer::Answer,
     automatic::{Asked, next_step},
     bet::{Bet, Move},
+    dealer::{Asked as DrawOf, Dealer, Dealing, Undecided, key_lost},
     free_rounds::check_open,
     pace::{Now, Pace},
     play_rules::PlayRules,
@@ -11,14 +12,14 @@ use crate::{
     state::State,
 };
 use motherlode_books::{
-    Automatic, CoinValue, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, PlayerState, RoundStarted,
-    RoundTerms, StepResolved, StreamId, Switch, contribution,
+    Automatic, CoinValue, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, OpenRound, PlayerState,
+    RoundStarted, RoundTerms, Seal, StepResolved, StreamId, Switch, contribution,
 };
 use motherlode_ledger::{Proposal, fields::round_name};
 use motherlode_proto::{convert::play::choice_to_wire, round::v1 as wire};
 use motherlode_rounds::{Due, Live, Unresolvable, collection, gamble_max_minor, minor_micros, shown, terms_to_log};
 use motherlode_runtime::Refusal;
-use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Seed, Stake, Terms};
+use motherlode_slots::{Carried, Choice, ChoiceRefused, Game, Outcome, Stake, Terms};
 use prost::Message;
 use tonic::Code;
 
@@ -34,8 +35,8 @@ pub(crate) fn spin(
     bet: &Bet,
     rules: &PlayRules,
     (pace, now): (&Pace, Now),
-    seed: Seed,
-) -> Result<Decided, Refusal> {
+    from: &Drawing<'_>,
+) -> Result<Decided, Undecided> {
     let stream = &bet.account.stream;
     offered(bet.game, &bet.ladders, bet.account.currency, bet.coin_value, bet.campaign.is_some())?;
     if let Some(player) = &state.player {
@@ -49,12 +50,13 @@ pub(crate) fn spin(
     let game = bet.game.name();
     if let Some(open) = player.open_round_of(game, currency) {
         return Err(Refusal::precondition("ROUND_IN_PROGRESS", "the player has an open round of this game")
-            .with("round_id", round_name(stream, open.started.round)));
+            .with("round_id", round_name(stream, open.started.round))
+            .into());
     }
     let witch = pick_witch(player, bet)?;
     match &bet.campaign {
         Some(campaign) => check_open(player.campaign(campaign), campaign, now.log_ms)?,
-        None if balance < amount => return Err(insufficient(bet, balance, amount)),
+        None if balance < amount => return Err(insufficient(bet, balance, amount).into()),
         None => {}
     }
     let rate = state.rate(currency).ok_or_else(|| {
@@ -93,9 +95,10 @@ pub(crate) fn spin(
         campaign: bet.campaign.clone(),
     };
     let mut outcome = Outcome::default();
-    live.resolve(&Choice::Spin, seed, &mut outcome).map_err(|refused| internal(&refused))?;
-    let step = Step { number: 1, choice: &Choice::Spin, seed, why: None };
-    let (step, answer) = resolved(stream, player, &live, &started, step, &outcome)?;
+    let dealing = from.dealer.deal(player, &from.to(stream, &bet.request_id, (started.round, 1)))?;
+    live.resolve(&Choice::Spin, dealing.seed, &mut outcome).map_err(|refused| internal(&refused))?;
+    let step = Step { number: 1, choice: &Choice::Spin, dealing, why: None };
+    let (step, answer) = resolved(stream, player, &live, (&started, None), (step, from.dealer), &outcome)?;
     let events = witch.into_iter().chain([Event::RoundStarted(started)]).chain(step).collect();
     Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
 }
@@ -130,7 +133,7 @@ fn switched_on(state: &State) -> Result<(), Refusal> {
 }
 
 /// Decides a choice in an open round: rebuilds the round from its steps and resolves the next.
-pub(crate) fn choose(state: &State, play: &Move, seed: Seed) -> Result<Decided, Refusal> {
+pub(crate) fn choose(state: &State, play: &Move, from: &Drawing<'_>) -> Result<Decided, Undecided> {
     let stream = &play.round.stream;
     let name = round_name(stream, play.round.number);
     let player = state.player.as_ref().ok_or_else(|| motherlode_ledger::unknown_round(&name))?;
@@ -138,31 +141,48 @@ pub(crate) fn choose(state: &State, play: &Move, seed: Seed) -> Result<Decided, 
         return Err(match play.round.number <= player.rounds_started {
             true => Refusal::precondition("ALREADY_SETTLED", "the round is not open").with("round_id", name),
             false => motherlode_ledger::unknown_round(&name),
-        });
+        }
+        .into());
     };
-    let mut live = Live::rebuild(open).map_err(|error| unresolvable(&error))?;
-    let step = Step { number: next_step(open), choice: &play.choice, seed, why: None };
+    let dealt_of = from.dealer.dealt_of(stream);
+    let mut live = Live::rebuild(open, &name, &dealt_of).map_err(|error| unresolvable(&error, &name))?;
+    let number = next_step(open);
+    // Whether the choice is awaited is known before anything is drawn, so that what is refused seals nothing.
+    let dealing = from.dealer.deal(player, &from.to(stream, &play.request_id, (play.round.number, number)));
+    let dealing = match dealing {
+        Err(Undecided::Unsealed(..)) if live.awaiting() != play.choice.awaited() => {
+            let refused = ChoiceRefused::NotAwaited { awaiting: live.awaiting() };
+            return Err(refused_choice(refused, &name).into());
+        }
+        dealing => dealing?,
+    };
     let mut outcome = Outcome::default();
-    live.resolve(&play.choice, seed, &mut outcome).map_err(|refused| refused_choice(refused, &name))?;
-    let (events, answer) = resolved(stream, player, &live, &open.started, step, &outcome)?;
+    live.resolve(&play.choice, dealing.seed, &mut outcome).map_err(|refused| refused_choice(refused, &name))?;
+    let step = Step { number, choice: &play.choice, dealing, why: None };
+    let (events, answer) = resolved(stream, player, &live, (&open.started, Some(open)), (step, from.dealer), &outcome)?;
     Ok(Decided { proposal: proposal(stream, player, &play.request_id, play.fingerprint, events), answer })
 }
 
 /// Decides the next step of an open round as its game's rule chooses; `None` where the round is not open, or whoever asks
 /// has no reason to, any more.
-pub(crate) fn automatic(state: &State, asked: &Asked, seed: Seed) -> Option<Result<Decided, Refusal>> {
+pub(crate) fn automatic(state: &State, asked: &Asked, dealer: &Dealer) -> Option<Result<Decided, Undecided>> {
     let stream = &asked.round.stream;
     let player = state.player.as_ref()?;
     let open = player.open_round(asked.round.number)?;
     let why = (asked.why)(open)?;
     let decided = || {
-        let mut live = Live::rebuild(open).map_err(|error| unresolvable(&error))?;
+        let name = round_name(stream, asked.round.number);
+        let mut live =
+            Live::rebuild(open, &name, &dealer.dealt_of(stream)).map_err(|error| unresolvable(&error, &name))?;
         let choice =
             live.automatic().ok_or_else(|| internal(&ChoiceRefused::NotAwaited { awaiting: live.awaiting() }))?;
         let mut outcome = Outcome::default();
-        live.resolve(&choice, seed, &mut outcome).map_err(|refused| internal(&refused))?;
-        let step = Step { number: next_step(open), choice: &choice, seed, why: Some(why) };
-        let (mut events, answer) = resolved(stream, player, &live, &open.started, step, &outcome)?;
+        let (from, number) = (Drawing { dealer, client_seed: &[], sealed: None }, next_step(open));
+        let dealing = dealer.deal(player, &from.to(stream, &asked.request_id, (asked.round.number, number)))?;
+        live.resolve(&choice, dealing.seed, &mut outcome).map_err(|refused| internal(&refused))?;
+        let step = Step { number, choice: &choice, dealing, why: Some(why) };
+        let (mut events, answer) =
+            resolved(stream, player, &live, (&open.started, Some(open)), (step, dealer), &outcome)?;
         events.extend(asked.acted.clone());
         Ok(Decided { proposal: proposal(stream, player, &asked.request_id, asked.fingerprint, events), answer })
     };
@@ -185,8 +205,24 @@ fn carried(player: &PlayerState, game: &dyn Game, currency: Currency, bet: Minor
 struct Step<'a> {
     number: u32,
     choice: &'a Choice,
-    seed: Seed,
+    dealing: Dealing,
     why: Option<Automatic>,
+}
+
+/// The sources of a step that a request asks for.
+pub(crate) struct Drawing<'a> {
+    pub(crate) dealer: &'a Dealer,
+    /// The caller's part; empty where the request id serves.
+    pub(crate) client_seed: &'a [u8],
+    /// The seal that the request was made for.
+    pub(crate) sealed: Option<Seal>,
+}
+
+impl Drawing<'_> {
+    /// For a step of a round.
+    fn to<'a>(&'a self, stream: &'a StreamId, request_id: &'a str, (round, step): (u64, u32)) -> DrawOf<'a> {
+        DrawOf { stream, request_id, round, step, client_seed: self.client_seed, sealed: self.sealed }
+    }
 }
 
 /// The events of a resolved step, and its answer. The outcome's bytes are made once: the log has them, and the answer
@@ -195,8 +231,8 @@ fn resolved(
     stream: &StreamId,
     player: &PlayerState,
     live: &Live,
-    started: &RoundStarted,
-    step: Step,
+    (started, earlier): (&RoundStarted, Option<&OpenRound>),
+    (step, dealer): (Step, &Dealer),
     outcome: &Outcome,
 ) -> Result<(Vec<Event>, Answer), Refusal> {
     let collection = outcome.carried.and_then(|after| {
@@ -207,10 +243,15 @@ fn resolved(
     let due = Due::of(outcome, started.contribution.is_some(), collection).map_err(|error| internal(&error))?;
     let mut bytes = Vec::with_capacity(128);
     live.write(outcome, &mut bytes);
+    let revealed = match due.over {
+        true => Some(dealer.revealed(stream, started.round, earlier, step.dealing.dealt)?),
+        false => None,
+    };
     let step = StepResolved {
         round: started.round,
         step: step.number,
-        seed: step.seed,
+        seed: None,
+        draw: Some(step.dealing.draw),
         choice: choice_to_wire(step.choice).encode_to_vec(),
         outcome: bytes,
         win: due.win,
@@ -219,9 +260,9 @@ fn resolved(
     let mut shown = wire::Outcome::decode(step.outcome.as_slice()).map_err(|error| internal(&error))?;
     shown::add(live.game, outcome, &mut shown, due.over);
     let answer = Answer::of(stream, started, &step, shown, due.over);
-    let mut events = Vec::with_capacity(3);
+    let mut events = Vec::with_capacity(4);
     events.push(Event::StepResolved(step));
-    events.extend(due.events(started));
+    events.extend(due.events(started).chain(revealed));
     Ok((events, answer))
 }
 
@@ -298,8 +339,11 @@ fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {
 }
 
 /// PL-01: a version that was played must stay resolvable; this binary does not have it.
-fn unresolvable(error: &Unresolvable) -> Refusal {
-    tracing::error!(%error, "an open round cannot be continued");
+fn unresolvable(error: &Unresolvable, round: &str) -> Refusal {
+    tracing::error!(round, %error, "an open round cannot be continued");
+    if matches!(error, Unresolvable::KeyLost { .. }) {
+        return key_lost(round);
+    }
     Refusal::new(Code::Unimplemented, "MODEL_UNKNOWN", error.to_string())
 }
 

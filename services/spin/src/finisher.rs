@@ -8,7 +8,7 @@
 
 use crate::{
     automatic::{Asked, next_step, step_request_id},
-    dealer::Dealer,
+    dealer::{Dealer, Undecided},
     decide,
     state::State,
 };
@@ -18,7 +18,7 @@ use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::Refusal;
 use std::sync::Arc;
 
-/// Finishes rounds on the ledgers, with seeds of a dealer.
+/// Finishes rounds on the ledgers, with draws of a dealer.
 #[derive(Clone)]
 pub(crate) struct Finisher {
     pub(crate) ledgers: Ledgers,
@@ -27,14 +27,22 @@ pub(crate) struct Finisher {
 
 impl Finisher {
     /// Resolves the next step of a round; `None` where it's not open, or not to be resolved. On a conflict it's decided
-    /// again, with the same seed.
+    /// again.
     pub(crate) async fn step(&self, asked: &Asked<'_>) -> Result<Option<Arc<Logged>>, Refusal> {
-        let seed = self.dealer.deal();
         let ledger = self.ledgers.of(&asked.round.stream);
         loop {
             let state = ledger.books(|books| State::of_player(books, &asked.round.stream));
-            let Some(decided) = decide::automatic(&state, asked, seed) else { return Ok(None) };
-            match ledger.append(decided?.proposal).await {
+            let Some(decided) = decide::automatic(&state, asked, &self.dealer) else { return Ok(None) };
+            let decided = match (decided, &state.player) {
+                (Ok(decided), _) => decided,
+                (Err(Undecided::Unsealed(number, reason)), Some(player)) => {
+                    self.dealer.seal(ledger, &asked.round.stream, player, (number, reason)).await?;
+                    continue;
+                }
+                (Err(Undecided::Refused(refusal)), _) => return Err(refusal),
+                (Err(Undecided::Unsealed(..)), None) => return Ok(None),
+            };
+            match ledger.append(decided.proposal).await {
                 Ok(logged) => return Ok(Some(logged)),
                 Err(AppendError::Conflict { .. }) => {}
                 Err(error) => return Err(error.into()),

@@ -2,7 +2,8 @@
 //!
 //! A call is followed through four files: [`bet`] checks the request, [`decide`] reads the player's state and resolves
 //! the step into events, the ledger appends them, [`played`] says what the commit did. On a conflict the decision is
-//! made again on the new state, with the same seed and the same request id: an outcome is drawn once.
+//! made again on the new state, with the same client seed and request id; a draw is used once, and the outcome of an attempt
+//! that didn't come to be is nobody's.
 
 mod answer;
 mod api;
@@ -31,6 +32,6 @@ mod sweeper;
 mod waits;
 
 pub use api::SpinApi;
-pub use dealer::{Dealer, EntropyError, RESEED_EVERY, Resolve, Script};
+pub use dealer::{Dealer, RENEW_EVERY, Resolve, Script};
 pub use sweeper::Sweeper;
 pub use waits::{UnknownName, Waits};

@@ -42,7 +42,7 @@ impl SpinApi {
     fn read_back(&self, logged: &Arc<Logged>, step: &StepResolved) -> Result<Answer, Refusal> {
         let stream = &logged.commit.stream;
         let mut view = rounds::as_of(self.ledgers.of(stream), logged, step.round)?;
-        if let Err(error) = view.complete() {
+        if let Err(error) = view.complete(&self.dealer.dealt_of(stream)) {
             tracing::warn!(round = step.round, %error, "the step is shown as it was logged");
         }
         let over = view.state() != RoundState::Open;

@@ -1,9 +1,6 @@
 //! The spin service over gRPC.
 
-use crate::{
-    api::{Deal, SpinApi},
-    describe,
-};
+use crate::{api::SpinApi, describe};
 use motherlode_books::PoolStatus;
 use motherlode_proto::spin::v1::{
     self as wire, ChooseRequest, ChooseResponse, SpinRequest, SpinResponse, spin_service_server::SpinService,
@@ -17,15 +14,13 @@ use tonic::{Request, Response, Status, Streaming};
 impl SpinService for SpinApi {
     #[tracing::instrument(name = "spin", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn spin(&self, request: Request<SpinRequest>) -> Result<Response<SpinResponse>, Status> {
-        let mut deal = Deal::to(&self.dealer, request.metadata());
-        let played = self.spin(&Caller::of(&request), request.get_ref(), &mut deal).await?;
+        let played = self.spin(&Caller::of(&request), request.get_ref(), request.metadata()).await?;
         Ok(Response::new(SpinResponse { played: Some(played) }))
     }
 
     #[tracing::instrument(name = "choose", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn choose(&self, request: Request<ChooseRequest>) -> Result<Response<ChooseResponse>, Status> {
-        let mut deal = Deal::to(&self.dealer, request.metadata());
-        let played = self.choose(&Caller::of(&request), request.get_ref(), &mut deal).await?;
+        let played = self.choose(&Caller::of(&request), request.get_ref(), request.metadata()).await?;
         Ok(Response::new(ChooseResponse { played: Some(played) }))
     }
 

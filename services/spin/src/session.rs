@@ -70,7 +70,7 @@ impl SpinApi {
             loss_max,
             bet_max,
         };
-        let (fresh, now_ms) = (self.fresh_session_id(), self.ledgers.ticks_ms());
+        let (fresh, now_ms) = (fresh_session_id()?, self.ledgers.ticks_ms());
         let mut response = OpenSessionResponse {
             jurisdiction: of.jurisdiction.clone(),
             profile: Some(profile_to_wire(&of)),
@@ -174,13 +174,14 @@ impl SpinApi {
         }
         Ok(())
     }
+}
 
-    /// 128 bits of the generator.
-    fn fresh_session_id(&self) -> SessionId {
-        let mut id = [0; 16];
-        id.copy_from_slice(&self.dealer.deal()[..16]);
-        SessionId::from_be_bytes(id)
-    }
+/// 128 bits of the operating system's.
+fn fresh_session_id() -> Result<SessionId, Refusal> {
+    let mut id = [0; 16];
+    let filled = getrandom::fill(&mut id);
+    filled.map_err(|error| Refusal::new(Code::Unavailable, "NO_ENTROPY", format!("no random bytes: {error}")))?;
+    Ok(SessionId::from_be_bytes(id))
 }
 
 /// The next messages of a KeepSession stream.

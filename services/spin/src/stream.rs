@@ -5,13 +5,14 @@
 //!
 //! A bet needs no task, no timer and no channel of its own: it's decided when it's read, those that came together are
 //! handed to the writer together, and one channel a stream brings its verdicts, those of a group commit at once. What is
-//! not plain (a choice, a refusal, a conflict, a jackpot) goes the way of the unary call, with the seed that it has.
+//! not plain (a choice, a refusal, a conflict, a jackpot) goes the way of the unary call.
 
 use crate::{
     answer::Answer,
-    api::{Deal, SpinApi, is_stale},
-    bet::Bet,
-    decide::{self, Decided},
+    api::{SpinApi, is_stale},
+    bet::{Bet, DrawnFor},
+    dealer::Undecided,
+    decide::{self, Decided, Drawing},
     pace::Now,
     state::State,
 };
@@ -22,7 +23,6 @@ use motherlode_proto::spin::v1::{
     PlayStreamRequest, PlayStreamResponse, Played, play_stream_request::Call, play_stream_response::Answer as Said,
 };
 use motherlode_runtime::{Caller, Refusal};
-use motherlode_slots::Seed;
 use prost::Message;
 use std::{
     collections::BTreeMap,
@@ -36,7 +36,7 @@ use tokio::{
     sync::mpsc,
     time::{Instant, Sleep, sleep_until},
 };
-use tonic::{Status, Streaming};
+use tonic::{Status, Streaming, metadata::MetadataMap};
 use tonic_types::pb;
 
 /// Calls of one stream that run at the same time.
@@ -106,7 +106,6 @@ type Came = (Vec<PlayStreamRequest>, Result<(), Refusal>);
 /// A bet that was proposed.
 struct Waiting {
     request: PlayStreamRequest,
-    seed: Seed,
     answer: Answer,
     since: Instant,
 }
@@ -185,16 +184,15 @@ impl Playing {
         if let Err(refusal) = self.caller.count_call(|| self.api.ledgers.clock_ms()) {
             return self.refuse(request.tag, refusal);
         }
-        let Some(Call::Spin(spin)) = &request.call else { return self.other(request, None) };
+        let Some(Call::Spin(spin)) = &request.call else { return self.other(request) };
         let bet = match Bet::parse(&self.caller, &self.api.ledgers, &self.api.ladders, spin) {
             Ok(bet) => bet,
             Err(refusal) => return self.refuse(request.tag, refusal),
         };
-        let seed = self.api.dealer.deal();
-        let Ok(Decided { proposal, answer }) = self.decide(&bet, seed) else { return self.other(request, Some(seed)) };
+        let Ok(Decided { proposal, answer }) = self.decide(&bet) else { return self.other(request) };
         self.tickets += 1;
         self.decided.push((self.tickets, proposal));
-        self.bets.insert(self.tickets, Box::new(Waiting { request, seed, answer, since: Instant::now() }));
+        self.bets.insert(self.tickets, Box::new(Waiting { request, answer, since: Instant::now() }));
         if self.decided.len() == TOGETHER_MAX {
             self.hand_in();
         }
@@ -210,12 +208,14 @@ impl Playing {
         }
     }
 
-    fn decide(&self, bet: &Bet, seed: Seed) -> Result<Decided, Refusal> {
+    fn decide(&self, bet: &Bet) -> Result<Decided, Undecided> {
         let rules = self.api.rules_for(bet)?;
         let ledger = self.api.ledgers.of(&bet.account.stream);
         let now = Now::of(ledger);
         let state = ledger.books(|books| State::of_bet(books, bet));
-        decide::spin(&state, bet, &rules, (&self.api.pace, now), seed)
+        let DrawnFor { client_seed, sealed } = &bet.drawn;
+        let from = Drawing { dealer: &self.api.dealer, client_seed, sealed: *sealed };
+        decide::spin(&state, bet, &rules, (&self.api.pace, now), &from)
     }
 
     /// Makes the answer to a bet from its verdict; `None` if the bet takes the way of the unary call.
@@ -233,17 +233,17 @@ impl Playing {
                 None
             }
             Err(error) if is_stale(&error) => {
-                self.other(bet.request, Some(bet.seed));
+                self.other(bet.request);
                 None
             }
             Err(error) => Some(answer(tag, Err(error.into()))),
         }
     }
 
-    /// A call that goes the way of the unary call, with the seed that it was decided with.
-    fn other(&mut self, request: PlayStreamRequest, dealt: Option<Seed>) {
+    /// A call that goes the way of the unary call.
+    fn other(&mut self, request: PlayStreamRequest) {
         let (api, caller) = (Arc::clone(&self.api), self.caller.clone());
-        self.others.push(async move { api.answer(&caller, &request, dealt).await }.boxed());
+        self.others.push(async move { api.answer(&caller, &request).await }.boxed());
     }
 
     /// The answer to the oldest bet, if it has waited for the writer too long.
@@ -266,11 +266,12 @@ impl Playing {
 }
 
 impl SpinApi {
-    async fn answer(&self, caller: &Caller, request: &PlayStreamRequest, dealt: Option<Seed>) -> PlayStreamResponse {
-        let mut deal = Deal::again(&self.dealer, dealt);
+    async fn answer(&self, caller: &Caller, request: &PlayStreamRequest) -> PlayStreamResponse {
+        // The stream's own metadata says nothing of its calls.
+        let none = MetadataMap::new();
         let played = match &request.call {
-            Some(Call::Spin(spin)) => self.spin(caller, spin, &mut deal).await,
-            Some(Call::Choose(choose)) => self.choose(caller, choose, &mut deal).await,
+            Some(Call::Spin(spin)) => self.spin(caller, spin, &none).await,
+            Some(Call::Choose(choose)) => self.choose(caller, choose, &none).await,
             None => Err(Refusal::field("call", "is required")),
         };
         answer(request.tag, played)

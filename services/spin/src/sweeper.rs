@@ -41,7 +41,7 @@ pub struct Sweeper {
 }
 
 impl Sweeper {
-    /// Resolves on the ledgers, with seeds of a dealer.
+    /// Resolves on the ledgers, with draws of a dealer.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, dealer: Dealer, waits: Waits) -> Self {
         Self { finisher: Finisher { ledgers: ledgers.into(), dealer }, waits }

@@ -45,6 +45,7 @@ mod replicas;
 mod reports;
 mod requests;
 mod roles;
+mod seals;
 mod sessions;
 mod set_aside;
 mod shares;

@@ -157,6 +157,7 @@ impl Model {
             }
             return;
         }
+        let new = !self.potions.contains_key(shelf);
         for (_, name) in names.filter(|(kind, _)| *kind == MarkKind::Potion) {
             let colours = ["red", "blue", "green"];
             let colour = colours.iter().position(|colour| name.contains(colour)).unwrap();
@@ -171,6 +172,10 @@ impl Model {
             let feature = features.iter().position(|of| three == of).map_or(9, |at| i64::try_from(at).unwrap() + 1);
             if feature == *unlocked {
                 *unlocked = (feature + 1).min(4);
+            }
+            // Three at once that unlock nothing leave a new shelf as it was.
+            if new && potions.is_empty() && *unlocked == 1 {
+                self.potions.remove(shelf);
             }
         }
     }

@@ -312,6 +312,7 @@ async fn pl_26_a_session_ends_betting_at_its_time_and_an_open_round_goes_on() {
             round_id: open.round_id.clone(),
             choice: Some(motherlode_proto::round::v1::Choice { kind: Some(kind) }),
             session_id: session.clone(),
+            ..motherlode_proto::spin::v1::ChooseRequest::default()
         };
         open = timed.client.spin.choose(request).await.unwrap().into_inner().played.unwrap();
     }

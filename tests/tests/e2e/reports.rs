@@ -271,17 +271,24 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
             let round = ledger.player(&stream).unwrap().rounds_started + 1;
             let started = motherlode_books::RoundStarted { round, ..template.clone() };
             let win = motherlode_books::Minor(3 * started.bet.0);
+            let draw = ledger.player(&stream).unwrap().draw.unwrap();
+            let (next_epoch, next_seal) = ledger.draws().seal(&stream, draw.number + 1).unwrap();
+            let (number_of, epoch, client_seed) = (draw.number, draw.epoch, vec![]);
+            let dealt = vec![ledger.draws().dealt(&stream, number_of, epoch).unwrap()];
+            let draw = motherlode_books::Draw { number: number_of, epoch, client_seed, next_epoch, next_seal };
             let step = motherlode_books::StepResolved {
                 round,
                 step: 1,
-                seed: [0; 32],
+                seed: None,
+                draw: Some(draw),
                 choice: vec![],
                 outcome: vec![],
                 win,
                 automatic: None,
             };
-            let events =
-                vec![Event::RoundStarted(started), Event::StepResolved(step), Event::RoundSettled { round, win }];
+            let revealed = Event::DrawsRevealed { round, dealt };
+            let settled = Event::RoundSettled { round, win };
+            let events = vec![Event::RoundStarted(started), Event::StepResolved(step), settled, revealed];
             let request_id = format!("forged/{batch}/{number}");
             let proposal =
                 Proposal { stream: stream.clone(), expected_version: None, request_id, fingerprint: [0; 16], events };

@@ -84,6 +84,7 @@ async fn choose_in(client: &mut Client, session_id: &str, open: &Played) -> Resu
         round_id: open.round_id.clone(),
         choice: Some(motherlode_proto::round::v1::Choice { kind }),
         session_id: session_id.to_owned(),
+        ..ChooseRequest::default()
     };
     Ok(client.spin.choose(request).await?.into_inner().played.unwrap())
 }

@@ -155,7 +155,12 @@ async fn uf_01_a_start_on_a_log_with_an_award_that_cannot_be_paid_serves() {
     let folder = |partition: u32| index.path().join(partition.to_string());
     let ledgers = Ledgers::open(stores, folder, &Options::default()).unwrap();
     let (_stopper, stop) = stop::channel();
-    let api = SpinApi::new(ledgers.clone(), scripted(Dealer::from_master([3; 32])), Duration::ZERO, stop);
+    let api = SpinApi::new(
+        ledgers.clone(),
+        scripted(Dealer::from_master(*b"the same for all tests, for good")),
+        Duration::ZERO,
+        stop,
+    );
     let choice = Some(Choice { kind: Some(vials()) });
     let choose = ChooseRequest { request_id: "hit.1".into(), round_id: round.clone(), choice, ..Default::default() };
     let mut choose = Request::new(choose);

@@ -90,11 +90,15 @@ fn kinds(bet: &SpinRequest, steps: &[Played], before: &Holdings, after: &Holding
     all.into_iter().filter(|(_, is)| *is).map(|(kind, _)| kind).collect()
 }
 
-/// Rounds of every game in turn, with every choice; each with the picture before it.
+/// Rounds of every game in turn, with every choice, at least so many of each, and until there was one of every kind; each
+/// with the picture before it.
 async fn rounds(server: &Server, name: &str, account: &Account, each: usize) -> (Vec<(String, Holdings)>, Holdings) {
     let mut client = Client::connect(server.address()).await;
     let (mut played, mut found) = (vec![], BTreeSet::new());
-    for number in 0..each {
+    for number in 0..each * 20 {
+        if number >= each && found.len() == 11 {
+            break;
+        }
         for game in latest_games().iter().copied() {
             let before = holdings(server, name);
             let bet = bet(game, number, account);

@@ -5,11 +5,12 @@
 use serde::{Deserialize, Serialize};
 
 use super::campaign::Campaign;
+use super::draw::DrawSealed;
 use super::partition::{PartitionReported, PoolMirrored};
 use super::pool::{Award, PoolTerms};
 use super::round::{RoundStarted, StepResolved};
 use super::session::{SessionName, SessionOpened};
-use crate::values::{Currency, FxRate, Minor, Nano, StreamId, Switch, operator_of};
+use crate::values::{Currency, Dealt, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
 /// One thing that happened. The comments name the stream that it stands in.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -57,6 +58,22 @@ pub enum Event {
         round: u64,
         /// The pool that the round contributed to.
         pool: String,
+    },
+    /// Player: the player's next draw, by its seal. Where there is none yet, or its key is gone; else the step that uses a draw
+    /// seals the next.
+    DrawSealed(DrawSealed),
+    /// Player: the dealt values of a round's sealed steps, in their order; directly after the settlement or the void that ends
+    /// the round.
+    DrawsRevealed {
+        /// The player's round.
+        round: u64,
+        /// One a sealed step.
+        dealt: Vec<Dealt>,
+    },
+    /// Player: the dealt values of a voided round can't be revealed, since a draw key is gone; directly after the void.
+    DrawsLost {
+        /// The player's round.
+        round: u64,
     },
     /// Player: a part of an open round's win, which nothing risks any more, was credited at once (ME-16). It follows the
     /// step that secured it.

@@ -76,6 +76,11 @@ pub enum InternalRequest<'a> {
         /// The step.
         step: u32,
     },
+    /// Seals a draw apart from a step, on the player's stream.
+    SealDraw {
+        /// The number of the draw.
+        number: u64,
+    },
     /// Fills an account of play money, on the player's stream.
     FillDemo {
         /// The request that opens the demo session.
@@ -144,6 +149,7 @@ impl fmt::Display for InternalRequest<'_> {
             Self::CopyHome { position } => write!(f, "copy/{position}"),
             Self::AutomaticStep { round, step } => write!(f, "auto/{round}/{step}"),
             Self::CollectInSeries { round, step } => write!(f, "series/{round}/{step}"),
+            Self::SealDraw { number } => write!(f, "seal/{number}"),
             Self::FillDemo { request_id } => write!(f, "demo/{request_id}"),
             Self::LogSession { session, moment, version } => {
                 f.write_str("session/")?;
@@ -176,6 +182,7 @@ mod tests {
             (InternalRequest::CopyHome { position: 3 }, "copy/3"),
             (InternalRequest::AutomaticStep { round: 7, step: 2 }, "auto/7/2"),
             (InternalRequest::CollectInSeries { round: 7, step: 2 }, "series/7/2"),
+            (InternalRequest::SealDraw { number: 1 }, "seal/1"),
             (InternalRequest::FillDemo { request_id: "r-1" }, "demo/r-1"),
             (
                 InternalRequest::LogSession { session: [0xab; 16], moment: "open", version: 4 },

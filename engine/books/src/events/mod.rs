@@ -2,6 +2,7 @@
 
 mod campaign;
 mod commit;
+mod draw;
 mod event;
 mod internal;
 mod partition;
@@ -12,6 +13,7 @@ mod session;
 
 pub use campaign::{Campaign, CampaignOver};
 pub use commit::Commit;
+pub use draw::{Draw, DrawSealed, SealReason};
 pub use event::{ChangeProposed, Event};
 pub use internal::InternalRequest;
 pub use partition::{MirroredAward, PartitionReported, PoolMirrored, StretchEnd};

@@ -106,6 +106,27 @@ pub enum Refused {
     /// The round has no step yet.
     #[error("round {round} has no step")]
     NothingResolved { round: u64 },
+    /// A step without the player's sealed draw, or with a seed beside it.
+    #[error("a step without the player's next draw, {number}")]
+    DrawMissing { number: u64 },
+    /// Another draw than the player's next: it was used, isn't sealed, or is of another key.
+    #[error("draw {found} where {expected} comes next")]
+    WrongDraw { expected: u64, found: u64 },
+    /// A draw that is sealed though one is out, or anew though none is.
+    #[error("draw {number} is not to be sealed for this reason")]
+    SealUnfounded { number: u64 },
+    /// A client seed that is longer than it may be.
+    #[error("a client seed of {bytes} bytes")]
+    ClientSeedTooLong { bytes: usize },
+    /// A round with sealed draws ended without their reveal.
+    #[error("round {round} ends and its draws are not revealed")]
+    RevealMissing { round: u64 },
+    /// A dealt value that isn't the one that was sealed.
+    #[error("the dealt value of sealed step {step} of round {round} does not match its seal")]
+    RevealWrong { round: u64, step: u32 },
+    /// A reveal of a round that didn't just end with sealed draws, or a loss where it was not voided.
+    #[error("draws of round {round} are not to be revealed here")]
+    RevealUnfounded { round: u64 },
     /// A win, refund or payment that is not what the log makes it.
     #[error("amount {found} where the log makes it {expected}")]
     WrongAmount { expected: Minor, found: Minor },

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::draw::Draw;
 use super::session::SessionName;
 use crate::values::{CoinValue, Currency, FxRate, Minor, Nano};
 
@@ -104,8 +105,8 @@ pub struct StepResolved {
     pub round: u64,
     /// 1, 2, 3 within the round.
     pub step: u32,
-    /// The seed of the step's draws (PL-06).
-    pub seed: [u8; 32],
+    /// The seed of the step's draws (PL-06), where it was logged: in older logs. Newer ones have `draw`.
+    pub seed: Option<[u8; 32]>,
     /// The choice as the game wrote it; opaque here.
     pub choice: Vec<u8>,
     /// The outcome as the game wrote it; opaque here.
@@ -114,6 +115,8 @@ pub struct StepResolved {
     pub win: Minor,
     /// On whose word the game's rule chose; none where the player chose.
     pub automatic: Option<Automatic>,
+    /// The sealed draw that the seed follows from; none where the seed was logged.
+    pub draw: Option<Draw>,
 }
 
 /// Why a step was chosen by the rule of its game instead of by the player (PL-03).

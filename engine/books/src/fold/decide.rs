@@ -24,6 +24,9 @@ pub(super) fn decide<'s>(
     if transition.approved.is_some() {
         return Err(Refused::NotAsProposed);
     }
+    if let Some(due) = &transition.reveal {
+        return Err(Refused::RevealMissing { round: due.round });
+    }
     sum_to_zero(&transition.postings)?;
     Ok((transition.delta, transition.postings))
 }
@@ -60,7 +63,17 @@ fn place<'s>(
         return Err(Refused::BadStream);
     }
     let postings = Vec::with_capacity(8);
-    Ok(Transition { view, commit, recalled, delta, postings, stepped: None, decided: false, approved: None })
+    Ok(Transition {
+        view,
+        commit,
+        recalled,
+        delta,
+        postings,
+        stepped: None,
+        decided: false,
+        approved: None,
+        reveal: None,
+    })
 }
 
 /// Copies the state of the commit's stream and moves the copy's head to the commit. Returns the head before.
@@ -105,6 +118,9 @@ impl<'s> Transition<'s> {
     }
 
     fn player_event(&mut self, account: Account<'s>, operator: &'s str, event: &'s Event) -> Result<(), Refused> {
+        if let Some(due) = self.reveal.take() {
+            return due.reveal(event);
+        }
         let house = Account::House(operator);
         match event {
             Event::AccountOpened { currency } => self.open_account(*currency),
@@ -118,6 +134,10 @@ impl<'s> Transition<'s> {
             Event::CollectionChanged { game, scope, changes } => self.change_collection(game, scope, changes),
             Event::RoundStarted(started) => self.start_round(account, operator, started),
             Event::StepResolved(step) => self.resolve_step(step),
+            Event::DrawSealed(sealed) => self.seal_draw(sealed),
+            Event::DrawsRevealed { round, .. } | Event::DrawsLost { round } => {
+                Err(Refused::RevealUnfounded { round: *round })
+            }
             Event::JackpotHit { round, pool } => self.hit(*round, pool),
             Event::WinCredited { round, amount } => self.credit(account, house, *round, *amount),
             Event::RoundSettled { round, win } => self.settle(account, house, *round, *win),

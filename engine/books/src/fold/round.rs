@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use super::reveal::RevealDue;
 use super::transition::{Transition, add_cash, expect_amount, expect_positive};
 use crate::events::{Commit, Contribution, Decision, Hit, PoolStatus, Refused, RoundStarted, StepResolved};
 use crate::state::{OpenRound, PlayerState, Step};
@@ -112,6 +113,10 @@ impl<'s> Transition<'s> {
 
     pub fn resolve_step(&mut self, step: &StepResolved) -> Result<(), Refused> {
         let commit = self.commit;
+        if self.player()?.open_round(step.round).is_none() {
+            return Err(Refused::NoSuchRound { round: step.round });
+        }
+        let drawn = self.draw(step)?;
         let round = self.player()?.open_round_mut(step.round);
         let round = round.ok_or(Refused::NoSuchRound { round: step.round })?;
         let taken = u32::try_from(round.steps.len()).unwrap_or(u32::MAX);
@@ -122,7 +127,7 @@ impl<'s> Transition<'s> {
         if step.win < round.credited {
             return Err(Refused::BadAmount { amount: step.win });
         }
-        round.steps.push(Step { seed: step.seed, choice: step.choice.clone() });
+        round.steps.push(Step { drawn, choice: step.choice.clone() });
         round.win = step.win;
         round.automatic.clone_from(&step.automatic);
         (round.last_position, round.last_ms) = (commit.position, commit.time_ms);
@@ -188,6 +193,7 @@ impl<'s> Transition<'s> {
         if let Some(given) = &round.started.contribution {
             self.pending(&given.pool).totals.open_rounds -= 1;
         }
+        self.reveal = RevealDue::of(&round, false);
         // No step wins less than what was credited before it.
         let due = win.checked_sub(round.credited).ok_or(Refused::BadAmount { amount: win })?;
         self.pay_player(house, account, round.started.currency, due)

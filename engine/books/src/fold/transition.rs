@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use super::delta::{Delta, PendingDelta};
+use super::reveal::RevealDue;
 use super::view::View;
 use crate::events::{Commit, Decision, Event, Refused};
 use crate::state::{PendingTotals, SettledRound};
@@ -22,6 +23,8 @@ pub(super) struct Transition<'s> {
     pub stepped: Option<u64>,
     /// Whether the commit holds its one hit, void or report already.
     pub decided: bool,
+    /// The reveal that the next event must be.
+    pub reveal: Option<RevealDue>,
     /// The change that the event before approved. The next event must be this change (PL-27).
     pub approved: Option<Box<Event>>,
 }

@@ -1,5 +1,6 @@
 //! Events that void a player's rounds (PL-04).
 
+use super::reveal::RevealDue;
 use super::transition::{Transition, expect_amount};
 use crate::events::{Decision, Refused, RoundStarted, TakeBack};
 use crate::state::SettledRound;
@@ -26,7 +27,9 @@ impl<'s> Transition<'s> {
         if let Some(open) = &open {
             player.tally(open, open.started.charged());
         }
+        let reveal = open.as_ref().and_then(|open| RevealDue::of(open, true));
         player.mark_voided(number, position);
+        self.reveal = reveal;
         let (started, opened_at, win) = match (&open, self.recalled) {
             (Some(open), _) => {
                 if let Some(given) = &open.started.contribution {

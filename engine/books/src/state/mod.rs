@@ -18,9 +18,9 @@ pub use campaign::CampaignState;
 pub use changes::PendingChange;
 pub use day::{BREAK_MS, Day};
 pub use pending::UnpaidAward;
-pub use player::{Collection, PlayerState};
+pub use player::{Collection, NextDraw, PlayerState};
 pub use pool::PoolState;
-pub use round::{OpenRound, SettledRound, Step};
+pub use round::{Drawn, OpenRound, SettledRound, Step};
 pub use seat::Seat;
 pub use switches::SwitchedOff;
 

@@ -13,7 +13,7 @@ use super::day::Day;
 use super::round::OpenRound;
 use super::seat::{Seat, Seats};
 use crate::events::{RoundStarted, SessionName};
-use crate::values::{Currency, Head, Minor, PerCurrency};
+use crate::values::{Currency, Epoch, Head, Minor, PerCurrency, Seal};
 
 /// Keys and values of one collection: of a game and a bet level.
 pub type Collection = BTreeMap<String, i64>;
@@ -39,6 +39,8 @@ pub struct PlayerState {
     pub head: Head,
     /// Rounds begun so far, all games together; the next round has the number after it.
     pub rounds_started: u64,
+    /// The draw that the next step uses; none in older logs, as long as the player has none sealed.
+    pub draw: Option<NextDraw>,
     last_bet_ms: Option<i64>,
     day: Day,
     /// With play money, which few players have.
@@ -53,6 +55,17 @@ pub struct PlayerState {
     voided: Option<Arc<BTreeMap<u64, u64>>>,
     /// By game, of play money and of real money.
     tallies: [Option<Arc<BTreeMap<String, Tally>>>; 2],
+}
+
+/// A draw that no step has used yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NextDraw {
+    /// Its number among the player's, from 1; none is used twice.
+    pub number: u64,
+    /// The key that gives its dealt value.
+    pub epoch: Epoch,
+    /// Its seal.
+    pub seal: Seal,
 }
 
 /// The net result of a session: the latest that bet at a game.

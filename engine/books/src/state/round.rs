@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::events::{Automatic, Commit, Event, RoundStarted};
-use crate::values::Minor;
+use crate::values::{Epoch, Minor, Seal};
 
 /// A round between its bet and its settlement, with everything needed to resolve it further (PL-02).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,10 +31,38 @@ pub struct OpenRound {
 /// The inputs of a step: enough to resolve it again (PL-06).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Step {
-    /// The seed.
-    pub seed: [u8; 32],
+    /// The source of its seed.
+    pub drawn: Drawn,
     /// The choice.
     pub choice: Vec<u8>,
+}
+
+/// The source of a step's seed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Drawn {
+    /// The seed itself, which older logs hold.
+    Seed([u8; 32]),
+    /// A sealed draw.
+    Sealed {
+        /// The number of the draw among the player's.
+        number: u64,
+        /// The key that gives its dealt value.
+        epoch: Epoch,
+        /// Its seal, which stood in the log before.
+        seal: Seal,
+        /// The client seed, never empty.
+        client_seed: Vec<u8>,
+    },
+}
+
+impl OpenRound {
+    /// The draws of its sealed steps, in their order: number, key and seal. Their dealt values are due when the round ends.
+    pub fn draws(&self) -> impl Iterator<Item = (u64, Epoch, Seal)> {
+        self.steps.iter().filter_map(|step| match step.drawn {
+            Drawn::Sealed { number, epoch, seal, .. } => Some((number, epoch, seal)),
+            Drawn::Seed(_) => None,
+        })
+    }
 }
 
 /// A settled round, as its void needs it (PL-04). The books forget settled rounds, the log does not:

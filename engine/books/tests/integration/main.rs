@@ -9,6 +9,7 @@ mod change_rules;
 mod common;
 mod day_rules;
 mod demo_rules;
+mod draw_rules;
 mod histories;
 mod money_rules;
 mod partition_histories;

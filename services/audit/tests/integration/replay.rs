@@ -9,7 +9,7 @@ use motherlode_proto::{
     convert::record::Logged,
     round::v1::{Outcome, RoundState},
 };
-use motherlode_rounds::{Award, wire};
+use motherlode_rounds::{Award, draws::no_key, wire};
 use motherlode_slots::Awaiting;
 use prost::Message;
 use std::fs;
@@ -81,7 +81,7 @@ async fn pl_05_the_ledger_and_the_audit_tell_a_round_alike() {
         for number in 1..=last {
             let round = rounds::read(&ledger, &player(name), number).unwrap().unwrap();
             let mut view = replayed(&tale.log, &player(name), number).unwrap().view;
-            view.complete().unwrap();
+            view.complete(&no_key).unwrap();
             let mut audited = wire::round(view, &player(name));
             if audited.state() == RoundState::Open {
                 // NP-12: players and their operators see no seed of an open round.

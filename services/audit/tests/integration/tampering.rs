@@ -47,7 +47,7 @@ fn pl_06_another_seed_or_choice_is_found_in_every_step() {
             continue;
         };
         if !Outcome::decode(resolved.outcome.as_slice()).unwrap().spins.is_empty() {
-            found(&tale, at, |logged| step(logged).seed[9] ^= 0x80);
+            found(&tale, at, |logged| step(logged).seed.as_mut().unwrap()[9] ^= 0x80);
             seeds += 1;
         }
         found(&tale, at, |logged| step(logged).choice.clear());

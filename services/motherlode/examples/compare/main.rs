@@ -72,7 +72,7 @@ struct Turn {
 fn main() -> ExitCode {
     // The servers are this same program, so that one build has all sides.
     match std::env::args().nth(1).as_deref() {
-        Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::new),
+        Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::of),
         // As `motherlode serve` has it by default: half of the processors.
         Some("echo") => {
             return ended(echo::serve(

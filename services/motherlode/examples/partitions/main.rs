@@ -53,7 +53,7 @@ struct Service {
 fn main() -> ExitCode {
     // The servers are this same program.
     if std::env::args().nth(1).as_deref() == Some("serve") {
-        return motherlode::cli::main(motherlode_spin::Dealer::new);
+        return motherlode::cli::main(motherlode_spin::Dealer::of);
     }
     let args = Args::parse();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();

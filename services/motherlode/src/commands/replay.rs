@@ -10,7 +10,7 @@ use crate::draw;
 use motherlode_audit::{ReplayError, Replayed, replay};
 use motherlode_books::{StreamId, is_id, number};
 use motherlode_picture::round::{page_of, sections, text_of};
-use motherlode_rounds::wire;
+use motherlode_rounds::{draws::no_key, wire};
 use std::{fmt, io::stdout, path::PathBuf, str::FromStr};
 
 /// The arguments of `replay`.
@@ -91,14 +91,16 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: Picture) -> Result<String, Failure> {
     let mut view = replayed.view.clone();
     // A step that can't be resolved has its verdict; nothing is added then.
-    let _ = view.complete();
+    let _ = view.complete(&no_key);
     let round = wire::round(view, stream);
     if format == Picture::Json {
         return super::json(&json::of(&round, replayed));
     }
     let mut sections = sections(&round, format == Picture::Text && draw::colour_wanted(&stdout()));
     // The first section is the bet.
-    let verdicts = replayed.view.steps.iter().zip(&replayed.differs).map(|(step, differs)| match differs {
+    let steps = replayed.view.steps.iter().zip(&replayed.differs).zip(1..);
+    let verdicts = steps.map(|((step, differs), number)| match differs {
+        None if number > replayed.resolved => "not yet: its draw is sealed until the round is over".to_owned(),
         None => format!("gives the logged {} bytes", step.logged.outcome.len()),
         Some(how) => format!("DIFFERS in {how}"),
     });

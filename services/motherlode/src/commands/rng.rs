@@ -1,14 +1,14 @@
 //! `rng`: what the service's random generator gives, for a laboratory's statistical tests (PL-28; GLI-19 asks for both
 //! the generator's output and the scaled numbers that games draw).
 //!
-//! The chain is the one that serves: a [`Dealer`] deals a fresh seed, [`Draws`] opens its stream. Each seed gives
-//! [`DRAWS_PER_SEED`] words or numbers and the next is dealt, because a step of a round takes few draws from each: what
-//! is tested is how many short streams hang together, not one long stream that no round ever sees. Without `--seed`
-//! the dealer is seeded and, every [`RESEED_EVERY`], reseeded from the operating system, as in the service.
+//! The chain is the one that serves: of a key of the operating system's follows a player's next dealt value, of that with the
+//! request id the seed (see [`draw`]), [`Draws`] opens its stream. Each seed gives [`DRAWS_PER_SEED`] words or numbers and the
+//! next is dealt, because a step of a round takes few draws from each: what is tested is how many short streams hang together,
+//! not one long stream that no round ever sees.
 //!
 //! `tests/python/test_rng.py` holds both against NIST SP 800-22 and against tests of the scaled numbers at every run.
 //!
-//! dieharder 3.31.1, by hand, on 21 November 2026; none of its tests failed. It calls a p-value below 0.5 % or above
+//! dieharder 3.31.1, by hand, on 21 November 2026, before draws were sealed (a seed was 32 bytes of one ChaCha20 stream); none of its tests failed. It calls a p-value below 0.5 % or above
 //! 99.5 % weak, so that one in a hundred is to be expected of a perfect generator.
 //!
 //! | what | command | p-values | weak | failed |
@@ -21,12 +21,12 @@
 
 use super::{Failure, simulate};
 use crate::figures;
+use motherlode_books::{StreamId, draw};
+use motherlode_rounds::round_name;
 use motherlode_slots::{Draws, Seed};
-use motherlode_spin::{Dealer, EntropyError, RESEED_EVERY};
 use std::{
     io::{self, BufWriter, ErrorKind, Write},
     num::NonZeroU32,
-    time::Instant,
 };
 
 /// Words or numbers taken from each dealt seed; part of what an export means, so never changed.
@@ -38,8 +38,8 @@ const BUFFER_BYTES: usize = 1 << 16;
 #[derive(Debug, Clone, clap::Args)]
 #[command(
     group = clap::ArgGroup::new("what").required(true).args(["bytes", "scaled"]),
-    after_help = "The chain is the one that serves: the dealer deals a fresh 32-byte seed, its ChaCha20 stream gives 64 \
-                  words or numbers, and the next seed is dealt. The dealer is reseeded every ten minutes."
+    after_help = "The chain is the one that serves: a player's sealed draw gives a 32-byte seed, its ChaCha20 stream gives 64 \
+                  words or numbers, and the next draw is taken."
 )]
 pub struct Args {
     /// Write so many raw bytes of the generator, each word little endian; 0 for as many as are read.
@@ -54,7 +54,7 @@ pub struct Args {
     /// How to write the numbers.
     #[arg(long, value_enum, default_value_t, conflicts_with = "bytes")]
     format: Format,
-    /// The dealer's master seed, 64 hexadecimal digits, for an export that can be repeated; never reseeded.
+    /// The draw key, 64 hexadecimal digits, for an export that can be repeated.
     #[arg(long, value_name = "HEX", value_parser = simulate::seed)]
     seed: Option<Seed>,
 }
@@ -110,7 +110,7 @@ fn export(args: &Args, chain: &mut Chain, to: &mut impl Write) -> io::Result<()>
 fn raw(bytes: u64, chain: &mut Chain, to: &mut impl Write) -> io::Result<()> {
     let mut left = Left::of(bytes);
     while !left.none() {
-        let word = chain.draws()?.word().to_le_bytes();
+        let word = chain.draws().word().to_le_bytes();
         let taken = left.take(word.len());
         to.write_all(&word[..taken])?;
     }
@@ -120,7 +120,7 @@ fn raw(bytes: u64, chain: &mut Chain, to: &mut impl Write) -> io::Result<()> {
 fn lines(bound: NonZeroU32, count: u64, chain: &mut Chain, to: &mut impl Write) -> io::Result<()> {
     let mut left = Left::of(count);
     while left.take(1) == 1 {
-        writeln!(to, "{}", chain.draws()?.below(bound.get()))?;
+        writeln!(to, "{}", chain.draws().below(bound.get()))?;
     }
     Ok(())
 }
@@ -132,7 +132,7 @@ fn dieharder(bound: NonZeroU32, words: u64, chain: &mut Chain, to: &mut impl Wri
     let (mut gathered, mut bits) = (0u64, 0);
     for _ in 0..words {
         while bits < u32::BITS {
-            gathered = gathered << each | u64::from(chain.draws()?.below(bound.get()));
+            gathered = gathered << each | u64::from(chain.draws().below(bound.get()));
             bits += each;
         }
         bits -= u32::BITS;
@@ -142,37 +142,44 @@ fn dieharder(bound: NonZeroU32, words: u64, chain: &mut Chain, to: &mut impl Wri
     Ok(())
 }
 
-/// The dealer and the stream of the seed that it dealt last.
+/// A player's draws, one after the other, and the stream of the latest.
 struct Chain {
-    dealer: Dealer,
+    key: Seed,
+    player: StreamId,
+    number: u64,
     draws: Draws,
     left: u32,
-    /// When it was last reseeded; `None` for a master seed that was given.
-    reseeded: Option<Instant>,
 }
 
 impl Chain {
-    fn new(master: Option<Seed>) -> Result<Self, EntropyError> {
-        let (dealer, reseeded) = match master {
-            Some(master) => (Dealer::from_master(master), None),
-            None => (Dealer::new()?, Some(Instant::now())),
+    fn new(key: Option<Seed>) -> Result<Self, getrandom::Error> {
+        let key = match key {
+            Some(key) => key,
+            None => {
+                let mut key = Seed::default();
+                getrandom::fill(&mut key)?;
+                key
+            }
         };
-        let draws = Draws::from_seed(dealer.deal());
-        Ok(Self { dealer, draws, left: DRAWS_PER_SEED, reseeded })
+        let player = StreamId::player("rng", "export");
+        Ok(Self { key, player, number: 0, draws: Draws::from_seed(key), left: 0 })
+    }
+
+    /// The seed of the next draw, as a step of one-step rounds has it whose requests are numbered.
+    fn deal(&mut self) -> Seed {
+        self.number += 1;
+        let dealt = draw::deal(&self.key, &self.player, self.number);
+        draw::seed(&dealt, self.number.to_string().as_bytes(), &round_name(&self.player, self.number), 1)
     }
 
     /// The stream to take one word or number from.
-    fn draws(&mut self) -> io::Result<&mut Draws> {
+    fn draws(&mut self) -> &mut Draws {
         if self.left == 0 {
-            if self.reseeded.is_some_and(|at| at.elapsed() >= RESEED_EVERY) {
-                self.dealer.reseed().map_err(io::Error::other)?;
-                self.reseeded = Some(Instant::now());
-            }
-            self.draws = Draws::from_seed(self.dealer.deal());
+            self.draws = Draws::from_seed(self.deal());
             self.left = DRAWS_PER_SEED;
         }
         self.left -= 1;
-        Ok(&mut self.draws)
+        &mut self.draws
     }
 }
 
@@ -235,7 +242,7 @@ mod tests {
 
     /// The chain, spelled out: a seed a block of 64 words, in the order dealt.
     fn words(seeds: usize) -> Vec<u32> {
-        let dealer = Dealer::from_master([7; 32]);
+        let mut dealer = Chain::new(Some([7; 32])).unwrap();
         let blocks = (0..seeds).map(|_| Draws::from_seed(dealer.deal()));
         blocks.flat_map(|mut draws| (0..64).map(move |_| draws.word())).collect()
     }
@@ -249,7 +256,7 @@ mod tests {
 
     #[test]
     fn pl_28_scaled_numbers_are_drawn_as_reels_are() {
-        let dealer = Dealer::from_master([7; 32]);
+        let mut dealer = Chain::new(Some([7; 32])).unwrap();
         let blocks = (0..2).map(|_| Draws::from_seed(dealer.deal()));
         let drawn: Vec<_> = blocks.flat_map(|mut draws| (0..64).map(move |_| draws.below(3 << 30))).collect();
         assert_eq!(numbers("--scaled 3221225472 --count 100"), drawn[..100]);

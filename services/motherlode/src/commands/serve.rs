@@ -3,13 +3,14 @@
 mod announce;
 
 use super::{Failure, config_file};
+use motherlode_ledger::{DrawKeys, Options};
 use motherlode_runtime::{
     Config,
     config::{Role, Verify},
     stop, telemetry,
 };
 use motherlode_server::{Phase, serve};
-use motherlode_spin::{Dealer, EntropyError};
+use motherlode_spin::Dealer;
 use std::{net::SocketAddr, path::PathBuf};
 
 /// The arguments of `serve`; the command line wins over the file.
@@ -75,7 +76,7 @@ impl Args {
 ///
 /// # Errors
 /// [`Failure`] says what could not be opened, bound or replayed.
-pub fn run(args: &Args, dealer: fn() -> Result<Dealer, EntropyError>) -> Result<(), Failure> {
+pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     let (config, file) = (args.config()?, args.config.as_deref());
     let threads = match config.worker_threads {
         0 => std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),
@@ -86,7 +87,11 @@ pub fn run(args: &Args, dealer: fn() -> Result<Dealer, EntropyError>) -> Result<
     runtime.block_on(async {
         let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;
         let signalled = stop::signalled().map_err(Failure::found)?;
-        let dealer = dealer().map_err(Failure::found)?;
+        let keys = match config.draw_key_file() {
+            Some(file) => DrawKeys::open(&file, (Options::default().clock)()).map_err(Failure::found)?,
+            None => DrawKeys::none(),
+        };
+        let dealer = dealer(keys);
         let scripted = dealer.is_scripted();
         let say = |phase: Phase<'_>| match phase {
             Phase::Serving(server) => announce::say_serving(server, &config, file, scripted),

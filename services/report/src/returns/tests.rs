@@ -57,11 +57,12 @@ impl Player {
             open.step(&StepResolved {
                 round: 1,
                 step: 1,
-                seed: [0; 32],
+                seed: Some([0; 32]),
                 choice: choice_to_wire(&choice).encode_to_vec(),
                 outcome: bytes,
                 win: Minor(win),
                 automatic: None,
+                draw: None,
             });
             self.carried = outcome.carried.unwrap_or(self.carried);
         }

@@ -57,7 +57,16 @@ fn played(game: &'static dyn Game, coin_micros: u64, buy_feature: bool, carried:
         let mut outcome = vec![];
         live.write(&resolved, &mut outcome);
         bytes.push(outcome.clone());
-        steps.push(StepResolved { round: 1, step, seed, choice, outcome, win: Minor(0), automatic: None });
+        steps.push(StepResolved {
+            round: 1,
+            step,
+            seed: Some(seed),
+            choice,
+            outcome,
+            win: Minor(0),
+            automatic: None,
+            draw: None,
+        });
     }
     let outcomes = bytes.iter().map(|bytes| v1::Outcome::decode(bytes.as_slice()).unwrap()).collect();
     Logged { started, steps, outcomes, bytes }
@@ -65,7 +74,8 @@ fn played(game: &'static dyn Game, coin_micros: u64, buy_feature: bool, carried:
 
 impl Logged {
     fn shown(mut self, over: bool) -> Vec<v1::Outcome> {
-        shown::complete(&self.started, self.steps.iter().zip(&mut self.outcomes), over).unwrap();
+        let steps = self.steps.iter().zip(&mut self.outcomes).map(|(step, outcome)| (step.seed, step, outcome));
+        shown::complete(&self.started, steps, over).unwrap();
         self.outcomes
     }
 }

@@ -1,6 +1,6 @@
 //! Why a configuration was refused.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, path::PathBuf};
 
 /// Why a configuration was refused.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,9 @@ pub enum ConfigError {
         /// The fault, for people.
         fault: String,
     },
+    /// The draw keys would lie where the log is copied from.
+    #[error("draws: key_file {} lies in a folder of the log: keep it apart", .0.display())]
+    DrawKeys(PathBuf),
     /// A profile is named that there is none of.
     #[error("jurisdictions: there is no profile {name}")]
     UnknownProfile {

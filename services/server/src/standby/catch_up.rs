@@ -6,6 +6,7 @@ use crate::{error::ServeError, setup::ledger_options};
 use futures_util::future::try_join_all;
 use motherlode_ledger::Options;
 use motherlode_runtime::Config;
+use motherlode_spin::Dealer;
 use std::{
     sync::mpsc::{Sender, channel},
     thread,
@@ -35,9 +36,10 @@ impl CatchUp {
     pub(super) fn start(
         config: &Config,
         options: Options,
+        dealer: &Dealer,
         free: impl Future<Output = Result<(), ServeError>> + Send + 'static,
     ) -> Self {
-        let options = ledger_options(config, options);
+        let options = ledger_options(config, options, dealer);
         let mut catch_up = Self { config: config.clone(), options, stops: vec![], following: None };
         let config = config.clone();
         catch_up.follow(async move {

@@ -115,7 +115,7 @@ impl Candidate {
     ) -> Result<Option<Opened>, ServeError> {
         let answering = NotServing::start(&self.listener, &self.config, &names(self.config.role), &[]).await?;
         phase(Phase::Standby(&self.listener));
-        let mut catch_up = CatchUp::start(&self.config, self.options.clone(), closed(leaving));
+        let mut catch_up = CatchUp::start(&self.config, self.options.clone(), &self.dealer, closed(leaving));
         let opened = tokio::select! {
             opened = self.take_over(&mut catch_up) => opened?,
             _ = signalled => {

@@ -193,11 +193,12 @@ pub fn step(round: u64, step: u32, win: i64) -> Event {
     Event::StepResolved(StepResolved {
         round,
         step,
-        seed: [9; 32],
+        seed: Some([9; 32]),
         choice: vec![4],
         outcome: vec![5, 6],
         win: Minor(win),
         automatic: None,
+        draw: None,
     })
 }
 

@@ -13,7 +13,7 @@ use motherlode_proto::{
     },
     round::v1,
 };
-use motherlode_rounds::{Live, collection, gamble_max_minor, terms_to_log};
+use motherlode_rounds::{Live, collection, draws::seed_of, gamble_max_minor, round_name, terms_to_log};
 use motherlode_slots::{self as slots, Awaiting, Choice, Outcome};
 use prost::Message;
 use std::path::{Path, PathBuf};
@@ -53,19 +53,40 @@ pub struct Tale {
     /// Of the next commit.
     pub request_id: Option<String>,
     pub seeds: u64,
+    /// The draw key of players that are sealed; those of older logs have none.
+    pub key: Option<[u8; 32]>,
+    /// Outcomes are those of seeds that the forger likes, whatever was sealed.
+    pub forged: bool,
 }
 
 impl Tale {
     /// The pool is open, and the players have a million EUR each.
     pub fn with_players(names: &[&str]) -> Self {
-        let mut tale = Self { now_ms: 1_700_000_000_000, ..Self::default() };
+        Self::with_key(names, None)
+    }
+
+    /// The same with sealed draws.
+    pub fn sealed(names: &[&str]) -> Self {
+        Self::with_key(names, Some([42; 32]))
+    }
+
+    fn with_key(names: &[&str], key: Option<[u8; 32]>) -> Self {
+        let mut tale = Self { now_ms: 1_700_000_000_000, key, ..Self::default() };
         tale.write(pool(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms() }]);
         for name in names {
             let currency = Currency::EUR;
             let deposit = Event::Deposited { currency, amount: Minor(100_000_000) };
-            tale.write(player(name), vec![Event::AccountOpened { currency }, deposit]);
+            let seal = tale.seal(&player(name), 1).map(|(epoch, seal)| {
+                Event::DrawSealed(DrawSealed { number: 1, epoch, seal, reason: SealReason::Opened })
+            });
+            let opened = [Event::AccountOpened { currency }, deposit];
+            tale.write(player(name), opened.into_iter().chain(seal).collect());
         }
         tale
+    }
+
+    fn seal(&self, stream: &StreamId, number: u64) -> Option<(Epoch, Seal)> {
+        self.key.map(|key| (draw::epoch(&key), draw::seal(&draw::deal(&key, stream, number))))
     }
 
     /// Writes a commit; its position.
@@ -186,24 +207,38 @@ impl Tale {
     ) -> Vec<Event> {
         let choice = choice_to_wire(&choice).encode_to_vec();
         let mut outcome = Outcome::default();
-        let (seed, live) = loop {
-            let seed = self.seed();
+        let step = u32::try_from(before.len()).expect("few steps") + 1;
+        let (name, next) = (round_name(stream, started.round), self.books.player(stream).expect("a player").draw);
+        let key = self.key.unwrap_or_default();
+        let dealt_of = |number, _| Some(draw::deal(&key, stream, number));
+        let (seed, client_seed, live) = loop {
+            let client_seed = self.seed().to_vec();
+            let seed = match next {
+                Some(_) if self.forged => draw::seal(&client_seed.as_slice().try_into().expect("32 bytes")),
+                Some(next) => draw::seed(&draw::deal(&key, stream, next.number), &client_seed, &name, step),
+                None => client_seed.as_slice().try_into().expect("a seed"),
+            };
             let mut live = Live::open(started).expect("a round");
-            for step in before {
-                live.again(step.seed, &step.choice, &mut outcome).expect("a step");
+            for (step, number) in before.iter().zip(1..) {
+                let seed = seed_of(&step.drawn, &name, number, &dealt_of).expect("a seed");
+                live.again(seed, &step.choice, &mut outcome).expect("a step");
             }
             live.again(seed, &choice, &mut outcome).expect("a step");
             if wish(&outcome) {
-                break (seed, live);
+                break (seed, client_seed, live);
             }
         };
+        let sealed = next.map(|next| {
+            let (next_epoch, next_seal) = self.seal(stream, next.number + 1).expect("a key");
+            Draw { number: next.number, epoch: next.epoch, client_seed, next_epoch, next_seal }
+        });
         let game = live.game;
         let win = Minor(i64::try_from(outcome.round_win_minor).expect("cash"));
-        let step = u32::try_from(before.len()).expect("few steps") + 1;
         let mut bytes = vec![];
         live.write(&outcome, &mut bytes);
         let round = started.round;
-        let step = StepResolved { round, step, seed, choice, outcome: bytes, win, automatic: None };
+        let seed = sealed.is_none().then_some(seed);
+        let step = StepResolved { round, step, seed, choice, outcome: bytes, win, automatic: None, draw: sealed };
         let mut events = vec![Event::StepResolved(step)];
         if let Some(after) = &outcome.carried {
             let scope = collection::scope(game, started.currency, started.bet);
@@ -219,8 +254,23 @@ impl Tale {
         }
         if outcome.awaiting == Awaiting::Nothing {
             events.push(Event::RoundSettled { round, win });
+            let earlier = before.iter().filter_map(|step| match &step.drawn {
+                Drawn::Sealed { number, .. } => Some(*number),
+                Drawn::Seed(_) => None,
+            });
+            let dealt: Vec<_> =
+                earlier.chain(next.map(|next| next.number)).map(|number| draw::deal(&key, stream, number)).collect();
+            events.extend((!dealt.is_empty()).then_some(Event::DrawsRevealed { round, dealt }));
         }
         events
+    }
+
+    /// The reveal of an open round's void.
+    pub fn revealed(&self, name: &str, round: u64) -> Option<Event> {
+        let key = self.key?;
+        let open = self.books.player(&player(name))?.open_round(round)?;
+        let dealt = open.draws().map(|(number, ..)| draw::deal(&key, &player(name), number)).collect();
+        Some(Event::DrawsRevealed { round, dealt })
     }
 
     /// Plays a round that hits the jackpot, at the highest stake; the position of the hit.
@@ -247,7 +297,15 @@ impl Tale {
 
     /// A bit of everything: plain spins, all choices, free spins, a double, a jackpot, a void, an open round.
     pub fn of_everything() -> Self {
-        let mut tale = Self::with_players(&["alice", "bob"]);
+        Self::everything(Self::with_players(&["alice", "bob"]))
+    }
+
+    /// The same with sealed draws.
+    pub fn of_everything_sealed() -> Self {
+        Self::everything(Self::sealed(&["alice", "bob"]))
+    }
+
+    fn everything(mut tale: Self) -> Self {
         for _ in 0..20 {
             tale.plain_spin("alice");
             tale.plain_spin("bob");
@@ -268,7 +326,8 @@ impl Tale {
         let void = tale.spin("bob", |outcome| outcome.awaiting == Awaiting::Pick);
         let (reason, actor) = ("reel 3 stuck".into(), "support".into());
         let voided = Event::RoundVoided { round: void, reason, actor, refund: Minor(150), win_taken_back: Minor(0) };
-        tale.write(player("bob"), vec![voided]);
+        let revealed = tale.revealed("bob", void);
+        tale.write(player("bob"), [voided].into_iter().chain(revealed).collect());
         tale.tend();
         tale.write(StreamId::System, vec![Event::GeneratorReseeded]);
         tale.spin("alice", |outcome| outcome.awaiting == Awaiting::Pick);

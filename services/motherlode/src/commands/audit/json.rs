@@ -1,7 +1,7 @@
 //! The audit's report as JSON. Money and pool figures are decimal strings with their currency.
 
 use super::sums::{cash, returned, to_be_pooled, totals};
-use motherlode_audit::{Comparison, Divergence, Report, Return, Voids, Whole};
+use motherlode_audit::{Comparison, Divergence, Report, Return, Seals, Voids, Whole};
 use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
@@ -35,6 +35,7 @@ pub(super) fn whole(whole: &Whole) -> Value {
         "totals": of_totals(&returns),
         "games": returns.iter().map(of_game).collect::<Vec<_>>(),
         "voids": voids(&whole.voids()),
+        "draws": draws(&whole.seals(), whole.sealed()),
         "pools": pools,
         "under_way_between_partitions": eur(whole.in_transit),
     })
@@ -46,6 +47,11 @@ fn of_totals(returns: &[Return]) -> Vec<Value> {
         json!({"currency": currency.code(), "rounds": rounds, "bets": bets, "wins": wins, "awards": awards})
     };
     totals(returns).map(of).collect()
+}
+
+fn draws(seals: &Seals, held: u64) -> Value {
+    json!({"opened": seals.opened, "unsealed": seals.unsealed, "key_lost": seals.key_lost,
+           "rounds_lost": seals.rounds_lost, "steps_not_revealed": held})
 }
 
 /// A partition's own report, one of so many.
@@ -87,6 +93,7 @@ fn of_partition(report: &Report, partitions: usize) -> Value {
         "totals": of_totals(returns),
         "games": returns.iter().map(of_game).collect::<Vec<_>>(),
         "voids": voids(&report.voids),
+        "draws": draws(&report.seals, report.sealed()),
         "pools": books.pools().filter(|pool| pool.mirrors().is_none()).map(|pool| of_pool(report, pool, partitions))
             .collect::<Vec<_>>(),
         "unpaid_awards": unpaid.collect::<Vec<_>>(),

@@ -2,7 +2,7 @@
 
 use super::sums::{cash, returned, to_be_pooled, totals};
 use crate::figures::{grouped, percent};
-use motherlode_audit::{Comparison, Report, Return, Voids, Whole};
+use motherlode_audit::{Comparison, Report, Return, Seals, Voids, Whole};
 use motherlode_books::{Award, Currency, Nano, PerCurrency, PoolState, PoolStatus};
 use motherlode_log::Tail;
 use motherlode_proto::convert::play::hex;
@@ -29,6 +29,7 @@ pub(super) fn text(whole: &Whole) -> String {
                 lines.extend(section("Between the partitions"));
                 lines.push(row("every copy is its original; said on one side only so far", &eur(*in_transit)));
             }
+            lines.extend(draws(&whole.seals(), whole.sealed()));
             lines.extend(waiting(partitions));
             lines.extend([String::new(), "All holds.".to_owned()]);
         }
@@ -106,6 +107,22 @@ fn played(played: &[Return], voids: &PerCurrency<Voids>) -> Vec<String> {
             lines.push(row("wins of them that were spent", &money(voids.wins_left, currency)));
         }
         lines.extend(played.iter().filter(|of| of.currency == currency).flat_map(returns));
+    }
+    lines
+}
+
+/// Sealed draws, and what was done about seals apart from steps.
+fn draws(seals: &Seals, held: u64) -> Vec<String> {
+    let Seals { opened, unsealed, key_lost, rounds_lost } = *seals;
+    if opened + unsealed + key_lost == 0 {
+        return vec![];
+    }
+    let mut lines = section("Sealed draws").to_vec();
+    lines.push(row("players with a first seal", &count(opened + unsealed)));
+    lines.push(row("draws given up, since their key was gone", &count(key_lost)));
+    lines.push(row("steps of open rounds, revealed and resolved when they end", &count(held)));
+    if rounds_lost > 0 {
+        lines.push(row("voided rounds that can't be revealed or resolved", &count(rounds_lost)));
     }
     lines
 }

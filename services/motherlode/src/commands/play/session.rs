@@ -119,6 +119,8 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
     async fn spin(&mut self) -> Result<Option<Played>, Failure> {
         // A refused bet has no effect, so the same request id serves until the bet is taken.
         let request_id = client::request_id()?;
+        // The player's side of the seed, as random as the id and known to nobody before.
+        let client_seed = client::request_id()?.into_bytes();
         let stake = self.args.stake.in_currency(self.game, self.args.currency());
         for _ in 0..REMEDIES_MAX {
             let request = SpinRequest {
@@ -136,6 +138,8 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
                 campaign_id: self.args.campaign.clone().unwrap_or_default(),
                 witch: self.witch.into(),
                 offer_double: self.args.double,
+                client_seed: client_seed.clone(),
+                seal: vec![],
             };
             let spun = insist(&request, |request| {
                 let mut spin = self.client.spin.clone();
@@ -224,6 +228,7 @@ impl<'a, W: Write, R: BufRead> Session<'a, W, R> {
             position: step.position,
             jackpot: None,
             campaign_id: round.campaign_id.clone(),
+            ..Played::default()
         };
         Ok(self.play_on(game, played).await?.is_some())
     }

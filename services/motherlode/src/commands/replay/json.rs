@@ -16,7 +16,8 @@ pub(super) fn of(round: &Round, replayed: &Replayed) -> Value {
     let account = round.account.clone().unwrap_or_default();
     let of = Of { info: round::info(round), currency: account.currency_code.parse().ok() };
     let stake = round.stake.clone().unwrap_or_default();
-    let steps = round.steps.iter().zip(&replayed.differs);
+    let verdicts = replayed.differs.iter().zip(1..).map(|(differs, number)| (differs, number <= replayed.resolved));
+    let steps = round.steps.iter().zip(verdicts);
     let jackpots = round.jackpots.iter().map(|jackpot| {
         json!({
             "pool": jackpot.pool_id,
@@ -50,7 +51,7 @@ pub(super) fn of(round: &Round, replayed: &Replayed) -> Value {
         "contribution_eur": round.contribution_eur,
         "exchange_rate": round.exchange_rate,
         "balance_before": round.balance_before.as_ref().map(cash),
-        "steps": steps.map(|(step, differs)| of.step(step, differs.as_deref())).collect::<Vec<_>>(),
+        "steps": steps.map(|(step, (differs, resolved))| of.step(step, differs.as_deref(), resolved)).collect::<Vec<_>>(),
         "state": round.state().as_str_name(),
         "awaiting": round.awaiting().as_str_name(),
         "win": round.win.as_ref().map(cash),
@@ -90,7 +91,7 @@ struct Of {
 }
 
 impl Of {
-    fn step(&self, step: &Step, differs: Option<&str>) -> Value {
+    fn step(&self, step: &Step, differs: Option<&str>, resolved: bool) -> Value {
         let choice = step.choice.clone().unwrap_or_default();
         json!({
             "number": step.number,
@@ -98,12 +99,21 @@ impl Of {
             "time": step.time.as_ref().map(figures::time),
             "choice": round::chosen(self.info, &choice, step.automatic.as_ref()),
             "seed": hex(&step.seed),
+            "draw": step.draw.as_ref().map(|draw| {
+                json!({
+                    "number": draw.number,
+                    "client_seed": hex(&draw.client_seed),
+                    "seal": hex(&draw.seal),
+                    "dealt": hex(&draw.dealt),
+                })
+            }),
             "reference": step.reference,
             "outcome": step.outcome.as_ref().map(|outcome| self.outcome(outcome)),
             "win_so_far": step.win.as_ref().map(cash),
             "balance_before": step.balance_before.as_ref().map(cash),
             "balance_after": step.balance_after.as_ref().map(cash),
             "carried": carried(&step.carried),
+            "resolved": resolved,
             "differs": differs,
         })
     }

@@ -31,8 +31,8 @@ pub(crate) async fn waiting(api: &SpinApi, player: &str) -> Played {
         offer_double: true,
         ..SpinRequest::default()
     };
-    let mut deal = crate::api::Deal::again(&api.dealer, None);
-    let played = api.spin(&Caller::anyone(), &request, &mut deal).await.unwrap();
+    let none = tonic::metadata::MetadataMap::new();
+    let played = api.spin(&Caller::anyone(), &request, &none).await.unwrap();
     assert_eq!(played.outcome.as_ref().unwrap().awaiting(), Awaiting::Feature);
     played
 }

@@ -1,0 +1,42 @@
+//! The reveal of sealed draws that the end of a round demands.
+
+use crate::events::{Event, Refused};
+use crate::state::OpenRound;
+use crate::values::{Dealt, Seal, draw};
+
+/// The reveal that a round's end demands of the next event.
+pub(super) struct RevealDue {
+    pub round: u64,
+    seals: Vec<Seal>,
+    /// The round was voided: only then a key may be lost.
+    voided: bool,
+}
+
+impl RevealDue {
+    /// The demand of a round that ends; none where no step of it was sealed.
+    pub fn of(round: &OpenRound, voided: bool) -> Option<Self> {
+        let seals: Vec<_> = round.draws().map(|(.., seal)| seal).collect();
+        (!seals.is_empty()).then_some(Self { round: round.started.round, seals, voided })
+    }
+
+    /// Holds an event against the demand.
+    pub fn reveal(self, event: &Event) -> Result<(), Refused> {
+        let number = self.round;
+        match event {
+            Event::DrawsRevealed { round, dealt } if *round == number => self.matches(dealt),
+            Event::DrawsLost { round } if *round == number && self.voided => Ok(()),
+            Event::DrawsLost { round } => Err(Refused::RevealUnfounded { round: *round }),
+            _ => Err(Refused::RevealMissing { round: number }),
+        }
+    }
+
+    fn matches(&self, dealt: &[Dealt]) -> Result<(), Refused> {
+        if dealt.len() != self.seals.len() {
+            return Err(Refused::RevealMissing { round: self.round });
+        }
+        match self.seals.iter().zip(dealt).zip(1..).find(|((seal, dealt), _)| draw::seal(dealt) != **seal) {
+            Some((_, step)) => Err(Refused::RevealWrong { round: self.round, step }),
+            None => Ok(()),
+        }
+    }
+}

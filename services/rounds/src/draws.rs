@@ -1,0 +1,71 @@
+//! The seeds of steps: logged, or worked out from a sealed draw.
+
+use motherlode_books::{Dealt, Drawn, Epoch, Seal, StepResolved, draw};
+use motherlode_slots::Seed;
+
+/// The key of a draw that a round used is not to be had.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the key of draw {draw} of the player is not to be had")]
+pub struct KeyLost {
+    /// The number of the draw.
+    pub draw: u64,
+}
+
+/// Gives the dealt value of a draw of the player in question, by its number and key; `None` without that key.
+pub type DealtOf<'a> = dyn Fn(u64, Epoch) -> Option<Dealt> + 'a;
+
+/// Knows no dealt value: whoever reads the log alone.
+#[must_use]
+pub fn no_key(_: u64, _: Epoch) -> Option<Dealt> {
+    None
+}
+
+/// The seed of a step of an open round. `round` is the round's name.
+///
+/// # Errors
+/// [`KeyLost`] where the dealt value isn't to be had, or isn't the one that was sealed.
+pub fn seed_of(drawn: &Drawn, round: &str, step: u32, dealt_of: &DealtOf<'_>) -> Result<Seed, KeyLost> {
+    match drawn {
+        Drawn::Seed(seed) => Ok(*seed),
+        Drawn::Sealed { number, epoch, seal, client_seed } => {
+            let dealt = dealt_of(*number, *epoch).filter(|dealt| draw::seal(dealt) == *seal);
+            let dealt = dealt.ok_or(KeyLost { draw: *number })?;
+            Ok(draw::seed(&dealt, client_seed, round, step))
+        }
+    }
+}
+
+/// The sealed draw of a step, as far as it's told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepDraw {
+    /// The number of the draw among the player's.
+    pub number: u64,
+    /// The key that gives its dealt value.
+    pub epoch: Epoch,
+    /// The client seed that the seed follows from.
+    pub client_seed: Vec<u8>,
+    /// The dealt value, once it's revealed.
+    pub dealt: Option<Dealt>,
+    /// Its seal, where it's known.
+    pub seal: Option<Seal>,
+}
+
+impl StepDraw {
+    /// As a step is logged, by a commit with this request id; none where the seed itself is logged.
+    #[must_use]
+    pub fn of(step: &StepResolved, request_id: &str) -> Option<Self> {
+        step.draw.as_ref().map(|draw| Self {
+            number: draw.number,
+            epoch: draw.epoch,
+            client_seed: draw.client_seed(request_id).to_vec(),
+            dealt: None,
+            seal: None,
+        })
+    }
+
+    /// Takes up the dealt value, once it's revealed; the seed that follows from it.
+    pub fn reveal(&mut self, dealt: Dealt, round: &str, step: u32) -> Seed {
+        (self.dealt, self.seal) = (Some(dealt), Some(draw::seal(&dealt)));
+        draw::seed(&dealt, &self.client_seed, round, step)
+    }
+}
