@@ -74,6 +74,29 @@ fn main() -> io::Result<()> {
         }
         write("snapshot", &format!("{log}"), &half)?;
     }
+    // The specifications' own examples.
+    let (key, hash) = (
+        "example.com/foo+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k",
+        "PlRNCrwHpqhGrupue0L7gxbjbMiKA9temvuZZDDpkaw=\n",
+    );
+    let checkpoint = "example.com/behind-the-sofa\n20852163\nCsUYapGGPo4dkMgIAUqom/Xajj7h2fB2MPA3j2jxq2I=\n";
+    let signature = "\u{2014} example.com/behind-the-sofa Az3grlgtzPICa5OS8npVmf1Myq/5IZniMp+ZJurmRDeOoRDe4URYN7u5/Zhcyv2q1gGzGku9nTo+\
+                     zyWE+xeMcTOAYQ8=";
+    let note = format!("{checkpoint}\n{signature}\n");
+    let texts = [
+        ("tile", "tile/0/x001/x234/067.p/112".to_owned()),
+        ("entries", "tile/entries/000".to_owned()),
+        ("key", key.to_owned()),
+        ("checkpoint", checkpoint.to_owned()),
+        ("signature", signature.to_owned()),
+        ("proof", format!("c2sp.org/tlog-proof@v1\nextra AQID\nindex 73894\n{hash}\n{note}")),
+        ("request", format!("old 20852014\n{hash}\n{note}")),
+        ("policy", format!("# ours\nlog {key} http://localhost\nquorum none\n")),
+        ("note", note),
+    ];
+    for (name, text) in texts {
+        write("tiles", name, text.as_bytes())?;
+    }
     let segment = include_str!("../../services/log/tests/golden/segment-v1.hex");
     let digits: Vec<_> = segment.bytes().filter(u8::is_ascii_hexdigit).collect();
     let bytes = digits.chunks_exact(2).filter_map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok());

@@ -1,0 +1,49 @@
+//! Lines with signatures, as they stand below a note.
+
+use crate::text::{Malformed, base64, to_base64};
+use std::{fmt, str::FromStr};
+
+/// How a line with a signature begins: em dash and space.
+const DASH: &str = "\u{2014} ";
+
+/// One line with a signature.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    /// The name of the key.
+    pub name: String,
+    /// The id of the key.
+    pub id: [u8; 4],
+    /// Whatever the kind of the key makes of it.
+    pub bytes: Vec<u8>,
+}
+
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "{DASH}{} {}", self.name, to_base64(&[&self.id[..], &self.bytes].concat()))
+    }
+}
+
+impl FromStr for Signature {
+    type Err = Malformed;
+
+    /// Reads a line, without its end.
+    fn from_str(line: &str) -> Result<Self, Malformed> {
+        let read = || {
+            let (name, signature) = line.strip_prefix(DASH)?.split_once(' ')?;
+            let signature = base64(signature)?;
+            let (id, bytes) = signature.split_first_chunk()?;
+            let signed = !bytes.is_empty();
+            signed.then_some(Self { name: checked(name).ok()?, id: *id, bytes: bytes.to_vec() })
+        };
+        read().ok_or(Malformed("not a signature: em dash, name, base64"))
+    }
+}
+
+/// A key's name: not empty, without white space, control characters and plus.
+pub(crate) fn checked(name: &str) -> Result<String, Malformed> {
+    let odd = |letter: char| letter.is_whitespace() || letter.is_control() || letter == '+';
+    match name.is_empty() || name.contains(odd) {
+        true => Err(Malformed("a key's name must not be empty, nor have white space or a plus")),
+        false => Ok(name.to_owned()),
+    }
+}

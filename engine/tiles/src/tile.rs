@@ -1,0 +1,92 @@
+//! Tiles: which hashes or entries a file of a tile log holds, and its path.
+
+use crate::{
+    merkle::{Hash, TILE_HEIGHT},
+    text::{Malformed, decimal},
+};
+use std::{fmt, str::FromStr};
+
+/// Hashes, or entries, of a full tile.
+pub const TILE_WIDTH: u16 = 256;
+/// The highest level that a path may name.
+const LEVEL_MAX: u8 = 63;
+
+/// A tile of hashes, or a bundle of entries: `tile/<L>/<N>[.p/<W>]`, `tile/entries/<N>[.p/<W>]`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tile {
+    /// The level, 0 to 63; `None` for entries.
+    pub level: Option<u8>,
+    /// Its place in its level, from 0.
+    pub index: u64,
+    /// How many it holds, 1 to 256; below 256 it is partial.
+    pub width: u16,
+}
+
+impl Tile {
+    /// Whether a tree of `size` entries has it, or once had it as partial.
+    #[must_use]
+    pub fn is_within(&self, size: u64) -> bool {
+        let held = size.checked_shr(u32::from(self.level.unwrap_or(0)) * TILE_HEIGHT).unwrap_or(0);
+        u128::from(self.index) * u128::from(TILE_WIDTH) + u128::from(self.width) <= u128::from(held)
+    }
+
+    /// The place of its first hash or entry in its level.
+    #[must_use]
+    pub fn first(&self) -> u64 {
+        self.index.saturating_mul(TILE_WIDTH.into())
+    }
+
+    /// Bundles entries as `tile/entries` has them: each behind its length in two bytes, big-endian. An entry is a hash of 32
+    /// bytes in this log.
+    #[must_use]
+    pub fn bundle(entries: &[Hash]) -> Vec<u8> {
+        entries.iter().flat_map(|entry| [0, 32].into_iter().chain(*entry)).collect()
+    }
+}
+
+impl fmt::Display for Tile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.level {
+            Some(level) => write!(f, "tile/{level}/")?,
+            None => f.write_str("tile/entries/")?,
+        }
+        let mut groups = vec![self.index % 1000];
+        let mut rest = self.index / 1000;
+        while rest > 0 {
+            groups.push(rest % 1000);
+            rest /= 1000;
+        }
+        while let Some(group) = groups.pop() {
+            match groups.is_empty() {
+                false => write!(f, "x{group:03}/")?,
+                true => write!(f, "{group:03}")?,
+            }
+        }
+        if self.width < TILE_WIDTH { write!(f, ".p/{}", self.width) } else { Ok(()) }
+    }
+}
+
+impl FromStr for Tile {
+    type Err = Malformed;
+
+    /// Reads a path, without a slash before it.
+    fn from_str(path: &str) -> Result<Self, Malformed> {
+        let read = || {
+            let (level, rest) = path.strip_prefix("tile/")?.split_once('/')?;
+            let level = match level {
+                "entries" => None,
+                level => Some(decimal(level).and_then(|level| u8::try_from(level).ok())?),
+            };
+            let (groups, width) = match rest.split_once(".p/") {
+                Some((groups, width)) => (groups, u16::try_from(decimal(width)?).ok()?),
+                None => (rest, TILE_WIDTH),
+            };
+            let digits: String = groups.split('/').map(|group| group.strip_prefix('x').unwrap_or(group)).collect();
+            let index = digits.parse().ok()?;
+            Some(Self { level, index, width })
+        };
+        let found = read().filter(|tile| tile.width > 0 && tile.level.is_none_or(|level| level <= LEVEL_MAX));
+        // Each tile has one path: whatever else was read above is none.
+        found.filter(|tile| tile.to_string() == path).ok_or(Malformed("not the path of a tile"))
+    }
+}
