@@ -7,7 +7,7 @@ use std::error::Error;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let log = std::env::args().nth(1).ok_or("the folder of a partition's log")?.into();
-    let report = audit(&Options { log, index: None, partition: 0 })?;
+    let report = audit(&Options { log, index: None, partition: 0, ..Options::default() })?;
     if let Some(divergence) = report.divergence {
         return Err(divergence.to_string().into());
     }

@@ -3,7 +3,7 @@
 use prost::Message;
 use std::{env, fs, path::PathBuf};
 
-const PROTOS: [&str; 10] = [
+const PROTOS: [&str; 11] = [
     "motherlode/round/v1/round.proto",
     "motherlode/spin/v1/spin.proto",
     "motherlode/ledger/v1/ledger.proto",
@@ -14,6 +14,7 @@ const PROTOS: [&str; 10] = [
     "motherlode/log/v1/copied.proto",
     "motherlode/log/v1/log_service.proto",
     "motherlode/report/v1/report.proto",
+    "motherlode/proof/v1/proof.proto",
 ];
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -60,5 +60,14 @@ pub mod report {
     }
 }
 
+/// Checkpoints and proofs of the log.
+pub mod proof {
+    /// Version 1.
+    #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
+    pub mod v1 {
+        tonic::include_proto!("motherlode.proof.v1");
+    }
+}
+
 /// All files' descriptors, for server reflection.
 pub const FILE_DESCRIPTOR_SET: &[u8] = tonic::include_file_descriptor_set!("motherlode");

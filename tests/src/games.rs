@@ -4,8 +4,9 @@ use crate::{
     client::{Client, next_choice},
     config,
 };
-use motherlode_audit::{Options, Replayed, Whole, audit_all, replay};
+use motherlode_audit::{Checkpoints, Options, Replayed, Whole, audit_all, replay};
 use motherlode_books::{CoinValue, StreamId};
+use motherlode_proofs::{of_partition, proofs_folder};
 use motherlode_proto::{
     round::v1::{Account, Awaiting, Card, Stake, Witch, choice},
     spin::v1::{GrantCampaignRequest, Played, SpinRequest},
@@ -138,12 +139,30 @@ pub fn audited(data: &Path, partitions: usize) -> Whole {
 /// The parts that there are to audit of a log, a partition each.
 #[must_use]
 pub fn audited_parts(local: &LocalLog) -> Vec<Options> {
-    let of = |partition| Options { log: local.log(partition), index: Some(local.index(partition)), partition };
+    let of = |partition| Options {
+        log: local.log(partition),
+        index: Some(local.index(partition)),
+        partition,
+        ..Options::default()
+    };
     (0..local.partitions()).map(of).collect()
 }
 
+/// The last checkpoint of each partition, where the folder has the key that they are signed with.
+fn signed(data: &Path, parts: &mut [Options]) {
+    let Ok(key) = motherlode_proofs::load(&data.join("proofs.key")) else { return };
+    for part in parts {
+        let key = of_partition(key.verifier(), part.partition).expect("a name");
+        let folder = proofs_folder(data, part.partition);
+        part.checkpoints = Checkpoints::beside(&folder, &key).expect("a signed checkpoint");
+    }
+}
+
 fn audit_of(data: &Path) -> Whole {
-    let whole = audit_all(&audited_parts(&local(data))).expect("the log can be read");
+    let local = local(data);
+    let mut parts = audited_parts(&local);
+    signed(data, &mut parts);
+    let whole = audit_all(&parts).expect("the log can be read");
     assert!(whole.divergence().is_none(), "{}", whole.divergence().map(ToString::to_string).unwrap_or_default());
     whole
 }

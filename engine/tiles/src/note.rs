@@ -23,7 +23,7 @@ pub enum NoteError {
     /// A signature names the key, but is not of it.
     #[error("a signature that names this key is false")]
     False,
-    /// What is signed is not a checkpoint of the key's log.
+    /// The text that is signed is no checkpoint of the key's log.
     #[error(transparent)]
     Malformed(#[from] Malformed),
 }
@@ -60,10 +60,11 @@ impl Note {
     pub fn verify(&self, key: &VerifierKey) -> Result<u64, NoteError> {
         let id = key.id();
         let own = self.signatures.iter().filter(|signature| signature.id == id && signature.name == key.name());
-        own.fold(Err(NoteError::Unsigned), |verified, signature| match verified {
-            Err(NoteError::False) => verified,
-            _ => key.verify(&self.text, &signature.bytes).ok_or(NoteError::False),
-        })
+        let mut verified = Err(NoteError::Unsigned);
+        for signature in own {
+            verified = Ok(key.verify(&self.text, &signature.bytes).ok_or(NoteError::False)?);
+        }
+        verified
     }
 }
 

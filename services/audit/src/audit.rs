@@ -11,9 +11,10 @@ use crate::{
     projection::{self, Projection},
     recalled::Recalled,
     report::{Comparison, Report},
+    tree::{Checkpoints, TreeCheck},
 };
 use motherlode_ledger::Held;
-use motherlode_log::{Position, Record, Scan, ScanError, hash};
+use motherlode_log::{Position, Record, Scan, ScanError, hash, previous_hash};
 use motherlode_proto::convert::{
     play::hex,
     record::{self, Logged},
@@ -40,7 +41,7 @@ type Batch = Arc<Vec<Logged>>;
 type Checked = Result<(), Box<Divergence>>;
 
 /// The log to audit, and the index to compare.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Options {
     /// The folder of the partition's log.
     pub log: PathBuf,
@@ -48,6 +49,8 @@ pub struct Options {
     pub index: Option<PathBuf>,
     /// The partition that the log must be of.
     pub partition: u32,
+    /// The checkpoints to hold it against.
+    pub checkpoints: Checkpoints,
 }
 
 /// Audits a log.
@@ -62,6 +65,10 @@ pub fn audit(options: &Options) -> Result<Report, Unusable> {
 /// Audits a partition's log and sends the facts that others are compared with.
 pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Result<Report, Unusable> {
     let mut scan = open(&options.log)?;
+    let (mut tree, unreadable) = match TreeCheck::new(&options.checkpoints) {
+        Ok(tree) => (tree, None),
+        Err(fault) => (None, Some(fault)),
+    };
     let (projection, not_compared) = match &options.index {
         Some(folder) => projection::read(folder),
         None => Err("none was named".to_owned()),
@@ -77,7 +84,9 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         let (to_play, playing) = stage(threads, "play", |batch| plays.batch(batch))?;
         let stages = [to_fold, to_play];
         let handed_on = VecDeque::new();
-        let read = Reading { scan: &mut scan, partition: options.partition, held, stages, handed_on }.run();
+        let read =
+            Reading { scan: &mut scan, tree: tree.as_mut(), partition: options.partition, held, stages, handed_on }
+                .run();
         Ok::<_, Unusable>((read?, join(folding), join(playing)))
     })?;
     let (position, head) = scan.verified();
@@ -87,7 +96,9 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     // At one position the books' verdict comes first: an event out of place explains an outcome out of place.
     let mut found = [folded.err(), played.err(), read.err()];
     if found.iter().all(Option::is_none) {
-        let end = || reaches(held, position).and_then(|()| fold.end());
+        let whole =
+            || unreadable.map_or(Ok(()), Err).and_then(|()| tree.map_or(Ok(()), |mut tree| tree.end(position, head)));
+        let end = || reaches(held, position).and_then(|()| fold.end()).and_then(|()| whole());
         found[0] = end().err().map(|fault| fault.at(options.partition, position));
         if found[0].is_none() {
             fold.send_end(position);
@@ -106,6 +117,8 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         awards: fold.awards,
         voids: fold.voids,
         seals: fold.seals,
+        checkpoints: options.checkpoints.signed.iter().map(|checkpoint| checkpoint.size).collect(),
+        tree: options.checkpoints.files.as_ref().map(|(_, size)| *size),
         index: not_compared.map_or(compared, |why| Comparison::NotCompared { why }),
         divergence: divergence.map(|found| *found),
     })
@@ -130,6 +143,7 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 /// The first stage.
 struct Reading<'a> {
     scan: &'a mut Scan,
+    tree: Option<&'a mut TreeCheck>,
     partition: u32,
     held: Option<Held>,
     stages: [SyncSender<Batch>; 2],
@@ -170,6 +184,11 @@ impl Reading<'_> {
             let logged = self.decode(&record);
             let at = |fault: Fault| Stopped::Divergence(fault.at(self.partition, record.position));
             batch.push(logged.map_err(at)?);
+            // Each record names the hash of the one before it, which nobody has to compute again.
+            if let (Some(tree), Some(before), 2..) = (&mut self.tree, previous_hash(&record.bytes), record.position) {
+                let at = |fault: Fault| Stopped::Divergence(fault.at(self.partition, record.position - 1));
+                tree.take(before).map_err(at)?;
+            }
         }
         Ok(true)
     }

@@ -77,7 +77,7 @@ pub fn replay(log: &Path, stream: &StreamId, number: u64) -> Result<Option<Repla
 }
 
 /// The round, with each of its steps resolved again.
-fn resolved(mut view: RoundView) -> Replayed {
+pub(crate) fn resolved(mut view: RoundView) -> Replayed {
     let live = Live::open(&view.started);
     let mut differs = vec![];
     let mut resolved = view.steps.len();

@@ -29,6 +29,10 @@ pub struct Report {
     pub seals: Seals,
     /// The index, held against the books.
     pub index: Comparison,
+    /// Sizes of the checkpoints that it was held against.
+    pub checkpoints: Vec<u64>,
+    /// Records up to which the files of its tree were compared; none where they were not.
+    pub tree: Option<u64>,
     /// The first divergence; `None` when all holds.
     pub divergence: Option<Divergence>,
 }

@@ -376,7 +376,7 @@ impl Handle {
     ///
     /// # Errors
     /// When the log cannot be read.
-    pub(crate) fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
+    pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
     }
 

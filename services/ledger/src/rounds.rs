@@ -82,7 +82,8 @@ pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<
 }
 
 /// Whether a commit is of a round.
-pub(crate) fn is_of(logged: &Logged, number: u64) -> bool {
+#[must_use]
+pub fn is_of(logged: &Logged, number: u64) -> bool {
     logged.commit.events.iter().any(|event| match event {
         Event::RoundStarted(started) => started.round == number,
         Event::StepResolved(step) => step.round == number,
@@ -104,6 +105,20 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
     // Read before the walk: what is later is walked back to.
     let Found { to, found } = handle.projected().round(stream, number)?;
     gather(handle, stream, number, &found, &since(handle, stream, to)?).map(Some)
+}
+
+/// Positions of a round's commits, and whether it's over: settled or voided; `None` when the player has no such round.
+///
+/// # Errors
+/// When the log or the index cannot be read, or the index is behind.
+pub fn positions(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<(Vec<Position>, bool)>, FetchError> {
+    let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
+    let ends = |event: &Event| match event {
+        Event::RoundSettled { round, .. } | Event::RoundVoided { round, .. } => *round == number,
+        _ => false,
+    };
+    let over = commits.iter().flat_map(|logged| &logged.commit.events).any(ends);
+    Ok(Some((commits.iter().map(|logged| logged.commit.position).collect(), over)))
 }
 
 /// The commits of a round from those that the index knows, and those among the player's latest.

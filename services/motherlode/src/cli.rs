@@ -1,8 +1,8 @@
 //! The command line: what can be asked for, and which command does it.
 
 use crate::commands::{
-    Failure, audit, config, copy, follow, health, loadtest, log, par, play, replay, rng, rounds, serve, simulate,
-    token, watch,
+    Failure, audit, config, copy, follow, health, key, loadtest, log, par, play, proof, replay, rng, rounds, serve,
+    simulate, token, verify, watch, witness,
 };
 use clap::{Parser, Subcommand};
 use motherlode_ledger::DrawKeys;
@@ -45,6 +45,14 @@ enum Command {
     Audit(audit::Args),
     /// Resolve one round of a log again and show it step by step.
     Replay(replay::Args),
+    /// Make a key for the log's checkpoints or for a witness, or show its public half.
+    Key(key::Args),
+    /// Print the proof of a round: that it is in the log, and how it was played.
+    Proof(proof::Args),
+    /// Verify a round's proof by itself, and show the round.
+    Verify(verify::Args),
+    /// Cosign the checkpoints of logs, if each continues the one before.
+    Witness(witness::Args),
     /// Copy a log to another place, byte for byte, or follow a running service's.
     Copy(copy::Args),
     /// Look into a log: its last records, one of them, or whether the chain is sound.
@@ -71,6 +79,10 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Token(args) => token::run(&args),
         Command::Audit(args) => audit::run(&args),
         Command::Replay(args) => replay::run(&args),
+        Command::Key(args) => key::run(&args),
+        Command::Proof(args) => proof::run(&args),
+        Command::Verify(args) => verify::run(&args),
+        Command::Witness(args) => witness::run(&args),
         Command::Copy(args) => copy::run(&args),
         Command::Log(args) => log::run(&args),
         Command::Rng(args) => rng::run(&args),

@@ -6,6 +6,7 @@ mod canonical;
 mod currencies;
 pub(crate) mod error;
 mod operators;
+mod proofs;
 mod role;
 mod store;
 mod verify;
@@ -13,6 +14,7 @@ mod verify;
 pub use currencies::{CoinLadder, Currencies};
 pub use error::ConfigError;
 pub use operators::{Credential, Digest, Operator, PLATFORM};
+pub use proofs::{Proofs, Witness};
 pub use role::{LedgerTargets, Role};
 pub use store::{AllowUnsafe, Store, StoreTls};
 pub use verify::Verify;
@@ -62,6 +64,8 @@ pub struct Config {
     pub draws: Draws,
     /// Telemetry.
     pub telemetry: Telemetry,
+    /// The log's checkpoints.
+    pub proofs: Proofs,
     /// Whether the services' descriptions are served to whoever asks.
     pub reflection: bool,
     /// TLS; without it, everything is said in the clear.
@@ -234,6 +238,7 @@ impl Default for Config {
             demo: Demo::default(),
             draws: Draws::default(),
             telemetry: Telemetry::default(),
+            proofs: Proofs::default(),
             reflection: true,
             tls: None,
             operators: vec![],

@@ -3,6 +3,7 @@
 use crate::log::location::LogError;
 use motherlode_books::StreamId;
 use motherlode_ledger::{AppendError, OpenError, Standing};
+use motherlode_proofs::ProofsError;
 use motherlode_runtime::{ConfigError, connections::TlsError};
 use motherlode_spin::UnknownName;
 use std::{io, net::SocketAddr, path::PathBuf};
@@ -44,6 +45,9 @@ pub enum ServeError {
         /// The system's error.
         source: io::Error,
     },
+    /// There is no key for checkpoints, or the log is not the one that was signed.
+    #[error(transparent)]
+    Proofs(#[from] ProofsError),
     /// A pool could not be opened.
     #[error("pool {pool}: {source}")]
     Pool {

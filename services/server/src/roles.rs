@@ -7,10 +7,11 @@ use crate::{
     log::layout::index_folder,
     not_serving::NotServing,
     server::Server,
-    services::{JACKPOT, LOG, REPORT, SPIN, Services, WALLET},
-    setup::{Phase, bind, ledger_options, open_log, open_pools},
+    services::{JACKPOT, LOG, PROOF, REPORT, SPIN, Services, WALLET},
+    setup::{Phase, bind, ledger_options, open_log, open_pools, open_proofs},
 };
 use motherlode_ledger::{Handle, Ledgers, Options, Origin, Standing, Stores, join_all, open_all};
+use motherlode_proofs::Proofs;
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
 use std::{collections::BTreeSet, net::TcpListener, pin::pin};
@@ -19,8 +20,8 @@ use std::{collections::BTreeSet, net::TcpListener, pin::pin};
 pub(crate) fn names(role: Role) -> Vec<&'static str> {
     let spin = role.spins().then_some(SPIN);
     let jackpot = role.keeps_pools().then_some(JACKPOT);
-    let [wallet, report, log] = [WALLET, REPORT, LOG].map(|name| role.has_log().then_some(name));
-    [spin, wallet, jackpot, report, log].into_iter().flatten().collect()
+    let [wallet, report, log, proof] = [WALLET, REPORT, LOG, PROOF].map(|name| role.has_log().then_some(name));
+    [spin, wallet, jackpot, report, log, proof].into_iter().flatten().collect()
 }
 
 /// Serves until the signal, or until a replica proves not to be of the log: whoever starts the process again has it replay, and
@@ -81,6 +82,7 @@ pub(crate) async fn start(
         stores.check_whole(config.partitions)?;
     }
     let written = open_all(stores, |partition| index_folder(&config.data, partition), &options)?;
+    let proofs = open_proofs(config, &written).await?;
     // Those who write the other partitions may wait for these in turn: until all is ready, these logs are given out, and
     // nothing else is answered.
     let here: BTreeSet<_> = written.iter().map(Handle::partition).collect();
@@ -92,7 +94,7 @@ pub(crate) async fn start(
     let ledgers = Ledgers::new(written.into_iter().chain(joined).collect())?;
     let opened = open_pools(ledgers).await;
     giving.into_iter().for_each(NotServing::stop);
-    serve_role(listener, config, opened?, dealer)
+    serve_role(listener, config, opened?, dealer, Some(proofs))
 }
 
 /// Starts the services of a role without the log, on replicas of all partitions. It takes as long as it takes until those who
@@ -103,7 +105,7 @@ pub(crate) async fn start(
 pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
     let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?)?;
-    serve_role(bind(config)?, config, ledgers, dealer)
+    serve_role(bind(config)?, config, ledgers, dealer, None)
 }
 
 /// Makes replicas of the partitions that are not written here.
@@ -114,7 +116,13 @@ async fn join_others(config: &Config, here: &BTreeSet<u32>, options: &Options) -
     Ok(join_all(&origin, others, |partition| index_folder(&config.data, partition), options).await?)
 }
 
-fn serve_role(listener: TcpListener, config: &Config, ledgers: Ledgers, dealer: Dealer) -> Result<Server, ServeError> {
+fn serve_role(
+    listener: TcpListener,
+    config: &Config,
+    ledgers: Ledgers,
+    dealer: Dealer,
+    proofs: Option<Proofs>,
+) -> Result<Server, ServeError> {
     let role = config.role;
     let mut services = Services::new(config, ledgers, &dealer)?;
     if role.spins() {
@@ -122,6 +130,9 @@ fn serve_role(listener: TcpListener, config: &Config, ledgers: Ledgers, dealer: 
     }
     if role.has_log() {
         services = services.wallet().report().log();
+    }
+    if let Some(proofs) = proofs {
+        services = services.proofs(proofs)?;
     }
     if role.keeps_pools() {
         services = services.jackpot();

@@ -1,8 +1,9 @@
-//! A running service, and how it stops: no new calls, streams end, calls under way are answered, the ledgers close behind
-//! them. What was acknowledged is durable whether or not there is time for all that.
+//! A running service, and how it stops: no new calls, streams end, calls under way are answered, a last checkpoint is
+//! signed, the ledgers close behind them. What was acknowledged is durable whether or not there is time for all that.
 
 use crate::{error::ServeError, metrics::Metrics};
 use motherlode_ledger::{Handle, Ledgers, Standing};
+use motherlode_proofs::Proofs;
 use motherlode_report::SelfCheck;
 use motherlode_runtime::stop::Stopper;
 use motherlode_spin::Sweeper;
@@ -12,12 +13,14 @@ use tokio::task::JoinHandle;
 /// A running service.
 pub struct Server {
     pub(crate) address: SocketAddr,
+    pub(crate) tiles: Option<SocketAddr>,
     pub(crate) ledgers: Ledgers,
     pub(crate) stopper: Stopper,
     pub(crate) serving: JoinHandle<()>,
     /// How long calls under way have when it stops.
     pub(crate) grace: Duration,
     pub(crate) sweeper: Option<Sweeper>,
+    pub(crate) proofs: Option<Proofs>,
     pub(crate) check: Option<SelfCheck>,
     pub(crate) metrics: Option<Metrics>,
     pub(crate) background: Vec<JoinHandle<()>>,
@@ -28,6 +31,12 @@ impl Server {
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The address at which checkpoints and tiles are served as files, if they are.
+    #[must_use]
+    pub fn tiles_address(&self) -> Option<SocketAddr> {
+        self.tiles
     }
 
     /// The ledgers behind it.
@@ -85,8 +94,15 @@ impl Server {
             // What it was at must let go of the ledger.
             let _ = task.await;
         }
+        if let Some(proofs) = &self.proofs {
+            proofs.finish().await;
+        }
         drop((self.check, self.sweeper));
         self.ledgers.close().await;
+        // What was under way when the last tasks ended is in the log by now, which can still be read.
+        if let Some(proofs) = &self.proofs {
+            proofs.finish().await;
+        }
         if let Ok(Err(error)) = served {
             tracing::error!(%error, "the server's task ended");
         }

@@ -7,20 +7,23 @@ use crate::{
     layers::{call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline},
     metrics::Metrics,
     server::Server,
+    setup::bind_at,
     transport::{bounds, buffers, tls},
 };
 use motherlode_books::{Minor, SessionLimits};
 use motherlode_jackpot::{JackpotApi, Steward};
 use motherlode_ledger::{Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, offer};
+use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::jackpot_service_server::{self, JackpotServiceServer},
     ledger::v1::ledger_service_server::{self, LedgerServiceServer},
     log::v1::log_service_server::{self, LogServiceServer},
+    proof::v1::proof_service_server::{self, ProofServiceServer},
     report::v1::report_service_server::{self, ReportServiceServer},
     spin::v1::spin_service_server::{self, SpinServiceServer},
 };
-use motherlode_report::{Follower, Identity, ReportApi, SelfCheck};
+use motherlode_report::{Follower, Identity, ReportApi, SelfCheck, log_finding};
 use motherlode_runtime::{
     Config, Profiles,
     access::Access,
@@ -30,7 +33,11 @@ use motherlode_runtime::{
 };
 use motherlode_slots::Ladders;
 use motherlode_spin::{Dealer, SpinApi, Sweeper, Waits};
-use std::{net::TcpListener as StdListener, sync::Arc, time::Duration};
+use std::{
+    net::{SocketAddr, TcpListener as StdListener},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tonic::service::{Routes, RoutesBuilder};
 use tonic_health::ServingStatus;
@@ -42,6 +49,7 @@ pub(crate) const WALLET: &str = ledger_service_server::SERVICE_NAME;
 pub(crate) const JACKPOT: &str = jackpot_service_server::SERVICE_NAME;
 pub(crate) const REPORT: &str = report_service_server::SERVICE_NAME;
 pub(crate) const LOG: &str = log_service_server::SERVICE_NAME;
+pub(crate) const PROOF: &str = proof_service_server::SERVICE_NAME;
 
 /// Services that are being put together, with what works for them in the background.
 pub(crate) struct Services<'a> {
@@ -56,6 +64,8 @@ pub(crate) struct Services<'a> {
     background: Vec<JoinHandle<()>>,
     sweeper: Option<Sweeper>,
     reports: Option<(Follower, SelfCheck)>,
+    proofs: Option<Proofs>,
+    tiles: Option<SocketAddr>,
 }
 
 impl<'a> Services<'a> {
@@ -80,6 +90,8 @@ impl<'a> Services<'a> {
             background: vec![],
             sweeper: None,
             reports: None,
+            proofs: None,
+            tiles: None,
         })
     }
 
@@ -149,6 +161,36 @@ impl<'a> Services<'a> {
         self
     }
 
+    /// Checkpoints and proofs of the partitions that are written here; trees grow, and witnesses are asked, in the background.
+    ///
+    /// # Errors
+    /// A witness is none, or the address of the static files cannot be bound.
+    pub(crate) fn proofs(mut self, proofs: Proofs) -> Result<Self, ServeError> {
+        let config = self.config;
+        let witnesses = Witnesses::of(config)?;
+        if let Some(address) = config.proofs.listen {
+            let unbound = |source| ServeError::Bind { address, source };
+            let listener = TcpListener::from_std(bind_at(address)?).map_err(unbound)?;
+            self.tiles = Some(listener.local_addr().map_err(unbound)?);
+            self.background.push(tokio::spawn(serve_tiles(listener, proofs.clone(), self.stop.clone())));
+        }
+        let api = ProofApi::new(self.ledgers.clone(), proofs.clone(), !witnesses.is_empty());
+        self.names.push(PROOF);
+        self.routes
+            .add_service(ProofServiceServer::new(api).max_decoding_message_size(config.limits.message_bytes_max));
+        self.background.push(tokio::spawn(proofs.clone().run()));
+        self.background.push(tokio::spawn(witnesses.run(proofs.clone())));
+        let (failing, home) = (proofs.clone(), self.ledgers.home().clone());
+        self.background.push(tokio::spawn(async move {
+            let why = failing.failed().await;
+            if let Err(error) = log_finding(&home, "proofs", &why).await {
+                tracing::error!(%error, "that the log contradicts its checkpoint was not logged");
+            }
+        }));
+        self.proofs = Some(proofs);
+        Ok(self)
+    }
+
     /// Serves all that was put together.
     ///
     /// # Errors
@@ -201,6 +243,7 @@ impl<'a> Services<'a> {
         let (follower, check) = self.reports.unzip();
         Ok(Server {
             address,
+            tiles: self.tiles,
             metrics: exports.then(|| Metrics::start(self.ledgers.clone(), follower)),
             ledgers: self.ledgers,
             stopper: self.stopper,
@@ -208,6 +251,7 @@ impl<'a> Services<'a> {
             // No call takes longer than this; what does is a stream that nobody ends.
             grace: Duration::from_millis(limits.request_ms_max + limits.award_wait_ms_max) + Duration::from_secs(1),
             sweeper: self.sweeper,
+            proofs: self.proofs,
             check,
             background: self.background,
         })

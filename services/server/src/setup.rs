@@ -4,11 +4,15 @@
 use crate::{error::ServeError, log::location::LogLocation, server::Server, transport::tls};
 use motherlode_books::StreamId;
 use motherlode_jackpot::Steward;
-use motherlode_ledger::{Ledgers, Options, Stores, offer};
+use motherlode_ledger::{Handle, Ledgers, Options, Stores, offer};
+use motherlode_proofs::{Proofs, Witnesses};
 use motherlode_runtime::{Config, Profiles};
 use motherlode_slots::latest_games;
 use motherlode_spin::{Dealer, Waits};
-use std::{net::TcpListener, time::Duration};
+use std::{
+    net::{SocketAddr, TcpListener},
+    time::Duration,
+};
 use tokio::task::spawn_blocking;
 
 /// A phase that a process has come to.
@@ -27,6 +31,7 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
     Waits::new(&config.interruption, &Profiles::new(&config.jurisdictions)?)?;
     offer::offered(&config.currencies)?;
     config.check_role()?;
+    Witnesses::of(config)?;
     config.check_exposure()?;
     config.tls.as_ref().map(tls).transpose()?;
     Ok(())
@@ -37,11 +42,16 @@ pub fn check(config: &Config) -> Result<(), ServeError> {
 /// # Errors
 /// [`ServeError::Bind`] says why it can't be.
 pub fn bind(config: &Config) -> Result<TcpListener, ServeError> {
-    let bound = TcpListener::bind(config.listen).and_then(|listener| {
+    bind_at(config.listen)
+}
+
+/// Binds an address.
+pub(crate) fn bind_at(address: SocketAddr) -> Result<TcpListener, ServeError> {
+    let bound = TcpListener::bind(address).and_then(|listener| {
         listener.set_nonblocking(true)?;
         Ok(listener)
     });
-    bound.map_err(|source| ServeError::Bind { address: config.listen, source })
+    bound.map_err(|source| ServeError::Bind { address, source })
 }
 
 /// Opens the log in the data folder, those partitions that this process writes. It's verified, which takes as long as the log
@@ -61,6 +71,26 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     let change_lapse_ms = i64::try_from(config.limits.change_lapse_ms).unwrap_or(i64::MAX);
     let draws = dealer.keys().clone();
     Options { answer_wait_max, change_lapse_ms, operators: config.sharing(), draws, ..options }
+}
+
+/// Opens the trees beside the logs that this process writes, and holds each log against the checkpoint that was signed of it.
+///
+/// # Errors
+/// [`ServeError::Proofs`]; the ledgers are closed then, and nothing was appended.
+pub(crate) async fn open_proofs<'a>(
+    config: &Config,
+    written: impl IntoIterator<Item = &'a Handle>,
+) -> Result<Proofs, ServeError> {
+    let written: Vec<_> = written.into_iter().collect();
+    match Proofs::open(config, written.iter().copied()) {
+        Ok(proofs) => Ok(proofs),
+        Err(error) => {
+            for ledger in written {
+                ledger.clone().close().await;
+            }
+            Err(error.into())
+        }
+    }
 }
 
 /// Opens what every bet rests on: its game's pool; and no partition takes bets before it knows the pools, the rates and what is

@@ -8,7 +8,7 @@ use crate::{
     log::layout::index_folder,
     server::Server,
     services::Services,
-    setup::{Phase, bind, ledger_options, open_log, open_pools},
+    setup::{Phase, bind, ledger_options, open_log, open_pools, open_proofs},
 };
 use motherlode_ledger::{Ledgers, Options, Stores};
 use motherlode_runtime::Config;
@@ -55,6 +55,14 @@ pub(crate) async fn start(
     stores.check_whole(config.partitions)?;
     let index = |partition| index_folder(&config.data, partition);
     let ledgers = Ledgers::open(stores, index, &ledger_options(config, options, &dealer))?;
+    let proofs = open_proofs(config, ledgers.all()).await?;
     let ledgers = open_pools(ledgers).await?;
-    Services::new(config, ledgers, &dealer)?.spin(dealer)?.wallet().jackpot().report().log().serve(listener)
+    Services::new(config, ledgers, &dealer)?
+        .spin(dealer)?
+        .wallet()
+        .jackpot()
+        .report()
+        .log()
+        .proofs(proofs)?
+        .serve(listener)
 }

@@ -293,7 +293,7 @@ async fn uf_10_a_damaged_mark_of_the_index_is_no_lost_round() {
         let options = motherlode_audit::Options {
             log: log_folder(data.path(), 0),
             index: Some(index_folder(data.path(), 0)),
-            partition: 0,
+            ..motherlode_audit::Options::default()
         };
         let report = motherlode_audit::audit(&options).unwrap();
         assert_eq!(report.divergence, None);
@@ -352,18 +352,22 @@ async fn uf_10_a_start_that_is_refused_has_changed_nothing_of_the_log() {
     let used = bytes.iter().rposition(|byte| *byte != 0).unwrap() + 1;
     bytes[used - 16..used].fill(0);
     fs::write(&segment, &bytes).unwrap();
-    let refused = Command::new(PROGRAM)
-        .args(["serve", "--listen", "127.0.0.1:0", "--data"])
-        .arg(data.path())
-        .output()
-        .await
-        .unwrap();
-    let printed = String::from_utf8_lossy(&refused.stderr);
-    assert_eq!(refused.status.code(), Some(1), "{printed}");
+    let refused = async || {
+        let mut command = Command::new(PROGRAM);
+        let refused =
+            command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path()).output().await.unwrap();
+        let printed = String::from_utf8_lossy(&refused.stderr).into_owned();
+        assert_eq!(refused.status.code(), Some(1), "{printed}");
+        printed
+    };
+    let printed = refused().await;
     assert!(printed.contains("were acknowledged"), "{printed}");
     assert!(fs::read(&segment).unwrap() == bytes, "the log is as it was");
-    // Whoever accepts the loss deletes the index, and then it's cut.
+    // Whoever accepts the loss deletes the index, and then it's cut; but it isn't the log any more that was signed.
     fs::remove_dir_all(data.path().join("index")).unwrap();
+    let printed = refused().await;
+    assert!(printed.contains("a checkpoint was signed up to here"), "{printed}");
+    fs::remove_file(data.path().join("proofs.key")).unwrap();
     let server = start(data.path()).await;
     let mut client = Client::connect(server.address()).await;
     assert_eq!(client.balance(&account).await, 1_000_000);

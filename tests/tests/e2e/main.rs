@@ -39,6 +39,7 @@ mod partitions_jetstream;
 mod play;
 mod power;
 mod profiles;
+mod proofs;
 mod repeats;
 mod replica_link;
 mod replicas;

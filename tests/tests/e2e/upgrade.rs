@@ -24,7 +24,7 @@ use std::{
 
 /// Whole logs, each partition's records a line, as earlier versions of the service wrote them. Each has a round that waits for
 /// a guess. A version that adds to the log adds one here, and none is ever changed.
-const LOGS: [(&str, &[&str]); 4] = [
+pub const LOGS: [(&str, &[&str]); 4] = [
     // The first with five games, before reports, voids and switches: commit 6ba7d5f.
     ("five-games", &[include_str!("../../golden/five-games.hex")]),
     // All that the service on one machine could write in its open mode: commit d920879.
@@ -41,7 +41,7 @@ const LOGS: [(&str, &[&str]); 4] = [
 ];
 
 /// The records of each partition.
-fn all_records(golden: &[&str]) -> Vec<Vec<Bytes>> {
+pub fn all_records(golden: &[&str]) -> Vec<Vec<Bytes>> {
     golden.iter().map(|golden| records(golden)).collect()
 }
 
@@ -51,7 +51,7 @@ fn records(golden: &str) -> Vec<Bytes> {
 }
 
 /// A data folder with a log of these records, in appends of some.
-fn lay(data: &Path, partitions: &[Vec<Bytes>]) {
+pub fn lay(data: &Path, partitions: &[Vec<Bytes>]) {
     for (partition, records) in (0..).zip(partitions) {
         let mut store = SegmentStore::open(&log_folder(data, partition), partition, Options::default()).unwrap();
         for append in records.chunks(5) {
@@ -65,7 +65,7 @@ fn stored(data: &Path, partition: u32) -> Vec<Bytes> {
 }
 
 /// In the folder, whatever else the tests keep their logs in.
-fn here(data: &Path, partitions: usize) -> Config {
+pub fn here(data: &Path, partitions: usize) -> Config {
     let partitions = u32::try_from(partitions).unwrap();
     Config { store: config::Store::default(), partitions, ..motherlode_tests::config(data) }
 }

@@ -130,6 +130,7 @@ fn dependencies_run_one_way() {
         ("motherlode-jackpot", &["motherlode-spin", "motherlode-server"]),
         ("motherlode-picture", &["motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
         ("motherlode-report", &["motherlode-spin", "motherlode-jackpot", "motherlode-server"]),
+        ("motherlode-proofs", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode-server"]),
         ("motherlode-server", &["motherlode-audit", "motherlode-loadtest", "motherlode"]),
         ("motherlode-loadtest", &["motherlode-ledger", "motherlode-server"]),
         ("motherlode-audit", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode-server"]),

@@ -62,6 +62,21 @@ fn the_examples_of_checkpoint_and_cosignature_are_read() {
     assert_eq!((&*read.extra, read.index, read.to_string()), (&[1, 2, 3][..], 73_894, proof));
 }
 
+/// The sizes that a round's record of 346 bytes and its messages come to in a log of ten million records, with three witnesses.
+#[test]
+fn a_proof_is_small_in_a_long_log() {
+    let mut checkpoint = Checkpoint { size: 10_000_000, root: [9; 32], ..checkpoint() }.sign(&log()).unwrap();
+    for _ in 0..3 {
+        let cosignature = witness().cosign(checkpoint.text(), 1_800_000_000);
+        checkpoint.signatures.push(cosignature);
+    }
+    // 24 levels: a tree of 2^24 leaves is larger.
+    let proof = Proof { extra: vec![7; 346 + 40], index: 9_999_999, path: vec![[5; 32]; 24], checkpoint };
+    let text = proof.to_string();
+    assert!(text.len() < 2500, "{}", text.len());
+    assert_eq!(text.parse(), Ok(proof));
+}
+
 #[test]
 fn a_tile_has_one_path() {
     let paths = [

@@ -15,7 +15,12 @@ use tempfile::TempDir;
 /// A data folder with the log of a tale.
 fn data(tale: &Tale) -> (TempDir, Options) {
     let folder = tempfile::tempdir().unwrap();
-    let options = Options { log: folder.path().join("log"), index: Some(folder.path().join("index")), partition: 0 };
+    let options = Options {
+        log: folder.path().join("log"),
+        index: Some(folder.path().join("index")),
+        partition: 0,
+        ..Options::default()
+    };
     store(&options.log, &chained(&tale.log));
     (folder, options)
 }

@@ -176,7 +176,7 @@ fn audited(logs: &[&[Logged]]) -> Whole {
     let options = (0..).zip(logs).map(|(partition, log)| {
         let log_folder = folder.path().join(partition.to_string());
         store_partition(&log_folder, partition, &chained(log));
-        Options { log: log_folder, index: None, partition }
+        Options { log: log_folder, index: None, partition, ..Options::default() }
     });
     audit_all(&options.collect::<Vec<_>>()).unwrap()
 }

@@ -7,6 +7,7 @@
 mod args;
 mod json;
 mod own;
+mod signed;
 mod sums;
 mod text;
 
@@ -28,7 +29,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     }
     // Kept to the end: a copy of a log on JetStream is removed with it.
     let local = config_file::local(&args.data, args.config.as_deref())?;
-    let options = parts(&local);
+    let mut options = parts(&local);
+    signed::add(args, &mut options)?;
     let started = Instant::now();
     let whole = audit_all(&options).map_err(Failure::unusable)?;
     let digests = match &args.operator {
@@ -58,7 +60,12 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 /// The parts that there are to audit of a log, a partition each.
 fn parts(local: &LocalLog) -> Vec<Options> {
-    let of = |partition| Options { log: local.log(partition), index: Some(local.index(partition)), partition };
+    let of = |partition| Options {
+        log: local.log(partition),
+        index: Some(local.index(partition)),
+        partition,
+        ..Options::default()
+    };
     (0..local.partitions()).map(of).collect()
 }
 
@@ -93,8 +100,16 @@ mod tests {
     }
 
     fn code(data: &Path, format: Format) -> u8 {
-        run(&Args { data: data.to_owned(), config: None, operator: None, to: vec![], format })
-            .map_or_else(|failure| failure.code, |()| 0)
+        run(&Args {
+            data: data.to_owned(),
+            config: None,
+            operator: None,
+            to: vec![],
+            key: None,
+            checkpoints: vec![],
+            format,
+        })
+        .map_or_else(|failure| failure.code, |()| 0)
     }
 
     #[tokio::test]

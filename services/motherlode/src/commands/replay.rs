@@ -32,7 +32,7 @@ pub struct Args {
 
 /// How a round is shown.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, clap::ValueEnum)]
-enum Picture {
+pub(super) enum Picture {
     /// For a terminal.
     #[default]
     Text,
@@ -44,9 +44,9 @@ enum Picture {
 
 /// A round's name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct RoundName {
-    stream: StreamId,
-    number: u64,
+pub(super) struct RoundName {
+    pub(super) stream: StreamId,
+    pub(super) number: u64,
 }
 
 impl FromStr for RoundName {
@@ -88,7 +88,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 }
 
 /// The round as `GetRound` tells it, with the verdict on each step.
-fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: Picture) -> Result<String, Failure> {
+pub(super) fn shown(name: &str, stream: &StreamId, replayed: &Replayed, format: Picture) -> Result<String, Failure> {
     let mut view = replayed.view.clone();
     // A step that can't be resolved has its verdict; nothing is added then.
     let _ = view.complete(&no_key);

@@ -4,6 +4,7 @@ use motherlode_proto::{
     jackpot::v1 as jackpot,
     ledger::v1 as ledger,
     log::v1 as log,
+    proof::v1 as proof,
     report::v1 as report,
     round::v1::{Account, Choice, Stake, choice},
     spin::v1 as spin,
@@ -251,6 +252,13 @@ pub const ROWS: &[Row] = &[
     }),
     plain("/motherlode.report.v1.ReportService/GetIdentity", None, |_| vec![]),
     plain("/motherlode.report.v1.ReportService/RunSelfCheck", None, |_| vec![]),
+    plain("/motherlode.proof.v1.ProofService/GetCheckpoint", None, |_| vec![]),
+    row("/motherlode.proof.v1.ProofService/GetRoundProof", NO_ROUND, |it| {
+        proof::GetRoundProofRequest { round_id: it.round.clone() }.encode_to_vec()
+    }),
+    plain("/motherlode.proof.v1.ProofService/GetConsistency", None, |_| {
+        proof::GetConsistencyRequest { partition: 0, old_size: 1 }.encode_to_vec()
+    }),
     plain("/motherlode.log.v1.LogService/GetHead", None, |_| log::GetHeadRequest { partition: 0 }.encode_to_vec()),
     plain("/motherlode.log.v1.LogService/ReadRecords", None, |_| {
         log::ReadRecordsRequest { from_position: 1, ..Default::default() }.encode_to_vec()

@@ -367,7 +367,7 @@ pub fn store_partition(folder: &Path, partition: u32, records: &[Bytes]) {
 }
 
 pub fn options(folder: &Path) -> Options {
-    Options { log: folder.to_owned(), index: None, partition: 0 }
+    Options { log: folder.to_owned(), index: None, partition: 0, ..Options::default() }
 }
 
 /// Audits a log in a folder of its own.

@@ -1,6 +1,7 @@
 //! The arguments of `audit`.
 
 use crate::commands::Format;
+use motherlode_tiles::VerifierKey;
 use std::path::PathBuf;
 
 /// The arguments of `audit`.
@@ -20,6 +21,12 @@ pub struct Args {
     /// between them.
     #[arg(long, value_name = "POSITION", requires = "operator", value_delimiter = ',')]
     pub(super) to: Vec<u64>,
+    /// The log's public key, for checkpoints; without it, that of the folder's proofs.key.
+    #[arg(long, value_name = "VKEY")]
+    pub(super) key: Option<VerifierKey>,
+    /// A checkpoint that was kept elsewhere, to hold the log against; any number of them.
+    #[arg(long = "checkpoint", value_name = "FILE")]
+    pub(super) checkpoints: Vec<PathBuf>,
     /// How to print it.
     #[arg(long, value_enum, default_value_t)]
     pub(super) format: Format,

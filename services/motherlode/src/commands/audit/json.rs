@@ -99,6 +99,8 @@ fn of_partition(report: &Report, partitions: usize) -> Value {
         "unpaid_awards": unpaid.collect::<Vec<_>>(),
         "open_rounds": open.collect::<Vec<_>>(),
         "switched_off": off.collect::<Vec<_>>(),
+        "checkpoints": report.checkpoints,
+        "tree_size": report.tree,
         "index": match &report.index {
             Comparison::Compared { balances, held } => {
                 json!({"compared": true, "balances": balances, "held_position": held})

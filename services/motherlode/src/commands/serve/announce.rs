@@ -36,6 +36,9 @@ pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>,
     if scripted {
         let _ = writeln!(out, "TEST BUILD: a script chooses among outcomes. Not for play.");
     }
+    if let Some(tiles) = server.tiles_address() {
+        let _ = writeln!(out, "checkpoints and tiles as files: http://{tiles}/log/0/checkpoint");
+    }
     let position = server.ledger().durable();
     let _ = writeln!(out, "motherlode listens on {address}, log in {log}, position {position}");
     let _ = write!(out, "{}", suggestions(address, config, file));

@@ -1,0 +1,140 @@
+#!/usr/bin/env python3
+"""Verifies a round's proof with Python's standard library and one package for Ed25519, and shows what was proven.
+
+    verify_round.py FILE VKEY
+
+FILE is what `motherlode proof` prints, VKEY the log's public key, from wherever you trust. Written from the specifications
+alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto): take it as a beginning of your own.
+It does not resolve the steps again: that needs the games (`motherlode verify`).
+"""
+
+import base64
+import hashlib
+import sys
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+
+class Unproven(Exception):
+    """What does not hold."""
+
+
+def check(holds, what):
+    if not holds:
+        raise Unproven(what)
+
+
+def sha256(*parts):
+    return hashlib.sha256(b"".join(parts)).digest()
+
+
+def decode(text):
+    return base64.b64decode(text, validate=True)
+
+
+def checkpoint(note, vkey):
+    """The size and the root of a checkpoint that the key has signed."""
+    name, key_id, key = vkey.split("+", 2)
+    key = decode(key)
+    check(len(key) == 33 and key[0] == 1, "not the key of a log")
+    check(sha256(name.encode(), b"\n", key)[:4].hex() == key_id, "the key's id is not its own")
+    text, _, lines = note.rpartition("\n\n")
+    text += "\n"
+    signed = False
+    for line in lines.splitlines():
+        dash, signer, signature = line.split(" ")
+        signature = decode(signature)
+        if (dash, signer, signature[:4].hex()) == ("\u2014", name, key_id):
+            try:
+                Ed25519PublicKey.from_public_bytes(key[1:]).verify(signature[4:], text.encode())
+            except InvalidSignature:
+                raise Unproven("the signature is false") from None
+            signed = True
+    check(signed, "the key has not signed it")
+    origin, size, root = text.splitlines()[:3]
+    check(origin == name, "the checkpoint is of another log")
+    return int(size), decode(root)
+
+
+def root_of(entry, index, size, path):
+    """The root that an entry and its path lead to (RFC 9162, section 2.1.3.2)."""
+    check(0 <= index < size, "the entry is not in a tree of this size")
+    last, reached = size - 1, sha256(b"\x00", entry)
+    for sibling in path:
+        check(last > 0, "the path is too long")
+        if index & 1 or index == last:
+            reached = sha256(b"\x01", sibling, reached)
+            while not index & 1 and index > 0:
+                index, last = index >> 1, last >> 1
+        else:
+            reached = sha256(b"\x01", reached, sibling)
+        index, last = index >> 1, last >> 1
+    check(last == 0, "the path is too short")
+    return reached
+
+
+def fields(message):
+    """Numbers and values of a protobuf message's fields."""
+
+    def varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = message[at]
+            at, value, shift = at + 1, value | (byte & 0x7F) << shift, shift + 7
+            if byte < 0x80:
+                return value
+
+    at = 0
+    while at < len(message):
+        number, kind = divmod(varint(), 8)
+        if kind == 0:
+            yield number, varint()
+        else:
+            length = {1: 8, 5: 4}[kind] if kind != 2 else varint()
+            check(at + length <= len(message), "a message is cut off")
+            yield number, message[at : at + length]
+            at += length
+
+
+def verify(proof, vkey):
+    """The round that a proof is of, and its records' positions and bytes, oldest first."""
+    header, _, rest = proof.partition("\n")
+    check(header == "c2sp.org/tlog-proof@v1", "not a proof")
+    lines, _, note = rest.partition("\n\n")
+    extra, index, *path = lines.split("\n")
+    check(extra.startswith("extra ") and index.startswith("index "), "not the proof of a round")
+    size, root = checkpoint(note, vkey)
+    messages, round_id = [], None
+    for number, value in fields(decode(extra.removeprefix("extra "))):
+        if number == 1:
+            messages.append(list(fields(value)))
+        elif number == 2:
+            round_id = value.decode()
+    records = []
+    for message in messages:
+        position, record = dict(message)[1], dict(message)[2]
+        own = [hash for number, hash in message if number == 3]
+        if message is messages[-1]:
+            # The last record is what the file itself proves.
+            check(int(index.removeprefix("index ")) == position - 1, "the index is another record's")
+            own = [decode(hash) for hash in path]
+        check(root_of(sha256(record), position - 1, size, own) == root, f"position {position}: not in the log")
+        commit = dict(fields(record))
+        check(commit.get(2) == position, f"position {position}: the record names another one")
+        check(f"player/{round_id}".startswith(commit[4].decode() + "/"), f"position {position}: another player's")
+        records.append((position, record))
+    check(records, "there are no records")
+    return round_id, size, records
+
+
+if __name__ == "__main__":
+    with open(sys.argv[1]) as file:
+        try:
+            round_id, size, records = verify(file.read(), sys.argv[2])
+        except (Unproven, ValueError, KeyError, IndexError) as error:
+            sys.exit(f"NOT PROVEN: {error}")
+    print(f"round {round_id} is in the log of {size} records that {sys.argv[2].split('+')[0]} has signed:")
+    for position, record in records:
+        print(f"  position {position}: {len(record)} bytes, SHA-256 {hashlib.sha256(record).hexdigest()}")

@@ -1,0 +1,144 @@
+//! The log's tree, computed again: against checkpoints that were signed, and the files that proofs are made from.
+//!
+//! Cost: two hashes a record in the mean; the chain has hashed the records already.
+
+use crate::divergence::Fault;
+use motherlode_log::{Hash, Position};
+use motherlode_proofs::{Files, FilesError};
+use motherlode_proto::convert::play::hex;
+use motherlode_tiles::{Checkpoint, Stored as _, Tree, VerifierKey};
+use std::{
+    cmp::Reverse,
+    path::{Path, PathBuf},
+};
+
+/// Hashes of a level that are compared at once.
+const TOGETHER: usize = 256;
+
+/// The checkpoints that a log is held against.
+#[derive(Debug, Clone, Default)]
+pub struct Checkpoints {
+    /// Signed ones, whose signatures somebody has verified.
+    pub signed: Vec<Checkpoint>,
+    /// The folder with the tree's files, and the size up to which they must be there.
+    pub files: Option<(PathBuf, u64)>,
+}
+
+impl Checkpoints {
+    /// The last one that was signed with a key, from the folder of a partition's tree, with the tree's files. None where there is
+    /// none.
+    ///
+    /// # Errors
+    /// It is none of this key, or is damaged.
+    pub fn beside(folder: &Path, key: &VerifierKey) -> Result<Self, FilesError> {
+        let Some((checkpoint, _)) = Files::checkpoint(folder, key)? else { return Ok(Self::default()) };
+        Ok(Self { files: Some((folder.to_owned(), checkpoint.size)), signed: vec![checkpoint] })
+    }
+}
+
+/// The tree as it grows with the audit.
+pub(crate) struct TreeCheck {
+    tree: Tree,
+    /// By size, the largest first.
+    signed: Vec<Checkpoint>,
+    files: Option<(Files, u64)>,
+    /// Hashes to be compared: entries, then those of levels 1, 2, 3; each with the place of the first.
+    pending: Vec<(u64, Vec<Hash>)>,
+}
+
+impl TreeCheck {
+    /// None where there is nothing to hold the log against.
+    pub(crate) fn new(of: &Checkpoints) -> Result<Option<Self>, Fault> {
+        if of.signed.is_empty() && of.files.is_none() {
+            return Ok(None);
+        }
+        let mut signed = of.signed.clone();
+        signed.sort_by_key(|checkpoint| Reverse(checkpoint.size));
+        let files = of.files.as_ref().map(|(folder, size)| match Files::open_unchanged(folder) {
+            Ok(files) => Ok((files, *size)),
+            Err(error) => Err(Fault::new("the tree's files cannot be read", folder.display(), error)),
+        });
+        Ok(Some(Self { tree: Tree::default(), signed, files: files.transpose()?, pending: vec![] }))
+    }
+
+    /// Takes a record up by its hash.
+    pub(crate) fn take(&mut self, record: Hash) -> Result<(), Fault> {
+        let Self { tree, pending, files, .. } = self;
+        let at = tree.size();
+        let compared = files.as_ref().is_some_and(|(_, size)| at < *size);
+        let mut note = |level: usize, hash| {
+            if pending.len() <= level {
+                pending.resize_with(level + 1, || (0, vec![]));
+            }
+            if let Some((_, hashes)) = pending.get_mut(level).filter(|_| compared) {
+                hashes.push(hash);
+            }
+        };
+        note(0, record);
+        tree.append(&record, |level, hash| {
+            if level > 0 {
+                note(usize::from(level), hash);
+            }
+        });
+        if compared {
+            self.compare(TOGETHER)?;
+        }
+        self.reached()
+    }
+
+    /// Compares the levels of which so many hashes wait.
+    fn compare(&mut self, least: usize) -> Result<(), Fault> {
+        let Some((files, _)) = &self.files else { return Ok(()) };
+        for (level, (first, hashes)) in self.pending.iter_mut().enumerate() {
+            if hashes.is_empty() || hashes.len() < least {
+                continue;
+            }
+            let stored = match u8::try_from(level) {
+                Ok(level) if level > 0 => files.hashes(level, *first, hashes.len()),
+                _ => files.entries(*first, hashes.len()),
+            };
+            let fault = |expected: String, found: String| {
+                let what = match level {
+                    0 => "an entry of the log's tree is not the record's hash".to_owned(),
+                    level => format!("a tile of level {level} is not the log's"),
+                };
+                Fault::new(what, expected, found)
+            };
+            let stored =
+                stored.map_err(|error| fault(format!("{} hashes from {first}", hashes.len()), error.to_string()))?;
+            let differs = hashes.iter().zip(&stored).zip(*first..).find(|((one, other), _)| one != other);
+            if let Some(((expected, found), index)) = differs {
+                return Err(fault(format!("{} at {index}", hex(expected)), hex(found)));
+            }
+            *first += hashes.len() as u64;
+            hashes.clear();
+        }
+        Ok(())
+    }
+
+    /// Holds the tree against the checkpoints of its size.
+    fn reached(&mut self) -> Result<(), Fault> {
+        while let Some(checkpoint) = self.signed.pop_if(|next| next.size <= self.tree.size()) {
+            let root = if checkpoint.size == 0 { Tree::default().root() } else { self.tree.root() };
+            if checkpoint.root != root {
+                let what =
+                    format!("the log up to here is not the one of which {} signed a checkpoint", checkpoint.origin);
+                return Err(Fault::new(what, hex(&checkpoint.root), hex(&root)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the last record up; at the log's end nothing may be left to compare.
+    pub(crate) fn end(&mut self, end: Position, head: Hash) -> Result<(), Fault> {
+        if self.tree.size() + 1 == end {
+            self.take(head)?;
+        }
+        self.reached()?;
+        if let Some(longer) = self.signed.first() {
+            let what = "the log is shorter than a checkpoint that was signed of it: records are missing";
+            return Err(Fault::new(what, format!("{} records at least", longer.size), format!("its end at {end}")));
+        }
+        self.compare(1)
+    }
+}

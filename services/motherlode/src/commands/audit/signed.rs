@@ -1,0 +1,50 @@
+//! The checkpoints that a log is held against: the last one beside it, and those that were kept elsewhere.
+
+use super::args::Args;
+use crate::commands::Failure;
+use motherlode_audit::{Checkpoints, Options};
+use motherlode_proofs::{load, of_partition, proofs_folder};
+use motherlode_tiles::{Checkpoint, Note, VerifierKey};
+use std::fs;
+
+/// Adds them to the parts that they are of.
+///
+/// # Errors
+/// A file cannot be read; or a checkpoint is none of the key, so that nothing can be held against it.
+pub(super) fn add(args: &Args, parts: &mut [Options]) -> Result<(), Failure> {
+    let Some(key) = key(args)? else {
+        return match args.checkpoints.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::unusable("--checkpoint needs the log's public key: --key")),
+        };
+    };
+    for part in &mut *parts {
+        let key = of_partition(&key, part.partition).map_err(Failure::unusable)?;
+        part.checkpoints =
+            Checkpoints::beside(&proofs_folder(&args.data, part.partition), &key).map_err(Failure::found)?;
+    }
+    for path in &args.checkpoints {
+        let unusable = |what: String| Failure::unusable(format!("{}: {what}", path.display()));
+        let text = fs::read_to_string(path).map_err(|error| unusable(error.to_string()))?;
+        let note: Note = text.parse().map_err(|error| unusable(format!("{error}")))?;
+        let claimed: Checkpoint = note.text().parse().map_err(|error| unusable(format!("{error}")))?;
+        let of = |part: &&mut Options| of_partition(&key, part.partition).is_ok_and(|key| key.name() == claimed.origin);
+        let Some(part) = parts.iter_mut().find(of) else {
+            return Err(unusable(format!("it is of {}, which is no partition of this log", claimed.origin)));
+        };
+        let key = of_partition(&key, part.partition).map_err(Failure::unusable)?;
+        let checkpoint = Checkpoint::open(&note, &key).map_err(|error| unusable(error.to_string()))?;
+        part.checkpoints.signed.push(checkpoint);
+    }
+    Ok(())
+}
+
+/// The key that was named, else the one in the folder; none where there is none.
+fn key(args: &Args) -> Result<Option<VerifierKey>, Failure> {
+    let file = args.data.join("proofs.key");
+    match &args.key {
+        Some(key) => Ok(Some(key.clone())),
+        None if !file.exists() => Ok(None),
+        None => Ok(Some(load(&file).map_err(Failure::unusable)?.verifier().clone())),
+    }
+}

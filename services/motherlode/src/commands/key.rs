@@ -1,0 +1,67 @@
+//! `key`: keys that checkpoints are signed with, and cosigned by a witness.
+
+use super::{Failure, say};
+use motherlode_proofs::{load, make, of_partition};
+use motherlode_tiles::KeyKind;
+use std::path::PathBuf;
+
+/// The arguments of `key`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    what: What,
+}
+
+#[derive(Debug, Clone, clap::Subcommand)]
+enum What {
+    /// Make a key of 256 random bits in a file that only its owner may read, and print its public half.
+    New(New),
+    /// Print the public half of a key: what those who verify are given.
+    Show(Show),
+}
+
+#[derive(Debug, Clone, clap::Args)]
+struct New {
+    /// The name of the log or of the witness, such as example.com/motherlode.
+    #[arg(value_name = "NAME")]
+    name: String,
+    /// The file; one that exists is not replaced.
+    #[arg(long, value_name = "FILE")]
+    out: PathBuf,
+    /// A key for `witness` instead of one for `serve`.
+    #[arg(long)]
+    witness: bool,
+}
+
+#[derive(Debug, Clone, clap::Args)]
+struct Show {
+    /// The file with the key.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// Of a log with so many partitions: each has a name of its own.
+    #[arg(long, value_name = "COUNT", default_value_t = 1)]
+    partitions: u32,
+}
+
+/// Makes or shows a key.
+///
+/// # Errors
+/// The file cannot be made or read, or the name makes no key.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let (key, partitions) = match &args.what {
+        What::New(New { name, out, witness }) => {
+            let kind = if *witness { KeyKind::Witness } else { KeyKind::Log };
+            (make(out, Some(name), kind).map_err(Failure::found)?, 1)
+        }
+        What::Show(Show { file, partitions }) => (load(file).map_err(Failure::unusable)?, *partitions),
+    };
+    let key = key.verifier();
+    let keys = match key.kind() {
+        KeyKind::Witness => vec![key.clone()],
+        KeyKind::Log => {
+            let each = (0..partitions).map(|partition| of_partition(key, partition));
+            each.collect::<Result<_, _>>().map_err(Failure::unusable)?
+        }
+    };
+    say(&keys.iter().map(|key| format!("{key}\n")).collect::<String>())
+}

@@ -1,0 +1,102 @@
+//! `proof`: a round's proof, from a running service or from a log, for `verify` and for whoever else reads c2sp.org/tlog-proof.
+
+use super::{Failure, config_file, replay::RoundName, say};
+use crate::{
+    client::{self, insist},
+    target::Target,
+};
+use motherlode_books::Event;
+use motherlode_ledger::rounds::is_of;
+use motherlode_proofs::{Files, load, of_partition, proof_of, proofs_folder};
+use motherlode_proto::{
+    convert::record,
+    proof::v1::{GetRoundProofRequest, proof_service_client::ProofServiceClient},
+};
+use motherlode_server::LogLocation;
+use motherlode_tiles::VerifierKey;
+use std::path::{Path, PathBuf};
+
+/// The arguments of `proof`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// The round: operator/player/number.
+    #[arg(value_name = "ROUND")]
+    round: RoundName,
+    /// The data folder of `serve`, instead of a running service: its last checkpoint and its tree are used.
+    #[arg(long, value_name = "FOLDER")]
+    data: Option<PathBuf>,
+    /// The log's public key; without it, that of the folder's proofs.key.
+    #[arg(long, value_name = "VKEY", requires = "data")]
+    log_key: Option<VerifierKey>,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Prints the proof.
+///
+/// # Errors
+/// There is no such round, it's open, or it's not in a signed checkpoint.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let proof = match &args.data {
+        Some(data) => from_log(args, data)?,
+        None => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
+            runtime.block_on(from_service(args))?
+        }
+    };
+    say(&proof)
+}
+
+async fn from_service(args: &Args) -> Result<String, Failure> {
+    let client = ProofServiceClient::new(args.target.connect().await?);
+    let request = GetRoundProofRequest { round_id: args.round.to_string() };
+    let answered = insist(&request, |request| {
+        let mut client = client.clone();
+        async move { client.get_round_proof(request).await }
+    });
+    Ok(answered.await.map_err(|status| client::explain(&status))?.proof)
+}
+
+fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
+    let RoundName { stream, number } = &args.round;
+    let location = LogLocation::named(&data.to_string_lossy(), &config_file::read(None)?).map_err(Failure::unusable)?;
+    let partition = stream.partition(location.existing_count()?);
+    let key = match &args.log_key {
+        Some(key) => key.clone(),
+        None => load(&data.join("proofs.key")).map_err(Failure::unusable)?.verifier().clone(),
+    };
+    let key = of_partition(&key, partition).map_err(Failure::unusable)?;
+    let folder = proofs_folder(data, partition);
+    let signed = Files::checkpoint(&folder, &key).map_err(Failure::found)?;
+    let Some((checkpoint, note)) = signed else {
+        return Err(Failure::unusable(format!("{}: no checkpoint was signed there", folder.display())));
+    };
+    let (mut records, mut over) = (vec![], false);
+    for found in location.existing(partition)? {
+        let found = found?;
+        if record::stream(&found.bytes).map_err(Failure::found)? != *stream {
+            continue;
+        }
+        let logged = record::decode(&found.bytes).map_err(Failure::found)?;
+        if is_of(&logged, *number) {
+            over |= logged.commit.events.iter().any(|event| match event {
+                Event::RoundSettled { round, .. } | Event::RoundVoided { round, .. } => round == number,
+                _ => false,
+            });
+            records.push(found);
+        }
+    }
+    match records.last() {
+        None => Err(Failure::unusable(format!("the log has no round {number} of {stream}"))),
+        Some(_) if !over => Err(Failure::found("the round is open: it's proven when it's over")),
+        Some(last) if last.position > checkpoint.size => Err(Failure::found(format!(
+            "position {} is not in the last checkpoint, of size {}",
+            last.position, checkpoint.size
+        ))),
+        Some(_) => {
+            let files = Files::open_unchanged(&folder).map_err(Failure::found)?;
+            let proof = proof_of(&files, &checkpoint, &note, &args.round.to_string(), &records);
+            Ok(proof.map_err(Failure::found)?.to_string())
+        }
+    }
+}

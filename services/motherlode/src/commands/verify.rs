@@ -1,0 +1,107 @@
+//! `verify`: a round's proof, checked without a service and without its log: nothing is asked of anybody.
+//!
+//! Exit code 0 when all holds, 1 when something does not, 2 when the file is none.
+
+use super::{
+    Failure,
+    replay::{Picture, shown},
+    say,
+};
+use motherlode_audit::{Proven, verify};
+use motherlode_proto::convert::play::hex;
+use motherlode_tiles::{Checkpoint, KeyKind, Policy, Proof, VerifierKey};
+use std::{fmt, fs, path::PathBuf};
+
+/// The arguments of `verify`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// The proof, as `proof` prints it.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The log's public key, from wherever you trust: not from where the proof comes from.
+    #[arg(long, value_name = "VKEY", required_unless_present = "policy")]
+    key: Option<VerifierKey>,
+    /// Policy (c2sp.org/tlog-policy): which logs are believed, and which witnesses must have cosigned.
+    #[arg(long, value_name = "FILE")]
+    policy: Option<PathBuf>,
+}
+
+/// Verifies, and shows the round with each check and what it rests on.
+///
+/// # Errors
+/// Something does not hold, or a file cannot be read.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let read = |path: &PathBuf| {
+        let unusable = |error: &dyn fmt::Display| Failure::unusable(format!("{}: {error}", path.display()));
+        fs::read_to_string(path).map_err(|error| unusable(&error))
+    };
+    let malformed = |path: &PathBuf, error| Failure::unusable(format!("{}: {error}", path.display()));
+    let proof: Proof = read(&args.file)?.parse().map_err(|error| malformed(&args.file, error))?;
+    let policy: Option<Policy> = match &args.policy {
+        Some(path) => Some(read(path)?.parse().map_err(|error| malformed(path, error))?),
+        None => None,
+    };
+    let key = match &args.key {
+        Some(key) => key.clone(),
+        None => of_policy(policy.as_ref(), &proof)?,
+    };
+    if key.kind() != KeyKind::Log {
+        return Err(Failure::unusable(format!("{key} is a witness's key, not a log's")));
+    }
+    let proven = verify(&proof, &key, policy.as_ref()).map_err(Failure::found)?;
+    let round = proof_name(&proven);
+    say(&(shown(&round, &proven.stream, &proven.replayed, Picture::Text)? + &checks(&proven, &key, policy.as_ref())))?;
+    match proven.replayed.matches() {
+        true => Ok(()),
+        false => Err(Failure::found("a step gives something else than what the record has")),
+    }
+}
+
+/// The key of the policy's log that the proof is of.
+fn of_policy(policy: Option<&Policy>, proof: &Proof) -> Result<VerifierKey, Failure> {
+    let claimed: Checkpoint = proof.checkpoint.text().parse().map_err(Failure::unusable)?;
+    let logs = policy.map(|policy| &policy.logs[..]).unwrap_or_default();
+    let known = logs.iter().find(|key| key.name() == claimed.origin);
+    known.cloned().ok_or_else(|| Failure::found(format!("the policy knows no log {}", claimed.origin)))
+}
+
+fn proof_name(proven: &Proven) -> String {
+    let stream = proven.stream.to_string();
+    format!("{}/{}", stream.trim_start_matches("player/"), proven.number)
+}
+
+/// Each check, and what it rests on.
+fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String {
+    let Proven { checkpoint, cosigned, positions, replayed, .. } = proven;
+    let mut text = String::from("\nChecked\n");
+    let mut say = |what: &str, found: String, rests: &str| {
+        text.push_str(&format!("  {what:<11}{found}\n  {:<11}rests on: {rests}\n", ""));
+    };
+    say(
+        "signature",
+        format!("{} signed a log of {} records, root {}", key.name(), checkpoint.size, hex(&checkpoint.root)),
+        "Ed25519, and that this key is the log's: compare it with the one you were given",
+    );
+    match policy {
+        None => say("witnesses", "none were asked for".to_owned(), "the log alone, to show everybody the same"),
+        Some(policy) => {
+            let each: Vec<_> = cosigned.iter().map(|(name, time)| format!("{name} at {time} s")).collect();
+            let found = format!("{} of {} have cosigned: {}", each.len(), policy.witnesses.len(), each.join(", "));
+            say("witnesses", found, "that those who run them are not the log's: one of its own proves nothing");
+        }
+    }
+    let places: Vec<_> = positions.iter().map(u64::to_string).collect();
+    say("inclusion", format!("every record of the round is in that log: {}", places.join(", ")), "SHA-256");
+    let (steps, wrong) = (replayed.differs.len(), replayed.differs.iter().flatten().count());
+    let found = match wrong {
+        0 => format!("each of {steps} gives the very bytes of its record, by its seed and choice"),
+        wrong => format!("{wrong} of {steps} DO NOT GIVE what their records have"),
+    };
+    let model = hex(&replayed.view.started.model_hash);
+    say("steps", found, &format!("the game of this program, model {model}"));
+    text.push_str(
+        "  not shown  that nothing came later, such as a void; what a pool paid for a hit; that the figures which the player\n\
+         \x20            carried into the round are those of the rounds before (`audit` shows all three)\n",
+    );
+    text
+}

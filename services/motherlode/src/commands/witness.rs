@@ -1,0 +1,59 @@
+//! `witness`: cosigns the checkpoints of logs that it knows, if each continues the one before (c2sp.org/tlog-witness).
+//!
+//! To be run by somebody else than the log's own people: then nobody can be shown another log than everybody.
+
+use super::{Failure, say};
+use motherlode_proofs::{Witness, load};
+use motherlode_runtime::stop;
+use motherlode_tiles::{KeyKind, VerifierKey};
+use std::{net::SocketAddr, path::PathBuf};
+use tokio::net::TcpListener;
+
+/// The arguments of `witness`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// The address to listen on; port 0 lets the system choose.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:50061")]
+    listen: SocketAddr,
+    /// The witness's key, as `key new --witness` makes it.
+    #[arg(long, value_name = "FILE")]
+    key: PathBuf,
+    /// The public key of a log, one for each partition.
+    #[arg(long = "log", value_name = "VKEY", required = true)]
+    logs: Vec<VerifierKey>,
+    /// The folder that keeps what was seen last of each log. Lose it, and the witness begins anew.
+    #[arg(long, value_name = "FOLDER")]
+    data: PathBuf,
+}
+
+/// Serves until the signal.
+///
+/// # Errors
+/// The key, the folder or the address cannot be used.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let key = load(&args.key).map_err(Failure::unusable)?;
+    if key.verifier().kind() != KeyKind::Witness {
+        return Err(Failure::unusable(format!("{}: not a witness's key (key new --witness)", args.key.display())));
+    }
+    if let Some(other) = args.logs.iter().find(|key| key.kind() != KeyKind::Log) {
+        return Err(Failure::unusable(format!("{other} is a witness's key, not a log's")));
+    }
+    let verifier = key.verifier().to_string();
+    let witness = Witness::open(key, args.logs.clone(), args.data.clone()).map_err(Failure::found)?;
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
+    runtime.block_on(async {
+        let signalled = stop::signalled().map_err(Failure::found)?;
+        let bound = TcpListener::bind(args.listen).await;
+        let listener = bound.map_err(|error| Failure::found(format!("cannot listen on {}: {error}", args.listen)))?;
+        let address = listener.local_addr().map_err(Failure::found)?;
+        say(&format!("Witness {verifier}\n  http://{address}/add-checkpoint\n"))?;
+        let (stopper, stop) = stop::channel();
+        let serving = witness.serve(listener, stop);
+        let stopped = async {
+            signalled.await;
+            stopper.stop();
+        };
+        tokio::join!(serving, stopped);
+        Ok(())
+    })
+}

@@ -1,0 +1,177 @@
+//! The proof service over gRPC.
+
+use crate::{
+    proofs::{Partition, Proofs, Signed},
+    round::proof_of,
+};
+use motherlode_ledger::{FetchError, Handle, Ledgers, fields, rounds, unknown_round};
+use motherlode_log::Position;
+use motherlode_proto::proof::v1::{self as wire, proof_service_server::ProofService};
+use motherlode_runtime::{Caller, Refusal};
+use motherlode_tiles::consistency;
+use std::{sync::Arc, time::Duration};
+use tonic::{Code, Request, Response, Status};
+
+/// How long a proof waits for a checkpoint that covers it: they come once a second.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+/// How long it waits for a witness, where there are any: it's not to wait for one that is gone.
+const WITNESSES_WAIT_MAX: Duration = Duration::from_millis(1500);
+
+/// The service.
+#[derive(Clone)]
+pub struct ProofApi {
+    ledgers: Ledgers,
+    proofs: Proofs,
+    /// Whether there are witnesses whose cosignatures are worth waiting for.
+    witnessed: bool,
+}
+
+impl ProofApi {
+    /// Serves the proofs of the partitions that are written here.
+    #[must_use]
+    pub fn new(ledgers: Ledgers, proofs: Proofs, witnessed: bool) -> Self {
+        Self { ledgers, proofs, witnessed }
+    }
+
+    fn partition(&self, partition: u32) -> Result<&Arc<Partition>, Refusal> {
+        let partitions = self.ledgers.count();
+        if partition >= partitions {
+            return Err(Refusal::field("partition", format!("must be below {partitions}")));
+        }
+        let elsewhere = || {
+            let message = "this process has no proofs of the partition: ask the one that writes it";
+            Refusal::new(Code::Unavailable, "PROOFS_ELSEWHERE", message).with("partition", partition)
+        };
+        self.proofs.partition(partition).ok_or_else(elsewhere)
+    }
+
+    async fn checkpoint(&self, request: &wire::GetCheckpointRequest) -> Result<wire::GetCheckpointResponse, Refusal> {
+        let partition = self.partition(request.partition)?;
+        let signed = signed(partition, 0).await?;
+        Ok(wire::GetCheckpointResponse {
+            checkpoint: signed.note.to_string(),
+            verifier_key: partition.verifier.to_string(),
+            size: signed.checkpoint.size,
+        })
+    }
+
+    async fn consistency(
+        &self,
+        caller: &Caller,
+        request: &wire::GetConsistencyRequest,
+    ) -> Result<wire::GetConsistencyResponse, Refusal> {
+        let partition = Arc::clone(self.partition(request.partition)?);
+        let (old, signed) = (request.old_size, signed(&partition, 0).await?);
+        if old > signed.checkpoint.size {
+            let message = "no checkpoint was signed of so many records";
+            let refusal = Refusal::new(Code::OutOfRange, "CHECKPOINT_AHEAD", message);
+            return Err(refusal.with("size", signed.checkpoint.size));
+        }
+        let (size, checkpoint) = (signed.checkpoint.size, signed.note.to_string());
+        let read = move || consistency(&*partition.files, old, size);
+        let path = self.ledgers.reads().run(caller, read).await?.map_err(|error| unreadable(&error))?;
+        Ok(wire::GetConsistencyResponse { hashes: path.iter().map(|hash| hash.to_vec()).collect(), checkpoint })
+    }
+
+    async fn round_proof(
+        &self,
+        caller: &Caller,
+        request: &wire::GetRoundProofRequest,
+    ) -> Result<wire::GetRoundProofResponse, Refusal> {
+        let id = fields::round_id(caller, &request.round_id)?;
+        let ledger = self.ledgers.of(&id.stream).clone();
+        let of = ledger.clone();
+        let found = self.ledgers.reads().run(caller, move || rounds::positions(&of, &id.stream, id.number)).await??;
+        let Some((positions, over)) = found else { return Err(unknown_round(&request.round_id)) };
+        if !over {
+            // Its records may tell what its player is not to know yet (NP-12).
+            let message = "the round is open: it's proven when it's over";
+            let refusal = Refusal::new(Code::FailedPrecondition, "ROUND_OPEN", message);
+            return Err(refusal.with("round_id", &request.round_id));
+        }
+        let partition = Arc::clone(self.partition(ledger.partition())?);
+        let last = positions.last().copied().unwrap_or_default();
+        let signed = self.best(&partition, last).await?;
+        let verifier_key = partition.verifier.to_string();
+        let round = request.round_id.clone();
+        let read = move || prove(&partition, &ledger, &signed, &round, &positions);
+        let proof = self.ledgers.reads().run(caller, read).await??;
+        Ok(wire::GetRoundProofResponse { proof, verifier_key })
+    }
+
+    /// A checkpoint that covers a position: a cosigned one, if there is one soon.
+    async fn best(&self, partition: &Partition, position: Position) -> Result<Arc<Signed>, Refusal> {
+        let last = signed(partition, position).await?;
+        let mut published = partition.published();
+        let covers = |signed: &Option<Arc<Signed>>| signed.as_ref().is_some_and(|of| of.checkpoint.size >= position);
+        let wait = if self.witnessed { WITNESSES_WAIT_MAX } else { Duration::ZERO };
+        let cosigned = published.wait_for(|published| covers(&published.cosigned));
+        let found = tokio::time::timeout(wait, cosigned).await;
+        Ok(found.ok().and_then(|found| found.ok()?.cosigned.clone()).unwrap_or(last))
+    }
+}
+
+/// The last checkpoint, if it covers a position, else the one that will.
+async fn signed(partition: &Partition, position: Position) -> Result<Arc<Signed>, Refusal> {
+    let mut published = partition.published();
+    let covering = published.wait_for(|published| {
+        let covers = published.last.as_ref().is_some_and(|last| last.checkpoint.size >= position);
+        covers || published.failed.is_some()
+    });
+    let found = tokio::time::timeout(WAIT_MAX, covering).await;
+    let found = found.ok().and_then(|found| Some(found.ok()?.clone())).unwrap_or_default();
+    if let Some(why) = found.failed {
+        return Err(Refusal::new(Code::DataLoss, "LOG_CONTRADICTED", &*why));
+    }
+    found.last.filter(|last| last.checkpoint.size >= position).ok_or_else(|| {
+        Refusal::new(Code::Unavailable, "CHECKPOINT_PENDING", "no checkpoint has been signed so far yet")
+            .retry_after(Duration::from_secs(1))
+    })
+}
+
+fn prove(
+    partition: &Partition,
+    ledger: &Handle,
+    signed: &Signed,
+    round: &str,
+    positions: &[Position],
+) -> Result<String, Refusal> {
+    let mut records = vec![];
+    for position in positions {
+        let read = ledger.records(*position, 1, usize::MAX).map_err(FetchError::from)?;
+        records.push(read.into_iter().next().ok_or(FetchError::Missing(*position))?);
+    }
+    let proof = proof_of(&partition.files, &signed.checkpoint, &signed.note, round, &records);
+    proof.map(|proof| proof.to_string()).map_err(|error| unreadable(&error))
+}
+
+fn unreadable(error: &std::io::Error) -> Refusal {
+    tracing::error!(%error, "nothing can be proven: at the next start the tree is made anew");
+    Refusal::new(Code::Unavailable, "PROOFS_UNREADABLE", error.to_string()).retry_after(Duration::from_secs(1))
+}
+
+#[tonic::async_trait]
+impl ProofService for ProofApi {
+    async fn get_checkpoint(
+        &self,
+        request: Request<wire::GetCheckpointRequest>,
+    ) -> Result<Response<wire::GetCheckpointResponse>, Status> {
+        Ok(Response::new(self.checkpoint(request.get_ref()).await?))
+    }
+
+    async fn get_round_proof(
+        &self,
+        request: Request<wire::GetRoundProofRequest>,
+    ) -> Result<Response<wire::GetRoundProofResponse>, Status> {
+        let caller = Caller::of(&request);
+        Ok(Response::new(self.round_proof(&caller, request.get_ref()).await?))
+    }
+
+    async fn get_consistency(
+        &self,
+        request: Request<wire::GetConsistencyRequest>,
+    ) -> Result<Response<wire::GetConsistencyResponse>, Status> {
+        let caller = Caller::of(&request);
+        Ok(Response::new(self.consistency(&caller, request.get_ref()).await?))
+    }
+}

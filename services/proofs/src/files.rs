@@ -1,0 +1,166 @@
+//! The tree of a partition in files: its entries, the hashes of its levels of tiles, and the last signed checkpoint.
+
+use motherlode_tiles::{Checkpoint, Hash, Malformed, Note, NoteError, Stored, Tile, VerifierKey, leaf};
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    os::unix::fs::FileExt as _,
+    path::{Path, PathBuf},
+};
+
+/// Levels of tiles above the lowest: enough for 2^40 records.
+const LEVELS: usize = 4;
+/// Bytes of a hash.
+const HASH: u64 = 32;
+
+/// The folder with a partition's tree.
+#[must_use]
+pub fn proofs_folder(data: &Path, partition: u32) -> PathBuf {
+    data.join("proofs").join(partition.to_string())
+}
+
+/// Why a checkpoint's file is none of this log.
+#[derive(Debug, thiserror::Error)]
+pub enum FilesError {
+    /// It cannot be read.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// It's no signed note.
+    #[error("{}: {source}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Malformed,
+    },
+    /// The key has not signed it.
+    #[error("{}: {source}", path.display())]
+    Unsigned {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: NoteError,
+    },
+}
+
+/// The files of a partition's tree. Reading does not wait for writing.
+#[derive(Debug)]
+pub struct Files {
+    folder: PathBuf,
+    /// The entries, then the levels from the first on.
+    levels: Vec<File>,
+}
+
+impl Files {
+    /// Opens the files for writing, and makes those that are missing.
+    ///
+    /// # Errors
+    /// They can't be opened or made.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        fs::create_dir_all(folder)?;
+        Self::of(folder, OpenOptions::new().read(true).write(true).create(true).truncate(false))
+    }
+
+    /// Opens the files for reading.
+    ///
+    /// # Errors
+    /// They can't be opened, or are not there.
+    pub fn open_unchanged(folder: &Path) -> io::Result<Self> {
+        Self::of(folder, OpenOptions::new().read(true))
+    }
+
+    fn of(folder: &Path, options: &OpenOptions) -> io::Result<Self> {
+        let names = ["entries".to_owned()].into_iter().chain((1..=LEVELS).map(|level| level.to_string()));
+        let levels = names.map(|name| options.open(folder.join(name))).collect::<io::Result<_>>()?;
+        Ok(Self { folder: folder.to_owned(), levels })
+    }
+
+    /// The path of the last signed checkpoint.
+    fn checkpoint_file(folder: &Path) -> PathBuf {
+        folder.join("checkpoint")
+    }
+
+    /// The last checkpoint that was signed with a key; `None` where there is none.
+    ///
+    /// # Errors
+    /// [`FilesError`]: what is there is none of this key, or is damaged.
+    pub fn checkpoint(folder: &Path, key: &VerifierKey) -> Result<Option<(Checkpoint, Note)>, FilesError> {
+        let path = Self::checkpoint_file(folder);
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(FilesError::Io { path, source }),
+        };
+        let note: Note = text.parse().map_err(|source| FilesError::Malformed { path: path.clone(), source })?;
+        let checkpoint = Checkpoint::open(&note, key).map_err(|source| FilesError::Unsigned { path, source })?;
+        Ok(Some((checkpoint, note)))
+    }
+
+    /// Keeps a checkpoint instead of the last one: whoever reads finds the one or the other.
+    ///
+    /// # Errors
+    /// It can't be written.
+    pub fn keep(&self, checkpoint: &Note) -> io::Result<()> {
+        let (path, next) = (Self::checkpoint_file(&self.folder), self.folder.join("checkpoint.next"));
+        fs::write(&next, checkpoint.to_string())?;
+        fs::rename(next, path)
+    }
+
+    /// Writes entries (level `None`) or hashes of a level from the one at `first` on.
+    pub(crate) fn write(&self, level: Option<u8>, first: u64, hashes: &[Hash]) -> io::Result<()> {
+        if hashes.is_empty() {
+            return Ok(());
+        }
+        self.file(level)?.write_all_at(hashes.as_flattened(), first * HASH)
+    }
+
+    /// Reads entries (level `None`) or hashes of a level above the lowest as they are stored.
+    fn read(&self, level: Option<u8>, first: u64, count: usize) -> io::Result<Vec<Hash>> {
+        let mut hashes = vec![Hash::default(); count];
+        let end = io::Error::from(io::ErrorKind::UnexpectedEof);
+        let at = first.checked_mul(HASH).ok_or(end)?;
+        self.file(level)?.read_exact_at(hashes.as_flattened_mut(), at)?;
+        Ok(hashes)
+    }
+
+    fn file(&self, level: Option<u8>) -> io::Result<&File> {
+        let file = self.levels.get(usize::from(level.unwrap_or(0)));
+        file.ok_or_else(|| io::Error::new(io::ErrorKind::Unsupported, "a tree of more than 2^40 entries"))
+    }
+
+    /// Entries from the one at `first` on.
+    ///
+    /// # Errors
+    /// They can't be read, or are not there.
+    pub fn entries(&self, first: u64, count: usize) -> io::Result<Vec<Hash>> {
+        self.read(None, first, count)
+    }
+
+    /// The content of a tile, as it is served. Whether the tree has it is for the caller to know.
+    ///
+    /// # Errors
+    /// It can't be read.
+    pub fn tile(&self, tile: Tile) -> io::Result<Vec<u8>> {
+        let (first, count) = (tile.first(), usize::from(tile.width));
+        match tile.level {
+            None => Ok(Tile::bundle(&self.entries(first, count)?)),
+            Some(level) => Ok(self.hashes(level, first, count)?.into_flattened()),
+        }
+    }
+}
+
+impl Stored for Files {
+    type Error = io::Error;
+
+    fn hashes(&self, level: u8, first: u64, count: usize) -> io::Result<Vec<Hash>> {
+        match level {
+            0 => Ok(self.entries(first, count)?.iter().map(|entry| leaf(entry)).collect()),
+            level => self.read(Some(level), first, count),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Small HTTP/1.1, for the static files of a tile log and for witnesses: bounded in connections, time and bytes.
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::{body::Incoming, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use motherlode_runtime::Stop;
+use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::Semaphore,
+    time::{sleep, timeout},
+};
+
+/// Connections at one time; further ones are closed.
+const CONNECTIONS_MAX: usize = 128;
+/// The longest time for a request's headers, and for its body.
+const READ_MAX: Duration = Duration::from_secs(5);
+/// The longest time that a connection is kept.
+const CONNECTION_MAX: Duration = Duration::from_secs(60);
+/// Bytes of a request's headers, and of its body.
+const HEADERS_MAX: usize = 16 << 10;
+const BODY_MAX: usize = 64 << 10;
+/// The pause after an accept that failed.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The longest time that an answer is waited for.
+const ANSWER_MAX: Duration = Duration::from_secs(10);
+
+/// Makes an answer of a status, a media type and a content.
+pub(crate) fn answer(status: StatusCode, media_type: &'static str, content: impl Into<Bytes>) -> Response<Full<Bytes>> {
+    let mut answer = Response::new(Full::new(content.into()));
+    *answer.status_mut() = status;
+    answer.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    answer
+}
+
+/// An answer that is only a status and a line of text.
+pub(crate) fn plain(status: StatusCode, text: &str) -> Response<Full<Bytes>> {
+    answer(status, "text/plain; charset=utf-8", format!("{text}\n"))
+}
+
+/// Answers requests until the stop: what asks for something (`GET`, without a body) or sends something, each with its path.
+pub(crate) async fn serve<A>(listener: TcpListener, stop: Stop, answerer: A)
+where
+    A: Fn(Method, String, Bytes) -> Response<Full<Bytes>> + Send + Sync + 'static,
+{
+    let (answerer, places) = (Arc::new(answerer), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
+    loop {
+        let accepted = tokio::select! {
+            () = stop.clone().requested() => return,
+            accepted = listener.accept() => accepted,
+        };
+        let Ok((stream, _)) = accepted else {
+            sleep(PAUSE).await;
+            continue;
+        };
+        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+        let (answerer, stop) = (Arc::clone(&answerer), stop.clone());
+        tokio::spawn(async move {
+            tokio::select! {
+                () = stop.requested() => {}
+                _ = timeout(CONNECTION_MAX, converse(stream, answerer)) => {}
+            }
+            drop(place);
+        });
+    }
+}
+
+/// Serves one connection. What goes wrong on it is its peer's to see.
+async fn converse<A>(stream: TcpStream, answerer: Arc<A>)
+where
+    A: Fn(Method, String, Bytes) -> Response<Full<Bytes>> + Send + Sync + 'static,
+{
+    let service = service_fn(move |request: Request<Incoming>| {
+        let answerer = Arc::clone(&answerer);
+        async move { Ok::<_, Infallible>(respond(request, answerer).await) }
+    });
+    let mut connection = hyper::server::conn::http1::Builder::new();
+    connection.timer(TokioTimer::new()).header_read_timeout(READ_MAX).max_buf_size(HEADERS_MAX);
+    if let Err(error) = connection.serve_connection(TokioIo::new(stream), service).await {
+        tracing::debug!(%error, "a connection for static files ended");
+    }
+}
+
+async fn respond<A>(request: Request<Incoming>, answerer: Arc<A>) -> Response<Full<Bytes>>
+where
+    A: Fn(Method, String, Bytes) -> Response<Full<Bytes>> + Send + Sync + 'static,
+{
+    let (parts, body) = request.into_parts();
+    let collected = match timeout(READ_MAX, Limited::new(body, BODY_MAX).collect()).await {
+        Ok(Ok(body)) => body.to_bytes(),
+        Ok(Err(_)) => return plain(StatusCode::PAYLOAD_TOO_LARGE, "the body is too long"),
+        Err(_) => return plain(StatusCode::REQUEST_TIMEOUT, "the body took too long"),
+    };
+    // What is read from a disk or written to it must not hold up those who wait for bets.
+    let answered = tokio::task::spawn_blocking(move || answerer(parts.method, parts.uri.path().to_owned(), collected));
+    answered.await.unwrap_or_else(|_| plain(StatusCode::INTERNAL_SERVER_ERROR, "it could not be answered"))
+}
+
+/// Sends a body to an address that begins with `http://`, and returns status and text of the answer.
+///
+/// # Errors
+/// Nobody answers there in time, or with too much.
+pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, String)> {
+    let asked = async {
+        let uri: Uri = url.parse().map_err(io::Error::other)?;
+        let authority = uri.authority().ok_or_else(|| io::Error::other("it names no host"))?.clone();
+        let stream = TcpStream::connect((authority.host(), authority.port_u16().unwrap_or(80))).await?;
+        let (mut sender, connection) =
+            hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.map_err(io::Error::other)?;
+        let path = uri.path_and_query().map_or("/", |path| path.as_str());
+        let request = Request::post(path)
+            .header(header::HOST, authority.as_str())
+            .header(header::CONTENT_TYPE, "text/plain; charset=utf-8")
+            .body(Full::new(Bytes::from(body)))
+            .map_err(io::Error::other)?;
+        let exchange = async {
+            let answer = sender.send_request(request).await.map_err(io::Error::other)?;
+            let status = answer.status();
+            let body = Limited::new(answer.into_body(), BODY_MAX).collect().await.map_err(io::Error::other)?;
+            Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
+        };
+        // The connection's own work is done while the answer is waited for, and ends with it.
+        tokio::select! {
+            answered = exchange => answered,
+            ended = connection => Err(ended.err().map_or_else(|| io::ErrorKind::UnexpectedEof.into(), io::Error::other)),
+        }
+    };
+    timeout(ANSWER_MAX, asked).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+}

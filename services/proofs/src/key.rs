@@ -1,0 +1,137 @@
+//! The key that checkpoints are signed with: a file of one line that only its owner may read.
+
+use motherlode_runtime::Config;
+use motherlode_tiles::{KeyKind, Malformed, SignerKey, VerifierKey};
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write as _},
+    os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _},
+    path::{Path, PathBuf},
+};
+
+/// Why there is no key.
+#[derive(Debug, thiserror::Error)]
+pub enum KeyError {
+    /// The file cannot be read or made; one that is there is never replaced.
+    #[error("{}: {source}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The file has no key, or the name makes none.
+    #[error("{}: {source}", path.display())]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Malformed,
+    },
+    /// The file has the key of another name.
+    #[error("{} has the key of {found}, but the configuration says [proofs] name = {wanted:?}", path.display())]
+    Name {
+        /// The file.
+        path: PathBuf,
+        /// The name of its key.
+        found: String,
+        /// The configured name.
+        wanted: String,
+    },
+    /// The operating system gives no random bytes.
+    #[error("the operating system gives no random bytes: {0}")]
+    Entropy(getrandom::Error),
+}
+
+/// The name under which a partition's checkpoints are signed.
+#[must_use]
+pub fn origin(name: &str, partition: u32) -> String {
+    format!("{name}/log/{partition}")
+}
+
+/// The key of a partition's log, from that of any other's, or from one of the bare name.
+///
+/// # Errors
+/// It makes none.
+pub fn of_partition(key: &VerifierKey, partition: u32) -> Result<VerifierKey, Malformed> {
+    let name = key.name();
+    let bare =
+        name.rsplit_once("/log/").filter(|(_, digits)| digits.parse::<u32>().is_ok()).map_or(name, |(bare, _)| bare);
+    key.named(&origin(bare, partition))
+}
+
+/// The file of a service's key: beside the log's folder, where no copy of the log takes it.
+#[must_use]
+pub fn key_file(config: &Config) -> PathBuf {
+    config.proofs.key_file.clone().unwrap_or_else(|| config.data.join("proofs.key"))
+}
+
+/// The key of a service; where the configuration names no file and there is none yet, one is made.
+///
+/// # Errors
+/// [`KeyError`]; a configured file that is missing is one.
+pub fn load_or_make(config: &Config) -> Result<SignerKey, KeyError> {
+    let (path, wanted) = (key_file(config), config.proofs.name.as_deref());
+    if config.proofs.key_file.is_none() && config.store.url.is_some() {
+        tracing::warn!(
+            "a process that takes this log over signs with another key: name one for all in [proofs] key_file"
+        );
+    }
+    let key = match config.proofs.key_file.is_none() && !path.exists() {
+        true => {
+            let key = make(&path, wanted, KeyKind::Log)?;
+            tracing::info!(file = %path.display(), name = key.verifier().name(), "a key for checkpoints was made: keep it");
+            key
+        }
+        false => load(&path)?,
+    };
+    match wanted {
+        Some(wanted) if wanted != key.verifier().name() => {
+            Err(KeyError::Name { path, found: key.verifier().name().to_owned(), wanted: wanted.to_owned() })
+        }
+        _ => Ok(key),
+    }
+}
+
+/// The key of a file.
+///
+/// # Errors
+/// [`KeyError`]; it never tells what the file has.
+pub fn load(path: &Path) -> Result<SignerKey, KeyError> {
+    let file = |source| KeyError::File { path: path.to_owned(), source };
+    let text = fs::read_to_string(path).map_err(file)?;
+    if fs::metadata(path).map_err(file)?.permissions().mode() & 0o077 != 0 {
+        tracing::warn!(file = %path.display(), "others may read the key of checkpoints: its mode should be 0600");
+    }
+    SignerKey::from_secret(text.trim_end()).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
+}
+
+/// Makes a key in a file, of 32 random bytes. Without a name it gets one that is like no other.
+///
+/// # Errors
+/// [`KeyError`]; a file that is there is not replaced.
+pub fn make(path: &Path, name: Option<&str>, kind: KeyKind) -> Result<SignerKey, KeyError> {
+    let mut seed = [0; 32];
+    getrandom::fill(&mut seed).map_err(KeyError::Entropy)?;
+    let key = |name: &str| {
+        SignerKey::new(name, kind, seed).map_err(|source| KeyError::Malformed { path: path.to_owned(), source })
+    };
+    let key = match name {
+        Some(name) => key(name)?,
+        None => {
+            let unnamed = key("motherlode")?;
+            let id: String = unnamed.verifier().public()[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+            key(&format!("motherlode-{id}"))?
+        }
+    };
+    let written = || {
+        if let Some(folder) = path.parent() {
+            fs::create_dir_all(folder)?;
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+        writeln!(file, "{}", key.to_secret())?;
+        file.sync_all()
+    };
+    written().map_err(|source| KeyError::File { path: path.to_owned(), source })?;
+    Ok(key)
+}

@@ -1,0 +1,288 @@
+//! The trees of all partitions that are written here, and their checkpoints.
+
+use crate::{
+    files::{Files, proofs_folder},
+    growing::{Contradiction, GrowError, Growing, is_sound},
+    key::{KeyError, load_or_make, origin},
+};
+use futures_util::future::{join_all, pending, select_all};
+use motherlode_ledger::Handle;
+use motherlode_log::Position;
+use motherlode_runtime::Config;
+use motherlode_tiles::{Checkpoint, Malformed, Note, Signature, SignerKey, VerifierKey};
+use parking_lot::Mutex;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+use tokio::{sync::watch, task::spawn_blocking, time::sleep};
+
+/// From one checkpoint to the next, at least.
+const EVERY: Duration = Duration::from_secs(1);
+/// Cosignatures of one checkpoint, at the most.
+const COSIGNATURES_MAX: usize = 32;
+
+/// Why a service cannot start with its proofs.
+#[derive(Debug, thiserror::Error)]
+pub enum ProofsError {
+    /// There is no key.
+    #[error("proofs: {0}")]
+    Key(#[from] KeyError),
+    /// A name or a key makes no sense.
+    #[error("proofs: {0}")]
+    Name(#[from] Malformed),
+    /// The log is not the one that was signed.
+    #[error("proofs: {0}")]
+    Contradiction(#[from] Contradiction),
+    /// A witness is described in a way that makes no sense.
+    #[error("proofs: witness {url}: {fault}")]
+    Witness {
+        /// Its address.
+        url: String,
+        /// The fault, for people.
+        fault: String,
+    },
+}
+
+/// A checkpoint with its signatures.
+#[derive(Debug, Clone)]
+pub(crate) struct Signed {
+    pub(crate) checkpoint: Checkpoint,
+    pub(crate) note: Note,
+}
+
+/// The state that is known of a partition's tree.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Published {
+    /// The last checkpoint.
+    pub(crate) last: Option<Arc<Signed>>,
+    /// The last one that witnesses have cosigned, with their lines.
+    pub(crate) cosigned: Option<Arc<Signed>>,
+    /// Why nothing is signed any more.
+    pub(crate) failed: Option<Arc<str>>,
+}
+
+/// A partition's tree.
+pub(crate) struct Partition {
+    pub(crate) ledger: Handle,
+    pub(crate) verifier: VerifierKey,
+    pub(crate) files: Arc<Files>,
+    key: SignerKey,
+    growing: Mutex<Growing>,
+    /// Set at a stop: what can wait for the next start does.
+    ending: AtomicBool,
+    published: watch::Sender<Published>,
+}
+
+/// The trees of all partitions that are written here; clones share them.
+#[derive(Clone)]
+pub struct Proofs(Arc<[Arc<Partition>]>);
+
+impl Proofs {
+    /// Opens the trees of the ledgers that are written here, with the configured key. To be done before anything is appended: a
+    /// log that is refused is left as it is.
+    ///
+    /// # Errors
+    /// [`ProofsError`]: there is no key, or a log is not the one that was signed. Files that can't be read or written are no
+    /// reason: they are tried again.
+    pub fn open<'a>(config: &Config, ledgers: impl IntoIterator<Item = &'a Handle>) -> Result<Self, ProofsError> {
+        let key = load_or_make(config)?;
+        let written = ledgers.into_iter().filter(|ledger| !ledger.is_replica());
+        let mut partitions = vec![];
+        for ledger in written {
+            let key = key.named(&origin(key.verifier().name(), ledger.partition()))?;
+            partitions.extend(Partition::open(config, ledger.clone(), key)?.map(Arc::new));
+        }
+        Ok(Self(partitions.into()))
+    }
+
+    pub(crate) fn partitions(&self) -> &[Arc<Partition>] {
+        &self.0
+    }
+
+    pub(crate) fn partition(&self, partition: u32) -> Option<&Arc<Partition>> {
+        self.0.iter().find(|of| of.ledger.partition() == partition)
+    }
+
+    /// Follows the ledgers and signs, for as long as it's polled.
+    pub async fn run(self) {
+        join_all(self.0.iter().map(|partition| partition.run())).await;
+    }
+
+    /// Takes up what is there by now and signs it: the last checkpoint before a stop.
+    pub async fn finish(&self) {
+        self.0.iter().for_each(|partition| partition.ending.store(true, Ordering::Release));
+        join_all(self.0.iter().map(|partition| partition.grow(partition.ledger.durable()))).await;
+    }
+
+    /// Waits until a log proves not to be the one that was signed, and says where and why.
+    pub async fn failed(&self) -> String {
+        let mut each = vec![];
+        for partition in &*self.0 {
+            let mut published = partition.published.subscribe();
+            each.push(Box::pin(async move {
+                let failed = published.wait_for(|published| published.failed.is_some()).await;
+                failed.ok().and_then(|published| published.failed.clone())
+            }));
+        }
+        while !each.is_empty() {
+            let (failed, _, rest) = select_all(each).await;
+            if let Some(why) = failed {
+                return why.to_string();
+            }
+            each = rest;
+        }
+        pending().await
+    }
+}
+
+impl Partition {
+    fn open(config: &Config, ledger: Handle, key: SignerKey) -> Result<Option<Self>, ProofsError> {
+        let folder = proofs_folder(&config.data, ledger.partition());
+        let verifier = key.verifier().clone();
+        let (growing, signed) = match Growing::open(&folder, &ledger, &verifier) {
+            Ok(opened) => opened,
+            Err(GrowError::Contradiction(contradiction)) => return Err(contradiction.into()),
+            Err(error) => {
+                tracing::error!(%error, partition = ledger.partition(), "there are no proofs: the tree can't be opened");
+                return Ok(None);
+            }
+        };
+        let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
+        let files = Arc::clone(&growing.files);
+        let published = watch::Sender::new(Published { last, ..Published::default() });
+        Ok(Some(Self {
+            ledger,
+            verifier,
+            files,
+            key,
+            growing: Mutex::new(growing),
+            ending: AtomicBool::new(false),
+            published,
+        }))
+    }
+
+    /// The state that is known of it now, and a way to wait for more.
+    pub(crate) fn published(&self) -> watch::Receiver<Published> {
+        self.published.subscribe()
+    }
+
+    /// Reads the files that were there at the start once, in the background; where they are damaged, the tree begins anew.
+    fn check_now(&self) -> bool {
+        let size = self.growing.lock().size();
+        if is_sound(&self.files, size, || self.ending.load(Ordering::Acquire)) {
+            return true;
+        }
+        tracing::warn!(partition = self.ledger.partition(), size, "the tree's files are damaged: they are made anew");
+        let mut growing = self.growing.lock();
+        let last = self.published.borrow().last.clone();
+        growing.begin_anew(last.map(|last| last.checkpoint.clone()));
+        false
+    }
+
+    async fn run(self: &Arc<Self>) {
+        tokio::join!(self.check(), self.follow());
+    }
+
+    async fn check(self: &Arc<Self>) {
+        let partition = Arc::clone(self);
+        match spawn_blocking(move || partition.check_now()).await {
+            Ok(true) => {}
+            // What fails is said, and tried again as the log grows.
+            Ok(false) => drop(self.grow(self.ledger.durable()).await),
+            Err(error) => tracing::error!(%error, "the tree's files could not be checked"),
+        }
+    }
+
+    async fn follow(self: &Arc<Self>) {
+        let mut head = self.ledger.head();
+        let mut said = false;
+        loop {
+            let to = head.borrow_and_update().position;
+            match self.grow(to).await {
+                Ok(()) => {
+                    said = false;
+                    sleep(EVERY).await;
+                    if self.is_behind(head.borrow().position) {
+                        continue;
+                    }
+                    if head.changed().await.is_err() {
+                        return;
+                    }
+                }
+                Err(GrowError::Contradiction(_)) => return,
+                Err(error) => {
+                    if !said {
+                        tracing::error!(%error, partition = self.ledger.partition(), "the tree is behind the log");
+                    }
+                    said = true;
+                    sleep(EVERY).await;
+                }
+            }
+        }
+    }
+
+    fn is_behind(&self, end: Position) -> bool {
+        self.growing.lock().size() < end
+    }
+
+    /// Takes the log up to a position and signs, on a thread where that may take its time.
+    async fn grow(self: &Arc<Self>, to: Position) -> Result<(), GrowError> {
+        let partition = Arc::clone(self);
+        let grown = spawn_blocking(move || partition.grow_now(to)).await;
+        grown.unwrap_or_else(|error| Err(std::io::Error::other(error).into()))
+    }
+
+    fn grow_now(&self, to: Position) -> Result<(), GrowError> {
+        let mut growing = self.growing.lock();
+        if self.published.borrow().failed.is_some() {
+            return Ok(());
+        }
+        loop {
+            match growing.grow(&self.ledger, to) {
+                Ok(true) => {}
+                Ok(false) => break,
+                Err(GrowError::Contradiction(contradiction)) => {
+                    tracing::error!(%contradiction, "the log is not the one that was signed: nothing is signed any more");
+                    let why = contradiction.to_string().into();
+                    self.published.send_modify(|published| published.failed = Some(why));
+                    return Err(contradiction.into());
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let signed = self.published.borrow().last.as_ref().map(|last| last.checkpoint.size);
+        if !growing.is_whole() || growing.size() == 0 || signed == Some(growing.size()) {
+            return Ok(());
+        }
+        let checkpoint = growing.checkpoint(self.verifier.name());
+        // The name is one already.
+        let Ok(note) = checkpoint.sign(&self.key) else { return Ok(()) };
+        growing.files.keep(&note)?;
+        self.published.send_modify(|published| published.last = Some(Arc::new(Signed { checkpoint, note })));
+        Ok(())
+    }
+
+    /// Adds a witness's line to a checkpoint that it has cosigned.
+    pub(crate) fn cosigned(&self, of: &Signed, signature: Signature) {
+        self.published.send_if_modified(|published| {
+            let newest = published.cosigned.as_ref().filter(|newest| newest.checkpoint.size >= of.checkpoint.size);
+            let mut signed = match newest {
+                Some(newest) if newest.checkpoint == of.checkpoint => Signed::clone(newest),
+                // A later one has been cosigned meanwhile.
+                Some(_) => return false,
+                None => of.clone(),
+            };
+            let twice = |other: &Signature| (&other.name, other.id) == (&signature.name, signature.id);
+            if signed.note.signatures.iter().any(twice) || signed.note.signatures.len() > COSIGNATURES_MAX {
+                return false;
+            }
+            signed.note.signatures.push(signature);
+            published.cosigned = Some(Arc::new(signed));
+            true
+        });
+    }
+}

@@ -1,0 +1,59 @@
+//! Trees and checkpoints as the files of a tile log, by HTTP: `/log/<partition>/checkpoint`, `/log/<partition>/tile/...`.
+//!
+//! There is nothing in them but hashes, so whoever reaches the address may read them. A checkpoint comes with the cosignatures
+//! that there are of it.
+
+use crate::{
+    http1::{answer, plain, serve},
+    proofs::{Partition, Proofs, Signed},
+};
+use bytes::Bytes;
+use http::{HeaderValue, Method, Response, StatusCode, header};
+use http_body_util::Full;
+use motherlode_runtime::Stop;
+use motherlode_tiles::Tile;
+use std::sync::Arc;
+use tokio::net::TcpListener;
+
+/// Serves them until the stop.
+pub async fn serve_tiles(listener: TcpListener, proofs: Proofs, stop: Stop) {
+    serve(listener, stop, move |method, path, _| match method == Method::GET || method == Method::HEAD {
+        true => found(&proofs, &path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file")),
+        false => plain(StatusCode::METHOD_NOT_ALLOWED, "these are files to be read"),
+    })
+    .await;
+}
+
+/// The file of a path.
+fn found(proofs: &Proofs, path: &str) -> Option<Response<Full<Bytes>>> {
+    let (partition, file) = path.strip_prefix("/log/")?.split_once('/')?;
+    let partition = proofs.partition(partition.parse().ok().filter(|number: &u32| number.to_string() == partition)?)?;
+    let last = newest(partition)?;
+    if file == "checkpoint" {
+        let mut answer = answer(StatusCode::OK, "text/plain; charset=utf-8", last.note.to_string());
+        answer.headers_mut().insert(header::CACHE_CONTROL, HeaderValue::from_static("no-cache"));
+        return Some(answer);
+    }
+    let tile = file.parse::<Tile>().ok().filter(|tile| tile.is_within(last.checkpoint.size))?;
+    match partition.files.tile(tile) {
+        Ok(content) => {
+            let mut answer = answer(StatusCode::OK, "application/octet-stream", content);
+            let forever = HeaderValue::from_static("public, max-age=31536000, immutable");
+            answer.headers_mut().insert(header::CACHE_CONTROL, forever);
+            Some(answer)
+        }
+        Err(error) => {
+            tracing::error!(%error, path, "a tile can't be read: at the next start the tree is made anew");
+            Some(plain(StatusCode::SERVICE_UNAVAILABLE, "it can't be read for now"))
+        }
+    }
+}
+
+/// The last checkpoint, with the cosignatures that it has.
+fn newest(partition: &Partition) -> Option<Arc<Signed>> {
+    let published = partition.published();
+    let published = published.borrow();
+    let last = published.last.as_ref()?;
+    let cosigned = published.cosigned.as_ref().filter(|cosigned| cosigned.checkpoint == last.checkpoint);
+    Some(Arc::clone(cosigned.unwrap_or(last)))
+}

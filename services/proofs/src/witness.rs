@@ -1,0 +1,168 @@
+//! A small witness: `POST /add-checkpoint` of c2sp.org/tlog-witness, for whoever wants to see that a log is shown to all the same.
+//!
+//! Each log that it knows has a file with the last checkpoint that was cosigned, named by the SHA-256 of its origin. It is synced
+//! before anybody is told. Of a log one request is judged at a time. What a witness is worth is who runs it: one of the log's own proves
+//! nothing to others.
+
+use crate::{
+    files::FilesError,
+    http1::{answer, plain, serve},
+};
+use bytes::Bytes;
+use http::{Method, Response, StatusCode};
+use http_body_util::Full;
+use motherlode_runtime::Stop;
+use motherlode_tiles::{AddCheckpoint, Checkpoint, Note, Seen, SignerKey, Unwitnessed, VerifierKey, judge};
+use parking_lot::Mutex;
+use sha2::{Digest as _, Sha256};
+use std::{
+    fs::{self, File},
+    io::{self, Write as _},
+    path::PathBuf,
+    time::{SystemTime, UNIX_EPOCH},
+};
+use tokio::net::TcpListener;
+
+/// Why a witness does not start.
+#[derive(Debug, thiserror::Error)]
+pub enum WitnessError {
+    /// Its folder can't be used.
+    #[error("{}: {source}", folder.display())]
+    Folder {
+        /// The folder.
+        folder: PathBuf,
+        /// The system's error.
+        source: io::Error,
+    },
+    /// The checkpoint that it has seen last of a log can't be read: it must not begin anew.
+    #[error(transparent)]
+    Kept(#[from] FilesError),
+    /// Two keys are of one log.
+    #[error("{0} is named twice: a log has one key")]
+    Twice(String),
+}
+
+/// A witness of some logs.
+pub struct Witness {
+    key: SignerKey,
+    /// The keys of the logs, each with what was seen last of it.
+    logs: Vec<Log>,
+    folder: PathBuf,
+}
+
+struct Log {
+    key: VerifierKey,
+    /// The last checkpoint that was cosigned, with the log's signature and the witness's.
+    seen: Mutex<Option<(Seen, Note)>>,
+}
+
+impl Witness {
+    /// A witness with its key, of the logs with these keys; what it has seen is in a folder.
+    ///
+    /// # Errors
+    /// [`WitnessError`].
+    pub fn open(key: SignerKey, logs: Vec<VerifierKey>, folder: PathBuf) -> Result<Self, WitnessError> {
+        fs::create_dir_all(&folder).map_err(|source| WitnessError::Folder { folder: folder.clone(), source })?;
+        let witness = Self { key, logs: vec![], folder };
+        let mut known: Vec<Log> = vec![];
+        for key in logs {
+            if known.iter().any(|log| log.key.name() == key.name()) {
+                return Err(WitnessError::Twice(key.name().to_owned()));
+            }
+            let seen = Mutex::new(witness.kept(&key)?);
+            known.push(Log { key, seen });
+        }
+        Ok(Self { logs: known, ..witness })
+    }
+
+    fn file(&self, origin: &str) -> PathBuf {
+        let name: String = Sha256::digest(origin).iter().map(|byte| format!("{byte:02x}")).collect();
+        self.folder.join(name)
+    }
+
+    fn kept(&self, key: &VerifierKey) -> Result<Option<(Seen, Note)>, FilesError> {
+        let path = self.file(key.name());
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(FilesError::Io { path, source }),
+        };
+        let note: Note = text.parse().map_err(|source| FilesError::Malformed { path: path.clone(), source })?;
+        let checkpoint = Checkpoint::open(&note, key).map_err(|source| FilesError::Unsigned { path, source })?;
+        Ok(Some((Seen { size: checkpoint.size, root: checkpoint.root }, note)))
+    }
+
+    /// Keeps a checkpoint before anybody is told of it.
+    fn keep(&self, origin: &str, note: &Note) -> io::Result<()> {
+        let (path, next) = (self.file(origin), self.file(&format!("{origin} next")));
+        let mut file = File::create(&next)?;
+        file.write_all(note.to_string().as_bytes())?;
+        file.sync_all()?;
+        fs::rename(next, path)?;
+        File::open(&self.folder)?.sync_all()
+    }
+
+    /// Serves until the stop.
+    pub async fn serve(self, listener: TcpListener, stop: Stop) {
+        serve(listener, stop, move |method, path, body| match (method, &*path) {
+            (Method::POST, "/add-checkpoint") => self.add_checkpoint(&body),
+            (Method::GET, path) => {
+                self.seen(path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file"))
+            }
+            _ => plain(StatusCode::METHOD_NOT_ALLOWED, "POST /add-checkpoint"),
+        })
+        .await;
+    }
+
+    /// The last checkpoint of a log that was cosigned: `/<SHA-256 of the origin>/checkpoint`.
+    fn seen(&self, path: &str) -> Option<Response<Full<Bytes>>> {
+        let name = path.strip_prefix('/')?.strip_suffix("/checkpoint")?;
+        let log = self.logs.iter().find(|log| self.file(log.key.name()).file_name().is_some_and(|of| of == name))?;
+        let note = log.seen.lock().as_ref().map(|(_, note)| note.to_string())?;
+        Some(answer(StatusCode::OK, "text/plain; charset=utf-8", note))
+    }
+
+    fn add_checkpoint(&self, body: &[u8]) -> Response<Full<Bytes>> {
+        let read = std::str::from_utf8(body).ok().and_then(|body| body.parse::<AddCheckpoint>().ok());
+        let Some(request) = read else {
+            return plain(StatusCode::BAD_REQUEST, "not a request of c2sp.org/tlog-witness");
+        };
+        let Ok(claimed) = request.checkpoint.text().parse::<Checkpoint>() else {
+            return plain(StatusCode::BAD_REQUEST, "not a checkpoint");
+        };
+        let Some(log) = self.logs.iter().find(|log| log.key.name() == claimed.origin) else {
+            return plain(StatusCode::NOT_FOUND, "this log is not known here");
+        };
+        let mut seen = log.seen.lock();
+        let checkpoint = match judge(&request, &log.key, seen.as_ref().map(|(seen, _)| *seen)) {
+            Ok(checkpoint) => checkpoint,
+            Err(why) => return refused(why, &claimed),
+        };
+        let time = SystemTime::now().duration_since(UNIX_EPOCH).map_or(1, |since| since.as_secs().max(1));
+        let cosignature = self.key.cosign(request.checkpoint.text(), time);
+        let own = request.checkpoint.signatures.iter().filter(|line| line.name == log.key.name());
+        let signatures = own.cloned().chain([cosignature.clone()]).collect();
+        let note = request.checkpoint.clone().with(signatures);
+        if let Err(error) = self.keep(&checkpoint.origin, &note) {
+            tracing::error!(%error, "a checkpoint could not be kept: it is not cosigned");
+            return plain(StatusCode::SERVICE_UNAVAILABLE, "the checkpoint could not be kept");
+        }
+        *seen = Some((Seen { size: checkpoint.size, root: checkpoint.root }, note));
+        answer(StatusCode::OK, "text/plain; charset=utf-8", cosignature.to_string())
+    }
+}
+
+/// The answer where nothing is cosigned.
+fn refused(why: Unwitnessed, claimed: &Checkpoint) -> Response<Full<Bytes>> {
+    let status = match why {
+        Unwitnessed::Conflict(size) => return answer(StatusCode::CONFLICT, "text/x.tlog.size", format!("{size}\n")),
+        Unwitnessed::Forbidden(_) => StatusCode::FORBIDDEN,
+        Unwitnessed::Backwards => StatusCode::BAD_REQUEST,
+        Unwitnessed::Inconsistent => {
+            let Checkpoint { origin, size, .. } = claimed;
+            tracing::error!(origin, size, "a log was shown that does not continue what was seen of it");
+            StatusCode::UNPROCESSABLE_ENTITY
+        }
+    };
+    plain(status, &why.to_string())
+}

@@ -1,0 +1,139 @@
+//! Has checkpoints cosigned by the witnesses that are configured, in the background: nothing waits for them.
+
+use crate::{
+    http1::post,
+    proofs::{Partition, Proofs, ProofsError, Signed},
+};
+use futures_util::future::join_all;
+use http::StatusCode;
+use motherlode_runtime::Config;
+use motherlode_tiles::{AddCheckpoint, KeyKind, Note, Signature, VerifierKey, consistency};
+use std::{io, sync::Arc, time::Duration};
+use tokio::time::sleep;
+
+/// Before a witness that did not cosign is asked again.
+const PAUSE: Duration = Duration::from_secs(5);
+/// From one checkpoint to the next that a witness is asked for.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// The witnesses of a log.
+#[derive(Clone)]
+pub struct Witnesses(Arc<[Witness]>);
+
+/// A witness to ask.
+#[derive(Clone)]
+struct Witness {
+    url: String,
+    key: VerifierKey,
+}
+
+impl Witnesses {
+    /// Those of a configuration.
+    ///
+    /// # Errors
+    /// [`ProofsError::Witness`] names the one that makes no sense.
+    pub fn of(config: &Config) -> Result<Self, ProofsError> {
+        let of = |witness: &motherlode_runtime::config::Witness| {
+            let fault = |fault: String| ProofsError::Witness { url: witness.url.clone(), fault };
+            let key: VerifierKey = witness.key.parse().map_err(|error| fault(format!("{error}")))?;
+            if key.kind() != KeyKind::Witness {
+                return Err(fault("its key is not a witness's: type 0x04".to_owned()));
+            }
+            match witness.url.starts_with("http://") {
+                true => Ok(Witness { url: witness.url.trim_end_matches('/').to_owned(), key }),
+                false => Err(fault("its address must begin with http://".to_owned())),
+            }
+        };
+        Ok(Self(config.proofs.witnesses.iter().map(of).collect::<Result<Vec<_>, _>>()?.into()))
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Asks each of them for every partition, for as long as it's polled.
+    pub async fn run(self, proofs: Proofs) {
+        let each = self.0.iter().flat_map(|witness| proofs.partitions().iter().map(move |of| witness.follow(of)));
+        join_all(each).await;
+    }
+}
+
+impl Witness {
+    /// Has each new checkpoint cosigned; those that come while the witness is asked are passed over but for the last.
+    async fn follow(&self, partition: &Arc<Partition>) {
+        let mut published = partition.published();
+        let (mut seen, mut said) = (0, false);
+        loop {
+            let last = published.borrow_and_update().last.clone();
+            let asked = match &last {
+                Some(last) => self.ask(partition, last, &mut seen).await,
+                None => Ok(()),
+            };
+            match asked {
+                Ok(()) => {
+                    said = false;
+                    sleep(EVERY).await;
+                    let next = |of: &crate::proofs::Published| {
+                        let size = |signed: &Option<Arc<Signed>>| signed.as_ref().map(|signed| signed.checkpoint.size);
+                        size(&of.last) != size(&last)
+                    };
+                    if published.wait_for(next).await.is_err() {
+                        return;
+                    }
+                }
+                Err(why) => {
+                    if !said {
+                        tracing::warn!(witness = self.key.name(), url = self.url, %why, "a checkpoint is not cosigned");
+                    }
+                    said = true;
+                    sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Asks for one checkpoint; once more where the witness has seen another size last than was thought.
+    async fn ask(&self, partition: &Arc<Partition>, signed: &Signed, seen: &mut u64) -> io::Result<()> {
+        let url = format!("{}/add-checkpoint", self.url);
+        for _ in 0..2 {
+            let size = signed.checkpoint.size;
+            if *seen > size {
+                return Err(io::Error::other(format!("it has seen {seen} records, the log has {size}")));
+            }
+            let (files, old) = (Arc::clone(&partition.files), *seen);
+            let path = tokio::task::spawn_blocking(move || consistency(&*files, old, size));
+            let request =
+                AddCheckpoint { old, path: path.await.map_err(io::Error::other)??, checkpoint: signed.note.clone() };
+            let (status, answer) = post(&url, request.to_string()).await?;
+            match status {
+                StatusCode::OK => {
+                    let signature = self
+                        .valid(&signed.note, &answer)
+                        .ok_or_else(|| io::Error::other("no cosignature of its key"))?;
+                    *seen = size;
+                    partition.cosigned(signed, signature);
+                    return Ok(());
+                }
+                StatusCode::CONFLICT => {
+                    let known = answer.trim_end().parse().map_err(|_| io::Error::other("a conflict without a size"))?;
+                    *seen = known;
+                }
+                status => {
+                    return Err(io::Error::other(format!(
+                        "{status}: {}",
+                        motherlode_runtime::refusal::excerpt(answer.trim_end())
+                    )));
+                }
+            }
+        }
+        Err(io::Error::other("it has seen another size each time"))
+    }
+
+    /// The witness's line in an answer, if it's of its key and of this checkpoint.
+    fn valid(&self, note: &Note, answer: &str) -> Option<Signature> {
+        let mut lines = answer.lines().filter_map(|line| line.parse::<Signature>().ok());
+        lines.find(|line| note.clone().with(vec![line.clone()]).verify(&self.key).is_ok())
+    }
+}

@@ -1,0 +1,165 @@
+"""What a running service signs, checked by those who share no code with it: tlog-scales over HTTP, and the example's verifier.
+
+tlog-scales 0.0.3 knows the formats of tile logs; examples/verify_round.py is written from the specifications alone.
+"""
+
+import base64
+import hashlib
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from conftest import BINARY, ROOT
+from client import bet
+from tlog_scales import backend, reader, signing, tlog
+from tlog_scales.tiles import leaf_hash
+
+from motherlode.proof.v1 import proof_pb2, proof_pb2_grpc
+
+sys.path.insert(0, str(ROOT / "examples"))
+
+import verify_round  # noqa: E402  (it's found where the line above says)
+
+
+def motherlode(*arguments, code=0):
+    done = subprocess.run([BINARY, *map(str, arguments)], capture_output=True, text=True, timeout=60)
+    assert done.returncode == code, done
+    return done.stdout if code == 0 else done.stderr
+
+
+def prefix(service):
+    """Where the service has its checkpoints and tiles."""
+    return service.tiles.removesuffix("/checkpoint")
+
+
+def proofs(client):
+    return proof_pb2_grpc.ProofServiceStub(client.channel)
+
+
+def round_proof(client, round_id):
+    return proofs(client).GetRoundProof(proof_pb2.GetRoundProofRequest(round_id=round_id)).proof
+
+
+@contextmanager
+def witness(folder, log):
+    """A witness of a log; gives its address and public key."""
+    key = folder / "witness.key"
+    vkey = motherlode("key", "new", "witness.example/w1", "--witness", "--out", key).strip()
+    command = [BINARY, "witness", "--listen", "127.0.0.1:0", "--key", key, "--log", log, "--data", folder / "seen"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    try:
+        said = [process.stdout.readline() for _ in range(2)]
+        yield said[1].strip().removesuffix("/add-checkpoint"), vkey
+    finally:
+        process.terminate()
+        assert process.wait(timeout=20) == 0
+        process.stdout.close()
+
+
+@pytest.fixture
+def signed(tmp_path, start):
+    """A service that signs, serves its tiles and has a witness, with rounds in its log: itself, a client, both keys, the rounds."""
+    key = tmp_path / "log.key"
+    vkey = motherlode("key", "new", "example.com/motherlode", "--out", key).strip()
+    assert motherlode("key", "show", key).strip() == vkey
+    with witness(tmp_path, vkey) as (url, cosigner):
+        service = start(
+            f'[proofs]\nname = "example.com/motherlode"\nkey_file = "{key}"\nlisten = "127.0.0.1:0"\n'
+            f'[[proofs.witnesses]]\nurl = "{url}"\nkey = "{cosigner}"\n'
+        )
+        client = service.client()
+        account = client.fund("ann")
+        rounds = [client.play_out(bet(f"spin-{number}", account))[0].round_id for number in range(300)]
+        yield service, client, vkey, cosigner, rounds
+        client.close()
+
+
+def test_pl_30_a_foreign_verifier_checks_signature_inclusion_and_consistency_of_every_record(signed):
+    service, client, vkey, cosigner, rounds = signed
+    records = {}
+    for round_id in rounds[::50]:
+        _, _, found = verify_round.verify(round_proof(client, round_id), vkey)
+        records.update(found)
+    log = reader.TilesReader(backend.make_backend(prefix(service)))
+    checkpoint = log.get_checkpoint()
+    # One is signed a second after the last round at the latest.
+    position = client.position()
+    while checkpoint.size < position:
+        checkpoint = log.get_checkpoint()
+    checkpoint.verify(signing.Vkey.from_string(vkey))
+    assert checkpoint.origin == "example.com/motherlode/log/0"
+    assert checkpoint.size > 300
+    assert log.calculate_root_hash() == checkpoint.root_hash
+    for index in range(checkpoint.size):
+        entry = log.get_entry(index)
+        log.get_inclusion_proof(index, checkpoint.size).check(leaf_hash(entry), checkpoint.root_hash)
+        if index + 1 in records:
+            assert entry == hashlib.sha256(records[index + 1]).digest()
+    for old in range(1, checkpoint.size + 1):
+        proof = log.get_consistency_proof(old, checkpoint.size)
+        proof.check(log.mth(0, old), checkpoint.root_hash)
+        # The service's own proof, under the last checkpoint by then.
+        own = proofs(client).GetConsistency(proof_pb2.GetConsistencyRequest(old_size=old))
+        last = tlog.Checkpoint.from_text(own.checkpoint)
+        last.verify(signing.Vkey.from_string(vkey))
+        tlog.ConsistencyProof(old, last.size, list(own.hashes)).check(log.mth(0, old), last.root_hash)
+
+
+
+def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_example(signed, tmp_path):
+    service, client, vkey, cosigner, rounds = signed
+    file, policy = tmp_path / "round.tlog-proof", tmp_path / "policy"
+    file.write_text(motherlode("proof", rounds[7], "--target", f"http://{service.address}"))
+    policy.write_text(f"log {vkey}\nwitness w1 {cosigner}\nquorum w1\n")
+    assert len(file.read_text()) < 2500
+    shown = motherlode("verify", file, "--key", vkey, "--policy", policy)
+    assert "example.com/motherlode/log/0 signed a log of" in shown
+    assert "1 of 1 have cosigned" in shown
+    assert "gives the very bytes of its record" in shown
+    assert motherlode("verify", file, "--policy", policy) == shown
+    example = [sys.executable, ROOT / "examples/verify_round.py", file, vkey]
+    printed = subprocess.run(example, capture_output=True, text=True, check=True).stdout
+    assert printed.startswith(f"round {rounds[7]} is in the log of ")
+    # The cosignature is of the witness's key, by the foreign verifier's judgement.
+    log = reader.TilesReader(backend.make_backend(prefix(service)))
+    noted = log.get_checkpoint().__class__.from_text(file.read_text().split("\n\n", 1)[1])
+    noted.verify(signing.Vkey.from_string(cosigner))
+
+    changed = file.read_text().replace("index ", "index 1")
+    file.write_text(changed)
+    assert "is not in the log that was signed" in motherlode("verify", file, "--key", vkey, code=1)
+    with pytest.raises(verify_round.Unproven):
+        verify_round.verify(changed, vkey)
+
+    # After a stop the log alone proves as much, and the audit holds it against its checkpoint.
+    assert service.terminate() == 0
+    data = tmp_path / "data"
+    if (data / "log").is_dir():
+        file.write_text(motherlode("proof", rounds[9], "--data", data, "--log-key", vkey))
+        assert "gives the very bytes of its record" in motherlode("verify", file, "--key", vkey)
+        assert "checkpoints that it is the log of: " in motherlode("audit", data, "--key", vkey)
+        kept = tmp_path / "kept"
+        kept.write_text((data / "proofs/0/checkpoint").read_text())
+        motherlode("audit", data, "--key", vkey, "--checkpoint", kept)
+
+
+def test_nothing_in_a_proof_can_be_changed_by_the_examples_judgement(signed):
+    _, client, vkey, _, rounds = signed
+    honest = round_proof(client, rounds[3])
+    other = round_proof(client, rounds[4])
+    verify_round.verify(honest, vkey)
+    lines = honest.splitlines(keepends=True)
+    extra = base64.b64decode(lines[1].removeprefix("extra "))
+    for at in range(len(extra)):
+        changed = bytearray(extra)
+        changed[at] ^= 1 << at % 8
+        lines[1] = f"extra {base64.b64encode(changed).decode()}\n"
+        with pytest.raises((verify_round.Unproven, ValueError, KeyError, IndexError)):
+            if verify_round.verify("".join(lines), vkey)[0] != rounds[3]:
+                raise verify_round.Unproven("another round's")
+    lines[1] = other.splitlines(keepends=True)[1]
+    with pytest.raises(verify_round.Unproven):
+        verify_round.verify("".join(lines), vkey)
+    with pytest.raises(verify_round.Unproven):
+        verify_round.verify(honest, vkey.replace("example.com", "example.org"))

@@ -1,0 +1,471 @@
+//! Checkpoints, trees and proofs of a running service (PL-06, PL-30): made once a second, made anew where they are missing; and no
+//! rewritten log gets past them, nor past a witness.
+
+use crate::upgrade;
+use bytes::Bytes;
+use motherlode_audit::{Checkpoints, Options as Audited, Unproven, audit, verify};
+use motherlode_books::{Event, HOME};
+use motherlode_ledger::Options;
+use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash};
+use motherlode_proofs::{Files, Witness, load, make, of_partition, proofs_folder};
+use motherlode_proto::{
+    convert::record,
+    proof::v1::{
+        GetCheckpointRequest, GetConsistencyRequest, GetRoundProofRequest, RoundRecords,
+        proof_service_client::ProofServiceClient,
+    },
+};
+use motherlode_runtime::{Config, config, stop};
+use motherlode_server::{ServeError, log_folder};
+use motherlode_slots::latest_games;
+use motherlode_spin::Dealer;
+use motherlode_tests::{
+    Client, Force, Server, bet, checked, play, reason, scripted, smallest, stake_on, start_on, until,
+};
+use motherlode_tiles::{
+    Checkpoint, Hash, KeyKind, Note, Policy, Proof, SignerKey, Tree, VerifierKey, is_consistent, leaf,
+};
+use prost::Message;
+use std::{fs, net::SocketAddr, path::Path};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+use tonic::{Code, transport::Channel};
+
+type Proofs = ProofServiceClient<Channel>;
+
+async fn proofs(server: &Server) -> Proofs {
+    ProofServiceClient::connect(format!("http://{}", server.address())).await.unwrap()
+}
+
+async fn proof_of(proofs: &mut Proofs, round: &str) -> (String, VerifierKey) {
+    let answer =
+        proofs.get_round_proof(GetRoundProofRequest { round_id: round.to_owned() }).await.unwrap().into_inner();
+    (answer.proof, answer.verifier_key.parse().unwrap())
+}
+
+/// A folder's log of one partition in segment files, whatever else the tests keep their logs in.
+fn in_folder(data: &Path) -> Config {
+    Config { store: config::Store::default(), partitions: 1, ..motherlode_tests::config(data) }
+}
+
+async fn started(config: &Config) -> Result<motherlode_server::Server, ServeError> {
+    let (stores, dealer) = (motherlode_server::open_stores(config)?, scripted(Dealer::from_master([5; 32])));
+    motherlode_server::Server::start(config, stores, Options::default(), dealer).await
+}
+
+fn key_in(data: &Path, partition: u32) -> VerifierKey {
+    of_partition(load(&data.join("proofs.key")).unwrap().verifier(), partition).unwrap()
+}
+
+fn signed_in(data: &Path) -> Checkpoint {
+    Files::checkpoint(&proofs_folder(data, HOME), &key_in(data, HOME)).unwrap().unwrap().0
+}
+
+/// A service's log with rounds of a player in it, at rest.
+async fn played(config: &Config, rounds: usize) {
+    let server = started(config).await.unwrap();
+    let mut client = Client::connect(server.address()).await;
+    let account = client.fund("ann", "EUR", 1_000_000).await;
+    for round in 0..rounds {
+        client.spin(bet(&format!("spin-{round}"), &account, "0.01"), Some(Force::Loss)).await.unwrap();
+    }
+    server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing_in_the_file_can_be_changed() {
+    let data = tempfile::tempdir().unwrap();
+    let config = motherlode_tests::config(data.path());
+    let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
+    let (mut client, mut proofs) = (Client::connect(server.address()).await, proofs(&server).await);
+    let (mut several, mut files) = (0, vec![]);
+    for (number, game) in latest_games().iter().enumerate() {
+        let account = client.fund(&format!("player-{number}"), "EUR", 10_000_000).await;
+        for turn in 0..3 {
+            let request = stake_on(*game, &format!("bet-{turn}"), &account, smallest(*game));
+            let played = play(&mut client, *game, request, turn).await;
+            let round = &played[0].round_id;
+            let (file, said) = proof_of(&mut proofs, round).await;
+            let key = key_in(data.path(), server.ledger_of(&account.player_id).partition());
+            assert_eq!(said, key);
+            let proof: Proof = file.parse().unwrap();
+            assert_eq!(proof.to_string(), file);
+            let proven = verify(&proof, &key, None).unwrap();
+            assert!(proven.replayed.matches(), "{round}: {:?}", proven.replayed.differs);
+            assert_eq!(proven.replayed.view.steps.len(), played.len(), "{round}");
+            assert_eq!(format!("{}/{}", proven.stream, proven.number), format!("player/{round}"));
+            several += usize::from(proven.positions.len() > 1);
+            files.push((proof, key));
+        }
+    }
+    assert!(several > 0, "rounds of several commits");
+    forged(&files);
+    server.stop().await.unwrap();
+    checked(data.path());
+}
+
+/// Substituted records, proofs, indexes, keys: each by a generator, each refused.
+fn forged(files: &[(Proof, VerifierKey)]) {
+    let mut state = 1_u64;
+    let mut roll = |below: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    };
+    for attempt in 0..10_000 {
+        let (honest, key) = &files[roll(files.len())];
+        let mut proof = honest.clone();
+        let mut extra = RoundRecords::decode(&*proof.extra).unwrap();
+        match attempt % 7 {
+            // A bit of what is beside the proof: records, positions, paths, the round's name.
+            0 | 1 => {
+                let at = roll(proof.extra.len());
+                proof.extra[at] ^= 1 << roll(8);
+            }
+            // A record of another round, with the proof that it is in the log.
+            2 => {
+                let other = RoundRecords::decode(&*files[roll(files.len())].0.extra).unwrap();
+                if other.round_id == extra.round_id {
+                    continue;
+                }
+                extra.records = other.records;
+                proof.extra = extra.encode_to_vec();
+            }
+            // A record is missing.
+            3 => {
+                extra.records.remove(roll(extra.records.len()));
+                proof.extra = extra.encode_to_vec();
+            }
+            4 => proof.index ^= 1 << roll(5),
+            5 => match proof.path.len() {
+                0 => continue,
+                length => {
+                    let at = roll(length);
+                    proof.path[at][roll(32)] ^= 1 << roll(8);
+                }
+            },
+            // A checkpoint that somebody else has signed in the log's name.
+            _ => {
+                let seed: [u8; 32] = std::array::from_fn(|_| u8::try_from(roll(256)).unwrap());
+                let thief = SignerKey::new(key.name(), KeyKind::Log, seed).unwrap();
+                let mut signature = thief.sign(proof.checkpoint.text());
+                signature.id = key.id();
+                proof.checkpoint = proof.checkpoint.with(vec![signature]);
+            }
+        }
+        if let Ok(proven) = verify(&proof, key, None) {
+            panic!("attempt {attempt} was believed: {:?}", proven.positions);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn np_12_an_open_round_is_not_proven_and_nothing_is_that_is_not_there() {
+    let data = tempfile::tempdir().unwrap();
+    let config = in_folder(data.path());
+    let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
+    let (mut client, mut proofs) = (Client::connect(server.address()).await, proofs(&server).await);
+    let account = client.fund("ann", "EUR", 1_000_000).await;
+    let mut request = bet("open", &account, "0.01");
+    request.offer_double = true;
+    let round = client.spin(request, Some(Force::Open)).await.unwrap().round_id;
+    let refused = proofs.get_round_proof(GetRoundProofRequest { round_id: round }).await.unwrap_err();
+    assert_eq!((refused.code(), reason(&refused)), (Code::FailedPrecondition, "ROUND_OPEN".into()));
+    let refused = proofs.get_round_proof(GetRoundProofRequest { round_id: "acme/ann/9".into() }).await.unwrap_err();
+    assert_eq!((refused.code(), reason(&refused)), (Code::NotFound, "ROUND_UNKNOWN".into()));
+    let refused = proofs.get_checkpoint(GetCheckpointRequest { partition: 1 }).await.unwrap_err();
+    assert_eq!((refused.code(), reason(&refused)), (Code::InvalidArgument, "INVALID_FIELD".into()));
+    let ahead = GetConsistencyRequest { partition: 0, old_size: 1 << 40 };
+    let refused = proofs.get_consistency(ahead).await.unwrap_err();
+    assert_eq!((refused.code(), reason(&refused)), (Code::OutOfRange, "CHECKPOINT_AHEAD".into()));
+    server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_a_stop_signs_what_there_is_and_a_tree_that_is_missing_or_damaged_is_made_anew() {
+    let data = tempfile::tempdir().unwrap();
+    let config = in_folder(data.path());
+    played(&config, 300).await;
+    let (folder, first) = (proofs_folder(data.path(), HOME), signed_in(data.path()));
+    assert!(first.size > 300, "{first:?}");
+    let before = ["entries", "1"].map(|name| fs::read(folder.join(name)).unwrap());
+    let change = |name: &str, at: usize| {
+        let mut bytes = fs::read(folder.join(name)).unwrap();
+        bytes[at] ^= 1;
+        fs::write(folder.join(name), bytes).unwrap();
+    };
+    let damages: [(&str, &dyn Fn()); 7] = [
+        ("all is gone", &|| fs::remove_dir_all(&folder).unwrap()),
+        ("the entries are gone", &|| fs::remove_file(folder.join("entries")).unwrap()),
+        ("a level is cut off", &|| fs::write(folder.join("1"), []).unwrap()),
+        ("an entry is another", &|| change("entries", 5000)),
+        ("the last entry is another", &|| change("entries", usize::try_from(first.size * 32 - 1).unwrap())),
+        ("a hash of a level is another", &|| change("1", 3)),
+        ("the checkpoint is another", &|| change("checkpoint", 40)),
+    ];
+    for (what, damage) in damages {
+        damage();
+        let server = started(&config).await.unwrap();
+        let whole = async || {
+            let names = ["entries", "1"].map(|name| fs::read(folder.join(name)).unwrap_or_default());
+            names.iter().zip(&before).all(|(now, before)| now.starts_with(before))
+        };
+        until(what, whole).await;
+        server.stop().await.unwrap();
+        let again = signed_in(data.path());
+        assert!(again.size >= first.size, "{what}");
+        // The audit holds the log against checkpoint and files.
+        checked(data.path());
+    }
+    // And the log that has grown since is the continuation of what was signed at first.
+    let server = started(&config).await.unwrap();
+    let mut proofs = Proofs::connect(format!("http://{}", server.address())).await.unwrap();
+    let request = GetConsistencyRequest { partition: 0, old_size: first.size };
+    let answer = proofs.get_consistency(request).await.unwrap().into_inner();
+    let note: Note = answer.checkpoint.parse().unwrap();
+    let new = Checkpoint::open(&note, &key_in(data.path(), HOME)).unwrap();
+    let path: Vec<Hash> = answer.hashes.iter().map(|hash| hash[..].try_into().unwrap()).collect();
+    assert!(is_consistent((first.size, &first.root), (new.size, &new.root), &path));
+    server.stop().await.unwrap();
+}
+
+/// Records with one of them rewritten and the chain behind it made anew.
+fn rewritten(records: &[Bytes], at: usize) -> Vec<Bytes> {
+    let mut head = genesis(HOME);
+    let anew = records.iter().enumerate().map(|(index, bytes)| {
+        let mut logged = record::decode(bytes).unwrap();
+        if index == at {
+            logged.commit.request_id.push('x');
+        }
+        let bytes = record::encode(&head, &logged);
+        head = hash(&bytes);
+        bytes
+    });
+    anew.collect()
+}
+
+/// Lays other records in the place of a log, and takes away what else would notice.
+fn lay_instead(data: &Path, records: &[Bytes]) {
+    fs::remove_dir_all(log_folder(data, HOME)).unwrap();
+    drop(fs::remove_dir_all(data.join("index")));
+    let mut store = SegmentStore::open(&log_folder(data, HOME), HOME, StoreOptions::default()).unwrap();
+    store.append(0, records).unwrap();
+}
+
+fn records_in(data: &Path) -> Vec<Bytes> {
+    motherlode_log::scan(&log_folder(data, HOME)).unwrap().map(|record| record.unwrap().bytes).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_and_reason_and_found_by_the_audit() {
+    let data = tempfile::tempdir().unwrap();
+    let config = in_folder(data.path());
+    played(&config, 20).await;
+    let (records, signed) = (records_in(data.path()), signed_in(data.path()));
+    let end = records.len();
+    assert_eq!(signed.size, end as u64);
+    let audited = || {
+        let checkpoints = Checkpoints { signed: vec![signed.clone()], files: None };
+        let options = Audited { log: log_folder(data.path(), HOME), checkpoints, ..Audited::default() };
+        audit(&options).unwrap().divergence
+    };
+    assert_eq!(audited(), None);
+
+    // Every record in turn, its chain made anew.
+    for at in 0..end {
+        lay_instead(data.path(), &rewritten(&records, at));
+        let found = audited().expect("a divergence");
+        assert_eq!(found.position, signed.size, "{found}");
+        assert!(found.what.contains("is not the one of which"), "{found}");
+    }
+    let refused = started(&config).await.err().expect("a refusal").to_string();
+    let place = format!("partition 0, position {end}: the record is not the one that was signed");
+    assert!(refused.contains(&place), "{refused}");
+
+    lay_instead(data.path(), &records[..end - 1]);
+    let found = audited().expect("a divergence");
+    assert!(found.what.contains("shorter than a checkpoint"), "{found}");
+    let refused = started(&config).await.err().expect("a refusal").to_string();
+    assert!(refused.contains(&format!("the log ends at {}", end - 1)), "{refused}");
+
+    // With the tree's files away it shows once they are made anew: nothing is signed then, and everybody is told.
+    lay_instead(data.path(), &rewritten(&records, 3));
+    fs::remove_file(proofs_folder(data.path(), HOME).join("entries")).unwrap();
+    let server = started(&config).await.unwrap();
+    let mut proofs = Proofs::connect(format!("http://{}", server.address())).await.unwrap();
+    let refused = proofs.get_checkpoint(GetCheckpointRequest::default()).await.unwrap_err();
+    assert_eq!((refused.code(), reason(&refused)), (Code::DataLoss, "LOG_CONTRADICTED".into()));
+    let home = server.ledger().clone();
+    let told = |event: &Event| matches!(event, Event::IntegrityFailed { check, .. } if check == "proofs");
+    let logged = async || {
+        let commits = home.read(end as u64 + 1, 100).unwrap();
+        commits.iter().flat_map(|logged| &logged.commit.events).any(told)
+    };
+    until("a significant event says so", logged).await;
+    server.stop().await.unwrap();
+    assert_eq!(signed_in(data.path()), signed, "nothing was signed since");
+
+    lay_instead(data.path(), &records);
+    started(&config).await.unwrap().stop().await.unwrap();
+    checked(data.path());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_logs_of_earlier_versions_get_a_tree_too() {
+    for (name, golden) in upgrade::LOGS {
+        let data = tempfile::tempdir().unwrap();
+        let records = upgrade::all_records(golden);
+        upgrade::lay(data.path(), &records);
+        let config = upgrade::here(data.path(), records.len());
+        started(&config).await.unwrap().stop().await.unwrap();
+        for (partition, records) in (0..).zip(&records) {
+            let (folder, key) = (proofs_folder(data.path(), partition), key_in(data.path(), partition));
+            let (checkpoint, _) = Files::checkpoint(&folder, &key).unwrap().unwrap();
+            assert!(checkpoint.size >= records.len() as u64, "{name}");
+            let entries = Files::open_unchanged(&folder).unwrap().entries(0, records.len()).unwrap();
+            assert!(records.iter().map(|record| hash(record)).eq(entries), "{name}");
+        }
+        checked(data.path());
+    }
+}
+
+/// Status and body of a file.
+async fn get(address: SocketAddr, method: &str, path: &str) -> (u16, Vec<u8>) {
+    let mut stream = TcpStream::connect(address).await.unwrap();
+    let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    stream.write_all(request.as_bytes()).await.unwrap();
+    let mut answer = vec![];
+    stream.read_to_end(&mut answer).await.unwrap();
+    let end = answer.windows(4).position(|four| four == b"\r\n\r\n").unwrap();
+    let status = std::str::from_utf8(&answer[9..12]).unwrap().parse().unwrap();
+    (status, answer[end + 4..].to_vec())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_tree_is_read_as_the_files_of_a_tile_log() {
+    let data = tempfile::tempdir().unwrap();
+    let mut config = in_folder(data.path());
+    played(&config, 300).await;
+    config.proofs.listen = Some(([127, 0, 0, 1], 0).into());
+    let server = started(&config).await.unwrap();
+    let at = server.tiles_address().unwrap();
+    let (status, note) = get(at, "GET", "/log/0/checkpoint").await;
+    assert_eq!(status, 200);
+    let note: Note = String::from_utf8(note).unwrap().parse().unwrap();
+    let checkpoint = Checkpoint::open(&note, &key_in(data.path(), HOME)).unwrap();
+    let size = checkpoint.size;
+    let width = size - 256;
+    let mut entries = vec![];
+    for bundle in ["000".to_owned(), format!("001.p/{width}")] {
+        let (status, content) = get(at, "GET", &format!("/log/0/tile/entries/{bundle}")).await;
+        assert_eq!(status, 200);
+        for entry in content.chunks(34) {
+            assert_eq!(entry[..2], [0, 32]);
+            entries.push(<Hash>::try_from(&entry[2..]).unwrap());
+        }
+    }
+    let mut tree = Tree::default();
+    entries.iter().for_each(|entry| tree.append(entry, |_, _| {}));
+    assert_eq!((tree.size(), tree.root()), (size, checkpoint.root));
+    let (_, tile) = get(at, "GET", &format!("/log/0/tile/0/001.p/{width}")).await;
+    assert_eq!(tile, entries[256..].iter().flat_map(|entry| leaf(entry)).collect::<Vec<_>>());
+    let (_, above) = get(at, "GET", "/log/0/tile/1/000.p/1").await;
+    let mut first = Tree::default();
+    entries[..256].iter().for_each(|entry| first.append(entry, |_, _| {}));
+    assert_eq!(above, first.root());
+    let absent = [
+        "/",
+        "/log/0",
+        "/log/1/checkpoint",
+        "/log/00/checkpoint",
+        "/log/0/tile/0/002",
+        "/log/0/tile/0/001",
+        "/log/0/tile/2/000.p/1",
+        "/log/0/tile/1/000.p/2",
+        "/log/0/tile/0/../../checkpoint",
+        "/log/0/tile/9/000",
+        "/proofs.key",
+    ];
+    for path in absent {
+        assert_eq!(get(at, "GET", path).await.0, 404, "{path}");
+    }
+    assert_eq!(get(at, "POST", "/log/0/checkpoint").await.0, 405);
+    assert_eq!(get(at, "HEAD", "/log/0/checkpoint").await, (200, vec![]));
+    server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_witness_cosigns_one_history_of_a_log_and_remembers_it() {
+    let data = tempfile::tempdir().unwrap();
+    let (log_key, witness_key) = (data.path().join("log.key"), data.path().join("witness.key"));
+    let log = of_partition(make(&log_key, Some("example.com/x"), KeyKind::Log).unwrap().verifier(), HOME).unwrap();
+    let verifier = make(&witness_key, Some("witness.example/w"), KeyKind::Witness).unwrap().verifier().clone();
+    let open = || Witness::open(load(&witness_key).unwrap(), vec![log.clone()], data.path().join("seen")).unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let (stopper, stopped) = stop::channel();
+    let serving = tokio::spawn(open().serve(listener, stopped));
+
+    let config = |name: &str| {
+        let mut config = in_folder(&data.path().join(name));
+        config.proofs.key_file = Some(log_key.clone());
+        config.proofs.witnesses = vec![config::Witness { url: format!("http://{at}"), key: verifier.to_string() }];
+        config
+    };
+    let policy: Policy = format!("log {log}\nwitness w {verifier}\nquorum w\n").parse().unwrap();
+    let round = |server: &motherlode_server::Server| {
+        let address = server.address();
+        async move {
+            let mut client = Client::connect(address).await;
+            let account = client.fund("ann", "EUR", 1_000_000).await;
+            for spin in 0..8 {
+                client.spin(bet(&format!("spin-{spin}"), &account, "0.01"), Some(Force::Loss)).await.unwrap();
+            }
+            let mut proofs = Proofs::connect(format!("http://{address}")).await.unwrap();
+            let (file, _) = proof_of(&mut proofs, "acme/ann/3").await;
+            file.parse::<Proof>().unwrap()
+        }
+    };
+    let honest = started(&config("honest")).await.unwrap();
+    let proven = verify(&round(&honest).await, &log, Some(&policy)).unwrap();
+    assert_eq!(proven.cosigned.len(), 1, "{proven:?}");
+    honest.stop().await.unwrap();
+
+    // Somebody with the log's key shows others another log: this witness cosigns nothing of it.
+    let split = started(&config("split")).await.unwrap();
+    let shown = round(&split).await;
+    assert!(verify(&shown, &log, None).is_ok(), "without a witness nobody sees it");
+    let refused = verify(&shown, &log, Some(&policy)).unwrap_err();
+    assert!(matches!(refused, Unproven::Witnesses { found: 0, known: 1 }), "{refused}");
+    split.stop().await.unwrap();
+
+    // It remembers over a restart, and serves what it has seen.
+    let origin: String = motherlode_log::hash(log.name().as_bytes()).iter().map(|byte| format!("{byte:02x}")).collect();
+    let path = format!("/{origin}/checkpoint");
+    let (status, seen) = get(at, "GET", &path).await;
+    stopper.stop();
+    serving.await.unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let at = listener.local_addr().unwrap();
+    let (stopper, stopped) = stop::channel();
+    let serving = tokio::spawn(open().serve(listener, stopped));
+    assert_eq!((status, &seen), (200, &get(at, "GET", &path).await.1));
+    let seen: Note = String::from_utf8(seen).unwrap().parse().unwrap();
+    assert!(seen.verify(&log).is_ok() && seen.verify(&verifier).is_ok());
+    stopper.stop();
+    serving.await.unwrap();
+}
+
+#[test]
+fn a_key_is_its_owners_alone_and_never_replaced() {
+    use std::os::unix::fs::PermissionsExt;
+    let data = tempfile::tempdir().unwrap();
+    let file = data.path().join("keys").join("log.key");
+    let key = make(&file, None, KeyKind::Log).unwrap();
+    assert!(key.verifier().name().starts_with("motherlode-"), "{key:?}");
+    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    assert_eq!(load(&file).unwrap().verifier(), key.verifier());
+    assert!(make(&file, None, KeyKind::Log).is_err());
+    assert_eq!(load(&file).unwrap().verifier(), key.verifier());
+}
