@@ -99,7 +99,14 @@ def fields(message):
 
 
 def verify(proof, vkey):
-    """The round that a proof is of, and its records' positions and bytes, oldest first."""
+    """The round that a proof is of, the log's size, and the records' positions and bytes, oldest first."""
+    try:
+        return proven(proof, vkey)
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise Unproven(f"something in it is not of its format: {error!r}") from None
+
+
+def proven(proof, vkey):
     header, _, rest = proof.partition("\n")
     check(header == "c2sp.org/tlog-proof@v1", "not a proof")
     lines, _, note = rest.partition("\n\n")
@@ -133,7 +140,7 @@ if __name__ == "__main__":
     with open(sys.argv[1]) as file:
         try:
             round_id, size, records = verify(file.read(), sys.argv[2])
-        except (Unproven, ValueError, KeyError, IndexError) as error:
+        except Unproven as error:
             sys.exit(f"NOT PROVEN: {error}")
     print(f"round {round_id} is in the log of {size} records that {sys.argv[2].split('+')[0]} has signed:")
     for position, record in records:

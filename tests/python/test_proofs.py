@@ -155,7 +155,7 @@ def test_nothing_in_a_proof_can_be_changed_by_the_examples_judgement(signed):
         changed = bytearray(extra)
         changed[at] ^= 1 << at % 8
         lines[1] = f"extra {base64.b64encode(changed).decode()}\n"
-        with pytest.raises((verify_round.Unproven, ValueError, KeyError, IndexError)):
+        with pytest.raises(verify_round.Unproven):
             if verify_round.verify("".join(lines), vkey)[0] != rounds[3]:
                 raise verify_round.Unproven("another round's")
     lines[1] = other.splitlines(keepends=True)[1]
