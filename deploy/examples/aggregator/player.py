@@ -59,20 +59,32 @@ class Player:
             game=session.game,
             stake=stake,
             session_id=session.id,
-            # Nobody knows it before the request: so whoever sealed the draw can't have chosen the outcome.
-            client_seed=secrets.token_bytes(32),
-            seal=self.seal,
             **more,
         )
         try:
-            played = self.service.ask(self.service.spins.Spin, request).played
+            played = self.draw(self.service.spins.Spin, request)
         except Refused as refused:
             if refused.reason != "INSUFFICIENT_FUNDS":
                 raise
             self.deposit(max(DEPOSIT, int(refused.metadata["bet_minor"])))
-            played = self.service.ask(self.service.spins.Spin, request).played
-        self.told(played, request.client_seed)
+            played = self.draw(self.service.spins.Spin, request)
         self.finish(played.round_id, played.outcome, session.id)
+
+    def draw(self, call, request):
+        """Asks for a step that is drawn, and takes the answer down. Nobody knows the client seed before the request: so
+        whoever sealed the draw can't have chosen the outcome. Where draws were made that nobody told of (by a series whose
+        stream broke), the seal is another by now, and a fresh client seed goes with it."""
+        while True:
+            request.client_seed, request.seal = secrets.token_bytes(32), self.seal
+            try:
+                played = self.service.ask(call, request).played
+            except Refused as refused:
+                if refused.reason != "SEAL_CHANGED":
+                    raise
+                self.seal = bytes.fromhex(refused.metadata["seal"])
+            else:
+                self.told(played, request.client_seed)
+                return played
 
     def told(self, played, client_seed=None):
         """Takes an answer down, and the seal of what comes next; an answer that is told again is an old one."""
@@ -89,11 +101,8 @@ class Player:
                 round_id=round_id,
                 choice=choice,
                 session_id=session_id,
-                client_seed=secrets.token_bytes(32),
-                seal=self.seal,
             )
-            played = self.service.ask(self.service.spins.Choose, request).played
-            self.told(played, request.client_seed)
+            played = self.draw(self.service.spins.Choose, request)
             outcome, before = played.outcome, choice.WhichOneof("kind")
             self.choices[before] += 1
 
