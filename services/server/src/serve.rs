@@ -37,6 +37,12 @@ pub async fn serve(
         }
         // The log where another process can take it over.
         (Role::All | Role::Ledger, LogLocation::Stream(_)) => {
+            if config.role.spins() && config.draws.key_file.is_none() {
+                tracing::warn!(
+                    "a process that takes this log over has other draw keys: it gives up every draw that is out, and open rounds \
+                     can only be voided. Name one file for all in [draws] key_file"
+                );
+            }
             standby::serve(config, options, dealer, signalled, phase).await
         }
     }

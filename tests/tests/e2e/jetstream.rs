@@ -19,14 +19,17 @@ use tokio::task::JoinHandle;
 use tonic::{Status, transport::Channel};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
 
-/// Writes a configuration file with this store.
+/// Writes a configuration file with this store, and with draw keys that outlive a process's own folder.
 fn configure(folder: &Path, store: &Store) -> PathBuf {
     let file = folder.join("motherlode.toml");
     let (url, monitor) = (store.url.as_deref().unwrap(), &store.monitor);
     let text = format!(
         "[store]\nurl = {url:?}\nstream = {:?}\nreplicas = {}\nmonitor = {monitor:?}\n\
-         [store.allow_unsafe]\nreplicas = {}\n",
-        store.stream, store.replicas, store.allow_unsafe.replicas
+         [store.allow_unsafe]\nreplicas = {}\n[draws]\nkey_file = {:?}\n",
+        store.stream,
+        store.replicas,
+        store.allow_unsafe.replicas,
+        folder.join("draws")
     );
     fs::write(&file, text).unwrap();
     file
