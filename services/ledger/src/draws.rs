@@ -22,7 +22,7 @@ pub const DAY_MS: i64 = 86_400_000;
 /// The first line of the file, for who looks into it.
 const HEAD: &str =
     "# Motherlode's draw keys: whoever reads them knows every draw to come. Never copy them with the log.\n";
-/// The largest file that is read: some 10,000 keys.
+/// The largest file that is read, bytes.
 const BYTES_MAX: u64 = 1 << 20;
 
 /// Why there are no draw keys.
@@ -39,6 +39,9 @@ pub enum DrawKeysError {
     /// Others may read the file.
     #[error("the draw keys in {} may be read by everybody: set its mode to 0600", .0.display())]
     Exposed(PathBuf),
+    /// There are more keys than are read: some 13,000, one a day for 36 years.
+    #[error("the draw keys in {} are longer than {BYTES_MAX} bytes: begin another file with the newest of them", .0.display())]
+    TooLong(PathBuf),
     /// A line is no key.
     #[error("the draw keys in {}: line {line} is no key", path.display())]
     Malformed {
@@ -230,11 +233,16 @@ fn unwritable(error: &io::Error) -> bool {
 /// The keys of a file, and how many of its bytes are whole lines.
 fn read(file: &mut File, path: &Path) -> Result<(Vec<Key>, u64), DrawKeysError> {
     let failed = |source| DrawKeysError::Io { path: path.to_owned(), source };
-    if file.metadata().map_err(failed)?.permissions().mode() & 0o007 != 0 {
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.permissions().mode() & 0o007 != 0 {
         return Err(DrawKeysError::Exposed(path.to_owned()));
     }
+    // Of a file that is read in part, the rest would be taken for a line that was cut off.
+    if metadata.len() > BYTES_MAX {
+        return Err(DrawKeysError::TooLong(path.to_owned()));
+    }
     let mut text = String::new();
-    file.take(BYTES_MAX).read_to_string(&mut text).map_err(failed)?;
+    file.read_to_string(&mut text).map_err(failed)?;
     let whole = text.rfind('\n').map_or(0, |end| end + 1);
     let lines = text[..whole].lines().zip(1..).filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
     let keys =
@@ -295,6 +303,23 @@ mod tests {
         let (epoch, seal) = again.seal(&alice(), 7).unwrap();
         assert_eq!(draw::seal(&keys.dealt(&alice(), 7, epoch).unwrap()), seal);
         assert_eq!(keys.dealt(&alice(), 7, [1, 2, 3, 4]), None);
+    }
+
+    #[test]
+    fn pl_28_no_key_of_a_file_that_is_too_long_is_cut_off() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("draws");
+        let line = format!("1 {}\n", "ab".repeat(32));
+        let most = usize::try_from(BYTES_MAX).unwrap() / line.len();
+        for (lines, is_read) in [(most - 1, true), (most + 1, false)] {
+            fs::write(&path, line.repeat(lines)).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+            let opened = DrawKeys::open(&path, 2 + DAY_MS);
+            assert_eq!(opened.is_ok(), is_read, "{opened:?}");
+            let after = fs::read_to_string(&path).unwrap();
+            assert!(after.starts_with(&line.repeat(lines)), "{lines} lines");
+            assert_eq!(after.lines().count(), lines + usize::from(is_read));
+        }
     }
 
     #[test]

@@ -121,10 +121,15 @@ pub(crate) async fn post(url: &str, body: String) -> io::Result<(StatusCode, Str
             let body = Limited::new(answer.into_body(), BODY_MAX).collect().await.map_err(io::Error::other)?;
             Ok((status, String::from_utf8_lossy(&body.to_bytes()).into_owned()))
         };
-        // The connection's own work is done while the answer is waited for, and ends with it.
+        // The connection's own work is done while the answer is waited for. A peer that closes behind its answer may end it
+        // first: what came is in the exchange then.
+        let mut exchange = std::pin::pin!(exchange);
         tokio::select! {
-            answered = exchange => answered,
-            ended = connection => Err(ended.err().map_or_else(|| io::ErrorKind::UnexpectedEof.into(), io::Error::other)),
+            answered = &mut exchange => answered,
+            ended = connection => match ended {
+                Ok(()) => exchange.await,
+                Err(error) => Err(io::Error::other(error)),
+            },
         }
     };
     timeout(ANSWER_MAX, asked).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))

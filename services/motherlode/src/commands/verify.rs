@@ -100,8 +100,9 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     let model = hex(&replayed.view.started.model_hash);
     say("steps", found, &format!("the game of this program, model {model}"));
     text.push_str(
-        "  not shown  that nothing came later, such as a void; what a pool paid for a hit; that the figures which the player\n\
-         \x20            carried into the round are those of the rounds before (`audit` shows all three)\n",
+        "  not shown  that each draw was sealed before its request, since that seal stands in an earlier record; that nothing came\n\
+         \x20            later, such as a void; what a pool paid for a hit; that the figures which the player carried into the\n\
+         \x20            round are those of the rounds before (`audit` shows all four)\n",
     );
     text
 }
