@@ -11,7 +11,7 @@
 //! award that its account has no room for is set aside.
 
 use crate::{copies::Copies, proposal::proposal};
-use futures_util::future::select_all;
+use futures_util::future::{BoxFuture, select_all};
 use motherlode_books::{
     Books, CoinValue, CollisionShare, Event, InternalRequest, Nano, PoolStatus, PoolTerms, Refused, StreamId,
     UnpaidAward,
@@ -64,50 +64,54 @@ impl Steward {
     ///
     /// # Errors
     /// When the ledger takes no appends.
-    pub async fn ensure_pool(&self, pool: &str) -> Result<(), AppendError> {
-        if self.ledgers.home().books(|books| books.pool(pool).is_some()) {
-            return Ok(());
-        }
-        let opened = Event::PoolOpened { pool: pool.to_owned(), terms: standard_terms() };
-        let stream = StreamId::pool(pool);
-        match self.ledgers.append(proposal(stream, Some(0), InternalRequest::OpenPool, vec![opened])).await {
-            Ok(_) => {
-                tracing::info!(pool, "opened with the standard terms");
-                Ok(())
+    pub fn ensure_pool<'a>(&'a self, pool: &'a str) -> BoxFuture<'a, Result<(), AppendError>> {
+        Box::pin(async move {
+            if self.ledgers.home().books(|books| books.pool(pool).is_some()) {
+                return Ok(());
             }
-            // Somebody else has opened it meanwhile.
-            Err(AppendError::Conflict { .. }) => Ok(()),
-            Err(error) => Err(error),
-        }
+            let opened = Event::PoolOpened { pool: pool.to_owned(), terms: standard_terms() };
+            let stream = StreamId::pool(pool);
+            match self.ledgers.append(proposal(stream, Some(0), InternalRequest::OpenPool, vec![opened])).await {
+                Ok(_) => {
+                    tracing::info!(pool, "opened with the standard terms");
+                    Ok(())
+                }
+                // Somebody else has opened it meanwhile.
+                Err(AppendError::Conflict { .. }) => Ok(()),
+                Err(error) => Err(error),
+            }
+        })
     }
 
     /// Runs for as long as it's polled.
-    pub async fn run(mut self) {
-        let mut decisions: Vec<_> = self.ledgers.all().map(Handle::decisions).collect();
-        let mut next_pooling = Instant::now();
-        loop {
-            for waiting in &mut decisions {
-                waiting.mark_unchanged();
-            }
-            let due = Instant::now() >= next_pooling;
-            let kept_up = self.keep_up(due).await;
-            if due {
-                next_pooling = Instant::now() + POOL_EVERY;
-            }
-            match kept_up {
-                Err(error) => {
-                    tracing::warn!(%error, "the pools are behind the log");
-                    tokio::time::sleep(PAUSE).await;
+    pub fn run(mut self) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let mut decisions: Vec<_> = self.ledgers.all().map(Handle::decisions).collect();
+            let mut next_pooling = Instant::now();
+            loop {
+                for waiting in &mut decisions {
+                    waiting.mark_unchanged();
                 }
-                // Either something comes to decide on, or it's time to pool what has come so far.
-                Ok(()) => {
-                    let changed = select_all(decisions.iter_mut().map(|waiting| Box::pin(waiting.changed())));
-                    if let Ok((Err(_), ..)) = timeout_at(next_pooling, changed).await {
-                        return;
+                let due = Instant::now() >= next_pooling;
+                let kept_up = self.keep_up(due).await;
+                if due {
+                    next_pooling = Instant::now() + POOL_EVERY;
+                }
+                match kept_up {
+                    Err(error) => {
+                        tracing::warn!(%error, "the pools are behind the log");
+                        tokio::time::sleep(PAUSE).await;
+                    }
+                    // Either something comes to decide on, or it's time to pool what has come so far.
+                    Ok(()) => {
+                        let changed = select_all(decisions.iter_mut().map(|waiting| Box::pin(waiting.changed())));
+                        if let Ok((Err(_), ..)) = timeout_at(next_pooling, changed).await {
+                            return;
+                        }
                     }
                 }
             }
-        }
+        })
     }
 
     /// Brings all partitions up to date: copies home's decisions, decides every waiting hit and void, pays every award,

@@ -12,7 +12,7 @@ use crate::{
     open::{OpenError, Stream},
 };
 use async_nats::{Client, RequestErrorKind};
-use futures_util::{StreamExt, future::select_all};
+use futures_util::{StreamExt, future::BoxFuture, future::select_all};
 use motherlode_runtime::config::Store as Config;
 use serde_json::{Value, json};
 use std::{io, time::Duration};
@@ -61,15 +61,17 @@ impl Presence {
     /// Answers for the writer until this is dropped; ends when it must step down, with the reason. It runs on the
     /// link's own thread: a replay or a check that keeps the caller's runtime busy for longer than a silence must not
     /// look like a death.
-    pub async fn hold(&self) -> String {
-        let Some(thread) = self.stream.link.handle() else { return "the link is closed".to_owned() };
-        let held = self.clone();
-        let mut holding = JoinSet::new();
-        holding.spawn_on(async move { held.hold_here().await }, &thread);
-        match holding.join_next().await {
-            Some(Ok(why)) => why,
-            _ => "the thread of the link has ended".to_owned(),
-        }
+    pub fn hold(&self) -> BoxFuture<'_, String> {
+        Box::pin(async move {
+            let Some(thread) = self.stream.link.handle() else { return "the link is closed".to_owned() };
+            let held = self.clone();
+            let mut holding = JoinSet::new();
+            holding.spawn_on(async move { held.hold_here().await }, &thread);
+            match holding.join_next().await {
+                Some(Ok(why)) => why,
+                _ => "the thread of the link has ended".to_owned(),
+            }
+        })
     }
 
     async fn hold_here(&self) -> String {
@@ -137,26 +139,28 @@ impl Presence {
 ///
 /// # Errors
 /// It cannot connect.
-pub async fn vacant(config: &Config, partition: u32) -> Result<(), OpenError> {
-    let servers = config.servers();
-    let failed = |source| OpenError::Connect { servers: servers.join(", "), source };
-    let connecting = options(config).await.map_err(failed)?.connect(servers.clone()).await;
-    let client = connecting.map_err(|error| failed(io::Error::other(error)))?;
-    let subject = subject(&Link::stream_name(config, partition));
-    let mut heard = Instant::now();
-    while heard.elapsed() < SILENCE_MAX {
-        let asked = Instant::now();
-        let silent = match timeout(ASK_EVERY, client.request(subject.clone(), "".into())).await {
-            Ok(Ok(_)) => false,
-            Ok(Err(error)) => error.kind() == RequestErrorKind::NoResponders,
-            Err(_) => echoes(&client).await,
-        };
-        if !silent {
-            heard = Instant::now();
+pub fn vacant(config: &Config, partition: u32) -> BoxFuture<'_, Result<(), OpenError>> {
+    Box::pin(async move {
+        let servers = config.servers();
+        let failed = |source| OpenError::Connect { servers: servers.join(", "), source };
+        let connecting = options(config).await.map_err(failed)?.connect(servers.clone()).await;
+        let client = connecting.map_err(|error| failed(io::Error::other(error)))?;
+        let subject = subject(&Link::stream_name(config, partition));
+        let mut heard = Instant::now();
+        while heard.elapsed() < SILENCE_MAX {
+            let asked = Instant::now();
+            let silent = match timeout(ASK_EVERY, client.request(subject.clone(), "".into())).await {
+                Ok(Ok(_)) => false,
+                Ok(Err(error)) => error.kind() == RequestErrorKind::NoResponders,
+                Err(_) => echoes(&client).await,
+            };
+            if !silent {
+                heard = Instant::now();
+            }
+            sleep(ASK_EVERY.saturating_sub(asked.elapsed())).await;
         }
-        sleep(ASK_EVERY.saturating_sub(asked.elapsed())).await;
-    }
-    Ok(())
+        Ok(())
+    })
 }
 
 /// Whether the servers still carry this process's messages, to itself.

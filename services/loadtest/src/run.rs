@@ -13,7 +13,7 @@ use crate::{
     tally::Tally,
     usage::Usage,
 };
-use futures_util::{StreamExt, TryStreamExt, stream};
+use futures_util::{StreamExt, TryStreamExt, future::LocalBoxFuture, stream};
 use motherlode_books::{Currency, Nano, StreamId};
 use motherlode_proto::{
     jackpot::v1::{GetPoolRequest, Pool, PoolStatus, jackpot_service_client::JackpotServiceClient},
@@ -43,58 +43,60 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 ///
 /// # Errors
 /// [`Error`] if it could not be run. A run that missed its thresholds or whose books are wrong is a report.
-pub async fn run(options: &Options, progress: impl Fn(u64)) -> Result<Report, Error> {
-    options.check().map_err(Error::Unusable)?;
-    let deposit = options.deposit().map_err(Error::Unusable)?;
-    let connections = connect(options).await?;
-    let lane = |it: &Connection| if options.stream { Lane::stream(it.clone()) } else { Lane::unary(it.clone()) };
-    let lanes: Vec<Lane> = connections.iter().map(lane).collect();
-    let service = Service {
-        connections,
-        operator: options.operator.clone(),
-        concurrency: options.concurrency,
-        retries: AtomicU64::new(0),
-    };
+pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFuture<'a, Result<Report, Error>> {
+    Box::pin(async move {
+        options.check().map_err(Error::Unusable)?;
+        let deposit = options.deposit().map_err(Error::Unusable)?;
+        let connections = connect(options).await?;
+        let lane = |it: &Connection| if options.stream { Lane::stream(it.clone()) } else { Lane::unary(it.clone()) };
+        let lanes: Vec<Lane> = connections.iter().map(lane).collect();
+        let service = Service {
+            connections,
+            operator: options.operator.clone(),
+            concurrency: options.concurrency,
+            retries: AtomicU64::new(0),
+        };
 
-    let mut players = service.players(options.players, deposit).await?;
-    let table = Arc::new(table(options));
-    // One round each way first: no connection or stream is opened on the clock. The pool's figure after them is exact,
-    // while before them contributions of others may have been waiting to be pooled.
-    for (player, lane) in players.iter_mut().zip(&lanes) {
-        player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
-    }
-    let warm = Sums::of(&players);
-    let before = service.pool(&options.game, &warm).await.map_err(Error::setup("the pool"))?;
+        let mut players = service.players(options.players, deposit).await?;
+        let table = Arc::new(table(options));
+        // One round each way first: no connection or stream is opened on the clock. The pool's figure after them is exact,
+        // while before them contributions of others may have been waiting to be pooled.
+        for (player, lane) in players.iter_mut().zip(&lanes) {
+            player.play_round(&table, lane, None).await.map_err(Error::setup("the first round"))?;
+        }
+        let warm = Sums::of(&players);
+        let before = service.pool(&options.game, &warm).await.map_err(Error::setup("the pool"))?;
 
-    let again = || Table {
-        start: Instant::now(),
-        tally: Tally::new(),
-        game: table.game.clone(),
-        stake: table.stake.clone(),
-        witches: table.witches,
-    };
-    let table = Arc::new(again());
-    let accounts: Vec<_> = players.iter().map(|player| player.account.clone()).collect();
-    let apart = connect(&Options { connections: 1, ..options.clone() }).await?;
-    let readers = Readers::start(options.readers, &apart, &accounts, &options.game);
-    let used = options.pid.map(Usage::of).transpose().map_err(Error::Usage)?;
-    let playing = drive(options, &table, &lanes, players);
-    let (mut players, took) = watched(playing, || progress(table.tally.rounds.load(Ordering::Relaxed))).await;
-    let rounds = table.tally.rounds.load(Ordering::Relaxed);
-    let cost = options.pid.zip(used).map(|(pid, before)| Usage::of(pid).map(|after| after.cost(before, rounds)));
-    let cost = cost.transpose().map_err(Error::Usage)?;
+        let again = || Table {
+            start: Instant::now(),
+            tally: Tally::new(),
+            game: table.game.clone(),
+            stake: table.stake.clone(),
+            witches: table.witches,
+        };
+        let table = Arc::new(again());
+        let accounts: Vec<_> = players.iter().map(|player| player.account.clone()).collect();
+        let apart = connect(&Options { connections: 1, ..options.clone() }).await?;
+        let readers = Readers::start(options.readers, &apart, &accounts, &options.game);
+        let used = options.pid.map(Usage::of).transpose().map_err(Error::Usage)?;
+        let playing = drive(options, &table, &lanes, players);
+        let (mut players, took) = watched(playing, || progress(table.tally.rounds.load(Ordering::Relaxed))).await;
+        let rounds = table.tally.rounds.load(Ordering::Relaxed);
+        let cost = options.pid.zip(used).map(|(pid, before)| Usage::of(pid).map(|after| after.cost(before, rounds)));
+        let cost = cost.transpose().map_err(Error::Usage)?;
 
-    let reads = readers.end().await;
+        let reads = readers.end().await;
 
-    // Whatever is in doubt is asked for again, off the clock; what stays in doubt, the books will show.
-    let after = again();
-    let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
-    let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {
-        let _ = player.play_round(&after, &lanes[0], None).await;
-    });
-    asked_again.await;
-    let books = service.books(options, &mut players, &warm, &before).await.map_err(Error::setup("the books"))?;
-    Ok(Report { cost, ..Report::new(options, &table.tally, took, books, reads) })
+        // Whatever is in doubt is asked for again, off the clock; what stays in doubt, the books will show.
+        let after = again();
+        let in_doubt = stream::iter(players.iter_mut().filter(|player| player.in_doubt));
+        let asked_again = in_doubt.for_each_concurrent(options.concurrency, async |player| {
+            let _ = player.play_round(&after, &lanes[0], None).await;
+        });
+        asked_again.await;
+        let books = service.books(options, &mut players, &warm, &before).await.map_err(Error::setup("the books"))?;
+        Ok(Report { cost, ..Report::new(options, &table.tally, took, books, reads) })
+    })
 }
 
 fn table(options: &Options) -> Table {

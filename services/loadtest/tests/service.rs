@@ -44,7 +44,7 @@ async fn unary_calls_and_streams_play_all_rounds_and_the_books_agree() {
     let server = serve(data.path()).await;
     for stream in [false, true] {
         let seen = Cell::new(0);
-        let report = run(&Options { stream, ..options(&server) }, |rounds| seen.set(rounds)).await.unwrap();
+        let report = run(&Options { stream, ..options(&server) }, &|rounds| seen.set(rounds)).await.unwrap();
         assert_sound(&report, 300);
         // 300 rounds and a warm-up on each of two connections, of 1.50 EUR; the pool's share counts from there.
         assert_eq!(report.books.balances.bets_minor, 302 * 150);
@@ -59,7 +59,7 @@ async fn unary_calls_and_streams_play_all_rounds_and_the_books_agree() {
 async fn uf_03_readers_of_histories_read_while_others_play() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
-    let report = run(&Options { readers: 3, ..options(&server) }, |_| ()).await.unwrap();
+    let report = run(&Options { readers: 3, ..options(&server) }, &|_| ()).await.unwrap();
     assert_sound(&report, 300);
     assert!(report.reads.pages > 0 && report.reads.rounds > 0, "{report}");
     assert_eq!((report.reads.readers, report.reads.failed), (3, 0), "{report}");
@@ -73,7 +73,7 @@ async fn the_books_agree_over_several_partitions() {
     let config = Config { listen, data, partitions: 3, ..Config::default() };
     let stores: Vec<_> = (0..3).map(|partition| Box::new(MemoryStore::new(partition)) as Box<dyn Store>).collect();
     let server = Server::start(&config, stores, LedgerOptions::default(), Dealer::from_master([7; 32])).await.unwrap();
-    assert_sound(&run(&options(&server), |_| ()).await.unwrap(), 300);
+    assert_sound(&run(&options(&server), &|_| ()).await.unwrap(), 300);
     server.stop().await.unwrap();
 }
 
@@ -82,7 +82,7 @@ async fn a_constant_rate_is_kept_and_stated() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
     let time_max = Duration::from_secs(100);
-    let report = run(&Options { rounds: 50, rate: Some(500.0), time_max, ..options(&server) }, |_| ()).await.unwrap();
+    let report = run(&Options { rounds: 50, rate: Some(500.0), time_max, ..options(&server) }, &|_| ()).await.unwrap();
     assert_sound(&report, 50);
     // It ends with the last round, not when the time is up.
     assert!(report.seconds < 100.0, "{report}");
@@ -97,7 +97,7 @@ async fn no_round_is_begun_after_the_time_is_up() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
     let time_max = Duration::from_millis(100);
-    let report = run(&Options { rounds: 1_000_000, time_max, ..options(&server) }, |_| ()).await.unwrap();
+    let report = run(&Options { rounds: 1_000_000, time_max, ..options(&server) }, &|_| ()).await.unwrap();
     assert!(report.ok && report.rounds > 0 && report.rounds < 1_000_000, "{report}");
     server.stop().await.unwrap();
 }
@@ -107,7 +107,7 @@ async fn a_missed_threshold_fails_with_books_that_agree() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
     let thresholds = Thresholds { p99_ms_max: Some(1e-6), error_rate_max: 0.0 };
-    let report = run(&Options { thresholds, ..options(&server) }, |_| ()).await.unwrap();
+    let report = run(&Options { thresholds, ..options(&server) }, &|_| ()).await.unwrap();
     assert!(!report.ok && report.books.ok, "{report}");
     server.stop().await.unwrap();
 }
@@ -119,7 +119,7 @@ async fn others_who_play_meanwhile_are_found_out_unless_they_were_said_to_be_the
     for shared in [false, true] {
         let other = Options { rounds: 2_000, shared: true, ..options(&server) };
         let mine = Options { rounds: 2_000, shared, ..options(&server) };
-        let (other, mine) = tokio::join!(run(&other, |_| ()), run(&mine, |_| ()));
+        let (other, mine) = tokio::join!(run(&other, &|_| ()), run(&mine, &|_| ()));
         assert!(other.unwrap().ok);
         let mine = mine.unwrap();
         assert_eq!(mine.ok, shared, "{mine}");
@@ -132,7 +132,7 @@ async fn others_who_play_meanwhile_are_found_out_unless_they_were_said_to_be_the
 async fn a_stake_that_is_not_offered_stops_the_run_before_it_starts() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
-    let error = run(&Options { lines: 16, ..options(&server) }, |_| ()).await.unwrap_err();
+    let error = run(&Options { lines: 16, ..options(&server) }, &|_| ()).await.unwrap_err();
     assert!(error.to_string().starts_with("the first round: INVALID_STAKE: "), "{error}");
     server.stop().await.unwrap();
 }
@@ -143,7 +143,7 @@ async fn a_service_that_stops_meanwhile_is_an_error_and_no_hang() {
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
     let options = Options { rounds: 1_000_000, time_max: Duration::from_secs(1), ..options(&server) };
-    let (ended, stopped) = tokio::join!(run(&options, |_| ()), async {
+    let (ended, stopped) = tokio::join!(run(&options, &|_| ()), async {
         // The first round that is settled after the start of play.
         let mut head = server.ledger().head();
         head.wait_for(|head| head.position > 200).await.unwrap();

@@ -5,7 +5,7 @@ use crate::{
     growing::{Contradiction, GrowError, Growing, is_sound},
     key::{KeyError, load_or_make, origin},
 };
-use futures_util::future::{join_all, pending, select_all};
+use futures_util::future::{BoxFuture, join_all, pending, select_all};
 use motherlode_ledger::Handle;
 use motherlode_log::Position;
 use motherlode_runtime::Config;
@@ -108,14 +108,18 @@ impl Proofs {
     }
 
     /// Follows the ledgers and signs, for as long as it's polled.
-    pub async fn run(self) {
-        join_all(self.0.iter().map(|partition| partition.run())).await;
+    pub fn run(self) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            join_all(self.0.iter().map(|partition| partition.run())).await;
+        })
     }
 
     /// Takes up what is there by now and signs it: the last checkpoint before a stop.
-    pub async fn finish(&self) {
-        self.0.iter().for_each(|partition| partition.ending.store(true, Ordering::Release));
-        join_all(self.0.iter().map(|partition| partition.grow(partition.ledger.durable()))).await;
+    pub fn finish(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.0.iter().for_each(|partition| partition.ending.store(true, Ordering::Release));
+            join_all(self.0.iter().map(|partition| partition.grow(partition.ledger.durable()))).await;
+        })
     }
 
     /// Waits until a log proves not to be the one that was signed, and says where and why.

@@ -8,6 +8,7 @@ use crate::{
     proofs::{Partition, Proofs, Signed},
 };
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::{HeaderValue, Method, Response, StatusCode, header};
 use http_body_util::Full;
 use motherlode_runtime::Stop;
@@ -16,12 +17,14 @@ use std::sync::Arc;
 use tokio::net::TcpListener;
 
 /// Serves them until the stop.
-pub async fn serve_tiles(listener: TcpListener, proofs: Proofs, stop: Stop) {
-    serve(listener, stop, move |method, path, _| match method == Method::GET || method == Method::HEAD {
-        true => found(&proofs, &path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file")),
-        false => plain(StatusCode::METHOD_NOT_ALLOWED, "these are files to be read"),
+pub fn serve_tiles(listener: TcpListener, proofs: Proofs, stop: Stop) -> BoxFuture<'static, ()> {
+    Box::pin(async move {
+        serve(listener, stop, move |method, path, _| match method == Method::GET || method == Method::HEAD {
+            true => found(&proofs, &path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file")),
+            false => plain(StatusCode::METHOD_NOT_ALLOWED, "these are files to be read"),
+        })
+        .await;
     })
-    .await;
 }
 
 /// The file of a path.

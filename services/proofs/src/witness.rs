@@ -9,6 +9,7 @@ use crate::{
     http1::{answer, plain, serve},
 };
 use bytes::Bytes;
+use futures_util::future::BoxFuture;
 use http::{Method, Response, StatusCode};
 use http_body_util::Full;
 use motherlode_runtime::Stop;
@@ -103,15 +104,17 @@ impl Witness {
     }
 
     /// Serves until the stop.
-    pub async fn serve(self, listener: TcpListener, stop: Stop) {
-        serve(listener, stop, move |method, path, body| match (method, &*path) {
-            (Method::POST, "/add-checkpoint") => self.add_checkpoint(&body),
-            (Method::GET, path) => {
-                self.seen(path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file"))
-            }
-            _ => plain(StatusCode::METHOD_NOT_ALLOWED, "POST /add-checkpoint"),
+    pub fn serve(self, listener: TcpListener, stop: Stop) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            serve(listener, stop, move |method, path, body| match (method, &*path) {
+                (Method::POST, "/add-checkpoint") => self.add_checkpoint(&body),
+                (Method::GET, path) => {
+                    self.seen(path).unwrap_or_else(|| plain(StatusCode::NOT_FOUND, "there is no such file"))
+                }
+                _ => plain(StatusCode::METHOD_NOT_ALLOWED, "POST /add-checkpoint"),
+            })
+            .await;
         })
-        .await;
     }
 
     /// The last checkpoint of a log that was cosigned: `/<SHA-256 of the origin>/checkpoint`.

@@ -4,7 +4,7 @@ use crate::{
     http1::post,
     proofs::{Partition, Proofs, ProofsError, Signed},
 };
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 use http::StatusCode;
 use motherlode_runtime::Config;
 use motherlode_tiles::{AddCheckpoint, KeyKind, Note, Signature, VerifierKey, consistency};
@@ -54,9 +54,11 @@ impl Witnesses {
     }
 
     /// Asks each of them for every partition, for as long as it's polled.
-    pub async fn run(self, proofs: Proofs) {
-        let each = self.0.iter().flat_map(|witness| proofs.partitions().iter().map(move |of| witness.follow(of)));
-        join_all(each).await;
+    pub fn run(self, proofs: Proofs) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let each = self.0.iter().flat_map(|witness| proofs.partitions().iter().map(move |of| witness.follow(of)));
+            join_all(each).await;
+        })
     }
 }
 

@@ -6,7 +6,7 @@ use crate::{
     figures::Figures,
     returns::{Found, Returns, Wanted},
 };
-use futures_util::future::join_all;
+use futures_util::future::{BoxFuture, join_all};
 use motherlode_ledger::{FetchError, Handle, Ledgers};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Caller, Refusal, config::Report, lower_priority};
@@ -51,15 +51,17 @@ impl Follower {
     }
 
     /// Follows for as long as it's polled.
-    pub async fn run(self) {
-        let following = (0..self.partitions.len()).map(|at| {
-            let follower = self.clone();
-            async move {
-                follower.fold_past(at).await;
-                follower.partitions[at].run(&follower.grown).await;
-            }
-        });
-        join_all(following).await;
+    pub fn run(self) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let following = (0..self.partitions.len()).map(|at| {
+                let follower = self.clone();
+                async move {
+                    follower.fold_past(at).await;
+                    follower.partitions[at].run(&follower.grown).await;
+                }
+            });
+            join_all(following).await;
+        })
     }
 
     /// Folds what a partition's log has at the start on a thread of its own, of a lower priority than those that answer. What it

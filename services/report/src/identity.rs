@@ -133,14 +133,16 @@ impl SelfCheck {
     }
 
     /// Checks every 24 hours for as long as it's polled, the first time at once.
-    pub async fn run(self) {
-        let mut last_ms = None;
-        loop {
-            last_ms = self.if_due(last_ms).await;
-            self.alert().await;
-            self.clock().await;
-            tokio::time::sleep(LOOK).await;
-        }
+    pub fn run(self) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let mut last_ms = None;
+            loop {
+                last_ms = self.if_due(last_ms).await;
+                self.alert().await;
+                self.clock().await;
+                tokio::time::sleep(LOOK).await;
+            }
+        })
     }
 
     /// Logs every return that is out of its band (PL-23), once an hour while it is.

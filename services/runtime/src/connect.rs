@@ -2,6 +2,7 @@
 //!
 //! Plain HTTP/2 or TLS by the target's scheme; a bearer token and a client certificate where the caller has them.
 
+use futures_util::future::BoxFuture;
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use std::{
     fmt,
@@ -71,16 +72,18 @@ pub struct Connection {
 ///
 /// # Errors
 /// [`ConnectError`] says what is unusable, or that nobody answers.
-pub async fn connect(
-    target: &str,
-    credentials: &Credentials,
+pub fn connect<'a>(
+    target: &'a str,
+    credentials: &'a Credentials,
     answer_max: Option<Duration>,
-) -> Result<Connection, ConnectError> {
-    open(target, credentials, |endpoint| match answer_max {
-        Some(answer_max) => endpoint.timeout(answer_max),
-        None => endpoint,
+) -> BoxFuture<'a, Result<Connection, ConnectError>> {
+    Box::pin(async move {
+        open(target, credentials, |endpoint| match answer_max {
+            Some(answer_max) => endpoint.timeout(answer_max),
+            None => endpoint,
+        })
+        .await
     })
-    .await
 }
 
 /// Connects to another process of the installation, for long: a silent link is pinged, and its streams fail when it is
@@ -88,11 +91,16 @@ pub async fn connect(
 ///
 /// # Errors
 /// As [`connect`].
-pub async fn connect_lasting(target: &str, credentials: &Credentials) -> Result<Connection, ConnectError> {
-    open(target, credentials, |endpoint| {
-        endpoint.http2_keep_alive_interval(PING_EVERY).keep_alive_timeout(PING_EVERY).keep_alive_while_idle(true)
+pub fn connect_lasting<'a>(
+    target: &'a str,
+    credentials: &'a Credentials,
+) -> BoxFuture<'a, Result<Connection, ConnectError>> {
+    Box::pin(async move {
+        open(target, credentials, |endpoint| {
+            endpoint.http2_keep_alive_interval(PING_EVERY).keep_alive_timeout(PING_EVERY).keep_alive_while_idle(true)
+        })
+        .await
     })
-    .await
 }
 
 async fn open(

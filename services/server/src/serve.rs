@@ -7,6 +7,7 @@ use crate::{
     setup::{Phase, check},
     single, standby,
 };
+use futures_util::future::{BoxFuture, LocalBoxFuture};
 use motherlode_ledger::{Options, Stores};
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
@@ -15,37 +16,39 @@ use motherlode_spin::Dealer;
 ///
 /// # Errors
 /// [`ServeError`] says what could not be opened, bound or replayed, or why it can't go on.
-pub async fn serve(
-    config: &Config,
+pub fn serve<'a>(
+    config: &'a Config,
     dealer: Dealer,
-    signalled: impl Future<Output = &'static str>,
-    phase: impl Fn(Phase<'_>),
-) -> Result<(), ServeError> {
-    check(config)?;
-    let options = Options {
-        queue_length_max: config.limits.queue_length_max,
-        batch_commits_max: config.limits.batch_commits_max,
-        ..Options::default()
-    };
-    let config = config.clone();
-    match (config.role, LogLocation::of(&config)) {
-        // Everything on one machine.
-        (Role::All, LogLocation::Folder { .. }) => single::serve(config, options, dealer, signalled, phase).await,
-        // Some of the services, or some of the partitions.
-        (Role::Ledger, LogLocation::Folder { .. }) | (Role::Spin | Role::Jackpot, _) => {
-            roles::serve(config, options, dealer, signalled, phase).await
-        }
-        // The log where another process can take it over.
-        (Role::All | Role::Ledger, LogLocation::Stream(_)) => {
-            if config.role.spins() && config.draws.key_file.is_none() {
-                tracing::warn!(
-                    "a process that takes this log over has other draw keys: it gives up every draw that is out, and open rounds \
-                     can only be voided. Name one file for all in [draws] key_file"
-                );
+    signalled: BoxFuture<'a, &'static str>,
+    phase: &'a dyn Fn(Phase<'_>),
+) -> LocalBoxFuture<'a, Result<(), ServeError>> {
+    Box::pin(async move {
+        check(config)?;
+        let options = Options {
+            queue_length_max: config.limits.queue_length_max,
+            batch_commits_max: config.limits.batch_commits_max,
+            ..Options::default()
+        };
+        let config = config.clone();
+        match (config.role, LogLocation::of(&config)) {
+            // Everything on one machine.
+            (Role::All, LogLocation::Folder { .. }) => single::serve(config, options, dealer, signalled, phase).await,
+            // Some of the services, or some of the partitions.
+            (Role::Ledger, LogLocation::Folder { .. }) | (Role::Spin | Role::Jackpot, _) => {
+                roles::serve(config, options, dealer, signalled, phase).await
             }
-            standby::serve(config, options, dealer, signalled, phase).await
+            // The log where another process can take it over.
+            (Role::All | Role::Ledger, LogLocation::Stream(_)) => {
+                if config.role.spins() && config.draws.key_file.is_none() {
+                    tracing::warn!(
+                        "a process that takes this log over has other draw keys: it gives up every draw that is out, and open rounds \
+                     can only be voided. Name one file for all in [draws] key_file"
+                    );
+                }
+                standby::serve(config, options, dealer, signalled, phase).await
+            }
         }
-    }
+    })
 }
 
 /// Opens the log that a configuration names, those partitions that this process writes: in its data folder, or on JetStream.

@@ -2,6 +2,7 @@
 //! signed, the ledgers close behind them. What was acknowledged is durable whether or not there is time for all that.
 
 use crate::{error::ServeError, metrics::Metrics};
+use futures_util::future::BoxFuture;
 use motherlode_ledger::{Handle, Ledgers, Standing};
 use motherlode_proofs::Proofs;
 use motherlode_report::SelfCheck;
@@ -81,31 +82,33 @@ impl Server {
     ///
     /// # Errors
     /// None as yet.
-    pub async fn stop(self) -> Result<(), ServeError> {
-        self.stopper.stop();
-        let mut serving = self.serving;
-        let served = tokio::time::timeout(self.grace, &mut serving).await;
-        if served.is_err() {
-            tracing::warn!("some streams were not ended by their readers");
-            serving.abort();
-        }
-        for task in self.background {
-            task.abort();
-            // What it was at must let go of the ledger.
-            let _ = task.await;
-        }
-        if let Some(proofs) = &self.proofs {
-            proofs.finish().await;
-        }
-        drop((self.check, self.sweeper));
-        self.ledgers.close().await;
-        // What was under way when the last tasks ended is in the log by now, which can still be read.
-        if let Some(proofs) = &self.proofs {
-            proofs.finish().await;
-        }
-        if let Ok(Err(error)) = served {
-            tracing::error!(%error, "the server's task ended");
-        }
-        Ok(())
+    pub fn stop(self) -> BoxFuture<'static, Result<(), ServeError>> {
+        Box::pin(async move {
+            self.stopper.stop();
+            let mut serving = self.serving;
+            let served = tokio::time::timeout(self.grace, &mut serving).await;
+            if served.is_err() {
+                tracing::warn!("some streams were not ended by their readers");
+                serving.abort();
+            }
+            for task in self.background {
+                task.abort();
+                // What it was at must let go of the ledger.
+                let _ = task.await;
+            }
+            if let Some(proofs) = &self.proofs {
+                proofs.finish().await;
+            }
+            drop((self.check, self.sweeper));
+            self.ledgers.close().await;
+            // What was under way when the last tasks ended is in the log by now, which can still be read.
+            if let Some(proofs) = &self.proofs {
+                proofs.finish().await;
+            }
+            if let Ok(Err(error)) = served {
+                tracing::error!(%error, "the server's task ended");
+            }
+            Ok(())
+        })
     }
 }

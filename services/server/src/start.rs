@@ -8,6 +8,7 @@ use crate::{
     setup::{bind, check},
     single,
 };
+use futures_util::future::BoxFuture;
 use motherlode_ledger::{Options, Stores};
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
@@ -26,7 +27,7 @@ impl Server {
         dealer: Dealer,
     ) -> Result<Self, ServeError> {
         check(config)?;
-        Self::start_on(bind(config)?, config, stores, options, dealer).await
+        on(bind(config)?, config, stores.into(), options, dealer).await
     }
 
     /// The same on an address that was bound before.
@@ -40,10 +41,7 @@ impl Server {
         options: Options,
         dealer: Dealer,
     ) -> Result<Self, ServeError> {
-        match config.role {
-            Role::All => single::start(listener, config, stores.into(), options, dealer).await,
-            _ => roles::start(listener, config, stores.into(), options, dealer).await,
-        }
+        on(listener, config, stores.into(), options, dealer).await
     }
 
     /// Starts the services of a role that has no log, on replicas of the logs that the configuration names. It takes as long as
@@ -51,8 +49,25 @@ impl Server {
     ///
     /// # Errors
     /// [`ServeError`]; nothing is served then.
-    pub async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Self, ServeError> {
-        check(config)?;
-        roles::join(config, options, dealer).await
+    pub fn join(config: &Config, options: Options, dealer: Dealer) -> BoxFuture<'_, Result<Self, ServeError>> {
+        Box::pin(async move {
+            check(config)?;
+            roles::join(config, options, dealer).await
+        })
     }
+}
+
+fn on(
+    listener: TcpListener,
+    config: &Config,
+    stores: Stores,
+    options: Options,
+    dealer: Dealer,
+) -> BoxFuture<'_, Result<Server, ServeError>> {
+    Box::pin(async move {
+        match config.role {
+            Role::All => single::start(listener, config, stores, options, dealer).await,
+            _ => roles::start(listener, config, stores, options, dealer).await,
+        }
+    })
 }

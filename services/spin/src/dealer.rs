@@ -5,6 +5,7 @@
 //! seals, the caller no dealt value before it's revealed. The keys come from the operating system, a fresh one each day
 //! (PL-28); that is an event in the log. No clock, counter or process id goes into a key.
 
+use futures_util::future::BoxFuture;
 use motherlode_books::{
     Dealt, Draw, Epoch, Event, InternalRequest, OpenRound, PlayerState, Seal, SealReason, StreamId, draw,
 };
@@ -152,28 +153,30 @@ impl Dealer {
     }
 
     /// Takes a fresh key when the last is a day old, for as long as it's polled, and logs that it did.
-    pub async fn renew_periodically(self, ledger: Handle) {
-        loop {
-            tokio::time::sleep(RENEW_EVERY).await;
-            let epoch = match self.keys.renew(ledger.clock_ms()) {
-                Ok(Some(epoch)) => epoch,
-                Ok(None) => continue,
-                Err(error) => {
-                    tracing::error!(%error, "the draw keys were not renewed");
-                    continue;
+    pub fn renew_periodically(self, ledger: Handle) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            loop {
+                tokio::time::sleep(RENEW_EVERY).await;
+                let epoch = match self.keys.renew(ledger.clock_ms()) {
+                    Ok(Some(epoch)) => epoch,
+                    Ok(None) => continue,
+                    Err(error) => {
+                        tracing::error!(%error, "the draw keys were not renewed");
+                        continue;
+                    }
+                };
+                let proposal = Proposal {
+                    stream: StreamId::System,
+                    expected_version: None,
+                    request_id: format!("generator/{}", hex(&epoch)),
+                    fingerprint: InternalRequest::FINGERPRINT,
+                    events: vec![Event::GeneratorReseeded],
+                };
+                if let Err(error) = ledger.append(proposal).await {
+                    tracing::warn!(%error, "a fresh draw key was not logged");
                 }
-            };
-            let proposal = Proposal {
-                stream: StreamId::System,
-                expected_version: None,
-                request_id: format!("generator/{}", hex(&epoch)),
-                fingerprint: InternalRequest::FINGERPRINT,
-                events: vec![Event::GeneratorReseeded],
-            };
-            if let Err(error) = ledger.append(proposal).await {
-                tracing::warn!(%error, "a fresh draw key was not logged");
             }
-        }
+        })
     }
 }
 

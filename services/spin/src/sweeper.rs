@@ -11,6 +11,7 @@ use crate::{
     finisher::Finisher,
     waits::Waits,
 };
+use futures_util::future::BoxFuture;
 use motherlode_books::{Automatic, InternalRequest, OpenRound, StreamId};
 use motherlode_ledger::{
     Handle, Ledgers,
@@ -48,13 +49,15 @@ impl Sweeper {
     }
 
     /// Sweeps at once and then again and again, for as long as it's polled.
-    pub async fn run(self, every: Duration) {
-        let mut wake = tokio::time::interval(every);
-        wake.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        loop {
-            wake.tick().await;
-            self.sweep().await;
-        }
+    pub fn run(self, every: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(async move {
+            let mut wake = tokio::time::interval(every);
+            wake.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+            loop {
+                wake.tick().await;
+                self.sweep().await;
+            }
+        })
     }
 
     /// Resolves what is due, by a clock that isn't believed when it jumps: a round that was resolved too early can't be

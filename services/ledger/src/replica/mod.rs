@@ -26,6 +26,7 @@ use crate::{
 };
 use follow::Follower;
 use forward::Forwarder;
+use futures_util::future::BoxFuture;
 pub use link::Origin;
 use link::{Head, Link};
 use motherlode_log::genesis;
@@ -44,30 +45,40 @@ use tokio::{
 ///
 /// # Errors
 /// [`OpenError`] with the partition and the position.
-pub async fn join(origin: Origin, partition: u32, index_folder: &Path, options: Options) -> Result<Handle, OpenError> {
-    if origin.targets.is_empty() {
-        return Err(OpenError::Origin("no process is named that has the log".to_owned()));
-    }
-    let failed = |source: std::io::Error| OpenError::Thread("replica", source);
-    let runtime = runtime::Builder::new_multi_thread().worker_threads(1).thread_name("replica").enable_all().build();
-    let runtime = Background(Some(runtime.map_err(failed)?));
-    let (here, link) = (origin.partitions, Arc::new(Link::new(origin, partition)));
-    let asking = Arc::clone(&link);
-    let head = runtime.handle().spawn(async move { asking.head().await }).await;
-    let Head { held: head, partitions } = head.map_err(|error| OpenError::Origin(error.to_string()))?;
-    if partitions != here {
-        return Err(OpenError::Origin(format!("its log has {partitions} partitions, not {here} as configured here")));
-    }
-    let end = Arc::new(AtomicU64::new(head.position));
-    let reader = Arc::new(Remote::new(runtime.handle(), Arc::clone(&link), Arc::clone(&end)));
-    let (folder, opening) = (index_folder.to_owned(), options.clone());
-    // There is nothing to make durable here.
-    let settle = || Ok(());
-    let recovering = move || recover(partition, reader, head, Some(genesis(partition)), &folder, &opening, settle);
-    let recovered = tokio::task::spawn_blocking(recovering).await;
-    let recovered = recovered.map_err(|error| OpenError::Origin(error.to_string()))??;
-    tracing::info!(position = head.position, "the replica is open");
-    start(runtime, link, end, recovered, &options)
+pub fn join(
+    origin: Origin,
+    partition: u32,
+    index_folder: &Path,
+    options: Options,
+) -> BoxFuture<'_, Result<Handle, OpenError>> {
+    Box::pin(async move {
+        if origin.targets.is_empty() {
+            return Err(OpenError::Origin("no process is named that has the log".to_owned()));
+        }
+        let failed = |source: std::io::Error| OpenError::Thread("replica", source);
+        let runtime =
+            runtime::Builder::new_multi_thread().worker_threads(1).thread_name("replica").enable_all().build();
+        let runtime = Background(Some(runtime.map_err(failed)?));
+        let (here, link) = (origin.partitions, Arc::new(Link::new(origin, partition)));
+        let asking = Arc::clone(&link);
+        let head = runtime.handle().spawn(async move { asking.head().await }).await;
+        let Head { held: head, partitions } = head.map_err(|error| OpenError::Origin(error.to_string()))?;
+        if partitions != here {
+            return Err(OpenError::Origin(format!(
+                "its log has {partitions} partitions, not {here} as configured here"
+            )));
+        }
+        let end = Arc::new(AtomicU64::new(head.position));
+        let reader = Arc::new(Remote::new(runtime.handle(), Arc::clone(&link), Arc::clone(&end)));
+        let (folder, opening) = (index_folder.to_owned(), options.clone());
+        // There is nothing to make durable here.
+        let settle = || Ok(());
+        let recovering = move || recover(partition, reader, head, Some(genesis(partition)), &folder, &opening, settle);
+        let recovered = tokio::task::spawn_blocking(recovering).await;
+        let recovered = recovered.map_err(|error| OpenError::Origin(error.to_string()))??;
+        tracing::info!(position = head.position, "the replica is open");
+        start(runtime, link, end, recovered, &options)
+    })
 }
 
 fn start(

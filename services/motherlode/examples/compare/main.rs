@@ -147,7 +147,7 @@ async fn played(
         time_max: time,
         ..Options::default()
     };
-    let report = motherlode_loadtest::run(&options, |_| ()).await?;
+    let report = motherlode_loadtest::run(&options, &|_| ()).await?;
     if !report.ok {
         return Err(report.to_string().into());
     }

@@ -133,6 +133,6 @@ async fn played(service: &Service, in_flight: usize, stream: bool, time: Duratio
         time_max: time,
         ..Options::default()
     };
-    let report = motherlode_loadtest::run(&options, |_| ()).await?;
+    let report = motherlode_loadtest::run(&options, &|_| ()).await?;
     if report.ok { Ok(report.rounds_per_second) } else { Err(format!("{}: {report}", service.name).into()) }
 }

@@ -114,7 +114,7 @@ fn play(options: &Options) -> Result<Report, Failure> {
     // One thread: the client is to leave the service the cores, where they share a machine.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     let bar = progress(options);
-    let played = runtime.block_on(motherlode_loadtest::run(options, |rounds| bar.set_position(rounds)));
+    let played = runtime.block_on(motherlode_loadtest::run(options, &|rounds| bar.set_position(rounds)));
     bar.finish_and_clear();
     played.map_err(|error| if error.is_unusable_input() { Failure::unusable(error) } else { Failure::found(error) })
 }

@@ -97,6 +97,6 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
             Phase::Serving(server) => announce::say_serving(server, &config, file, scripted),
             Phase::Standby(listener) => announce::say_standing_by(listener, &config),
         };
-        serve(&config, dealer, signalled, say).await.map_err(|error| Failure::caused(&error))
+        serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| Failure::caused(&error))
     })
 }
