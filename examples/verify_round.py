@@ -5,7 +5,8 @@
 
 FILE is what `motherlode proof` prints, VKEY the log's public key, from wherever you trust. Written from the specifications
 alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962, proof.proto and log.proto): take it as a beginning of your own.
-It does not resolve the steps again: that needs the games (`motherlode verify`).
+Each draw is held against the seal that stood in the log before. It does not resolve the steps again: that needs the games
+(`motherlode verify`).
 """
 
 import base64
@@ -98,8 +99,50 @@ def fields(message):
             at += length
 
 
+def parts(message, *path):
+    """The messages, or values, that a path of field numbers leads to."""
+    for number, value in fields(message):
+        if number == path[0]:
+            yield from parts(value, *path[1:]) if path[1:] else (value,)
+
+
+def one(message, *path):
+    return next(parts(message, *path), None)
+
+
+def draws(round_id, records, sealing):
+    """For each sealed step of the round: number of its draw, its seed, and where it was sealed; None where that isn't shown."""
+    number, seals, used, dealt, lost = int(round_id.rpartition("/")[2]), {}, [], [], False
+    for position, record in sealing + records:
+        request = one(record, 7) or b""
+        for event in parts(record, 10):
+            draw = one(event, 6, 8)
+            if draw is not None:
+                if one(event, 6, 1) == number:
+                    used.append((one(draw, 1), one(event, 6, 2), one(draw, 3) or request, position))
+                seal = one(draw, 1) + 1, one(draw, 5)
+            else:
+                seal = one(event, 43, 1), one(event, 43, 3)
+            if seal[0]:
+                check(seal[0] not in seals, f"draw {seal[0]} was sealed twice")
+                seals[seal[0]] = position, seal[1]
+            if one(event, 44, 1) == number:
+                dealt += parts(event, 44, 2)
+            lost = lost or one(event, 45, 1) == number
+    check(lost or len(dealt) == len(used), "a dealt value is not revealed")
+    found = []
+    for (draw, step, client_seed, position), value in zip(used, dealt):
+        where, seal = seals.get(draw, (position, None))
+        shown = where < position
+        check(not shown or sha256(f"motherlode/seal/v1\n{value.hex()}\n".encode()) == seal, f"draw {draw}: not as sealed")
+        lines = ("motherlode/seed/v1", value.hex(), client_seed.hex(), round_id, step)
+        seed = sha256("".join(f"{line}\n" for line in lines).encode())
+        found.append((draw, seed, where if shown else None))
+    return found
+
+
 def verify(proof, vkey):
-    """The round that a proof is of, the log's size, and the records' positions and bytes, oldest first."""
+    """The round that a proof is of, the log's size, the records' positions and bytes, oldest first, and the draws."""
     try:
         return proven(proof, vkey)
     except (ValueError, LookupError, TypeError, AttributeError) as error:
@@ -113,35 +156,34 @@ def proven(proof, vkey):
     extra, index, *path = lines.split("\n")
     check(extra.startswith("extra ") and index.startswith("index "), "not the proof of a round")
     size, root = checkpoint(note, vkey)
-    messages, round_id = [], None
-    for number, value in fields(decode(extra.removeprefix("extra "))):
-        if number == 1:
-            messages.append(list(fields(value)))
-        elif number == 2:
-            round_id = value.decode()
-    records = []
-    for message in messages:
-        position, record = dict(message)[1], dict(message)[2]
-        own = [hash for number, hash in message if number == 3]
-        if message is messages[-1]:
-            # The last record is what the file itself proves.
-            check(int(index.removeprefix("index ")) == position - 1, "the index is another record's")
-            own = [decode(hash) for hash in path]
-        check(root_of(sha256(record), position - 1, size, own) == root, f"position {position}: not in the log")
-        commit = dict(fields(record))
-        check(commit.get(2) == position, f"position {position}: the record names another one")
-        check(f"player/{round_id}".startswith(commit[4].decode() + "/"), f"position {position}: another player's")
-        records.append((position, record))
-    check(records, "there are no records")
-    return round_id, size, records
+    extra = decode(extra.removeprefix("extra "))
+    round_id = one(extra, 2).decode()
+    *before, last = parts(extra, 1)
+    # The last record is what the file itself proves.
+    check(int(index.removeprefix("index ")) == one(last, 1) - 1, "the index is another record's")
+
+    def included(message, path):
+        position, record = one(message, 1), one(message, 2)
+        check(root_of(sha256(record), position - 1, size, path) == root, f"position {position}: not in the log")
+        check(one(record, 2) == position, f"position {position}: the record names another one")
+        check(f"player/{round_id}".startswith(one(record, 4).decode() + "/"), f"position {position}: another player's")
+        return position, record
+
+    sealing = [included(message, parts(message, 3)) for message in parts(extra, 3)]
+    records = [included(message, parts(message, 3)) for message in before]
+    records.append(included(last, [decode(hash) for hash in path]))
+    return round_id, size, records, draws(round_id, records, sealing)
 
 
 if __name__ == "__main__":
     with open(sys.argv[1]) as file:
         try:
-            round_id, size, records = verify(file.read(), sys.argv[2])
+            round_id, size, records, drawn = verify(file.read(), sys.argv[2])
         except Unproven as error:
             sys.exit(f"NOT PROVEN: {error}")
     print(f"round {round_id} is in the log of {size} records that {sys.argv[2].split('+')[0]} has signed:")
     for position, record in records:
         print(f"  position {position}: {len(record)} bytes, SHA-256 {hashlib.sha256(record).hexdigest()}")
+    for draw, seed, where in drawn:
+        sealed = "not shown where it was sealed" if where is None else f"dealt as it was sealed at position {where}"
+        print(f"  draw {draw}: {sealed}; seed {seed.hex()}")

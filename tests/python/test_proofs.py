@@ -5,6 +5,7 @@ tlog-scales 0.0.3 knows the formats of tile logs; examples/verify_round.py is wr
 
 import base64
 import hashlib
+import re
 import subprocess
 import sys
 from contextlib import contextmanager
@@ -79,7 +80,7 @@ def test_pl_30_a_foreign_verifier_checks_signature_inclusion_and_consistency_of_
     service, client, vkey, cosigner, rounds = signed
     records = {}
     for round_id in rounds[::50]:
-        _, _, found = verify_round.verify(round_proof(client, round_id), vkey)
+        _, _, found, _ = verify_round.verify(round_proof(client, round_id), vkey)
         records.update(found)
     log = reader.TilesReader(backend.make_backend(prefix(service)))
     checkpoint = log.get_checkpoint()
@@ -121,6 +122,12 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
     example = [sys.executable, ROOT / "examples/verify_round.py", file, vkey]
     printed = subprocess.run(example, capture_output=True, text=True, check=True).stdout
     assert printed.startswith(f"round {rounds[7]} is in the log of ")
+    sealed = re.search(r"step 1: draw (\d+) was sealed at position (\d+): ([0-9a-f]{64})", shown)
+    assert f"draw {sealed[1]}: dealt as it was sealed at position {sealed[2]}; seed " in printed
+    short = motherlode("proof", rounds[7], "--without-seals", "--target", f"http://{service.address}")
+    assert len(short) < len(file.read_text())
+    _, _, _, drawn = verify_round.verify(short, vkey)
+    assert [(str(draw), where) for draw, _, where in drawn] == [(sealed[1], None)]
     # The cosignature is of the witness's key, by the foreign verifier's judgement.
     log = reader.TilesReader(backend.make_backend(prefix(service)))
     noted = log.get_checkpoint().__class__.from_text(file.read_text().split("\n\n", 1)[1])
@@ -156,8 +163,11 @@ def test_nothing_in_a_proof_can_be_changed_by_the_examples_judgement(signed):
         changed[at] ^= 1 << at % 8
         lines[1] = f"extra {base64.b64encode(changed).decode()}\n"
         with pytest.raises(verify_round.Unproven):
-            if verify_round.verify("".join(lines), vkey)[0] != rounds[3]:
+            round_id, _, _, drawn = verify_round.verify("".join(lines), vkey)
+            if round_id != rounds[3]:
                 raise verify_round.Unproven("another round's")
+            if any(where is None for _, _, where in drawn):
+                raise verify_round.Unproven("it doesn't say that it shows the seals")
     lines[1] = other.splitlines(keepends=True)[1]
     with pytest.raises(verify_round.Unproven):
         verify_round.verify("".join(lines), vkey)

@@ -1,4 +1,4 @@
-//! How fast a log of spins is audited: writes one to a temporary folder and audits it, several times.
+//! How fast a log of spins is audited: writes one to a temporary folder and audits it, several times. Its draws are sealed.
 //!
 //! `cargo run --release -p motherlode-audit --example speed [ROUNDS] [PLAYERS] [FOLDER]`; with a folder the log is kept
 //! there, and audited as it is when it is there already.
@@ -52,7 +52,7 @@ fn main() {
 /// Writes a log of spins.
 fn write(folder: &Path, rounds: u32, players: u32) {
     let names: Vec<_> = (0..players).map(|number| format!("player-{number:05}")).collect();
-    let mut tale = Tale::with_players(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut tale = Tale::sealed(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for round in 0..rounds {
         // A stride that is coprime to the players, so that neighbours in the log are strangers.
         tale.plain_spin(&names[round as usize * 617 % names.len()]);

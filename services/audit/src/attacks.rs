@@ -1,19 +1,136 @@
-//! Attacks on sealed draws, by a generator, each judged in memory as the audit judges a log: its books and its replay. A forger
-//! who writes the log can chain it anew, so the chain is no part of it.
+//! Attacks on sealed draws and on the log, 10,000 of each by a generator.
+//!
+//! Each is the log's own writer's, who chains it anew, makes its tree anew and signs it with its key. What is wrong with a draw is
+//! judged in memory as the audit judges a log, by its books and its replay, and one of 41 as `verify` judges a round's proof. What
+//! is wrong with the log as a whole is held against a checkpoint that somebody kept, and shown to a witness.
 
 #[allow(clippy::unwrap_used, clippy::missing_panics_doc, reason = "a test that cannot go on fails")]
 #[path = "../tests/integration/common/mod.rs"]
 mod common;
 
-use crate::{divergence::Divergence, fold::Fold, play::Plays, recalled::Recalled};
-use common::{Tale, player, step};
-use motherlode_books::{CoinValue, Event, Minor};
-use motherlode_proto::convert::record::Logged;
+use crate::{
+    ShownDraw, Unproven,
+    divergence::{Divergence, Fault},
+    fold::Fold,
+    play::Plays,
+    recalled::Recalled,
+    tree::{Checkpoints, TreeCheck},
+    verify,
+};
+use bytes::Bytes;
+use common::{Tale, chained, player, step};
+use motherlode_books::{CoinValue, Event, Minor, StreamId};
+use motherlode_ledger::rounds::is_of;
+use motherlode_log::hash;
+use motherlode_proto::{
+    convert::record::Logged,
+    proof::v1::{ProvenRecord, RoundRecords},
+};
+use motherlode_rounds::{draws, round_name};
 use motherlode_slots::{Awaiting, Card, Choice, Picked};
-use std::{collections::VecDeque, path::PathBuf};
+use motherlode_tiles::{
+    AddCheckpoint, Checkpoint, Hash, KeyKind, Note, NoteError, Proof, Seen, SignerKey, Stored, Tree, Unwitnessed,
+    consistency, inclusion, judge, leaf,
+};
+use prost::Message as _;
+use std::{collections::VecDeque, convert::Infallible, path::PathBuf};
 
 /// Of each attack.
-const TIMES: u64 = 1_500;
+const TIMES: u64 = 10_000;
+/// Every so many of those on draws are judged by `verify` too, which signs and makes a tree for each.
+const VERIFIED: u64 = 41;
+const ORIGIN: &str = "example.com/motherlode/log/0";
+
+/// The tree of a few records.
+struct Leaves(Vec<Hash>);
+
+impl Leaves {
+    fn of(records: &[Bytes]) -> Self {
+        Self(records.iter().map(|record| leaf(&hash(record))).collect())
+    }
+}
+
+impl Stored for Leaves {
+    type Error = Infallible;
+
+    fn hashes(&self, level: u8, first: u64, count: usize) -> Result<Vec<Hash>, Infallible> {
+        assert_eq!(level, 0, "the log has less than a tile");
+        let first = usize::try_from(first).unwrap();
+        Ok(self.0[first..first + count].to_vec())
+    }
+}
+
+fn log_key() -> SignerKey {
+    SignerKey::new(ORIGIN, KeyKind::Log, [7; 32]).unwrap()
+}
+
+/// The checkpoint of records.
+fn tree_of(records: &[Bytes]) -> Checkpoint {
+    let mut tree = Tree::default();
+    records.iter().for_each(|record| tree.append(&hash(record), |_, _| {}));
+    Checkpoint { origin: ORIGIN.to_owned(), size: tree.size(), root: tree.root() }
+}
+
+fn signed(records: &[Bytes]) -> Note {
+    tree_of(records).sign(&log_key()).unwrap()
+}
+
+/// The proof that the log's writer gives of a round, in the log as it is.
+fn proof_of(log: &[Logged], stream: &StreamId, number: u64) -> Proof {
+    let (records, mut sealing, mut round) = (chained(log), vec![], vec![]);
+    let leaves = Leaves::of(&records);
+    let path = |at: usize| inclusion(&leaves, at as u64, records.len() as u64).unwrap();
+    let proven = |at: usize| ProvenRecord {
+        position: at as u64 + 1,
+        record: records[at].to_vec(),
+        path: path(at).iter().map(|hash| hash.to_vec()).collect(),
+    };
+    let mut sealed = None;
+    for (at, logged) in log.iter().enumerate().filter(|(_, logged)| logged.commit.stream == *stream) {
+        let (events, of_round) = (&logged.commit.events, is_of(logged, number));
+        if draws::used(events, number).next().is_some() {
+            sealing.extend(sealed.take().map(proven));
+        }
+        if draws::sealed(events).next().is_some() {
+            sealed = (!of_round).then_some(at);
+        }
+        if of_round {
+            round.push(at);
+        }
+    }
+    let last = *round.last().expect("the round");
+    let extra = RoundRecords {
+        records: round.into_iter().map(proven).collect(),
+        round_id: round_name(stream, number),
+        sealing,
+    };
+    Proof { extra: extra.encode_to_vec(), index: last as u64, path: path(last), checkpoint: signed(&records) }
+}
+
+/// Whether `verify` finds something wrong with the round that a commit is of, or ends.
+fn refuted(log: &[Logged], at: usize) -> bool {
+    let commit = &log[at].commit;
+    let round = commit.events.iter().find_map(|event| match event {
+        Event::StepResolved(step) => Some(step.round),
+        Event::RoundVoided { round, .. } => Some(*round),
+        _ => None,
+    });
+    let proof = proof_of(log, &commit.stream, round.expect("a round"));
+    match verify(&proof, log_key().verifier(), None) {
+        Ok(proven) => {
+            !proven.replayed.matches() || !proven.draws.iter().all(|draw| matches!(draw, ShownDraw::Sealed(..)))
+        }
+        Err(_) => true,
+    }
+}
+
+/// Numbers that are spread, the same each time.
+fn dice(mut state: u64) -> impl FnMut(usize) -> usize {
+    move |below| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        usize::try_from(state >> 33).unwrap() % below
+    }
+}
 
 /// The verdict of the audit's stages on commits, without the chain; books first, as at one position they come first.
 fn judged(log: &[Logged]) -> Option<Box<Divergence>> {
@@ -52,6 +169,10 @@ fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64
         assert!(log[at] != tale.log[at], "attack {number} changes something");
         let found = judged(&log).unwrap_or_else(|| panic!("attack {number} on position {} is not found", at + 1));
         assert!(found.position > at as u64, "attack {number}: {found}");
+        if number % VERIFIED == 0 {
+            assert!(!refuted(&tale.log, at), "attack {number}: the round is proven before");
+            assert!(refuted(&log, at), "attack {number} on position {} is believed by verify", at + 1);
+        }
     }
 }
 
@@ -115,10 +236,11 @@ fn a_substituted_client_seed_is_found_once_its_round_is_over() {
 
 #[test]
 fn an_outcome_of_another_seed_is_found() {
+    let mut sound = Tale::sealed(&["alice"]);
+    sound.plain_spin("alice");
+    assert!(judged(&sound.log).is_none(), "the log is sound before the attack");
     for number in 0..TIMES {
-        let mut tale = Tale::sealed(&["alice"]);
-        tale.plain_spin("alice");
-        assert!(judged(&tale.log).is_none(), "the log is sound before the attack");
+        let mut tale = sound.clone();
         tale.seeds = number << 32;
         tale.forged = true;
         tale.plain_spin("alice");
@@ -127,12 +249,19 @@ fn an_outcome_of_another_seed_is_found() {
             found.position == tale.log.len() as u64 && found.what.starts_with("PL-06"),
             "forgery {number}: {found}"
         );
+        assert!(
+            number % VERIFIED > 0 || refuted(&tale.log, tale.log.len() - 1),
+            "forgery {number} is believed by verify"
+        );
     }
 }
 
 #[test]
 fn a_draw_used_twice_or_given_up_without_a_word_is_found() {
-    attack(&tale(), first_step, |number, logged| {
+    let mut tale = tale();
+    // The last round is open, and not to be proven.
+    tale.log.pop();
+    attack(&tale, first_step, |number, logged| {
         let draw = step(logged).draw.as_mut().expect("a sealed draw");
         match number % 3 {
             0 => draw.number = draw.number.wrapping_sub(1 + number % 7),
@@ -157,4 +286,126 @@ fn what_an_open_round_said_of_its_steps_is_held_against_them_when_they_are_revea
     assert_eq!((found.position, found.what.starts_with("PL-06")), (tale.log.len() as u64, true), "{found}");
     // Not before: without the key nobody can tell.
     assert!(judged(&log[..=bet]).is_none());
+}
+
+/// What a checkpoint that was kept says of a log.
+fn against(kept: &Checkpoint, records: &[Bytes]) -> Result<(), Fault> {
+    let checkpoints = Checkpoints { signed: vec![kept.clone()], files: None };
+    let mut check = TreeCheck::new(&checkpoints)?.expect("a checkpoint");
+    let (last, before) = records.split_last().expect("records");
+    before.iter().try_for_each(|record| check.take(hash(record)))?;
+    check.end(records.len() as u64, hash(last))
+}
+
+/// What a witness that has seen the log says of another; the forger tries what to call the old size and which proof to show.
+fn witnessed(turn: u64, seen: &Checkpoint, seen_records: &[Bytes], shown: &[Bytes]) -> Result<Checkpoint, Unwitnessed> {
+    let (new, seen_size) = (shown.len() as u64, seen_records.len() as u64);
+    let old = [seen.size, new.min(seen.size), 0][usize::try_from(turn % 3).unwrap()];
+    let path = match turn / 3 % 3 {
+        0 if old <= new => consistency(&Leaves::of(shown), old, new).unwrap(),
+        1 if old <= seen_size => consistency(&Leaves::of(seen_records), old, seen_size).unwrap(),
+        _ => vec![],
+    };
+    let request = AddCheckpoint { old, path, checkpoint: signed(shown) };
+    judge(&request, log_key().verifier(), Some(Seen { size: seen.size, root: seen.root }))
+}
+
+/// A log, changed in one place by a way that the books would not mind.
+fn rewritten(log: &[Logged], at: usize, number: u64) -> Vec<Bytes> {
+    let mut log = log.to_vec();
+    match number % 3 {
+        0 => log[at].commit.request_id.push_str(&number.to_string()),
+        1 => log[at].commit.fingerprint[usize::try_from(number / 3 % 16).unwrap()] ^= 1 << (number % 8),
+        _ => log[at].commit.time_ms += 1 + i64::try_from(number % 5).unwrap(),
+    }
+    chained(&log)
+}
+
+#[test]
+fn a_record_rewritten_with_its_chain_and_tree_redone_is_caught_by_a_kept_checkpoint_and_by_a_witness() {
+    let tale = tale();
+    let honest = chained(&tale.log);
+    let mut roll = dice(5);
+    for number in 0..TIMES {
+        let kept = 1 + roll(honest.len());
+        let at = roll(kept);
+        let forged = rewritten(&tale.log, at, number);
+        let checkpoint = tree_of(&honest[..kept]);
+        assert!(number > 0 || against(&checkpoint, &honest).is_ok(), "the log itself is sound");
+        assert!(against(&checkpoint, &forged).is_err(), "attack {number} on position {} is not found", at + 1);
+        if number % VERIFIED == 0 {
+            let said = witnessed(number / VERIFIED, &checkpoint, &honest[..kept], &forged);
+            assert!(said.is_err(), "attack {number} is cosigned: {said:?}");
+        }
+    }
+}
+
+#[test]
+fn a_split_view_is_caught_by_the_witness() {
+    let tale = tale();
+    let honest = chained(&tale.log);
+    let mut roll = dice(6);
+    for number in 0..TIMES {
+        // Both go on from a beginning that they share; one has been cosigned.
+        let seen = 2 + roll(honest.len() - 1);
+        let parted = 1 + roll(seen - 1);
+        let other = rewritten(&tale.log, parted, number);
+        let shown = &other[..parted + 1 + roll(other.len() - parted)];
+        let said = witnessed(number, &tree_of(&honest[..seen]), &honest[..seen], shown);
+        assert!(said.is_err(), "split {number} is cosigned: {said:?}");
+        if number == 0 {
+            let said = witnessed(0, &tree_of(&honest[..seen]), &honest[..seen], &honest);
+            assert!(said.is_ok(), "what goes on from what was seen is cosigned: {said:?}");
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_of_another_key_proves_nothing() {
+    let tale = tale();
+    let at = tale.find(|event| matches!(event, Event::RoundSettled { .. }));
+    let honest = proof_of(&tale.log, &tale.log[at].commit.stream, 1);
+    let key = log_key();
+    assert!(verify(&honest, key.verifier(), None).is_ok());
+    let mut roll = dice(7);
+    for number in 0..TIMES {
+        let seed: [u8; 32] = std::array::from_fn(|_| u8::try_from(roll(256)).unwrap());
+        let name = if number % 4 == 3 { "example.org/motherlode/log/0" } else { ORIGIN };
+        let mut signature = SignerKey::new(name, KeyKind::Log, seed).unwrap().sign(honest.checkpoint.text());
+        if number % 2 == 1 {
+            (signature.name, signature.id) = (ORIGIN.to_owned(), key.verifier().id());
+        }
+        let checkpoint = honest.checkpoint.clone().with(vec![signature]);
+        let found = verify(&Proof { checkpoint, ..honest.clone() }, key.verifier(), None);
+        let is_told = matches!(found, Err(Unproven::Checkpoint(NoteError::Unsigned | NoteError::False)));
+        assert!(is_told, "attack {number}: {found:?}");
+    }
+}
+
+#[test]
+fn a_truncated_tree_is_found() {
+    let tale = tale();
+    let honest = chained(&tale.log);
+    let at = tale.find(|event| matches!(event, Event::RoundSettled { .. }));
+    let proof = proof_of(&tale.log, &tale.log[at].commit.stream, 1);
+    let mut roll = dice(8);
+    for number in 0..TIMES {
+        let kept = 2 + roll(honest.len() - 1);
+        let checkpoint = tree_of(&honest[..kept]);
+        // The log and its tree end before what was signed: the chain holds, and the writer signs that too.
+        let cut = &honest[..1 + roll(kept - 1)];
+        assert!(against(&checkpoint, cut).is_err(), "attack {number}: a log cut to {} of {kept}", cut.len());
+        if number % VERIFIED == 0 {
+            let said = witnessed(number / VERIFIED, &checkpoint, &honest[..kept], cut);
+            assert!(said.is_err(), "attack {number} is cosigned: {said:?}");
+        }
+        // A proof whose path is cut off, or whose tree doesn't reach its record.
+        let mut cut = proof.clone();
+        match number % 2 {
+            0 => cut.path.truncate(roll(proof.path.len())),
+            _ => cut.checkpoint = signed(&honest[..1 + roll(at)]),
+        }
+        let found = verify(&cut, log_key().verifier(), None);
+        assert!(matches!(found, Err(Unproven::NotIncluded(_))), "attack {number}: {found:?}");
+    }
 }

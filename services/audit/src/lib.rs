@@ -40,7 +40,7 @@ mod whole;
 pub use audit::{Options, audit};
 pub use copy::{CopyReport, Digest, NOT_CHECKED, audit_copy, digest};
 pub use divergence::{Divergence, Unusable};
-pub use proof::{Proven, Unproven, verify};
+pub use proof::{Proven, ShownDraw, Unproven, verify};
 pub use replay::{ReplayError, Replayed, replay};
 pub use report::{Comparison, Report, Return, Seals, Voids};
 pub use tree::Checkpoints;

@@ -1,19 +1,28 @@
 //! A round's proof, verified by itself: no service, no log, nothing but the file, a key and this program.
 //!
 //! The proof says that each record of the round is in the log that the key has signed; the records say how the round was played,
-//! and each step is resolved again from them. Cost: a signature (a tenth of a millisecond) and some thirty hashes a record,
-//! and the resolving.
+//! and each step is resolved again from them. Each draw is held against its seal, which stands in the step before or in an
+//! earlier record of the player's ([`RoundRecords::sealing`]). Cost: a signature (a tenth of a millisecond) and some thirty hashes
+//! a record, and the resolving.
 
 use crate::replay::{Replayed, resolved};
-use motherlode_books::{StreamId, number};
+use motherlode_books::{Commit, Event, StreamId, number};
 use motherlode_log::{Position, hash};
 use motherlode_proto::{
-    convert::record,
+    convert::{
+        play::hex,
+        record::{self, Logged},
+    },
     proof::v1::{ProvenRecord, RoundRecords},
 };
-use motherlode_rounds::{Fold, RoundView};
+use motherlode_rounds::{
+    Fold, RoundView,
+    draws::{self, Sealed},
+    view::StepView,
+};
 use motherlode_tiles::{Checkpoint, Hash, NoteError, Policy, Proof, VerifierKey, is_included, leaf};
 use prost::Message as _;
+use std::collections::BTreeMap;
 
 /// A round that was proven.
 #[derive(Debug)]
@@ -28,8 +37,23 @@ pub struct Proven {
     pub number: u64,
     /// Positions of its records.
     pub positions: Vec<Position>,
+    /// What is shown of each step's draw.
+    pub draws: Vec<ShownDraw>,
     /// The round, each step resolved again.
     pub replayed: Replayed,
+}
+
+/// What a proof shows of a step's draw.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShownDraw {
+    /// The step is of an older log, which has its seed and no seal.
+    Unsealed,
+    /// Its dealt value is the one that was sealed in the record at an earlier position.
+    Sealed(Sealed, Position),
+    /// The proof doesn't have the record in which the draw of this number was sealed.
+    NotShown(u64),
+    /// The round was voided, and a draw key is gone: the dealt value of the draw of this number is not revealed.
+    Lost(u64),
 }
 
 /// Why a round is not proven.
@@ -49,6 +73,14 @@ pub enum Unproven {
     /// A record is not in the log, or was changed.
     #[error("position {0}: the record is not in the log that was signed")]
     NotIncluded(Position),
+    /// A dealt value is missing, or isn't the one that was sealed.
+    #[error("step {step}: {what}")]
+    Draw {
+        /// The step.
+        step: u32,
+        /// What doesn't hold.
+        what: String,
+    },
     /// The records are none of a round.
     #[error("{0}")]
     Records(String),
@@ -72,12 +104,62 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let malformed = |what: &str| Unproven::Records(what.to_owned());
     let extra = RoundRecords::decode(&*proof.extra).map_err(|_| malformed("the proof's extra is none of a round"))?;
     let (stream, number) = named(&extra.round_id).ok_or_else(|| malformed("the proof names no round"))?;
-    included(&extra.records, proof, &checkpoint)?;
-    let view = told(&extra.records, &checkpoint.origin, &stream, number)?;
-    // Where each draw is held against the seal that stood in the log before: it belongs here, behind the records and before
-    // what they come to.
+    included(&extra, proof, &checkpoint)?;
+    let mut seals = BTreeMap::new();
+    for logged in read(&extra.sealing, &checkpoint.origin, &stream)? {
+        note_seals(&mut seals, &logged.commit)?;
+    }
+    let records = read(&extra.records, &checkpoint.origin, &stream)?;
+    records.iter().try_for_each(|logged| note_seals(&mut seals, &logged.commit))?;
+    let lost = |event: &Event| matches!(event, Event::DrawsLost { round } if *round == number);
+    let is_lost = records.iter().flat_map(|logged| &logged.commit.events).any(lost);
+    let view = told(&records, number)?;
+    // A round that was settled has revealed its draws, whatever came later.
+    let is_lost = is_lost && view.settled.is_none();
+    let draws = view.steps.iter().map(|step| drawn(step, &seals, is_lost)).collect::<Result<_, _>>()?;
     let positions = extra.records.iter().map(|record| record.position).collect();
-    Ok(Proven { checkpoint, cosigned, stream, number, positions, replayed: resolved(view) })
+    Ok(Proven { checkpoint, cosigned, stream, number, positions, draws, replayed: resolved(view) })
+}
+
+/// Seals by the numbers of their draws, with the positions at which they stand.
+type Seals = BTreeMap<u64, (Sealed, Position)>;
+
+/// Notes what a commit sealed. A draw is sealed once.
+fn note_seals(seals: &mut Seals, commit: &Commit) -> Result<(), Unproven> {
+    for sealed in draws::sealed(&commit.events) {
+        if let Some((_, before)) = seals.insert(sealed.number, (sealed, commit.position)) {
+            let (number, position) = (sealed.number, commit.position);
+            return Err(Unproven::Records(format!(
+                "draw {number} was sealed at position {before} and again at {position}"
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// Holds what was dealt for a step against the seal that stood in the log before.
+fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unproven> {
+    let Some(draw) = &step.draw else { return Ok(ShownDraw::Unsealed) };
+    let fault = |what: String| Unproven::Draw { step: step.logged.step, what };
+    let Some(found) = draw.seal else {
+        return match is_lost {
+            true => Ok(ShownDraw::Lost(draw.number)),
+            false => Err(fault(format!("the dealt value of draw {} is not revealed", draw.number))),
+        };
+    };
+    // A seal in the very commit that uses it was not there before its request.
+    match seals.get(&draw.number).filter(|(_, position)| *position < step.position) {
+        None => Ok(ShownDraw::NotShown(draw.number)),
+        Some((sealed, position)) if (sealed.seal, sealed.epoch) == (found, draw.epoch) => {
+            Ok(ShownDraw::Sealed(*sealed, *position))
+        }
+        Some((sealed, position)) => Err(fault(format!(
+            "draw {} was sealed as {} at position {position}, and what was dealt has the seal {}",
+            draw.number,
+            hex(&sealed.seal),
+            hex(&found),
+        ))),
+    }
 }
 
 /// The player and the number that a round is named by.
@@ -89,16 +171,16 @@ fn named(round: &str) -> Option<(StreamId, u64)> {
 }
 
 /// Each record must be in the tree, at its own place.
-fn included(records: &[ProvenRecord], proof: &Proof, checkpoint: &Checkpoint) -> Result<(), Unproven> {
+fn included(extra: &RoundRecords, proof: &Proof, checkpoint: &Checkpoint) -> Result<(), Unproven> {
     let Checkpoint { size, root, .. } = checkpoint;
-    let Some((last, before)) = records.split_last() else {
+    let Some((last, before)) = extra.records.split_last() else {
         return Err(Unproven::Records("the proof has no records".to_owned()));
     };
     let holds = |record: &ProvenRecord, path: &[Hash]| match record.position.checked_sub(1) {
         Some(index) => is_included(&leaf(&hash(&record.record)), index, *size, path, root),
         None => false,
     };
-    for record in before {
+    for record in extra.sealing.iter().chain(before) {
         let path: Option<Vec<Hash>> = record.path.iter().map(|hash| hash.as_slice().try_into().ok()).collect();
         if !path.is_some_and(|path| path.len() <= Proof::PATH_MAX && holds(record, &path)) {
             return Err(Unproven::NotIncluded(record.position));
@@ -111,11 +193,10 @@ fn included(records: &[ProvenRecord], proof: &Proof, checkpoint: &Checkpoint) ->
     }
 }
 
-/// The round that the records tell, whole and in order.
-fn told(records: &[ProvenRecord], origin: &str, stream: &StreamId, number: u64) -> Result<RoundView, Unproven> {
-    let mut fold = Fold::new(number);
+/// Reads records, which must be the player's, of the checkpoint's log, and in order.
+fn read(records: &[ProvenRecord], origin: &str, stream: &StreamId) -> Result<Vec<Logged>, Unproven> {
     let mut before = 0;
-    for ProvenRecord { position, record, .. } in records {
+    let read = records.iter().map(|ProvenRecord { position, record, .. }| {
         let at = |what: String| Unproven::Records(format!("position {position}: {what}"));
         let logged = record::decode(record).map_err(|error| at(error.to_string()))?;
         let commit = &logged.commit;
@@ -128,8 +209,18 @@ fn told(records: &[ProvenRecord], origin: &str, stream: &StreamId, number: u64) 
         if commit.stream != *stream {
             return Err(at(format!("the record is of {}, not of {stream}", commit.stream)));
         }
-        fold.add(&logged).map_err(|error| at(error.to_string()))?;
         before = *position;
+        Ok(logged)
+    });
+    read.collect()
+}
+
+/// The round that the records tell, whole.
+fn told(records: &[Logged], number: u64) -> Result<RoundView, Unproven> {
+    let mut fold = Fold::new(number);
+    for logged in records {
+        let at = |error| Unproven::Records(format!("position {}: {error}", logged.commit.position));
+        fold.add(logged).map_err(at)?;
     }
     let view =
         fold.view().ok_or_else(|| Unproven::Records(format!("there is no bet of round {number} in the records")))?;

@@ -11,7 +11,7 @@ use motherlode_proto::{
     convert::record::Logged,
     round::v1::{Round, RoundState},
 };
-use motherlode_rounds::{Award, Fold, RoundView, wire};
+use motherlode_rounds::{Award, Fold, RoundView, draws, wire};
 use std::sync::Arc;
 
 /// Commits that are walked back to find a round; past that it's for the index to be there again.
@@ -107,18 +107,53 @@ pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result
     gather(handle, stream, number, &found, &since(handle, stream, to)?).map(Some)
 }
 
-/// Positions of a round's commits, and whether it's over: settled or voided; `None` when the player has no such round.
+/// Where a round is in the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Places {
+    /// Its commits.
+    pub round: Vec<Position>,
+    /// The player's earlier commits in which draws of its steps were sealed, where they aren't its own.
+    pub sealing: Vec<Position>,
+    /// Whether it's settled or voided.
+    pub over: bool,
+}
+
+/// Where a round is in the log; `None` when the player has no such round. What is too far back of `sealing` is left out.
 ///
 /// # Errors
 /// When the log or the index cannot be read, or the index is behind.
-pub fn positions(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<(Vec<Position>, bool)>, FetchError> {
+pub fn places(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Places>, FetchError> {
     let Some(commits) = commits(handle, stream, number)? else { return Ok(None) };
     let ends = |event: &Event| match event {
         Event::RoundSettled { round, .. } | Event::RoundVoided { round, .. } => *round == number,
         _ => false,
     };
     let over = commits.iter().flat_map(|logged| &logged.commit.events).any(ends);
-    Ok(Some((commits.iter().map(|logged| logged.commit.position).collect(), over)))
+    let round = commits.iter().map(|logged| logged.commit.position).collect();
+    Ok(Some(Places { round, sealing: sealing(handle, number, &commits)?, over }))
+}
+
+/// The commits before a round's in which the draws of its steps were sealed.
+fn sealing(handle: &Handle, number: u64, commits: &[Arc<Logged>]) -> Result<Vec<Position>, FetchError> {
+    let (mut found, mut walked) = (vec![], 0);
+    for logged in commits {
+        let Some(draw) = draws::used(&logged.commit.events, number).next() else { continue };
+        let mut next = logged.commit.previous;
+        while next > 0 && walked < WALK_MAX {
+            let before = handle.fetch(next)?;
+            walked += 1;
+            let events = &before.commit.events;
+            if draws::sealed(events).any(|sealed| sealed.number == draw) {
+                let of_round = commits.iter().any(|logged| logged.commit.position == next);
+                found.extend((!of_round && draws::may_be_shown(events)).then_some(next));
+                break;
+            }
+            next = before.commit.previous;
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
 }
 
 /// The commits of a round from those that the index knows, and those among the player's latest.

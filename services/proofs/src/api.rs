@@ -4,7 +4,11 @@ use crate::{
     proofs::{Partition, Proofs, Signed},
     round::proof_of,
 };
-use motherlode_ledger::{FetchError, Handle, Ledgers, fields, rounds, unknown_round};
+use motherlode_ledger::{
+    FetchError, Handle, Ledgers, fields,
+    rounds::{self, Places},
+    unknown_round,
+};
 use motherlode_log::Position;
 use motherlode_proto::proof::v1::{self as wire, proof_service_server::ProofService};
 use motherlode_runtime::{Caller, Refusal};
@@ -81,20 +85,23 @@ impl ProofApi {
         let id = fields::round_id(caller, &request.round_id)?;
         let ledger = self.ledgers.of(&id.stream).clone();
         let of = ledger.clone();
-        let found = self.ledgers.reads().run(caller, move || rounds::positions(&of, &id.stream, id.number)).await??;
-        let Some((positions, over)) = found else { return Err(unknown_round(&request.round_id)) };
-        if !over {
+        let found = self.ledgers.reads().run(caller, move || rounds::places(&of, &id.stream, id.number)).await??;
+        let Some(mut places) = found else { return Err(unknown_round(&request.round_id)) };
+        if !places.over {
             // Its records may tell what its player is not to know yet (NP-12).
             let message = "the round is open: it's proven when it's over";
             let refusal = Refusal::new(Code::FailedPrecondition, "ROUND_OPEN", message);
             return Err(refusal.with("round_id", &request.round_id));
         }
         let partition = Arc::clone(self.partition(ledger.partition())?);
-        let last = positions.last().copied().unwrap_or_default();
+        if request.without_seals {
+            places.sealing.clear();
+        }
+        let last = places.round.last().copied().unwrap_or_default();
         let signed = self.best(&partition, last).await?;
         let verifier_key = partition.verifier.to_string();
         let round = request.round_id.clone();
-        let read = move || prove(&partition, &ledger, &signed, &round, &positions);
+        let read = move || prove(&partition, &ledger, &signed, &round, &places);
         let proof = self.ledgers.reads().run(caller, read).await??;
         Ok(wire::GetRoundProofResponse { proof, verifier_key })
     }
@@ -134,14 +141,17 @@ fn prove(
     ledger: &Handle,
     signed: &Signed,
     round: &str,
-    positions: &[Position],
+    places: &Places,
 ) -> Result<String, Refusal> {
-    let mut records = vec![];
-    for position in positions {
-        let read = ledger.records(*position, 1, usize::MAX).map_err(FetchError::from)?;
-        records.push(read.into_iter().next().ok_or(FetchError::Missing(*position))?);
-    }
-    let proof = proof_of(&partition.files, &signed.checkpoint, &signed.note, round, &records);
+    let read = |positions: &[Position]| {
+        let one = |position: &Position| {
+            let read = ledger.records(*position, 1, usize::MAX).map_err(FetchError::from)?;
+            read.into_iter().next().ok_or(FetchError::Missing(*position))
+        };
+        positions.iter().map(one).collect::<Result<Vec<_>, _>>()
+    };
+    let (records, sealing) = (read(&places.round)?, read(&places.sealing)?);
+    let proof = proof_of(&partition.files, &signed.checkpoint, &signed.note, round, &records, &sealing);
     proof.map(|proof| proof.to_string()).map_err(|error| unreadable(&error))
 }
 

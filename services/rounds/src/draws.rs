@@ -1,6 +1,6 @@
 //! The seeds of steps: logged, or worked out from a sealed draw.
 
-use motherlode_books::{Dealt, Drawn, Epoch, Seal, StepResolved, draw};
+use motherlode_books::{Dealt, Drawn, Epoch, Event, Seal, SealReason, StepResolved, draw};
 use motherlode_slots::Seed;
 
 /// The key of a draw that a round used is not to be had.
@@ -68,4 +68,47 @@ impl StepDraw {
         (self.dealt, self.seal) = (Some(dealt), Some(draw::seal(&dealt)));
         draw::seed(&dealt, &self.client_seed, round, step)
     }
+}
+
+/// A draw that a commit sealed, to be used by a later one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sealed {
+    /// Its number among the player's.
+    pub number: u64,
+    /// The key that gives its dealt value.
+    pub epoch: Epoch,
+    /// Its seal.
+    pub seal: Seal,
+    /// Why it was sealed apart from a step; none where the step before did.
+    pub reason: Option<SealReason>,
+}
+
+/// The draws that a commit's events sealed, in order.
+pub fn sealed(events: &[Event]) -> impl Iterator<Item = Sealed> {
+    events.iter().filter_map(|event| match event {
+        Event::StepResolved(StepResolved { draw: Some(draw), .. }) => {
+            let number = draw.number.saturating_add(1);
+            Some(Sealed { number, epoch: draw.next_epoch, seal: draw.next_seal, reason: None })
+        }
+        Event::DrawSealed(sealed) => {
+            let (number, epoch, seal) = (sealed.number, sealed.epoch, sealed.seal);
+            Some(Sealed { number, epoch, seal, reason: Some(sealed.reason) })
+        }
+        _ => None,
+    })
+}
+
+/// The numbers of the draws that a round's steps among a commit's events used.
+pub fn used(events: &[Event], round: u64) -> impl Iterator<Item = u64> {
+    events.iter().filter_map(move |event| match event {
+        Event::StepResolved(StepResolved { round: of, draw: Some(draw), .. }) if *of == round => Some(draw.number),
+        _ => None,
+    })
+}
+
+/// Whether a commit may be shown as the one in which a draw was sealed: one with a logged seed may tell what another round of
+/// an older log still hides (NP-12).
+#[must_use]
+pub fn may_be_shown(events: &[Event]) -> bool {
+    !events.iter().any(|event| matches!(event, Event::StepResolved(StepResolved { seed: Some(_), .. })))
 }

@@ -3,7 +3,7 @@
 
 use crate::upgrade;
 use bytes::Bytes;
-use motherlode_audit::{Checkpoints, Options as Audited, Unproven, audit, verify};
+use motherlode_audit::{Checkpoints, Options as Audited, ShownDraw, Unproven, audit, verify};
 use motherlode_books::{Event, HOME};
 use motherlode_ledger::Options;
 use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash};
@@ -40,8 +40,11 @@ async fn proofs(server: &Server) -> Proofs {
 }
 
 async fn proof_of(proofs: &mut Proofs, round: &str) -> (String, VerifierKey) {
-    let answer =
-        proofs.get_round_proof(GetRoundProofRequest { round_id: round.to_owned() }).await.unwrap().into_inner();
+    let answer = proofs
+        .get_round_proof(GetRoundProofRequest { round_id: round.to_owned(), without_seals: false })
+        .await
+        .unwrap()
+        .into_inner();
     (answer.proof, answer.verifier_key.parse().unwrap())
 }
 
@@ -95,6 +98,8 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
             let proven = verify(&proof, &key, None).unwrap();
             assert!(proven.replayed.matches(), "{round}: {:?}", proven.replayed.differs);
             assert_eq!(proven.replayed.view.steps.len(), played.len(), "{round}");
+            let sealed = |draw: &ShownDraw| matches!(draw, ShownDraw::Sealed(..));
+            assert!(!proven.draws.is_empty() && proven.draws.iter().all(sealed), "{round}: {:?}", proven.draws);
             assert_eq!(format!("{}/{}", proven.stream, proven.number), format!("player/{round}"));
             several += usize::from(proven.positions.len() > 1);
             files.push((proof, key));
@@ -154,10 +159,62 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                 proof.checkpoint = proof.checkpoint.with(vec![signature]);
             }
         }
-        if let Ok(proven) = verify(&proof, key, None) {
+        // Whoever takes the sealing records out leaves a proof of the same round that says that it shows no seals.
+        if let Ok(proven) = verify(&proof, key, None)
+            && !proven.draws.iter().any(|draw| matches!(draw, ShownDraw::NotShown(_)))
+        {
             panic!("attempt {attempt} was believed: {:?}", proven.positions);
         }
     }
+}
+
+/// The size of a proof's file where its log has 10 million records.
+fn bytes_at_ten_million(proof: &Proof) -> usize {
+    let (mut proof, mut extra) = (proof.clone(), RoundRecords::decode(&*proof.extra).unwrap());
+    (proof.index, proof.path) = (9_999_999, vec![[0; 32]; 24]);
+    extra.sealing.iter_mut().for_each(|record| record.path = vec![vec![0; 32]; 24]);
+    proof.extra = extra.encode_to_vec();
+    proof.to_string().len()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_none() {
+    let data = tempfile::tempdir().unwrap();
+    let config = in_folder(data.path());
+    let server = start_on(&config, motherlode_server::open_stores(&config).unwrap()).await;
+    let (mut client, mut proofs) = (Client::connect(server.address()).await, proofs(&server).await);
+    let account = client.fund("ann", "EUR", 1_000_000).await;
+    let mut rounds = vec![];
+    for spin in 0..2 {
+        let played = client.spin(bet(&format!("spin-{spin}"), &account, "0.01"), Some(Force::Loss)).await.unwrap();
+        // What comes between has no draw.
+        client.fund("ann", "GBP", 1_000).await;
+        rounds.push(played.round_id);
+    }
+    // The first round's draw was sealed where the account was opened, the second's by the first round.
+    for round in &rounds {
+        let (file, key) = proof_of(&mut proofs, round).await;
+        let full: Proof = file.parse().unwrap();
+        let proven = verify(&full, &key, None).unwrap();
+        let [ShownDraw::Sealed(sealed, at)] = proven.draws[..] else { panic!("{:?}", proven.draws) };
+        assert!(
+            at < proven.positions[0] && Some(sealed.seal) == proven.replayed.view.steps[0].draw.as_ref().unwrap().seal
+        );
+        let request = GetRoundProofRequest { round_id: round.clone(), without_seals: true };
+        let short: Proof = proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap();
+        let proven = verify(&short, &key, None).unwrap();
+        assert!(proven.replayed.matches() && proven.draws == [ShownDraw::NotShown(sealed.number)]);
+        // An older program's proof is the same bytes.
+        let mut extra = RoundRecords::decode(&*full.extra).unwrap();
+        assert_eq!(extra.sealing.len(), 1);
+        extra.sealing.clear();
+        assert_eq!(extra.encode_to_vec(), short.extra);
+        let (with, without) = (bytes_at_ten_million(&full), bytes_at_ten_million(&short));
+        assert!(without <= 2_500 && with <= 3_700, "{without} and {with} bytes");
+    }
+    server.stop().await.unwrap();
+    // The log alone gives the same as the service.
+    checked(data.path());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -170,9 +227,11 @@ async fn np_12_an_open_round_is_not_proven_and_nothing_is_that_is_not_there() {
     let mut request = bet("open", &account, "0.01");
     request.offer_double = true;
     let round = client.spin(request, Some(Force::Open)).await.unwrap().round_id;
-    let refused = proofs.get_round_proof(GetRoundProofRequest { round_id: round }).await.unwrap_err();
+    let refused =
+        proofs.get_round_proof(GetRoundProofRequest { round_id: round, without_seals: false }).await.unwrap_err();
     assert_eq!((refused.code(), reason(&refused)), (Code::FailedPrecondition, "ROUND_OPEN".into()));
-    let refused = proofs.get_round_proof(GetRoundProofRequest { round_id: "acme/ann/9".into() }).await.unwrap_err();
+    let unknown = GetRoundProofRequest { round_id: "acme/ann/9".into(), without_seals: false };
+    let refused = proofs.get_round_proof(unknown).await.unwrap_err();
     assert_eq!((refused.code(), reason(&refused)), (Code::NotFound, "ROUND_UNKNOWN".into()));
     let refused = proofs.get_checkpoint(GetCheckpointRequest { partition: 1 }).await.unwrap_err();
     assert_eq!((refused.code(), reason(&refused)), (Code::InvalidArgument, "INVALID_FIELD".into()));

@@ -7,11 +7,13 @@ use crate::{
 };
 use motherlode_books::Event;
 use motherlode_ledger::rounds::is_of;
+use motherlode_log::Record;
 use motherlode_proofs::{Files, load, of_partition, proof_of, proofs_folder};
 use motherlode_proto::{
     convert::record,
     proof::v1::{GetRoundProofRequest, proof_service_client::ProofServiceClient},
 };
+use motherlode_rounds::draws;
 use motherlode_server::LogLocation;
 use motherlode_tiles::VerifierKey;
 use std::path::{Path, PathBuf};
@@ -28,6 +30,9 @@ pub struct Args {
     /// The log's public key; without it, that of the folder's proofs.key.
     #[arg(long, value_name = "VKEY", requires = "data")]
     log_key: Option<VerifierKey>,
+    /// Leaves out the earlier records of the player in which the round's draws were sealed: a shorter file, which shows no seals.
+    #[arg(long)]
+    without_seals: bool,
     #[command(flatten)]
     target: Target,
 }
@@ -49,7 +54,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 async fn from_service(args: &Args) -> Result<String, Failure> {
     let client = ProofServiceClient::new(args.target.connect().await?);
-    let request = GetRoundProofRequest { round_id: args.round.to_string() };
+    let request = GetRoundProofRequest { round_id: args.round.to_string(), without_seals: args.without_seals };
     let answered = insist(&request, |request| {
         let mut client = client.clone();
         async move { client.get_round_proof(request).await }
@@ -71,15 +76,25 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
     let Some((checkpoint, note)) = signed else {
         return Err(Failure::unusable(format!("{}: no checkpoint was signed there", folder.display())));
     };
-    let (mut records, mut over) = (vec![], false);
+    let (mut records, mut sealing, mut over) = (vec![], vec![], false);
+    // The player's latest record that sealed a draw, if it's another round's.
+    let mut sealed: Option<(u64, Record)> = None;
     for found in location.existing(partition)? {
         let found = found?;
         if record::stream(&found.bytes).map_err(Failure::found)? != *stream {
             continue;
         }
         let logged = record::decode(&found.bytes).map_err(Failure::found)?;
-        if is_of(&logged, *number) {
-            over |= logged.commit.events.iter().any(|event| match event {
+        let (events, of_round) = (&logged.commit.events, is_of(&logged, *number));
+        if let Some(draw) = draws::used(events, *number).next() {
+            sealing.extend(sealed.take_if(|(number, _)| *number == draw).map(|(_, record)| record));
+        }
+        if let Some(last) = draws::sealed(events).last() {
+            let shown = !of_round && draws::may_be_shown(events) && !args.without_seals;
+            sealed = shown.then(|| (last.number, found.clone()));
+        }
+        if of_round {
+            over |= events.iter().any(|event| match event {
                 Event::RoundSettled { round, .. } | Event::RoundVoided { round, .. } => round == number,
                 _ => false,
             });
@@ -95,7 +110,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
         ))),
         Some(_) => {
             let files = Files::open_unchanged(&folder).map_err(Failure::found)?;
-            let proof = proof_of(&files, &checkpoint, &note, &args.round.to_string(), &records);
+            let proof = proof_of(&files, &checkpoint, &note, &args.round.to_string(), &records, &sealing);
             Ok(proof.map_err(Failure::found)?.to_string())
         }
     }

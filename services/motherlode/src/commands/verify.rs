@@ -7,7 +7,8 @@ use super::{
     replay::{Picture, shown},
     say,
 };
-use motherlode_audit::{Proven, verify};
+use motherlode_audit::{Proven, ShownDraw, verify};
+use motherlode_books::SealReason;
 use motherlode_proto::convert::play::hex;
 use motherlode_tiles::{Checkpoint, KeyKind, Policy, Proof, VerifierKey};
 use std::{fmt, fs, path::PathBuf};
@@ -94,15 +95,57 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
     say("inclusion", format!("every record of the round is in that log: {}", places.join(", ")), "SHA-256");
     let (steps, wrong) = (replayed.differs.len(), replayed.differs.iter().flatten().count());
     let found = match wrong {
+        0 if replayed.resolved < steps => {
+            format!(
+                "{} of {steps} give the very bytes of their records; the draws of the others are lost",
+                replayed.resolved
+            )
+        }
         0 => format!("each of {steps} gives the very bytes of its record, by its seed and choice"),
         wrong => format!("{wrong} of {steps} DO NOT GIVE what their records have"),
     };
     let model = hex(&replayed.view.started.model_hash);
     say("steps", found, &format!("the game of this program, model {model}"));
+    let (is_shown, each) = seals(proven);
+    let rests =
+        "SHA-256, and that you were told the seal before you asked for the round: compare it with that answer's";
+    let mut lines = each.iter();
+    if let Some(first) = lines.next() {
+        text.push_str(&format!("  seals      {first}\n"));
+        lines.for_each(|line| text.push_str(&format!("  {:<11}{line}\n", "")));
+        text.push_str(&format!("  {:<11}rests on: {rests}\n", ""));
+    }
+    text.push_str("  not shown  ");
+    if !is_shown {
+        text.push_str("that each draw was sealed before its request;\n             ");
+    }
     text.push_str(
-        "  not shown  that each draw was sealed before its request, since that seal stands in an earlier record; that nothing came\n\
-         \x20            later, such as a void; what a pool paid for a hit; that the figures which the player carried into the\n\
-         \x20            round are those of the rounds before (`audit` shows all four)\n",
+        "that nothing came later, such as a void; what a pool paid for a hit; that the figures which the player carried\n\
+         \x20            into the round are those of the rounds before, and no draw of the player's was left out (`audit` shows all)\n",
     );
     text
+}
+
+/// Whether the seals of all draws are shown, and a line each on them.
+fn seals(proven: &Proven) -> (bool, Vec<String>) {
+    let steps = proven.replayed.view.steps.iter().zip(&proven.draws);
+    let each = steps.filter_map(|(step, draw)| {
+        let told = match draw {
+            ShownDraw::Unsealed | ShownDraw::NotShown(_) => return None,
+            ShownDraw::Lost(number) => {
+                format!("draw {number} is not revealed: the round is void, and a draw key is lost")
+            }
+            ShownDraw::Sealed(sealed, position) => {
+                let again = match sealed.reason {
+                    Some(SealReason::KeyLost) => ", IN PLACE OF A DRAW WHOSE KEY WAS LOST",
+                    _ => "",
+                };
+                let (number, seal) = (sealed.number, hex(&sealed.seal));
+                format!("draw {number} was sealed at position {position}{again}: {seal}")
+            }
+        };
+        Some(format!("step {}: {told}", step.logged.step))
+    });
+    let all = proven.draws.iter().all(|draw| matches!(draw, ShownDraw::Sealed(..)));
+    (all, each.collect())
 }
