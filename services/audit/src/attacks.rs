@@ -288,7 +288,7 @@ fn what_an_open_round_said_of_its_steps_is_held_against_them_when_they_are_revea
     assert!(judged(&log[..=bet]).is_none());
 }
 
-/// What a checkpoint that was kept says of a log.
+/// Holds a log against a checkpoint that was kept.
 fn against(kept: &Checkpoint, records: &[Bytes]) -> Result<(), Fault> {
     let checkpoints = Checkpoints { signed: vec![kept.clone()], files: None };
     let mut check = TreeCheck::new(&checkpoints)?.expect("a checkpoint");
@@ -297,7 +297,7 @@ fn against(kept: &Checkpoint, records: &[Bytes]) -> Result<(), Fault> {
     check.end(records.len() as u64, hash(last))
 }
 
-/// What a witness that has seen the log says of another; the forger tries what to call the old size and which proof to show.
+/// Shows a log to a witness that has seen another; the forger tries what to call the old size and which proof to show.
 fn witnessed(turn: u64, seen: &Checkpoint, seen_records: &[Bytes], shown: &[Bytes]) -> Result<Checkpoint, Unwitnessed> {
     let (new, seen_size) = (shown.len() as u64, seen_records.len() as u64);
     let old = [seen.size, new.min(seen.size), 0][usize::try_from(turn % 3).unwrap()];

@@ -37,13 +37,13 @@ pub struct Proven {
     pub number: u64,
     /// Positions of its records.
     pub positions: Vec<Position>,
-    /// What is shown of each step's draw.
+    /// The seal of each step's draw, as far as it's shown.
     pub draws: Vec<ShownDraw>,
     /// The round, each step resolved again.
     pub replayed: Replayed,
 }
 
-/// What a proof shows of a step's draw.
+/// The seal of a step's draw, as a proof shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShownDraw {
     /// The step is of an older log, which has its seed and no seal.
@@ -78,7 +78,7 @@ pub enum Unproven {
     Draw {
         /// The step.
         step: u32,
-        /// What doesn't hold.
+        /// The property that doesn't hold.
         what: String,
     },
     /// The records are none of a round.
