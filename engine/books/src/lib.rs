@@ -28,8 +28,8 @@ pub use play::{
     SessionOf, SessionRefused, Sessions, WinStop,
 };
 pub use state::{
-    BREAK_MS, Books, CampaignState, Collection, Day, Drawn, NextDraw, OpenRound, PendingChange, PlayerState, PoolState,
-    Seat, SettledRound, Step, SwitchedOff, UnpaidAward,
+    BREAK_MS, Books, CampaignState, Collection, Day, Drawn, Frozen, Hand, NextDraw, OpenRound, PendingChange,
+    PlayerState, PoolState, Seat, SettledRound, Step, SwitchedOff, UnpaidAward,
 };
 pub use values::{
     ANYONE, Account, Ceiling, CoinValue, Currency, Dealt, End, Epoch, FxRate, HOME, Head, Minor, MoneyError, Nano,

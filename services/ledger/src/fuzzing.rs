@@ -1,6 +1,6 @@
 //! Decoders of files that only this crate reads, for the fuzz targets in `fuzz/`.
 
-use crate::{index, requests::Tail, snapshot};
+use crate::{index, snapshot};
 use motherlode_books::Books;
 
 /// Decodes a snapshot's file; whether it is one.
@@ -18,7 +18,7 @@ pub fn sealed_snapshot(body: &[u8]) -> Option<Books> {
 /// The body of a snapshot of these books, without names of requests: the bytes behind its header.
 #[must_use]
 pub fn snapshot_body(books: &Books) -> Vec<u8> {
-    postcard::to_allocvec(&(books, Tail::after(1))).unwrap_or_default()
+    snapshot::body(books)
 }
 
 /// Decodes a balance of the index.

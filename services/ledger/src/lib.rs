@@ -4,7 +4,7 @@
 //! state, propose commits, and follow what was committed. What they hold is [`Ledgers`], the handles of all partitions.
 //!
 //! No module imports one that imports it back. From the ground up: values and errors (`append`, `draws`, `error`, `fields`, `index`,
-//! `options`, `requests`, `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
+//! `images`, `options`, `region`, `requests`, `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
 //! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`), `verifier`, `recovery`, then
 //! [`open`] and [`replica`], which put all that together, [`Ledgers`], and the services.
 //!
@@ -25,6 +25,8 @@ mod follow;
 pub mod fuzzing;
 mod handle;
 mod history;
+#[cfg_attr(not(test), allow(dead_code, reason = "players stay in memory so far"))]
+mod images;
 pub mod index;
 mod ledgers;
 mod log_service;
@@ -35,6 +37,7 @@ mod projected;
 mod projector;
 mod queue;
 mod recovery;
+mod region;
 pub mod replica;
 mod requests;
 pub mod rounds;

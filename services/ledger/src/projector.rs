@@ -13,7 +13,7 @@ use crate::{
     index::{Change, Held, Index, IndexError, ProjectedBalance},
     projected::{Projected, Projection},
     shared::{Handed, Shared},
-    snapshot::Keeper,
+    snapshot::Snapshots,
     trails::Portion,
 };
 use motherlode_books::{Currency, Minor, StreamId};
@@ -175,7 +175,7 @@ impl Projector {
     }
 
     /// Runs until the writer is gone.
-    pub(crate) fn run(mut self, shared: &Arc<Shared>, handed: &Receiver<Handed>, mut snapshots: Keeper) {
+    pub(crate) fn run(mut self, shared: &Arc<Shared>, handed: &Receiver<Handed>, snapshots: Snapshots) {
         loop {
             let wait = self.trouble.as_ref().map(|trouble| trouble.again.saturating_duration_since(Instant::now()));
             let first = match wait {
@@ -198,8 +198,8 @@ impl Projector {
             if self.unmarked >= self.mark_commits {
                 let held = *shared.head.borrow();
                 self.mark_at(shared, held);
-                snapshots.keep_running(shared);
             }
+            snapshots.look();
         }
         self.catch_up(shared);
         let held = *shared.head.borrow();
@@ -209,7 +209,7 @@ impl Projector {
         if self.trouble.is_some() {
             tracing::warn!("the index's mark stays behind; the next start puts the rest again");
         }
-        snapshots.keep_at_rest(shared);
+        drop(snapshots);
         // Handles may outlive the ledger that was closed: the folder is free for another when this thread has ended.
         self.projected.close();
     }

@@ -17,7 +17,7 @@ use crate::{
     projector::Projector,
     requests::{Requests, Sealer},
     shared::{Shared, Standing, TAIL_GROUPS},
-    snapshot::{Keeper, Snapshot},
+    snapshot::{Keeper, Snapshot, Snapshots},
     time::LogTime,
     verifier::{Verification, Verifier},
     writer::Writer,
@@ -159,8 +159,10 @@ pub(crate) fn recover(
 ) -> Result<Recovered, OpenError> {
     let (projection, mark) = Projection::open(&*reader, index_folder)?;
     let mut snapshot = Snapshot::open(&*reader, index_folder, partition)?;
-    let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, snapshot.position());
     let mut projector = Projector::new(projection, index_folder, options.mark_commits);
+    snapshot.books.watch();
+    let images = Arc::clone(&snapshot.images);
+    let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, snapshot.position(), images);
     let (folder, tail) = (index_folder.with_extension("requests"), snapshot.tail.take());
     let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options)?;
     let books = replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
@@ -191,6 +193,7 @@ pub(crate) fn recover(
     snapshots.keep_at_rest(&shared);
     let (sender, handed) = sync_channel(HANDED_MAX);
     let projected = Arc::clone(&shared);
+    let snapshots = Snapshots::start(snapshots, Arc::clone(&shared))?;
     let projecting = spawn("projector", move || {
         projector.run(&projected, &handed, snapshots);
         // The thread behind the table of requests ends with this one.

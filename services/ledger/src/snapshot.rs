@@ -4,26 +4,49 @@
 //! it's whole (by its digest), made by this version of the fold, and of this log (the record at its position has its
 //! hash); else the log is folded from its beginning. The audit never looks at one.
 //!
-//! The file: [`MAGIC`], the SHA-256 of all that follows, a [`Header`], the books, the names that no run of requests has; the last three in
+//! The file: [`MAGIC`], the SHA-256 of all that follows, a [`Header`], the books without their players, the names that no run of requests
+//! has, and the digests of the [batches](crate::images) with the players' images; all but the first two in
 //! [postcard's wire format](https://postcard.jamesmunns.com/wire-format).
+//!
+//! It's written while commits go on. The writer waits until the books without their players are written down (pools, totals, a line for
+//! each open round), and that's all: which players have changed since the latest snapshot the books know, and what those
+//! were when this one began they keep, until a few at a time were taken.
 
-use crate::{chain::record_hash, error::OpenError, index::Held, requests::Tail, shared::Shared};
-use motherlode_books::Books;
+use crate::{
+    chain::record_hash,
+    error::OpenError,
+    images::{Changed, ImageError, Images, Named, Written},
+    index::Held,
+    requests::Tail,
+    shared::Shared,
+};
+use motherlode_books::{Books, Frozen};
 use motherlode_log::{Hash, Position, Reader};
+use parking_lot::RwLockWriteGuard;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::{
     fs::{self, File},
     io::{self, Write},
     path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::Ordering,
+        mpsc::{SyncSender, sync_channel},
+    },
+    thread::{self, JoinHandle},
 };
 
 /// The first bytes of the file.
-const MAGIC: [u8; 8] = *b"MLSNAP01";
+const MAGIC: [u8; 8] = *b"MLSNAP02";
 /// Bytes of the digest.
 const DIGEST: usize = 32;
-/// While the books are in use, a snapshot is worth so many times as many commits as at rest.
-const RUNNING: u64 = 200;
+/// While the books are in use, a snapshot is worth so many times as many commits as at rest: the log's own writes go before.
+const RUNNING: u64 = 20;
+/// Places of players that are looked at while the writer may wait for the books.
+const AT_ONCE: usize = 64;
+/// Players of a batch as it's first written.
+const BATCH: usize = 1 << 17;
 /// The version of the fold: a hash of its sources.
 const FOLD: &str = env!("MOTHERLODE_FOLD");
 
@@ -36,9 +59,10 @@ struct Header {
 }
 
 /// The state folded from a log up to a position.
-#[derive(Default)]
 pub(crate) struct Snapshot {
+    /// Their players have images.
     pub(crate) books: Books,
+    pub(crate) images: Arc<Images>,
     /// The names of its last commits.
     pub(crate) tail: Option<Tail>,
     /// The last record that is in them; none of an empty log.
@@ -56,6 +80,8 @@ enum Unusable {
     OtherFold,
     #[error("it's of partition {0}")]
     OtherPartition(u32),
+    #[error("its images: {0}")]
+    Images(#[from] ImageError),
 }
 
 impl Snapshot {
@@ -71,20 +97,25 @@ impl Snapshot {
                     held.position,
                     "the snapshot was made from another log, whose record at this position is a different one: the whole log is replayed"
                 );
-                Ok(Self::default())
+                Ok(Self::none(index, partition))
             }
             _ => Ok(snapshot),
         }
     }
 
+    /// Of an empty log.
+    fn none(index: &Path, partition: u32) -> Self {
+        Self { books: Books::new(), images: Images::none(&folder(index), partition).into(), tail: None, held: None }
+    }
+
     /// The snapshot beside an index's folder; of an empty log where there is none to use.
     fn read(index: &Path, partition: u32) -> Self {
-        match read(&file(index), partition) {
+        match read(index, partition) {
             Ok(snapshot) => snapshot,
-            Err(Unusable::Io(error)) if error.kind() == io::ErrorKind::NotFound => Self::default(),
+            Err(Unusable::Io(error)) if error.kind() == io::ErrorKind::NotFound => Self::none(index, partition),
             Err(why) => {
                 tracing::warn!(%why, "the snapshot is not used: the whole log is replayed");
-                Self::default()
+                Self::none(index, partition)
             }
         }
     }
@@ -95,11 +126,22 @@ impl Snapshot {
     }
 }
 
-fn read(file: &Path, partition: u32) -> Result<Snapshot, Unusable> {
-    decode(&fs::read(file)?, partition)
+fn read(index: &Path, partition: u32) -> Result<Snapshot, Unusable> {
+    let (held, (mut books, tail, named)) = decode(&fs::read(file(index))?, partition)?;
+    let images = Images::open(&folder(index), partition, &named).map_err(|error| match error {
+        // A missing file is no missing snapshot.
+        ImageError::Io(error) => Unusable::Io(io::Error::other(error)),
+        error => Unusable::Images(error),
+    })?;
+    books.watch();
+    images.each(|stream, state| books.load(&stream, state))?;
+    Ok(Snapshot { books, images: Arc::new(images), tail: Some(tail), held: Some(held) })
 }
 
-fn decode(bytes: &[u8], partition: u32) -> Result<Snapshot, Unusable> {
+/// What follows a header.
+type Body = (Books, Tail, Named);
+
+fn decode(bytes: &[u8], partition: u32) -> Result<(Held, Body), Unusable> {
     let rest = bytes.strip_prefix(&MAGIC).ok_or(Unusable::Damaged)?;
     let (digest, body) = rest.split_at_checked(DIGEST).ok_or(Unusable::Damaged)?;
     if Sha256::digest(body)[..] != *digest {
@@ -113,68 +155,179 @@ fn decode(bytes: &[u8], partition: u32) -> Result<Snapshot, Unusable> {
     if header.partition != partition {
         return Err(Unusable::OtherPartition(header.partition));
     }
-    let (books, tail): (Books, Tail) = postcard::from_bytes(body).map_err(damaged)?;
-    if tail.to() != header.position {
+    let body: Body = postcard::from_bytes(body).map_err(damaged)?;
+    if body.1.to() != header.position {
         return Err(Unusable::Damaged);
     }
-    let held = Held { position: header.position, hash: header.hash };
-    Ok(Snapshot { books, tail: Some(tail), held: Some(held) })
+    Ok((Held { position: header.position, hash: header.hash }, body))
 }
 
-/// Writes snapshots, on the thread behind the writer.
+/// Writes snapshots, behind the writer.
 pub(crate) struct Keeper {
     index: PathBuf,
     every: u64,
     latest: Position,
+    images: Arc<Images>,
+    /// Batches became one since: the next start is to find that.
+    merged: bool,
 }
 
 impl Keeper {
     /// `latest` is where the latest snapshot stands; see [`Options::snapshot_commits`](crate::Options::snapshot_commits).
-    pub(crate) fn new(index: &Path, every: u64, latest: Position) -> Self {
-        Self { index: index.to_owned(), every, latest }
+    pub(crate) fn new(index: &Path, every: u64, latest: Position, images: Arc<Images>) -> Self {
+        Self { index: index.to_owned(), every, latest, images, merged: false }
     }
 
     /// Writes a snapshot if it's worth it where nobody waits for the books: before anything is served, or when all is over.
     pub(crate) fn keep_at_rest(&mut self, shared: &Shared) {
-        self.keep(shared, self.every);
+        let commits = if self.merged { 1 } else { self.every };
+        self.keep(shared, commits);
     }
 
-    /// The same while the books are in use: the writer may have to wait until they're written down.
-    pub(crate) fn keep_running(&mut self, shared: &Shared) {
+    /// The same while the books are in use.
+    fn keep_running(&mut self, shared: &Shared) {
         self.keep(shared, self.every.saturating_mul(RUNNING));
+        match self.images.merge() {
+            Ok(merged) => self.merged |= merged,
+            Err(ImageError::Stopped) => {}
+            // Reading takes longer, and nothing else is different.
+            Err(error) => tracing::warn!(%error, "images of players were not put together"),
+        }
     }
 
     fn keep(&mut self, shared: &Shared, commits: u64) {
         if shared.durable() < self.latest.saturating_add(commits) {
             return;
         }
-        match write(&self.index, shared) {
+        match self.write(shared) {
             Ok(position) => {
                 tracing::info!(position, "a snapshot was written");
-                self.latest = position;
+                (self.latest, self.merged) = (position, false);
             }
             // The next start folds more of the log, and nothing else is different.
             Err(error) => tracing::warn!(%error, "no snapshot was written"),
         }
     }
+
+    /// Writes a snapshot in place of the one before, if any; answers its position.
+    fn write(&self, shared: &Shared) -> io::Result<Position> {
+        let begun = Begun::of(shared);
+        let mut written = Written::default();
+        let done = self.write_begun(shared, &begun, &mut written);
+        let unwritten = done.is_err().then_some(begun.frozen);
+        if done.is_ok() {
+            self.images.take(written);
+        } else {
+            // The log needs the room, if that is what was missing.
+            drop(written);
+            self.images.remove_others();
+        }
+        let kept = shared.books.write().thaw(unwritten);
+        drop(kept);
+        done.map(|()| begun.position)
+    }
+
+    fn write_begun(&self, shared: &Shared, begun: &Begun, written: &mut Written) -> io::Result<()> {
+        let position = begun.position;
+        let mut changed = vec![];
+        for (operator, places) in &begun.frozen {
+            let operator: Arc<str> = operator.as_str().into();
+            for some in places.chunks(AT_ONCE) {
+                let books = shared.books.read();
+                for place in some {
+                    changed.extend(books.frozen(&operator, *place).map(|(player, state)| Changed {
+                        operator: Arc::clone(&operator),
+                        player: player.into(),
+                        state: Arc::clone(state),
+                    }));
+                }
+                drop(books);
+                if changed.len() >= BATCH {
+                    self.images.write(std::mem::take(&mut changed), written)?;
+                }
+            }
+        }
+        if !changed.is_empty() {
+            self.images.write(changed, written)?;
+        }
+        let hash = match *shared.head.borrow() {
+            Held { position: head, hash } if head == position => Some(hash),
+            _ => record_hash(&*shared.reader, position).map_err(io::Error::other)?,
+        };
+        let hash = hash.ok_or_else(|| io::Error::other(format!("the log has no record {position}")))?;
+        let header = Header { fold: FOLD.to_owned(), partition: shared.partition, position, hash };
+        let header = postcard::to_allocvec(&header).map_err(io::Error::other)?;
+        let rest = postcard::to_allocvec(&(&begun.tail, self.images.named(written))).map_err(io::Error::other)?;
+        replace(&self.index, &[&header, &begun.books, &rest])
+    }
 }
 
-/// Writes a snapshot in place of the one before, if any; answers its position.
-fn write(index: &Path, shared: &Shared) -> io::Result<Position> {
-    let (position, state) = {
-        let books = shared.books.read();
+/// A snapshot that has begun.
+struct Begun {
+    position: Position,
+    /// The books without their players.
+    books: Vec<u8>,
+    tail: Tail,
+    frozen: Frozen,
+}
+
+impl Begun {
+    fn of(shared: &Shared) -> Self {
+        let mut books = shared.books.write();
+        let mut frozen = books.freeze();
+        let books = RwLockWriteGuard::downgrade(books);
         let position = books.end(shared.partition).position;
         // The table may have more requests than the books have commits.
-        (position, postcard::to_allocvec(&(&*books, shared.requests.tail(position))).map_err(io::Error::other)?)
-    };
-    let hash = match *shared.head.borrow() {
-        Held { position: head, hash } if head == position => Some(hash),
-        _ => record_hash(&*shared.reader, position).map_err(io::Error::other)?,
-    };
-    let hash = hash.ok_or_else(|| io::Error::other(format!("the log has no record {position}")))?;
-    let header = Header { fold: FOLD.to_owned(), partition: shared.partition, position, hash };
-    replace(index, &postcard::to_allocvec(&header).map_err(io::Error::other)?, &state)?;
-    Ok(position)
+        let tail = shared.requests.tail(position);
+        // To write into memory cannot fail; if it did, the snapshot would be found damaged.
+        let written = postcard::to_allocvec(&*books).unwrap_or_default();
+        drop(books);
+        for (_, places) in &mut frozen {
+            places.sort_unstable();
+            places.dedup();
+        }
+        Self { position, books: written, tail, frozen }
+    }
+}
+
+/// The thread that writes snapshots while commits go on; it ends, with a last one, when this is dropped.
+pub(crate) struct Snapshots {
+    images: Arc<Images>,
+    due: Option<SyncSender<()>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Snapshots {
+    pub(crate) fn start(mut keeper: Keeper, shared: Arc<Shared>) -> Result<Self, OpenError> {
+        let (due, dues) = sync_channel(1);
+        let images = Arc::clone(&keeper.images);
+        let thread = thread::Builder::new().name("snapshots".to_owned()).spawn(move || {
+            motherlode_runtime::lower_priority();
+            while dues.recv().is_ok() {
+                keeper.keep_running(&shared);
+            }
+            keeper.keep_at_rest(&shared);
+        });
+        let thread = Some(thread.map_err(|source| OpenError::Thread("snapshots", source))?);
+        Ok(Self { images, due: Some(due), thread })
+    }
+
+    /// Has it look whether a snapshot is due.
+    pub(crate) fn look(&self) {
+        if let Some(due) = &self.due {
+            let _ = due.try_send(());
+        }
+    }
+}
+
+impl Drop for Snapshots {
+    fn drop(&mut self) {
+        self.images.stop.store(true, Ordering::Relaxed);
+        self.due = None;
+        if self.thread.take().is_some_and(|thread| thread.join().is_err()) {
+            tracing::error!("a thread of the ledger ended in a panic");
+        }
+    }
 }
 
 /// Beside an index's folder: `index/0.snapshot`. An index that is made anew leaves it.
@@ -182,12 +335,17 @@ fn file(index: &Path) -> PathBuf {
     index.with_extension("snapshot")
 }
 
+/// The folder of the players' images, beside it: `index/0.images`.
+fn folder(index: &Path) -> PathBuf {
+    index.with_extension("images")
+}
+
 /// The file is the old one or the new one, whenever the power fails; of one that could not be written nothing is left.
-fn replace(index: &Path, header: &[u8], state: &[u8]) -> io::Result<()> {
+fn replace(index: &Path, parts: &[&[u8]]) -> io::Result<()> {
     let (file, new) = (file(index), index.with_extension("snapshot.new"));
-    let digest = Sha256::new().chain_update(header).chain_update(state).finalize();
+    let digest = parts.iter().fold(Sha256::new(), |digest, part| digest.chain_update(part)).finalize();
     let written = File::create(&new).and_then(|mut written| {
-        for part in [&MAGIC, &digest[..], header, state] {
+        for part in [&MAGIC, &digest[..]].iter().chain(parts) {
             written.write_all(part)?;
         }
         written.sync_all()
@@ -200,6 +358,13 @@ fn replace(index: &Path, header: &[u8], state: &[u8]) -> io::Result<()> {
     file.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all())
 }
 
+/// The body of a snapshot of these books that names no request and no image.
+#[cfg(feature = "fuzzing")]
+pub(crate) fn body(books: &Books) -> Vec<u8> {
+    let named = Images::none(Path::new(""), 0).named(&Written::default());
+    postcard::to_allocvec(&(books, Tail::after(1), named)).unwrap_or_default()
+}
+
 /// See [`crate::fuzzing::snapshot`].
 #[cfg(feature = "fuzzing")]
 pub(crate) fn decode_sealed(body: &[u8]) -> Option<Books> {
@@ -208,7 +373,7 @@ pub(crate) fn decode_sealed(body: &[u8]) -> Option<Books> {
     sealed.extend_from_slice(body);
     let digest = Sha256::digest(&sealed);
     let file = [&MAGIC, &digest[..], &sealed].concat();
-    Some(decode(&file, 0).ok()?.books)
+    Some(decode(&file, 0).ok()?.1.0)
 }
 
 /// See [`crate::fuzzing::snapshot`].

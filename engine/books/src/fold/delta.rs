@@ -61,7 +61,7 @@ impl Delta {
             }
             if let Some(operator) = books.operators.get_mut(operator) {
                 operator.totals.add(&self.operator);
-                operator.put(name, player);
+                operator.put(name, Arc::new(player), books.watch);
             }
         }
         for delta in self.pending {

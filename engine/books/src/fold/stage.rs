@@ -139,8 +139,8 @@ impl Books {
         for (name, staged) in over.operators {
             let operator = self.operators.entry(name).or_default();
             operator.totals.add(&staged.totals);
-            for (name, player) in staged.players {
-                operator.put(&name, player);
+            for (name, player) in staged.players.into_states() {
+                operator.put(&name, player, self.watch);
             }
         }
         for (name, pending) in over.pending {

@@ -12,6 +12,7 @@ use super::player::PlayerState;
 use super::pool::PoolState;
 use super::round::OpenRound;
 use super::switches::{SwitchedOff, Switches};
+use super::watch::Watch;
 use crate::events::{Decision, Hit};
 use crate::values::{Account, Currency, End, FxRate, Head, Minor, Nano, PerCurrency, StreamId, Switch};
 
@@ -48,6 +49,8 @@ pub(crate) type AwardKey = (u32, u64);
 /// Cost: a lookup is O(log n) in players or pools; memory grows with players, open rounds, collections and the
 /// contributions that wait for pools, not with the length of the log.
 ///
+/// Serialized they are without their players, which a snapshot has beside them ([`Books::freeze`]).
+///
 /// To change the books see [`Stage`](crate::Stage); a replay uses [`Books::apply`].
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
@@ -61,6 +64,8 @@ pub struct Books {
     pub(crate) exchange: PerCurrency<Nano>,
     pub(crate) transfer: Nano,
     pub(crate) interpartition: Nano,
+    #[serde(skip)]
+    pub(crate) watch: Watch,
 }
 
 impl Books {
@@ -114,11 +119,17 @@ impl Books {
 
     /// An operator's open rounds whose bet is past a position, the oldest first, with their players' names (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
-        self.operators.get(operator).into_iter().flat_map(move |operator| {
-            let listed = operator.open.range((after.saturating_add(1), String::new(), 0)..);
-            listed
-                .filter_map(|(_, name, number)| Some((name.as_str(), operator.players.get(name)?.open_round(*number)?)))
+        self.open_names(operator, after).filter_map(move |(name, number)| {
+            Some((name, self.operators.get(operator)?.players.get(name)?.open_round(number)?))
         })
+    }
+
+    /// The same whether or not the players are in memory: names and numbers.
+    pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, u64)> {
+        let operator = self.operators.get(operator).into_iter();
+        let listed =
+            operator.flat_map(move |operator| operator.open.range((after.saturating_add(1), String::new(), 0)..));
+        listed.map(|(_, name, number)| (name.as_str(), *number))
     }
 
     /// A pool.

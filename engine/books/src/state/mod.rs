@@ -12,6 +12,7 @@ mod pool;
 mod round;
 mod seat;
 mod switches;
+mod watch;
 
 pub use books::Books;
 pub use campaign::CampaignState;
@@ -23,6 +24,7 @@ pub use pool::PoolState;
 pub use round::{Drawn, OpenRound, SettledRound, Step};
 pub use seat::Seat;
 pub use switches::SwitchedOff;
+pub use watch::{Frozen, Hand};
 
 pub(crate) use books::{AwardKey, CurrentRates, System};
 pub(crate) use changes::Changes;

@@ -8,12 +8,15 @@ use serde::{Deserialize, Serialize};
 use super::player::PlayerState;
 use super::players::Players;
 use super::round::OpenRound;
+use super::watch::Watch;
 use crate::values::{Nano, PerCurrency};
 
 /// One tenant: its players, and the totals of its accounts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Operator {
     pub totals: OperatorTotals,
+    /// Those in memory. A snapshot has them beside the books.
+    #[serde(skip)]
     pub players: Players,
     /// The players' open rounds: position of the bet, player, number.
     pub open: BTreeSet<(u64, String, u64)>,
@@ -21,15 +24,15 @@ pub(crate) struct Operator {
 
 impl Operator {
     /// Sets a player's state.
-    pub fn put(&mut self, name: &str, player: PlayerState) {
-        let after = player.open.clone();
-        let before = self.players.replace(name, player).map_or(vec![], |player| player.open);
+    pub fn put(&mut self, name: &str, player: Arc<PlayerState>, watch: Watch) {
+        let after = Arc::clone(&player);
+        let before = self.players.replace(name, player, watch);
         // Most rounds settle in the commit of their bet: there's nothing before and nothing after.
         let key = |round: &Arc<OpenRound>| (round.opened_at, name.to_owned(), round.started.round);
-        for round in &before {
+        for round in before.iter().flat_map(|before| &before.open) {
             self.open.remove(&key(round));
         }
-        self.open.extend(after.iter().map(key));
+        self.open.extend(after.open.iter().map(key));
     }
 }
 

@@ -3,50 +3,152 @@
 //! Ordered by a hash of the name, so that a look-up compares numbers that lie side by side, and reads one name instead of
 //! one at every level. Names with the same hash share a place. An operator that lets players choose such names
 //! makes its own look-ups slower, and nobody else's.
+//!
+//! Where the books are [watched](super::watch), it also knows which players have changed since the latest snapshot, and keeps for the one
+//! that is being written what they were when it began.
 
 use std::collections::BTreeMap;
-
-use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 use super::player::PlayerState;
+use super::watch::Watch;
 
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Players(BTreeMap<u64, Vec<(String, PlayerState)>>);
+/// A player by name.
+type Named = (Box<str>, Arc<PlayerState>);
+
+/// A player in memory.
+#[derive(Debug, Clone)]
+struct Slot {
+    name: Box<str>,
+    state: Arc<PlayerState>,
+    /// The age of the watch in which it last changed; 0 of one that is as it was loaded.
+    changed: u32,
+    /// The age in which it last changed or was loaded.
+    used: u32,
+}
+
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Players {
+    places: BTreeMap<u64, Vec<Slot>>,
+    count: usize,
+    /// Places of players that have changed in this age, or were not written in one before. Some may be named twice.
+    changed: Vec<u64>,
+    /// While a snapshot is written: players that have changed since it began, as they were.
+    before: BTreeMap<u64, Vec<Named>>,
+}
 
 impl Players {
     pub fn get(&self, name: &str) -> Option<&PlayerState> {
-        let alike = self.0.get(&hash(name))?;
-        alike.iter().find(|(of, _)| of == name).map(|(_, player)| player)
+        let alike = self.places.get(&hash(name))?;
+        alike.iter().find(|slot| *slot.name == *name).map(|slot| &*slot.state)
     }
 
     /// Sets a player's state. Returns the state before.
-    pub fn replace(&mut self, name: &str, player: PlayerState) -> Option<PlayerState> {
-        let alike = self.0.entry(hash(name)).or_default();
-        if let Some((_, slot)) = alike.iter_mut().find(|(of, _)| of == name) {
-            return Some(std::mem::replace(slot, player));
+    pub fn replace(&mut self, name: &str, state: Arc<PlayerState>, watch: Watch) -> Option<Arc<PlayerState>> {
+        let place = hash(name);
+        let alike = self.places.entry(place).or_insert_with(|| Vec::with_capacity(1));
+        let Some(slot) = alike.iter_mut().find(|slot| *slot.name == *name) else {
+            let slot = Slot { name: name.into(), state, changed: watch.age, used: watch.age };
+            alike.insert(alike.partition_point(|of| *of.name < *name), slot);
+            self.count += 1;
+            if watch.is_on() {
+                self.changed.push(place);
+            }
+            return None;
+        };
+        let before = std::mem::replace(&mut slot.state, state);
+        if slot.changed != watch.age {
+            if watch.is_writing && slot.changed > watch.written {
+                self.before.entry(place).or_default().push((slot.name.clone(), Arc::clone(&before)));
+            }
+            (slot.changed, slot.used) = (watch.age, watch.age);
+            self.changed.push(place);
         }
-        let place = alike.partition_point(|(of, _)| of.as_str() < name);
-        alike.insert(place, (name.to_owned(), player));
-        None
+        Some(before)
+    }
+
+    /// Adds a player as a snapshot has it, unless one is there.
+    pub fn load(&mut self, name: &str, state: PlayerState, watch: Watch) {
+        let alike = self.places.entry(hash(name)).or_insert_with(|| Vec::with_capacity(1));
+        if !alike.iter().any(|slot| *slot.name == *name) {
+            let slot = Slot { name: name.into(), state: Arc::new(state), changed: 0, used: watch.age };
+            alike.insert(alike.partition_point(|of| *of.name < *name), slot);
+            self.count += 1;
+        }
     }
 
     /// In order of their names.
     pub fn by_name(&self) -> impl Iterator<Item = (&str, &PlayerState)> {
-        let mut all: Vec<_> = self.0.values().flatten().map(|(name, player)| (name.as_str(), player)).collect();
+        let mut all: Vec<_> = self.places.values().flatten().map(|slot| (&*slot.name, &*slot.state)).collect();
         all.sort_unstable_by_key(|(name, _)| *name);
         all.into_iter()
     }
-}
-
-impl IntoIterator for Players {
-    type Item = (String, PlayerState);
-    type IntoIter = std::iter::Flatten<std::collections::btree_map::IntoValues<u64, Vec<(String, PlayerState)>>>;
 
     /// In no order that means anything, but always the same.
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.into_values().flatten()
+    pub fn into_states(self) -> impl Iterator<Item = Named> {
+        self.places.into_values().flatten().map(|slot| (slot.name, slot.state))
+    }
+
+    /// How many are in memory.
+    pub fn count(&self) -> usize {
+        self.count
+    }
+
+    /// About how many are not as the latest snapshot has them.
+    pub fn changed(&self) -> usize {
+        self.changed.len()
+    }
+
+    /// Begins a snapshot: the places that it must write.
+    pub fn freeze(&mut self) -> Vec<u64> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// The players of a place that a snapshot must write, as they were when it began.
+    pub fn frozen(&self, place: u64, watch: Watch) -> impl Iterator<Item = (&str, &Arc<PlayerState>)> {
+        let unchanged = self.places.get(&place).into_iter().flatten();
+        let unchanged = unchanged.filter(move |slot| slot.changed > watch.written && slot.changed < watch.age);
+        let before = self.before.get(&place).into_iter().flatten();
+        unchanged.map(|slot| (&*slot.name, &slot.state)).chain(before.map(|(name, state)| (&**name, state)))
+    }
+
+    /// Ends a snapshot: what it kept. Those in `unwritten` are for the next one.
+    pub fn thaw(&mut self, unwritten: Vec<u64>) -> impl Sized + use<> {
+        self.changed.extend(unwritten);
+        std::mem::take(&mut self.before)
+    }
+
+    /// Drops players that are as the snapshot has them, have no open round and were not used from an age on; looks at
+    /// `places` places from one on. Returns how many it dropped, and the place to go on from.
+    pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> (usize, Option<u64>) {
+        let mut seen = self.places.range_mut(from..);
+        let (mut dropped, mut empty) = (0, vec![]);
+        for (place, alike) in seen.by_ref().take(places) {
+            let before = alike.len();
+            alike.retain(|slot| slot.changed > watch.written || slot.used >= used || !slot.state.open.is_empty());
+            dropped += before - alike.len();
+            if alike.is_empty() {
+                empty.push(*place);
+            }
+        }
+        let next = seen.next().map(|(place, _)| *place);
+        for place in empty {
+            self.places.remove(&place);
+        }
+        self.count -= dropped;
+        (dropped, next)
     }
 }
+
+/// Equal players are equal states, whatever is noted of them for snapshots.
+impl PartialEq for Players {
+    fn eq(&self, other: &Self) -> bool {
+        let mut alike = self.places.values().flatten().zip(other.places.values().flatten());
+        self.count == other.count && alike.all(|(one, other)| one.name == other.name && one.state == other.state)
+    }
+}
+
+impl Eq for Players {}
 
 /// FNV-1a (Fowler, Noll, Vo), 64 bits: names are short.
 fn hash(name: &str) -> u64 {
@@ -57,10 +159,18 @@ fn hash(name: &str) -> u64 {
 mod tests {
     use super::*;
 
-    fn player(rounds_started: u64) -> PlayerState {
+    fn player(rounds_started: u64) -> Arc<PlayerState> {
         let mut player = PlayerState::default();
         player.rounds_started = rounds_started;
-        player
+        Arc::new(player)
+    }
+
+    fn put(players: &mut Players, name: &str, rounds_started: u64, watch: Watch) -> Option<u64> {
+        players.replace(name, player(rounds_started), watch).map(|before| before.rounds_started)
+    }
+
+    fn by_name(players: &Players) -> Vec<(&str, u64)> {
+        players.by_name().map(|(name, player)| (name, player.rounds_started)).collect()
     }
 
     #[test]
@@ -73,23 +183,23 @@ mod tests {
 
     #[test]
     fn names_with_the_same_hash_are_different_players() {
-        let mut players =
-            Players(BTreeMap::from([(hash("b"), vec![("a".to_owned(), player(1)), ("c".to_owned(), player(3))])]));
+        let slot = |name: &str, rounds| Slot { name: name.into(), state: player(rounds), changed: 0, used: 0 };
+        let places = BTreeMap::from([(hash("b"), vec![slot("a", 1), slot("c", 3)])]);
+        let mut players = Players { places, count: 2, ..Players::default() };
         assert_eq!(players.get("b"), None);
-        assert_eq!(players.replace("b", player(2)), None);
-        assert_eq!(players.replace("b", player(4)), Some(player(2)));
-        assert_eq!(players.get("b"), Some(&player(4)));
-        let names: Vec<_> = players.by_name().map(|(name, player)| (name, player.rounds_started)).collect();
-        assert_eq!(names, [("a", 1), ("b", 4), ("c", 3)]);
+        assert_eq!(put(&mut players, "b", 2, Watch::default()), None);
+        assert_eq!(put(&mut players, "b", 4, Watch::default()), Some(2));
+        assert_eq!(players.get("b"), Some(&*player(4)));
+        assert_eq!(by_name(&players), [("a", 1), ("b", 4), ("c", 3)]);
     }
 
     #[test]
     fn equal_players_are_equal_however_they_came() {
-        let put = |names: [&str; 3]| {
+        let all = |names: [&str; 3]| {
             let mut players = Players::default();
-            names.iter().for_each(|name| drop(players.replace(name, player(1))));
+            names.iter().for_each(|name| _ = put(&mut players, name, 1, Watch::default()));
             players
         };
-        assert_eq!(put(["x", "y", "z"]), put(["z", "y", "x"]));
+        assert_eq!(all(["x", "y", "z"]), all(["z", "y", "x"]));
     }
 }

@@ -20,4 +20,5 @@ mod round_rules;
 mod session_rules;
 mod switch_rules;
 mod voids;
+mod watched;
 mod win_credited;

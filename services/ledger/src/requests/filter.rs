@@ -8,7 +8,7 @@
 use super::name::Name;
 
 /// Bytes of a block.
-pub(super) const BLOCK: usize = 32;
+pub(crate) const BLOCK: usize = 32;
 /// Bits for each name.
 const BITS: u64 = 12;
 /// Odd constants of the format, one a word.
@@ -16,7 +16,7 @@ const SALTS: [u32; 8] =
     [0x47b6_137b, 0x4497_4d91, 0x8824_ad5b, 0xa2b7_289d, 0x7054_95c7, 0x2df1_424b, 0x9efc_4947, 0x5c6b_fb31];
 
 /// How many blocks a filter of so many names has.
-pub(super) fn blocks(names: u64) -> u64 {
+pub(crate) fn blocks(names: u64) -> u64 {
     names.saturating_mul(BITS).div_ceil(8 * BLOCK as u64).max(1)
 }
 
@@ -28,16 +28,16 @@ fn mask(name: Name) -> [u32; 8] {
 
 /// A filter.
 #[derive(Debug)]
-pub(super) struct Filter(Vec<u8>);
+pub(crate) struct Filter(Vec<u8>);
 
 impl Filter {
     /// Of its bytes, which are whole blocks.
-    pub(super) fn new(bytes: Vec<u8>) -> Self {
+    pub(crate) fn new(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 
     /// False of no name that is there.
-    pub(super) fn may_hold(&self, name: Name) -> bool {
+    pub(crate) fn may_hold(&self, name: Name) -> bool {
         let block = usize::try_from(name.place((self.0.len() / BLOCK) as u64)).unwrap_or_default() * BLOCK;
         let Some(block) = self.0.get(block..block + BLOCK) else { return true };
         block.chunks_exact(4).zip(mask(name)).all(|(word, mask)| {
@@ -47,13 +47,13 @@ impl Filter {
     }
 
     /// Bytes of memory.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.0.len() as u64
     }
 }
 
 /// A filter in the making: takes names in order.
-pub(super) struct Making {
+pub(crate) struct Making {
     blocks: u64,
     at: u64,
     block: [u32; 8],
@@ -61,12 +61,12 @@ pub(super) struct Making {
 
 impl Making {
     /// Of so many names.
-    pub(super) fn of(names: u64) -> Self {
+    pub(crate) fn of(names: u64) -> Self {
         Self { blocks: blocks(names), at: 0, block: [0; 8] }
     }
 
     /// Takes the next name; the blocks before its own are complete.
-    pub(super) fn take<E>(&mut self, name: Name, done: &mut impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub(crate) fn take<E>(&mut self, name: Name, done: &mut impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         self.go_on(name.place(self.blocks), done)?;
         for (word, mask) in self.block.iter_mut().zip(mask(name)) {
             *word |= mask;
@@ -75,7 +75,7 @@ impl Making {
     }
 
     /// All names were taken.
-    pub(super) fn end<E>(mut self, done: &mut impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    pub(crate) fn end<E>(mut self, done: &mut impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
         self.go_on(self.blocks, done)
     }
 

@@ -11,7 +11,7 @@
 //! to a run without a filter; 2 MB for the newest. 13.5 bytes a commit on the disk, written some six times at 1 G commits.
 
 mod files;
-mod filter;
+pub(crate) mod filter;
 mod name;
 mod open;
 mod parts;
@@ -22,6 +22,6 @@ mod table;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use name::Name;
+pub(crate) use name::{Key, Name};
 pub(crate) use sealer::Sealer;
 pub(crate) use table::{Requests, Tail};

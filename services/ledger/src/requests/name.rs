@@ -7,11 +7,11 @@ use std::hash::Hasher;
 
 /// A request's name, hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct Name(pub(super) u64);
+pub(crate) struct Name(pub(crate) u64);
 
 impl Name {
     /// Its place among so many: names in order have places in order, and all places get about as many names.
-    pub(super) fn place(self, of: u64) -> u64 {
+    pub(crate) fn place(self, of: u64) -> u64 {
         let place = (u128::from(self.0) * u128::from(of)) >> u64::BITS;
         u64::try_from(place).unwrap_or_default()
     }
@@ -19,7 +19,7 @@ impl Name {
 
 /// The key of the hash. It's random, so nobody can choose names that collide; files of another key are of no use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Key(pub(super) [u8; 16]);
+pub(crate) struct Key(pub(crate) [u8; 16]);
 
 impl Key {
     pub(crate) fn random() -> Self {
@@ -29,6 +29,15 @@ impl Key {
             tracing::warn!(%error, "no entropy for the table of requests");
         }
         Self(key)
+    }
+
+    /// The name of a player's stream itself.
+    pub(crate) fn player(&self, operator: &str, player: &str) -> Name {
+        let mut hasher = SipHasher13::new_with_key(&self.0);
+        hasher.write(operator.as_bytes());
+        hasher.write(&[0]);
+        hasher.write(player.as_bytes());
+        Name(hasher.finish())
     }
 
     /// The name of a request on a stream.

@@ -15,7 +15,7 @@ use super::{
     filter::{BLOCK, Filter, Making, blocks},
     name::{Key, Name},
 };
-use crate::error::OpenError;
+use crate::{error::OpenError, region::Region};
 use motherlode_log::{Hash, Position};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -40,10 +40,6 @@ const SEALED: usize = MAGIC.len() + 32;
 const ENTRY: usize = 12;
 /// Entries of a bucket, about.
 const BUCKET: u64 = 512;
-/// Bytes that are gathered before they are written.
-const GATHER: usize = 256 << 10;
-/// Bytes of a long run after which they are synced: the log's own syncs are not to wait for more.
-const SYNC_EVERY: u64 = 8 << 20;
 
 /// Why a run is of no use.
 #[derive(Debug, thiserror::Error)]
@@ -315,43 +311,4 @@ pub(super) fn write(
     sealed.get_mut(..encoded.len()).ok_or(RunError::Damaged)?.copy_from_slice(&encoded);
     file.write_all_at(&[&MAGIC[..], &Sha256::digest(sealed), &sealed].concat(), 0)?;
     Ok(file.sync_all()?)
-}
-
-/// A part of a file that is written from its first byte to its last.
-struct Region<'a> {
-    file: &'a File,
-    at: u64,
-    gathered: Vec<u8>,
-    digest: Sha256,
-    unsynced: u64,
-}
-
-impl<'a> Region<'a> {
-    fn new(file: &'a File, at: u64) -> Self {
-        Self { file, at, gathered: Vec::with_capacity(GATHER), digest: Sha256::new(), unsynced: 0 }
-    }
-
-    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.gathered.extend_from_slice(bytes);
-        if self.gathered.len() < GATHER { Ok(()) } else { self.write() }
-    }
-
-    fn write(&mut self) -> io::Result<()> {
-        self.digest.update(&self.gathered);
-        self.file.write_all_at(&self.gathered, self.at)?;
-        self.at += self.gathered.len() as u64;
-        self.unsynced += self.gathered.len() as u64;
-        self.gathered.clear();
-        if self.unsynced >= SYNC_EVERY {
-            self.file.sync_data()?;
-            self.unsynced = 0;
-        }
-        Ok(())
-    }
-
-    /// The digest of all its bytes.
-    fn end(mut self) -> io::Result<Hash> {
-        self.write()?;
-        Ok(self.digest.finalize().into())
-    }
 }

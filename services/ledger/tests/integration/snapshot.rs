@@ -60,15 +60,23 @@ impl Reader for WatchedReader {
 }
 
 /// A ledger in a folder, with snapshots whenever there's anything new.
-struct Folder(tempfile::TempDir);
+struct Folder {
+    folder: tempfile::TempDir,
+    request_run_commits: usize,
+}
 
 impl Folder {
     fn new() -> Self {
-        Self(tempfile::tempdir().unwrap())
+        Self { folder: tempfile::tempdir().unwrap(), request_run_commits: 8 }
+    }
+
+    /// Its snapshots need no other file for the names of requests.
+    fn without_runs() -> Self {
+        Self { request_run_commits: 1 << 20, ..Self::new() }
     }
 
     fn index(&self) -> PathBuf {
-        self.0.path().join("index")
+        self.folder.path().join("index")
     }
 
     fn snapshot(&self) -> PathBuf {
@@ -76,7 +84,7 @@ impl Folder {
     }
 
     fn log(&self) -> PathBuf {
-        self.0.path().join("log")
+        self.folder.path().join("log")
     }
 
     /// Opens it; answers too from where the log was replayed.
@@ -84,7 +92,8 @@ impl Folder {
         let store = SegmentStore::open(&self.log(), 0, motherlode_log::Options::default()).unwrap();
         let first = Arc::new(AtomicU64::new(u64::MAX));
         let store = Watched { store, first: Arc::clone(&first) };
-        let options = Options { snapshot_commits: 1, request_run_commits: 8, ..Options::default() };
+        let request_run_commits = self.request_run_commits;
+        let options = Options { snapshot_commits: 1, request_run_commits, ..Options::default() };
         let ledger = motherlode_ledger::open(Box::new(store), &self.index(), options)?;
         Ok((ledger, first.load(Ordering::Acquire)))
     }
@@ -240,4 +249,105 @@ async fn pl_30_an_index_that_is_behind_the_snapshot_is_brought_up_to_it() {
     assert_eq!(index.mark().unwrap().held().map(|held| held.position), Some(10));
     assert_eq!(index.balances().map(Result::unwrap).map(|balance| balance.amount).sum::<i64>(), 500);
     index.close().unwrap();
+}
+
+/// Copies a folder's log, and its snapshot with what belongs to it as they are at one moment while commits go on.
+fn copy(from: &Folder, to: &Folder) {
+    let files = |folder: PathBuf| fs::read_dir(folder).into_iter().flatten().flatten().map(|file| file.path());
+    let images = |folder: &Folder| folder.index().with_extension("images");
+    loop {
+        let snapshot = fs::read(from.snapshot()).unwrap();
+        let _ = fs::remove_dir_all(images(to));
+        fs::create_dir_all(images(to)).unwrap();
+        let mut copied = files(images(from)).map(|file| fs::copy(&file, images(to).join(file.file_name().unwrap())));
+        // A file that goes meanwhile is not the next snapshot's.
+        if copied.all(|copied| copied.is_ok()) && fs::read(from.snapshot()).unwrap() == snapshot {
+            fs::write(to.snapshot(), snapshot).unwrap();
+            break;
+        }
+    }
+    fs::create_dir_all(to.log()).unwrap();
+    for file in files(from.log()).filter(|file| file.extension().is_some_and(|of| of == "log")) {
+        fs::copy(&file, to.log().join(file.file_name().unwrap())).unwrap();
+    }
+}
+
+#[tokio::test]
+async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_their_positions() {
+    let folder = Folder::without_runs();
+    let (ledger, _) = folder.open();
+    for player in 0..30 {
+        ledger.append(opened(player)).await.unwrap();
+    }
+    let (mut taken, mut round) = (vec![], 0_usize);
+    let mut latest = vec![];
+    while taken.len() < 4 {
+        assert!(round < 20_000, "no snapshot is written while commits go on");
+        // All that are sent at once go together; players change again and again.
+        let deposits = (0..40).map(|more| {
+            let proposal = deposited((round * 7 + more) % 30, 3);
+            ledger.append(Proposal { request_id: format!("{round}-{more}"), ..proposal })
+        });
+        for done in futures_util::future::join_all(deposits).await {
+            done.unwrap();
+        }
+        round += 1;
+        let now = fs::read(folder.snapshot()).unwrap_or_default();
+        if !now.is_empty() && now != latest {
+            let to = Folder::without_runs();
+            copy(&folder, &to);
+            taken.push(to);
+            latest = now;
+        }
+    }
+    ledger.close().await;
+    for copied in taken {
+        // Without the snapshot first, which makes the index too.
+        let (snapshot, images) = (copied.snapshot(), copied.index().with_extension("images"));
+        let aside = |path: &PathBuf| path.with_added_extension("aside");
+        fs::rename(&snapshot, aside(&snapshot)).unwrap();
+        fs::rename(&images, aside(&images)).unwrap();
+        let (ledger, first) = copied.open();
+        let by_log = (first, ledger.books(Books::clone));
+        ledger.close().await;
+        fs::remove_dir_all(&images).unwrap();
+        fs::rename(aside(&images), &images).unwrap();
+        fs::rename(aside(&snapshot), &snapshot).unwrap();
+        let (ledger, first) = copied.open();
+        assert!(first > 1, "it's used: {first}");
+        assert_eq!(by_log, (1, ledger.books(Books::clone)), "the same as of the log alone");
+        ledger.close().await;
+    }
+}
+
+#[tokio::test]
+async fn pl_30_a_snapshot_whose_images_are_damaged_missing_or_anothers_is_not_used() {
+    let (folder, other) = (Folder::new(), Folder::new());
+    let before = folder.commit(0..20).await;
+    other.commit(0..21).await;
+    let images = |folder: &Folder| folder.index().with_extension("images");
+    let file = |folder: &Folder| fs::read_dir(images(folder)).unwrap().next().unwrap().unwrap().path();
+    let of_another = fs::read(file(&other)).unwrap();
+    for what in ["flipped", "short", "gone", "another's"] {
+        let path = file(&folder);
+        let mut bytes = fs::read(&path).unwrap();
+        let middle = bytes.len() / 2;
+        match what {
+            "flipped" => {
+                bytes[middle] ^= 1;
+                fs::write(&path, bytes).unwrap();
+            }
+            "short" => fs::write(&path, &bytes[..middle]).unwrap(),
+            "gone" => fs::remove_file(&path).unwrap(),
+            _ => fs::write(&path, &of_another).unwrap(),
+        }
+        let (ledger, first) = folder.open();
+        assert_eq!(first, 1, "{what}");
+        assert_eq!(ledger.books(Books::clone), before, "{what}");
+        ledger.close().await;
+        let (ledger, first) = folder.open();
+        assert_eq!(first, 41, "made again");
+        ledger.close().await;
+    }
+    assert_eq!(fs::read_dir(images(&folder)).unwrap().count(), 1, "what is of no use is removed");
 }

@@ -1,0 +1,244 @@
+//! Images: players' states as of the latest [snapshot](crate::snapshot), in files that can be read player by player.
+//!
+//! Each snapshot adds a [batch](batch) with the players that have changed since the one before, so it costs what has changed, and not
+//! what there is. Of several images of a player the latest counts. Batches that are small beside those after them become one,
+//! behind the service; so there are a dozen, and each image is written a few times in its life. A file is of use only if the
+//! snapshot names it by its digest: what has another is removed. Images hold nothing that the log does not.
+//!
+//! sled would keep one value a player, so a snapshot that is being written would be in the one before it; its puts take a third of
+//! the service's processor time where every player changes. So these are files of our own, as runs of requests are.
+
+mod batch;
+#[cfg(test)]
+mod tests;
+
+pub use batch::ImageError;
+
+use crate::requests::{Key, Name};
+use batch::{Batch, Image, write};
+use motherlode_books::{PlayerState, StreamId};
+use motherlode_log::Hash;
+use parking_lot::{Mutex, RwLock};
+use std::{
+    collections::HashSet,
+    ffi::OsString,
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
+
+/// Batches that become one are at least so many.
+const MERGED_MIN: usize = 4;
+
+/// The images of a partition's players.
+pub(crate) struct Images {
+    folder: PathBuf,
+    partition: u32,
+    key: Key,
+    /// The oldest first.
+    batches: RwLock<Arc<[Arc<Batch>]>>,
+    /// Those that the latest snapshot names: their files stay.
+    kept: Mutex<Vec<Hash>>,
+    /// Set when the ledger closes: what takes long is broken off.
+    pub(crate) stop: AtomicBool,
+}
+
+/// A player's state on its way into a batch.
+pub(crate) struct Changed {
+    pub(crate) operator: Arc<str>,
+    pub(crate) player: Box<str>,
+    pub(crate) state: Arc<PlayerState>,
+}
+
+/// What a snapshot says of the images that belong to it.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Named {
+    key: Key,
+    batches: Vec<Hash>,
+}
+
+impl Images {
+    /// Of no player yet.
+    pub(crate) fn none(folder: &Path, partition: u32) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            partition,
+            key: Key::random(),
+            batches: RwLock::new(Arc::default()),
+            kept: Mutex::default(),
+            stop: AtomicBool::new(false),
+        }
+    }
+
+    /// Those that a snapshot names.
+    pub(crate) fn open(folder: &Path, partition: u32, named: &Named) -> Result<Self, ImageError> {
+        let images = Self { key: named.key, ..Self::none(folder, partition) };
+        let open = |id: &Hash| {
+            let batch = Batch::open(&folder.join(Batch::file_name(id)), partition, named.key)?;
+            if batch.id == *id { Ok(Arc::new(batch)) } else { Err(ImageError::Damaged) }
+        };
+        let batches: Arc<[_]> = named.batches.iter().map(open).collect::<Result<_, ImageError>>()?;
+        *images.batches.write() = batches;
+        images.kept.lock().clone_from(&named.batches);
+        Ok(images)
+    }
+
+    /// What a snapshot says of them, with these batches behind them.
+    pub(crate) fn named(&self, more: &Written) -> Named {
+        let batches = self.batches.read();
+        Named { key: self.key, batches: batches.iter().chain(&more.0).map(|batch| batch.id).collect() }
+    }
+
+    /// False of no player that has an image.
+    pub(crate) fn may_hold(&self, stream: &StreamId) -> bool {
+        let StreamId::Player { operator, player } = stream else { return false };
+        let name = self.key.player(operator, player);
+        self.batches.read().iter().any(|batch| batch.may_hold(name))
+    }
+
+    /// The latest image of a player.
+    pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ImageError> {
+        let StreamId::Player { operator, player } = stream else { return Ok(None) };
+        let name = self.key.player(operator, player);
+        let batches = Arc::clone(&self.batches.read());
+        for batch in batches.iter().rev().filter(|batch| batch.may_hold(name)) {
+            if let Some(image) = batch.find(name, operator, player)? {
+                return image.state().map(Some);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Reads every player's latest image.
+    pub(crate) fn each(&self, mut player: impl FnMut(StreamId, PlayerState)) -> Result<(), ImageError> {
+        let batches = Arc::clone(&self.batches.read());
+        for image in latest(&batches) {
+            let image = image?;
+            let (operator, name) = image.whose()?;
+            player(StreamId::player(operator, name), image.state()?);
+        }
+        Ok(())
+    }
+
+    /// Writes a batch. It's of use once a snapshot names it.
+    pub(crate) fn write(&self, mut changed: Vec<Changed>, into: &mut Written) -> Result<(), ImageError> {
+        changed.sort_by_cached_key(|of| self.key.player(&of.operator, &of.player));
+        let images = changed.iter().map(|of| Image::of(self.key, &of.operator, &of.player, &of.state));
+        into.0.push(Arc::new(self.put(changed.len() as u64, images)?));
+        Ok(())
+    }
+
+    fn put(&self, most: u64, images: impl Iterator<Item = Result<Image, ImageError>>) -> Result<Batch, ImageError> {
+        fs::create_dir_all(&self.folder)?;
+        let new = self.folder.join("batch.new");
+        let written = write(&new, self.partition, self.key, most, images).and_then(|()| {
+            // What was written is read back before anything rests on it.
+            let batch = Batch::open(&new, self.partition, self.key)?;
+            fs::rename(&new, self.folder.join(Batch::file_name(&batch.id)))?;
+            File::open(&self.folder)?.sync_all()?;
+            Ok(batch)
+        });
+        if written.is_err() {
+            // The log needs the room, if that is what was missing.
+            let _ = fs::remove_file(&new);
+        }
+        written
+    }
+
+    /// Takes up batches that a snapshot names now, and removes all files that it doesn't name.
+    pub(crate) fn take(&self, written: Written) {
+        let batches: Arc<[_]> = self.batches.read().iter().cloned().chain(written.0).collect();
+        *self.kept.lock() = batches.iter().map(|batch| batch.id).collect();
+        *self.batches.write() = batches;
+        self.remove_others();
+    }
+
+    /// Removes the files that nobody needs: neither the latest snapshot nor the next one.
+    pub(crate) fn remove_others(&self) {
+        let mut names: HashSet<OsString> = HashSet::new();
+        names.extend(self.kept.lock().iter().map(|id| OsString::from(Batch::file_name(id))));
+        names.extend(self.batches.read().iter().map(|batch| OsString::from(Batch::file_name(&batch.id))));
+        let files = fs::read_dir(&self.folder).into_iter().flatten().flatten();
+        for file in files.filter(|file| !names.contains(&file.file_name())) {
+            if let Err(error) = fs::remove_file(file.path()) {
+                tracing::debug!(%error, "a file of images that nobody needs is not removed");
+            }
+        }
+    }
+
+    /// Makes one batch of several, where it's worth it; the files of those stay until a snapshot names the new one. Answers
+    /// whether it did.
+    pub(crate) fn merge(&self) -> Result<bool, ImageError> {
+        let batches = Arc::clone(&self.batches.read());
+        let Some(from) = mergeable(&batches.iter().map(|batch| batch.bytes).collect::<Vec<_>>()) else {
+            return Ok(false);
+        };
+        let (older, newer) = batches.split_at(from);
+        let images = latest(newer).map(|image| match self.stop.load(Ordering::Relaxed) {
+            true => Err(ImageError::Stopped),
+            false => image,
+        });
+        let merged = self.put(newer.iter().map(|batch| batch.count).sum(), images)?;
+        *self.batches.write() = older.iter().cloned().chain([Arc::new(merged)]).collect();
+        Ok(true)
+    }
+}
+
+/// Batches that were written for a snapshot.
+#[derive(Default)]
+pub(crate) struct Written(Vec<Arc<Batch>>);
+
+/// From which batch on all are to become one, by their lengths, the oldest first: from the first that isn't longer than all after it
+/// together.
+fn mergeable(bytes: &[u64]) -> Option<usize> {
+    let mut after: u64 = bytes.iter().sum();
+    let from = bytes.iter().position(|bytes| {
+        after -= bytes;
+        *bytes <= after
+    })?;
+    (bytes.len() - from >= MERGED_MIN).then_some(from)
+}
+
+/// The images of several batches in order of names, the oldest batch first; of several of a player the latest.
+fn latest(batches: &[Arc<Batch>]) -> impl Iterator<Item = Result<Image, ImageError>> {
+    let mut heads: Vec<_> = batches.iter().rev().map(|batch| batch.images().peekable()).collect();
+    // Players with the name that comes next, each once.
+    let mut alike: std::vec::IntoIter<Result<Image, ImageError>> = vec![].into_iter();
+    std::iter::from_fn(move || {
+        loop {
+            if let Some(image) = alike.next() {
+                return Some(image);
+            }
+            // An error has no name, which is the least: it comes at once.
+            let least = heads.iter_mut().filter_map(|head| Some(head.peek()?.as_ref().ok().map(|image| image.name)));
+            let least: Option<Name> = least.min()?;
+            let mut found: Vec<Result<Image, ImageError>> = vec![];
+            for head in &mut heads {
+                let is_least = |image: &Result<Image, ImageError>| image.as_ref().ok().map(|image| image.name) == least;
+                while let Some(image) = head.next_if(is_least) {
+                    let is_later = found.iter().any(|later| match (later, &image) {
+                        (Ok(later), Ok(image)) => later.whose().is_ok_and(|of| image.whose().is_ok_and(|it| it == of)),
+                        _ => false,
+                    });
+                    if !is_later {
+                        found.push(image);
+                    }
+                }
+            }
+            alike = found.into_iter();
+        }
+    })
+}
+
+impl From<ImageError> for io::Error {
+    fn from(error: ImageError) -> Self {
+        match error {
+            ImageError::Io(error) => error,
+            other => Self::other(other),
+        }
+    }
+}
