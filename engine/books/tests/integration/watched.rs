@@ -47,7 +47,7 @@ struct World {
 }
 
 fn stream(player: usize) -> StreamId {
-    StreamId::player(if player % 3 == 0 { "acme" } else { "zeta" }, format!("p{player}"))
+    StreamId::player(if player.is_multiple_of(3) { "acme" } else { "zeta" }, format!("p{player}"))
 }
 
 impl World {

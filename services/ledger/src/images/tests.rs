@@ -43,7 +43,7 @@ fn pl_30_the_latest_image_of_each_player_is_found_before_and_after_files_become_
     let images = Images::none(folder.path(), PARTITION);
     let mut expected = BTreeMap::new();
     for batch in 0..9_u64 {
-        let players: Vec<_> = (0..300).filter(|player| player % (batch as usize + 1) == 0).collect();
+        let players: Vec<_> = (0..300).filter(|player| (*player as u64).is_multiple_of(batch + 1)).collect();
         write(&images, players.iter().map(|player| (*player, batch)));
         expected.extend(players.iter().map(|player| (format!("player/acme/p{player}"), batch)));
         let check = |images: &Images| {
