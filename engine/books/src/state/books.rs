@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::age::Watch;
 use super::changes::{Changes, PendingChange};
 use super::operator::{Operator, OperatorTotals};
 use super::pending::{Pending, UnpaidAward};
@@ -12,7 +13,6 @@ use super::player::PlayerState;
 use super::pool::PoolState;
 use super::round::OpenRound;
 use super::switches::{SwitchedOff, Switches};
-use super::watch::Watch;
 use crate::events::{Decision, Hit};
 use crate::values::{Account, Currency, End, FxRate, Head, Minor, Nano, PerCurrency, StreamId, Switch};
 

@@ -1,5 +1,6 @@
 //! The state that a log amounts to: players, pools, switches, pending changes, and the books that hold them all.
 
+mod age;
 mod books;
 mod campaign;
 mod changes;

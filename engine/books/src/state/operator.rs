@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::age::Watch;
 use super::player::PlayerState;
 use super::players::Players;
 use super::round::OpenRound;
-use super::watch::Watch;
 use crate::values::{Nano, PerCurrency};
 
 /// One tenant: its players, and the totals of its accounts.

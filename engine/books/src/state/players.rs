@@ -10,8 +10,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::age::Watch;
 use super::player::PlayerState;
-use super::watch::Watch;
 
 /// A player by name.
 type Named = (Box<str>, Arc<PlayerState>);

@@ -1,4 +1,4 @@
-//! What a snapshot needs of books that go on changing: which players it must write, and what they were when it began.
+//! Snapshots of books that go on changing: which players are to be written, and as what.
 //!
 //! Time is counted in ages. A snapshot begins by ending one ([`Books::freeze`]), which costs the same however many players there
 //! are; what changes from then on belongs to the next age, and what it was before is kept until the snapshot is
@@ -13,34 +13,6 @@ use std::sync::Arc;
 use super::books::Books;
 use super::player::PlayerState;
 use crate::values::StreamId;
-
-/// How far snapshots are.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Watch {
-    /// The running age; 0 while nobody watches.
-    pub age: u32,
-    /// The latest age that a snapshot has.
-    pub written: u32,
-    /// Whether a snapshot is being written.
-    pub is_writing: bool,
-    /// How many players were dropped so far.
-    pub evicted: u64,
-}
-
-impl Watch {
-    pub fn is_on(self) -> bool {
-        self.age > 0
-    }
-}
-
-/// How snapshots are made is no part of what the books say.
-impl PartialEq for Watch {
-    fn eq(&self, _: &Self) -> bool {
-        true
-    }
-}
-
-impl Eq for Watch {}
 
 /// The players that a snapshot must write: an operator, and places of its players.
 pub type Frozen = Vec<(String, Vec<u64>)>;
