@@ -29,7 +29,7 @@ fn act() -> impl Strategy<Value = Act> {
 
 /// A snapshot that is being written.
 struct Snapshot {
-    /// What it's of.
+    /// The books when it began.
     whole: Books,
     frozen: Frozen,
     /// Operator and place: what is still to be written.
