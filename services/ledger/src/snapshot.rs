@@ -138,7 +138,7 @@ fn read(index: &Path, partition: u32) -> Result<Snapshot, Unusable> {
     Ok(Snapshot { books, images: Arc::new(images), tail: Some(tail), held: Some(held) })
 }
 
-/// What follows a header.
+/// All that follows a header.
 type Body = (Books, Tail, Named);
 
 fn decode(bytes: &[u8], partition: u32) -> Result<(Held, Body), Unusable> {

@@ -54,7 +54,7 @@ pub(crate) struct Changed {
     pub(crate) state: Arc<PlayerState>,
 }
 
-/// What a snapshot says of the images that belong to it.
+/// The images of a snapshot, as its file names them.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
 pub(crate) struct Named {
     key: Key,
@@ -87,7 +87,7 @@ impl Images {
         Ok(images)
     }
 
-    /// What a snapshot says of them, with these batches behind them.
+    /// The same as a snapshot names them, with these batches behind.
     pub(crate) fn named(&self, more: &Written) -> Named {
         let batches = self.batches.read();
         Named { key: self.key, batches: batches.iter().chain(&more.0).map(|batch| batch.id).collect() }
