@@ -35,6 +35,7 @@ use std::{
         mpsc::{SyncSender, sync_channel},
     },
     thread::{self, JoinHandle},
+    time::{Duration, Instant},
 };
 
 /// The first bytes of the file.
@@ -45,6 +46,8 @@ const DIGEST: usize = 32;
 const RUNNING: u64 = 20;
 /// Places of players that are looked at while the writer may wait for the books.
 const AT_ONCE: usize = 64;
+/// Before a snapshot that could not be written is tried again.
+const PAUSE: Duration = Duration::from_secs(10);
 /// Players of a batch as it's first written.
 const BATCH: usize = 1 << 17;
 /// The version of the fold: a hash of its sources.
@@ -170,12 +173,14 @@ pub(crate) struct Keeper {
     images: Arc<Images>,
     /// Batches became one since: the next start is to find that.
     merged: bool,
+    /// Until then nothing is tried while commits go on: the disk refused it.
+    pause: Option<Instant>,
 }
 
 impl Keeper {
     /// `latest` is where the latest snapshot stands; see [`Options::snapshot_commits`](crate::Options::snapshot_commits).
     pub(crate) fn new(index: &Path, every: u64, latest: Position, images: Arc<Images>) -> Self {
-        Self { index: index.to_owned(), every, latest, images, merged: false }
+        Self { index: index.to_owned(), every, latest, images, merged: false, pause: None }
     }
 
     /// Writes a snapshot if it's worth it where nobody waits for the books: before anything is served, or when all is over.
@@ -186,12 +191,19 @@ impl Keeper {
 
     /// The same while the books are in use.
     fn keep_running(&mut self, shared: &Shared) {
+        if self.pause.is_some_and(|until| Instant::now() < until) {
+            return;
+        }
+        self.pause = None;
         self.keep(shared, self.every.saturating_mul(RUNNING));
         match self.images.merge() {
             Ok(merged) => self.merged |= merged,
             Err(ImageError::Stopped) => {}
             // Reading takes longer, and nothing else is different.
-            Err(error) => tracing::warn!(%error, "images of players were not put together"),
+            Err(error) => {
+                tracing::warn!(%error, "images of players were not put together");
+                self.pause = Some(Instant::now() + PAUSE);
+            }
         }
     }
 
@@ -205,7 +217,10 @@ impl Keeper {
                 (self.latest, self.merged) = (position, false);
             }
             // The next start folds more of the log, and nothing else is different.
-            Err(error) => tracing::warn!(%error, "no snapshot was written"),
+            Err(error) => {
+                tracing::warn!(%error, "no snapshot was written");
+                self.pause = Some(Instant::now() + PAUSE);
+            }
         }
     }
 
