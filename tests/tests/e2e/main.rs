@@ -40,6 +40,7 @@ mod play;
 mod power;
 mod profiles;
 mod proofs;
+mod races;
 mod repeats;
 mod replica_link;
 mod replicas;
