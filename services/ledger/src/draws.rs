@@ -36,6 +36,17 @@ pub enum DrawKeysError {
         /// Its cause.
         source: io::Error,
     },
+    /// They must be given up and can't.
+    #[error(
+        "the log has lost its end, or is another than the draw keys in {} were used for; what they sealed may have been revealed, so \
+         another file of keys must take their place: {source}", path.display()
+    )]
+    Kept {
+        /// The file.
+        path: PathBuf,
+        /// Its cause.
+        source: io::Error,
+    },
     /// Others may read the file.
     #[error("the draw keys in {} may be read by everybody: set its mode to 0600", .0.display())]
     Exposed(PathBuf),
@@ -156,6 +167,26 @@ impl DrawKeys {
         }
         *self.0.keys.write() = keys;
         Ok(made)
+    }
+
+    /// Where the keys are; none where they are in memory alone.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.0.file.as_deref()
+    }
+
+    /// Gives up all keys: the file of them is moved aside, to where is answered, and another made with a fresh key.
+    pub(crate) fn give_up(&self, now_ms: i64) -> Result<PathBuf, DrawKeysError> {
+        let Some(path) = &self.0.file else { return Ok(PathBuf::new()) };
+        let mut aside = path.clone().into_os_string();
+        aside.push(format!(".given-up-{now_ms}"));
+        match std::fs::rename(path, &aside) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(DrawKeysError::Kept { path: path.clone(), source });
+            }
+            _ => {}
+        }
+        self.renew(now_ms)?;
+        Ok(aside.into())
     }
 
     fn reload(&self) -> Result<(), DrawKeysError> {

@@ -14,10 +14,7 @@ const TOGETHER: usize = 4096;
 
 /// The log is not the one that was signed.
 #[derive(Debug, Clone, thiserror::Error)]
-#[error(
-    "partition {partition}, position {position}: {what}. A log is never signed in two versions: find the one that was signed, \
-     or go on under another name with a new key ([proofs])"
-)]
+#[error("partition {partition}, position {position}: {what}")]
 pub struct Contradiction {
     /// The partition.
     pub partition: u32,
@@ -148,6 +145,11 @@ impl Growing {
 
     pub(crate) fn size(&self) -> Position {
         self.tree.size()
+    }
+
+    /// The hash of the last record in it.
+    pub(crate) fn head(&self) -> &Hash {
+        &self.head
     }
 
     /// Whether it has come to where it was signed before.

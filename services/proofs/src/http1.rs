@@ -5,16 +5,21 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::{body::Incoming, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use motherlode_runtime::Stop;
-use std::{convert::Infallible, io, sync::Arc, time::Duration};
+use motherlode_runtime::{Stop, connections::network};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, convert::Infallible, io, net::IpAddr, sync::Arc, time::Duration};
 use tokio::{
     net::{TcpListener, TcpStream},
-    sync::Semaphore,
     time::{sleep, timeout},
 };
 
-/// Connections at one time; further ones are closed.
+/// Connections at one time, and those from one address; further ones are refused and closed. So nobody by himself, not even one who
+/// never reads what he asked for, keeps others out.
 const CONNECTIONS_MAX: usize = 128;
+const PER_PEER_MAX: usize = 32;
+/// The answer to a connection that is one too many.
+const REFUSAL: &[u8] =
+    b"HTTP/1.1 503 Service Unavailable\r\nretry-after: 1\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
 /// The longest time for a request's headers, and for its body.
 const READ_MAX: Duration = Duration::from_secs(5);
 /// The longest time that a connection is kept.
@@ -45,17 +50,21 @@ pub(crate) async fn serve<A>(listener: TcpListener, stop: Stop, answerer: A)
 where
     A: Fn(Method, String, Bytes) -> Response<Full<Bytes>> + Send + Sync + 'static,
 {
-    let (answerer, places) = (Arc::new(answerer), Arc::new(Semaphore::new(CONNECTIONS_MAX)));
+    let (answerer, places) = (Arc::new(answerer), Places::default());
     loop {
         let accepted = tokio::select! {
             () = stop.clone().requested() => return,
             accepted = listener.accept() => accepted,
         };
-        let Ok((stream, _)) = accepted else {
+        let Ok((stream, peer)) = accepted else {
             sleep(PAUSE).await;
             continue;
         };
-        let Ok(place) = Arc::clone(&places).try_acquire_owned() else { continue };
+        let Some(place) = places.take(peer.ip()) else {
+            // As far as there is room for it: nobody waits for somebody who is refused.
+            let _ = stream.try_write(REFUSAL);
+            continue;
+        };
         let (answerer, stop) = (Arc::clone(&answerer), stop.clone());
         tokio::spawn(async move {
             tokio::select! {
@@ -64,6 +73,39 @@ where
             }
             drop(place);
         });
+    }
+}
+
+/// How many connections there are from each address.
+#[derive(Clone, Default)]
+struct Places(Arc<Mutex<BTreeMap<IpAddr, usize>>>);
+
+/// A connection's place; it's free again when this is dropped.
+struct Place {
+    places: Places,
+    peer: IpAddr,
+}
+
+impl Places {
+    fn take(&self, peer: IpAddr) -> Option<Place> {
+        let (peer, mut taken) = (network(peer), self.0.lock());
+        let all: usize = taken.values().sum();
+        let of_peer = taken.get(&peer).copied().unwrap_or(0);
+        if all >= CONNECTIONS_MAX || of_peer >= PER_PEER_MAX {
+            return None;
+        }
+        taken.insert(peer, of_peer + 1);
+        Some(Place { places: self.clone(), peer })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.places.0.lock();
+        match taken.get_mut(&self.peer) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(taken.remove(&self.peer)),
+        }
     }
 }
 

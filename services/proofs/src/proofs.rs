@@ -3,15 +3,16 @@
 use crate::{
     files::{Files, proofs_folder},
     growing::{Contradiction, GrowError, Growing, is_sound},
-    key::{KeyError, load_or_make, origin},
+    key::{KeyError, key_file, load_or_make, origin},
 };
 use futures_util::future::{BoxFuture, join_all, pending, select_all};
-use motherlode_ledger::Handle;
+use motherlode_ledger::{DrawKeys, Handle};
 use motherlode_log::Position;
 use motherlode_runtime::Config;
 use motherlode_tiles::{Checkpoint, Malformed, Note, Signature, SignerKey, VerifierKey};
 use parking_lot::Mutex;
 use std::{
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -35,8 +36,20 @@ pub enum ProofsError {
     #[error("proofs: {0}")]
     Name(#[from] Malformed),
     /// The log is not the one that was signed.
-    #[error("proofs: {0}")]
-    Contradiction(#[from] Contradiction),
+    #[error(
+        "proofs: {found}. A log is never signed in two versions, so nothing is served. Bring back the log that was signed: a copy, a \
+         replica, the disk. If it's gone for good, let what is left go on as another log: move the key {} away{}; whoever has \
+         the old key knows then where the old log ended. Draw keys with a mark of the lost end are given up by themselves; move others \
+         away too", key.display(), if *named { ", and name another in [proofs]" } else { "" }
+    )]
+    Contradiction {
+        /// Where and how it shows.
+        found: Contradiction,
+        /// The file of the key that signed it.
+        key: PathBuf,
+        /// Whether the configuration names the log.
+        named: bool,
+    },
     /// A witness is described in a way that makes no sense.
     #[error("proofs: witness {url}: {fault}")]
     Witness {
@@ -71,6 +84,7 @@ pub(crate) struct Partition {
     pub(crate) verifier: VerifierKey,
     pub(crate) files: Arc<Files>,
     key: SignerKey,
+    draws: DrawKeys,
     growing: Mutex<Growing>,
     /// Set at a stop: what can wait for the next start does.
     ending: AtomicBool,
@@ -83,18 +97,22 @@ pub struct Proofs(Arc<[Arc<Partition>]>);
 
 impl Proofs {
     /// Opens the trees of the ledgers that are written here, with the configured key. To be done before anything is appended: a
-    /// log that is refused is left as it is.
+    /// log that is refused is left as it is. With each checkpoint the draw keys get a mark of how far the log goes.
     ///
     /// # Errors
     /// [`ProofsError`]: there is no key, or a log is not the one that was signed. Files that can't be read or written are no
     /// reason: they are tried again.
-    pub fn open<'a>(config: &Config, ledgers: impl IntoIterator<Item = &'a Handle>) -> Result<Self, ProofsError> {
+    pub fn open<'a>(
+        config: &Config,
+        ledgers: impl IntoIterator<Item = &'a Handle>,
+        draws: &DrawKeys,
+    ) -> Result<Self, ProofsError> {
         let key = load_or_make(config)?;
         let written = ledgers.into_iter().filter(|ledger| !ledger.is_replica());
         let mut partitions = vec![];
         for ledger in written {
             let key = key.named(&origin(key.verifier().name(), ledger.partition()))?;
-            partitions.extend(Partition::open(config, ledger.clone(), key)?.map(Arc::new));
+            partitions.extend(Partition::open(config, ledger.clone(), key, draws.clone())?.map(Arc::new));
         }
         Ok(Self(partitions.into()))
     }
@@ -144,12 +162,15 @@ impl Proofs {
 }
 
 impl Partition {
-    fn open(config: &Config, ledger: Handle, key: SignerKey) -> Result<Option<Self>, ProofsError> {
+    fn open(config: &Config, ledger: Handle, key: SignerKey, draws: DrawKeys) -> Result<Option<Self>, ProofsError> {
         let folder = proofs_folder(&config.data, ledger.partition());
         let verifier = key.verifier().clone();
         let (growing, signed) = match Growing::open(&folder, &ledger, &verifier) {
             Ok(opened) => opened,
-            Err(GrowError::Contradiction(contradiction)) => return Err(contradiction.into()),
+            Err(GrowError::Contradiction(found)) => {
+                let (key, named) = (key_file(config), config.proofs.name.is_some());
+                return Err(ProofsError::Contradiction { found, key, named });
+            }
             Err(error) => {
                 tracing::error!(%error, partition = ledger.partition(), "there are no proofs: the tree can't be opened");
                 return Ok(None);
@@ -163,6 +184,7 @@ impl Partition {
             verifier,
             files,
             key,
+            draws,
             growing: Mutex::new(growing),
             ending: AtomicBool::new(false),
             published,
@@ -266,6 +288,9 @@ impl Partition {
         // The name is one already.
         let Ok(note) = checkpoint.sign(&self.key) else { return Ok(()) };
         growing.files.keep(&note)?;
+        if let Err(error) = self.draws.mark(self.ledger.partition(), growing.size(), growing.head()) {
+            tracing::debug!(%error, "the draw keys have no mark of how far the log goes");
+        }
         self.published.send_modify(|published| published.last = Some(Arc::new(Signed { checkpoint, note })));
         Ok(())
     }

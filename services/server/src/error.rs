@@ -2,7 +2,7 @@
 
 use crate::log::location::LogError;
 use motherlode_books::StreamId;
-use motherlode_ledger::{AppendError, OpenError, Standing};
+use motherlode_ledger::{AppendError, OpenError, Standing, draws::DrawKeysError};
 use motherlode_proofs::ProofsError;
 use motherlode_runtime::{ConfigError, connections::TlsError};
 use motherlode_spin::UnknownName;
@@ -48,6 +48,9 @@ pub enum ServeError {
     /// There is no key for checkpoints, or the log is not the one that was signed.
     #[error(transparent)]
     Proofs(#[from] ProofsError),
+    /// The draw keys can't be held against the log.
+    #[error(transparent)]
+    DrawKeys(#[from] DrawKeysError),
     /// A pool could not be opened.
     #[error("pool {pool}: {source}")]
     Pool {

@@ -82,7 +82,7 @@ pub(crate) async fn start(
         stores.check_whole(config.partitions)?;
     }
     let written = open_all(stores, |partition| index_folder(&config.data, partition), &options)?;
-    let proofs = open_proofs(config, &written).await?;
+    let proofs = open_proofs(config, &written, dealer.keys()).await?;
     // Those who write the other partitions may wait for these in turn: until all is ready, these logs are given out, and
     // nothing else is answered.
     let here: BTreeSet<_> = written.iter().map(Handle::partition).collect();

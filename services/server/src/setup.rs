@@ -4,7 +4,7 @@
 use crate::{error::ServeError, log::location::LogLocation, server::Server, transport::tls};
 use motherlode_books::StreamId;
 use motherlode_jackpot::Steward;
-use motherlode_ledger::{Handle, Ledgers, Options, Stores, offer};
+use motherlode_ledger::{DrawKeys, Handle, Ledgers, Options, Stores, offer};
 use motherlode_proofs::{Proofs, Witnesses};
 use motherlode_runtime::{Config, Profiles};
 use motherlode_slots::latest_games;
@@ -73,22 +73,31 @@ pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer)
     Options { answer_wait_max, change_lapse_ms, operators: config.sharing(), draws, ..options }
 }
 
-/// Opens the trees beside the logs that this process writes, and holds each log against the checkpoint that was signed of it.
+/// Opens the trees beside the logs that this process writes, and holds each log against the checkpoint that was signed of it, and
+/// against the mark that the draw keys have of it.
 ///
 /// # Errors
-/// [`ServeError::Proofs`]; the ledgers are closed then, and nothing was appended.
+/// [`ServeError::Proofs`], [`ServeError::DrawKeys`]; the ledgers are closed then, and nothing was appended.
 pub(crate) async fn open_proofs<'a>(
     config: &Config,
     written: impl IntoIterator<Item = &'a Handle>,
+    draws: &DrawKeys,
 ) -> Result<Proofs, ServeError> {
     let written: Vec<_> = written.into_iter().collect();
-    match Proofs::open(config, written.iter().copied()) {
+    let opened = || -> Result<Proofs, ServeError> {
+        let proofs = Proofs::open(config, written.iter().copied(), draws)?;
+        for ledger in &written {
+            draws.hold_to(ledger)?;
+        }
+        Ok(proofs)
+    };
+    match opened() {
         Ok(proofs) => Ok(proofs),
         Err(error) => {
             for ledger in written {
                 ledger.clone().close().await;
             }
-            Err(error.into())
+            Err(error)
         }
     }
 }

@@ -55,7 +55,7 @@ pub(crate) async fn start(
     stores.check_whole(config.partitions)?;
     let index = |partition| index_folder(&config.data, partition);
     let ledgers = Ledgers::open(stores, index, &ledger_options(config, options, &dealer))?;
-    let proofs = open_proofs(config, ledgers.all()).await?;
+    let proofs = open_proofs(config, ledgers.all(), dealer.keys()).await?;
     let ledgers = open_pools(ledgers).await?;
     Services::new(config, ledgers, &dealer)?
         .spin(dealer)?

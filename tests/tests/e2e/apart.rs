@@ -33,16 +33,16 @@ use tonic_health::{
 
 /// No wait of these tests takes nearly as long; one that never ends must not hang the run.
 const NEVER: Duration = Duration::from_secs(120);
-const PARTITIONS: u32 = 3;
+pub(crate) const PARTITIONS: u32 = 3;
 
 /// One installation: two processes with the log, of partitions 0 and 2 and of partition 1.
-struct Installation {
-    configs: [Config; 2],
+pub(crate) struct Installation {
+    pub(crate) configs: [Config; 2],
 }
 
 impl Installation {
     /// With both addresses bound: each is told of the other before it starts.
-    fn new(data: &Path) -> (Self, [TcpListener; 2]) {
+    pub(crate) fn new(data: &Path) -> (Self, [TcpListener; 2]) {
         let of = |folder: &str, writes: &[u32]| {
             let mut config =
                 Config { role: Role::Ledger, partitions: PARTITIONS, data: data.join(folder), ..config(data) };
@@ -59,14 +59,14 @@ impl Installation {
         (Self { configs }, listeners)
     }
 
-    async fn start(&self, which: usize, listener: TcpListener) -> Server {
+    pub(crate) async fn start(&self, which: usize, listener: TcpListener) -> Server {
         let config = &self.configs[which];
         let stores = open_stores(config).unwrap();
         let starting = Server::start_on(listener, config, stores, Options::default(), dealer());
         tokio::time::timeout(NEVER, starting).await.expect("each serves the other what it waits for").unwrap()
     }
 
-    async fn join(&self, role: Role, data: &Path) -> Server {
+    pub(crate) async fn join(&self, role: Role, data: &Path) -> Server {
         let mut config = Config { role, data: data.to_owned(), ..self.configs[0].clone() };
         config.ledger.writes = BTreeSet::new();
         Server::join(&config, Options::default(), dealer()).await.unwrap()
@@ -89,7 +89,7 @@ fn dealer() -> Dealer {
 }
 
 /// The name of a player who lives in a partition.
-fn living_in(partition: u32) -> String {
+pub(crate) fn living_in(partition: u32) -> String {
     let mut names = (0..).map(|number| format!("p{number}"));
     names.find(|name| StreamId::player("acme", name.as_str()).partition(PARTITIONS) == partition).unwrap()
 }

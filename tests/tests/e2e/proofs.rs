@@ -33,13 +33,13 @@ use tokio::{
 };
 use tonic::{Code, transport::Channel};
 
-type Proofs = ProofServiceClient<Channel>;
+pub(crate) type Proofs = ProofServiceClient<Channel>;
 
 async fn proofs(server: &Server) -> Proofs {
     ProofServiceClient::connect(format!("http://{}", server.address())).await.unwrap()
 }
 
-async fn proof_of(proofs: &mut Proofs, round: &str) -> (String, VerifierKey) {
+pub(crate) async fn proof_of(proofs: &mut Proofs, round: &str) -> (String, VerifierKey) {
     let answer = proofs
         .get_round_proof(GetRoundProofRequest { round_id: round.to_owned(), without_seals: false })
         .await
@@ -49,25 +49,25 @@ async fn proof_of(proofs: &mut Proofs, round: &str) -> (String, VerifierKey) {
 }
 
 /// A folder's log of one partition in segment files, whatever else the tests keep their logs in.
-fn in_folder(data: &Path) -> Config {
+pub(crate) fn in_folder(data: &Path) -> Config {
     Config { store: config::Store::default(), partitions: 1, ..motherlode_tests::config(data) }
 }
 
-async fn started(config: &Config) -> Result<motherlode_server::Server, ServeError> {
+pub(crate) async fn started(config: &Config) -> Result<motherlode_server::Server, ServeError> {
     let (stores, dealer) = (motherlode_server::open_stores(config)?, scripted(Dealer::from_master([5; 32])));
     motherlode_server::Server::start(config, stores, Options::default(), dealer).await
 }
 
-fn key_in(data: &Path, partition: u32) -> VerifierKey {
+pub(crate) fn key_in(data: &Path, partition: u32) -> VerifierKey {
     of_partition(load(&data.join("proofs.key")).unwrap().verifier(), partition).unwrap()
 }
 
-fn signed_in(data: &Path) -> Checkpoint {
+pub(crate) fn signed_in(data: &Path) -> Checkpoint {
     Files::checkpoint(&proofs_folder(data, HOME), &key_in(data, HOME)).unwrap().unwrap().0
 }
 
 /// A service's log with rounds of a player in it, at rest.
-async fn played(config: &Config, rounds: usize) {
+pub(crate) async fn played(config: &Config, rounds: usize) {
     let server = started(config).await.unwrap();
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("ann", "EUR", 1_000_000).await;
@@ -390,7 +390,7 @@ async fn pl_30_logs_of_earlier_versions_get_a_tree_too() {
 }
 
 /// Status and body of a file.
-async fn get(address: SocketAddr, method: &str, path: &str) -> (u16, Vec<u8>) {
+pub(crate) async fn get(address: SocketAddr, method: &str, path: &str) -> (u16, Vec<u8>) {
     let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("{method} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await.unwrap();

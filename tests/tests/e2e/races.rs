@@ -114,7 +114,7 @@ struct Racer {
     answers: BTreeMap<String, Played>,
 }
 
-/// What was asked did not come to an answer.
+/// A request that did not come to an answer.
 enum Ended {
     /// Nobody knows what became of it: it's asked again.
     Unknown,
@@ -188,7 +188,7 @@ impl Racer {
     }
 }
 
-/// What a status means to a racer; one that none of what is done here may come to is a fault.
+/// The meaning of a status to a racer; one that none of what is done here may come to is a fault.
 fn refused(status: &Status) -> Ended {
     match &*reason(status) {
         // Another racer's round is under way, or the player changes too often: it's asked again.
@@ -265,7 +265,7 @@ fn commits(data: &Path) -> Vec<Logged> {
     motherlode_log::scan(&log_folder(data, 0)).unwrap().map(|record| decode(&record.unwrap().bytes).unwrap()).collect()
 }
 
-/// What the log says of the player's draws, found out by the log alone: how many were given up since their key was gone.
+/// Holds the draws of the player to the rule, by the log alone; answers how many were given up since their key was gone.
 fn draws_are_used_once(data: &Path, answers: &BTreeMap<String, Played>) -> usize {
     let (mut next, mut lost): (Option<(u64, Seal)>, usize) = (None, 0);
     let (mut seals, mut dealt, mut ids) = (BTreeSet::<Seal>::new(), BTreeSet::<Dealt>::new(), BTreeMap::new());
@@ -306,7 +306,7 @@ fn draws_are_used_once(data: &Path, answers: &BTreeMap<String, Played>) -> usize
     lost
 }
 
-/// What was answered once is answered again, by either process.
+/// Asks for all that was answered once more, at either process.
 async fn answered_again(all: &Installation, account: &Account, answers: &BTreeMap<String, Played>) {
     for at in &all.at {
         let mut client = Client::connect(*at.borrow()).await;

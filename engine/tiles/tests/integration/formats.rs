@@ -32,6 +32,22 @@ fn checkpoint() -> Checkpoint {
     Checkpoint { origin: "example.com/log/0".into(), size: 0, root: empty() }
 }
 
+/// Found by libFuzzer: two texts in base64 one behind the other were read as one, and written back as another.
+#[test]
+fn no_text_in_base64_has_its_padding_within() {
+    let log = log();
+    let note = checkpoint().sign(&log).unwrap().to_string();
+    let (head, signature) = note.trim_end().rsplit_once(' ').unwrap();
+    // The same bytes in two spellings: one byte, padded, and the others; and all of them together.
+    let bytes = data_encoding::BASE64.decode(signature.as_bytes()).unwrap();
+    let spelled = [&bytes[..1], &bytes[1..]].map(|part| data_encoding::BASE64.encode(part)).concat();
+    assert_eq!(data_encoding::BASE64.decode(spelled.as_bytes()).unwrap(), bytes);
+    assert!(format!("{head} {signature}\n").parse::<Note>().is_ok());
+    assert!(format!("{head} {spelled}\n").parse::<Note>().is_err());
+    let extra = |extra: &str| format!("c2sp.org/tlog-proof@v1\nextra {extra}\nindex 0\n\n{note}").parse::<Proof>();
+    assert!(extra("AQID").is_ok() && extra("AQ==AgM=").is_err());
+}
+
 #[test]
 fn the_example_of_signed_note_is_verified() {
     let key: VerifierKey = VKEY.parse().unwrap();

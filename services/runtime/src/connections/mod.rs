@@ -19,7 +19,7 @@ mod table;
 mod tls;
 
 pub use descriptors::descriptors;
-pub use table::{Bounds, Connection, Table};
+pub use table::{Bounds, Connection, Table, network};
 pub use tls::{Acceptor, TlsError, acceptor};
 
 use crate::stop::Stop;

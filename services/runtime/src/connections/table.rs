@@ -84,7 +84,8 @@ impl Bounds {
 }
 
 /// The network that an address is counted for: in IPv6 one host has 64 bits to itself.
-pub(super) fn network(address: IpAddr) -> IpAddr {
+#[must_use]
+pub fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(six) => Ipv6Addr::from(u128::from(six) & !u128::from(u64::MAX)).into(),
         four => four,
