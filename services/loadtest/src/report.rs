@@ -45,6 +45,9 @@ pub struct Report {
     /// The cost for the service's process, where that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost: Option<Cost>,
+    /// The cost for this process in the same time, where the service's was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub client_cost: Option<Cost>,
     /// The books.
     pub books: Books,
     /// The thresholds.
@@ -126,6 +129,7 @@ impl Report {
                 ok: books.ok && thresholds.error_rate.ok && thresholds.p99_ms.is_none_or(|verdict| verdict.ok),
                 reads,
                 cost: None,
+                client_cost: None,
                 books,
                 thresholds,
             }

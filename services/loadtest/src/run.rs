@@ -78,11 +78,14 @@ pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFutur
         let accounts: Vec<_> = players.iter().map(|player| player.account.clone()).collect();
         let apart = connect(&Options { connections: 1, ..options.clone() }).await?;
         let readers = Readers::start(options.readers, &apart, &accounts, &options.game);
-        let used = options.pid.map(Usage::of).transpose().map_err(Error::Usage)?;
+        let used = options.pid.map(used_by_both).transpose().map_err(Error::Usage)?;
         let playing = drive(options, &table, &lanes, players);
         let (mut players, took) = watched(playing, || progress(table.tally.rounds.load(Ordering::Relaxed))).await;
         let rounds = table.tally.rounds.load(Ordering::Relaxed);
-        let cost = options.pid.zip(used).map(|(pid, before)| Usage::of(pid).map(|after| after.cost(before, rounds)));
+        let cost = options.pid.zip(used).map(|(pid, before)| {
+            let after = used_by_both(pid)?;
+            Ok([0, 1].map(|of| after[of].cost(before[of], rounds)))
+        });
         let cost = cost.transpose().map_err(Error::Usage)?;
 
         let reads = readers.end().await;
@@ -95,8 +98,14 @@ pub fn run<'a>(options: &'a Options, progress: &'a dyn Fn(u64)) -> LocalBoxFutur
         });
         asked_again.await;
         let books = service.books(options, &mut players, &warm, &before).await.map_err(Error::setup("the books"))?;
-        Ok(Report { cost, ..Report::new(options, &table.tally, took, books, reads) })
+        let (cost, client_cost) = cost.map_or((None, None), |[service, client]| (Some(service), Some(client)));
+        Ok(Report { cost, client_cost, ..Report::new(options, &table.tally, took, books, reads) })
     })
+}
+
+/// The resources that the service's process and this one have used so far.
+fn used_by_both(service: u32) -> std::io::Result<[Usage; 2]> {
+    Ok([Usage::of(service)?, Usage::of(std::process::id())?])
 }
 
 fn table(options: &Options) -> Table {

@@ -26,12 +26,10 @@ impl fmt::Display for Report {
             let Reads { readers, pages, rounds, refused, failed } = self.reads;
             writeln!(f, "\nreaders     {readers}: {pages} pages, {rounds} rounds; {refused} refused, {failed} failed")?;
         }
-        if let Some(Cost { cpu_us_per_round, switches_per_round, resident_bytes }) = self.cost {
+        for (who, cost) in [("\nservice     ", self.cost), ("client      ", self.client_cost)] {
+            let Some(Cost { cpu_us_per_round, switches_per_round, resident_bytes }) = cost else { continue };
             let mb = resident_bytes / 1_000_000;
-            writeln!(
-                f,
-                "\nservice     {cpu_us_per_round:.1} us and {switches_per_round:.2} context switches a round; {mb} MB"
-            )?;
+            writeln!(f, "{who}{cpu_us_per_round:.1} us and {switches_per_round:.2} context switches a round; {mb} MB")?;
         }
         self.failures(f)?;
         self.balance_sheet(f)?;

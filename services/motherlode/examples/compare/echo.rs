@@ -82,7 +82,8 @@ pub async fn measure(
     for channel in &channels {
         call(channel).await?;
     }
-    let (start, before) = (Instant::now(), Usage::of(server.id())?);
+    let (server, client) = (server.id(), std::process::id());
+    let (start, before) = (Instant::now(), (Usage::of(server)?, Usage::of(client)?));
     let mut callers = JoinSet::new();
     for caller in 0..in_flight {
         let channel = channels[caller % connections].clone();
@@ -101,8 +102,9 @@ pub async fn measure(
         all.add(latencies?)?;
     }
     let took = start.elapsed();
-    let cost = Usage::of(server.id())?.cost(before, all.len());
-    Ok(Cell { cost: Some(cost), ..cell(&all, took) })
+    let server = Usage::of(server)?.cost(before.0, all.len());
+    let client = Usage::of(client)?.cost(before.1, all.len());
+    Ok(Cell { cost: Some((server, client)), ..cell(&all, took) })
 }
 
 async fn call(channel: &Channel) -> Result<(), Status> {

@@ -2,18 +2,23 @@
 //!
 //! `cargo run --profile dist -p motherlode --example compare -- --seconds 1 --repeats 9`
 //!
-//! Every turn measures all ways for the same short time at the same number in flight, so that a disk or a machine
-//! that changes its speed changes it for all. Printed are ratios within a turn, the median of the turns and their span;
-//! bare figures go to standard error, and mean nothing on another machine. Servers are processes of their own, with the
-//! runtime of `motherlode serve`; the client is one thread, the same for all.
+//! Every turn measures all ways for the same short time at the same number in flight, each turn beginning with another of them, so
+//! that a disk or a machine that changes its speed changes it for all. Printed are ratios within a turn, the median of the
+//! turns and their span, and microseconds of processor time a call, of server and client; other bare figures go to standard
+//! error, and mean nothing on another machine. Servers are processes of their own, with the runtime of `motherlode serve`; the
+//! client is one thread, the same for all. The echo's messages are empty: it reads, decides, writes and syncs nothing.
+//!
+//! Then rounds are played at constant rates, shares of the highest that was found, and timed from when each was due.
 
 mod echo;
 mod file;
 mod process;
+mod rates;
+mod table;
 
 use clap::Parser;
 use hdrhistogram::Histogram;
-use motherlode_loadtest::{Cost, Options};
+use motherlode_loadtest::{Cost, LatencyMs, Options};
 use process::Process;
 use std::{
     error::Error,
@@ -44,6 +49,9 @@ struct Args {
     /// Connections.
     #[arg(long, default_value_t = 4)]
     connections: usize,
+    /// Shares of the highest rate of unary rounds, to play at constantly.
+    #[arg(long, value_delimiter = ',', default_value = "0.3,0.6,0.8")]
+    shares: Vec<f64>,
 }
 
 /// The result of one measurement: calls (or rounds) a second, and latency in milliseconds.
@@ -52,21 +60,39 @@ struct Cell {
     rate: f64,
     p50: f64,
     p99: f64,
-    /// The server's cost for it.
-    cost: Option<Cost>,
+    /// The server's cost for it, and the client's.
+    cost: Option<(Cost, Cost)>,
 }
+
+/// What is measured.
+#[derive(Debug, Clone, Copy)]
+enum Way {
+    /// An empty call, on the service's runtime.
+    Echo,
+    /// The same on a runtime of one thread: the least that the transport costs.
+    Lean,
+    /// Appends to a plain file.
+    File,
+    Unary,
+    Stream,
+}
+
+/// All of them, as a turn holds them.
+const WAYS: [Way; 5] = [Way::Echo, Way::Lean, Way::File, Way::Unary, Way::Stream];
 
 /// One turn.
 struct Turn {
     in_flight: usize,
-    echo: Cell,
-    /// The same on a runtime of one thread: the least that the transport costs.
-    lean: Cell,
-    file: Cell,
+    /// By [`Way`].
+    cells: [Cell; WAYS.len()],
     /// Median of the file's bare fdatasync, milliseconds.
     sync_ms: f64,
-    unary: Cell,
-    stream: Cell,
+}
+
+impl Turn {
+    fn of(&self, way: Way) -> Cell {
+        self.cells[way as usize]
+    }
 }
 
 fn main() -> ExitCode {
@@ -110,22 +136,31 @@ async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     let mut table = vec![];
     for &in_flight in &args.in_flight {
         let mut turns = vec![];
-        for turn in 1..=args.repeats {
-            let calls = echo::measure(&echo, args.connections, in_flight, time).await?;
-            let lean = echo::measure(&lean, args.connections, in_flight, time).await?;
-            let (appends, sync_ms) = file::measure(&file, in_flight, time).await?;
-            let unary = played(&service, args, in_flight, false, time).await?;
-            let stream = played(&service, args, in_flight, true, time).await?;
-            eprintln!(
-                "{in_flight} in flight, turn {turn}: echo {calls:?}\n  lean {lean:?}\n  file {appends:?}, a sync {sync_ms:.3} ms"
-            );
-            eprintln!("  unary {unary:?}\n  stream {stream:?}");
-            turns.push(Turn { in_flight, echo: calls, lean, file: appends, sync_ms, unary, stream });
+        for number in 0..args.repeats {
+            let none = Cell { rate: 0.0, p50: 0.0, p99: 0.0, cost: None };
+            let mut turn = Turn { in_flight, cells: [none; WAYS.len()], sync_ms: 0.0 };
+            for nth in 0..WAYS.len() {
+                let way = WAYS[(number + nth) % WAYS.len()];
+                turn.cells[way as usize] = match way {
+                    Way::Echo => echo::measure(&echo, args.connections, in_flight, time).await?,
+                    Way::Lean => echo::measure(&lean, args.connections, in_flight, time).await?,
+                    Way::File => {
+                        let (appends, sync_ms) = file::measure(&file, in_flight, time).await?;
+                        turn.sync_ms = sync_ms;
+                        appends
+                    }
+                    Way::Unary => played(&service, args, in_flight, false, time).await?,
+                    Way::Stream => played(&service, args, in_flight, true, time).await?,
+                };
+                eprintln!("{in_flight} in flight, turn {}: {way:?} {:?}", number + 1, turn.of(way));
+            }
+            eprintln!("  a sync {:.3} ms", turn.sync_ms);
+            turns.push(turn);
         }
         table.push((in_flight, turns));
     }
-    print(&table);
-    Ok(())
+    table::print(&table);
+    rates::measure(&service, args, &file, &table).await
 }
 
 /// Rounds played for a time, with the books checked.
@@ -151,8 +186,8 @@ async fn played(
     if !report.ok {
         return Err(report.to_string().into());
     }
-    let (rate, latency) = (report.rounds_per_second, report.latency_ms);
-    Ok(Cell { rate, p50: latency.p50, p99: latency.p99, cost: report.cost })
+    let (rate, LatencyMs { p50, p99, .. }) = (report.rounds_per_second, report.latency_ms);
+    Ok(Cell { rate, p50, p99, cost: report.cost.zip(report.client_cost) })
 }
 
 /// Average size of the log's records so far.
@@ -180,48 +215,4 @@ fn nanos(since: Instant) -> u64 {
 
 fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1_000, 600_000_000_000, 3).expect("these bounds are valid")
-}
-
-/// A ratio of each turn, by name; `None` where it says nothing.
-type Ratio = (&'static str, fn(&Turn) -> Option<f64>);
-
-/// How much processor time one server needs, of another's.
-fn cpu(one: Cell, other: Cell) -> Option<f64> {
-    Some(one.cost?.cpu_us_per_round / other.cost?.cpu_us_per_round)
-}
-
-fn print(table: &[(usize, Vec<Turn>)]) {
-    let ratios: [Ratio; 12] = [
-        ("unary CPU / echo CPU", |turn| cpu(turn.unary, turn.echo)),
-        ("unary CPU / lean echo's CPU", |turn| cpu(turn.unary, turn.lean)),
-        ("PlayStream CPU / echo CPU", |turn| cpu(turn.stream, turn.echo)),
-        ("unary context switches / echo's", |turn| {
-            Some(turn.unary.cost?.switches_per_round / turn.echo.cost?.switches_per_round)
-        }),
-        ("unary rate / echo rate", |turn| Some(turn.unary.rate / turn.echo.rate)),
-        ("PlayStream rate / echo rate", |turn| Some(turn.stream.rate / turn.echo.rate)),
-        ("PlayStream rate / unary rate", |turn| Some(turn.stream.rate / turn.unary.rate)),
-        ("unary rate / file rate", |turn| Some(turn.unary.rate / turn.file.rate)),
-        ("unary p50 / echo p50", |turn| Some(turn.unary.p50 / turn.echo.p50)),
-        ("unary p99 / echo p99", |turn| Some(turn.unary.p99 / turn.echo.p99)),
-        ("unary p50 / file p50", |turn| Some(turn.unary.p50 / turn.file.p50)),
-        // With more in flight a call waits for those before it, and a sync is shared.
-        ("unary p50 / one fdatasync", |turn| (turn.in_flight == 1).then_some(turn.unary.p50 / turn.sync_ms)),
-    ];
-    print!("| ratio |");
-    table.iter().for_each(|(in_flight, _)| print!(" {in_flight} in flight |"));
-    println!("\n|---|{}", "---|".repeat(table.len()));
-    for (name, ratio) in ratios {
-        print!("| {name} |");
-        for (_, turns) in table {
-            let mut found: Vec<f64> = turns.iter().filter_map(ratio).collect();
-            found.sort_by(f64::total_cmp);
-            if let (Some(least), Some(median), Some(most)) = (found.first(), found.get(found.len() / 2), found.last()) {
-                print!(" {median:.2} ({least:.2} to {most:.2}) |");
-            } else {
-                print!(" |");
-            }
-        }
-        println!();
-    }
 }
