@@ -73,7 +73,7 @@ async fn measure(rounds: u64) -> Result<(), Box<dyn Error>> {
         // The first warms up.
         for rounds in [rounds / 5, rounds, 2 * rounds] {
             let before = service.counted()?;
-            let report = motherlode_loadtest::run(&Options { rounds, ..basis.clone() }, |_| ()).await?;
+            let report = motherlode_loadtest::run(&Options { rounds, ..basis.clone() }, &|_| ()).await?;
             if !report.ok {
                 return Err(report.to_string().into());
             }
