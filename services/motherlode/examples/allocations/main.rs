@@ -116,7 +116,7 @@ impl Service {
         Ok([allocations.parse()?, bytes.parse()?])
     }
 
-    /// What follows these words in the next line that has them.
+    /// The rest of the next line that has these words.
     fn heard(&mut self, words: &str) -> Result<String, Box<dyn Error>> {
         let line = self.said.by_ref().map_while(Result::ok).find_map(|line| Some(line.split_once(words)?.1.to_owned()));
         line.ok_or_else(|| "the service has ended".into())
