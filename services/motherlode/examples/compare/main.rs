@@ -64,7 +64,7 @@ struct Cell {
     cost: Option<(Cost, Cost)>,
 }
 
-/// What is measured.
+/// The ways that are measured.
 #[derive(Debug, Clone, Copy)]
 enum Way {
     /// An empty call, on the service's runtime.
