@@ -1,4 +1,4 @@
-//! What is printed: ratios within a turn and processor time a call, each the median of the turns with their span.
+//! The printed table: ratios within a turn and processor time a call, each the median of the turns with their span.
 
 use crate::{Cell, Turn, Way};
 
