@@ -135,7 +135,7 @@ fn dice(mut state: u64) -> impl FnMut(usize) -> usize {
 /// The verdict of the audit's stages on commits, without the chain; books first, as at one position they come first.
 fn judged(log: &[Logged]) -> Option<Box<Divergence>> {
     let recalled = Recalled::new(PathBuf::new(), |_| None);
-    let folded = Fold::new(0, &recalled, VecDeque::new()).batch(log).err();
+    let folded = Fold::new(0, &recalled, VecDeque::new()).batch(log.iter()).err();
     let played = Plays::new(&recalled).batch(log).err();
     [folded, played].into_iter().flatten().min_by_key(|divergence| divergence.position)
 }

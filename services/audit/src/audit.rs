@@ -1,43 +1,40 @@
-//! The audit as a pipeline: one thread reads, verifies and decodes; one folds; one resolves.
+//! The audit as a pipeline: one thread reads, verifies, and hands each record to the thread of its player; those decode and resolve;
+//! one folds all commits in the log's order.
 //!
-//! The stages share batches of decoded commits and nothing else. A stage that finds a fault stops taking batches; the
-//! others still see every batch up to it, so that the first divergence of the log is reported whichever stage finds it.
+//! The stages share batches of commits and nothing else. A stage that finds a fault stops taking batches; the others still
+//! see every batch up to it, so that the first divergence of the log is reported whichever stage finds it, however many there are.
 
 use crate::{
+    days::Days,
     divergence::{Divergence, Fault, Unusable, open},
     facts::FactSender,
     fold::Fold,
     play::Plays,
+    player::{Commits, Players},
     projection::{self, Projection},
+    reading::{Reading, Route},
     recalled::Recalled,
     report::{Comparison, Report},
     tree::{Checkpoints, TreeCheck},
 };
 use motherlode_ledger::Held;
-use motherlode_log::{Position, Record, Scan, ScanError, hash, previous_hash};
-use motherlode_proto::convert::{
-    play::hex,
-    record::{self, Logged},
-};
+use motherlode_log::Position;
+use motherlode_proto::convert::record;
 use std::{
-    collections::VecDeque,
+    num::NonZero,
     panic::resume_unwind,
     path::PathBuf,
-    sync::{
-        Arc,
-        mpsc::{SyncSender, sync_channel},
-    },
-    thread::{Builder, Scope, ScopedJoinHandle, scope},
+    sync::mpsc::{Receiver, sync_channel},
+    thread::{Builder, Scope, ScopedJoinHandle, available_parallelism, scope},
 };
 
-/// Commits handed on at once.
-const BATCH: usize = 128;
 /// Batches that a stage may be behind.
 pub(crate) const BEHIND: usize = 16;
 /// Batches after which every stage is done with one: those that wait, the one in hand, and one to spare.
 const DONE: usize = BEHIND + 2;
+/// Threads that resolve steps, at the most.
+const THREADS_MAX: usize = 64;
 
-type Batch = Arc<Vec<Logged>>;
 type Checked = Result<(), Box<Divergence>>;
 
 /// The log to audit, and the index to compare.
@@ -51,6 +48,8 @@ pub struct Options {
     pub partition: u32,
     /// The checkpoints to hold it against.
     pub checkpoints: Checkpoints,
+    /// Threads that decode records and resolve steps, beside one that reads and one that folds; 0 for as many as there are cores.
+    pub threads: usize,
 }
 
 /// Audits a log.
@@ -78,34 +77,57 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     let recalled = Recalled::new(options.log.clone(), |bytes| Some(record::decode(bytes).ok()?.commit));
     let mut fold = Fold::new(options.partition, &recalled, projection.balances);
     fold.facts = facts;
-    let mut plays = Plays::new(&recalled);
+    let count = match options.threads {
+        // The audits of the partitions of one log share the cores.
+        0 => {
+            available_parallelism().map_or(1, NonZero::get)
+                / fold.facts.as_ref().map_or(1, |facts| facts.partitions as usize)
+        }
+        count => count,
+    };
+    let count = count.clamp(1, THREADS_MAX);
+    let mut players: Vec<_> =
+        (0..count).map(|number| Players::new(options.partition, (number, count), &recalled)).collect();
     let (read, folded, played) = scope(|threads| {
-        let (to_fold, folding) = stage(threads, "fold", |batch| fold.batch(batch))?;
-        let (to_play, playing) = stage(threads, "play", |batch| plays.batch(batch))?;
-        let stages = [to_fold, to_play];
-        let handed_on = VecDeque::new();
-        let read =
-            Reading { scan: &mut scan, tree: tree.as_mut(), partition: options.partition, held, stages, handed_on }
-                .run();
-        Ok::<_, Unusable>((read?, join(folding), join(playing)))
+        let (mut to_players, mut from_players, mut playing) = (vec![], vec![], vec![]);
+        for (number, players) in players.iter_mut().enumerate() {
+            let (to, parts) = sync_channel(BEHIND);
+            let (to_fold, commits) = sync_channel(BEHIND);
+            playing.push(start(threads, format!("play {number}"), move || players.run(&parts, &to_fold, DONE))?);
+            to_players.push(to);
+            from_players.push(commits);
+        }
+        let (to_fold, routes) = sync_channel(BEHIND);
+        let fold = &mut fold;
+        let folding = start(threads, "fold".to_owned(), move || fold_in_order(fold, &routes, &from_players))?;
+        let (scan, tree, partition) = (&mut scan, tree.as_mut(), options.partition);
+        let read = Reading { scan, tree, partition, held, players: to_players, fold: to_fold }.run();
+        let played: Vec<Checked> = playing.into_iter().map(join).collect();
+        Ok::<_, Unusable>((read?, join(folding), played))
     })?;
+    let mut days = Days::default();
+    let mut plays = vec![];
+    for Players { plays: played, days: added, .. } in players {
+        days.join(added);
+        plays.push(played);
+    }
     let (position, head) = scan.verified();
     if position == 0 && scan.partition_number().is_none() && read.is_ok() {
         return Err(Unusable::NoLog(options.log.clone()));
     }
     // At one position the books' verdict comes first: an event out of place explains an outcome out of place.
-    let mut found = [folded.err(), played.err(), read.err()];
-    if found.iter().all(Option::is_none) {
+    let mut found: Vec<_> = [folded].into_iter().chain(played).chain([read]).filter_map(Result::err).collect();
+    if found.is_empty() {
         let whole =
             || unreadable.map_or(Ok(()), Err).and_then(|()| tree.map_or(Ok(()), |mut tree| tree.end(position, head)));
-        let end = || reaches(held, position).and_then(|()| fold.end()).and_then(|()| whole());
-        found[0] = end().err().map(|fault| fault.at(options.partition, position));
-        if found[0].is_none() {
-            fold.send_end(position);
+        let end = || reaches(held, position).and_then(|()| fold.end(&days)).and_then(|()| whole());
+        match end() {
+            Ok(()) => fold.send_end(position),
+            Err(fault) => found.push(fault.at(options.partition, position)),
         }
     }
     fold.facts = None;
-    let divergence = found.into_iter().flatten().min_by_key(|divergence| divergence.position);
+    let divergence = found.into_iter().min_by_key(|divergence| divergence.position);
     let compared = Comparison::Compared { balances: fold.compared, held: held.map_or(0, |held| held.position) };
     Ok(Report {
         partition: options.partition,
@@ -113,7 +135,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         head,
         tail: scan.tail().clone(),
         books: fold.books,
-        returns: plays.returns,
+        returns: Plays::joined(plays, &fold.awarded),
         awards: fold.awards,
         voids: fold.voids,
         seals: fold.seals,
@@ -124,100 +146,32 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     })
 }
 
-/// Starts a stage, which takes batches until they end or it finds a fault.
-fn stage<'scope>(
+/// Starts a thread of the audit.
+fn start<'scope, T: Send + 'scope>(
     threads: &'scope Scope<'scope, '_>,
-    name: &str,
-    mut take: impl FnMut(&[Logged]) -> Checked + Send + 'scope,
-) -> Result<(SyncSender<Batch>, ScopedJoinHandle<'scope, Checked>), Unusable> {
-    let (sender, batches) = sync_channel::<Batch>(BEHIND);
-    let run = move || batches.iter().try_for_each(|batch| take(&batch));
-    let started = Builder::new().name(name.to_owned()).spawn_scoped(threads, run);
-    Ok((sender, started.map_err(Unusable::Thread)?))
+    name: String,
+    run: impl FnOnce() -> T + Send + 'scope,
+) -> Result<ScopedJoinHandle<'scope, T>, Unusable> {
+    Builder::new().name(name).spawn_scoped(threads, run).map_err(Unusable::Thread)
 }
 
 fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panicked| resume_unwind(panicked))
 }
 
-/// The first stage.
-struct Reading<'a> {
-    scan: &'a mut Scan,
-    tree: Option<&'a mut TreeCheck>,
-    partition: u32,
-    held: Option<Held>,
-    stages: [SyncSender<Batch>; 2],
-    /// Batches handed on. They are freed by the thread that made them, where the allocator has their memory at hand.
-    handed_on: VecDeque<Batch>,
-}
-
-impl Reading<'_> {
-    /// Reads to the end, to the first fault, or until a stage wants no more.
-    fn run(mut self) -> Result<Checked, Unusable> {
-        loop {
-            let mut batch = Vec::with_capacity(BATCH);
-            let ended = self.fill(&mut batch);
-            let batch = Arc::new(batch);
-            // A stage has gone because it found a fault in an earlier batch, and that one all stages have.
-            let wanted = batch.is_empty() || self.stages.iter().all(|stage| stage.send(Arc::clone(&batch)).is_ok());
-            self.handed_on.push_back(batch);
-            if self.handed_on.len() > DONE {
-                self.handed_on.pop_front();
-            }
-            match ended {
-                Ok(true) if wanted => {}
-                Ok(_) => return Ok(Ok(())),
-                Err(Stopped::Divergence(divergence)) => return Ok(Err(divergence)),
-                Err(Stopped::Unusable(unusable)) => return Err(unusable),
-            }
+/// Folds the commits of all threads in the log's order, until they end, one thread has stopped, or the books find a fault.
+fn fold_in_order(fold: &mut Fold, routes: &Receiver<Route>, players: &[Receiver<Commits>]) -> Checked {
+    for route in routes {
+        let Ok(parts) = players.iter().map(Receiver::recv).collect::<Result<Vec<_>, _>>() else { break };
+        let mut each: Vec<_> = parts.iter().map(|commits| commits.iter()).collect();
+        let batch: Vec<_> = route.iter().map_while(|thread| each.get_mut(usize::from(*thread))?.next()).collect();
+        let is_whole = batch.len() == route.len();
+        fold.batch(batch)?;
+        if !is_whole {
+            break;
         }
     }
-
-    /// Fills a batch; false at the end of the log.
-    fn fill(&mut self, batch: &mut Vec<Logged>) -> Result<bool, Stopped> {
-        while batch.len() < BATCH {
-            let Some(record) = self.scan.next() else { return Ok(false) };
-            let record = record.map_err(|error| match error {
-                ScanError::Damaged(damage) => Stopped::Divergence(Divergence::of_damage(self.partition, damage)),
-                ScanError::Io { path, source } => Stopped::Unusable(Unusable::Io { path, source }),
-            })?;
-            let logged = self.decode(&record);
-            let at = |fault: Fault| Stopped::Divergence(fault.at(self.partition, record.position));
-            batch.push(logged.map_err(at)?);
-            // Each record names the hash of the one before it, which nobody has to compute again.
-            if let (Some(tree), Some(before), 2..) = (&mut self.tree, previous_hash(&record.bytes), record.position) {
-                let at = |fault: Fault| Stopped::Divergence(fault.at(self.partition, record.position - 1));
-                tree.take(before).map_err(at)?;
-            }
-        }
-        Ok(true)
-    }
-
-    fn decode(&self, record: &Record) -> Result<Logged, Fault> {
-        let logged = record::decode(&record.bytes)
-            .map_err(|malformed| Fault::new("the record is no commit", "a commit", malformed))?;
-        let Logged { commit, .. } = &logged;
-        let found = self.scan.partition_number().filter(|number| *number == self.partition);
-        if found != Some(commit.partition) {
-            return Err(Fault::new("the record is another partition's", self.partition, commit.partition));
-        }
-        if commit.position != record.position {
-            return Err(Fault::new("the record names another position", record.position, commit.position));
-        }
-        match self.held {
-            Some(held) if held.position == record.position && held.hash != hash(&record.bytes) => Err(Fault::new(
-                "the record is not the one that the index was made from",
-                hex(&held.hash),
-                hex(&hash(&record.bytes)),
-            )),
-            _ => Ok(logged),
-        }
-    }
-}
-
-enum Stopped {
-    Divergence(Box<Divergence>),
-    Unusable(Unusable),
+    Ok(())
 }
 
 /// The log must reach as far as the index knows it to have been: else acknowledged commits are missing at its end.

@@ -10,6 +10,7 @@
 //! platform's own log, see [`digest`]. One thread; some microseconds a commit; memory grows with players and requests.
 
 use crate::{
+    days::Days,
     divergence::{Divergence, Fault, Unusable, open},
     fold::Fold,
     play::Plays,
@@ -141,7 +142,7 @@ pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
     }
     if divergence.is_none() {
         let (partition, position) = (copy.partition, copy.digest.position);
-        divergence = copy.fold.end().err().map(|fault| fault.at(partition, position));
+        divergence = copy.fold.end(&copy.days).err().map(|fault| fault.at(partition, position));
     }
     let (_, head) = scan.verified();
     if copy.last.is_none() && divergence.is_none() {
@@ -174,6 +175,7 @@ struct Auditing<'a> {
     jackpots: PerCurrency<i128>,
     fold: Fold<'a>,
     plays: Plays<'a>,
+    days: Days,
     digest: Digesting,
 }
 
@@ -189,6 +191,7 @@ impl<'a> Auditing<'a> {
             jackpots: PerCurrency::default(),
             fold: Fold::new(0, recalled, VecDeque::new()),
             plays: Plays::new(recalled),
+            days: Days::default(),
             digest: Digesting::new(),
         }
     }
@@ -317,6 +320,7 @@ impl<'a> Auditing<'a> {
             events,
             ..commit.clone()
         };
+        self.days.take(&commit)?;
         self.fold.commit(&Logged { commit, balances_after: balances_after.clone() })
     }
 }

@@ -3,13 +3,13 @@
 
 use crate::divergence::Fault;
 use motherlode_books::{Books, Commit, Currency, Event, Minor, RoundStarted, StreamId};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Of every player, with real money and with play money.
+/// Of every player, with play money and with real money.
 #[derive(Default)]
-pub(crate) struct Days(BTreeMap<(StreamId, bool), Day>);
+pub(crate) struct Days(HashMap<StreamId, [Day; 2]>);
 
 /// A player's day.
 #[derive(Default)]
@@ -68,48 +68,58 @@ impl Days {
         if !matches!(commit.stream, StreamId::Player { .. }) {
             return Ok(());
         }
+        let counts = |event: &Event| match event {
+            Event::SessionOpened(_) | Event::RoundStarted(_) => true,
+            Event::RoundSettled { .. } | Event::RoundVoided { .. } => true,
+            _ => false,
+        };
+        if !commit.events.iter().any(counts) {
+            return Ok(());
+        }
+        let days = match self.0.get_mut(&commit.stream) {
+            Some(days) => days,
+            None => self.0.entry(commit.stream.clone()).or_default(),
+        };
         let number = commit.time_ms.div_euclid(DAY_MS);
         for event in &commit.events {
             match event {
                 Event::SessionOpened(opened) => {
-                    let day = self.of(commit, opened.currency);
+                    let day = &mut days[usize::from(opened.currency.is_real())];
                     day.roll(number);
                     day.restrict(0, &opened.limits.losses_max);
                     day.restrict(1, &opened.limits.bets_max);
                 }
                 Event::RoundStarted(started) => {
-                    let day = self.of(commit, started.currency);
+                    let day = &mut days[usize::from(started.currency.is_real())];
                     day.roll(number);
                     day.bet(started)?;
                 }
                 // A round is of one of both.
-                Event::RoundSettled { round, win } => self.both(commit).for_each(|day| day.back(*round, |_| *win)),
-                Event::RoundVoided { round, .. } => self.both(commit).for_each(|day| day.back(*round, |bet| bet)),
+                Event::RoundSettled { round, win } => days.iter_mut().for_each(|day| day.back(*round, |_| *win)),
+                Event::RoundVoided { round, .. } => days.iter_mut().for_each(|day| day.back(*round, |bet| bet)),
                 _ => {}
             }
         }
         Ok(())
     }
 
-    fn of(&mut self, commit: &Commit, currency: Currency) -> &mut Day {
-        self.0.entry((commit.stream.clone(), currency.is_real())).or_default()
-    }
-
-    fn both(&mut self, commit: &Commit) -> impl Iterator<Item = &mut Day> {
-        let of = |real| (commit.stream.clone(), real);
-        self.0.range_mut(of(false)..=of(true)).map(|(_, day)| day)
+    /// Adds the days of other players.
+    pub(crate) fn join(&mut self, others: Self) {
+        self.0.extend(others.0);
     }
 
     /// Whether the books have come to the same.
     pub(crate) fn agree(&self, books: &Books) -> Result<(), Fault> {
-        for ((stream, real), day) in &self.0 {
+        let sorted: BTreeMap<_, _> = self.0.iter().collect();
+        let each = sorted.into_iter().flat_map(|(stream, days)| [(stream, false, &days[0]), (stream, true, &days[1])]);
+        for (stream, real, day) in each {
             let now_ms = day.number * DAY_MS;
             for (currency, net) in &day.net {
                 // With no rates a day counts what is in the currency alone.
                 let own = |of: Currency| (of == *currency).then_some(motherlode_books::FxRate::ONE);
                 // An action of a later day has begun that one.
                 let booked = books.player(stream).map(|player| player.day(*currency));
-                let booked = booked.filter(|booked| currency.is_real() == *real && booked.number() <= day.number);
+                let booked = booked.filter(|booked| currency.is_real() == real && booked.number() <= day.number);
                 let booked = booked.map(|booked| booked.net(*currency, &own, now_ms));
                 if booked.is_some_and(|booked| booked != *net) {
                     let what = format!("PL-26: the day of {stream} did not come to its bets and wins in {currency}");

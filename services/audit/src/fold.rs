@@ -25,11 +25,12 @@ pub(crate) struct Fold<'a> {
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
     pub(crate) voids: PerCurrency<Voids>,
     pub(crate) seals: Seals,
+    /// Awards of this partition's hits, by the hits' positions: made here, or elsewhere and mirrored.
+    pub(crate) awarded: Vec<(Position, Minor)>,
     /// Balances of the index compared so far.
     pub(crate) compared: u64,
     partition: u32,
     campaigns: Campaigns,
-    days: Days,
     demo: Demo,
     recalled: &'a Recalled,
     /// Sends the facts that other partitions are compared with.
@@ -46,10 +47,10 @@ impl<'a> Fold<'a> {
             awards: BTreeMap::new(),
             voids: PerCurrency::default(),
             seals: Seals::default(),
+            awarded: vec![],
             compared: 0,
             partition,
             campaigns: Campaigns::default(),
-            days: Days::default(),
             demo: Demo::default(),
             recalled,
             facts: None,
@@ -57,7 +58,7 @@ impl<'a> Fold<'a> {
         }
     }
 
-    pub(crate) fn batch(&mut self, batch: &[Logged]) -> Result<(), Box<Divergence>> {
+    pub(crate) fn batch<'b>(&mut self, batch: impl IntoIterator<Item = &'b Logged>) -> Result<(), Box<Divergence>> {
         let mut position = 0;
         for logged in batch {
             position = logged.commit.position;
@@ -78,7 +79,6 @@ impl<'a> Fold<'a> {
         self.apply(commit)?;
         self.seals.count(&commit.events);
         self.facts.iter_mut().for_each(|facts| facts.take(commit, &self.books));
-        self.days.take(commit)?;
         self.demo.take(commit)?;
         let player = self.books.player(&commit.stream);
         if !player.map_or(balances_after.is_empty(), |player| player.balances().eq(balances_after.iter().copied())) {
@@ -90,6 +90,7 @@ impl<'a> Fold<'a> {
             ));
         }
         if let StreamId::Pool(pool) = &commit.stream {
+            self.note_awards(&commit.events);
             self.pool_commit(pool, &commit.events)?;
         }
         while let Some(next) = self.projected.pop_front_if(|next| next.position <= commit.position) {
@@ -138,6 +139,20 @@ impl<'a> Fold<'a> {
             voids.wins_left += i128::from(win.0) - i128::from(win_taken_back.0);
         }
         Ok(())
+    }
+
+    fn note_awards(&mut self, events: &[Event]) {
+        for event in events {
+            match event {
+                Event::JackpotAwarded(award) if award.partition == self.partition => {
+                    self.awarded.push((award.hit, award.amount));
+                }
+                Event::PoolMirrored(mirrored) => {
+                    self.awarded.extend(mirrored.awards.iter().map(|award| (award.hit, award.amount)));
+                }
+                _ => {}
+            }
+        }
     }
 
     fn pool_commit(&mut self, name: &str, events: &[Event]) -> Result<(), Fault> {
@@ -193,11 +208,11 @@ impl<'a> Fold<'a> {
         }
     }
 
-    /// Checks the properties of the whole log.
-    pub(crate) fn end(&self) -> Result<(), Fault> {
+    /// Checks the properties of the whole log, with the days of all its players.
+    pub(crate) fn end(&self, days: &Days) -> Result<(), Fault> {
         self.trial_balance()?;
         self.campaigns.agree(&self.books)?;
-        self.days.agree(&self.books)?;
+        days.agree(&self.books)?;
         self.demo.agree(&self.books)?;
         for operator in self.books.operators() {
             let mut sums = PerCurrency::<i128>::default();

@@ -27,6 +27,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Plays<'a> {
     recalled: &'a Recalled,
     pub(crate) returns: Vec<Return>,
+    /// Positions of the first rounds of `returns`.
+    first: Vec<Position>,
     open: BTreeMap<(StreamId, u64), Playing>,
     /// Hits that wait for their award: their place in `returns`.
     hits: BTreeMap<Position, usize>,
@@ -79,6 +81,7 @@ impl<'a> Plays<'a> {
         Self {
             recalled,
             returns: vec![],
+            first: vec![],
             open: BTreeMap::new(),
             hits: BTreeMap::new(),
             carried: BTreeMap::new(),
@@ -89,36 +92,39 @@ impl<'a> Plays<'a> {
 
     pub(crate) fn batch(&mut self, batch: &[Logged]) -> Result<(), Box<Divergence>> {
         batch.iter().try_for_each(|Logged { commit, .. }| {
-            let checked = match &commit.stream {
-                StreamId::Player { .. } => self.player_commit(commit),
-                _ => {
-                    self.note_awards(commit.partition, &commit.events);
-                    Ok(())
-                }
-            };
-            checked.map_err(|fault| fault.at(commit.partition, commit.position))
+            self.commit(commit).map_err(|fault| fault.at(commit.partition, commit.position))
         })
     }
 
-    /// The awards of this partition's hits: made here, or elsewhere and mirrored.
-    fn note_awards(&mut self, partition: u32, events: &[Event]) {
-        for event in events {
-            match event {
-                Event::JackpotAwarded(award) if award.partition == partition => {
-                    self.note_award(award.hit, award.amount)
-                }
-                Event::PoolMirrored(mirrored) => {
-                    mirrored.awards.iter().for_each(|award| self.note_award(award.hit, award.amount));
-                }
-                _ => {}
-            }
+    pub(crate) fn commit(&mut self, commit: &Commit) -> Result<(), Fault> {
+        match &commit.stream {
+            StreamId::Player { .. } => self.player_commit(commit),
+            _ => Ok(()),
         }
     }
 
-    fn note_award(&mut self, hit: Position, amount: Minor) {
-        if let Some(of) = self.hits.remove(&hit) {
-            self.returns[of].awarded += i128::from(amount.0);
+    /// The returns of all players, some of whom each of these has followed, in the order in which the log begins them, with the
+    /// awards of their hits.
+    pub(crate) fn joined(all: Vec<Self>, awarded: &[(Position, Minor)]) -> Vec<Return> {
+        let mut joined: Vec<(Position, Return)> = vec![];
+        for mut plays in all {
+            for (hit, amount) in awarded {
+                if let Some(of) = plays.hits.remove(hit) {
+                    plays.returns[of].awarded += i128::from(amount.0);
+                }
+            }
+            for (first, of) in plays.first.into_iter().zip(plays.returns) {
+                match joined.iter_mut().find(|(_, other)| other.is_of(&of.game, &of.rules_version, of.currency)) {
+                    Some((position, other)) => {
+                        *position = first.min(*position);
+                        other.add(&of);
+                    }
+                    None => joined.push((first, of)),
+                }
+            }
         }
+        joined.sort_by_key(|(first, _)| *first);
+        joined.into_iter().map(|(_, of)| of).collect()
     }
 
     fn player_commit(&mut self, commit: &Commit) -> Result<(), Fault> {
@@ -132,7 +138,7 @@ impl<'a> Plays<'a> {
                 Event::RoundStarted(started) => {
                     due.nothing()?;
                     holds = false;
-                    let begun = self.start(stream, started)?;
+                    let begun = self.start(stream, started, *position)?;
                     self.keep(stream, playing.replace(begun));
                 }
                 Event::StepResolved(step) => {
@@ -284,7 +290,7 @@ impl<'a> Plays<'a> {
     }
 
     /// Opens a round with the model that it was played with, and checks its bet.
-    fn start(&mut self, stream: &StreamId, started: &RoundStarted) -> Result<Playing, Fault> {
+    fn start(&mut self, stream: &StreamId, started: &RoundStarted, position: Position) -> Result<Playing, Fault> {
         let live = Live::open(started)
             .map_err(|error| Fault::new("the round cannot be resolved", "a game that this program has", error))?;
         let RoundStarted { coin_value, currency, .. } = *started;
@@ -316,7 +322,7 @@ impl<'a> Plays<'a> {
             let what = "the round was opened with other figures than the player carried";
             return Err(Fault::new(what, figures(&carried), figures(&terms.carried)));
         }
-        let of = self.returns_of(started);
+        let of = self.returns_of(started, position);
         let figures = &mut self.returns[of];
         figures.rounds += 1;
         figures.contributing += u64::from(started.contribution.is_some());
@@ -329,10 +335,10 @@ impl<'a> Plays<'a> {
         Ok(Playing { number: started.round, of, pool, place, live, sealed: 0, held: vec![] })
     }
 
-    fn returns_of(&mut self, started: &RoundStarted) -> usize {
+    fn returns_of(&mut self, started: &RoundStarted, position: Position) -> usize {
         let RoundStarted { game, rules_version, currency, .. } = started;
-        let same = |of: &Return| of.currency == *currency && of.rules_version == *rules_version && of.game == *game;
-        self.returns.iter().position(same).unwrap_or_else(|| {
+        self.returns.iter().position(|of| of.is_of(game, rules_version, *currency)).unwrap_or_else(|| {
+            self.first.push(position);
             self.returns.push(Return::new(game, rules_version, *currency));
             self.returns.len() - 1
         })

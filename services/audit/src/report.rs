@@ -154,7 +154,11 @@ impl Voids {
 }
 
 impl Return {
-    /// Adds another partition's of the same game, version and currency.
+    pub(crate) fn is_of(&self, game: &str, rules_version: &str, currency: Currency) -> bool {
+        self.currency == currency && self.rules_version == rules_version && self.game == game
+    }
+
+    /// Adds those of other rounds of the same game, version and currency.
     pub(crate) fn add(&mut self, of: &Self) {
         self.rounds += of.rounds;
         self.contributing += of.contributing;

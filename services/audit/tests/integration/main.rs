@@ -13,4 +13,5 @@ mod index;
 mod partitions;
 mod replay;
 mod tampering;
+mod threads;
 mod voids;

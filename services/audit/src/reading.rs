@@ -1,0 +1,98 @@
+//! The first stage: reads and verifies the bytes, and hands each record to the thread that has its player.
+
+use crate::{
+    divergence::{Divergence, Fault, Unusable},
+    tree::TreeCheck,
+};
+use motherlode_ledger::Held;
+use motherlode_log::{Record, Scan, ScanError, hash, previous_hash};
+use motherlode_proto::convert::{play::hex, record};
+use std::sync::mpsc::SyncSender;
+
+/// Commits handed on at once.
+const BATCH: usize = 128;
+
+/// Records of a batch that are one thread's.
+pub(crate) struct Part {
+    /// Whether the files are the partition's.
+    pub(crate) of_partition: bool,
+    pub(crate) records: Vec<Record>,
+}
+
+/// Which thread has each record of a batch, in order.
+pub(crate) type Route = Vec<u8>;
+
+/// The thread, among so many, that has the records of a stream.
+pub(crate) fn thread_of(stream: &[u8], threads: usize) -> usize {
+    // FNV-1a (Fowler, Noll, Vo), 32 bits: names are short.
+    let hashed = stream.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    usize::try_from(hashed).unwrap_or_default() % threads
+}
+
+pub(crate) struct Reading<'a> {
+    pub(crate) scan: &'a mut Scan,
+    pub(crate) tree: Option<&'a mut TreeCheck>,
+    pub(crate) partition: u32,
+    pub(crate) held: Option<Held>,
+    pub(crate) players: Vec<SyncSender<Part>>,
+    pub(crate) fold: SyncSender<Route>,
+}
+
+impl Reading<'_> {
+    /// Reads to the end, to the first fault, or until a stage wants no more.
+    pub(crate) fn run(mut self) -> Result<Result<(), Box<Divergence>>, Unusable> {
+        loop {
+            let mut parts: Vec<_> = self.players.iter().map(|_| vec![]).collect();
+            let mut route = Vec::with_capacity(BATCH);
+            let ended = self.fill(&mut route, &mut parts);
+            let of_partition = self.scan.partition_number() == Some(self.partition);
+            // A stage has gone because it found a fault in an earlier batch, and that one all stages have.
+            let mut wanted = true;
+            if !route.is_empty() {
+                for (player, records) in self.players.iter().zip(parts) {
+                    wanted &= player.send(Part { of_partition, records }).is_ok();
+                }
+                wanted &= self.fold.send(route).is_ok();
+            }
+            match ended {
+                Ok(true) if wanted => {}
+                Ok(_) => return Ok(Ok(())),
+                Err(Stopped::Divergence(divergence)) => return Ok(Err(divergence)),
+                Err(Stopped::Unusable(unusable)) => return Err(unusable),
+            }
+        }
+    }
+
+    /// Fills a batch; false at the end of the log.
+    fn fill(&mut self, route: &mut Route, parts: &mut [Vec<Record>]) -> Result<bool, Stopped> {
+        while route.len() < BATCH {
+            let Some(record) = self.scan.next() else { return Ok(false) };
+            let record = record.map_err(|error| match error {
+                ScanError::Damaged(damage) => Stopped::Divergence(Divergence::of_damage(self.partition, damage)),
+                ScanError::Io { path, source } => Stopped::Unusable(Unusable::Io { path, source }),
+            })?;
+            let Record { position, .. } = record;
+            let before = previous_hash(&record.bytes);
+            let held = self.held.filter(|held| held.position == position).map(|held| (held.hash, hash(&record.bytes)));
+            let thread = thread_of(record::stream_name(&record.bytes).unwrap_or_default(), parts.len());
+            route.push(u8::try_from(thread).unwrap_or_default());
+            parts[thread].push(record);
+            let partition = self.partition;
+            let at = |fault: Fault, position| Stopped::Divergence(fault.at(partition, position));
+            if let Some((expected, found)) = held.filter(|(expected, found)| expected != found) {
+                let what = "the record is not the one that the index was made from";
+                return Err(at(Fault::new(what, hex(&expected), hex(&found)), position));
+            }
+            // Each record names the hash of the one before it, which nobody has to compute again.
+            if let (Some(tree), Some(before), 2..) = (&mut self.tree, before, position) {
+                tree.take(before).map_err(|fault| at(fault, position - 1))?;
+            }
+        }
+        Ok(true)
+    }
+}
+
+enum Stopped {
+    Divergence(Box<Divergence>),
+    Unusable(Unusable),
+}
