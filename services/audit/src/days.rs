@@ -68,12 +68,11 @@ impl Days {
         if !matches!(commit.stream, StreamId::Player { .. }) {
             return Ok(());
         }
-        let counts = |event: &Event| match event {
-            Event::SessionOpened(_) | Event::RoundStarted(_) => true,
-            Event::RoundSettled { .. } | Event::RoundVoided { .. } => true,
-            _ => false,
+        let is_session = |event: &Event| matches!(event, Event::SessionOpened(_));
+        let is_round = |event: &Event| {
+            matches!(event, Event::RoundStarted(_) | Event::RoundSettled { .. } | Event::RoundVoided { .. })
         };
-        if !commit.events.iter().any(counts) {
+        if !commit.events.iter().any(|event| is_round(event) || is_session(event)) {
             return Ok(());
         }
         let days = match self.0.get_mut(&commit.stream) {
