@@ -11,6 +11,11 @@ mod series;
 mod treasure;
 mod window;
 
+/// What a window shows where, for other pictures of it.
+pub(crate) mod cells {
+    pub(crate) use super::window::{cell, kind, name, path, size, wins_here};
+}
+
 pub use pen::colour_wanted;
 use pen::{Hue, Pen};
 

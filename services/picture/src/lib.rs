@@ -5,4 +5,6 @@
 pub mod draw;
 pub mod figures;
 pub mod markup;
+pub mod reels;
 pub mod round;
+pub mod sprite;

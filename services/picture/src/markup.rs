@@ -23,6 +23,11 @@ impl Markup {
         Self(escaped)
     }
 
+    /// A drawing of this program's own, which is markup already.
+    pub(crate) fn drawing(svg: &str) -> Self {
+        Self(svg.to_owned())
+    }
+
     /// A style sheet of this program's own; it has no character that would need escaping.
     pub fn style(css: &'static str) -> Self {
         debug_assert!(!css.contains(['<', '&']), "a style sheet that is no XML");
@@ -31,7 +36,7 @@ impl Markup {
 }
 
 /// Elements that have no end tag in HTML, and those of SVG that are always empty.
-const EMPTY: [&str; 9] = ["br", "circle", "line", "meta", "path", "polygon", "polyline", "rect", "col"];
+const EMPTY: [&str; 10] = ["use", "br", "circle", "line", "meta", "path", "polygon", "polyline", "rect", "col"];
 
 /// An element.
 pub fn tag(name: &'static str, attributes: &[(&'static str, &str)], inner: impl Into<Markup>) -> Markup {

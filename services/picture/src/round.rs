@@ -7,6 +7,7 @@ use crate::{
     draw,
     figures::{self, cash},
     markup::{self, Markup, plain, table, tag},
+    reels,
 };
 use motherlode_books::{Currency, Minor, is_visible};
 use motherlode_proto::{
@@ -28,6 +29,8 @@ pub struct Section {
     pub title: String,
     /// The windows, drawn for a terminal; empty if there is nothing to draw.
     pub drawing: String,
+    /// The windows as pictures for a page; in the bet's section the symbols that they show.
+    pub picture: Markup,
     /// Facts: name and value.
     pub facts: Vec<(&'static str, String)>,
 }
@@ -36,7 +39,7 @@ impl Section {
     /// Facts without a value are left out.
     fn new(title: impl Into<String>, drawing: String, facts: Vec<(&'static str, String)>) -> Self {
         let facts = facts.into_iter().filter(|(_, value)| !value.is_empty()).collect();
-        Self { title: title.into(), drawing, facts }
+        Self { title: title.into(), drawing, picture: Markup::default(), facts }
     }
 }
 
@@ -60,14 +63,14 @@ pub fn page(round: &Round) -> String {
 pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     let title = format!("Round {round_id}");
     let heading = plain("h1", title.as_str());
-    let sections = sections.iter().map(|Section { title, drawing, facts }| {
+    let sections = sections.iter().map(|Section { title, drawing, picture, facts }| {
         let drawing = match drawing.as_str() {
             "" => Markup::default(),
             text => tag("div", &[("class", "scroll")], tag("pre", &[("class", "drawing")], text.trim_matches('\n'))),
         };
         let rows = facts.iter().map(|(what, value)| vec![(*what).into(), value.as_str().into()]);
         let facts = tag("div", &[("class", "facts")], table(&["", ""], rows));
-        plain("section", [plain("h2", title.as_str()), drawing, facts])
+        plain("section", [plain("h2", title.as_str()), picture.clone(), drawing, facts])
     });
     markup::page(&title, [heading].into_iter().chain(sections).collect::<Markup>())
 }
@@ -76,7 +79,7 @@ pub fn page_of(round_id: &str, sections: &[Section]) -> String {
 #[must_use]
 pub fn text_of(round_id: &str, sections: &[Section]) -> String {
     let mut text = format!("Round {round_id}\n");
-    for Section { title, drawing, facts } in sections {
+    for Section { title, drawing, facts, .. } in sections {
         text += &format!("\n{title}\n{drawing}");
         let width = facts.iter().map(|(what, _)| what.chars().count()).max().unwrap_or_default();
         for (what, value) in facts {
@@ -137,7 +140,9 @@ fn bet(round: &Round) -> Section {
         ("EUR for 1 of the currency", round.exchange_rate.clone()),
         ("Balance before", money(round.balance_before.as_ref())),
     ];
-    Section::new("The bet", String::new(), facts)
+    let shown = round.steps.iter().filter_map(|step| step.outcome.as_ref());
+    let picture = info.map_or_else(Markup::default, |info| reels::symbols(&round.game, info, shown));
+    Section { picture, ..Section::new("The bet", String::new(), facts) }
 }
 
 fn of_step(round: &Round, step: &Step, secured: Option<Secured>, colour: bool) -> Section {
@@ -177,7 +182,11 @@ fn of_step(round: &Round, step: &Step, secured: Option<Secured>, colour: bool) -
         ("Balance after the step", money(step.balance_after.as_ref())),
         ("Carried from now on", carried(info, &step.carried, code)),
     ];
-    Section::new(format!("Step {}", step.number), drawing, facts)
+    let picture = match (info, &step.outcome) {
+        (Some(info), Some(outcome)) => reels::windows(info, outcome),
+        _ => Markup::default(),
+    };
+    Section { picture, ..Section::new(format!("Step {}", step.number), drawing, facts) }
 }
 
 /// A client seed: in hexadecimal digits, as it's hashed, and as text where it is one.

@@ -11,19 +11,19 @@ use std::{cmp::Reverse, collections::BTreeMap};
 const CELL: usize = 14;
 
 /// The symbol at a reel and a row, as its index.
-pub(super) fn cell(spin: &SpinResult, reel: usize, row: usize) -> Option<usize> {
+pub(crate) fn cell(spin: &SpinResult, reel: usize, row: usize) -> Option<usize> {
     let rows = usize::try_from(spin.rows).ok()?;
     spin.cells.get(reel.checked_mul(rows)?.checked_add(row)?).map(|symbol| usize::from(*symbol))
 }
 
 /// Reels and rows to draw: never more than the cells that there are.
-pub(super) fn size(spin: &SpinResult) -> (usize, usize) {
+pub(crate) fn size(spin: &SpinResult) -> (usize, usize) {
     let rows = usize::try_from(spin.rows).unwrap_or_default().min(spin.cells.len());
     (spin.cells.len().checked_div(rows).unwrap_or_default(), rows)
 }
 
 /// Whether a cell is part of a win, or of what started the bonus round.
-pub(super) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> bool {
+pub(crate) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> bool {
     let symbol = cell(spin, reel, row);
     let is = |wanted: u32| symbol.is_some() && symbol == usize::try_from(wanted).ok();
     let started = |symbol: usize| game.symbols.get(symbol).is_some_and(|symbol| symbol.role == SymbolRole::Bonus);
@@ -40,13 +40,13 @@ pub(super) fn wins_here(game: &GameInfo, spin: &SpinResult, reel: usize, row: us
 }
 
 /// The rows of a line win on each reel; `None` for a scatter.
-fn path<'a>(game: &'a GameInfo, win: &Win) -> Option<&'a [u8]> {
+pub(crate) fn path<'a>(game: &'a GameInfo, win: &Win) -> Option<&'a [u8]> {
     let line = usize::try_from(win.line).ok()?.checked_sub(1)?;
     Some(game.lines.get(line).map_or(&[], Vec::as_slice))
 }
 
 /// A kind of spin by name; `None` for the paid one.
-pub(super) fn kind(spin: &SpinResult) -> Option<&'static str> {
+pub(crate) fn kind(spin: &SpinResult) -> Option<&'static str> {
     Some(match spin.kind() {
         SpinKind::Unspecified | SpinKind::Base => return None,
         SpinKind::Free => "Free spin",
@@ -129,7 +129,7 @@ pub(super) fn hue(game: &GameInfo, index: usize) -> Hue {
     game.symbols.get(index).map_or(Hue::Plain, |symbol: &SymbolInfo| Hue::of(symbol, index))
 }
 
-pub(super) fn name(game: &GameInfo, index: usize) -> String {
+pub(crate) fn name(game: &GameInfo, index: usize) -> String {
     game.symbols.get(index).map_or_else(|| format!("symbol {index}"), |symbol| symbol.name.clone())
 }
 

@@ -1,0 +1,84 @@
+//! The games' symbols as drawings: one SVG sprite a game (`assets/GAME.svg`), drawn for this project.
+//!
+//! A sprite is well-formed SVG whose parts each begin at the start of a line: a `<symbol>` for each symbol of the game,
+//! named by its code in lower case, and what symbols share, such as gradients. A page embeds the parts that it shows,
+//! once, and shows them by `<use>`. Drawings have no style and no script, so that the strictest policy lets them stand.
+
+use crate::markup::Markup;
+use motherlode_slots::SymbolInfo;
+use std::collections::BTreeSet;
+
+/// The sprite of a game, whole; none of a game that this program doesn't draw.
+#[must_use]
+pub fn of(game: &str) -> Option<&'static str> {
+    Some(match game {
+        "bewitched" => include_str!("../assets/bewitched.svg"),
+        "dwarf-mine" => include_str!("../assets/dwarf-mine.svg"),
+        "mystery-elves" => include_str!("../assets/mystery-elves.svg"),
+        "neptune" => include_str!("../assets/neptune.svg"),
+        "witch-feature" => include_str!("../assets/witch-feature.svg"),
+        _ => return None,
+    })
+}
+
+/// The name of a symbol's drawing in its game's sprite.
+#[must_use]
+pub fn id(symbol: &SymbolInfo) -> String {
+    symbol.code.to_lowercase()
+}
+
+/// The named symbols of a sprite with all that they use, to be embedded into a page; it shows nothing by itself. Names that
+/// the sprite doesn't have are left out. A cell shows a symbol in its own size as `#CNAME`, which no name in lower case is.
+#[must_use]
+pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
+    let parts: Vec<_> = parts(sprite).collect();
+    let place = |name: &str| parts.iter().position(|(id, _)| *id == name);
+    let mut wanted: Vec<usize> = names.iter().filter_map(|name| place(name)).collect();
+    let cells: String = wanted.iter().map(|at| in_a_cell(parts[*at].0)).collect();
+    let mut shown = BTreeSet::new();
+    while let Some(at) = wanted.pop() {
+        if shown.insert(at) {
+            wanted.extend(uses(parts[at].1).filter_map(place));
+        }
+    }
+    let drawn: String = shown.into_iter().map(|at| parts[at].1).collect();
+    let open = "<svg class=\"sprite\" width=\"0\" height=\"0\" aria-hidden=\"true\">";
+    Markup::drawing(&format!("{open}\n{drawn}<defs>{cells}</defs></svg>\n"))
+}
+
+fn in_a_cell(name: &str) -> String {
+    format!("<use id=\"C{name}\" href=\"#{name}\" width=\"90\" height=\"90\"/>")
+}
+
+/// The parts of a sprite with their names.
+fn parts(sprite: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let starts: Vec<_> = sprite.match_indices("\n<").map(|(at, _)| at + 1).collect();
+    let ends: Vec<_> = starts.iter().copied().skip(1).chain([sprite.len()]).collect();
+    let parts = starts.into_iter().zip(ends).filter_map(|(start, end)| sprite.get(start..end));
+    parts
+        .filter_map(|part| Some((part.split_once("id=\"")?.1.split_once('"')?.0, part)))
+        .filter(|(_, part)| !part.starts_with("</"))
+}
+
+/// The names of what a part uses.
+fn uses(part: &'static str) -> impl Iterator<Item = &'static str> {
+    let by = |how: &'static str| part.split(how).skip(1).filter_map(|rest| rest.split(['"', ')']).next());
+    by("href=\"#").chain(by("url(#"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SPRITE: &str =
+        "<svg>\n<g id=\"a\" fill=\"url(#c)\"/>\n<g id=\"b\"/>\n<g id=\"c\"><use href=\"#a\"/></g>\n</svg>\n";
+
+    #[test]
+    fn pl_19_a_page_embeds_what_it_shows_and_what_that_uses() {
+        let of = |names: &[&str]| embedded(SPRITE, &names.iter().map(|name| (*name).to_owned()).collect()).to_string();
+        let both = of(&["a"]);
+        assert!(both.contains("id=\"a\"") && both.contains("id=\"c\"") && !both.contains("id=\"b\""), "{both}");
+        let one = of(&["b", "b", "unknown"]);
+        assert_eq!((one.matches(" id=").count(), one.matches("href=\"#b\"").count()), (2, 1), "{one}");
+    }
+}
