@@ -11,7 +11,7 @@ mod series;
 mod treasure;
 mod window;
 
-/// What a window shows where, for other pictures of it.
+/// The cells of a window, for other pictures of it.
 pub(crate) mod cells {
     pub(crate) use super::window::{cell, kind, name, path, size, wins_here};
 }

@@ -68,7 +68,7 @@ fn symbol(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> Markup
     tag("use", &[("href", &format!("#C{}", sprite::id(known))), ("x", &x), ("y", &y)], "")
 }
 
-/// What stands on a cell: its value, or a frame around what was placed or collected.
+/// A mark on a cell: its value, or a frame around what was placed or collected.
 fn mark(spin: &SpinResult, mark: &Mark) -> Markup {
     let (_, rows) = cells::size(spin);
     let Ok(cell) = usize::try_from(mark.cell) else { return Markup::default() };

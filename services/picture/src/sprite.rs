@@ -8,17 +8,13 @@ use crate::markup::Markup;
 use motherlode_slots::SymbolInfo;
 use std::collections::BTreeSet;
 
+/// Each game's sprite by the game's name.
+const SPRITES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sprites.rs"));
+
 /// The sprite of a game, whole; none of a game that this program doesn't draw.
 #[must_use]
 pub fn of(game: &str) -> Option<&'static str> {
-    Some(match game {
-        "bewitched" => include_str!("../assets/bewitched.svg"),
-        "dwarf-mine" => include_str!("../assets/dwarf-mine.svg"),
-        "mystery-elves" => include_str!("../assets/mystery-elves.svg"),
-        "neptune" => include_str!("../assets/neptune.svg"),
-        "witch-feature" => include_str!("../assets/witch-feature.svg"),
-        _ => return None,
-    })
+    SPRITES.iter().find(|(name, _)| *name == game).map(|(_, svg)| *svg)
 }
 
 /// The name of a symbol's drawing in its game's sprite.

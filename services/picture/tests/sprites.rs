@@ -28,7 +28,7 @@ fn pl_19_every_symbol_of_every_game_has_a_drawing_with_its_name() {
     assert!(sprite::of("chess").is_none());
 }
 
-/// What a strict policy refuses, and what would be loaded, has no place in a drawing; what it names is there.
+/// A drawing has nothing that a strict policy refuses, and nothing to load; the parts that it names are there.
 #[test]
 fn pl_19_drawings_have_no_style_no_script_and_name_only_what_there_is() {
     for game in games() {

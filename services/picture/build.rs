@@ -1,0 +1,15 @@
+//! Lists the sprites: a game's is the file of its name in `assets`, so that code names no game.
+
+use std::{env, fs, io, path::PathBuf};
+
+fn main() -> io::Result<()> {
+    println!("cargo::rerun-if-changed=assets");
+    let folder = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").unwrap_or_default()).join("assets");
+    let mut files = fs::read_dir(folder)?.map(|file| Ok(file?.path())).collect::<io::Result<Vec<_>>>()?;
+    files.retain(|file| file.extension().is_some_and(|extension| extension == "svg"));
+    files.sort();
+    let entry = |file: &PathBuf| format!("    ({:?}, include_str!({file:?})),\n", file.file_stem().unwrap_or_default());
+    let list: String = files.iter().map(entry).collect();
+    let to = PathBuf::from(env::var_os("OUT_DIR").unwrap_or_default()).join("sprites.rs");
+    fs::write(to, format!("&[\n{list}]\n"))
+}
