@@ -14,8 +14,8 @@ use motherlode_slots::GameInfo;
 
 /// Width and height of a cell.
 const CELL: usize = 100;
-/// Room beside the reels for the lines' numbers.
-const GUTTER: usize = 56;
+/// Room before the reels for the lines' numbers, and after them for their coins.
+const GUTTERS: (usize, usize) = (50, 90);
 /// Colours of lines; `line0` and so on in the style sheet.
 const HUES: usize = 10;
 /// More winning lines than these have no numbers beside the window: there is no room.
@@ -45,7 +45,7 @@ pub fn windows(game: &GameInfo, outcome: &Outcome) -> Markup {
 /// One window.
 fn window(game: &GameInfo, spin: &SpinResult) -> Markup {
     let (reels, rows) = cells::size(spin);
-    let view = format!("-{GUTTER} -6 {} {}", reels * CELL + 2 * GUTTER, rows * CELL + 12);
+    let view = format!("-{} -6 {} {}", GUTTERS.0, reels * CELL + GUTTERS.0 + GUTTERS.1, rows * CELL + 12);
     let places: Vec<_> = (0..reels).flat_map(|reel| (0..rows).map(move |row| (reel, row))).collect();
     let any = places.iter().any(|(reel, row)| cells::wins_here(game, spin, *reel, *row));
     let drawn = |winning: bool| -> Markup {

@@ -46,14 +46,14 @@ fn in_a_cell(name: &str) -> String {
     format!("<use id=\"C{name}\" href=\"#{name}\" width=\"90\" height=\"90\"/>")
 }
 
-/// The parts of a sprite with their names.
+/// The parts of a sprite with their names. A part ends where the next one begins, the last with the sprite.
 fn parts(sprite: &'static str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let starts: Vec<_> = sprite.match_indices("\n<").map(|(at, _)| at + 1).collect();
-    let ends: Vec<_> = starts.iter().copied().skip(1).chain([sprite.len()]).collect();
-    let parts = starts.into_iter().zip(ends).filter_map(|(start, end)| sprite.get(start..end));
-    parts
-        .filter_map(|part| Some((part.split_once("id=\"")?.1.split_once('"')?.0, part)))
-        .filter(|(_, part)| !part.starts_with("</"))
+    let inner = sprite.trim_end().trim_end_matches("</svg>");
+    let begins = inner.match_indices("\n<").filter(|(at, _)| !inner[*at..].starts_with("\n</")).map(|(at, _)| at + 1);
+    let starts: Vec<_> = begins.collect();
+    let ends: Vec<_> = starts.iter().copied().skip(1).chain([inner.len()]).collect();
+    let parts = starts.into_iter().zip(ends).filter_map(|(start, end)| inner.get(start..end));
+    parts.filter_map(|part| Some((part.split_once(" id=\"")?.1.split_once('"')?.0, part)))
 }
 
 /// The names of what a part uses.
@@ -66,13 +66,13 @@ fn uses(part: &'static str) -> impl Iterator<Item = &'static str> {
 mod tests {
     use super::*;
 
-    const SPRITE: &str =
-        "<svg>\n<g id=\"a\" fill=\"url(#c)\"/>\n<g id=\"b\"/>\n<g id=\"c\"><use href=\"#a\"/></g>\n</svg>\n";
+    const SPRITE: &str = "<svg>\n<g id=\"a\" fill=\"url(#c)\">\n  <path/>\n</g>\n<g id=\"b\"/>\n<g id=\"c\"><use href=\"#a\"/></g>\n</svg>\n";
 
     #[test]
     fn pl_19_a_page_embeds_what_it_shows_and_what_that_uses() {
         let of = |names: &[&str]| embedded(SPRITE, &names.iter().map(|name| (*name).to_owned()).collect()).to_string();
         let both = of(&["a"]);
+        assert!(both.contains("<path/>\n</g>\n<g id=\"c\">"), "whole parts: {both}");
         assert!(both.contains("id=\"a\"") && both.contains("id=\"c\"") && !both.contains("id=\"b\""), "{both}");
         let one = of(&["b", "b", "unknown"]);
         assert_eq!((one.matches(" id=").count(), one.matches("href=\"#b\"").count()), (2, 1), "{one}");

@@ -45,6 +45,33 @@ fn pl_19_drawings_have_no_style_no_script_and_name_only_what_there_is() {
     }
 }
 
+/// The first element that isn't closed in its place, if any: counted by itself, since a browser mends what it shows.
+fn unclosed(markup: &str) -> Option<String> {
+    let mut open = vec![];
+    for tag in markup.split('<').skip(1).map(|rest| rest.split('>').next().unwrap()) {
+        let name = tag.trim_start_matches('/').split(char::is_whitespace).next().unwrap();
+        match tag {
+            _ if tag.starts_with('!') || tag.ends_with('/') => {}
+            _ if tag.starts_with('/') => {
+                if open.pop() != Some(name) {
+                    return Some(name.to_owned());
+                }
+            }
+            _ => open.push(name),
+        }
+    }
+    open.pop().map(str::to_owned)
+}
+
+#[test]
+fn pl_19_sprites_are_well_formed() {
+    for game in games() {
+        assert_eq!(unclosed(sprite::of(game.name()).unwrap()), None, "{}", game.name());
+    }
+    assert_eq!(unclosed("<!DOCTYPE html><g><path/></g><symbol>"), Some("symbol".to_owned()));
+    assert_eq!(unclosed("<g><symbol></g>"), Some("g".to_owned()));
+}
+
 #[test]
 fn pl_19_the_page_of_60_free_spins_has_every_window_and_at_most_100_kb() {
     let game = latest("bewitched").unwrap();
@@ -70,6 +97,7 @@ fn pl_19_the_page_of_60_free_spins_has_every_window_and_at_most_100_kb() {
         ..Round::default()
     };
     let page = round::page(&round);
+    assert_eq!(unclosed(&page), None, "each element is closed in its place");
     assert!(page.len() <= 100_000, "{}", page.len());
     assert_eq!(page.matches("role=\"img\"").count(), 60);
     assert_eq!(page.matches("<use href=\"#C").count(), 60 * 15);
