@@ -60,6 +60,41 @@ func (l *log) get(path string) ([]byte, error) {
 	return data, err
 }
 
+// A remembered hash was read through tlog.TileHashReader, which holds tiles against the root each time that it's asked: so
+// each hash of the tree is asked for once, many together.
+type remembered struct {
+	hashes []tlog.Hash
+}
+
+func (r *remembered) ReadHashes(indexes []int64) ([]tlog.Hash, error) {
+	hashes := make([]tlog.Hash, len(indexes))
+	for at, index := range indexes {
+		if index < 0 || index >= int64(len(r.hashes)) {
+			return nil, fmt.Errorf("no hash %d in the tree", index)
+		}
+		hashes[at] = r.hashes[index]
+	}
+	return hashes, nil
+}
+
+func remember(tree tlog.Tree, tiles tlog.TileReader) (*remembered, error) {
+	const together = 1 << 16
+	reader, count := tlog.TileHashReader(tree, tiles), tlog.StoredHashCount(tree.N)
+	r := &remembered{}
+	for from := int64(0); from < count; from += together {
+		var indexes []int64
+		for index := from; index < from+together && index < count; index++ {
+			indexes = append(indexes, index)
+		}
+		hashes, err := reader.ReadHashes(indexes)
+		if err != nil {
+			return nil, err
+		}
+		r.hashes = append(r.hashes, hashes...)
+	}
+	return r, nil
+}
+
 // Entries are 32 bytes each, behind their length.
 func (l *log) entries(from, size int64) ([][]byte, error) {
 	tile := tlog.Tile{H: 8, L: 0, N: from / 256, W: 256}
@@ -110,7 +145,10 @@ func verify(prefix, vkey string) error {
 	var root tlog.Hash
 	copy(root[:], decoded)
 	tree := tlog.Tree{N: size, Hash: root}
-	hashes := tlog.TileHashReader(tree, l)
+	hashes, err := remember(tree, l)
+	if err != nil {
+		return err
+	}
 	for from := int64(0); from < size; from += 256 {
 		entries, err := l.entries(from, size)
 		if err != nil {

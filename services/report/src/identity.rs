@@ -17,6 +17,7 @@ use sha2::{Digest, Sha256};
 use std::{
     fs::File,
     io::{self, Read},
+    os::unix::fs::MetadataExt as _,
     sync::{Arc, OnceLock},
     thread,
     time::Duration,
@@ -93,6 +94,25 @@ struct Started {
     file: Option<File>,
     /// Known once it was hashed.
     digest: OnceLock<Option<[u8; 32]>>,
+}
+
+impl Started {
+    /// Whether the running program's name has another file now, or what was started reads otherwise. It may wait for the
+    /// executable to be hashed.
+    fn is_replaced() -> bool {
+        // The first check hashes what was started, so that only whether it's that file is left to ask.
+        let is_first = STARTED.get().is_some_and(|started| started.digest.get().is_none());
+        let Some(started) = Identity::executable() else { return false };
+        match executable_file() {
+            Ok(now) if is_first && Self::is(&now) => false,
+            now => now.and_then(digest).ok() != Some(started),
+        }
+    }
+
+    fn is(file: &File) -> bool {
+        let of = |file: &File| file.metadata().map(|of| (of.dev(), of.ino())).ok();
+        STARTED.get().and_then(|started| of(started.file.as_ref()?)).is_some_and(|started| of(file) == Some(started))
+    }
 }
 
 /// The file that has the running program's name now.
@@ -221,9 +241,7 @@ impl SelfCheck {
     async fn look(&self) -> Vec<String> {
         let mut failures = vec![];
         // No task for a thread that answers calls.
-        let hashed = || (Identity::executable(), executable_file().and_then(digest).ok());
-        let (started, now) = spawn_blocking(hashed).await.unwrap_or_default();
-        if started.is_some() && now != started {
+        if spawn_blocking(Started::is_replaced).await.unwrap_or_default() {
             failures.push("the executable is not the one that was started".to_owned());
         }
         let ledgers = self.follower.ledgers();

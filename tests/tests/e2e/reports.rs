@@ -1,5 +1,6 @@
 //! Reports over gRPC: significant events, returns, statements of pools, identity (PL-22, PL-23, PL-24, PL-29).
 
+use crate::PROGRAM;
 use motherlode_books::{Event, StreamId};
 use motherlode_ledger::{Options, Proposal};
 use motherlode_proto::{
@@ -17,6 +18,7 @@ use motherlode_tests::{
     Client, EUR, Force, bet, config, fresh,
     operators::{operator, token},
     partitions::settled,
+    process::{Process, channel},
     reason, stake_on, start, start_fresh, start_with,
 };
 use std::{
@@ -395,6 +397,30 @@ async fn pl_29_the_program_says_what_it_is_and_checks_itself() {
     clock.fetch_add(1, Ordering::SeqCst);
     assert_eq!(check.if_due(last).await, Some(NOON + DAY_MS));
     server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_29_a_program_that_was_replaced_is_found_by_the_first_check_and_by_later_ones() {
+    for is_checked_before in [false, true] {
+        let folder = tempfile::tempdir().unwrap();
+        let program = folder.path().join("motherlode");
+        std::fs::copy(PROGRAM, &program).unwrap();
+        let process = Process::start(program.to_str().unwrap(), &folder.path().join("data"), None);
+        let mut reports = ReportServiceClient::new(channel(process.address).await.unwrap());
+        if is_checked_before {
+            let checked = reports.run_self_check(RunSelfCheckRequest {}).await.unwrap().into_inner();
+            assert_eq!(checked.failures, Vec::<String>::new());
+        }
+        std::fs::write(folder.path().join("other"), "another program").unwrap();
+        std::fs::rename(folder.path().join("other"), &program).unwrap();
+        // A check that began at the start may be under way, and its findings are then the answer.
+        let mut failures = vec![];
+        for _ in 0..2 {
+            failures = reports.run_self_check(RunSelfCheckRequest {}).await.unwrap().into_inner().failures;
+        }
+        assert_eq!(failures, ["the executable is not the one that was started"]);
+        process.kill();
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
