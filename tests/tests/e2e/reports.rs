@@ -15,10 +15,9 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Config, connect::connect};
 use motherlode_tests::{
-    Client, EUR, Force, bet, config, fresh,
+    Client, EUR, Force, Process, bet, channel, config, fresh,
     operators::{operator, token},
     partitions::settled,
-    process::{Process, channel},
     reason, stake_on, start, start_fresh, start_with,
 };
 use std::{
