@@ -236,6 +236,13 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     reader.has_files(&data.path().join("index"));
     let to = LogLocation::Folder { data: kept.path().to_owned(), segment_bytes: 1 << 20 };
     copy(&LogLocation::of(&config), &to, false, &AtomicBool::new(false)).unwrap();
+    // A replica on it, whose folds, index and snapshot are its own, has no key.
+    let replica = Config { data: kept.path().to_owned(), ..config.clone() };
+    let server =
+        start_dealt(&replica, open_stores(&replica).unwrap(), Options::default(), Dealer::new().unwrap()).await;
+    let mut client = Client::connect(server.address()).await;
+    everything(&mut client, &server, &open, &mut reader).await;
+    server.stop().await.unwrap();
     reader.has_files(kept.path());
     assert!(reader.0.iter().any(|(name, _)| name.contains("snapshot")), "{:?}", names(&reader));
 
