@@ -126,6 +126,7 @@ reasons! {
     69 RevealMissing { round };
     70 RevealWrong { round, step };
     71 RevealUnfounded { round };
+    72 NotCancelled;
     200 AmountAboveCeiling { currency, amount, ceiling };
     201 BalanceAboveCeiling { currency, balance, ceiling };
     202 RateOutOfBounds { currency };

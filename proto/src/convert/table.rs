@@ -145,6 +145,7 @@ events! {
     43 DrawSealed(sealed: DrawSealed);
     44 DrawsRevealed { 1 round, 2 dealt };
     45 DrawsLost { 1 round };
+    46 RequestCancelled {};
 }
 
 messages! {

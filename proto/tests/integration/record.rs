@@ -213,6 +213,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         sealed(78, SealReason::KeyLost),
         Event::DrawsRevealed { round, dealt: vec![[4; 32], [0; 32]] },
         Event::DrawsLost { round },
+        Event::RequestCancelled,
     ]
 }
 

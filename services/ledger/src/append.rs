@@ -38,6 +38,12 @@ pub enum AppendError {
         /// The id.
         request_id: String,
     },
+    /// The request was cancelled: it's never applied (PL-33).
+    #[error("request {request_id} was cancelled")]
+    RequestCancelled {
+        /// The id.
+        request_id: String,
+    },
     /// The books refuse it.
     #[error(transparent)]
     Refused(#[from] Refused),
@@ -78,6 +84,7 @@ impl From<AppendError> for Refusal {
                 .with("version", version)
                 .retry_after(Duration::from_millis(10)),
             AppendError::RequestIdReused { request_id } => Refusal::request_id_reused(&request_id),
+            AppendError::RequestCancelled { .. } => Refusal::precondition("REQUEST_CANCELLED", message),
             AppendError::Refused(refused) => refused_by_books(&refused),
             AppendError::Busy => Refusal::busy(),
             AppendError::Full { .. } => {

@@ -28,6 +28,9 @@ use tokio::sync::{
 use tokio::time::Instant;
 use tonic::Code;
 
+/// How often is looked whether a request is still on its way.
+const LOOK: Duration = Duration::from_millis(50);
+
 /// The refusal of one who does not write the log, or not any more: another process does.
 #[must_use]
 pub fn not_the_writer() -> Refusal {
@@ -273,6 +276,29 @@ impl Handle {
     /// [`AppendError::Unknown`] when the log cannot be read.
     pub fn find_position(&self, stream: &StreamId, request_id: &str) -> Result<Option<Position>, AppendError> {
         Ok(self.committed(stream, request_id)?.map(|logged| logged.commit.position))
+    }
+
+    /// Waits until no proposal of a request is on its way to the disk from here.
+    ///
+    /// # Errors
+    /// [`AppendError::Late`] when that takes longer than a proposal may.
+    pub(crate) async fn settled(&self, stream: &StreamId, request_id: &str) -> Result<(), AppendError> {
+        let Way::Here(desk) = &self.way else { return Ok(()) };
+        let name = self.shared.requests.name(stream, request_id);
+        let mut head = self.head();
+        let wait = async {
+            while desk.0.is_under_way(name, stream, request_id) {
+                // A failed append moves no head.
+                let _ = tokio::time::timeout(LOOK, head.changed()).await;
+            }
+        };
+        match self.shared.answer_wait_max {
+            Some(most) => tokio::time::timeout(most, wait).await.map_err(|_| AppendError::Late),
+            None => {
+                wait.await;
+                Ok(())
+            }
+        }
     }
 
     fn committed(&self, stream: &StreamId, request_id: &str) -> Result<Option<Arc<Logged>>, AppendError> {

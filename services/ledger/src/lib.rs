@@ -34,6 +34,7 @@ mod log_service;
 pub mod offer;
 mod open;
 mod options;
+mod outcomes;
 mod projected;
 mod projector;
 mod queue;

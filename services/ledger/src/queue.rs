@@ -79,12 +79,16 @@ pub(crate) fn answer(replies: impl Iterator<Item = (Reply, Verdict)>) {
 /// A request's commit as the answer to a repetition.
 ///
 /// # Errors
-/// [`AppendError::RequestIdReused`] when this is another request.
+/// [`AppendError::RequestIdReused`] when this is another request, [`AppendError::RequestCancelled`] when it was cancelled.
 pub(crate) fn repeated(logged: Arc<Logged>, fingerprint: [u8; 16]) -> Verdict {
-    match logged.commit.fingerprint == fingerprint {
-        true => Ok(logged),
-        false => Err(AppendError::RequestIdReused { request_id: logged.commit.request_id.clone() }),
+    let request_id = || logged.commit.request_id.clone();
+    if logged.commit.fingerprint == fingerprint {
+        return Ok(logged);
     }
+    Err(match logged.commit.is_cancelled() {
+        true => AppendError::RequestCancelled { request_id: request_id() },
+        false => AppendError::RequestIdReused { request_id: request_id() },
+    })
 }
 
 /// The slots of the queue, shared by operators.

@@ -9,7 +9,7 @@ use crate::{
     history::{self, Wanted},
     index::IndexError,
     ledgers::Ledgers,
-    offer, rounds, switches, void,
+    offer, outcomes, rounds, switches, void,
 };
 use futures_util::Stream;
 use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
@@ -292,7 +292,7 @@ fn rate_of(currency: Currency, rate: FxRate) -> wire::ExchangeRate {
 }
 
 /// The transaction that a commit of the wallet booked; `None` for a commit of another kind.
-fn transaction(logged: &Arc<Logged>) -> Option<wire::Transaction> {
+pub(crate) fn transaction(logged: &Logged) -> Option<wire::Transaction> {
     let commit = &logged.commit;
     let (kind, currency, amount) = match commit.events.first()? {
         Event::AccountOpened { currency } => (Kind::Opened, *currency, Minor(0)),
@@ -344,6 +344,20 @@ impl LedgerService for LedgerApi {
         request: Request<wire::GetTransactionRequest>,
     ) -> Result<Response<wire::GetTransactionResponse>, Status> {
         Ok(Response::new(self.get_transaction(&Caller::of(&request), request.get_ref())?))
+    }
+
+    async fn get_request(
+        &self,
+        request: Request<wire::GetRequestRequest>,
+    ) -> Result<Response<wire::GetRequestResponse>, Status> {
+        Ok(Response::new(outcomes::get(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
+    }
+
+    async fn cancel_request(
+        &self,
+        request: Request<wire::CancelRequestRequest>,
+    ) -> Result<Response<wire::CancelRequestResponse>, Status> {
+        Ok(Response::new(outcomes::cancel(&self.ledgers, &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn get_round(

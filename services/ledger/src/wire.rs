@@ -40,6 +40,7 @@ pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
     let (cause, reason) = match error {
         AppendError::Conflict { version } => return Outcome::ConflictVersion(*version),
         AppendError::RequestIdReused { request_id } => return Outcome::ReusedRequestId(request_id.clone()),
+        AppendError::RequestCancelled { request_id } => return Outcome::CancelledRequestId(request_id.clone()),
         AppendError::Refused(why) => return Outcome::Refused(refused::to_wire(why)),
         AppendError::Busy => (Cause::Busy, ""),
         AppendError::Full { reason } => (Cause::Full, reason.as_str()),
@@ -60,6 +61,7 @@ pub(crate) fn outcome_from_wire(outcome: Option<Outcome>) -> Result<Result<u64, 
         Outcome::Position(position) => return Ok(Ok(position)),
         Outcome::ConflictVersion(version) => AppendError::Conflict { version },
         Outcome::ReusedRequestId(request_id) => AppendError::RequestIdReused { request_id },
+        Outcome::CancelledRequestId(request_id) => AppendError::RequestCancelled { request_id },
         Outcome::Refused(why) => AppendError::Refused(refused::from_wire(&why)?),
         Outcome::NotTaken(not_taken) => {
             let reason = not_taken.reason.clone();
@@ -88,6 +90,7 @@ mod tests {
         for error in [
             AppendError::Conflict { version: 7 },
             AppendError::RequestIdReused { request_id: "r".to_owned() },
+            AppendError::RequestCancelled { request_id: "r".to_owned() },
             AppendError::Refused(Refused::RoundOpen { round: 3 }),
             AppendError::Busy,
             AppendError::Full { reason: reason() },

@@ -149,6 +149,11 @@ impl Writer {
         self.staged.lock().waiting
     }
 
+    /// Whether a commit of a request is staged, and not durable yet.
+    pub(crate) fn is_under_way(&self, name: Name, stream: &StreamId, request_id: &str) -> bool {
+        self.staged.lock().made_by(name, stream, request_id).is_some()
+    }
+
     /// Takes no more proposals; what was proposed before is answered.
     pub(crate) fn close(&self) {
         self.staged.lock().closed = true;
@@ -267,10 +272,10 @@ impl Staged {
     }
 
     /// The staged commit of a request.
-    fn made_by(&self, name: Name, proposal: &Proposal) -> Option<Arc<Logged>> {
+    fn made_by(&self, name: Name, stream: &StreamId, request_id: &str) -> Option<Arc<Logged>> {
         let staged = self.groups.iter().flat_map(|group| group.names.iter().zip(&group.logged));
         let mut alike = staged.filter(|(of, _)| **of == name).map(|(_, logged)| logged);
-        alike.find(|logged| is_by(logged, &proposal.stream, &proposal.request_id)).cloned()
+        alike.find(|logged| is_by(logged, stream, request_id)).cloned()
     }
 }
 
@@ -291,7 +296,7 @@ impl Judging<'_> {
         let Head { version, position: previous, .. } = staged.stage.head(books, &proposal.stream);
         // What the request made is on this stream: where that has not moved on, there is nothing to find.
         if previous > checked_to {
-            let committed = match staged.made_by(name, &proposal) {
+            let committed = match staged.made_by(name, &proposal.stream, &proposal.request_id) {
                 Some(made) => Some(made),
                 None => shared.committed(name, &proposal.stream, &proposal.request_id)?,
             };

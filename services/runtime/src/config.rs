@@ -209,7 +209,8 @@ pub struct Interruption {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Telemetry {
-    /// Filter of what is logged, in tracing's `EnvFilter` syntax; RUST_LOG overrides it.
+    /// Filter of what is logged: a level, and targets with levels of their own, as in `info,motherlode_ledger=debug`; RUST_LOG
+    /// overrides it.
     pub filter: String,
     /// OTLP endpoint over gRPC, such as "http://127.0.0.1:4317"; none by default.
     pub otlp_endpoint: Option<String>,

@@ -14,7 +14,7 @@ use opentelemetry_sdk::{
 };
 use std::{io::IsTerminal, time::Duration};
 use tracing::Level;
-use tracing_subscriber::{EnvFilter, Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
+use tracing_subscriber::{Layer, filter::Targets, layer::SubscriberExt, util::SubscriberInitExt};
 
 /// Keeps the exporters alive; flushes them when dropped.
 #[derive(Debug, Default)]
@@ -51,10 +51,8 @@ pub enum TelemetryError {
 /// # Errors
 /// [`TelemetryError`] names the setting at fault.
 pub fn start(service: &'static str, settings: &Telemetry) -> Result<Guard, TelemetryError> {
-    let filter = match std::env::var(EnvFilter::DEFAULT_ENV) {
-        Ok(filter) if !filter.is_empty() => EnvFilter::try_new(filter)?,
-        _ => EnvFilter::try_new(&settings.filter)?,
-    };
+    let asked = std::env::var("RUST_LOG").ok().filter(|filter| !filter.is_empty());
+    let filter: Targets = asked.as_ref().unwrap_or(&settings.filter).parse()?;
     let exported = |endpoint| {
         Ok::<_, ExporterBuildError>((spans(service, endpoint, settings)?, metrics(service, endpoint, settings)?))
     };

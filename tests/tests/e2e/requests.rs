@@ -2,13 +2,14 @@
 
 use motherlode_proto::{
     ledger::v1::{
-        DepositRequest, GetAccountRequest, GetLogStatusRequest, GetRoundRequest, GetTransactionRequest,
-        ListRoundsRequest, OpenAccountRequest, SetExchangeRateRequest, VoidRoundRequest, WithdrawRequest,
+        CancelRequestRequest, DepositRequest, GetAccountRequest, GetLogStatusRequest, GetRequestRequest,
+        GetRoundRequest, GetTransactionRequest, ListRoundsRequest, OpenAccountRequest, RequestOutcome,
+        SetExchangeRateRequest, VoidRoundRequest, WithdrawRequest, request_outcome::State,
     },
     round::v1::{Account, Stake, choice},
     spin::v1::SpinRequest,
 };
-use motherlode_tests::{Client, EUR, account, bet, config, reason, start, start_fresh};
+use motherlode_tests::{Client, EUR, account, bet, checked, config, next_choice, reason, start, start_fresh};
 use std::collections::BTreeSet;
 use tonic::{Code, Status};
 use tonic_types::StatusExt;
@@ -77,6 +78,117 @@ async fn pl_15_deposits_and_withdrawals_are_idempotent_and_can_be_looked_up() {
     let status = client.ledger.withdraw(too_much).await.unwrap_err();
     assert_eq!(reason(&status), "INSUFFICIENT_FUNDS");
     server.stop().await.unwrap();
+}
+
+async fn looked_up(client: &mut Client, account: &Account, request_id: &str) -> RequestOutcome {
+    let request = GetRequestRequest { account: Some(account.clone()), request_id: request_id.into() };
+    client.ledger.get_request(request).await.unwrap().into_inner().outcome.unwrap()
+}
+
+async fn cancelled(client: &mut Client, account: &Account, request_id: &str) -> RequestOutcome {
+    let request = CancelRequestRequest { account: Some(account.clone()), request_id: request_id.into() };
+    client.ledger.cancel_request(request).await.unwrap().into_inner().outcome.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_33_a_request_whose_answer_was_lost_is_found_or_never_applied() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let alice = client.fund("alice", EUR, 100_000).await;
+    let played = client.play_out(bet("played", &alice, "0.10")).await.unwrap().pop().unwrap();
+    let deposit = DepositRequest { request_id: "in".into(), account: Some(alice.clone()), amount_minor: 5 };
+    let booked = client.ledger.deposit(deposit).await.unwrap().into_inner().transaction.unwrap();
+    // A refused request leaves nothing.
+    let poor = WithdrawRequest { request_id: "poor".into(), account: Some(alice.clone()), amount_minor: 1 << 40 };
+    client.ledger.withdraw(poor).await.unwrap_err();
+    let before = position(&mut client).await;
+    for request_id in ["never", "poor"] {
+        let unseen = looked_up(&mut client, &alice, request_id).await;
+        assert_eq!((unseen.state(), unseen.round, unseen.transaction), (State::Unseen, None, None));
+        assert!(unseen.position >= before);
+    }
+    let balance = client.balance(&alice).await;
+    let never = cancelled(&mut client, &alice, "never").await;
+    assert_eq!((never.state(), never.round.clone()), (State::Cancelled, None));
+    assert!(never.position > before);
+    server.stop().await.unwrap();
+
+    // The same for ever: after a restart, and after the index is lost as well.
+    for lose_index in [false, true] {
+        if lose_index {
+            std::fs::remove_dir_all(data.path().join("index")).unwrap();
+        }
+        let server = start(data.path()).await;
+        let mut client = Client::connect(server.address()).await;
+        let round = GetRoundRequest { round_id: played.round_id.clone() };
+        let round = client.ledger.get_round(round).await.unwrap().into_inner().round;
+        for applied in [looked_up(&mut client, &alice, "played").await, cancelled(&mut client, &alice, "played").await]
+        {
+            assert_eq!((applied.state(), applied.step, &applied.round), (State::Applied, 1, &round));
+        }
+        let applied = cancelled(&mut client, &alice, "in").await;
+        assert_eq!((applied.state(), applied.transaction.as_ref()), (State::Applied, Some(&booked)));
+        for found in [looked_up(&mut client, &alice, "never").await, cancelled(&mut client, &alice, "never").await] {
+            assert_eq!(found, never);
+        }
+        let late = client.spin(bet("never", &alice, "0.10"), None).await.unwrap_err();
+        assert_eq!((late.code(), reason(&late).as_str()), (Code::FailedPrecondition, "REQUEST_CANCELLED"));
+        let account = GetAccountRequest { account: Some(alice.clone()) };
+        let account = client.ledger.get_account(account).await.unwrap().into_inner();
+        assert_eq!(account.balance.unwrap().amount_minor, balance);
+        assert_eq!(account.position, never.position, "the player's last commit is the cancellation");
+        server.stop().await.unwrap();
+    }
+    checked(data.path());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_33_of_a_bet_and_its_cancellation_exactly_one_comes_true() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path()).await;
+    let mut client = Client::connect(server.address()).await;
+    let alice = client.fund("alice", EUR, 100_000).await;
+    let (mut applied, mut refused) = (0, 0);
+    for number in 0..60 {
+        let request_id = format!("r{number}");
+        let (mut cancels, mut looks, account) = (client.clone(), client.clone(), alice.clone());
+        let (id, of) = (request_id.clone(), alice.clone());
+        let look = tokio::spawn(async move { looked_up(&mut looks, &of, &id).await });
+        let id = request_id.clone();
+        let cancel = async move { cancelled(&mut cancels, &account, &id).await };
+        let bet = client.spin(bet(&request_id, &alice, "0.01"), None);
+        // Whichever is polled first has its call sent first.
+        let (bet, cancel) = match number % 2 {
+            0 => tokio::join!(bet, cancel),
+            _ => {
+                let (cancel, bet) = tokio::join!(cancel, bet);
+                (bet, cancel)
+            }
+        };
+        match cancel.state() {
+            State::Applied => assert_eq!(cancel.round.as_ref().unwrap().round_id, bet.as_ref().unwrap().round_id),
+            _ => assert_eq!(reason(bet.as_ref().unwrap_err()), "REQUEST_CANCELLED"),
+        }
+        let (looked, settled) = (look.await.unwrap(), looked_up(&mut client, &alice, &request_id).await);
+        assert!(looked.state() == State::Unseen || looked.position == settled.position);
+        assert_eq!(settled.state(), cancel.state());
+        match bet {
+            Ok(mut played) => {
+                applied += 1;
+                while let Some(choice) = next_choice(&played) {
+                    let id = format!("{request_id}-{}", played.step);
+                    played = client.choose(&id, &played.round_id, choice, None).await.unwrap();
+                }
+            }
+            Err(_) => refused += 1,
+        }
+    }
+    let rounds = ListRoundsRequest { account: Some(alice), page_size: 100, ..Default::default() };
+    assert_eq!(client.ledger.list_rounds(rounds).await.unwrap().into_inner().rounds.len(), applied);
+    assert_eq!(applied + refused, 60);
+    server.stop().await.unwrap();
+    checked(data.path());
 }
 
 /// Every fault that a caller can make, with its status; none of them grows the log.

@@ -36,6 +36,12 @@ impl Commit {
         }
     }
 
+    /// Whether it's in the name of a request that was cancelled (PL-33).
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        matches!(self.events.first(), Some(Event::RequestCancelled))
+    }
+
     /// The stream's head after the commit.
     #[must_use]
     pub(crate) fn head(&self) -> Head {

@@ -168,6 +168,8 @@ pub enum Event {
         /// The actor.
         actor: String,
     },
+    /// Player: the commit's request was not applied, and never will be (PL-33). Nothing else is in such a commit but who asked.
+    RequestCancelled,
     /// Rates: the rate of a currency from here on.
     RateSet {
         /// Any but EUR, whose rate is 1, and play money, which has none.

@@ -46,6 +46,9 @@ pub enum Refused {
     /// A player's events come after an account was opened.
     #[error("unknown player")]
     UnknownPlayer,
+    /// A cancelled request that did something.
+    #[error("a cancelled request does nothing else")]
+    NotCancelled,
     /// An amount that must be above zero, or a win below zero.
     #[error("amount {amount} not allowed")]
     BadAmount { amount: Minor },

@@ -149,6 +149,7 @@ impl<'s> Transition<'s> {
             Event::RealityCheckAcknowledged { session } => self.acknowledge(*session),
             Event::CampaignGranted(campaign) => self.grant(campaign),
             Event::CampaignCancelled { campaign, .. } => self.cancel(campaign),
+            Event::RequestCancelled => self.cancel_request(),
             Event::JackpotPaid { round, pool, hit, amount, currency } => {
                 self.pay_jackpot(account, *round, pool, *hit, *amount, *currency)
             }

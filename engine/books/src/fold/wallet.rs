@@ -1,7 +1,7 @@
 //! Events of a player's accounts and collections.
 
 use super::transition::{Transition, add_cash, expect_positive};
-use crate::events::Refused;
+use crate::events::{Event, Refused};
 use crate::state::PlayerState;
 use crate::values::{Account, Currency, Minor};
 
@@ -13,6 +13,13 @@ impl<'s> Transition<'s> {
             return Err(Refused::UnknownPlayer);
         }
         Ok(player)
+    }
+
+    /// A request is cancelled by a commit in its name that does nothing else (PL-33).
+    pub fn cancel_request(&mut self) -> Result<(), Refused> {
+        self.player()?;
+        let does_more = |event: &Event| !matches!(event, Event::RequestCancelled | Event::ActedBy { .. });
+        if self.commit.events.iter().any(does_more) { Err(Refused::NotCancelled) } else { Ok(()) }
     }
 
     pub fn open_account(&mut self, currency: Currency) -> Result<(), Refused> {

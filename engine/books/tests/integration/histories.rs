@@ -187,6 +187,7 @@ fn attempt(world: &mut World, (kind, who, x): Op) {
             let cancelled = Event::CampaignCancelled { campaign: format!("c{}", x % 3), reason, actor };
             world.try_write(stream, vec![cancelled])
         }
+        22 if x % 7 == 0 => world.try_write(stream, vec![Event::RequestCancelled]),
         22 => void(world, &stream, &state, x),
         _ => {
             let rate = FxRate::new(1 + x % 4_000, -3).unwrap();

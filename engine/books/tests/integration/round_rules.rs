@@ -44,6 +44,27 @@ fn bw_05_collections_are_kept_apart_by_game_and_bet_level() {
 }
 
 #[test]
+fn pl_33_a_cancelled_request_does_nothing_and_is_of_a_player_who_is_known() {
+    let mut world = World::default();
+    let currency = Currency::USD;
+    assert_eq!(world.try_write(alice(), vec![Event::RequestCancelled]), Err(Refused::UnknownPlayer));
+    assert_eq!(world.try_write(StreamId::System, vec![Event::RequestCancelled]), Err(Refused::WrongStream));
+    let opened = Event::AccountOpened { currency };
+    world.write(alice(), vec![opened]);
+    let before = state(&world).clone();
+    let acted = Event::ActedBy { actor: "acme/c0".into(), reference: String::new() };
+    world.write(alice(), vec![Event::RequestCancelled, acted]);
+    let mut after = state(&world).clone();
+    assert_eq!(after.head.version, before.head.version + 1);
+    after.head = before.head;
+    assert_eq!(after, before);
+    let deposited = Event::Deposited { currency, amount: Minor(5) };
+    for events in [vec![Event::RequestCancelled, deposited.clone()], vec![deposited, Event::RequestCancelled]] {
+        assert_eq!(world.try_write(alice(), events), Err(Refused::NotCancelled));
+    }
+}
+
+#[test]
 fn pl_15_deposits_and_withdrawals_move_the_balance() {
     let mut world = World::default();
     let currency = Currency::USD;

@@ -60,6 +60,8 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.ledger.v1.LedgerService/Deposit", WALLET),
     own("/motherlode.ledger.v1.LedgerService/Withdraw", WALLET),
     own("/motherlode.ledger.v1.LedgerService/GetTransaction", WALLET.or(SUPPORT).or(AUDIT)),
+    own("/motherlode.ledger.v1.LedgerService/GetRequest", WALLET.or(VIEW)),
+    own("/motherlode.ledger.v1.LedgerService/CancelRequest", WALLET.or(PLAY)),
     own("/motherlode.ledger.v1.LedgerService/GetRound", VIEW),
     own("/motherlode.ledger.v1.LedgerService/ListRounds", VIEW),
     own("/motherlode.ledger.v1.LedgerService/ListCollections", VIEW),

@@ -230,8 +230,9 @@ fn served() -> BTreeMap<String, bool> {
         for service in &file.service {
             for method in &service.method {
                 let path = format!("/{}.{}/{}", file.package(), service.name(), method.name());
-                // A look-up names the request that it looks for; the stream's messages have theirs one deeper.
-                let named = messages[method.input_type()] && method.name() != "GetTransaction";
+                // Who looks up or cancels names another request; the stream's messages have theirs one deeper.
+                let looks = ["GetTransaction", "GetRequest", "CancelRequest"].contains(&method.name());
+                let named = messages[method.input_type()] && !looks;
                 served.insert(path, named || method.name() == "PlayStream");
             }
         }

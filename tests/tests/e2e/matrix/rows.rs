@@ -155,6 +155,12 @@ pub const ROWS: &[Row] = &[
     row("/motherlode.ledger.v1.LedgerService/GetTransaction", NO_ACCOUNT, |it| {
         ledger::GetTransactionRequest { account: account(it), request_id: it.deposit.clone() }.encode_to_vec()
     }),
+    row("/motherlode.ledger.v1.LedgerService/GetRequest", NO_ACCOUNT, |it| {
+        ledger::GetRequestRequest { account: account(it), request_id: it.deposit.clone() }.encode_to_vec()
+    }),
+    row("/motherlode.ledger.v1.LedgerService/CancelRequest", NO_ACCOUNT, |it| {
+        ledger::CancelRequestRequest { account: account(it), request_id: it.request.clone() }.encode_to_vec()
+    }),
     row("/motherlode.ledger.v1.LedgerService/GetRound", NO_ROUND, |it| {
         ledger::GetRoundRequest { round_id: it.round.clone() }.encode_to_vec()
     }),

@@ -1,0 +1,109 @@
+//! What became of a request whose answer was lost, and seeing to it that it's never applied (PL-33).
+//!
+//! A request is cancelled by a commit in its own name, which the writer orders among all others: so exactly one of the two is in
+//! the log, however they race, and the table of requests finds it for ever.
+
+use crate::{
+    append::{AppendError, Proposal, fingerprint},
+    fields::{self, AccountId, timestamp, unknown_account},
+    ledgers::Ledgers,
+    rounds,
+    service::transaction,
+};
+use motherlode_books::{Event, StreamId};
+use motherlode_proto::ledger::v1::{self as wire, request_outcome::State};
+use motherlode_runtime::{Caller, Refusal};
+
+/// Answers what became of a request. What is on its way to the disk is waited for.
+pub(crate) async fn get(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    request: &wire::GetRequestRequest,
+) -> Result<wire::GetRequestResponse, Refusal> {
+    let (account, request_id) = named(ledgers, caller, request.account.as_ref(), &request.request_id)?;
+    ledgers.of(&account.stream).settled(&account.stream, request_id).await?;
+    let outcome = outcome(ledgers, caller, account.stream, request_id).await?;
+    Ok(wire::GetRequestResponse { outcome: Some(outcome) })
+}
+
+/// Cancels a request, unless it's applied already, and answers which of the two it is.
+pub(crate) async fn cancel(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    request: &wire::CancelRequestRequest,
+) -> Result<wire::CancelRequestResponse, Refusal> {
+    let (account, request_id) = named(ledgers, caller, request.account.as_ref(), &request.request_id)?;
+    let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
+    let proposal = Proposal {
+        stream: account.stream.clone(),
+        expected_version: None,
+        request_id: request_id.to_owned(),
+        fingerprint: fingerprint("cancel_request", request),
+        events: [Event::RequestCancelled].into_iter().chain(acted).collect(),
+    };
+    match ledgers.append(proposal).await {
+        // Another than this call made the commit: what it is, is the answer.
+        Ok(_) | Err(AppendError::RequestIdReused { .. } | AppendError::RequestCancelled { .. }) => {}
+        Err(error) => return Err(error.into()),
+    }
+    let outcome = outcome(ledgers, caller, account.stream, request_id).await?;
+    Ok(wire::CancelRequestResponse { outcome: Some(outcome) })
+}
+
+fn named<'a>(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    account: Option<&motherlode_proto::round::v1::Account>,
+    request_id: &'a str,
+) -> Result<(AccountId, &'a str), Refusal> {
+    let account = fields::account(caller, account)?;
+    let request_id = fields::id("request_id", request_id)?;
+    let is_known = |stream| ledgers.of(stream).books(|books| books.player(stream)?.balance(account.currency)).is_some();
+    if is_known(&account.stream) { Ok((account, request_id)) } else { Err(unknown_account()) }
+}
+
+/// The outcome as the log has it.
+async fn outcome(
+    ledgers: &Ledgers,
+    caller: &Caller,
+    stream: StreamId,
+    request_id: &str,
+) -> Result<wire::RequestOutcome, Refusal> {
+    let ledger = ledgers.of(&stream).clone();
+    let unseen = wire::RequestOutcome {
+        state: State::Unseen.into(),
+        position: ledger.durable(),
+        ..wire::RequestOutcome::default()
+    };
+    let Some(position) = ledger.find_position(&stream, request_id)? else { return Ok(unseen) };
+    let logged = ledger.fetch(position)?;
+    let state = if logged.commit.is_cancelled() { State::Cancelled } else { State::Applied };
+    let (number, step) = made(&logged.commit.events);
+    let round = match number {
+        Some(number) => ledgers.reads().run(caller, move || rounds::read(&ledger, &stream, number)).await??,
+        None => None,
+    };
+    Ok(wire::RequestOutcome {
+        state: state.into(),
+        position,
+        time: Some(timestamp(logged.commit.time_ms)),
+        round,
+        step,
+        transaction: transaction(&logged),
+    })
+}
+
+/// The round and the step of it that events made.
+fn made(events: &[Event]) -> (Option<u64>, u32) {
+    let step = events.iter().find_map(|event| match event {
+        Event::StepResolved(step) => Some((Some(step.round), step.step)),
+        _ => None,
+    });
+    let voided = || {
+        events.iter().find_map(|event| match event {
+            Event::RoundVoided { round, .. } => Some((Some(*round), 0)),
+            _ => None,
+        })
+    };
+    step.or_else(voided).unwrap_or_default()
+}
