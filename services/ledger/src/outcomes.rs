@@ -1,17 +1,20 @@
-//! What became of a request whose answer was lost, and seeing to it that it's never applied (PL-33).
+//! Requests whose answer was lost: what became of them, and that they are never applied (PL-33).
 //!
 //! A request is cancelled by a commit in its own name, which the writer orders among all others: so exactly one of the two is in
 //! the log, however they race, and the table of requests finds it for ever.
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
-    fields::{self, AccountId, timestamp, unknown_account},
+    fields::{self, AccountId, account_of, money, timestamp, unknown_account},
     ledgers::Ledgers,
     rounds,
-    service::transaction,
 };
-use motherlode_books::{Event, StreamId};
-use motherlode_proto::ledger::v1::{self as wire, request_outcome::State};
+use motherlode_books::{Event, Minor, StreamId};
+use motherlode_proto::{
+    convert::record::Logged,
+    ledger::v1::{self as wire, request_outcome::State, transaction::Kind},
+};
+use motherlode_rounds::balance_after;
 use motherlode_runtime::{Caller, Refusal};
 
 /// Answers what became of a request. What is on its way to the disk is waited for.
@@ -106,4 +109,25 @@ fn made(events: &[Event]) -> (Option<u64>, u32) {
         })
     };
     step.or_else(voided).unwrap_or_default()
+}
+
+/// The transaction that a commit of the wallet booked; `None` for a commit of another kind.
+pub(crate) fn transaction(logged: &Logged) -> Option<wire::Transaction> {
+    let commit = &logged.commit;
+    let (kind, currency, amount) = match commit.events.first()? {
+        Event::AccountOpened { currency } => (Kind::Opened, *currency, Minor(0)),
+        Event::Deposited { currency, amount } => (Kind::Deposit, *currency, *amount),
+        Event::Withdrawn { currency, amount } => (Kind::Withdrawal, *currency, *amount),
+        _ => return None,
+    };
+    Some(wire::Transaction {
+        request_id: commit.request_id.clone(),
+        kind: kind.into(),
+        account: Some(account_of(&commit.stream, currency)),
+        amount: Some(money(amount, currency)),
+        balance: Some(money(balance_after(logged, currency), currency)),
+        position: commit.position,
+        time: Some(timestamp(commit.time_ms)),
+        actor: commit.acted_by().map_or_else(String::new, |(actor, _)| actor.to_owned()),
+    })
 }

@@ -3,21 +3,22 @@
 use crate::{
     append::{AppendError, Proposal, fingerprint},
     changes,
-    fields::{self, AccountId, account_of, money, round_name, timestamp, unknown_account, unknown_round},
+    fields::{self, AccountId, money, round_name, unknown_account, unknown_round},
     follow::{self, Followers},
     handle::Handle,
     history::{self, Wanted},
     index::IndexError,
     ledgers::Ledgers,
-    offer, outcomes, rounds, switches, void,
+    offer,
+    outcomes::{self, transaction},
+    rounds, switches, void,
 };
 use futures_util::Stream;
 use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
 use motherlode_proto::{
     convert::{play::hex, record::Logged},
-    ledger::v1::{self as wire, ledger_service_server::LedgerService, transaction::Kind},
+    ledger::v1::{self as wire, ledger_service_server::LedgerService},
 };
-use motherlode_rounds::balance_after;
 use motherlode_runtime::{Caller, Refusal, Stop};
 use motherlode_slots::Ladders;
 use prost::Message;
@@ -289,27 +290,6 @@ impl LedgerApi {
 
 fn rate_of(currency: Currency, rate: FxRate) -> wire::ExchangeRate {
     wire::ExchangeRate { currency_code: currency.code().to_owned(), eur_per_unit: rate.to_string() }
-}
-
-/// The transaction that a commit of the wallet booked; `None` for a commit of another kind.
-pub(crate) fn transaction(logged: &Logged) -> Option<wire::Transaction> {
-    let commit = &logged.commit;
-    let (kind, currency, amount) = match commit.events.first()? {
-        Event::AccountOpened { currency } => (Kind::Opened, *currency, Minor(0)),
-        Event::Deposited { currency, amount } => (Kind::Deposit, *currency, *amount),
-        Event::Withdrawn { currency, amount } => (Kind::Withdrawal, *currency, *amount),
-        _ => return None,
-    };
-    Some(wire::Transaction {
-        request_id: commit.request_id.clone(),
-        kind: kind.into(),
-        account: Some(account_of(&commit.stream, currency)),
-        amount: Some(money(amount, currency)),
-        balance: Some(money(balance_after(logged, currency), currency)),
-        position: commit.position,
-        time: Some(timestamp(commit.time_ms)),
-        actor: commit.acted_by().map_or_else(String::new, |(actor, _)| actor.to_owned()),
-    })
 }
 
 #[tonic::async_trait]
