@@ -23,7 +23,11 @@ impl Server {
     /// Starts it on a store.
     pub(crate) async fn start(config: &Config, stores: Stores, options: Options, dealer: Dealer) -> Self {
         // So that services that start again do so from a snapshot; those in processes of their own replay the whole log.
-        let options = Options { snapshot_commits: 20, ..options };
+        let mut options = Options { snapshot_commits: 20, ..options };
+        // So that players leave memory all the time (`tests/run players`).
+        if let Ok(players) = env::var("MOTHERLODE_TESTS_PLAYERS") {
+            options.players_max = players.parse().expect("MOTHERLODE_TESTS_PLAYERS is a number");
+        }
         // The gateway of the tests speaks no TLS.
         let split = env::var("MOTHERLODE_TESTS_ROLES").is_ok_and(|roles| roles == "split") && config.tls.is_none();
         Self(match split {
@@ -74,7 +78,10 @@ impl Server {
     /// There is none of this name.
     #[must_use]
     pub fn player(&self, player: &str) -> PlayerState {
-        self.ledger_of(player).player(&StreamId::player("acme", player)).expect("the player is there")
+        self.ledger_of(player)
+            .player(&StreamId::player("acme", player))
+            .expect("it is read")
+            .expect("the player is there")
     }
 
     /// Where each partition's log ends.

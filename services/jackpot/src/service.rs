@@ -169,7 +169,7 @@ impl JackpotApi {
                 match ledger.append(payment(partition, hit, &award, Some(acted))).await {
                     Ok(_) => answer.paid.push(shown),
                     Err(AppendError::Refused(Refused::Money(_))) => {
-                        let in_the_way = Minor(ledger.books(|books| in_the_way(books, &award)));
+                        let in_the_way = Minor(ledger.books_of(&award.stream, |books| in_the_way(books, &award))?);
                         let in_the_way = Some(fields::money(in_the_way, award.currency));
                         answer.waiting.push(wire::SetAsideAward { in_the_way, ..shown });
                     }

@@ -255,12 +255,13 @@ impl Steward {
 /// # Errors
 /// When the ledger takes no appends.
 async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<(), AppendError> {
-    let unpaid: Vec<(u32, u64, UnpaidAward)> = ledger.books(|books| {
-        let due = books.unpaid_awards().filter(|(.., award)| !award.set_aside || in_the_way(books, award) == 0);
-        due.map(|(partition, hit, award)| (partition, hit, award.clone())).collect()
-    });
+    let unpaid: Vec<(u32, u64, UnpaidAward)> = ledger
+        .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());
     let mut busy = Ok(());
     for (partition, hit, award) in unpaid {
+        if award.set_aside && ledger.books_of(&award.stream, |books| in_the_way(books, &award))? != 0 {
+            continue;
+        }
         let done = match ledger.append(payment(partition, hit, &award, None)).await {
             Ok(_) => {
                 tracing::info!(partition, hit, pool = %award.pool, amount = %award.amount.to_decimal(award.currency),

@@ -1,6 +1,9 @@
 //! The ledger's input and output: proposals and their verdicts.
 
-use crate::fields::{self, campaign_over, unknown_account, unknown_campaign};
+use crate::{
+    error::FetchError,
+    fields::{self, campaign_over, unknown_account, unknown_campaign},
+};
 use motherlode_books::{Event, Refused, StreamId};
 use motherlode_runtime::{Refusal, config::PLATFORM};
 use prost::Message;
@@ -150,6 +153,13 @@ fn refused_by_books(refused: &Refused) -> Refusal {
         Refused::BadTerms { .. } => Refusal::new(Code::InvalidArgument, "INVALID_TERMS", message),
         Refused::Money(_) => Refusal::new(Code::OutOfRange, "AMOUNT_OUT_OF_RANGE", message),
         _ => refused_change(refused).unwrap_or_else(|| Refusal::precondition("REFUSED", message)),
+    }
+}
+
+/// A proposal on a player's stream can't be judged while the player can't be read: nothing was written.
+impl From<FetchError> for AppendError {
+    fn from(error: FetchError) -> Self {
+        Self::Unavailable { reason: error.to_string() }
     }
 }
 

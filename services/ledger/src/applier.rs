@@ -3,16 +3,17 @@
 
 use crate::{
     chain::verify,
-    error::OpenError,
+    error::{FetchError, OpenError},
     index::Held,
     requests::Name,
     rounds,
     shared::{Handed, Shared},
 };
 use bytes::Bytes;
-use motherlode_books::{Commit, Refused, SettledRound, Stage};
+use motherlode_books::{Books, Commit, Refused, SettledRound, Stage, StreamId};
 use motherlode_log::{Reader, Record};
 use motherlode_proto::convert::record::{self, Logged};
+use parking_lot::RwLockReadGuard;
 use std::sync::{Arc, mpsc::SyncSender};
 
 /// A ledger's state, and the parts that apply further records to it.
@@ -48,10 +49,17 @@ impl Applier {
     /// Adds a commit to a stage over the books, with what it recalls.
     fn stage(&self, stage: &mut Stage, commit: &Commit) -> Result<Result<(), Refused>, OpenError> {
         // Locked once a commit: to recall a round may take a while, and readers are not to wait for it.
-        let applied = stage.apply(&self.shared.books.read(), commit);
+        let applied = stage.apply(&*self.books_with(&commit.stream)?, commit);
         let Err(Refused::RecallNeeded { round }) = applied else { return Ok(applied) };
         let recalled = recall(&*self.shared.reader, commit, round)?;
-        Ok(stage.apply_recalling(&self.shared.books.read(), commit, recalled.as_ref()))
+        Ok(stage.apply_recalling(&*self.books_with(&commit.stream)?, commit, recalled.as_ref()))
+    }
+
+    fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, OpenError> {
+        self.shared.books_with(stream).map_err(|error| match error {
+            FetchError::Player(error) => OpenError::Player(error),
+            other => OpenError::Origin(other.to_string()),
+        })
     }
 
     /// Makes a group visible; the next one comes after it.

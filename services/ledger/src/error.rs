@@ -1,6 +1,7 @@
 //! Why a ledger can't be opened, or a commit not be read back.
 
-use crate::index::IndexError;
+use crate::{images::ImageError, index::IndexError};
+
 use motherlode_books::Refused;
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::convert::Malformed;
@@ -74,6 +75,9 @@ pub enum OpenError {
         /// The index's error.
         source: IndexError,
     },
+    /// A player's state cannot be read from the files beside the index.
+    #[error("a player's state cannot be read: {0}")]
+    Player(#[from] ImageError),
     /// A thread could not be started.
     #[error("no thread for the {0}: {1}")]
     Thread(&'static str, std::io::Error),
@@ -95,6 +99,9 @@ pub enum FetchError {
     /// The index cannot be read.
     #[error("index: {0}")]
     Index(#[from] IndexError),
+    /// A player that is not in memory cannot be read.
+    #[error("a player's state cannot be read: {0}")]
+    Player(#[from] ImageError),
     /// A record is no commit.
     #[error("position {position}: {source}")]
     Malformed {
@@ -119,9 +126,9 @@ impl From<FetchError> for Refusal {
                 Refusal::new(Code::Unavailable, "INDEX_BEHIND", message).retry_after(Duration::from_secs(1))
             }
             // No descriptor, no memory, a disk or a link that fails for now: what is stored may be sound.
-            FetchError::Read(ReadError::Io(_)) | FetchError::Index(_) => {
+            FetchError::Read(ReadError::Io(_)) | FetchError::Index(_) | FetchError::Player(_) => {
                 tracing::error!(error = message, "a commit could not be read back");
-                let reason = if matches!(error, FetchError::Index(_)) { "INDEX_UNREADABLE" } else { "LOG_UNREADABLE" };
+                let reason = if matches!(error, FetchError::Read(_)) { "LOG_UNREADABLE" } else { "INDEX_UNREADABLE" };
                 Refusal::new(Code::Unavailable, reason, message).retry_after(Duration::from_secs(1))
             }
             FetchError::Read(_) | FetchError::Malformed { .. } | FetchError::Missing(_) => {

@@ -252,9 +252,20 @@ impl Handle {
         read(&self.shared.books.read())
     }
 
+    /// The same with a player in memory, if there is one: books that are read by [`Handle::books`] may lack players.
+    ///
+    /// # Errors
+    /// When the player is not in memory and cannot be read.
+    pub fn books_of<T>(&self, stream: &StreamId, read: impl FnOnce(&Books) -> T) -> Result<T, FetchError> {
+        Ok(read(&self.shared.books_with(stream)?))
+    }
+
     /// A player's state; `None` for one who never opened an account.
-    pub fn player(&self, stream: &StreamId) -> Option<PlayerState> {
-        self.books(|books| books.player(stream).cloned())
+    ///
+    /// # Errors
+    /// As [`Handle::books_of`].
+    pub fn player(&self, stream: &StreamId) -> Result<Option<PlayerState>, FetchError> {
+        self.books_of(stream, |books| books.player(stream).cloned())
     }
 
     /// The commit that a request made; `None` when it made none.

@@ -26,7 +26,6 @@ mod follow;
 pub mod fuzzing;
 mod handle;
 mod history;
-#[allow(dead_code, reason = "players stay in memory so far: none is read by itself")]
 mod images;
 pub mod index;
 mod ledgers;
@@ -61,6 +60,7 @@ pub use draws::DrawKeys;
 pub use error::{FetchError, OpenError};
 pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
 pub use handle::{Handle, not_the_writer};
+pub use images::ImageError;
 pub use index::Held;
 pub use ledgers::{Ledgers, Stores, join_all, open_all};
 pub use log_service::{LogApi, PROPOSAL_BYTES_MAX};

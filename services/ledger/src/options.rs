@@ -23,6 +23,9 @@ pub struct Options {
     /// Commits past the latest snapshot that make another one worth writing when the ledger has opened and when it closes;
     /// while it runs, 200 times as many.
     pub snapshot_commits: u64,
+    /// Players that are in memory, about; those that have changed since the latest snapshot and those with open rounds are beyond it.
+    /// Others are read from the files beside the index when they are asked for.
+    pub players_max: usize,
     /// Commits past the index's mark after which another mark is made: at the most, so many are put again at a restart.
     pub mark_commits: usize,
     /// Commits of a run of requests as it's first written: so many more may be in memory, 16 bytes each.
@@ -62,6 +65,7 @@ impl Default for Options {
             answer_wait_max: Some(Duration::from_secs(10)),
             change_lapse_ms: 86_400_000,
             snapshot_commits: 10_000,
+            players_max: 1_000_000,
             mark_commits: 250_000,
             request_run_commits: 1 << 17,
             request_filter_bytes_max: 256 << 20,

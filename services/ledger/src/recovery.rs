@@ -158,11 +158,11 @@ pub(crate) fn recover(
     settle: impl FnOnce() -> Result<(), OpenError>,
 ) -> Result<Recovered, OpenError> {
     let (projection, mark) = Projection::open(&*reader, index_folder)?;
-    let mut snapshot = Snapshot::open(&*reader, index_folder, partition)?;
+    let mut snapshot = Snapshot::open(&*reader, index_folder, partition, options.players_max)?;
     let mut projector = Projector::new(projection, index_folder, options.mark_commits);
     snapshot.books.watch();
     let images = Arc::clone(&snapshot.images);
-    let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, snapshot.position(), images);
+    let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, snapshot.position(), Arc::clone(&images));
     let (folder, tail) = (index_folder.with_extension("requests"), snapshot.tail.take());
     let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options)?;
     let books = replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
@@ -176,6 +176,7 @@ pub(crate) fn recover(
     let shared = Arc::new(Shared {
         partition,
         books: RwLock::new(books),
+        images,
         reader,
         index: projector.projected(),
         requests,
@@ -218,7 +219,7 @@ fn replay(
     chain: Option<(Hash, Held)>,
 ) -> Result<Books, OpenError> {
     const BYTES: usize = 4 << 20;
-    let Snapshot { mut books, held, .. } = snapshot;
+    let Snapshot { mut books, images, held, .. } = snapshot;
     let folded = held.unwrap_or(Held::NOTHING);
     let from = if folded.position < mark.position { folded } else { mark };
     let mut chain = chain.map(|(first, end)| (if from.position == 0 { first } else { from.hash }, end));
@@ -239,6 +240,13 @@ fn replay(
             let position = stored.position;
             let logged = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             if position > folded.position {
+                let stream = &logged.commit.stream;
+                if books.head(stream).version == 0
+                    && images.may_hold(stream)
+                    && let Some(state) = images.find(stream)?
+                {
+                    images.load(&mut books, stream, state);
+                }
                 fold(reader, &mut books, &logged.commit)?;
             }
             // Runs may have more than the snapshot.

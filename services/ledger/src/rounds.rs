@@ -68,7 +68,7 @@ pub(crate) fn walk_back<E>(
 /// # Errors
 /// [`FetchError::Behind`] where they are too many; or when the log cannot be read.
 pub(crate) fn since(handle: &Handle, stream: &StreamId, to: Position) -> Result<Vec<Arc<Logged>>, FetchError> {
-    let mut next = handle.books(|books| books.player(stream).map_or(0, |player| player.head.position));
+    let mut next = handle.books_of(stream, |books| books.head(stream).position)?;
     let mut commits = vec![];
     while next > to {
         if commits.len() == WALK_MAX {
@@ -99,7 +99,8 @@ pub fn is_of(logged: &Logged, number: u64) -> bool {
 /// # Errors
 /// When the log or the index cannot be read, or the index is behind.
 pub(crate) fn commits(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<Vec<Arc<Logged>>>, FetchError> {
-    if !handle.books(|books| books.player(stream).is_some_and(|player| (1..=player.rounds_started).contains(&number))) {
+    let started = handle.books_of(stream, |books| books.player(stream).map_or(0, |player| player.rounds_started))?;
+    if !(1..=started).contains(&number) {
         return Ok(None);
     }
     // Read before the walk: what is later is walked back to.
@@ -169,7 +170,7 @@ pub(crate) fn gather(
     let known = known.iter().filter(|position| **position < from);
     let mut commits = known.map(|position| handle.fetch(*position)).collect::<Result<Vec<_>, _>>()?;
     commits.extend(latest.iter().rev().filter(|logged| is_of(logged, number)).cloned());
-    let void = handle.books(|books| books.player(stream)?.voided_at(number));
+    let void = handle.books_of(stream, |books| books.player(stream)?.voided_at(number))?;
     if let Some(void) = void.filter(|void| commits.last().is_some_and(|last| last.commit.position < *void)) {
         commits.push(handle.fetch(void)?);
     }

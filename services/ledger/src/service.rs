@@ -14,7 +14,7 @@ use crate::{
     rounds, switches, void,
 };
 use futures_util::Stream;
-use motherlode_books::{Currency, Event, FxRate, Minor, StreamId};
+use motherlode_books::{Books, Currency, Event, FxRate, Minor, StreamId};
 use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService},
@@ -86,8 +86,9 @@ impl LedgerApi {
         };
         loop {
             let opens = matches!(event, Event::AccountOpened { .. });
-            let sealed =
-                opens.then(|| ledger.books(|books| (books.head(stream).version, books.player(stream).cloned())));
+            let sealed = opens
+                .then(|| ledger.books_of(stream, |books| (books.head(stream).version, books.player(stream).cloned())))
+                .transpose()?;
             let sealed =
                 sealed.and_then(|(version, player)| Some((version, ledger.draws().opening(stream, player.as_ref())?)));
             let (expected_version, seal) = sealed.unzip();
@@ -102,8 +103,9 @@ impl LedgerApi {
     }
 
     fn account(&self, account: &AccountId) -> Result<Minor, Refusal> {
+        let ledger = self.ledgers.of(&account.stream);
         let balance =
-            self.ledgers.of(&account.stream).books(|books| books.player(&account.stream)?.balance(account.currency));
+            ledger.books_of(&account.stream, |books| books.player(&account.stream)?.balance(account.currency))?;
         balance.ok_or_else(unknown_account)
     }
 
@@ -133,12 +135,12 @@ impl LedgerApi {
         request: &wire::GetAccountRequest,
     ) -> Result<wire::GetAccountResponse, Refusal> {
         let account = fields::account(caller, request.account.as_ref())?;
-        let read = self.ledgers.of(&account.stream).books(|books| {
+        let read = self.ledgers.of(&account.stream).books_of(&account.stream, |books| {
             let player = books.player(&account.stream)?;
             let open = player.open_rounds().map(|round| round_name(&account.stream, round.started.round)).collect();
             let seal = player.draw.map_or_else(Vec::new, |draw| draw.seal.to_vec());
             Some((player.balance(account.currency)?, player.head.position, open, seal))
-        });
+        })?;
         let (balance, position, open_round_ids, seal) = read.ok_or_else(unknown_account)?;
         let balance = Some(money(balance, account.currency));
         Ok(wire::GetAccountResponse { balance, position, open_round_ids, seal })
@@ -212,7 +214,8 @@ impl LedgerApi {
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
         let ledger = self.ledgers.of(&account.stream).clone();
-        let started = ledger.books(|books| books.player(&account.stream).map_or(0, |player| player.rounds_started));
+        let started = |books: &Books| books.player(&account.stream).map_or(0, |player| player.rounds_started);
+        let started = ledger.books_of(&account.stream, started)?;
         let first = fields::page_number(&request.page_token)?.unwrap_or(started);
         if first > started {
             return Err(fields::page_token_unknown());
@@ -236,7 +239,7 @@ impl LedgerApi {
         fields::optional_id("game", &request.game)?;
         self.account(&account)?;
         let figure = |(key, value): (&String, &i64)| wire::collection::Figure { key: key.clone(), value: *value };
-        let read = self.ledgers.of(&account.stream).books(|books| {
+        let read = self.ledgers.of(&account.stream).books_of(&account.stream, |books| {
             let player = books.player(&account.stream)?;
             let wanted = player.collections().filter(|(game, ..)| request.game.is_empty() || request.game == *game);
             let collections = wanted.map(|(game, scope, figures)| wire::Collection {
@@ -245,7 +248,7 @@ impl LedgerApi {
                 figures: figures.iter().map(figure).collect(),
             });
             Some(wire::ListCollectionsResponse { collections: collections.collect(), position: player.head.position })
-        });
+        })?;
         read.ok_or_else(unknown_account)
     }
 

@@ -4,6 +4,7 @@ use crate::{
     append::AppendError,
     draws::DrawKeys,
     error::FetchError,
+    images::Images,
     index::Held,
     projected::Projected,
     requests::{Name, Requests},
@@ -14,7 +15,7 @@ use bytes::Bytes;
 use motherlode_books::{Books, Commit, Event, Stage, StreamId};
 use motherlode_log::{Position, Reader};
 use motherlode_proto::convert::record::{self, Logged};
-use parking_lot::RwLock;
+use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::sync::{broadcast, watch};
 
@@ -54,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) partition: u32,
     /// Durable state, and nothing else.
     pub(crate) books: RwLock<Books>,
+    /// Of the players that may not be in memory.
+    pub(crate) images: Arc<Images>,
     pub(crate) reader: Arc<dyn Reader>,
     pub(crate) index: Arc<Projected>,
     /// Of all durable commits.
@@ -96,6 +99,40 @@ impl Shared {
         self.head.send_replace(held);
         if leaves_decisions {
             self.decisions.send_replace(());
+        }
+    }
+
+    /// The books, with the player whose stream it is in memory if there is one. Costs a look-up where the player is there already.
+    pub(crate) fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, FetchError> {
+        loop {
+            let books = self.books.read();
+            // Nobody leaves memory while the books are locked, so who is neither here nor among the images never was.
+            if !matches!(stream, StreamId::Player { .. })
+                || books.player(stream).is_some()
+                || !self.images.may_hold(stream)
+            {
+                return Ok(books);
+            }
+            let evicted = books.evicted();
+            drop(books);
+            let found = self.images.find(stream)?;
+            // What was read is the player's state as long as nobody has left memory since: the player may have come back, changed
+            // and gone again.
+            match found {
+                Some(state) => {
+                    let mut books = self.books.write();
+                    if books.evicted() == evicted {
+                        self.images.load(&mut books, stream, state);
+                        return Ok(RwLockWriteGuard::downgrade(books));
+                    }
+                }
+                None => {
+                    let books = self.books.read();
+                    if books.evicted() == evicted {
+                        return Ok(books);
+                    }
+                }
+            }
         }
     }
 

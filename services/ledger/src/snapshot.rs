@@ -89,8 +89,13 @@ enum Unusable {
 
 impl Snapshot {
     /// The snapshot that the log confirms; of an empty log where there is none.
-    pub(crate) fn open(reader: &dyn Reader, index: &Path, partition: u32) -> Result<Self, OpenError> {
-        let snapshot = Self::read(index, partition);
+    pub(crate) fn open(
+        reader: &dyn Reader,
+        index: &Path,
+        partition: u32,
+        players_max: usize,
+    ) -> Result<Self, OpenError> {
+        let snapshot = Self::read(index, partition, players_max);
         match snapshot.held {
             Some(held) if held.position > reader.end() => {
                 Err(OpenError::Shortened { end: reader.end(), held: held.position, by: file(index) })
@@ -100,25 +105,28 @@ impl Snapshot {
                     held.position,
                     "the snapshot was made from another log, whose record at this position is a different one: the whole log is replayed"
                 );
-                Ok(Self::none(index, partition))
+                Ok(Self::none(index, partition, players_max))
             }
             _ => Ok(snapshot),
         }
     }
 
     /// Of an empty log.
-    fn none(index: &Path, partition: u32) -> Self {
-        Self { books: Books::new(), images: Images::none(&folder(index), partition).into(), tail: None, held: None }
+    fn none(index: &Path, partition: u32, players_max: usize) -> Self {
+        let images = Arc::new(Images::none(&folder(index), partition, players_max));
+        Self { books: Books::new(), images, tail: None, held: None }
     }
 
     /// The snapshot beside an index's folder; of an empty log where there is none to use.
-    fn read(index: &Path, partition: u32) -> Self {
-        match read(index, partition) {
+    fn read(index: &Path, partition: u32, players_max: usize) -> Self {
+        match read(index, partition, players_max) {
             Ok(snapshot) => snapshot,
-            Err(Unusable::Io(error)) if error.kind() == io::ErrorKind::NotFound => Self::none(index, partition),
+            Err(Unusable::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
+                Self::none(index, partition, players_max)
+            }
             Err(why) => {
                 tracing::warn!(%why, "the snapshot is not used: the whole log is replayed");
-                Self::none(index, partition)
+                Self::none(index, partition, players_max)
             }
         }
     }
@@ -129,15 +137,13 @@ impl Snapshot {
     }
 }
 
-fn read(index: &Path, partition: u32) -> Result<Snapshot, Unusable> {
-    let (held, (mut books, tail, named)) = decode(&fs::read(file(index))?, partition)?;
-    let images = Images::open(&folder(index), partition, &named).map_err(|error| match error {
+fn read(index: &Path, partition: u32, players_max: usize) -> Result<Snapshot, Unusable> {
+    let (held, (books, tail, named)) = decode(&fs::read(file(index))?, partition)?;
+    let images = Images::open(&folder(index), partition, &named, players_max).map_err(|error| match error {
         // A missing file is no missing snapshot.
         ImageError::Io(error) => Unusable::Io(io::Error::other(error)),
         error => Unusable::Images(error),
     })?;
-    books.watch();
-    images.each(|stream, state| books.load(&stream, state))?;
     Ok(Snapshot { books, images: Arc::new(images), tail: Some(tail), held: Some(held) })
 }
 
@@ -196,6 +202,10 @@ impl Keeper {
         }
         self.pause = None;
         self.keep(shared, self.every.saturating_mul(RUNNING));
+        // Twice round at most: first those that were not used lately.
+        for _ in 0..2 {
+            while self.images.make_room(&mut shared.books.write(), AT_ONCE) {}
+        }
         match self.images.merge() {
             Ok(merged) => self.merged |= merged,
             Err(ImageError::Stopped) => {}
@@ -208,7 +218,8 @@ impl Keeper {
     }
 
     fn keep(&mut self, shared: &Shared, commits: u64) {
-        if shared.durable() < self.latest.saturating_add(commits) {
+        let wanted = self.images.wants_snapshot(&shared.books.read()) && shared.durable() > self.latest;
+        if !wanted && shared.durable() < self.latest.saturating_add(commits) {
             return;
         }
         match self.write(shared) {
@@ -376,7 +387,7 @@ fn replace(index: &Path, parts: &[&[u8]]) -> io::Result<()> {
 /// The body of a snapshot of these books that names no request and no image.
 #[cfg(feature = "fuzzing")]
 pub(crate) fn body(books: &Books) -> Vec<u8> {
-    let named = Images::none(Path::new(""), 0).named(&Written::default());
+    let named = Images::none(Path::new(""), 0, 0).named(&Written::default());
     postcard::to_allocvec(&(books, Tail::after(1), named)).unwrap_or_default()
 }
 

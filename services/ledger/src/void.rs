@@ -33,7 +33,7 @@ pub(crate) async fn void_round(
     let fingerprint = fingerprint("void_round", request);
     let ledger = ledgers.of(&id.stream);
     loop {
-        let player = ledger.player(&id.stream).filter(|player| id.number <= player.rounds_started);
+        let player = ledger.player(&id.stream)?.filter(|player| id.number <= player.rounds_started);
         let decided = match player {
             Some(player) => decide(ledger, &player, &id, reason, &by).map(|decided| (player.head.version, decided)),
             None => Err(unknown_round(&request.round_id)),

@@ -112,7 +112,7 @@ impl Writer {
     pub(crate) fn judge(&self, proposals: impl IntoIterator<Item = Proposed>) -> Vec<(Reply, Verdict)> {
         let mut known = vec![];
         let mut staged = self.staged.lock();
-        let books = self.shared.books.read();
+        let mut books = self.shared.books.read();
         let (now, time_ms) = (tokio::time::Instant::now(), self.shared.time.stamp());
         for proposed in proposals {
             let Proposed { proposal, name, checked_to, recalled, until, slot, reply, .. } = proposed;
@@ -125,6 +125,19 @@ impl Writer {
             if let Some(error) = unjudged {
                 known.push((reply, Err(error)));
                 continue;
+            }
+            // Who decided has read the player, so it's mostly here.
+            if staged.stage.head(&books, &proposal.stream).version == 0 {
+                drop(books);
+                let loaded = self.shared.books_with(&proposal.stream);
+                books = match loaded {
+                    Ok(books) => books,
+                    Err(error) => {
+                        known.push((reply, Err(error.into())));
+                        books = self.shared.books.read();
+                        continue;
+                    }
+                };
             }
             let judging = Judging { books: &books, shared: &self.shared, time_ms, name, recalled };
             let verdict = judging.judge(&mut staged, proposal, checked_to, self.batch_commits_max);

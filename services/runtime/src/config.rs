@@ -145,6 +145,9 @@ pub struct Limits {
     pub queue_length_max: usize,
     /// Commits in one group commit.
     pub batch_commits_max: usize,
+    /// Players in memory, about 1 KB each, all partitions together; the others are read from the files beside the index when they are
+    /// asked for. Those that have changed since the latest snapshot, and those with open rounds, stay in memory however many they are.
+    pub players_in_memory: usize,
     /// Bytes of one request message.
     pub message_bytes_max: usize,
     /// Requests in flight on one connection.
@@ -253,6 +256,7 @@ impl Default for Limits {
         Self {
             queue_length_max: 8192,
             batch_commits_max: 512,
+            players_in_memory: 1_000_000,
             message_bytes_max: 64 * 1024,
             concurrent_requests_max: 1024,
             connections_max: 1024,
@@ -305,6 +309,7 @@ impl Config {
             ("worker_threads", config.worker_threads as u64, 0, 1024, "0 to 1024"),
             ("limits.queue_length_max", limits.queue_length_max as u64, 1, 1 << 20, "1 to 1048576"),
             ("limits.batch_commits_max", limits.batch_commits_max as u64, 1, 4096, "1 to 4096"),
+            ("limits.players_in_memory", limits.players_in_memory as u64, 1, 1 << 32, "1 to 4294967296"),
             ("limits.message_bytes_max", limits.message_bytes_max as u64, 1024, 4 << 20, "1024 to 4194304"),
             ("limits.concurrent_requests_max", limits.concurrent_requests_max.into(), 1, 65_536, "1 to 65536"),
             ("limits.connections_max", limits.connections_max as u64, 1, 1 << 20, "1 to 1048576"),

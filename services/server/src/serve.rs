@@ -27,6 +27,8 @@ pub fn serve<'a>(
         let options = Options {
             queue_length_max: config.limits.queue_length_max,
             batch_commits_max: config.limits.batch_commits_max,
+            // Those of each partition.
+            players_max: config.limits.players_in_memory / config.partitions.max(1) as usize,
             ..Options::default()
         };
         let config = config.clone();

@@ -151,12 +151,12 @@ impl SpinApi {
     /// Admits a player's action in a round: by its session, if it names one; otherwise unless the game is held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
         let (stream, now) = (&round.stream, self.now(&round.stream));
-        let game = self.ledgers.of(stream).books(|books| {
+        let game = self.ledgers.of(stream).books_of(stream, |books| {
             let player = books.player(stream)?;
             let bet = &player.open_round(round.number)?.started;
             let held = not_held(player, &bet.game, bet.currency, now);
             Some((session.is_none().then_some(held), bet.game.clone(), bet.currency))
-        });
+        })?;
         let game = match game {
             Some((Some(Err(held)), ..)) => return Err(held),
             game => game.map(|(_, game, currency)| (game, currency)),
@@ -179,7 +179,7 @@ impl SpinApi {
         let Named { stream, request_id, fingerprint, drawn } = *named;
         let ledger = self.ledgers.of(stream);
         loop {
-            let state = ledger.books(state);
+            let state = ledger.books_of(stream, state)?;
             let resolve = |client_seed: &[u8]| Some(decide(&state, &self.drawing(client_seed, drawn)).ok()?.proposal);
             let scripted = self.dealer.scripted_seed(metadata, &resolve);
             let client_seed = scripted.as_deref().unwrap_or(&drawn.client_seed);

@@ -104,9 +104,9 @@ impl SpinApi {
         let mut seen = None;
         loop {
             // Of a round that is open, the latest step; none of one that is not.
-            let latest = ledger.books(|books| {
+            let latest = ledger.books_of(&round.stream, |books| {
                 Some(books.player(&round.stream)?.open_round(round.number).map(|open| open.last_position))
-            });
+            })?;
             if latest.flatten().is_none_or(|latest| seen.replace(latest) != Some(latest))
                 && let Some(shown) = self.shown(round).await?
                 && let Some(finished) = ended(&shown)
@@ -126,10 +126,10 @@ impl SpinApi {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
         let ledger = self.ledgers.of(&round.stream);
-        let open = ledger.books(|books| {
+        let open = ledger.books_of(&round.stream, |books| {
             let open = books.player(&round.stream)?.open_round(round.number)?;
             (crate::automatic::next_step(open) == *step).then_some(())
-        });
+        })?;
         if open.is_none() {
             return Ok(ledger.find(&round.stream, &request_id, InternalRequest::FINGERPRINT)?.is_some());
         }
@@ -240,7 +240,8 @@ impl Series {
         let (bet, pace) = (&self.bet, &self.api.pace);
         let left = |rules: &PlayRules| {
             let now = self.api.now(stream);
-            ledger.books(|books| rules.too_soon_by(books.player(stream)?, bet, pace, now))
+            // Who can't be read is told so by the bet itself.
+            ledger.books_of(stream, |books| rules.too_soon_by(books.player(stream)?, bet, pace, now)).ok().flatten()
         };
         while let Ok(rules) = self.api.rules_for(bet)
             && let Some(left) = left(&rules)

@@ -4,7 +4,7 @@ use crate::{
     free_rounds, session_id,
     stake::{find_game, invalid_stake},
 };
-use motherlode_books::{CoinValue, Seal, SessionId, draw::CLIENT_SEED_MAX};
+use motherlode_books::{Books, CoinValue, Seal, SessionId, draw::CLIENT_SEED_MAX};
 use motherlode_ledger::{
     Ledgers,
     fields::{self, AccountId, RoundId},
@@ -116,7 +116,8 @@ impl Bet {
             Staked::Own(coin_value, stake) => (coin_value, stake_of(coin_value, stake), None),
             Staked::Granted(id) => {
                 let ledger = ledgers.of(&account.stream);
-                let (coin_value, stake) = ledger.books(|books| free_rounds::stake_of(books, &id, &account, game))?;
+                let stake_of = |books: &Books| free_rounds::stake_of(books, &id, &account, game);
+                let (coin_value, stake) = ledger.books_of(&account.stream, stake_of)??;
                 (coin_value, stake, Some(id))
             }
         };

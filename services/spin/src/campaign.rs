@@ -72,10 +72,10 @@ impl SpinApi {
         let campaign = fields::id("campaign_id", &request.campaign_id)?.to_owned();
         let reason = fields::text("reason", &request.reason, 256)?.to_owned();
         let reference = fields::reference("actor", &request.actor)?;
-        let other = self.ledgers.of(&account.stream).books(|books| {
+        let other = self.ledgers.of(&account.stream).books_of(&account.stream, |books| {
             let granted = books.player(&account.stream).and_then(|player| player.campaign(&campaign));
             granted.is_some_and(|state| state.campaign.currency != account.currency)
-        });
+        })?;
         if other {
             return Err(unknown_campaign(&campaign));
         }
@@ -113,7 +113,7 @@ impl SpinApi {
         let after = fields::page_number(&request.page_token)?.unwrap_or(0);
         let ledger = self.ledgers.of(&stream);
         let now_ms = ledger.now_ms();
-        ledger.books(|books| {
+        ledger.books_of(&stream, |books| {
             let player = books.player(&stream).filter(|player| player.balance(currency).is_some());
             let granted = player.ok_or_else(unknown_account)?.campaigns();
             let mut later = granted.filter(|state| state.campaign.currency == currency && state.granted_at > after);
@@ -125,7 +125,7 @@ impl SpinApi {
                 page.next_page_token = last.position.to_string();
             }
             Ok(page)
-        })
+        })?
     }
 }
 

@@ -28,11 +28,11 @@ impl SpinApi {
             if ledger.find_position(stream, &request_id)?.is_some() {
                 return Ok(());
             }
-            let (version, balance, seal) = ledger.books(|books| {
+            let (version, balance, seal) = ledger.books_of(stream, |books| {
                 let player = books.player(stream);
                 let balance = player.and_then(|player| player.balance(Currency::PLAY));
                 (books.head(stream).version, balance, self.dealer.keys().opening(stream, player))
-            });
+            })?;
             let seal = seal.filter(|_| balance.is_none());
             let opened = balance.is_none().then_some(Event::AccountOpened { currency: Currency::PLAY });
             let missing = self.demo_balance.0.saturating_sub(balance.unwrap_or_default().0);

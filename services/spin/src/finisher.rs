@@ -31,7 +31,8 @@ impl Finisher {
     pub(crate) async fn step(&self, asked: &Asked<'_>) -> Result<Option<Arc<Logged>>, Refusal> {
         let ledger = self.ledgers.of(&asked.round.stream);
         loop {
-            let state = ledger.books(|books| State::of_player(books, &asked.round.stream));
+            let stream = &asked.round.stream;
+            let state = ledger.books_of(stream, |books| State::of_player(books, stream))?;
             let Some(decided) = decide::automatic(&state, asked, &self.dealer) else { return Ok(None) };
             let decided = match (decided, &state.player) {
                 (Ok(decided), _) => decided,

@@ -1,7 +1,7 @@
 //! Rounds that wait for their player: listed (PL-20), skipped to their result (DM-21), closed by the operator (PL-20).
 
 use crate::{api::SpinApi, automatic::Asked, finisher::Finisher, session_id};
-use motherlode_books::{Automatic, Event, OpenRound, StreamId};
+use motherlode_books::{Automatic, Books, Event, OpenRound, StreamId};
 use motherlode_ledger::{
     FetchError, Handle,
     fields::{self, RoundId, timestamp},
@@ -76,7 +76,12 @@ impl SpinApi {
     fn not_open(&self, round: &RoundId) -> Refusal {
         let name = fields::round_name(&round.stream, round.number);
         let ledger = self.ledgers.of(&round.stream);
-        let started = ledger.books(|books| books.player(&round.stream).map(|player| player.rounds_started));
+        let started = match ledger
+            .books_of(&round.stream, |books| books.player(&round.stream).map(|player| player.rounds_started))
+        {
+            Ok(started) => started,
+            Err(error) => return error.into(),
+        };
         match started.is_some_and(|started| round.number <= started) {
             true => Refusal::precondition("ALREADY_SETTLED", "the round is not open").with("round_id", name),
             false => unknown_round(&name),
@@ -120,23 +125,21 @@ impl SpinApi {
         match player {
             Some(stream) => {
                 let ledger = self.ledgers.of(&stream);
-                ledger.books(|books| {
+                ledger.books_of(&stream, |books| {
                     let player = books.player(&stream).filter(|_| own).ok_or_else(unknown_account)?;
                     let open = player.open_rounds().filter(|open| open.opened_at > after).take(size + 1);
                     found.extend(open.map(|open| listed(ledger, stream.clone(), open)));
                     Ok::<_, Refusal>(())
-                })?;
+                })??;
             }
             None if !own => {}
             None => {
                 for ledger in self.ledgers.all().filter(|ledger| ledger.partition() >= partition) {
                     let after = if ledger.partition() == partition { after } else { 0 };
-                    ledger.books(|books| {
-                        let open = books.open_rounds(operator, after).take(size + 1 - found.len());
-                        found.extend(
-                            open.map(|(player, open)| listed(ledger, StreamId::player(operator, player), open)),
-                        );
-                    });
+                    let more = open_rounds(ledger, operator, after, size + 1 - found.len(), |stream, open| {
+                        Some(listed(ledger, stream.clone(), open))
+                    })?;
+                    found.extend(more.into_iter().flat_map(|(_, listed)| listed));
                 }
             }
         }
@@ -157,6 +160,26 @@ impl SpinApi {
         page.rounds = self.ledgers.reads().run(caller, read).await??;
         Ok(page)
     }
+}
+
+/// An operator's next open rounds after a position, `most` at most, each with the position of its bet and what is made of it. A round
+/// that ends meanwhile is left out.
+pub(crate) fn open_rounds<T>(
+    ledger: &Handle,
+    operator: &str,
+    after: u64,
+    most: usize,
+    make: impl Fn(&StreamId, &OpenRound) -> Option<T>,
+) -> Result<Vec<(u64, Option<T>)>, FetchError> {
+    let names: Vec<_> = ledger.books(|books| {
+        let open = books.open_names(operator, after).take(most);
+        open.map(|(at, player, number)| (at, StreamId::player(operator, player), number)).collect()
+    });
+    let each = names.into_iter().map(|(at, stream, number)| {
+        let made = |books: &Books| make(&stream, books.player(&stream)?.open_round(number)?);
+        Ok((at, ledger.books_of(&stream, made)?))
+    });
+    each.collect()
 }
 
 /// Why a round is finished for its player.

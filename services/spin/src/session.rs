@@ -57,10 +57,11 @@ impl SpinApi {
         let known = |books: &motherlode_books::Books| books.player(&stream)?.balance(currency);
         let ledger = self.ledgers.of(&stream);
         if currency.is_real() {
-            ledger.books(known).ok_or_else(unknown_account)?;
+            ledger.books_of(&stream, known)?.ok_or_else(unknown_account)?;
         }
         let now = self.now(&stream);
-        ledger.books(|books| books.player(&stream).map_or(Ok(()), |player| not_held(player, game, currency, now)))?;
+        let held = |books: &Books| books.player(&stream).map_or(Ok(()), |player| not_held(player, game, currency, now));
+        ledger.books_of(&stream, held)??;
         let of = SessionOf {
             stream: stream.clone(),
             currency,
@@ -99,7 +100,8 @@ impl SpinApi {
                 return Err(refusal);
             }
         }
-        let open = ledger.books(|books| Some(books.player(&stream)?.open_round_of(game, currency)?.started.round));
+        let open = |books: &Books| Some(books.player(&stream)?.open_round_of(game, currency)?.started.round);
+        let open = ledger.books_of(&stream, open)?;
         if let Some(number) = open {
             let ledger = ledger.clone();
             let read = move || rounds::read(&ledger, &stream, number);
@@ -121,7 +123,7 @@ impl SpinApi {
         let (stream, currency) = stream.ok_or_else(|| refusal(SessionRefused::Expired))?;
         let log_ms = self.now(&stream).log_ms;
         let unseen = |books: &Books| books.player(&stream).is_some_and(|it| it.day(currency).unseen_ms(log_ms) > 0);
-        if self.ledgers.of(&stream).books(unseen) {
+        if self.ledgers.of(&stream).books_of(&stream, unseen)? {
             let event = Event::RealityCheckAcknowledged { session: name(id) };
             match self.registry.log(&stream, id, "seen", event).await {
                 Err(AppendError::Refused(Refused::NoSuchSession)) => return Err(refusal(SessionRefused::Expired)),
@@ -133,7 +135,8 @@ impl SpinApi {
             let (of, elapsed_ms) = sessions.acknowledge(id, now_ms).map_err(refusal)?;
             (of.clone(), elapsed_ms)
         };
-        let net = self.ledgers.of(&of.stream).books(|books| books.player(&of.stream)?.session_net(&of.game, name(id)));
+        let net = |books: &Books| books.player(&of.stream)?.session_net(&of.game, name(id));
+        let net = self.ledgers.of(&of.stream).books_of(&of.stream, net)?;
         let net = Minor(i64::try_from(net.unwrap_or_default()).unwrap_or(i64::MIN));
         Ok(AcknowledgeRealityCheckResponse {
             elapsed_ms: elapsed_ms.unsigned_abs(),

@@ -212,7 +212,8 @@ impl Playing {
         let rules = self.api.rules_for(bet)?;
         let ledger = self.api.ledgers.of(&bet.account.stream);
         let now = Now::of(ledger);
-        let state = ledger.books(|books| State::of_bet(books, bet));
+        let stream = &bet.account.stream;
+        let state = ledger.books_of(stream, |books| State::of_bet(books, bet)).map_err(Refusal::from)?;
         let DrawnFor { client_seed, sealed } = &bet.drawn;
         let from = Drawing { dealer: &self.api.dealer, client_seed, sealed: *sealed };
         decide::spin(&state, bet, &rules, (&self.api.pace, now), &from)

@@ -9,10 +9,11 @@ use crate::{
     automatic::{Asked, next_step, step_request_id},
     dealer::Dealer,
     finisher::Finisher,
+    interruption::open_rounds,
     waits::Waits,
 };
 use futures_util::future::BoxFuture;
-use motherlode_books::{Automatic, InternalRequest, OpenRound, StreamId};
+use motherlode_books::{Automatic, Books, InternalRequest, OpenRound, StreamId};
 use motherlode_ledger::{
     Handle, Ledgers,
     fields::{RoundId, round_name},
@@ -91,16 +92,16 @@ impl Sweeper {
     /// the end.
     fn due(&self, ledger: &Handle, operator: &str, after: u64) -> (Vec<RoundId>, Option<u64>) {
         let now_ms = ledger.patient_ms();
-        ledger.books(|books| {
-            let (mut due, mut last, mut looked_at) = (vec![], after, 0);
-            for (player, open) in books.open_rounds(operator, after).take(LOOKS_MAX) {
-                if self.why(open, now_ms).is_some() {
-                    due.push(RoundId { stream: StreamId::player(operator, player), number: open.started.round });
-                }
-                (last, looked_at) = (open.opened_at, looked_at + 1);
-            }
-            (due, (looked_at == LOOKS_MAX).then_some(last))
-        })
+        let looked_at = open_rounds(ledger, operator, after, LOOKS_MAX, |stream, open| {
+            let due = || RoundId { stream: stream.clone(), number: open.started.round };
+            self.why(open, now_ms).map(|_| due())
+        });
+        let looked_at = looked_at.unwrap_or_else(|error| {
+            tracing::error!(%error, "a sweep was broken off");
+            vec![]
+        });
+        let last = looked_at.last().filter(|_| looked_at.len() == LOOKS_MAX).map(|(at, _)| *at);
+        (looked_at.into_iter().filter_map(|(_, due)| due).collect(), last)
     }
 
     /// Resolves a round, or says why not.
@@ -127,7 +128,8 @@ impl Sweeper {
 
     async fn resolve(&self, round: &RoundId) -> Result<(), Refusal> {
         let ledger = self.finisher.ledgers.of(&round.stream);
-        let step = ledger.books(|books| Some(next_step(books.player(&round.stream)?.open_round(round.number)?)));
+        let step = |books: &Books| Some(next_step(books.player(&round.stream)?.open_round(round.number)?));
+        let step = ledger.books_of(&round.stream, step)?;
         // The player, or another sweeper, came first.
         let Some(step) = step else { return Ok(()) };
         let request_id = step_request_id(round.number, step);

@@ -59,7 +59,7 @@ async fn fund_all(client: &mut Client) -> Vec<Account> {
 }
 
 fn started(handle: &Handle, player: usize) -> Option<u64> {
-    handle.player(&StreamId::player("acme", name(player))).map(|player| player.rounds_started)
+    handle.player(&StreamId::player("acme", name(player))).unwrap().map(|player| player.rounds_started)
 }
 
 #[tokio::test(flavor = "multi_thread")]

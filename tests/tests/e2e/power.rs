@@ -79,7 +79,7 @@ async fn a_full_disk_answers_an_error_keeps_reading_and_goes_on_with_room() {
     };
     assert_eq!((status.code(), reason(&status).as_str()), (Code::Unavailable, "LOG_FULL"));
     // The refused step may have been the second of its round, whose bet was taken.
-    let open = server.ledger().player(&motherlode_books::StreamId::player("acme", "alice")).unwrap();
+    let open = server.ledger().player(&motherlode_books::StreamId::player("acme", "alice")).unwrap().unwrap();
     let staked: i64 = open.open_rounds().map(|round| round.started.bet.0).sum();
     assert_eq!(client.balance(&account).await, balance - staked, "reads go on, and nothing answered is lost");
     disk.set_room(None);

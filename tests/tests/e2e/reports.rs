@@ -269,10 +269,10 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
     let mut alerted = None;
     for batch in 0..40_u64 {
         for number in 0..250 {
-            let round = ledger.player(&stream).unwrap().rounds_started + 1;
+            let round = ledger.player(&stream).unwrap().unwrap().rounds_started + 1;
             let started = motherlode_books::RoundStarted { round, ..template.clone() };
             let win = motherlode_books::Minor(3 * started.bet.0);
-            let draw = ledger.player(&stream).unwrap().draw.unwrap();
+            let draw = ledger.player(&stream).unwrap().unwrap().draw.unwrap();
             let (next_epoch, next_seal) = ledger.draws().seal(&stream, draw.number + 1).unwrap();
             let (number_of, epoch, client_seed) = (draw.number, draw.epoch, vec![]);
             let dealt = vec![ledger.draws().dealt(&stream, number_of, epoch).unwrap()];

@@ -119,17 +119,17 @@ impl Books {
 
     /// An operator's open rounds whose bet is past a position, the oldest first, with their players' names (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
-        self.open_names(operator, after).filter_map(move |(name, number)| {
+        self.open_names(operator, after).filter_map(move |(_, name, number)| {
             Some((name, self.operators.get(operator)?.players.get(name)?.open_round(number)?))
         })
     }
 
-    /// The same whether or not the players are in memory: names and numbers.
-    pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, u64)> {
+    /// The same whether or not the players are in memory: positions of the bets, names and numbers.
+    pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (u64, &str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let listed =
             operator.flat_map(move |operator| operator.open.range((after.saturating_add(1), String::new(), 0)..));
-        listed.map(|(_, name, number)| (name.as_str(), *number))
+        listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
     /// A pool.

@@ -16,7 +16,7 @@ pub use batch::ImageError;
 
 use crate::requests::{Key, Name};
 use batch::{Batch, Image, write};
-use motherlode_books::{PlayerState, StreamId};
+use motherlode_books::{Books, Hand, PlayerState, StreamId};
 use motherlode_log::Hash;
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -33,6 +33,8 @@ use std::{
 
 /// Batches that become one are at least so many.
 const MERGED_MIN: usize = 4;
+/// Places that are looked at for players to let go when one is read.
+const AT_ONCE: usize = 16;
 
 /// The images of a partition's players.
 pub(crate) struct Images {
@@ -43,6 +45,10 @@ pub(crate) struct Images {
     batches: RwLock<Arc<[Arc<Batch>]>>,
     /// Those that the latest snapshot names: their files stay.
     kept: Mutex<Vec<Hash>>,
+    /// How many players are to be in memory.
+    players_max: usize,
+    /// Where room was last made for others.
+    hand: Mutex<Hand>,
     /// Set when the ledger closes: what takes long is broken off.
     pub(crate) stop: AtomicBool,
 }
@@ -63,20 +69,22 @@ pub(crate) struct Named {
 
 impl Images {
     /// Of no player yet.
-    pub(crate) fn none(folder: &Path, partition: u32) -> Self {
+    pub(crate) fn none(folder: &Path, partition: u32, players_max: usize) -> Self {
         Self {
             folder: folder.to_owned(),
             partition,
             key: Key::random(),
             batches: RwLock::new(Arc::default()),
             kept: Mutex::default(),
+            players_max,
+            hand: Mutex::default(),
             stop: AtomicBool::new(false),
         }
     }
 
     /// Those that a snapshot names.
-    pub(crate) fn open(folder: &Path, partition: u32, named: &Named) -> Result<Self, ImageError> {
-        let images = Self { key: named.key, ..Self::none(folder, partition) };
+    pub(crate) fn open(folder: &Path, partition: u32, named: &Named, players_max: usize) -> Result<Self, ImageError> {
+        let images = Self { key: named.key, ..Self::none(folder, partition, players_max) };
         let open = |id: &Hash| {
             let batch = Batch::open(&folder.join(Batch::file_name(id)), partition, named.key)?;
             if batch.id == *id { Ok(Arc::new(batch)) } else { Err(ImageError::Damaged) }
@@ -113,7 +121,29 @@ impl Images {
         Ok(None)
     }
 
+    /// Whether a snapshot is due because too few players may leave memory.
+    pub(crate) fn wants_snapshot(&self, books: &Books) -> bool {
+        books.players_in_memory() > self.players_max && books.players_changed() > self.players_max / 2
+    }
+
+    /// Adds a player that was read, and lets others go if they are too many: first those that were not used lately.
+    pub(crate) fn load(&self, books: &mut Books, stream: &StreamId, state: PlayerState) {
+        self.make_room(books, AT_ONCE);
+        books.load(stream, state);
+    }
+
+    /// Lets players go if they are too many, looking at so many places; answers whether there may be more to do.
+    pub(crate) fn make_room(&self, books: &mut Books, places: usize) -> bool {
+        if books.players_in_memory() < self.players_max {
+            return false;
+        }
+        let mut hand = self.hand.lock();
+        let recent = books.players_in_memory() > self.players_max.saturating_add(self.players_max / 8);
+        !books.evict(&mut hand, places, recent)
+    }
+
     /// Reads every player's latest image.
+    #[cfg(test)]
     pub(crate) fn each(&self, mut player: impl FnMut(StreamId, PlayerState)) -> Result<(), ImageError> {
         let batches = Arc::clone(&self.batches.read());
         for image in latest(&batches) {

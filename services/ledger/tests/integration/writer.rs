@@ -105,7 +105,7 @@ impl Desk {
     }
 
     fn balance(&self, player: &str) -> Option<Minor> {
-        self.ledger.player(&StreamId::player("acme", player))?.balance(Currency::EUR)
+        self.ledger.player(&StreamId::player("acme", player)).unwrap()?.balance(Currency::EUR)
     }
 }
 
