@@ -259,7 +259,8 @@ async fn pay(ledger: &Handle, refused: &mut Vec<Fault>) -> Result<(), AppendErro
         .books(|books| books.unpaid_awards().map(|(partition, hit, award)| (partition, hit, award.clone())).collect());
     let mut busy = Ok(());
     for (partition, hit, award) in unpaid {
-        if award.set_aside && ledger.books_of(&award.stream, |books| in_the_way(books, &award))? != 0 {
+        // An award whose player can't be read waits, and delays no other.
+        if award.set_aside && !ledger.books_of(&award.stream, |books| in_the_way(books, &award) == 0).unwrap_or(false) {
             continue;
         }
         let done = match ledger.append(payment(partition, hit, &award, None)).await {

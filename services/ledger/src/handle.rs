@@ -257,7 +257,8 @@ impl Handle {
     /// # Errors
     /// When the player is not in memory and cannot be read.
     pub fn books_of<T>(&self, stream: &StreamId, read: impl FnOnce(&Books) -> T) -> Result<T, FetchError> {
-        Ok(read(&self.shared.books_with(stream)?))
+        let books = self.shared.books_with(stream)?;
+        Ok(read(&books))
     }
 
     /// A player's state; `None` for one who never opened an account.
@@ -345,6 +346,21 @@ impl Handle {
     /// Bytes of memory that the table of requests takes.
     pub fn request_bytes(&self) -> u64 {
         self.shared.requests.bytes()
+    }
+
+    /// Players in memory.
+    pub fn players_in_memory(&self) -> u64 {
+        self.books(Books::players_in_memory) as u64
+    }
+
+    /// Players that were read back from the files beside the index so far.
+    pub fn players_read(&self) -> u64 {
+        self.shared.images.players_read()
+    }
+
+    /// Why players cannot be read, once one could not be, and a way to wait for that.
+    pub fn unreadable_players(&self) -> watch::Receiver<Option<String>> {
+        self.shared.images.failure.subscribe()
     }
 
     /// The partition that it is the ledger of.

@@ -162,10 +162,10 @@ pub(crate) fn recover(
     let mut projector = Projector::new(projection, index_folder, options.mark_commits);
     snapshot.books.watch();
     let images = Arc::clone(&snapshot.images);
-    let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, snapshot.position(), Arc::clone(&images));
     let (folder, tail) = (index_folder.with_extension("requests"), snapshot.tail.take());
     let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options)?;
-    let books = replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
+    let (books, folded) = replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
+    let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, folded, Arc::clone(&images));
     settle()?;
     requests.settled();
     if mark != end {
@@ -208,9 +208,33 @@ pub(crate) fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) ->
     thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|source| OpenError::Thread(name, source))
 }
 
+/// The books at the end of the log, and the position of the snapshot that they rest on. Of one whose images prove to be
+/// damaged nothing is used.
+fn replay(
+    reader: &dyn Reader,
+    projector: &mut Projector,
+    mark: Held,
+    snapshot: Snapshot,
+    requests: &Requests,
+    chain: Option<(Hash, Held)>,
+) -> Result<(Books, Position), OpenError> {
+    let (images, position) = (Arc::clone(&snapshot.images), snapshot.position());
+    match replay_past(reader, projector, mark, snapshot, requests, chain) {
+        Err(OpenError::Player(error)) if position > 0 => {
+            tracing::warn!(%error, "the snapshot is not used: the whole log is replayed");
+            images.forget();
+            let mut books = Books::new();
+            books.watch();
+            let nothing = Snapshot { books, images, tail: None, held: None };
+            Ok((replay_past(reader, projector, mark, nothing, requests, chain)?, 0))
+        }
+        books => Ok((books?, position)),
+    }
+}
+
 /// Folds the records past the snapshot, and has those past the mark projected. If nobody has verified the chain, it's
 /// verified from the last known record of this log (or from `first`) to the known end.
-fn replay(
+fn replay_past(
     reader: &dyn Reader,
     projector: &mut Projector,
     mark: Held,
@@ -220,6 +244,7 @@ fn replay(
 ) -> Result<Books, OpenError> {
     const BYTES: usize = 4 << 20;
     let Snapshot { mut books, images, held, .. } = snapshot;
+    let mut unloads = true;
     let folded = held.unwrap_or(Held::NOTHING);
     let from = if folded.position < mark.position { folded } else { mark };
     let mut chain = chain.map(|(first, end)| (if from.position == 0 { first } else { from.hash }, end));
@@ -258,6 +283,12 @@ fn replay(
             }
         }
         projector.take(&unmarked);
+        if unloads && images.wants_snapshot(&books) {
+            // Where the disk refuses it, more memory is taken.
+            unloads = images.unload(&mut books).inspect_err(|error| {
+                tracing::warn!(%error, "players' states are not written: all that the log has are in memory until the end of the replay");
+            }).is_ok();
+        }
     }
     match chain {
         Some((head, end)) if (next - 1, head) != (end.position, end.hash) => {

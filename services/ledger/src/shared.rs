@@ -113,22 +113,22 @@ impl Shared {
             {
                 return Ok(books);
             }
-            let evicted = books.evicted();
+            let latest = books.latest_snapshot();
             drop(books);
             let found = self.images.find(stream)?;
-            // What was read is the player's state as long as nobody has left memory since: the player may have come back, changed
-            // and gone again.
+            // What was read is the player's state as long as no other snapshot was written: else the player may have come back,
+            // changed and gone again. Before the next one nobody leaves memory who has changed.
             match found {
                 Some(state) => {
                     let mut books = self.books.write();
-                    if books.evicted() == evicted {
+                    if books.latest_snapshot() == latest {
                         self.images.load(&mut books, stream, state);
                         return Ok(RwLockWriteGuard::downgrade(books));
                     }
                 }
                 None => {
                     let books = self.books.read();
-                    if books.evicted() == evicted {
+                    if books.latest_snapshot() == latest {
                         return Ok(books);
                     }
                 }

@@ -15,7 +15,7 @@
 use crate::{
     chain::record_hash,
     error::OpenError,
-    images::{Changed, ImageError, Images, Named, Written},
+    images::{ImageError, Images, LOOKED_AT, Named, Written, each_once},
     index::Held,
     requests::Tail,
     shared::Shared,
@@ -44,12 +44,8 @@ const MAGIC: [u8; 8] = *b"MLSNAP02";
 const DIGEST: usize = 32;
 /// While the books are in use, a snapshot is worth so many times as many commits as at rest: the log's own writes go before.
 const RUNNING: u64 = 20;
-/// Places of players that are looked at while the writer may wait for the books.
-const AT_ONCE: usize = 64;
 /// Before a snapshot that could not be written is tried again.
 const PAUSE: Duration = Duration::from_secs(10);
-/// Players of a batch as it's first written.
-const BATCH: usize = 1 << 17;
 /// The version of the fold: a hash of its sources.
 const FOLD: &str = env!("MOTHERLODE_FOLD");
 
@@ -201,10 +197,10 @@ impl Keeper {
             return;
         }
         self.pause = None;
-        self.keep(shared, self.every.saturating_mul(RUNNING));
-        // Twice round at most: first those that were not used lately.
-        for _ in 0..2 {
-            while self.images.make_room(&mut shared.books.write(), AT_ONCE) {}
+        // Now those may go that had changed; twice round at most, first those that were not used lately.
+        let rounds = if self.keep(shared, self.every.saturating_mul(RUNNING)) { 2 } else { 0 };
+        for _ in 0..rounds {
+            while self.images.make_room(&mut shared.books.write(), LOOKED_AT) {}
         }
         match self.images.merge() {
             Ok(merged) => self.merged |= merged,
@@ -217,20 +213,26 @@ impl Keeper {
         }
     }
 
-    fn keep(&mut self, shared: &Shared, commits: u64) {
+    /// Answers whether it wrote one.
+    fn keep(&mut self, shared: &Shared, commits: u64) -> bool {
+        if self.images.has_failed() {
+            return false;
+        }
         let wanted = self.images.wants_snapshot(&shared.books.read()) && shared.durable() > self.latest;
         if !wanted && shared.durable() < self.latest.saturating_add(commits) {
-            return;
+            return false;
         }
         match self.write(shared) {
             Ok(position) => {
                 tracing::info!(position, "a snapshot was written");
                 (self.latest, self.merged) = (position, false);
+                true
             }
             // The next start folds more of the log, and nothing else is different.
             Err(error) => {
                 tracing::warn!(%error, "no snapshot was written");
                 self.pause = Some(Instant::now() + PAUSE);
+                false
             }
         }
     }
@@ -255,27 +257,7 @@ impl Keeper {
 
     fn write_begun(&self, shared: &Shared, begun: &Begun, written: &mut Written) -> io::Result<()> {
         let position = begun.position;
-        let mut changed = vec![];
-        for (operator, places) in &begun.frozen {
-            let operator: Arc<str> = operator.as_str().into();
-            for some in places.chunks(AT_ONCE) {
-                let books = shared.books.read();
-                for place in some {
-                    changed.extend(books.frozen(&operator, *place).map(|(player, state)| Changed {
-                        operator: Arc::clone(&operator),
-                        player: player.into(),
-                        state: Arc::clone(state),
-                    }));
-                }
-                drop(books);
-                if changed.len() >= BATCH {
-                    self.images.write(std::mem::take(&mut changed), written)?;
-                }
-            }
-        }
-        if !changed.is_empty() {
-            self.images.write(changed, written)?;
-        }
+        self.images.write_frozen(&begun.frozen, || shared.books.read(), written)?;
         let hash = match *shared.head.borrow() {
             Held { position: head, hash } if head == position => Some(hash),
             _ => record_hash(&*shared.reader, position).map_err(io::Error::other)?,
@@ -308,10 +290,7 @@ impl Begun {
         // To write into memory cannot fail; if it did, the snapshot would be found damaged.
         let written = postcard::to_allocvec(&*books).unwrap_or_default();
         drop(books);
-        for (_, places) in &mut frozen {
-            places.sort_unstable();
-            places.dedup();
-        }
+        each_once(&mut frozen);
         Self { position, books: written, tail, frozen }
     }
 }

@@ -309,7 +309,7 @@ impl Config {
             ("worker_threads", config.worker_threads as u64, 0, 1024, "0 to 1024"),
             ("limits.queue_length_max", limits.queue_length_max as u64, 1, 1 << 20, "1 to 1048576"),
             ("limits.batch_commits_max", limits.batch_commits_max as u64, 1, 4096, "1 to 4096"),
-            ("limits.players_in_memory", limits.players_in_memory as u64, 1, 1 << 32, "1 to 4294967296"),
+            ("limits.players_in_memory", limits.players_in_memory as u64, 1000, 1 << 32, "1000 to 4294967296"),
             ("limits.message_bytes_max", limits.message_bytes_max as u64, 1024, 4 << 20, "1024 to 4194304"),
             ("limits.concurrent_requests_max", limits.concurrent_requests_max.into(), 1, 65_536, "1 to 65536"),
             ("limits.connections_max", limits.connections_max as u64, 1, 1 << 20, "1 to 1048576"),

@@ -1,6 +1,6 @@
 //! A log that is being verified behind the service may prove not to be as it was written: then a significant event says so (PL-22), and the partition takes no more proposals. Reads go on: whoever looks for the damage needs them.
 
-use futures_util::future::join_all;
+use futures_util::future::{join, join_all};
 use motherlode_ledger::{Handle, Ledgers};
 use motherlode_report::log_finding;
 use std::time::Duration;
@@ -11,7 +11,17 @@ const EVENT_MAX: Duration = Duration::from_secs(5);
 /// Watches the verification of all logs that this process writes.
 pub(crate) async fn watch(ledgers: Ledgers) {
     let written = ledgers.all().filter(|ledger| !ledger.is_replica());
-    join_all(written.map(|ledger| watch_one(&ledgers, ledger))).await;
+    join_all(written.map(|ledger| join(watch_one(&ledgers, ledger), watch_players(&ledgers, ledger)))).await;
+}
+
+/// A player whose state cannot be read plays no more until the next start, which makes it anew from the log.
+async fn watch_players(ledgers: &Ledgers, ledger: &Handle) {
+    let mut failure = ledger.unreadable_players();
+    let failed = failure.wait_for(Option::is_some).await;
+    let Some(finding) = failed.ok().and_then(|failed| failed.clone()) else { return };
+    if let Err(error) = log_finding(ledgers.home(), "players", &finding).await {
+        tracing::error!(finding, %error, "that a player's state cannot be read was not logged");
+    }
 }
 
 async fn watch_one(ledgers: &Ledgers, ledger: &Handle) {

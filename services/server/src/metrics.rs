@@ -77,6 +77,12 @@ impl Metrics {
         });
         log("motherlode.index.behind", "Commits that the index is behind the log.", Handle::index_behind);
         log("motherlode.requests.bytes", "Bytes of memory for the table of requests.", Handle::request_bytes);
+        log("motherlode.players.in_memory", "Players in memory.", Handle::players_in_memory);
+        log(
+            "motherlode.players.read",
+            "Players that were read back into memory since the start.",
+            Handle::players_read,
+        );
         log("motherlode.queue.waiting", "Proposals that wait for the writer.", |ledger| ledger.waiting() as u64);
         log("motherlode.switched_off", "Switches that keep new rounds off.", |ledger| {
             ledger.books(|books| books.switched_off().count() as u64)

@@ -28,7 +28,7 @@ pub fn serve<'a>(
             queue_length_max: config.limits.queue_length_max,
             batch_commits_max: config.limits.batch_commits_max,
             // Those of each partition.
-            players_max: config.limits.players_in_memory / config.partitions.max(1) as usize,
+            players_max: (config.limits.players_in_memory / config.partitions.max(1) as usize).max(1),
             ..Options::default()
         };
         let config = config.clone();

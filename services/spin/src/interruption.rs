@@ -138,8 +138,10 @@ impl SpinApi {
                     let after = if ledger.partition() == partition { after } else { 0 };
                     let more = open_rounds(ledger, operator, after, size + 1 - found.len(), |stream, open| {
                         Some(listed(ledger, stream.clone(), open))
-                    })?;
-                    found.extend(more.into_iter().flat_map(|(_, listed)| listed));
+                    });
+                    for (_, listed) in more {
+                        found.extend(listed?);
+                    }
                 }
             }
         }
@@ -163,21 +165,21 @@ impl SpinApi {
 }
 
 /// An operator's next open rounds after a position, `most` at most, each with the position of its bet and what is made of it. A round
-/// that ends meanwhile is left out.
+/// that ends meanwhile is nothing; one whose player can't be read doesn't hide the others.
 pub(crate) fn open_rounds<T>(
     ledger: &Handle,
     operator: &str,
     after: u64,
     most: usize,
     make: impl Fn(&StreamId, &OpenRound) -> Option<T>,
-) -> Result<Vec<(u64, Option<T>)>, FetchError> {
+) -> Vec<(u64, Result<Option<T>, FetchError>)> {
     let names: Vec<_> = ledger.books(|books| {
         let open = books.open_names(operator, after).take(most);
         open.map(|(at, player, number)| (at, StreamId::player(operator, player), number)).collect()
     });
     let each = names.into_iter().map(|(at, stream, number)| {
         let made = |books: &Books| make(&stream, books.player(&stream)?.open_round(number)?);
-        Ok((at, ledger.books_of(&stream, made)?))
+        (at, ledger.books_of(&stream, made))
     });
     each.collect()
 }

@@ -13,7 +13,7 @@ use crate::{
     waits::Waits,
 };
 use futures_util::future::BoxFuture;
-use motherlode_books::{Automatic, Books, InternalRequest, OpenRound, StreamId};
+use motherlode_books::{Automatic, Books, InternalRequest, OpenRound};
 use motherlode_ledger::{
     Handle, Ledgers,
     fields::{RoundId, round_name},
@@ -96,12 +96,9 @@ impl Sweeper {
             let due = || RoundId { stream: stream.clone(), number: open.started.round };
             self.why(open, now_ms).map(|_| due())
         });
-        let looked_at = looked_at.unwrap_or_else(|error| {
-            tracing::error!(%error, "a sweep was broken off");
-            vec![]
-        });
         let last = looked_at.last().filter(|_| looked_at.len() == LOOKS_MAX).map(|(at, _)| *at);
-        (looked_at.into_iter().filter_map(|(_, due)| due).collect(), last)
+        // Who can't be read is told of where it's found out, and waits.
+        (looked_at.into_iter().filter_map(|(_, due)| due.ok().flatten()).collect(), last)
     }
 
     /// Resolves a round, or says why not.

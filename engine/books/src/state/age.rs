@@ -9,8 +9,6 @@ pub(crate) struct Watch {
     pub written: u32,
     /// Whether a snapshot is being written.
     pub is_writing: bool,
-    /// How many players were dropped so far.
-    pub evicted: u64,
 }
 
 impl Watch {

@@ -119,8 +119,8 @@ impl Players {
     }
 
     /// Drops players that are as the snapshot has them, have no open round and were not used from an age on; looks at
-    /// `places` places from one on. Returns how many it dropped, and the place to go on from.
-    pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> (usize, Option<u64>) {
+    /// `places` places from one on. Returns the place to go on from.
+    pub fn evict(&mut self, from: u64, places: usize, used: u32, watch: Watch) -> Option<u64> {
         let mut seen = self.places.range_mut(from..);
         let (mut dropped, mut empty) = (0, vec![]);
         for (place, alike) in seen.by_ref().take(places) {
@@ -136,7 +136,7 @@ impl Players {
             self.places.remove(&place);
         }
         self.count -= dropped;
-        (dropped, next)
+        next
     }
 }
 

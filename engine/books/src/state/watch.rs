@@ -42,10 +42,10 @@ impl Books {
         self.operators.values().map(|operator| operator.players.changed()).sum()
     }
 
-    /// How many players were dropped from memory so far: as long as it's the same, who is there stays there.
+    /// The latest snapshot: as long as it's the same, who is not in memory is as it was.
     #[must_use]
-    pub fn evicted(&self) -> u64 {
-        self.watch.evicted
+    pub fn latest_snapshot(&self) -> u32 {
+        self.watch.written
     }
 
     /// Begins a snapshot of the books as they are. Cost: O(operators). All else of them is what their serialization has, which is to be
@@ -97,9 +97,7 @@ impl Books {
         if *name != hand.operator {
             *hand = Hand { operator: name.clone(), place: 0 };
         }
-        let (dropped, next) = operator.players.evict(hand.place, places, used, watch);
-        self.watch.evicted += dropped as u64;
-        match next {
+        match operator.players.evict(hand.place, places, used, watch) {
             Some(place) => hand.place = place,
             // No name comes between this one and the next.
             None => *hand = Hand { operator: format!("{name}\0"), place: 0 },

@@ -176,5 +176,5 @@ fn pl_30_the_hand_comes_round_and_drops_all_that_a_snapshot_has_but_players_with
     assert_eq!(names(&world.books), ["alice", "bob"], "both were used lately");
     while !world.books.evict(&mut hand, 1, true) {}
     assert_eq!(names(&world.books), ["alice"]);
-    assert_eq!((world.books.players_in_memory(), world.books.evicted()), (1, 1));
+    assert_eq!((world.books.players_in_memory(), world.books.latest_snapshot()), (1, 1));
 }

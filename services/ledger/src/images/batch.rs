@@ -49,6 +49,14 @@ pub enum ImageError {
     /// Its bytes are not those that were written.
     #[error("a file of players' images is damaged")]
     Damaged,
+    /// So many bytes into a batch is a block that is not the one that was written.
+    #[error("the block {at} bytes into {file} is damaged")]
+    Block {
+        /// The batch's file.
+        file: String,
+        /// Where the block begins.
+        at: u64,
+    },
     /// Its making was broken off, since the ledger closes.
     #[error("the ledger closes")]
     Stopped,
@@ -187,7 +195,7 @@ impl Batch {
         let end = self.table.get(block + 1).map_or(HEADER as u64 + self.bytes, |next| next.at);
         let bytes = read(&self.file, place.at, end.checked_sub(place.at).ok_or(ImageError::Damaged)?)?;
         if crc32c::crc32c(&bytes) != place.sum {
-            return Err(ImageError::Damaged);
+            return Err(ImageError::Block { file: Self::file_name(&self.id), at: place.at });
         }
         let mut rest = &bytes[..];
         let mut images = vec![];

@@ -16,7 +16,7 @@ pub use batch::ImageError;
 
 use crate::requests::{Key, Name};
 use batch::{Batch, Image, write};
-use motherlode_books::{Books, Hand, PlayerState, StreamId};
+use motherlode_books::{Books, Frozen, Hand, PlayerState, StreamId};
 use motherlode_log::Hash;
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -24,17 +24,23 @@ use std::{
     ffi::OsString,
     fs::{self, File},
     io,
+    ops::Deref,
     path::{Path, PathBuf},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
+use tokio::sync::watch;
 
 /// Batches that become one are at least so many.
 const MERGED_MIN: usize = 4;
 /// Places that are looked at for players to let go when one is read.
 const AT_ONCE: usize = 16;
+/// Places of players that are looked at while the writer may wait for the books.
+pub(crate) const LOOKED_AT: usize = 64;
+/// Players of a batch as it's first written.
+const BATCH: usize = 1 << 17;
 
 /// The images of a partition's players.
 pub(crate) struct Images {
@@ -49,6 +55,10 @@ pub(crate) struct Images {
     players_max: usize,
     /// Where room was last made for others.
     hand: Mutex<Hand>,
+    /// Players that were read so far.
+    read: AtomicU64,
+    /// The first thing that could not be read.
+    pub(crate) failure: watch::Sender<Option<String>>,
     /// Set when the ledger closes: what takes long is broken off.
     pub(crate) stop: AtomicBool,
 }
@@ -78,6 +88,8 @@ impl Images {
             kept: Mutex::default(),
             players_max,
             hand: Mutex::default(),
+            read: AtomicU64::new(0),
+            failure: watch::Sender::default(),
             stop: AtomicBool::new(false),
         }
     }
@@ -109,16 +121,68 @@ impl Images {
     }
 
     /// The latest image of a player.
+    ///
+    /// What can't be read takes the snapshot away: the next start folds the log, and writes all images anew.
     pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ImageError> {
+        self.find_image(stream).inspect_err(|error| self.give_up(error))
+    }
+
+    fn find_image(&self, stream: &StreamId) -> Result<Option<PlayerState>, ImageError> {
         let StreamId::Player { operator, player } = stream else { return Ok(None) };
         let name = self.key.player(operator, player);
         let batches = Arc::clone(&self.batches.read());
         for batch in batches.iter().rev().filter(|batch| batch.may_hold(name)) {
             if let Some(image) = batch.find(name, operator, player)? {
+                self.read.fetch_add(1, Ordering::Relaxed);
                 return image.state().map(Some);
             }
         }
         Ok(None)
+    }
+
+    /// How many players were read so far.
+    pub(crate) fn players_read(&self) -> u64 {
+        self.read.load(Ordering::Relaxed)
+    }
+
+    fn give_up(&self, error: &ImageError) {
+        let is_first = self.failure.send_if_modified(|failure| {
+            let is_first = failure.is_none();
+            if is_first {
+                *failure = Some(format!("partition {}: a player's state cannot be read: {error}", self.partition));
+            }
+            is_first
+        });
+        if is_first {
+            tracing::error!(partition = self.partition, %error, folder = %self.folder.display(),
+                "players' states cannot be read: the snapshot is removed, so that the next start makes them anew from the log");
+            self.remove_snapshot();
+        }
+    }
+
+    /// Whether a snapshot would rest on what can't be read.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failure.borrow().is_some()
+    }
+
+    fn remove_snapshot(&self) {
+        let removed = fs::remove_file(self.folder.with_extension("snapshot"));
+        let synced =
+            removed.and_then(|()| self.folder.parent().map_or(Ok(()), |folder| File::open(folder)?.sync_all()));
+        if let Err(error) =
+            synced.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+        {
+            tracing::error!(%error, "the snapshot that rests on damaged images is not removed");
+        }
+    }
+
+    /// Forgets all players, and the snapshot that names them: the log is folded anew.
+    pub(crate) fn forget(&self) {
+        self.remove_snapshot();
+        *self.batches.write() = Arc::default();
+        self.kept.lock().clear();
+        *self.hand.lock() = Hand::default();
+        self.failure.send_replace(None);
     }
 
     /// Whether a snapshot is due because too few players may leave memory.
@@ -142,6 +206,26 @@ impl Images {
         !books.evict(&mut hand, places, recent)
     }
 
+    /// Lets players go while a log is replayed, before anybody else has the books. What is written for that is named by the next
+    /// snapshot, since nothing else vouches for what the log may not have durably yet.
+    pub(crate) fn unload(&self, books: &mut Books) -> Result<(), ImageError> {
+        let (mut frozen, mut written) = (books.freeze(), Written::default());
+        each_once(&mut frozen);
+        let done = self.write_frozen(&frozen, || &*books, &mut written);
+        if done.is_ok() {
+            let batches: Arc<[_]> = self.batches.read().iter().cloned().chain(written.0).collect();
+            *self.batches.write() = batches;
+        }
+        drop(books.thaw(done.is_err().then_some(frozen)));
+        done?;
+        self.merge()?;
+        self.remove_others();
+        for _ in 0..2 {
+            while self.make_room(books, LOOKED_AT) {}
+        }
+        Ok(())
+    }
+
     /// Reads every player's latest image.
     #[cfg(test)]
     pub(crate) fn each(&self, mut player: impl FnMut(StreamId, PlayerState)) -> Result<(), ImageError> {
@@ -152,6 +236,34 @@ impl Images {
             player(StreamId::player(operator, name), image.state()?);
         }
         Ok(())
+    }
+
+    /// Writes the players of a snapshot that has begun, whose places come in order, each once.
+    pub(crate) fn write_frozen<B: Deref<Target = Books>>(
+        &self,
+        frozen: &Frozen,
+        books: impl Fn() -> B,
+        written: &mut Written,
+    ) -> Result<(), ImageError> {
+        let mut changed = vec![];
+        for (operator, places) in frozen {
+            let operator: Arc<str> = operator.as_str().into();
+            for some in places.chunks(LOOKED_AT) {
+                let books = books();
+                for place in some {
+                    changed.extend(books.frozen(&operator, *place).map(|(player, state)| Changed {
+                        operator: Arc::clone(&operator),
+                        player: player.into(),
+                        state: Arc::clone(state),
+                    }));
+                }
+                drop(books);
+                if changed.len() >= BATCH {
+                    self.write(std::mem::take(&mut changed), written)?;
+                }
+            }
+        }
+        if changed.is_empty() { Ok(()) } else { self.write(changed, written) }
     }
 
     /// Writes a batch. It's of use once a snapshot names it.
@@ -212,9 +324,21 @@ impl Images {
             true => Err(ImageError::Stopped),
             false => image,
         });
-        let merged = self.put(newer.iter().map(|batch| batch.count).sum(), images)?;
+        let merged = self.put(newer.iter().map(|batch| batch.count).sum(), images).inspect_err(|error| {
+            if matches!(error, ImageError::Damaged | ImageError::Block { .. }) {
+                self.give_up(error);
+            }
+        })?;
         *self.batches.write() = older.iter().cloned().chain([Arc::new(merged)]).collect();
         Ok(true)
+    }
+}
+
+/// Places of a snapshot in order, each once.
+pub(crate) fn each_once(frozen: &mut Frozen) {
+    for (_, places) in frozen {
+        places.sort_unstable();
+        places.dedup();
     }
 }
 

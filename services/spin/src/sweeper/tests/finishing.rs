@@ -2,7 +2,7 @@
 
 use crate::api::SpinApi;
 use crate::sweeper::*;
-use motherlode_books::{Currency, Event, Minor};
+use motherlode_books::{Currency, Event, Minor, StreamId};
 use motherlode_ledger::{Options, Proposal};
 use motherlode_log::MemoryStore;
 use motherlode_proto::{

@@ -1,0 +1,222 @@
+//! Players out of memory: books that have few of them in memory answer as books that have all.
+
+use motherlode_books::{Books, Currency, Event, FxRate, Minor, PlayerState, StreamId};
+use motherlode_ledger::{AppendError, Handle, Options, Proposal};
+use motherlode_log::SegmentStore;
+use motherlode_runtime::Refusal;
+use proptest::prelude::*;
+use std::{fs, path::PathBuf};
+
+const PLAYERS: usize = 24;
+const FEW: usize = 3;
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn index(&self) -> PathBuf {
+        self.0.path().join("index")
+    }
+
+    fn snapshot(&self) -> PathBuf {
+        self.index().with_extension("snapshot")
+    }
+
+    fn images(&self) -> Vec<PathBuf> {
+        let files = fs::read_dir(self.index().with_extension("images")).into_iter().flatten().flatten();
+        files.map(|file| file.path()).collect()
+    }
+
+    fn open(&self, players_max: usize) -> Handle {
+        let store = SegmentStore::open(&self.0.path().join("log"), 0, motherlode_log::Options::default()).unwrap();
+        let options = Options { snapshot_commits: 1, players_max, ..Options::default() };
+        motherlode_ledger::open(Box::new(store), &self.index(), options).unwrap()
+    }
+}
+
+fn stream(player: usize) -> StreamId {
+    StreamId::player(if player.is_multiple_of(2) { "acme" } else { "zeta" }, format!("p{player}"))
+}
+
+fn deposit(player: usize, request_id: String, is_first: bool) -> Proposal {
+    let open = is_first.then_some(Event::AccountOpened { currency: Currency::EUR });
+    let deposit = Event::Deposited { currency: Currency::EUR, amount: Minor(5) };
+    Proposal {
+        stream: stream(player),
+        expected_version: None,
+        request_id,
+        fingerprint: [1; 16],
+        events: open.into_iter().chain([deposit]).collect(),
+    }
+}
+
+fn states(ledger: &Handle) -> Vec<Option<PlayerState>> {
+    (0..PLAYERS).map(|player| ledger.player(&stream(player)).unwrap()).collect()
+}
+
+/// Everything but the players.
+fn rest(ledger: &Handle) -> String {
+    ledger.books(|books| {
+        let totals = ["acme", "zeta"].map(|operator| books.players_total(operator, Currency::EUR));
+        format!("{:?} {totals:?} {:?}", books.end(0).position, books.trial_balance())
+    })
+}
+
+#[derive(Debug, Clone)]
+enum Act {
+    /// Deposits by these players, all at once.
+    Deposit(Vec<usize>),
+    Restart,
+    /// A restart that finds no snapshot.
+    Anew,
+}
+
+fn act() -> impl Strategy<Value = Act> {
+    prop_oneof![
+        8 => prop::collection::vec(0..PLAYERS, 1..8).prop_map(Act::Deposit),
+        3 => Just(Act::Restart),
+        1 => Just(Act::Anew),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 12, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pl_30_books_with_few_players_in_memory_answer_as_books_with_all(acts in prop::collection::vec(act(), 1..16)) {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        runtime.block_on(async {
+            let (all, few) = (Folder::new(), Folder::new());
+            let mut ledgers = [all.open(usize::MAX), few.open(FEW)];
+            let mut known = [0_u32; PLAYERS];
+            for (number, act) in acts.into_iter().enumerate() {
+                if let Act::Deposit(players) = &act {
+                    for (place, player) in players.iter().enumerate() {
+                        known[*player] += 1;
+                        let proposal = deposit(*player, format!("{number}-{place}"), known[*player] == 1);
+                        for ledger in &ledgers {
+                            let made = ledger.append(proposal.clone()).await.unwrap();
+                            assert_eq!(made.balances_after, [(Currency::EUR, Minor(5 * i64::from(known[*player])))]);
+                        }
+                    }
+                } else {
+                    for ledger in ledgers {
+                        ledger.close().await;
+                    }
+                    if matches!(act, Act::Anew) {
+                        let _ = fs::remove_file(few.snapshot());
+                    }
+                    ledgers = [all.open(usize::MAX), few.open(FEW)];
+                    let in_memory = ledgers[1].players_in_memory();
+                    assert!(in_memory <= FEW as u64, "{in_memory} players in memory after a start");
+                }
+                let [all, few] = &ledgers;
+                assert_eq!(states(few), states(all));
+                assert_eq!(rest(few), rest(all));
+            }
+            for ledger in ledgers {
+                ledger.close().await;
+            }
+        });
+    }
+}
+
+#[tokio::test]
+async fn pl_30_a_start_reads_no_player_before_it_is_asked_for() {
+    let folder = Folder::new();
+    let ledger = folder.open(usize::MAX);
+    for player in 0..PLAYERS {
+        ledger.append(deposit(player, "first".into(), true)).await.unwrap();
+    }
+    let before = states(&ledger);
+    ledger.close().await;
+    let ledger = folder.open(usize::MAX);
+    assert_eq!((ledger.players_in_memory(), ledger.players_read()), (0, 0));
+    // Their requests are known, and so is who isn't among them.
+    let again = ledger.append(deposit(3, "first".into(), true)).await.unwrap();
+    assert_eq!((again.commit.position, ledger.durable()), (4, PLAYERS as u64));
+    assert_eq!(ledger.player(&StreamId::player("acme", "nobody")).unwrap(), None);
+    assert_eq!((ledger.players_in_memory(), ledger.players_read()), (0, 0));
+    let twice = ledger.append(deposit(5, "second".into(), true)).await.unwrap_err();
+    assert!(matches!(twice, AppendError::Refused(_)), "the account is open: {twice:?}");
+    assert_eq!((ledger.players_in_memory(), ledger.players_read()), (1, 1));
+    assert_eq!(states(&ledger), before);
+    ledger.close().await;
+}
+
+#[tokio::test]
+async fn pl_30_a_player_whose_image_is_damaged_is_refused_with_the_place_and_the_next_start_heals() {
+    let folder = Folder::new();
+    let ledger = folder.open(usize::MAX);
+    for player in 0..PLAYERS {
+        ledger.append(deposit(player, "first".into(), true)).await.unwrap();
+    }
+    let before = states(&ledger);
+    ledger.close().await;
+    for file in folder.images() {
+        let mut bytes = fs::read(&file).unwrap();
+        bytes[300] ^= 1;
+        fs::write(&file, bytes).unwrap();
+    }
+
+    let ledger = folder.open(usize::MAX);
+    assert_eq!(*ledger.unreadable_players().borrow(), None, "nobody was asked for");
+    let refusal = Refusal::from(ledger.player(&stream(1)).unwrap_err());
+    let names = folder.images().into_iter().map(|file| file.file_name().unwrap().to_str().unwrap().to_owned());
+    let places: Vec<_> = names.map(|name| format!("the block 256 bytes into {name} is damaged")).collect();
+    let tells = |what: &str| places.iter().any(|place| what.contains(place));
+    let told = format!("{refusal:?}");
+    assert!(told.contains("INDEX_UNREADABLE") && tells(&told), "{told}");
+    let refused = ledger.append(deposit(1, "second".into(), false)).await.unwrap_err();
+    assert!(matches!(refused, AppendError::Unavailable { .. }), "{refused:?}");
+    assert!(ledger.unreadable_players().borrow().as_ref().is_some_and(|why| tells(why)));
+    // What needs no player goes on.
+    let rate = Event::RateSet { currency: Currency::USD, rate: FxRate::ONE, source: "ECB".into() };
+    let proposal = Proposal { stream: StreamId::Rates, events: vec![rate], ..deposit(1, "rate".into(), false) };
+    ledger.append(proposal).await.unwrap();
+    assert!(!folder.snapshot().exists());
+    ledger.close().await;
+    assert!(!folder.snapshot().exists(), "none is written that rests on it");
+
+    let ledger = folder.open(usize::MAX);
+    assert_eq!(states(&ledger), before);
+    assert_eq!(*ledger.unreadable_players().borrow(), None);
+    ledger.close().await;
+    let ledger = folder.open(usize::MAX);
+    assert_eq!((ledger.players_in_memory(), states(&ledger)), (0, before), "from images that were made anew");
+    ledger.close().await;
+}
+
+#[tokio::test]
+async fn pl_30_a_start_that_needs_a_damaged_image_folds_the_log_anew() {
+    let folder = Folder::new();
+    let ledger = folder.open(usize::MAX);
+    for player in 0..PLAYERS {
+        ledger.append(deposit(player, "first".into(), true)).await.unwrap();
+    }
+    ledger.close().await;
+    // A snapshot that is older than the log: what comes after it needs the players.
+    let snapshot = fs::read(folder.snapshot()).unwrap();
+    let files = folder.images();
+    let images: Vec<_> = files.iter().map(|file| fs::read(file).unwrap()).collect();
+    let ledger = folder.open(usize::MAX);
+    for player in 0..PLAYERS {
+        ledger.append(deposit(player, "second".into(), false)).await.unwrap();
+    }
+    let before = (states(&ledger), ledger.books(Books::clone));
+    ledger.close().await;
+    for (file, mut bytes) in files.iter().zip(images) {
+        bytes[300] ^= 1;
+        fs::write(file, bytes).unwrap();
+    }
+    fs::write(folder.snapshot(), snapshot).unwrap();
+    let ledger = folder.open(usize::MAX);
+    assert_eq!((states(&ledger), ledger.books(Books::clone)), before);
+    ledger.close().await;
+    let ledger = folder.open(usize::MAX);
+    assert_eq!((ledger.players_in_memory(), states(&ledger)), (0, before.0));
+    ledger.close().await;
+}
