@@ -1,12 +1,11 @@
 //! Why a ledger can't be opened, or a commit not be read back.
 
-use crate::{images::ImageError, index::IndexError};
-
+use crate::index::IndexError;
 use motherlode_books::Refused;
 use motherlode_log::{Position, ReadError};
 use motherlode_proto::convert::Malformed;
 use motherlode_runtime::Refusal;
-use std::{path::PathBuf, time::Duration};
+use std::{io, path::PathBuf, time::Duration};
 use tonic::Code;
 
 /// Why a ledger could not be opened.
@@ -137,4 +136,26 @@ impl From<FetchError> for Refusal {
             }
         }
     }
+}
+
+/// Why players' images are of no use.
+#[derive(Debug, thiserror::Error)]
+pub enum ImageError {
+    /// The system's error.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// Its bytes are not those that were written.
+    #[error("a file of players' images is damaged")]
+    Damaged,
+    /// So many bytes into a batch is a block that is not the one that was written.
+    #[error("the block {at} bytes into {file} is damaged")]
+    Block {
+        /// The batch's file.
+        file: String,
+        /// Where the block begins.
+        at: u64,
+    },
+    /// Its making was broken off, since the ledger closes.
+    #[error("the ledger closes")]
+    Stopped,
 }

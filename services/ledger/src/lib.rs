@@ -57,10 +57,9 @@ mod writer;
 
 pub use append::{AppendError, Proposal, fingerprint};
 pub use draws::DrawKeys;
-pub use error::{FetchError, OpenError};
+pub use error::{FetchError, ImageError, OpenError};
 pub use fields::{campaign_over, unknown_account, unknown_campaign, unknown_round};
 pub use handle::{Handle, not_the_writer};
-pub use images::ImageError;
 pub use index::Held;
 pub use ledgers::{Ledgers, Stores, join_all, open_all};
 pub use log_service::{LogApi, PROPOSAL_BYTES_MAX};

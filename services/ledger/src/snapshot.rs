@@ -14,8 +14,8 @@
 
 use crate::{
     chain::record_hash,
-    error::OpenError,
-    images::{ImageError, Images, LOOKED_AT, Named, Written, each_once},
+    error::{ImageError, OpenError},
+    images::{Images, LOOKED_AT, Named, Written, each_once},
     index::Held,
     requests::Tail,
     shared::Shared,

@@ -12,6 +12,7 @@
 //! table; to find an image is one read of a block.
 
 use crate::{
+    error::ImageError,
     region::Region,
     requests::{
         Key, Name,
@@ -39,28 +40,6 @@ const SEALED: usize = MAGIC.len() + 32;
 const BLOCK_BYTES: usize = 4096;
 /// Bytes of a block's place in the table.
 const PLACE: usize = 20;
-
-/// Why a batch is of no use.
-#[derive(Debug, thiserror::Error)]
-pub enum ImageError {
-    /// The system's error.
-    #[error(transparent)]
-    Io(#[from] io::Error),
-    /// Its bytes are not those that were written.
-    #[error("a file of players' images is damaged")]
-    Damaged,
-    /// So many bytes into a batch is a block that is not the one that was written.
-    #[error("the block {at} bytes into {file} is damaged")]
-    Block {
-        /// The batch's file.
-        file: String,
-        /// Where the block begins.
-        at: u64,
-    },
-    /// Its making was broken off, since the ledger closes.
-    #[error("the ledger closes")]
-    Stopped,
-}
 
 /// A player's image: what stands in a batch.
 #[derive(Debug, Clone)]

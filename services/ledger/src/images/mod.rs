@@ -12,9 +12,10 @@ mod batch;
 #[cfg(test)]
 mod tests;
 
-pub use batch::ImageError;
-
-use crate::requests::{Key, Name};
+use crate::{
+    error::ImageError,
+    requests::{Key, Name},
+};
 use batch::{Batch, Image, write};
 use motherlode_books::{Books, Frozen, Hand, PlayerState, StreamId};
 use motherlode_log::Hash;
@@ -122,7 +123,7 @@ impl Images {
 
     /// The latest image of a player.
     ///
-    /// What can't be read takes the snapshot away: the next start folds the log, and writes all images anew.
+    /// One that can't be read takes the snapshot away: the next start folds the log, and writes all images anew.
     pub(crate) fn find(&self, stream: &StreamId) -> Result<Option<PlayerState>, ImageError> {
         self.find_image(stream).inspect_err(|error| self.give_up(error))
     }
