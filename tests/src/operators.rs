@@ -59,10 +59,10 @@ impl Service {
     }
 }
 
-/// The tests' configuration, with what a file says of operators and TLS.
+/// The tests' configuration, with what a file says of operators, TLS and the console.
 fn known(data: &Path, text: &str) -> Config {
-    let Config { operators, tls, .. } = Config::parse(text).expect("a configuration");
-    Config { operators, tls, ..config(data) }
+    let Config { operators, tls, console, .. } = Config::parse(text).expect("a configuration");
+    Config { operators, tls, console, ..config(data) }
 }
 
 /// An operator's entry in a configuration file, with a credential for each token and its roles.

@@ -48,6 +48,19 @@ impl Server {
         }
     }
 
+    /// Where it serves the console.
+    ///
+    /// # Panics
+    /// It has none: processes in split roles have a part of the calls only.
+    #[must_use]
+    pub fn console(&self) -> SocketAddr {
+        let address = match &self.0 {
+            Parts::One(server) => server.console_address(),
+            Parts::Split(_) => None,
+        };
+        address.expect("it has a console")
+    }
+
     /// The ledger with the log; of several partitions home's.
     #[must_use]
     pub fn ledger(&self) -> &Handle {

@@ -35,6 +35,9 @@ impl Markup {
     }
 }
 
+/// The style sheet of pages, for a server that has it as a file of its own.
+pub const STYLE: &str = include_str!("page.css");
+
 /// Elements that have no end tag in HTML, and those of SVG that are always empty.
 const EMPTY: [&str; 10] = ["use", "br", "circle", "line", "meta", "path", "polygon", "polyline", "rect", "col"];
 
@@ -61,7 +64,7 @@ pub fn page(title: &str, main: impl Into<Markup>) -> String {
         tag("meta", &[("charset", "utf-8")], ""),
         tag("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")], ""),
         plain("title", title),
-        Markup::style(include_str!("page.css")),
+        Markup::style(STYLE),
     ];
     let page = tag("html", &[("lang", "en")], [plain("head", head), plain("body", plain("main", main))]);
     format!("<!DOCTYPE html>\n{page}\n")

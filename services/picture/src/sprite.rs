@@ -5,7 +5,7 @@
 //! once, and shows them by `<use>`. Drawings have no style and no script, so that the strictest policy lets them stand.
 
 use crate::markup::Markup;
-use motherlode_slots::SymbolInfo;
+use motherlode_slots::{SymbolInfo, game};
 use std::collections::BTreeSet;
 
 /// Each game's sprite by the game's name.
@@ -21,6 +21,12 @@ pub fn of(game: &str) -> Option<&'static str> {
 #[must_use]
 pub fn id(symbol: &SymbolInfo) -> String {
     symbol.code.to_lowercase()
+}
+
+/// The names of the drawings of all symbols of a game's version, in the order of its description.
+#[must_use]
+pub fn ids(name: &str, rules_version: &str) -> Vec<String> {
+    game(name, rules_version).map_or_else(Vec::new, |game| game.info().symbols.iter().map(id).collect())
 }
 
 /// The named symbols of a sprite with all that they use, to be embedded into a page; it shows nothing by itself. Names that

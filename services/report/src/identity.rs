@@ -65,6 +65,7 @@ impl Identity {
             configuration_sha256: hex(&self.configuration),
             test_build: self.test_build,
             models: games().iter().map(model).collect(),
+            caller: None,
         }
     }
 
@@ -78,8 +79,9 @@ impl Identity {
     }
 
     fn say(&self) {
-        let wire::GetIdentityResponse { version, executable_sha256, configuration_sha256, test_build, models } =
-            self.to_wire();
+        let wire::GetIdentityResponse {
+            version, executable_sha256, configuration_sha256, test_build, models, ..
+        } = self.to_wire();
         tracing::info!(version, executable_sha256, configuration_sha256, test_build, "the program that runs");
         for wire::Model { game, rules_version, model_sha256 } in models {
             tracing::info!(game, rules_version, model_sha256, "a game that it plays");

@@ -135,6 +135,14 @@ fn is_for(caller: &Caller, event: &SignificantEvent) -> bool {
     event.operator_id.is_empty() || caller.sees(&event.operator_id)
 }
 
+/// Who makes a call; none where there are no operators.
+fn who(caller: &Caller) -> Option<wire::Caller> {
+    let (credential, roles) = caller.credential()?;
+    let (operator_id, roles) = (caller.operator().to_string(), roles.to_string());
+    let roles = roles.split_whitespace().map(str::to_owned).collect();
+    Some(wire::Caller { operator_id, credential: credential.to_owned(), roles })
+}
+
 /// Names an event: partition, position and number.
 fn name(event: &SignificantEvent) -> (u32, u64, u32) {
     (event.partition, event.position, event.number)
@@ -262,12 +270,14 @@ impl ReportService for ReportApi {
 
     async fn get_identity(
         &self,
-        _: Request<wire::GetIdentityRequest>,
+        request: Request<wire::GetIdentityRequest>,
     ) -> Result<Response<wire::GetIdentityResponse>, Status> {
+        let caller = who(&Caller::of(&request));
         let identity = Arc::clone(&self.check.identity);
         // Right after the start the executable is still being hashed.
         let stated = tokio::task::spawn_blocking(move || identity.to_wire()).await;
-        Ok(Response::new(stated.map_err(|error| Refusal::new(tonic::Code::Internal, "INTERNAL", error.to_string()))?))
+        let stated = stated.map_err(|error| Refusal::new(tonic::Code::Internal, "INTERNAL", error.to_string()))?;
+        Ok(Response::new(wire::GetIdentityResponse { caller, ..stated }))
     }
 
     async fn run_self_check(

@@ -3,6 +3,7 @@
 //! Every key has a default, an unknown key is refused: a misspelt limit must not be ignored silently.
 
 mod canonical;
+mod console;
 mod currencies;
 pub(crate) mod error;
 mod operators;
@@ -11,6 +12,7 @@ mod role;
 mod store;
 mod verify;
 
+pub use console::Console;
 pub use currencies::{CoinLadder, Currencies};
 pub use error::ConfigError;
 pub use operators::{Credential, Digest, Operator, PLATFORM};
@@ -66,6 +68,8 @@ pub struct Config {
     pub telemetry: Telemetry,
     /// The log's checkpoints.
     pub proofs: Proofs,
+    /// The pages for people.
+    pub console: Console,
     /// Whether the services' descriptions are served to whoever asks.
     pub reflection: bool,
     /// TLS; without it, everything is said in the clear.
@@ -243,6 +247,7 @@ impl Default for Config {
             draws: Draws::default(),
             telemetry: Telemetry::default(),
             proofs: Proofs::default(),
+            console: Console::default(),
             reflection: true,
             tls: None,
             operators: vec![],
@@ -411,6 +416,7 @@ impl Config {
     /// [`ConfigError::Exposed`] names the key that allows it.
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
         let (listen, allowed) = (self.listen, self.allow_beyond_loopback);
+        self.console.check_exposure(!self.operators.is_empty(), self.tls.is_some() || allowed.plaintext)?;
         let faults = [
             (self.tls.is_none() && !allowed.plaintext, "and without TLS all is said in the clear", "plaintext"),
             (

@@ -11,6 +11,7 @@
 //!
 //! Costs: starting reads and verifies the whole log; a standby or a replica holds the memory of a writer.
 
+mod console;
 mod distrust;
 mod error;
 mod health;

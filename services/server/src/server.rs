@@ -15,6 +15,7 @@ use tokio::task::JoinHandle;
 pub struct Server {
     pub(crate) address: SocketAddr,
     pub(crate) tiles: Option<SocketAddr>,
+    pub(crate) console: Option<SocketAddr>,
     pub(crate) ledgers: Ledgers,
     pub(crate) stopper: Stopper,
     pub(crate) serving: JoinHandle<()>,
@@ -38,6 +39,12 @@ impl Server {
     #[must_use]
     pub fn tiles_address(&self) -> Option<SocketAddr> {
         self.tiles
+    }
+
+    /// The address of the console, if there is one.
+    #[must_use]
+    pub fn console_address(&self) -> Option<SocketAddr> {
+        self.console
     }
 
     /// The ledgers behind it.

@@ -1,7 +1,7 @@
 //! The services that a process offers, put together one by one and then served behind one port.
 
 use crate::{
-    distrust,
+    console, distrust,
     error::ServeError,
     health,
     layers::{call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline},
@@ -27,6 +27,7 @@ use motherlode_report::{Follower, Identity, ReportApi, SelfCheck, log_finding};
 use motherlode_runtime::{
     Config, Profiles,
     access::Access,
+    config::Role,
     connections,
     refusal_details::RefusalDetails,
     stop::{self, Stop, Stopper},
@@ -226,6 +227,15 @@ impl<'a> Services<'a> {
             .layer(Deadline)
             .layer(Current(self.ledgers.clone()))
             .service(self.routes.routes().prepare());
+        let console = match config.role {
+            Role::All => console::start(config, service.clone(), &self.ledgers, &self.stop)?,
+            // The others have a part of the calls only.
+            _ => None,
+        };
+        let console = console.map(|(address, serving)| {
+            self.background.push(serving);
+            address
+        });
         let told: Vec<_> = self.names.into_iter().chain([""]).collect();
         let (bounds, ledgers, stop) = (bounds(config), self.ledgers.clone(), self.stop);
         let serving = tokio::spawn(async move {
@@ -244,6 +254,7 @@ impl<'a> Services<'a> {
         Ok(Server {
             address,
             tiles: self.tiles,
+            console,
             metrics: exports.then(|| Metrics::start(self.ledgers.clone(), follower)),
             ledgers: self.ledgers,
             stopper: self.stopper,

@@ -26,7 +26,16 @@ const REFLECTION: [&str; 2] = [
 pub(crate) fn tls(files: &Tls) -> Result<Acceptor, ServeError> {
     let read = |path: &Path| fs::read(path).map_err(|source| ServeError::Tls { file: path.to_owned(), source });
     let roots = files.client_ca.as_deref().map(read).transpose()?;
-    Ok(acceptor(&read(&files.certificate)?, &read(&files.key)?, roots.as_deref())?)
+    Ok(acceptor(&read(&files.certificate)?, &read(&files.key)?, roots.as_deref(), b"h2")?)
+}
+
+/// The same for a browser: HTTP/1.1, and no client's certificate is asked for.
+///
+/// # Errors
+/// As [`tls`].
+pub(crate) fn console_tls(files: &Tls) -> Result<Acceptor, ServeError> {
+    let read = |path: &Path| fs::read(path).map_err(|source| ServeError::Tls { file: path.to_owned(), source });
+    Ok(acceptor(&read(&files.certificate)?, &read(&files.key)?, None, b"http/1.1")?)
 }
 
 /// The bounds of connections, with as many descriptors as the process may have.

@@ -13,6 +13,7 @@ mod campaigns;
 mod ceilings;
 mod changes;
 mod connections;
+mod console;
 mod copy;
 mod crash;
 mod currencies;

@@ -9,7 +9,7 @@ use crate::{
 
 /// The crates that are held to it, each with its floors from the ground up: folders that import none above them.
 /// A crate without floors has an empty list.
-const CRATES: [(&str, &[&str]); 16] = [
+const CRATES: [(&str, &[&str]); 17] = [
     ("engine/slots", &["contract", "parts", "math", "games"]),
     ("engine/books", &["values", "events", "play", "state", "fold"]),
     ("proto", &[]),
@@ -18,6 +18,7 @@ const CRATES: [(&str, &[&str]); 16] = [
     ("services/audit", &[]),
     ("services/log", &[]),
     ("services/picture", &[]),
+    ("services/console", &[]),
     ("services/spin", &[]),
     ("services/jackpot", &[]),
     ("services/jetstream", &[]),

@@ -41,6 +41,12 @@ pub struct Args {
     /// When full segments of the log are verified: behind the service, or all before it answers. Default behind.
     #[arg(long, value_name = "WHEN")]
     verify: Option<Verify>,
+    /// Address of the console, the pages for people. Default 127.0.0.1:50080 if nobody else listens there.
+    #[arg(long, value_name = "ADDR", conflicts_with = "no_console")]
+    console: Option<SocketAddr>,
+    /// Serve no console.
+    #[arg(long)]
+    no_console: bool,
     /// Configuration file (TOML).
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -67,6 +73,8 @@ impl Args {
         if !self.writes.is_empty() {
             config.ledger.writes = self.writes.iter().copied().collect();
         }
+        config.console.usual = !self.no_console;
+        config.console.listen = self.console.or(config.console.listen).filter(|_| !self.no_console);
         config.check_role().map_err(Failure::unusable)?;
         Ok(config)
     }

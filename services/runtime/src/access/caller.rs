@@ -78,6 +78,12 @@ impl Caller {
         self.0.as_ref().map_or_else(|| Arc::from(""), |identity| Arc::clone(&identity.operator.id))
     }
 
+    /// The credential's name and its roles; none where there are no operators.
+    #[must_use]
+    pub fn credential(&self) -> Option<(&str, Roles)> {
+        self.0.as_ref().map(|identity| (identity.name.as_str(), identity.roles))
+    }
+
     /// Which actor this is (PL-22, PL-27): the credential's name for the platform, as logs have had it from the start, and
     /// `operator/name` for an operator. None where there are no operators, and so no actors to tell apart.
     #[must_use]

@@ -18,7 +18,8 @@ use super::Config;
 use serde_json::Value;
 
 /// Keys that the canonical form leaves out: they differ from machine to machine.
-pub const ELSEWHERE: [&str; 8] = ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs"];
+pub const ELSEWHERE: [&str; 9] =
+    ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "console"];
 
 impl Config {
     /// The configuration in its canonical form; see the [module](self).

@@ -47,6 +47,12 @@ pub enum ConfigError {
         /// The fault, for people.
         fault: String,
     },
+    /// Others could reach the console without having logged in.
+    #[error("console: {listen} can be reached by others, and without operators there is no log-in: name some, or listen on loopback")]
+    OpenConsole {
+        /// The address to listen on.
+        listen: SocketAddr,
+    },
     /// Others could reach the service in a way that is not allowed by name.
     #[error(
         "{listen} can be reached by others, {how}; to allow it, say so in the configuration: [allow_beyond_loopback] {key} = true"

@@ -28,11 +28,12 @@ pub enum TlsError {
 }
 
 /// Sets TLS up with a certificate and its key and, if there are any, the roots that clients' certificates are checked
-/// against. A client may come without one: who calls is another layer's to find out. All in PEM.
+/// against. A client may come without one: who calls is another layer's to find out. All in PEM. `protocol` is what is
+/// spoken within, by its name in ALPN.
 ///
 /// # Errors
 /// [`TlsError`] says what is wrong with them.
-pub fn acceptor(certificate: &[u8], key: &[u8], client_roots: Option<&[u8]>) -> Result<Acceptor, TlsError> {
+pub fn acceptor(certificate: &[u8], key: &[u8], client_roots: Option<&[u8]>, protocol: &[u8]) -> Result<Acceptor, TlsError> {
     let certificates = |pem| CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
     // The same as in all other connections of the process, whatever features others switch on.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
@@ -47,6 +48,6 @@ pub fn acceptor(certificate: &[u8], key: &[u8], client_roots: Option<&[u8]>) -> 
         }
     };
     let mut config = builder.with_single_cert(certificates(certificate)?, PrivateKeyDer::from_pem_slice(key)?)?;
-    config.alpn_protocols.push(b"h2".to_vec());
+    config.alpn_protocols.push(protocol.to_vec());
     Ok(TlsAcceptor::from(Arc::new(config)))
 }

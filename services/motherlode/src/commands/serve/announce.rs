@@ -39,6 +39,10 @@ pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>,
     if let Some(tiles) = server.tiles_address() {
         let _ = writeln!(out, "checkpoints and tiles as files: http://{tiles}/log/0/checkpoint");
     }
+    if let Some(console) = server.console_address() {
+        let scheme = if config.tls.is_some() { "https" } else { "http" };
+        let _ = writeln!(out, "console for people: {scheme}://{}/", reached(console));
+    }
     let position = server.ledger().durable();
     let _ = writeln!(out, "motherlode listens on {address}, log in {log}, position {position}");
     let _ = write!(out, "{}", suggestions(address, config, file));

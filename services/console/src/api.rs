@@ -1,0 +1,119 @@
+//! The services as a page calls them: generated clients that show the session's token.
+
+use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
+use motherlode_proto::{
+    jackpot::v1::jackpot_service_client::JackpotServiceClient, ledger::v1::ledger_service_client::LedgerServiceClient,
+    proof::v1::proof_service_client::ProofServiceClient, report::v1::report_service_client::ReportServiceClient,
+    spin::v1::spin_service_client::SpinServiceClient,
+};
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+use tonic::body::Body;
+use tonic_health::pb::health_client::HealthClient;
+use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
+
+/// The longest time that a page waits for one call.
+const CALL_MAX: &str = "8S";
+/// Bytes of the longest answer that is read: a page of rounds with many free spins each.
+const ANSWER_MAX: usize = 16 << 20;
+
+type Part = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
+
+/// The services behind the console: all at one place, or each where its process is.
+#[derive(Clone)]
+pub struct Backend {
+    spin: Part,
+    ledger: Part,
+    jackpot: Part,
+}
+
+impl Backend {
+    /// All services behind one.
+    pub fn one<S>(service: S) -> Self
+    where
+        S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + Sync + 'static,
+        S::Error: Into<BoxError> + Send + 'static,
+        S::Future: Send + 'static,
+    {
+        let part: Part = BoxCloneSyncService::new(service.map_err(Into::into));
+        Self { spin: part.clone(), ledger: part.clone(), jackpot: part }
+    }
+}
+
+/// The services, called with a token.
+#[derive(Clone)]
+pub(crate) struct Api {
+    backend: Backend,
+    authorization: Option<HeaderValue>,
+}
+
+impl Api {
+    /// Calls with a token, or without any; none where the token has letters that no header can have.
+    pub(crate) fn new(backend: Backend, token: Option<&str>) -> Option<Self> {
+        let authorization = token.map(|token| {
+            let mut value = HeaderValue::from_str(&format!("Bearer {token}")).ok()?;
+            value.set_sensitive(true);
+            Some(value)
+        });
+        let authorization = match authorization {
+            None => None,
+            Some(value) => Some(value?),
+        };
+        Some(Self { backend, authorization })
+    }
+
+    pub(crate) fn spin(&self) -> SpinServiceClient<Authorized> {
+        SpinServiceClient::new(self.shown(&self.backend.spin)).max_decoding_message_size(ANSWER_MAX)
+    }
+
+    pub(crate) fn ledger(&self) -> LedgerServiceClient<Authorized> {
+        LedgerServiceClient::new(self.shown(&self.backend.ledger)).max_decoding_message_size(ANSWER_MAX)
+    }
+
+    pub(crate) fn report(&self) -> ReportServiceClient<Authorized> {
+        ReportServiceClient::new(self.shown(&self.backend.ledger)).max_decoding_message_size(ANSWER_MAX)
+    }
+
+    pub(crate) fn proof(&self) -> ProofServiceClient<Authorized> {
+        ProofServiceClient::new(self.shown(&self.backend.ledger)).max_decoding_message_size(ANSWER_MAX)
+    }
+
+    pub(crate) fn jackpot(&self) -> JackpotServiceClient<Authorized> {
+        JackpotServiceClient::new(self.shown(&self.backend.jackpot)).max_decoding_message_size(ANSWER_MAX)
+    }
+
+    pub(crate) fn health(&self) -> HealthClient<Authorized> {
+        HealthClient::new(self.shown(&self.backend.ledger))
+    }
+
+    fn shown(&self, part: &Part) -> Authorized {
+        Authorized { part: part.clone(), authorization: self.authorization.clone() }
+    }
+}
+
+/// Services whose calls show a token and have a time.
+#[derive(Clone)]
+pub(crate) struct Authorized {
+    part: Part,
+    authorization: Option<HeaderValue>,
+}
+
+impl Service<Request<Body>> for Authorized {
+    type Response = Response<Body>;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<Response<Body>, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        self.part.poll_ready(context)
+    }
+
+    fn call(&mut self, mut request: Request<Body>) -> Self::Future {
+        if let Some(authorization) = &self.authorization {
+            request.headers_mut().insert(AUTHORIZATION, authorization.clone());
+        }
+        request.headers_mut().insert("grpc-timeout", HeaderValue::from_static(CALL_MAX));
+        self.part.call(request)
+    }
+}

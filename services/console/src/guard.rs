@@ -1,0 +1,139 @@
+//! The first and the last that every request meets: whose page a form comes from, by which name the console was reached, and
+//! what the browser is told of the answer.
+
+use crate::{app::App, failure::Failure};
+use axum::{
+    extract::{Request, State},
+    middleware::Next,
+    response::{IntoResponse, Response},
+};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
+use std::time::Duration;
+
+/// No script and no style but the console's own files, nothing from elsewhere, no frame around it.
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; form-action 'self'; \
+                      frame-ancestors 'none'; base-uri 'none'";
+/// The longest time that a page takes.
+const PAGE_MAX: Duration = Duration::from_secs(20);
+
+/// Checks a request, has it answered, and adds the headers of every answer.
+pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    let mut answer = match check(&app, &request) {
+        Err(failure) => failure.into_response(),
+        Ok(()) => match tokio::time::timeout(PAGE_MAX, next.run(request)).await {
+            Ok(answer) => answer,
+            Err(_) => Failure::late().into_response(),
+        },
+    };
+    let headers = answer.headers_mut();
+    let fixed = [
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "same-origin"),
+        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+        (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    ];
+    for (name, value) in fixed {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    headers.entry(header::CACHE_CONTROL).or_insert(HeaderValue::from_static("no-store"));
+    answer
+}
+
+fn check(app: &App, request: &Request) -> Result<(), Failure> {
+    let host = host(request);
+    if !app.names.allow(host) {
+        return Err(Failure::bad("The console is not reached by this name. Use the address that it was started with."));
+    }
+    match *request.method() {
+        Method::GET | Method::HEAD => Ok(()),
+        Method::POST if from_here(request.headers(), host, app.secure) => Ok(()),
+        Method::POST => Err(Failure::forbidden("This form was not sent from a page of the console.")),
+        _ => Err(Failure::bad("The console has pages to be read and forms to be sent.")),
+    }
+}
+
+/// The name that a request asks for.
+fn host(request: &Request) -> &str {
+    let of_target = || request.uri().authority().map(http::uri::Authority::as_str);
+    let told = request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    match request.version() {
+        Version::HTTP_2 => of_target().or(told),
+        _ => told.or_else(of_target),
+    }
+    .unwrap_or("")
+}
+
+/// Whether the browser says nothing against a form's coming from a page of this very console.
+fn from_here(headers: &HeaderMap, host: &str, secure: bool) -> bool {
+    let said = |name: &str| headers.get(name).map(|value| value.to_str().unwrap_or("?"));
+    let site = said("sec-fetch-site").is_none_or(|site| site == "same-origin");
+    let scheme = if secure { "https" } else { "http" };
+    let origin = said("origin").is_none_or(|origin| origin.eq_ignore_ascii_case(&format!("{scheme}://{host}")));
+    site && origin
+}
+
+/// The names by which the console is reached.
+pub(crate) struct Names {
+    any: bool,
+    known: Vec<String>,
+}
+
+impl Names {
+    /// On loopback those of loopback, so that no other name can be made to point there (DNS rebinding); beyond it any, as
+    /// long as none are named.
+    pub(crate) fn new(address: std::net::SocketAddr, hosts: &[String]) -> Self {
+        let loopback = address.ip().is_loopback();
+        let own = [address.ip().to_string(), format!("[{}]", address.ip())];
+        let near = ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned);
+        let near = near.into_iter().filter(|_| loopback);
+        let known = hosts.iter().map(|host| host.to_ascii_lowercase()).chain(own).chain(near).collect();
+        Self { any: !loopback && hosts.is_empty(), known }
+    }
+
+    fn allow(&self, host: &str) -> bool {
+        let name = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+            _ => host,
+        };
+        self.any || self.known.iter().any(|known| known.eq_ignore_ascii_case(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_27_on_loopback_only_names_of_loopback_reach_the_console() {
+        let names = Names::new("127.0.0.1:50080".parse().unwrap(), &["console.example.com".to_owned()]);
+        for host in ["127.0.0.1:50080", "localhost:50080", "LOCALHOST", "[::1]:50080", "console.example.com"] {
+            assert!(names.allow(host), "{host}");
+        }
+        for host in ["", "evil.example", "evil.example:50080", "127.0.0.1.evil.example", "localhost.", "[::1", "a:b"] {
+            assert!(!names.allow(host), "{host}");
+        }
+        let all = Names::new("0.0.0.0:443".parse().unwrap(), &[]);
+        assert!(all.allow("console.example.com"));
+        let named = Names::new("0.0.0.0:443".parse().unwrap(), &["console.example.com".to_owned()]);
+        assert!(named.allow("console.example.com:443") && !named.allow("localhost") && !named.allow("evil.example"));
+    }
+
+    #[test]
+    fn pl_27_a_form_from_another_page_is_told_by_what_the_browser_says() {
+        let from = |name: &'static str, value: &str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, value.parse().unwrap());
+            from_here(&headers, "localhost:1", false)
+        };
+        assert!(from_here(&HeaderMap::new(), "localhost:1", false));
+        assert!(from("origin", "http://localhost:1") && from("sec-fetch-site", "same-origin"));
+        for origin in ["null", "http://localhost:2", "https://localhost:1", "http://evil.example", ""] {
+            assert!(!from("origin", origin), "{origin}");
+        }
+        for site in ["cross-site", "same-site", "none", "\u{e9}"] {
+            assert!(!from("sec-fetch-site", site), "{site}");
+        }
+    }
+}

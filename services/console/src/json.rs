@@ -1,0 +1,43 @@
+//! Messages as JSON, as Protobuf's own mapping has it, by the descriptors of the contract: nothing is left out.
+
+use motherlode_proto::FILE_DESCRIPTOR_SET;
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
+use std::sync::LazyLock;
+
+/// All messages of the contract.
+static MESSAGES: LazyLock<DescriptorPool> =
+    LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
+
+/// A message by its full name, in names as the proto has them; null where there is no such message.
+pub(crate) fn of(name: &str, message: &impl Message) -> serde_json::Value {
+    of_bytes(name, &message.encode_to_vec()).unwrap_or_default()
+}
+
+/// The same of a message's bytes; none where they aren't one.
+pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
+    let descriptor = MESSAGES.get_message_by_name(name)?;
+    let message = DynamicMessage::decode(descriptor, bytes).ok()?;
+    let options = SerializeOptions::new().use_proto_field_name(true).stringify_64_bit_integers(true);
+    message.serialize_with_options(serde_json::value::Serializer, &options).ok()
+}
+
+/// JSON on lines that people read.
+pub(crate) fn pretty(value: &serde_json::Value) -> String {
+    format!("{value:#}\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_proto::round::v1::{Money, Round};
+
+    #[test]
+    fn pl_19_a_round_is_told_by_the_names_of_the_contract() {
+        let bet = Some(Money { amount_minor: 150, currency_code: "EUR".to_owned() });
+        let round = Round { round_id: "a/b/1".to_owned(), bet, ..Round::default() };
+        let told = of("motherlode.round.v1.Round", &round);
+        assert_eq!((&told["round_id"], &told["bet"]["amount_minor"]), (&"a/b/1".into(), &"150".into()), "{told}");
+        assert!(of("motherlode.round.v1.None", &round).is_null());
+    }
+}

@@ -1,0 +1,145 @@
+//! Logging in and out.
+
+use crate::{
+    api::Api,
+    app::App,
+    failure::Failure,
+    fields::{Fields, query},
+    layout,
+    sessions::Who,
+    visit::{COOKIE, Form, cookie, filled_in},
+};
+use axum::{
+    extract::{Request, State},
+    response::{IntoResponse, Redirect, Response},
+};
+use http::{HeaderValue, StatusCode, header};
+use maud::html;
+use motherlode_proto::report::v1::{Caller, GetIdentityRequest};
+use motherlode_runtime::access::Roles;
+use serde_json::Value;
+use tonic::Code;
+
+/// The page that asks for a token, or says that none is needed.
+pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Response, Failure> {
+    let fields = Fields::parse(request.uri().query().unwrap_or("").as_bytes());
+    let next = local(fields.get("next"));
+    let open = is_open(&app).await?;
+    let known = cookie(request.headers()).and_then(|id| app.sessions.find(id)).is_some();
+    let code = if known { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
+    let code = if fields.get("next").is_empty() { StatusCode::OK } else { code };
+    let why = match fields.get("why") {
+        "" => None,
+        "TOKEN_EXPIRED" => Some("The token has expired: log in with the next one."),
+        "TOKEN_UNKNOWN" => Some("No operator has this token."),
+        _ => Some("The service asks who you are: log in again."),
+    };
+    Ok(layout::alone(code, "Log in", html! {
+        @if let Some(why) = why { p.notice role="status" { (why) } }
+        @if known { p { "You are logged in. " a href=(next) { "Go on to the page" } "." } }
+        form.login method="post" action="/login" {
+            input type="hidden" name="next" value=(next);
+            @if open {
+                p.notice {
+                    "This service runs without operators: whoever reaches this address may see and do everything. It listens on "
+                    "this machine only."
+                }
+                button type="submit" { "Open the console" }
+            } @else {
+                p {
+                    label for="token" { "Token" }
+                    input #token type="password" name="token" required maxlength="512" autocomplete="off" autofocus spellcheck="false";
+                }
+                button type="submit" { "Log in" }
+                p.note {
+                    "The token of one of your operator's credentials. You see and do what its roles allow. It is kept in the "
+                    "service's memory until you log out or rest for 15 minutes."
+                }
+            }
+        }
+    }))
+}
+
+/// Begins a session with a token that the services know.
+pub(crate) async fn log_in(State(app): State<App>, request: Request) -> Result<Response, Failure> {
+    let before = cookie(request.headers()).map(str::to_owned);
+    let fields = filled_in(request.into_body()).await?;
+    let next = local(fields.get("next"));
+    let token = Some(fields.get("token")).filter(|token| !token.is_empty());
+    let who = match who(&app, token).await {
+        Ok(who) => who,
+        Err(Failure::Refused(status)) if status.code() == Code::Unauthenticated => {
+            let again = query("/login", &[("next", next), ("why", &crate::failure::reason(&status))]);
+            return Ok(Redirect::to(&again).into_response());
+        }
+        Err(failure) => return Err(failure),
+    };
+    // A session begins with an id that nobody knew before.
+    before.iter().for_each(|id| app.sessions.end(id));
+    let id = app.sessions.open(token, who)?;
+    tracing::info!("somebody logged in to the console");
+    Ok(with_cookie(Redirect::to(next).into_response(), &app, &id, ""))
+}
+
+/// Ends the session.
+pub(crate) async fn log_out(State(app): State<App>, headers: http::HeaderMap, _form: Form) -> Response {
+    cookie(&headers).into_iter().for_each(|id| app.sessions.end(id));
+    with_cookie(Redirect::to("/login").into_response(), &app, "", "; Max-Age=0")
+}
+
+fn with_cookie(mut answer: Response, app: &App, id: &str, more: &str) -> Response {
+    let secure = if app.secure { "; Secure" } else { "" };
+    let cookie = format!("{COOKIE}={id}; Path=/; HttpOnly; SameSite=Strict{secure}{more}");
+    if let Ok(mut cookie) = HeaderValue::from_str(&cookie) {
+        cookie.set_sensitive(true);
+        answer.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    answer
+}
+
+/// Whether there are no operators.
+async fn is_open(app: &App) -> Result<bool, Failure> {
+    match who(app, None).await {
+        Ok(_) => Ok(true),
+        Err(Failure::Refused(status)) if status.code() == Code::Unauthenticated => Ok(false),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Asks the services whose token it is.
+async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
+    let api = Api::new(app.backend.clone(), token);
+    let api = api.ok_or(Failure::bad("The token has letters that no token has."))?;
+    let identity = api.report().get_identity(GetIdentityRequest {}).await?.into_inner();
+    let Some(Caller { operator_id, credential, roles }) = identity.caller else {
+        return Ok(Who { operator: String::new(), credential: String::new(), roles: Roles::ANY });
+    };
+    let roles = roles.into_iter().map(Value::from).collect::<Value>();
+    let roles = serde_json::from_value(roles).unwrap_or(Roles::NONE);
+    Ok(Who { operator: operator_id, credential, roles })
+}
+
+/// A path of the console's own to go on to; its first page instead of any other.
+fn local(next: &str) -> &str {
+    let plain = |byte: u8| byte.is_ascii_graphic() && byte != b'\\';
+    let own = next.starts_with('/') && !next.starts_with("//") && next.bytes().all(plain) && next.len() <= 512;
+    let entrance = next.starts_with("/login") || next.starts_with("/logout");
+    if own && !entrance { next } else { "/" }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_27_a_log_in_goes_on_to_no_other_place() {
+        for own in ["/", "/round/acme/alice/1", "/reports?kind=2&page=x", "/log/0/7"] {
+            assert_eq!(local(own), own);
+        }
+        for other in
+            ["", "//evil.example", "/\\evil.example", "https://evil.example", "evil", "/a\nb", "/a b", "/login", "/logout", "\u{e9}"]
+        {
+            assert_eq!(local(other), "/", "{other}");
+        }
+    }
+}

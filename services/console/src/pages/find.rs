@@ -1,0 +1,132 @@
+//! Find: one box for a round, a player, a transaction or a position. Made of GetTransaction; all else is a page of its own.
+
+use super::parts::{facts, position};
+use crate::{
+    failure::{Failure, capital},
+    fields::query,
+    layout,
+    text::{money, when, words},
+    visit::Visit,
+};
+use axum::response::{IntoResponse, Redirect, Response};
+use maud::{Markup, html};
+use motherlode_proto::{
+    ledger::v1::{GetTransactionRequest, Transaction},
+    round::v1::Account,
+};
+use tonic::Code;
+
+/// The page; what names a page by itself is gone to.
+pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
+    let (asked, currency) = (visit.query.get("q"), visit.query.get("currency"));
+    match sought(asked) {
+        Sought::Nothing => Ok(layout::page(&visit, "Find", form(&visit, Markup::default()))),
+        Sought::Page(path) => Ok(Redirect::to(&path).into_response()),
+        Sought::Position(number) => Ok(Redirect::to(&format!("/log/0/{number}")).into_response()),
+        Sought::Transaction { operator, player, request } => {
+            let currency_code = if currency.is_empty() { "EUR" } else { currency }.to_owned();
+            let account = Account { operator_id: operator.to_owned(), player_id: player.to_owned(), currency_code };
+            let asked = GetTransactionRequest { account: Some(account), request_id: request.to_owned() };
+            let found = match visit.api.ledger().get_transaction(asked).await {
+                Ok(answer) => transaction(&visit, &answer.into_inner().transaction.unwrap_or_default()),
+                Err(status) if status.code() == Code::Unauthenticated => return Err(status.into()),
+                Err(status) => html! { p.notice role="status" { (capital(status.message())) "." } },
+            };
+            Ok(layout::page(&visit, "Find", form(&visit, found)))
+        }
+        Sought::Unclear => {
+            let told = html! { p.notice role="status" { "Nothing is named like this. The forms below are understood." } };
+            Ok(layout::page(&visit, "Find", form(&visit, told)))
+        }
+    }
+}
+
+/// What somebody looks for, by its form.
+#[derive(Debug, PartialEq, Eq)]
+enum Sought<'a> {
+    Nothing,
+    Page(String),
+    Position(u64),
+    Transaction { operator: &'a str, player: &'a str, request: &'a str },
+    Unclear,
+}
+
+fn sought(asked: &str) -> Sought<'_> {
+    let name = |part: &&str| {
+        !part.is_empty() && part.len() <= 64 && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte))
+    };
+    let (named, request) = asked.split_once(char::is_whitespace).map_or((asked, ""), |(named, rest)| (named, rest.trim()));
+    let parts: Vec<_> = named.split('/').collect();
+    let whole = parts.iter().all(name);
+    match (parts.as_slice(), request) {
+        ([""], _) => Sought::Nothing,
+        ([number], "") if number.parse::<u64>().is_ok() => number.parse().map_or(Sought::Unclear, Sought::Position),
+        ([operator, player], "") if whole => Sought::Page(format!("/player/{operator}/{player}")),
+        ([operator, player], request) if whole && name(&request) => Sought::Transaction { operator, player, request },
+        ([operator, player, number], "") if whole && number.parse::<u64>().is_ok() => {
+            Sought::Page(format!("/round/{operator}/{player}/{number}"))
+        }
+        _ => Sought::Unclear,
+    }
+}
+
+fn form(visit: &Visit, found: Markup) -> Markup {
+    let asked = visit.query.get("q");
+    let currency = visit.query.get("currency");
+    html! {
+        form.row method="get" action="/find" {
+            p { label for="what" { "Round, player, transaction or position" }
+                input #what name="q" value=(asked) maxlength="200" autocomplete="off" spellcheck="false" size="48"; }
+            p { label for="currency" { "Currency" }
+                input #currency name="currency" value=(currency) maxlength="3" size="4" placeholder="EUR"; }
+            p { button type="submit" { "Find" } }
+        }
+        (found)
+        section {
+            h2 { "What can be found" }
+            (facts(&[
+                ("A round", html! { code { "operator/player/number" } ", as every answer and every event names it" }),
+                ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
+                ("A transaction", html! { code { "operator/player request-id" } ": a deposit or withdrawal, in the currency beside it" }),
+                ("A position", html! { "a number: the record of partition 0 at that place of the log; for other partitions see " a href="/log" { "Log" } }),
+            ]))
+        }
+    }
+}
+
+fn transaction(visit: &Visit, of: &Transaction) -> Markup {
+    let account = of.account.clone().unwrap_or_default();
+    let player = format!("{}/{}", account.operator_id, account.player_id);
+    html! {
+        section {
+            h2 { "Transaction " (of.request_id) }
+            (facts(&[
+                ("Kind", html! { (words(of.kind().as_str_name(), "KIND_")) }),
+                ("Player", html! { a href=(query(&format!("/player/{player}"), &[("currency", &account.currency_code)])) { (player) } }),
+                ("Amount", html! { (money(of.amount.as_ref())) }),
+                ("Balance after it", html! { (money(of.balance.as_ref())) }),
+                ("Time", when(of.time.as_ref())),
+                ("Asked by", html! { (if of.actor.is_empty() { "–" } else { &of.actor }) }),
+                ("Position", position(visit, 0, of.position)),
+            ]))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_20_what_is_looked_for_is_known_by_its_form() {
+        assert_eq!(sought(""), Sought::Nothing);
+        assert_eq!(sought("acme/alice/7"), Sought::Page("/round/acme/alice/7".to_owned()));
+        assert_eq!(sought("acme/alice"), Sought::Page("/player/acme/alice".to_owned()));
+        assert_eq!(sought("42"), Sought::Position(42));
+        let found = Sought::Transaction { operator: "acme", player: "alice", request: "d-1" };
+        assert_eq!(sought("acme/alice   d-1"), found);
+        for unclear in ["acme", "acme/", "//evil.example", "acme/alice/x", "acme/alice/1/2", "a b/c", "acme/<b>", "acme/alice a/b"] {
+            assert_eq!(sought(unclear), Sought::Unclear, "{unclear}");
+        }
+    }
+}

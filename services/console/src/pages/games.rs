@@ -1,0 +1,217 @@
+//! Games: what players read of each, its figures, and what it has returned. Made of ListGames, GetGame and ListReturns.
+
+use super::parts::{facts, section, table};
+use crate::{
+    failure::Failure,
+    layout,
+    text::{count, drawn, percent},
+    visit::Visit,
+};
+use axum::{extract::Path, response::Response};
+use maud::{Markup, PreEscaped, html};
+use motherlode_picture::sprite;
+use motherlode_proto::{
+    report::v1::{ListReturnsRequest, Return, r#return::Weighting},
+    spin::v1::{GetGameRequest, GetGameResponse, ListGamesRequest, Symbol},
+};
+
+/// The page of all games.
+pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
+    let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
+    let rows = games.iter().map(|of| {
+        vec![
+            html! { a href={ "/games/" (of.game) "/" (of.rules_version) } { (of.game) } },
+            html! { (of.rules_version) },
+            html! { (of.rules_date) },
+            html! { code { (of.model_hash) } },
+        ]
+    });
+    let content = html! {
+        (table("Games", &["Game", "Rules", "Of", "Model"], rows.collect()))
+        (returned(&visit, "").await?)
+    };
+    Ok(layout::page(&visit, "Games", content))
+}
+
+/// The page of one version of a game.
+pub(crate) async fn game(Path((game, rules_version)): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
+    let request = GetGameRequest { game: game.clone(), rules_version, ..Default::default() };
+    let told = visit.api.spin().get_game(request).await?.into_inner();
+    let summary = told.summary.clone().unwrap_or_default();
+    let content = html! {
+        p.note { "Rules version " (summary.rules_version) " of " (summary.rules_date) ", model " code { (summary.model_hash) } }
+        div.tiles {
+            div.tile { span { "Return to player" } b { (percent(&told.rtp)) } }
+            div.tile { span { "Standard deviation of a round" } b { (short(&told.std_dev_bets)) " bets" } }
+            div.tile { span { "Highest win of a window" } b { (short(&told.max_win_bets)) " bets" } }
+            div.tile { span { "Window" } b { (told.reels) " × " (told.rows) } }
+        }
+        (symbols(&game, &told))
+        (pays(&told))
+        (lines(&told))
+        (figures(&told))
+        (offers(&told))
+        (returned(&visit, &game).await?)
+        section { h2 { "Rules" } details { summary { "The rules as players read them" } pre { (told.rules_text) } } }
+    };
+    Ok(layout::page(&visit, &told.title, content))
+}
+
+/// A decimal figure with four places at most.
+fn short(figure: &str) -> String {
+    match figure.split_once('.') {
+        Some((whole, part)) => format!("{}.{}", count(whole), part.get(..4).unwrap_or(part)),
+        None => count(figure),
+    }
+}
+
+/// Every symbol of the game in its drawing.
+fn symbols(game: &str, told: &GetGameResponse) -> Markup {
+    let Some(whole) = sprite::of(game) else { return Markup::default() };
+    let known = sprite::ids(game, &told.summary.clone().unwrap_or_default().rules_version);
+    let embedded = sprite::embedded(whole, &known.iter().cloned().collect());
+    let shown = |at: usize, of: &Symbol| {
+        let id = known.get(at).cloned().unwrap_or_default();
+        html! {
+            li {
+                svg.symbol viewBox="0 0 90 90" role="img" aria-label=(of.name) { (PreEscaped(format!("<use href=\"#C{id}\"/>"))) }
+                span { (of.name) }
+            }
+        }
+    };
+    html! {
+        section {
+            h2 { "Symbols" }
+            (drawn(&embedded))
+            ul.symbols { @for (at, symbol) in told.symbols.iter().enumerate() { (shown(at, symbol)) } }
+        }
+    }
+}
+
+fn pays(told: &GetGameResponse) -> Markup {
+    let most = told.symbols.iter().map(|symbol| symbol.pays.len()).max().unwrap_or_default();
+    let titles: Vec<_> = (1..=most).map(|of| format!("{of} of a kind")).collect();
+    let head: Vec<_> = ["Symbol"].into_iter().chain(titles.iter().map(String::as_str)).collect();
+    let row = |of: &Symbol| {
+        let cell = |at: usize| match of.pays.get(at).copied().unwrap_or_default() {
+            0 => html! { "–" },
+            coins => html! { (count(coins)) },
+        };
+        [html! { (of.name) }].into_iter().chain((0..most).map(cell)).collect()
+    };
+    let paying = told.symbols.iter().filter(|symbol| symbol.pays.iter().any(|coins| *coins > 0));
+    html! { section { h2 { "What pays, in coins" } (table("Pay table", &head, paying.map(row).collect())) } }
+}
+
+fn lines(told: &GetGameResponse) -> Markup {
+    let rows = told.rows.max(1);
+    let one = |line: &motherlode_proto::spin::v1::Line| {
+        let cells = line.rows.iter().enumerate().flat_map(|(reel, hit)| {
+            (0..rows).map(move |row| {
+                let class = if row == *hit { "on" } else { "off" };
+                format!("<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"9\" height=\"9\" rx=\"1.5\"/>", reel * 11, row * 11)
+            })
+        });
+        (line.rows.len() * 11, cells.collect::<String>())
+    };
+    html! {
+        @if !told.lines.is_empty() {
+            section {
+                h2 { "Lines" }
+                div.paylines {
+                    @for (at, line) in told.lines.iter().enumerate() {
+                        @let (width, cells) = one(line);
+                        div.payline { span { (at + 1) }
+                            svg viewBox={ "0 0 " (width) " " (rows * 11) } aria-hidden="true" { (PreEscaped(cells)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn figures(told: &GetGameResponse) -> Markup {
+    let mut rows = vec![
+        ("Return to player, in coins".to_owned(), percent(&told.rtp)),
+        ("Volatility index".to_owned(), told.volatility_index.clone()),
+        ("Chance of the highest window".to_owned(), told.max_win_probability.clone()),
+        ("Exactness".to_owned(), told.exactness.clone()),
+    ];
+    rows.extend(told.jackpot_returns.iter().flat_map(|with| &with.coins).map(|of| {
+        (format!("Return with the jackpot at coin value {}", of.coin_value), percent(&of.rtp_now))
+    }));
+    rows.extend(told.facts.iter().map(|fact| (fact.title.clone(), fact.value.clone())));
+    rows.retain(|(_, value)| !value.is_empty());
+    html! {
+        section { h2 { "Figures" }
+            (facts(&rows.iter().map(|(name, value)| (name.as_str(), html! { (value) })).collect::<Vec<_>>())) }
+    }
+}
+
+fn offers(told: &GetGameResponse) -> Markup {
+    let row = |of: &motherlode_proto::spin::v1::CurrencyOffer| {
+        let cash = |amount_minor| {
+            let currency_code = of.currency_code.clone();
+            motherlode_picture::figures::cash(&motherlode_proto::round::v1::Money { amount_minor, currency_code })
+        };
+        let coins: Vec<_> = of.coins.iter().map(|coin| coin.coin_value.as_str()).collect();
+        vec![
+            html! { (of.currency_code) },
+            html! { (coins.join(", ")) },
+            html! { (cash(of.bet_min_minor)) },
+            html! { (cash(of.bet_default_minor)) },
+            html! { (cash(of.bet_max_minor)) },
+        ]
+    };
+    let head = ["Currency", "Coin values", "Lowest bet", "Usual bet", "Highest bet"];
+    html! { section { h2 { "What is offered" } (table("Currencies", &head, told.currencies.iter().map(row).collect())) } }
+}
+
+/// What games have returned, each against its band.
+async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failure> {
+    if !visit.may("ListReturns") {
+        return Ok(Markup::default());
+    }
+    let request = ListReturnsRequest { game: game.to_owned(), ..Default::default() };
+    let answer = visit.api.report().list_returns(request).await;
+    section("What was returned", answer, |answer| {
+        let row = |of: &Return| {
+            let weighed = match of.weighting() {
+                Weighting::Round => "each round the same",
+                _ => "by stake",
+            };
+            vec![
+                html! { (of.game) " " (of.rules_version) },
+                html! { (of.currency_code) ", " (weighed) },
+                html! { (count(of.rounds)) },
+                html! { (percent(&of.held_rtp)) },
+                html! { (percent(&of.held_theoretical_rtp)) },
+                band(of),
+                html! { @if of.out_of_band { strong.bad { "out of its band" } } @else { "within" } },
+            ]
+        };
+        let head = ["Game", "Weighed", "Rounds", "Returned", "By mathematics", "Band", "Verdict"];
+        html! {
+            @if answer.totals.is_empty() { p { "No round was settled yet." } }
+            @else { (table("Returns", &head, answer.totals.iter().map(row).collect())) }
+        }
+    })
+}
+
+/// The band around the exact return, and where the live one lies in it: the middle is the exact one, the ends are the band's.
+fn band(of: &Return) -> Markup {
+    let number = |text: &str| text.parse::<f64>().unwrap_or_default();
+    let (above, below) = (number(&of.band), number(&of.band_below));
+    let off = number(&of.held_rtp) - number(&of.held_theoretical_rtp);
+    let share = if off >= 0.0 { off / above.max(1e-9) } else { off / below.max(1e-9) };
+    let at = format!("{:.1}", 60.0 + share.clamp(-1.15, 1.15) * 50.0);
+    let told = format!("−{} to +{}", percent(&of.band_below), percent(&of.band));
+    html! {
+        svg.gauge viewBox="0 0 120 16" role="img" aria-label={ "Band " (told) } {
+            (PreEscaped(format!(
+                "<rect class=\"band\" x=\"10\" y=\"4\" width=\"100\" height=\"8\" rx=\"4\"/><line class=\"exact\" x1=\"60\" y1=\"2\" x2=\"60\" y2=\"14\"/><circle class=\"{}\" cx=\"{at}\" cy=\"8\" r=\"4\"/>",
+                if of.out_of_band { "out" } else { "bar" }
+            )))
+        }
+    }
+}

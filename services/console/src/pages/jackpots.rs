@@ -1,0 +1,228 @@
+//! Jackpots: each pool's figures, counters, awards and statement. Made of ListGames, GetPool, WatchCounters, ListAwards,
+//! GetPoolStatement, ListChanges, SuspendPool and ResumePool.
+
+use super::parts::{act, changes, facts, position, round, section, table};
+use crate::{
+    failure::Failure,
+    fields::query,
+    layout,
+    text::{count, eur, money, when, words},
+    visit::{Form, Visit},
+};
+use axum::{
+    extract::Path,
+    response::{Redirect, Response},
+};
+use maud::{Markup, html};
+use motherlode_proto::{
+    jackpot::v1::{
+        Award, GetPoolRequest, ListAwardsRequest, Pool, PoolStatus, ResumePoolRequest, SuspendPoolRequest,
+        WatchCountersRequest,
+    },
+    report::v1::{GetPoolStatementRequest, GetPoolStatementResponse, PoolMeters},
+    spin::v1::ListGamesRequest,
+};
+use std::collections::BTreeSet;
+use tonic::Code;
+
+/// The page of all pools.
+pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
+    let content = html! { (tiles(&visit).await?) (changes(&visit).await?) };
+    Ok(layout::page(&visit, "Jackpots", content))
+}
+
+/// Every pool in a tile.
+pub(crate) async fn tiles(visit: &Visit) -> Result<Markup, Failure> {
+    let pools = pools(visit).await?;
+    Ok(html! {
+        @if pools.is_empty() { p { "There is no pool." } }
+        div.tiles.wide {
+            @for pool in &pools {
+                div.tile {
+                    span { a href={ "/jackpots/" (pool.pool_id) } { (pool.pool_id) } ", " (status(pool)) }
+                    b.figure { (eur(&pool.base_figure_eur)) }
+                    span { "cycle " (pool.cycle) ", at the base coin " (pool.terms.clone().unwrap_or_default().base_coin) }
+                }
+            }
+        }
+    })
+}
+
+/// The pools: each is named as the game whose bets it pools.
+async fn pools(visit: &Visit) -> Result<Vec<Pool>, Failure> {
+    let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
+    let games: BTreeSet<_> = games.into_iter().map(|game| game.game).collect();
+    let mut pools = vec![];
+    for pool_id in games {
+        match visit.api.jackpot().get_pool(GetPoolRequest { pool_id }).await {
+            Ok(answer) => pools.extend(answer.into_inner().pool),
+            Err(status) if status.code() == Code::NotFound => {}
+            Err(status) => return Err(status.into()),
+        }
+    }
+    Ok(pools)
+}
+
+fn status(pool: &Pool) -> String {
+    words(pool.status().as_str_name(), "POOL_STATUS_")
+}
+
+/// The page of one pool.
+pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
+    let answer = visit.api.jackpot().get_pool(GetPoolRequest { pool_id: pool_id.clone() }).await?;
+    let pool = answer.into_inner().pool.unwrap_or_default();
+    let terms = pool.terms.clone().unwrap_or_default();
+    let content = html! {
+        div.tiles {
+            div.tile { span { "Figure at the base coin" } b.figure { (eur(&pool.base_figure_eur)) } }
+            div.tile { span { "State" } b { (status(&pool)) } }
+            div.tile { span { "Cycle" } b { (count(pool.cycle)) } }
+        }
+        section {
+            h2 { "Meters" }
+            p.note { "Contributions and what the house paid in are what was paid, the increments and the reserve: to the billionth." }
+            (facts(&[
+                ("Increments K", html! { (eur(&pool.increments_eur)) }),
+                ("Reserve R", html! { (eur(&pool.reserve_eur)) }),
+                ("House funding H", html! { (eur(&pool.house_funding_eur)) }),
+                ("Paid P", html! { (eur(&pool.paid_eur)) }),
+                ("Contributions", html! { (eur(&pool.contributions_eur)) }),
+                ("Pooled up to position", html! { (count(pool.pooled_position)) }),
+            ]))
+        }
+        section {
+            h2 { "Terms, version " (terms.version) }
+            (facts(&[
+                ("Share of each bet", html! { (count(terms.contribution_ppm)) " millionths" }),
+                ("Seed at the base coin", html! { (eur(&terms.seed_eur)) }),
+                ("Base coin", html! { (eur(&terms.base_coin)) }),
+                ("Counters change every", html! { (count(terms.refresh_ms)) " ms" }),
+                ("Two wins within one refresh", html! { (words(terms.collision_share().as_str_name(), "COLLISION_SHARE_")) }),
+            ]))
+        }
+        (counters(&visit, &pool_id).await?)
+        (awards(&visit, &pool_id).await?)
+        (statement(&visit, &pool_id).await?)
+        (switched(&visit, &pool)?)
+        (changes(&visit).await?)
+    };
+    Ok(layout::page(&visit, &format!("Jackpot {pool_id}"), content))
+}
+
+async fn counters(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
+    let request = WatchCountersRequest { pool_id: pool_id.to_owned(), ..Default::default() };
+    let first = match visit.api.jackpot().watch_counters(request).await {
+        Ok(mut answer) => answer.get_mut().message().await.map(|told| tonic::Response::new(told.unwrap_or_default())),
+        Err(status) => Err(status),
+    };
+    section("Counters", first, |told| {
+        let row = |of: &motherlode_proto::jackpot::v1::Counter| vec![html! { (of.coin_value) " EUR" }, html! { (eur(&of.figure)) }];
+        html! {
+            p.note { "As of " (when(told.refresh_time.as_ref())) }
+            (table("Counters", &["Coin value", "Jackpot"], told.counters.iter().map(row).collect()))
+        }
+    })
+}
+
+async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
+    if !visit.may("ListAwards") {
+        return Ok(Markup::default());
+    }
+    let page_token = visit.query.get("page").to_owned();
+    let request = ListAwardsRequest { pool_id: pool_id.to_owned(), page_size: 20, page_token };
+    let answer = visit.api.jackpot().list_awards(request).await;
+    section("Hits and awards", answer, |answer| {
+        let row = |of: &Award| {
+            vec![
+                round(&of.round_id),
+                when(of.time.as_ref()),
+                html! { (count(of.cycle)) @if of.collision { ", collision" } },
+                html! { (of.coin_value) },
+                html! { (money(of.amount.as_ref())) },
+                html! { (eur(&of.increments_eur)) },
+                html! { (eur(&of.seed_from_reserve_eur)) },
+                html! { (eur(&of.seed_from_house_eur)) },
+                html! { (eur(&of.to_reserve_eur)) },
+                position(visit, of.hit_partition, of.hit_position),
+            ]
+        };
+        let head =
+            ["Round", "Time", "Cycle", "Coin", "Award", "From increments", "Seed of reserve", "Seed of house", "To reserve", "Hit at"];
+        let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
+        html! {
+            @if answer.awards.is_empty() { p { "None." } }
+            @else { (table("Awards", &head, answer.awards.iter().map(row).collect())) }
+            @if !answer.next_page_token.is_empty() { p { a href=(next) rel="next" { "Earlier" } } }
+        }
+    })
+}
+
+async fn statement(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
+    if !visit.may("GetPoolStatement") {
+        return Ok(Markup::default());
+    }
+    let date = visit.query.get("date").to_owned();
+    let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date: date.clone() };
+    let answer = visit.api.report().get_pool_statement(request).await;
+    let form = html! {
+        form.row method="get" action={ "/jackpots/" (pool_id) } {
+            p { label for="date" { "Day in UTC" } input #date type="date" name="date" value=(date); }
+            p { button type="submit" { "Show" } }
+        }
+    };
+    section("Statement of a day", answer, |told| html! { (form) (meters(&told)) })
+}
+
+fn meters(told: &GetPoolStatementResponse) -> Markup {
+    let (opening, closing) = (told.opening.clone().unwrap_or_default(), told.closing.clone().unwrap_or_default());
+    let row = |name: &str, of: fn(&PoolMeters) -> String| vec![html! { (name) }, html! { (of(&opening)) }, html! { (of(&closing)) }];
+    let rows = vec![
+        row("Contributions", |of| eur(&of.contributions_eur)),
+        row("House funding", |of| eur(&of.house_funding_eur)),
+        row("Moved in", |of| eur(&of.moved_in_eur)),
+        row("Paid", |of| eur(&of.paid_eur)),
+        row("Moved out", |of| eur(&of.moved_out_eur)),
+        row("Increments", |of| eur(&of.increments_eur)),
+        row("Reserve", |of| eur(&of.reserve_eur)),
+        row("Cycle", |of| count(of.cycle)),
+    ];
+    html! {
+        (table(&format!("Meters of {}", told.date), &[&told.date, "At its begin", "At its end, or now"], rows))
+        p { (count(told.hits.len())) " hits; what went in less what went out, less what the pool holds more: " strong { (eur(&told.difference_eur)) } }
+    }
+}
+
+fn switched(visit: &Visit, pool: &Pool) -> Result<Markup, Failure> {
+    let path = format!("/jackpots/{}", pool.pool_id);
+    let none = Markup::default();
+    let form = match pool.status() {
+        PoolStatus::Active if visit.may("SuspendPool") => html! {
+            p { "A suspended pool takes no increments and cannot be won. It is suspended at once." }
+            (act(visit, &format!("{path}/suspend"), "Suspend the pool", true, &none)?)
+        },
+        PoolStatus::Suspended if visit.may("ResumePool") => html! {
+            p { "Where there are operators, a second actor must approve that it goes on." }
+            (act(visit, &format!("{path}/resume"), "Resume the pool", false, &none)?)
+        },
+        _ => return Ok(none),
+    };
+    Ok(html! { section { h2 { "Administration" } (form) } })
+}
+
+/// Suspends a pool.
+pub(crate) async fn suspend(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
+    let back = format!("/jackpots/{pool_id}");
+    let get = |field: &str| form.fields.get(field).to_owned();
+    let request = SuspendPoolRequest { request_id: get("request"), pool_id, reason: get("reason"), actor: get("actor") };
+    form.visit.api.jackpot().suspend_pool(request).await?;
+    Ok(Redirect::to(&back))
+}
+
+/// Resumes it, or asks for that.
+pub(crate) async fn resume(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
+    let back = format!("/jackpots/{pool_id}");
+    let get = |field: &str| form.fields.get(field).to_owned();
+    let request = ResumePoolRequest { request_id: get("request"), pool_id, actor: get("actor") };
+    form.visit.api.jackpot().resume_pool(request).await?;
+    Ok(Redirect::to(&back))
+}

@@ -1,0 +1,154 @@
+//! The log: its latest records, and one with all that it says. Made of GetLogStatus and FollowLog.
+
+use super::parts::{facts, table};
+use crate::{
+    failure::Failure,
+    fields::query,
+    json, layout,
+    text::count,
+    visit::Visit,
+};
+use axum::{extract::Path, response::Response};
+use maud::{Markup, html};
+use motherlode_picture::figures;
+use motherlode_proto::{
+    convert::play::hex,
+    ledger::v1::{FollowLogRequest, GetLogStatusRequest, LogRecord, PartitionStatus},
+    log::v1::{Commit, Event},
+};
+use prost::Message;
+use sha2::{Digest, Sha256};
+use std::time::Duration;
+
+/// Records on a page.
+const RECORDS: usize = 25;
+/// The longest time that a page waits for the records of an operator among those of others.
+const READ_MAX: Duration = Duration::from_secs(5);
+
+/// The page of a partition's latest records, or of those before a position.
+pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
+    let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
+    let partition = visit.query.number::<u32>("partition").unwrap_or(0);
+    let Some(part) = status.partitions.iter().find(|part| part.partition == partition) else {
+        return Err(Failure::unknown("The log has no such partition."));
+    };
+    let end = visit.query.number::<u64>("to").unwrap_or(part.position).min(part.position);
+    let after = end.saturating_sub(RECORDS as u64);
+    let mut records = read(&visit, partition, after, end).await?;
+    records.reverse();
+    let path = |to: u64| query("/log", &[("partition", &partition.to_string()), ("to", &to.to_string())]);
+    let content = html! {
+        (choose(&status.partitions, partition, end))
+        @if records.is_empty() { p { "No record of yours between positions " (count(after)) " and " (count(end)) "." } }
+        @else { (table("Records, the latest first", &["Position", "Time", "Stream", "Events"], records.iter().map(line).collect())) }
+        ul.links {
+            @if after > 0 { li { a href=(path(after)) rel="next" { "Earlier" } } }
+            @if end < part.position { li { a href=(path(end.saturating_add(RECORDS as u64))) rel="prev" { "Later" } } }
+        }
+    };
+    Ok(layout::page(&visit, "Log", content))
+}
+
+fn choose(partitions: &[PartitionStatus], partition: u32, end: u64) -> Markup {
+    html! {
+        form.row method="get" action="/log" {
+            p { label for="partition" { "Partition" }
+                select #partition name="partition" {
+                    @for part in partitions {
+                        option value=(part.partition) selected[part.partition == partition] { (part.partition) ", up to " (part.position) }
+                    }
+                } }
+            p { label for="to" { "Up to position" } input #to name="to" inputmode="numeric" value=(end) size="14"; }
+            p { button type="submit" { "Show" } }
+        }
+    }
+}
+
+/// A record with all that it says.
+pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit: Visit) -> Result<Response, Failure> {
+    let unknown = || Failure::unknown("There is no such record of yours.");
+    let before = position.checked_sub(1).ok_or_else(unknown)?;
+    let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
+    let part = status.partitions.iter().find(|part| part.partition == partition);
+    if part.is_none_or(|part| part.position < position) {
+        return Err(unknown());
+    }
+    let found = read(&visit, partition, before, position).await?;
+    let record = found.iter().find(|record| record.position == position).ok_or_else(unknown)?;
+    let commit = Commit::decode(record.record.as_slice()).unwrap_or_default();
+    let told = json::of_bytes("motherlode.log.v1.Commit", &record.record).unwrap_or_default();
+    let events: Vec<_> = told["events"].as_array().into_iter().flatten().collect();
+    let content = html! {
+        (facts(&[
+            ("Partition", html! { (partition) }),
+            ("Stream", html! { (stream(&commit.stream)) ", version " (commit.version) }),
+            ("Time", html! { (at(commit.time_unix_ms)) }),
+            ("Request id", html! { code { (commit.request_id) } }),
+            ("Fingerprint", html! { code { (hex(&commit.fingerprint)) } }),
+            ("SHA-256", html! { code { (hex(&Sha256::digest(&record.record))) } }),
+            ("Record before", html! { code { (hex(&commit.previous_hash)) } }),
+            ("Bytes", html! { (count(record.record.len())) }),
+        ]))
+        @for (event, told) in commit.events.iter().zip(events) {
+            section { h2 { (kind(event)) } pre.code { (json::pretty(told)) } }
+        }
+        ul.links {
+            @if before > 0 { li { a href={ "/log/" (partition) "/" (before) } rel="prev" { "Before" } } }
+            li { a href={ "/log/" (partition) "/" (position.saturating_add(1)) } rel="next" { "After" } }
+        }
+    };
+    Ok(layout::page(&visit, &format!("Position {position}"), content))
+}
+
+/// The records between two positions, the second among them, that the caller may see.
+async fn read(visit: &Visit, partition: u32, after: u64, end: u64) -> Result<Vec<LogRecord>, Failure> {
+    let mut records = vec![];
+    if after >= end {
+        return Ok(records);
+    }
+    let request = FollowLogRequest { after_position: after, partition };
+    let mut answer = visit.api.ledger().follow_log(request).await?.into_inner();
+    let reading = async {
+        while let Some(told) = answer.message().await? {
+            records.extend(told.records.into_iter().filter(|record| record.position <= end));
+            if told.sent_position >= end {
+                break;
+            }
+        }
+        Ok::<_, Failure>(())
+    };
+    tokio::time::timeout(READ_MAX, reading).await.map_err(|_| Failure::late())??;
+    Ok(records)
+}
+
+fn line(record: &LogRecord) -> Vec<Markup> {
+    let commit = Commit::decode(record.record.as_slice()).unwrap_or_default();
+    let kinds: Vec<_> = commit.events.iter().map(kind).collect();
+    vec![
+        html! { a href={ "/log/" (record.partition) "/" (record.position) } { (count(record.position)) } },
+        at(commit.time_unix_ms),
+        stream(&commit.stream),
+        html! { (kinds.join(", ")) },
+    ]
+}
+
+fn at(unix_ms: i64) -> Markup {
+    let time = figures::iso(unix_ms);
+    html! { time datetime=(time) { (time) } }
+}
+
+/// A stream, with a link to whom or what it's of.
+fn stream(name: &str) -> Markup {
+    match name.split_once('/') {
+        Some(("player", player)) => html! { a href={ "/player/" (player) } { (player) } },
+        Some(("pool", pool)) => html! { "pool " a href={ "/jackpots/" (pool) } { (pool) } },
+        _ => html! { (name) },
+    }
+}
+
+/// The kind of an event in words: the name of its field in the contract.
+fn kind(event: &Event) -> String {
+    let told = json::of("motherlode.log.v1.Event", event);
+    let name = told.as_object().and_then(|fields| fields.keys().next().cloned());
+    name.map_or_else(|| "unknown".to_owned(), |name| name.replace('_', " "))
+}

@@ -1,0 +1,12 @@
+//! The pages, each made of the calls that it names.
+
+pub(crate) mod find;
+pub(crate) mod games;
+pub(crate) mod jackpots;
+pub(crate) mod log;
+pub(crate) mod now;
+mod parts;
+pub(crate) mod player;
+pub(crate) mod reports;
+pub(crate) mod round;
+pub(crate) mod trust;

@@ -1,0 +1,191 @@
+//! Pieces that several pages have.
+
+use crate::{
+    failure::{Failure, capital, reason},
+    layout,
+    sessions::request_id,
+    text::when,
+    visit::Visit,
+};
+use maud::{Markup, html};
+use motherlode_proto::{
+    ledger::v1::{Change, ListChangesRequest, ListSwitchesRequest, SwitchedOff},
+    report::v1::{SignificantEvent, SignificantKind},
+};
+use tonic::{Code, Response, Status};
+
+/// A section of a page; one that the credential may not see, or that can't be had now, says so in its place.
+pub(crate) fn section<T>(
+    title: &str,
+    answer: Result<Response<T>, Status>,
+    shown: impl FnOnce(T) -> Markup,
+) -> Result<Markup, Failure> {
+    let inner = match answer {
+        Ok(answer) => shown(answer.into_inner()),
+        Err(status) if status.code() == Code::Unauthenticated => return Err(status.into()),
+        Err(status) if status.code() == Code::PermissionDenied => {
+            html! { p.note { "Your credential has no role for this." } }
+        }
+        Err(status) => html! { p.note { (capital(status.message())) ". " code { (reason(&status)) } } },
+    };
+    Ok(html! { section { h2 { (title) } (inner) } })
+}
+
+/// Facts: names and values.
+pub(crate) fn facts(rows: &[(&str, Markup)]) -> Markup {
+    html! {
+        dl.facts-list {
+            @for (name, value) in rows { dt { (name) } dd { (value) } }
+        }
+    }
+}
+
+/// A table with a title for each column; the first cell of a row names it.
+pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(label) {
+            table {
+                thead { tr { @for title in head { th scope="col" { (title) } } } }
+                tbody {
+                    @for row in rows {
+                        tr {
+                            @for (at, cell) in row.into_iter().enumerate() {
+                                @if at == 0 { th scope="row" { (cell) } } @else { td { (cell) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A form that changes something: a reason, a ticket, one button.
+pub(crate) fn act(visit: &Visit, action: &str, button: &str, asks_reason: bool, more: &Markup) -> Result<Markup, Failure> {
+    let id = request_id()?;
+    let reason = format!("reason-{}", &id[8..16]);
+    let ticket = format!("ticket-{}", &id[8..16]);
+    Ok(html! {
+        form.act method="post" action=(action) {
+            (layout::word(visit))
+            input type="hidden" name="request" value=(id);
+            (more)
+            @if asks_reason {
+                label for=(reason) { "Reason" }
+                input id=(reason) name="reason" required maxlength="256";
+            }
+            label for=(ticket) { "Ticket" }
+            input id=(ticket) name="actor" maxlength="64" placeholder="optional";
+            button type="submit" { (button) }
+        }
+    })
+}
+
+/// A link to a round.
+pub(crate) fn round(id: &str) -> Markup {
+    html! { a href={ "/round/" (id) } { (id) } }
+}
+
+/// A link to a record of the log, for who may follow it.
+pub(crate) fn position(visit: &Visit, partition: u32, position: u64) -> Markup {
+    match visit.may("FollowLog") {
+        true => html! { a href={ "/log/" (partition) "/" (position) } { (position) } },
+        false => html! { (position) },
+    }
+}
+
+/// What is switched off.
+pub(crate) async fn switches(visit: &Visit) -> Result<Markup, Failure> {
+    let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
+    section("Switched off", answer, |answer| match answer.switched_off.as_slice() {
+        [] => html! { p { "Nothing: new rounds of every game are taken." } },
+        all => html! {
+            (table("Switched off", &["Part", "Reason", "By", "Since", ""], all.iter().map(|off| switched_off(visit, off)).collect()))
+        },
+    })
+}
+
+fn switched_off(visit: &Visit, off: &SwitchedOff) -> Vec<Markup> {
+    let SwitchedOff { switch, reason, actor, time, .. } = off;
+    let switch = switch.clone().unwrap_or_default();
+    let on = html! {
+        input type="hidden" name="operator" value=(switch.operator_id);
+        input type="hidden" name="game" value=(switch.game);
+        input type="hidden" name="version" value=(switch.rules_version);
+        input type="hidden" name="state" value="on";
+    };
+    let on = if visit.may("SetSwitch") { act(visit, "/switches", "Switch on", true, &on).ok() } else { None };
+    let parts = [switch.operator_id.as_str(), switch.game.as_str(), switch.rules_version.as_str()];
+    let named: Vec<_> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    let part = if named.is_empty() { "the whole service".to_owned() } else { named.join(", ") };
+    vec![html! { (part) }, html! { (reason) }, html! { (actor) }, when(time.as_ref()), on.unwrap_or_default()]
+}
+
+/// Changes that wait for a second actor.
+pub(crate) async fn changes(visit: &Visit) -> Result<Markup, Failure> {
+    if !visit.may("ListChanges") {
+        return Ok(Markup::default());
+    }
+    let answer = visit.api.ledger().list_changes(ListChangesRequest {}).await;
+    section("Changes that wait for a second actor", answer, |answer| match answer.changes.as_slice() {
+        [] => html! { p { "None." } },
+        all => html! { @for change in all { (waiting(visit, change)) } },
+    })
+}
+
+fn waiting(visit: &Visit, change: &Change) -> Markup {
+    let Change { change_id, stream, event, actor, propose_time, lapse_time } = change;
+    let told = event.as_ref().map(|event| crate::json::of("motherlode.log.v1.Event", event));
+    let form = |path: &str, button: &str, reason| act(visit, &format!("/changes/{change_id}/{path}"), button, reason, &Markup::default());
+    html! {
+        article.card {
+            h3 { "Change " (change_id) " of " (stream) }
+            (facts(&[
+                ("Proposed by", html! { (actor) }),
+                ("Proposed", when(propose_time.as_ref())),
+                ("Lapses", when(lapse_time.as_ref())),
+            ]))
+            @if let Some(told) = told { pre.code { (crate::json::pretty(&told)) } }
+            div.acts {
+                (form("approve", "Approve", false).unwrap_or_default())
+                (form("reject", "Reject", true).unwrap_or_default())
+            }
+        }
+    }
+}
+
+/// Significant events in a table.
+pub(crate) fn events(visit: &Visit, events: &[SignificantEvent]) -> Markup {
+    let row = |event: &SignificantEvent| {
+        let subject = match event.subject.split('/').count() {
+            3 if !event.subject.contains(' ') => round(&event.subject),
+            _ => html! { (event.subject) },
+        };
+        let by = match event.approver.as_str() {
+            "" => event.actor.clone(),
+            approver => format!("{}, approved by {approver}", event.actor),
+        };
+        vec![
+            when(event.time.as_ref()),
+            html! { (kind(event.kind())) },
+            subject,
+            html! { (event.before) @if !event.before.is_empty() { " → " } (event.after) },
+            html! { (by) },
+            html! { (event.reason) },
+            position(visit, event.partition, event.position),
+        ]
+    };
+    match events {
+        [] => html! { p { "No activity." } },
+        events => table(
+            "Significant events",
+            &["Time", "Kind", "Subject", "Change", "By", "Reason", "Position"],
+            events.iter().map(row).collect(),
+        ),
+    }
+}
+
+/// A kind of significant event in words.
+pub(crate) fn kind(kind: SignificantKind) -> String {
+    crate::text::words(kind.as_str_name(), "SIGNIFICANT_KIND_")
+}

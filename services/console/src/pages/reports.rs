@@ -1,0 +1,186 @@
+//! Reports: significant events and returns, on a page and as files. Made of ListSignificantEvents and ListReturns.
+
+use super::parts::{events as shown, kind};
+use crate::{
+    failure::Failure,
+    fields::query,
+    json, layout,
+    visit::Visit,
+};
+use axum::{extract::Path, response::Response};
+use maud::html;
+use motherlode_picture::figures;
+use motherlode_proto::report::v1::{
+    ListReturnsRequest, ListSignificantEventsRequest, Return, SignificantEvent, SignificantKind,
+};
+use std::fmt::Write;
+
+/// Events on a page, and in a file.
+const EVENTS: i32 = 50;
+const EVENTS_MAX: usize = 10_000;
+
+/// The kinds that can be asked for.
+const KINDS: [SignificantKind; 10] = [
+    SignificantKind::LargeWin,
+    SignificantKind::Void,
+    SignificantKind::ParameterChanged,
+    SignificantKind::Switched,
+    SignificantKind::IntegrityFailed,
+    SignificantKind::ChangeProposed,
+    SignificantKind::ChangeRejected,
+    SignificantKind::AwardSetAside,
+    SignificantKind::ClockSkewed,
+    SignificantKind::DrawKeyLost,
+];
+
+fn asked(visit: &Visit) -> Vec<i32> {
+    visit.query.number::<i32>("kind").into_iter().filter(|kind| *kind > 0).collect()
+}
+
+/// The page.
+pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
+    let kinds = asked(&visit);
+    let request = ListSignificantEventsRequest {
+        kinds: kinds.clone(),
+        page_size: EVENTS,
+        page_token: visit.query.get("page").to_owned(),
+    };
+    let answer = visit.api.report().list_significant_events(request).await?.into_inner();
+    let wanted = visit.query.get("kind");
+    let file = |path: &str| query(path, &[("kind", wanted)]);
+    let content = html! {
+        section {
+            h2 { "Significant events" }
+            form.row method="get" action="/reports" {
+                p { label for="kind" { "Kind" }
+                    select #kind name="kind" {
+                        option value="" { "all" }
+                        @for of in KINDS { option value=(i32::from(of)) selected[kinds.contains(&of.into())] { (kind(of)) } }
+                    } }
+                p { button type="submit" { "Show" } }
+            }
+            (shown(&visit, &answer.events))
+            @if !answer.next_page_token.is_empty() {
+                p { a href=(query("/reports", &[("kind", wanted), ("page", &answer.next_page_token)])) rel="next" { "Earlier" } }
+            }
+            ul.links {
+                li { a href=(file("/reports/events.csv")) { "All as CSV" } }
+                li { a href=(file("/reports/events.jsonl")) { "All as JSON Lines" } }
+            }
+        }
+        section {
+            h2 { "Returns by stake" }
+            p { "Bets, wins and rounds of every game, version, currency and stake. " a href="/games" { "Against their bands: Games" } }
+            ul.links {
+                li { a href="/reports/returns.csv" { "Returns as CSV" } }
+                li { a href="/reports/returns.jsonl" { "Returns as JSON Lines" } }
+            }
+        }
+    };
+    Ok(layout::page(&visit, "Reports", content))
+}
+
+/// Significant events as a file, the latest first.
+pub(crate) async fn events(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
+    let (kinds, mut all, mut page_token) = (asked(&visit), vec![], String::new());
+    loop {
+        let request = ListSignificantEventsRequest { kinds: kinds.clone(), page_size: 500, page_token };
+        let answer = visit.api.report().list_significant_events(request).await?.into_inner();
+        all.extend(answer.events);
+        page_token = answer.next_page_token;
+        if page_token.is_empty() || all.len() >= EVENTS_MAX {
+            break;
+        }
+    }
+    let head = "time,kind,operator,subject,before,after,actor,approver,reason,partition,position,number";
+    let row = |of: &SignificantEvent| {
+        row(&[
+            &of.time.as_ref().map(figures::time).unwrap_or_default(),
+            &kind(of.kind()),
+            &of.operator_id,
+            &of.subject,
+            &of.before,
+            &of.after,
+            &of.actor,
+            &of.approver,
+            &of.reason,
+            &of.partition.to_string(),
+            &of.position.to_string(),
+            &of.number.to_string(),
+        ])
+    };
+    file(&form, "significant-events", head, "motherlode.report.v1.SignificantEvent", &all, row)
+}
+
+/// Returns by stake as a file.
+pub(crate) async fn returns(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
+    let answer = visit.api.report().list_returns(ListReturnsRequest::default()).await?.into_inner();
+    let head = "game,rules_version,currency,coin_value,lines,coins_per_line,buy_feature,rounds,bets_minor,wins_minor,rtp,theoretical_rtp,out_of_band";
+    let row = |of: &Return| {
+        let stake = of.stake.clone().unwrap_or_default();
+        row(&[
+            &of.game,
+            &of.rules_version,
+            &of.currency_code,
+            &stake.coin_value,
+            &stake.lines.to_string(),
+            &stake.coins_per_line.to_string(),
+            &stake.buy_feature.to_string(),
+            &of.rounds.to_string(),
+            &of.bets_minor,
+            &of.wins_minor,
+            &of.rtp,
+            &of.theoretical_rtp,
+            &of.out_of_band.to_string(),
+        ])
+    };
+    file(&form, "returns", head, "motherlode.report.v1.Return", &answer.returns, row)
+}
+
+fn file<M: prost::Message>(
+    form: &str,
+    name: &str,
+    head: &str,
+    message: &str,
+    all: &[M],
+    row: impl Fn(&M) -> String,
+) -> Result<Response, Failure> {
+    let (media_type, text) = match form {
+        "csv" => ("text/csv; charset=utf-8", [format!("{head}\r\n")].into_iter().chain(all.iter().map(row)).collect()),
+        "jsonl" => {
+            let line = |text: String, of: &M| {
+                let mut text = text;
+                // Writing to a string cannot fail.
+                let _ = writeln!(text, "{}", json::of(message, of));
+                text
+            };
+            ("application/x-ndjson; charset=utf-8", all.iter().fold(String::new(), line))
+        }
+        _ => return Err(Failure::unknown("Reports are had as csv and jsonl.")),
+    };
+    Ok(layout::file(media_type, &format!("{name}.{form}"), text))
+}
+
+/// A row of CSV (RFC 4180). What a spreadsheet would take for a formula is told as text.
+fn row(cells: &[&str]) -> String {
+    let cell = |text: &&str| {
+        let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+        let text = if formula { format!("'{text}") } else { (*text).to_owned() };
+        match text.contains([',', '"', '\n', '\r']) {
+            true => format!("\"{}\"", text.replace('"', "\"\"")),
+            false => text,
+        }
+    };
+    cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\r\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_22_a_row_of_csv_keeps_what_was_typed_and_runs_nothing() {
+        assert_eq!(row(&["a", "b,c", "say \"x\"", "", "1\n2"]), "a,\"b,c\",\"say \"\"x\"\"\",,\"1\n2\"\r\n");
+        assert_eq!(row(&["=HYPERLINK(\"x\")", "-1", "@a"]), "\"'=HYPERLINK(\"\"x\"\")\",'-1,'@a\r\n");
+    }
+}

@@ -1,0 +1,149 @@
+//! Trust: what the program is, what was signed of its log, and who may stop and start what. Made of GetIdentity,
+//! GetLogStatus, GetCheckpoint, RunSelfCheck, ListSwitches, SetSwitch, ListChanges, ApproveChange and RejectChange.
+
+use super::parts::{act, changes, facts, section, switches, table};
+use crate::{
+    failure::Failure,
+    layout,
+    text::{count, when},
+    visit::{Form, Visit},
+};
+use axum::{
+    extract::Path,
+    response::{Redirect, Response},
+};
+use maud::{Markup, html};
+use motherlode_proto::{
+    ledger::v1::{
+        ApproveChangeRequest, GetLogStatusRequest, RejectChangeRequest, SetSwitchRequest, Switch, set_switch_request::State,
+    },
+    proof::v1::GetCheckpointRequest,
+    report::v1::{GetIdentityRequest, GetIdentityResponse, RunSelfCheckRequest},
+};
+
+/// The page.
+pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
+    show(&visit, Markup::default()).await
+}
+
+/// Checks program and books now, and shows what was found.
+pub(crate) async fn check(form: Form) -> Result<Response, Failure> {
+    let found = form.visit.api.report().run_self_check(RunSelfCheckRequest {}).await?.into_inner();
+    let told = html! {
+        div.notice role="status" {
+            p { "Checked at " (when(found.time.as_ref())) ": "
+                @if found.failures.is_empty() { "program and books are as they must be." } @else { strong.bad { "not all is well." } } }
+            ul { @for failure in &found.failures { li { (failure) } } }
+        }
+    };
+    show(&form.visit, told).await
+}
+
+async fn show(visit: &Visit, told: Markup) -> Result<Response, Failure> {
+    let identity = visit.api.report().get_identity(GetIdentityRequest {}).await?.into_inner();
+    let content = html! {
+        (told)
+        (program(visit, &identity))
+        @for partition in 0..partitions(visit).await { (checkpoint(visit, partition).await?) }
+        (switches(visit).await?)
+        (off(visit)?)
+        (changes(visit).await?)
+    };
+    Ok(layout::page(visit, "Trust", content))
+}
+
+fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
+    let rows = identity.models.iter().map(|of| {
+        vec![html! { (of.game) }, html! { (of.rules_version) }, html! { code { (of.model_sha256) } }]
+    });
+    html! {
+        section {
+            h2 { "The program" }
+            (facts(&[
+                ("Version", html! { (identity.version) }),
+                ("SHA-256 of the executable", html! { code { (identity.executable_sha256) } }),
+                ("SHA-256 of the configuration", html! { code { (identity.configuration_sha256) } }),
+                ("Dealer", html! { (if identity.test_build { "a test's script: not for play" } else { "sealed draws" }) }),
+            ]))
+            details { summary { "The models of its games" }
+                (table("Models", &["Game", "Rules", "SHA-256 of the model"], rows.collect())) }
+            @if visit.may("RunSelfCheck") {
+                form.act method="post" action="/trust/check" { (layout::word(visit)) button type="submit" { "Check program and books now" } }
+            }
+        }
+    }
+}
+
+/// How many partitions the log has, as far as the credential may know.
+async fn partitions(visit: &Visit) -> u32 {
+    let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await;
+    let count = status.map_or(1, |status| status.into_inner().partitions.len().max(1));
+    u32::try_from(count).unwrap_or(1)
+}
+
+async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {
+    let answer = visit.api.proof().get_checkpoint(GetCheckpointRequest { partition }).await;
+    section(&format!("Checkpoint of partition {partition}"), answer, |told| html! {
+        p.note { "Signed over the first " (count(told.size)) " records. Keep one elsewhere: nothing before it can be rewritten unseen." }
+        pre.code { (told.checkpoint) }
+        (facts(&[("Verifier key, to be compared with the one you were given", html! { code { (told.verifier_key) } })]))
+    })
+}
+
+fn off(visit: &Visit) -> Result<Markup, Failure> {
+    if !visit.may("SetSwitch") {
+        return Ok(Markup::default());
+    }
+    let input = |name: &str, title: &str, hint: &str| html! {
+        label for={ "off-" (name) } { (title) }
+        input id={ "off-" (name) } name=(name) maxlength="64" placeholder=(hint);
+    };
+    let parts = html! {
+        input type="hidden" name="state" value="off";
+        (input("operator", "Operator", "all"))
+        (input("game", "Game", "all"))
+        (input("version", "Rules version", "all"))
+    };
+    Ok(html! {
+        section {
+            h2 { "Switch off" }
+            p { "No new rounds of the part are taken from then on, at once. Open rounds go on and are paid. To switch on again, a second actor must approve where there are operators." }
+            (act(visit, "/switches", "Switch off", true, &parts)?)
+        }
+    })
+}
+
+/// Switches something off, or asks that it be switched on.
+pub(crate) async fn switch(form: Form) -> Result<Redirect, Failure> {
+    let get = |field: &str| form.fields.get(field).to_owned();
+    let state = match form.fields.get("state") {
+        "off" => State::Off,
+        "on" => State::On,
+        _ => return Err(Failure::bad("Something is switched on or off.")),
+    };
+    let switch = Switch { operator_id: get("operator"), game: get("game"), rules_version: get("version") };
+    let request = SetSwitchRequest {
+        request_id: get("request"),
+        switch: Some(switch),
+        state: state.into(),
+        reason: get("reason"),
+        actor: get("actor"),
+    };
+    form.visit.api.ledger().set_switch(request).await?;
+    Ok(Redirect::to("/trust"))
+}
+
+/// Approves a change that another actor proposed.
+pub(crate) async fn approve(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
+    let request = ApproveChangeRequest { request_id: form.fields.get("request").to_owned(), change_id };
+    form.visit.api.ledger().approve_change(request).await?;
+    Ok(Redirect::to("/trust"))
+}
+
+/// Rejects a change, or takes one back.
+pub(crate) async fn reject(Path(change_id): Path<u64>, form: Form) -> Result<Redirect, Failure> {
+    let get = |field: &str| form.fields.get(field).to_owned();
+    let request = RejectChangeRequest { request_id: get("request"), change_id, reason: get("reason") };
+    form.visit.api.ledger().reject_change(request).await?;
+    Ok(Redirect::to("/trust"))
+}

@@ -1,0 +1,145 @@
+//! The console's listener: HTTP/1.1 for browsers, with TLS where the service has it, bounded in connections, bytes and time.
+
+use crate::{
+    api::Backend,
+    app::{self, App, Inner},
+    guard::Names,
+    sessions::{Bounds, Sessions},
+};
+use axum::Router;
+use hyper::server::conn::http1;
+use hyper_util::{
+    rt::{TokioIo, TokioTimer},
+    service::TowerToHyperService,
+};
+use motherlode_runtime::{
+    Stop,
+    Clock,
+    connections::{Acceptor, network},
+};
+use parking_lot::Mutex;
+use std::{
+    collections::BTreeMap,
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::{TcpListener, TcpStream},
+    time::{sleep, timeout},
+};
+
+/// Connections at one time, and those from one address: a browser has six.
+const CONNECTIONS_MAX: usize = 512;
+const PER_PEER_MAX: usize = 64;
+/// The longest time for a TLS handshake, for a request's headers, and for a connection in all.
+const HANDSHAKE_MAX: Duration = Duration::from_secs(5);
+const HEADERS_WAIT: Duration = Duration::from_secs(10);
+const CONNECTION_MAX: Duration = Duration::from_secs(300);
+/// Bytes of a request's headers.
+const HEADERS_MAX: usize = 16 << 10;
+/// The pause after an accept that failed.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// The console, ready to be served.
+pub struct Console {
+    router: Router,
+    tls: Option<Acceptor>,
+}
+
+impl Console {
+    /// A console before services. `address` is where it listens, `hosts` are further names that it's reached by.
+    #[must_use]
+    pub fn new(
+        backend: Backend,
+        clock: Clock,
+        bounds: Bounds,
+        address: SocketAddr,
+        hosts: &[String],
+        tls: Option<Acceptor>,
+    ) -> Self {
+        let (sessions, names) = (Sessions::new(clock, bounds), Names::new(address, hosts));
+        let app: App = Arc::new(Inner { backend, sessions, names, secure: tls.is_some() });
+        Self { router: app::router(app), tls }
+    }
+
+    /// Serves it until the stop.
+    pub async fn serve(self, listener: TcpListener, stop: Stop) {
+        let places = Places::default();
+        loop {
+            let accepted = tokio::select! {
+                () = stop.clone().requested() => return,
+                accepted = listener.accept() => accepted,
+            };
+            let Ok((stream, peer)) = accepted else {
+                sleep(PAUSE).await;
+                continue;
+            };
+            let Some(place) = places.take(peer.ip()) else { continue };
+            let (router, tls, stop) = (self.router.clone(), self.tls.clone(), stop.clone());
+            tokio::spawn(async move {
+                tokio::select! {
+                    () = stop.requested() => {}
+                    _ = timeout(CONNECTION_MAX, begin(stream, tls, router)) => {}
+                }
+                drop(place);
+            });
+        }
+    }
+}
+
+async fn begin(stream: TcpStream, tls: Option<Acceptor>, router: Router) {
+    // An answer is whole in one write; waiting for more to send it with helps nobody.
+    let _ = stream.set_nodelay(true);
+    match tls {
+        None => converse(stream, router).await,
+        Some(acceptor) => match timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await {
+            Ok(Ok(stream)) => converse(stream, router).await,
+            Ok(Err(error)) => tracing::debug!(%error, "a connection to the console has no TLS"),
+            Err(_) => {}
+        },
+    }
+}
+
+async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, router: Router) {
+    let mut connection = http1::Builder::new();
+    connection.timer(TokioTimer::new()).header_read_timeout(HEADERS_WAIT).max_buf_size(HEADERS_MAX);
+    let served = connection.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
+    if let Err(error) = served.await {
+        tracing::debug!(%error, "a connection to the console ended");
+    }
+}
+
+/// How many connections there are from each address.
+#[derive(Clone, Default)]
+struct Places(Arc<Mutex<BTreeMap<IpAddr, usize>>>);
+
+/// A connection's place; it's free again when this is dropped.
+struct Place {
+    places: Places,
+    peer: IpAddr,
+}
+
+impl Places {
+    fn take(&self, peer: IpAddr) -> Option<Place> {
+        let (peer, mut taken) = (network(peer), self.0.lock());
+        let all: usize = taken.values().sum();
+        let of_peer = taken.get(&peer).copied().unwrap_or(0);
+        if all >= CONNECTIONS_MAX || of_peer >= PER_PEER_MAX {
+            return None;
+        }
+        taken.insert(peer, of_peer + 1);
+        Some(Place { places: self.clone(), peer })
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut taken = self.places.0.lock();
+        match taken.get_mut(&self.peer) {
+            Some(count) if *count > 1 => *count -= 1,
+            _ => drop(taken.remove(&self.peer)),
+        }
+    }
+}

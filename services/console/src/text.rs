@@ -1,0 +1,84 @@
+//! Values as pages write them: times as RFC 3339 in UTC, amounts as their currency writes them.
+
+use maud::{Markup, PreEscaped, html};
+use motherlode_picture::figures;
+use motherlode_proto::round::v1::Money;
+use prost_types::Timestamp;
+
+/// An amount of cash; a dash for none.
+pub(crate) fn money(money: Option<&Money>) -> String {
+    money.map_or_else(|| "–".to_owned(), figures::cash)
+}
+
+/// A time; a dash for none.
+pub(crate) fn when(time: Option<&Timestamp>) -> Markup {
+    match time.map(figures::time) {
+        Some(time) => html! { time datetime=(time) { (time) } },
+        None => html! { "–" },
+    }
+}
+
+/// A decimal figure in EUR.
+pub(crate) fn eur(figure: &str) -> String {
+    match figure {
+        "" => "–".to_owned(),
+        figure => format!("{} EUR", figures::grouped(figure)),
+    }
+}
+
+/// A count with its digits in groups.
+pub(crate) fn count(number: impl ToString) -> String {
+    figures::grouped(&number.to_string())
+}
+
+/// A name of a protocol's value in words: `POOL_STATUS_ACTIVE` without its prefix is `active`.
+pub(crate) fn words(name: &str, prefix: &str) -> String {
+    name.strip_prefix(prefix).unwrap_or(name).to_lowercase().replace('_', " ")
+}
+
+/// A share such as `0.9460` in percent: `94.60 %`, digits moved, nothing rounded.
+pub(crate) fn percent(share: &str) -> String {
+    let (sign, digits) = share.strip_prefix('-').map_or(("", share), |digits| ("-", digits));
+    let (whole, part) = digits.split_once('.').unwrap_or((digits, ""));
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
+        return share.to_owned();
+    }
+    let part = format!("{part:0<2}");
+    let (before, after) = part.split_at(2);
+    let before = format!("{whole}{before}");
+    let before = match before.trim_start_matches('0') {
+        "" => "0",
+        digits => digits,
+    };
+    match after {
+        "" => format!("{sign}{before} %"),
+        after => format!("{sign}{before}.{after} %"),
+    }
+}
+
+/// A piece of a page that the picture crate has made.
+pub(crate) fn drawn(markup: &motherlode_picture::markup::Markup) -> PreEscaped<String> {
+    PreEscaped(markup.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_share_is_told_in_percent_with_all_its_digits() {
+        for (share, told) in [
+            ("0.9460", "94.60 %"),
+            ("1", "100 %"),
+            ("0.05", "5 %"),
+            ("0.0512345", "5.12345 %"),
+            ("12.5", "1250 %"),
+            ("-0.001", "-0.1 %"),
+            ("0", "0 %"),
+            ("", ""),
+            ("none", "none"),
+        ] {
+            assert_eq!(percent(share), told, "{share}");
+        }
+    }
+}

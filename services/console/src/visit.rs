@@ -1,0 +1,96 @@
+//! A request of somebody who has logged in: the only way from a request to the services.
+
+use crate::{
+    api::Api,
+    app::App,
+    failure::Failure,
+    fields::Fields,
+    sessions::{Session, Who, is_word},
+};
+use axum::extract::{FromRequest, FromRequestParts, Request};
+use http::{HeaderMap, Method, header, request::Parts};
+use http_body_util::{BodyExt, Limited};
+use std::{sync::Arc, time::Duration};
+
+/// The cookie's name.
+pub(crate) const COOKIE: &str = "motherlode_console";
+/// Bytes of a form.
+const FORM_MAX: usize = 16 << 10;
+/// The longest time that a form may take to come whole.
+const FORM_WAIT: Duration = Duration::from_secs(5);
+
+/// A request of somebody who has logged in.
+pub(crate) struct Visit {
+    /// The services, with the session's token.
+    pub(crate) api: Api,
+    /// The session.
+    pub(crate) session: Session,
+    /// The path that was asked for.
+    pub(crate) path: String,
+    /// Fields of its query.
+    pub(crate) query: Fields,
+}
+
+impl Visit {
+    pub(crate) fn who(&self) -> &Arc<Who> {
+        &self.session.who
+    }
+
+    /// Whether the credential may make a call.
+    pub(crate) fn may(&self, method: &str) -> bool {
+        self.session.who.may(method)
+    }
+}
+
+impl FromRequestParts<App> for Visit {
+    type Rejection = Failure;
+
+    async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
+        let path = parts.uri.path().to_owned();
+        let asked = parts.uri.path_and_query().map_or("/", |asked| asked.as_str());
+        let next = if parts.method == Method::GET { asked } else { "" };
+        let logged_out = || Failure::LoggedOut(next.to_owned());
+        let session = cookie(&parts.headers).and_then(|id| app.sessions.find(id)).ok_or_else(logged_out)?;
+        let api = Api::new(app.backend.clone(), session.token.as_deref()).ok_or_else(logged_out)?;
+        let query = Fields::parse(parts.uri.query().unwrap_or("").as_bytes());
+        Ok(Self { api, session, path, query })
+    }
+}
+
+/// A form that somebody who has logged in sent from a page of their session.
+pub(crate) struct Form {
+    /// The request.
+    pub(crate) visit: Visit,
+    /// What was filled in.
+    pub(crate) fields: Fields,
+}
+
+impl FromRequest<App> for Form {
+    type Rejection = Failure;
+
+    async fn from_request(request: Request, app: &App) -> Result<Self, Failure> {
+        let (mut parts, body) = request.into_parts();
+        let visit = Visit::from_request_parts(&mut parts, app).await?;
+        let fields = filled_in(body).await?;
+        match is_word(&visit.session, fields.get("word")) {
+            true => Ok(Self { visit, fields }),
+            false => Err(Failure::forbidden("This form is not of your session. Load its page again.")),
+        }
+    }
+}
+
+/// Reads a form's fields.
+pub(crate) async fn filled_in(body: axum::body::Body) -> Result<Fields, Failure> {
+    match tokio::time::timeout(FORM_WAIT, Limited::new(body, FORM_MAX).collect()).await {
+        Ok(Ok(body)) => Ok(Fields::parse(&body.to_bytes())),
+        Ok(Err(_)) => Err(Failure::Said(http::StatusCode::PAYLOAD_TOO_LARGE, "The form is too long.")),
+        Err(_) => Err(Failure::Said(http::StatusCode::REQUEST_TIMEOUT, "The form did not come whole in time.")),
+    }
+}
+
+/// The session's id in a request.
+pub(crate) fn cookie(headers: &HeaderMap) -> Option<&str> {
+    let cookies = headers.get_all(header::COOKIE).iter().filter_map(|cookies| cookies.to_str().ok());
+    let mut pairs = cookies.flat_map(|cookies| cookies.split(';')).filter_map(|pair| pair.trim().split_once('='));
+    pairs.find(|(name, _)| *name == COOKIE).map(|(_, value)| value)
+}

@@ -1,0 +1,132 @@
+//! A browser as far as the console needs one: HTTP/1.1 over a socket, one cookie, forms found in pages.
+
+use std::{collections::BTreeMap, net::SocketAddr};
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::TcpStream,
+};
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub(super) struct Page {
+    pub(super) status: u16,
+    pub(super) headers: Vec<(String, String)>,
+    pub(super) body: String,
+}
+
+impl Page {
+    pub(super) fn header(&self, name: &str) -> &str {
+        let found = self.headers.iter().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// The value of a hidden field, by its name, in the form of an action.
+    pub(super) fn hidden(&self, action: &str, name: &str) -> Option<String> {
+        let form = self.body.split("<form").find(|form| form.contains(&format!("action=\"{action}\"")))?;
+        let field = form.split("<input").find(|field| field.contains(&format!("name=\"{name}\"")))?;
+        Some(field.split_once("value=\"")?.1.split_once('"')?.0.to_owned())
+    }
+}
+
+/// Somebody at a browser.
+#[derive(Debug, Clone)]
+pub(super) struct Browser {
+    pub(super) address: SocketAddr,
+    pub(super) cookie: Option<String>,
+}
+
+impl Browser {
+    pub(super) fn new(address: SocketAddr) -> Self {
+        Self { address, cookie: None }
+    }
+
+    /// Logged in with a token.
+    pub(super) async fn logged_in(address: SocketAddr, token: &str) -> Self {
+        let mut browser = Self::new(address);
+        let page = browser.post("/login", &[("token", token)]).await;
+        assert_eq!((page.status, page.header("location")), (303, "/"), "{token} logs in: {}", page.body);
+        browser
+    }
+
+    pub(super) async fn get(&mut self, path: &str) -> Page {
+        self.ask("GET", path, &[], "").await
+    }
+
+    pub(super) async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Page {
+        self.ask("POST", path, &[("content-type", "application/x-www-form-urlencoded")], &encoded(fields)).await
+    }
+
+    /// Fills in the form of a page that has an action, and sends it.
+    pub(super) async fn submit(&mut self, page: &Page, action: &str, fields: &[(&str, &str)]) -> Page {
+        let word = page.hidden(action, "word").unwrap_or_else(|| panic!("a form for {action} in {}", page.body));
+        let id = page.hidden(action, "request").unwrap_or_default();
+        let fields: Vec<_> =
+            [("word", word.as_str()), ("request", id.as_str())].into_iter().chain(fields.iter().copied()).collect();
+        self.post(action, &fields).await
+    }
+
+    /// Sends a request with headers of one's own; another `host` takes the place of the usual one.
+    pub(super) async fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &str) -> Page {
+        let mut all = BTreeMap::from([("host", self.address.to_string()), ("connection", "close".to_owned())]);
+        all.extend(self.cookie.iter().map(|cookie| ("cookie", cookie.clone())));
+        all.insert("content-length", body.len().to_string());
+        all.extend(headers.iter().map(|(name, value)| (*name, (*value).to_owned())));
+        let headers: String = all.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+        let mut stream = TcpStream::connect(self.address).await.unwrap();
+        stream.write_all(format!("{method} {path} HTTP/1.1\r\n{headers}\r\n{body}").as_bytes()).await.unwrap();
+        let mut answer = vec![];
+        stream.read_to_end(&mut answer).await.unwrap();
+        let page = read(&String::from_utf8(answer).unwrap());
+        if let Some((cookie, _)) = page.header("set-cookie").split_once(';') {
+            self.cookie = Some(cookie.to_owned());
+        }
+        page
+    }
+}
+
+fn encoded(fields: &[(&str, &str)]) -> String {
+    let byte = |byte: u8| match byte {
+        byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    let text = |text: &str| text.bytes().map(byte).collect::<String>();
+    fields.iter().map(|(name, value)| format!("{}={}", text(name), text(value))).collect::<Vec<_>>().join("&")
+}
+
+fn read(answer: &str) -> Page {
+    let (head, body) = answer.split_once("\r\n\r\n").expect("an answer has headers");
+    let mut lines = head.lines();
+    let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok()).expect("an answer has a status");
+    let headers: Vec<_> = lines
+        .filter_map(|line| line.split_once(": "))
+        .map(|(name, value)| (name.to_lowercase(), value.to_owned()))
+        .collect();
+    Page { status, headers, body: body.to_owned() }
+}
+
+/// Elements without an end tag.
+const VOID: [&str; 8] = ["area", "br", "col", "hr", "img", "input", "link", "meta"];
+
+/// Checks that every element of a page is closed in its place, and that no name stands for two elements.
+pub(super) fn assert_well_formed(page: &str) {
+    let page = page.strip_prefix("<!DOCTYPE html>").expect("a page begins with its type");
+    let (mut open, mut ids) = (vec![], std::collections::BTreeSet::new());
+    for part in page.split('<').skip(1) {
+        let (tag, _) = part.split_once('>').unwrap_or_else(|| panic!("an unclosed tag: {part}"));
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop(), Some(name.to_owned()), "closed out of its place, at {part}");
+            continue;
+        }
+        let name: String = tag.chars().take_while(|letter| letter.is_ascii_alphanumeric()).collect();
+        assert!(!name.is_empty(), "markup that is none: {part}");
+        assert!(!tag.contains(" style=") && !tag.contains(" on"), "the policy lets no such thing in: {tag}");
+        if let Some((_, id)) = tag.split_once(" id=\"") {
+            let id = id.split('"').next().unwrap_or_default();
+            assert!(ids.insert(id.to_owned()), "{id} is there twice");
+        }
+        if !tag.ends_with('/') && !VOID.contains(&name.as_str()) {
+            open.push(name);
+        }
+    }
+    assert_eq!(open, Vec::<String>::new(), "all is closed");
+}
