@@ -15,7 +15,7 @@ use tonic_health::pb::health_client::HealthClient;
 use tower::{BoxError, Service, ServiceExt, util::BoxCloneSyncService};
 
 /// The longest time that a page waits for one call.
-const CALL_MAX: &str = "8S";
+const CALL_MAX: &str = "20S";
 /// Bytes of the longest answer that is read: a page of rounds with many free spins each.
 const ANSWER_MAX: usize = 16 << 20;
 

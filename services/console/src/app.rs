@@ -1,25 +1,7 @@
-//! The routes: every page and every form of the console.
+//! All that requests share.
 
-use crate::{
-    api::Backend,
-    failure::Failure,
-    guard::{self, Names},
-    login,
-    pages::{find, games, jackpots, log, now, player, reports, round, trust},
-    sessions::Sessions,
-};
-use axum::{
-    Router, middleware,
-    response::{IntoResponse, Response},
-    routing::{get, post},
-};
-use http::header;
-use motherlode_picture::markup::STYLE as STYLE_OF_PAGES;
-use std::sync::{Arc, LazyLock};
-
-/// The console's style sheet: that of rounds' and PAR pages, and what is the console's own.
-static STYLE: LazyLock<String> = LazyLock::new(|| [STYLE_OF_PAGES, include_str!("console.css")].concat());
-const ICON: &str = include_str!("icon.svg");
+use crate::{api::Backend, names::Names, sessions::Sessions};
+use std::sync::Arc;
 
 /// All that requests share.
 pub(crate) struct Inner {
@@ -31,46 +13,3 @@ pub(crate) struct Inner {
 }
 
 pub(crate) type App = Arc<Inner>;
-
-/// The routes before their guard.
-pub(crate) fn router(app: App) -> Router {
-    Router::new()
-        .route("/", get(now::page))
-        .route("/find", get(find::page))
-        .route("/round/{operator}/{player}/{number}", get(round::page))
-        .route("/round/{operator}/{player}/{number}/json", get(round::json))
-        .route("/round/{operator}/{player}/{number}/proof", get(round::proof))
-        .route("/round/{operator}/{player}/{number}/void", post(round::void))
-        .route("/round/{operator}/{player}/{number}/close", post(round::close))
-        .route("/player/{operator}/{player}", get(player::page))
-        .route("/open/{operator}", get(player::open_rounds))
-        .route("/jackpots", get(jackpots::page))
-        .route("/jackpots/{pool}", get(jackpots::pool))
-        .route("/jackpots/{pool}/suspend", post(jackpots::suspend))
-        .route("/jackpots/{pool}/resume", post(jackpots::resume))
-        .route("/changes/{id}/approve", post(trust::approve))
-        .route("/changes/{id}/reject", post(trust::reject))
-        .route("/switches", post(trust::switch))
-        .route("/games", get(games::page))
-        .route("/games/{game}/{version}", get(games::game))
-        .route("/reports", get(reports::page))
-        .route("/reports/events.{form}", get(reports::events))
-        .route("/reports/returns.{form}", get(reports::returns))
-        .route("/trust", get(trust::page))
-        .route("/trust/check", post(trust::check))
-        .route("/log", get(log::page))
-        .route("/log/{partition}/{position}", get(log::record))
-        .route("/login", get(login::page).post(login::log_in))
-        .route("/logout", post(login::log_out))
-        .route("/console.css", get(|| asset("text/css; charset=utf-8", &STYLE)))
-        .route("/icon.svg", get(|| asset("image/svg+xml", ICON)))
-        .fallback(|| async { Failure::unknown("The console has no such page.") })
-        .method_not_allowed_fallback(|| async { Failure::bad("This page is asked for in another way.") })
-        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
-        .with_state(app)
-}
-
-async fn asset(media_type: &'static str, content: &'static str) -> Response {
-    let headers = [(header::CONTENT_TYPE, media_type), (header::CACHE_CONTROL, "max-age=300")];
-    (headers, content).into_response()
-}

@@ -1,6 +1,6 @@
 //! Why there is no page, as a page.
 
-use crate::{fields::query, layout};
+use crate::{document, fields::query};
 use axum::response::{IntoResponse, Redirect, Response};
 use http::StatusCode;
 use maud::html;
@@ -62,12 +62,16 @@ impl IntoResponse for Failure {
             Self::Refused(status) => {
                 let code = http_status(status.code());
                 let why = capital(status.message());
-                layout::alone(code, title(code), html! {
-                    p { (why) "." }
-                    p.note { "The service says: " code { (reason(&status)) } }
-                })
+                document::alone(
+                    code,
+                    title(code),
+                    html! {
+                        p { (why) "." }
+                        p.note { "The service says: " code { (reason(&status)) } }
+                    },
+                )
             }
-            Self::Said(code, why) => layout::alone(code, title(code), html! { p { (why) } }),
+            Self::Said(code, why) => document::alone(code, title(code), html! { p { (why) } }),
         }
     }
 }

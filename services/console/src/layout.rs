@@ -1,9 +1,13 @@
-//! The frame around every page.
+//! The frame around every page of a session.
 
-use crate::{sessions::Who, visit::Visit};
-use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
-use maud::{DOCTYPE, Markup, html};
+use crate::{
+    document::{answer, document},
+    sessions::Who,
+    visit::Visit,
+};
+use axum::response::Response;
+use http::StatusCode;
+use maud::{Markup, html};
 
 /// The pages that can be gone to from everywhere, each with the call that it's made of.
 const PAGES: [(&str, &str, &str); 7] = [
@@ -19,37 +23,6 @@ const PAGES: [(&str, &str, &str); 7] = [
 /// A page within the frame.
 pub(crate) fn page(visit: &Visit, title: &str, content: Markup) -> Response {
     answer(StatusCode::OK, document(title, frame(visit, title, content)))
-}
-
-/// A page outside of any session: to log in, or to say why there's no other.
-pub(crate) fn alone(code: StatusCode, title: &str, content: Markup) -> Response {
-    let body = html! {
-        body {
-            main.alone #main {
-                p.brand { a href="/" { "Motherlode" } }
-                h1 { (title) }
-                (content)
-            }
-        }
-    };
-    answer(code, document(title, body))
-}
-
-fn document(title: &str, body: Markup) -> Markup {
-    html! {
-        (DOCTYPE)
-        html lang="en" {
-            head {
-                meta charset="utf-8";
-                meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="robots" content="noindex";
-                title { (title) " · Motherlode" }
-                link rel="icon" href="/icon.svg" type="image/svg+xml";
-                link rel="stylesheet" href="/console.css";
-            }
-            (body)
-        }
-    }
 }
 
 fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
@@ -72,8 +45,8 @@ fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {
                     }
                 }
                 form.find action="/find" role="search" {
-                    label.hidden for="q" { "Find a round, a player or a position" }
-                    input #q name="q" type="search" placeholder="operator/player/round" maxlength="200" autocomplete="off" spellcheck="false";
+                    label.hidden for="search" { "Find a round, a player or a position" }
+                    input #search name="q" type="search" placeholder="operator/player/round" maxlength="200" autocomplete="off" spellcheck="false";
                     button type="submit" { "Find" }
                 }
                 (who(visit))
@@ -106,18 +79,4 @@ fn who(visit: &Visit) -> Markup {
 /// The word that says that a form is of this session.
 pub(crate) fn word(visit: &Visit) -> Markup {
     html! { input type="hidden" name="word" value=(visit.session.word); }
-}
-
-fn answer(code: StatusCode, page: Markup) -> Response {
-    let media_type = [(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))];
-    (code, media_type, page.into_string()).into_response()
-}
-
-/// A file to be kept.
-pub(crate) fn file(media_type: &'static str, name: &str, content: String) -> Response {
-    let safe: String = name.chars().map(|letter| if letter.is_ascii_alphanumeric() || ".-_".contains(letter) { letter } else { '-' }).collect();
-    let as_file = HeaderValue::from_str(&format!("attachment; filename=\"{safe}\""));
-    let as_file = as_file.unwrap_or(HeaderValue::from_static("attachment"));
-    let headers = [(header::CONTENT_TYPE, HeaderValue::from_static(media_type)), (header::CONTENT_DISPOSITION, as_file)];
-    (headers, content).into_response()
 }

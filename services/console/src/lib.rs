@@ -13,13 +13,16 @@
 
 mod api;
 mod app;
+mod document;
 mod failure;
 mod fields;
 mod guard;
 mod json;
 mod layout;
 mod login;
+mod names;
 mod pages;
+mod routes;
 mod serve;
 mod sessions;
 mod text;

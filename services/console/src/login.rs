@@ -3,9 +3,9 @@
 use crate::{
     api::Api,
     app::App,
+    document,
     failure::Failure,
     fields::{Fields, query},
-    layout,
     sessions::Who,
     visit::{COOKIE, Form, cookie, filled_in},
 };
@@ -34,30 +34,34 @@ pub(crate) async fn page(State(app): State<App>, request: Request) -> Result<Res
         "TOKEN_UNKNOWN" => Some("No operator has this token."),
         _ => Some("The service asks who you are: log in again."),
     };
-    Ok(layout::alone(code, "Log in", html! {
-        @if let Some(why) = why { p.notice role="status" { (why) } }
-        @if known { p { "You are logged in. " a href=(next) { "Go on to the page" } "." } }
-        form.login method="post" action="/login" {
-            input type="hidden" name="next" value=(next);
-            @if open {
-                p.notice {
-                    "This service runs without operators: whoever reaches this address may see and do everything. It listens on "
-                    "this machine only."
-                }
-                button type="submit" { "Open the console" }
-            } @else {
-                p {
-                    label for="token" { "Token" }
-                    input #token type="password" name="token" required maxlength="512" autocomplete="off" autofocus spellcheck="false";
-                }
-                button type="submit" { "Log in" }
-                p.note {
-                    "The token of one of your operator's credentials. You see and do what its roles allow. It is kept in the "
-                    "service's memory until you log out or rest for 15 minutes."
+    Ok(document::alone(
+        code,
+        "Log in",
+        html! {
+            @if let Some(why) = why { p.notice role="status" { (why) } }
+            @if known { p { "You are logged in. " a href=(next) { "Go on to the page" } "." } }
+            form.login method="post" action="/login" {
+                input type="hidden" name="next" value=(next);
+                @if open {
+                    p.notice {
+                        "This service runs without operators: whoever reaches this address may see and do everything. It listens on "
+                        "this machine only."
+                    }
+                    button type="submit" { "Open the console" }
+                } @else {
+                    p {
+                        label for="token" { "Token" }
+                        input #token type="password" name="token" required maxlength="512" autocomplete="off" autofocus spellcheck="false";
+                    }
+                    button type="submit" { "Log in" }
+                    p.note {
+                        "The token of one of your operator's credentials. You see and do what its roles allow. It is kept in the "
+                        "service's memory until you log out or rest for 15 minutes."
+                    }
                 }
             }
-        }
-    }))
+        },
+    ))
 }
 
 /// Begins a session with a token that the services know.
@@ -136,9 +140,18 @@ mod tests {
         for own in ["/", "/round/acme/alice/1", "/reports?kind=2&page=x", "/log/0/7"] {
             assert_eq!(local(own), own);
         }
-        for other in
-            ["", "//evil.example", "/\\evil.example", "https://evil.example", "evil", "/a\nb", "/a b", "/login", "/logout", "\u{e9}"]
-        {
+        for other in [
+            "",
+            "//evil.example",
+            "/\\evil.example",
+            "https://evil.example",
+            "evil",
+            "/a\nb",
+            "/a b",
+            "/login",
+            "/logout",
+            "\u{e9}",
+        ] {
             assert_eq!(local(other), "/", "{other}");
         }
     }

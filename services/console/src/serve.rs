@@ -2,8 +2,9 @@
 
 use crate::{
     api::Backend,
-    app::{self, App, Inner},
-    guard::Names,
+    app::{App, Inner},
+    names::Names,
+    routes::router,
     sessions::{Bounds, Sessions},
 };
 use axum::Router;
@@ -13,8 +14,7 @@ use hyper_util::{
     service::TowerToHyperService,
 };
 use motherlode_runtime::{
-    Stop,
-    Clock,
+    Clock, Stop,
     connections::{Acceptor, network},
 };
 use parking_lot::Mutex;
@@ -61,7 +61,7 @@ impl Console {
     ) -> Self {
         let (sessions, names) = (Sessions::new(clock, bounds), Names::new(address, hosts));
         let app: App = Arc::new(Inner { backend, sessions, names, secure: tls.is_some() });
-        Self { router: app::router(app), tls }
+        Self { router: router(app), tls }
     }
 
     /// Serves it until the stop.

@@ -1,8 +1,8 @@
 //! Who has logged in: sessions in memory, each behind a cookie of 256 random bits of which only the digest is kept.
 
 use motherlode_runtime::{
-    access::{CALLS, Roles},
     Clock,
+    access::{CALLS, Roles},
 };
 use parking_lot::Mutex;
 use sha2::{Digest, Sha256};

@@ -61,7 +61,7 @@ impl FromRequestParts<App> for Visit {
 pub(crate) struct Form {
     /// The request.
     pub(crate) visit: Visit,
-    /// What was filled in.
+    /// The fields that were filled in.
     pub(crate) fields: Fields,
 }
 

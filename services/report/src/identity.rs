@@ -79,9 +79,8 @@ impl Identity {
     }
 
     fn say(&self) {
-        let wire::GetIdentityResponse {
-            version, executable_sha256, configuration_sha256, test_build, models, ..
-        } = self.to_wire();
+        let wire::GetIdentityResponse { version, executable_sha256, configuration_sha256, test_build, models, .. } =
+            self.to_wire();
         tracing::info!(version, executable_sha256, configuration_sha256, test_build, "the program that runs");
         for wire::Model { game, rules_version, model_sha256 } in models {
             tracing::info!(game, rules_version, model_sha256, "a game that it plays");

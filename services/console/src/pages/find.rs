@@ -35,13 +35,14 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             Ok(layout::page(&visit, "Find", form(&visit, found)))
         }
         Sought::Unclear => {
-            let told = html! { p.notice role="status" { "Nothing is named like this. The forms below are understood." } };
+            let told =
+                html! { p.notice role="status" { "Nothing is named like this. The forms below are understood." } };
             Ok(layout::page(&visit, "Find", form(&visit, told)))
         }
     }
 }
 
-/// What somebody looks for, by its form.
+/// A thing that somebody looks for, by its form.
 #[derive(Debug, PartialEq, Eq)]
 enum Sought<'a> {
     Nothing,
@@ -53,9 +54,12 @@ enum Sought<'a> {
 
 fn sought(asked: &str) -> Sought<'_> {
     let name = |part: &&str| {
-        !part.is_empty() && part.len() <= 64 && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte))
+        !part.is_empty()
+            && part.len() <= 64
+            && part.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"._~-".contains(&byte))
     };
-    let (named, request) = asked.split_once(char::is_whitespace).map_or((asked, ""), |(named, rest)| (named, rest.trim()));
+    let (named, request) =
+        asked.split_once(char::is_whitespace).map_or((asked, ""), |(named, rest)| (named, rest.trim()));
     let parts: Vec<_> = named.split('/').collect();
     let whole = parts.iter().all(name);
     match (parts.as_slice(), request) {
@@ -125,7 +129,9 @@ mod tests {
         assert_eq!(sought("42"), Sought::Position(42));
         let found = Sought::Transaction { operator: "acme", player: "alice", request: "d-1" };
         assert_eq!(sought("acme/alice   d-1"), found);
-        for unclear in ["acme", "acme/", "//evil.example", "acme/alice/x", "acme/alice/1/2", "a b/c", "acme/<b>", "acme/alice a/b"] {
+        for unclear in
+            ["acme", "acme/", "//evil.example", "acme/alice/x", "acme/alice/1/2", "a b/c", "acme/<b>", "acme/alice a/b"]
+        {
             assert_eq!(sought(unclear), Sought::Unclear, "{unclear}");
         }
     }

@@ -34,7 +34,10 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
 }
 
 /// The page of one version of a game.
-pub(crate) async fn game(Path((game, rules_version)): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
+pub(crate) async fn game(
+    Path((game, rules_version)): Path<(String, String)>,
+    visit: Visit,
+) -> Result<Response, Failure> {
     let request = GetGameRequest { game: game.clone(), rules_version, ..Default::default() };
     let told = visit.api.spin().get_game(request).await?.into_inner();
     let summary = told.summary.clone().unwrap_or_default();
@@ -109,7 +112,11 @@ fn lines(told: &GetGameResponse) -> Markup {
         let cells = line.rows.iter().enumerate().flat_map(|(reel, hit)| {
             (0..rows).map(move |row| {
                 let class = if row == *hit { "on" } else { "off" };
-                format!("<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"9\" height=\"9\" rx=\"1.5\"/>", reel * 11, row * 11)
+                format!(
+                    "<rect class=\"{class}\" x=\"{}\" y=\"{}\" width=\"9\" height=\"9\" rx=\"1.5\"/>",
+                    reel * 11,
+                    row * 11
+                )
             })
         });
         (line.rows.len() * 11, cells.collect::<String>())
@@ -137,9 +144,12 @@ fn figures(told: &GetGameResponse) -> Markup {
         ("Chance of the highest window".to_owned(), told.max_win_probability.clone()),
         ("Exactness".to_owned(), told.exactness.clone()),
     ];
-    rows.extend(told.jackpot_returns.iter().flat_map(|with| &with.coins).map(|of| {
-        (format!("Return with the jackpot at coin value {}", of.coin_value), percent(&of.rtp_now))
-    }));
+    rows.extend(
+        told.jackpot_returns
+            .iter()
+            .flat_map(|with| &with.coins)
+            .map(|of| (format!("Return with the jackpot at coin value {}", of.coin_value), percent(&of.rtp_now))),
+    );
     rows.extend(told.facts.iter().map(|fact| (fact.title.clone(), fact.value.clone())));
     rows.retain(|(_, value)| !value.is_empty());
     html! {
@@ -167,7 +177,7 @@ fn offers(told: &GetGameResponse) -> Markup {
     html! { section { h2 { "What is offered" } (table("Currencies", &head, told.currencies.iter().map(row).collect())) } }
 }
 
-/// What games have returned, each against its band.
+/// Games' live returns, each against its band.
 async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failure> {
     if !visit.may("ListReturns") {
         return Ok(Markup::default());

@@ -116,7 +116,9 @@ async fn counters(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
         Err(status) => Err(status),
     };
     section("Counters", first, |told| {
-        let row = |of: &motherlode_proto::jackpot::v1::Counter| vec![html! { (of.coin_value) " EUR" }, html! { (eur(&of.figure)) }];
+        let row = |of: &motherlode_proto::jackpot::v1::Counter| {
+            vec![html! { (of.coin_value) " EUR" }, html! { (eur(&of.figure)) }]
+        };
         html! {
             p.note { "As of " (when(told.refresh_time.as_ref())) }
             (table("Counters", &["Coin value", "Jackpot"], told.counters.iter().map(row).collect()))
@@ -146,8 +148,18 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
                 position(visit, of.hit_partition, of.hit_position),
             ]
         };
-        let head =
-            ["Round", "Time", "Cycle", "Coin", "Award", "From increments", "Seed of reserve", "Seed of house", "To reserve", "Hit at"];
+        let head = [
+            "Round",
+            "Time",
+            "Cycle",
+            "Coin",
+            "Award",
+            "From increments",
+            "Seed of reserve",
+            "Seed of house",
+            "To reserve",
+            "Hit at",
+        ];
         let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
         html! {
             @if answer.awards.is_empty() { p { "None." } }
@@ -175,7 +187,9 @@ async fn statement(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
 
 fn meters(told: &GetPoolStatementResponse) -> Markup {
     let (opening, closing) = (told.opening.clone().unwrap_or_default(), told.closing.clone().unwrap_or_default());
-    let row = |name: &str, of: fn(&PoolMeters) -> String| vec![html! { (name) }, html! { (of(&opening)) }, html! { (of(&closing)) }];
+    let row = |name: &str, of: fn(&PoolMeters) -> String| {
+        vec![html! { (name) }, html! { (of(&opening)) }, html! { (of(&closing)) }]
+    };
     let rows = vec![
         row("Contributions", |of| eur(&of.contributions_eur)),
         row("House funding", |of| eur(&of.house_funding_eur)),
@@ -213,7 +227,8 @@ fn switched(visit: &Visit, pool: &Pool) -> Result<Markup, Failure> {
 pub(crate) async fn suspend(Path(pool_id): Path<String>, form: Form) -> Result<Redirect, Failure> {
     let back = format!("/jackpots/{pool_id}");
     let get = |field: &str| form.fields.get(field).to_owned();
-    let request = SuspendPoolRequest { request_id: get("request"), pool_id, reason: get("reason"), actor: get("actor") };
+    let request =
+        SuspendPoolRequest { request_id: get("request"), pool_id, reason: get("reason"), actor: get("actor") };
     form.visit.api.jackpot().suspend_pool(request).await?;
     Ok(Redirect::to(&back))
 }

@@ -1,13 +1,7 @@
 //! The log: its latest records, and one with all that it says. Made of GetLogStatus and FollowLog.
 
 use super::parts::{facts, table};
-use crate::{
-    failure::Failure,
-    fields::query,
-    json, layout,
-    text::count,
-    visit::Visit,
-};
+use crate::{failure::Failure, fields::query, json, layout, text::count, visit::Visit};
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
 use motherlode_picture::figures;

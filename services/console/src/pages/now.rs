@@ -2,13 +2,7 @@
 //! ListSignificantEvents.
 
 use super::parts::{changes, events, section, switches, table};
-use crate::{
-    failure::Failure,
-    layout,
-    pages::jackpots,
-    text::count,
-    visit::Visit,
-};
+use crate::{failure::Failure, layout, pages::jackpots, text::count, visit::Visit};
 use axum::response::{IntoResponse, Response};
 use http::{HeaderName, HeaderValue};
 use maud::{Markup, html};
@@ -80,8 +74,10 @@ async fn latest(visit: &Visit) -> Result<Markup, Failure> {
     }
     let request = ListSignificantEventsRequest { page_size: 8, ..Default::default() };
     let answer = visit.api.report().list_significant_events(request).await;
-    section("Latest significant events", answer, |answer| html! {
-        (events(visit, &answer.events))
-        p { a href="/reports" { "All events and returns" } }
+    section("Latest significant events", answer, |answer| {
+        html! {
+            (events(visit, &answer.events))
+            p { a href="/reports" { "All events and returns" } }
+        }
     })
 }

@@ -61,7 +61,13 @@ pub(crate) fn table(label: &str, head: &[&str], rows: Vec<Vec<Markup>>) -> Marku
 }
 
 /// A form that changes something: a reason, a ticket, one button.
-pub(crate) fn act(visit: &Visit, action: &str, button: &str, asks_reason: bool, more: &Markup) -> Result<Markup, Failure> {
+pub(crate) fn act(
+    visit: &Visit,
+    action: &str,
+    button: &str,
+    asks_reason: bool,
+    more: &Markup,
+) -> Result<Markup, Failure> {
     let id = request_id()?;
     let reason = format!("reason-{}", &id[8..16]);
     let ticket = format!("ticket-{}", &id[8..16]);
@@ -94,7 +100,7 @@ pub(crate) fn position(visit: &Visit, partition: u32, position: u64) -> Markup {
     }
 }
 
-/// What is switched off.
+/// The parts that are switched off.
 pub(crate) async fn switches(visit: &Visit) -> Result<Markup, Failure> {
     let answer = visit.api.ledger().list_switches(ListSwitchesRequest {}).await;
     section("Switched off", answer, |answer| match answer.switched_off.as_slice() {
@@ -136,7 +142,9 @@ pub(crate) async fn changes(visit: &Visit) -> Result<Markup, Failure> {
 fn waiting(visit: &Visit, change: &Change) -> Markup {
     let Change { change_id, stream, event, actor, propose_time, lapse_time } = change;
     let told = event.as_ref().map(|event| crate::json::of("motherlode.log.v1.Event", event));
-    let form = |path: &str, button: &str, reason| act(visit, &format!("/changes/{change_id}/{path}"), button, reason, &Markup::default());
+    let form = |path: &str, button: &str, reason| {
+        act(visit, &format!("/changes/{change_id}/{path}"), button, reason, &Markup::default())
+    };
     html! {
         article.card {
             h3 { "Change " (change_id) " of " (stream) }

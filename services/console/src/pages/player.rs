@@ -55,7 +55,8 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
 /// The rounds of an operator that wait for their players.
 pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let page_token = visit.query.get("page").to_owned();
-    let request = ListOpenRoundsRequest { operator_id: operator_id.clone(), page_size: 50, page_token, ..Default::default() };
+    let request =
+        ListOpenRoundsRequest { operator_id: operator_id.clone(), page_size: 50, page_token, ..Default::default() };
     let answer = visit.api.spin().list_open_rounds(request).await?.into_inner();
     let content = html! {
         (waiting(&answer.rounds))
@@ -65,11 +66,7 @@ pub(crate) async fn open_rounds(Path(operator_id): Path<String>, visit: Visit) -
 }
 
 /// The player's accounts: in every currency that has a rate, in EUR and in play money, those that there are.
-async fn accounts(
-    visit: &Visit,
-    operator: &str,
-    player: &str,
-) -> Result<Vec<(Account, GetAccountResponse)>, Failure> {
+async fn accounts(visit: &Visit, operator: &str, player: &str) -> Result<Vec<(Account, GetAccountResponse)>, Failure> {
     let rates = visit.api.ledger().list_exchange_rates(ListExchangeRatesRequest {}).await?.into_inner().rates;
     let rates = rates.into_iter().map(|rate| rate.currency_code).filter(|code| code != "EUR");
     let mut accounts = vec![];
@@ -127,8 +124,11 @@ async fn collections(visit: &Visit, account: &Account) -> Result<Markup, Failure
         [] => html! { p { "Nothing is collected." } },
         all => {
             let row = |of: &motherlode_proto::ledger::v1::Collection| {
-                let figures: Vec<_> =
-                    of.figures.iter().map(|figure| format!("{} {}", figure.key.replace('_', " "), figure.value)).collect();
+                let figures: Vec<_> = of
+                    .figures
+                    .iter()
+                    .map(|figure| format!("{} {}", figure.key.replace('_', " "), figure.value))
+                    .collect();
                 let scope = if of.scope.is_empty() { "all bets" } else { &of.scope };
                 vec![html! { (of.game) }, html! { (scope) }, html! { (figures.join(", ")) }]
             };
@@ -171,15 +171,17 @@ async fn history(visit: &Visit, account: &Account) -> Result<Markup, Failure> {
     let request =
         ListRoundsRequest { account: Some(account.clone()), game: game.clone(), page_size: ROUNDS, page_token };
     let answer = visit.api.ledger().list_rounds(request).await;
-    section("History", answer, |answer| html! {
-        form.row method="get" action=(path(account, &[])) {
-            input type="hidden" name="currency" value=(account.currency_code);
-            p { label for="game" { "Game" }
-                input #game name="game" value=(game) maxlength="64" placeholder="all"; }
-            p { button type="submit" { "Filter" } }
+    section("History", answer, |answer| {
+        html! {
+            form.row method="get" action=(path(account, &[])) {
+                input type="hidden" name="currency" value=(account.currency_code);
+                p { label for="game" { "Game" }
+                    input #game name="game" value=(game) maxlength="64" placeholder="all"; }
+                p { button type="submit" { "Filter" } }
+            }
+            (rounds(&answer))
+            (further(&path(account, &[("game", &game), ("page", &answer.next_page_token)]), &answer.next_page_token))
         }
-        (rounds(&answer))
-        (further(&path(account, &[("game", &game), ("page", &answer.next_page_token)]), &answer.next_page_token))
     })
 }
 
@@ -212,6 +214,7 @@ fn further(path: &str, token: &str) -> Markup {
 
 /// The page of an account.
 fn path(account: &Account, more: &[(&str, &str)]) -> String {
-    let fields: Vec<_> = [("currency", account.currency_code.as_str())].into_iter().chain(more.iter().copied()).collect();
+    let fields: Vec<_> =
+        [("currency", account.currency_code.as_str())].into_iter().chain(more.iter().copied()).collect();
     query(&format!("/player/{}/{}", account.operator_id, account.player_id), &fields)
 }

@@ -1,12 +1,7 @@
 //! Reports: significant events and returns, on a page and as files. Made of ListSignificantEvents and ListReturns.
 
 use super::parts::{events as shown, kind};
-use crate::{
-    failure::Failure,
-    fields::query,
-    json, layout,
-    visit::Visit,
-};
+use crate::{document, failure::Failure, fields::query, json, layout, visit::Visit};
 use axum::{extract::Path, response::Response};
 use maud::html;
 use motherlode_picture::figures;
@@ -158,7 +153,7 @@ fn file<M: prost::Message>(
         }
         _ => return Err(Failure::unknown("Reports are had as csv and jsonl.")),
     };
-    Ok(layout::file(media_type, &format!("{name}.{form}"), text))
+    Ok(document::file(media_type, &format!("{name}.{form}"), text))
 }
 
 /// A row of CSV (RFC 4180). What a spreadsheet would take for a formula is told as text.

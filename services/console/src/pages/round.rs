@@ -3,6 +3,7 @@
 
 use super::parts::{act, position};
 use crate::{
+    document,
     failure::Failure,
     json as told, layout,
     text::{drawn, money},
@@ -96,7 +97,7 @@ fn anchor(at: usize) -> String {
 
 fn part(at: usize, Section { title, drawing, picture, facts }: &Section) -> Markup {
     html! {
-        section #(anchor(at)) {
+        section.part.drawn[!drawing.is_empty()] #(anchor(at)) {
             h2 { a.anchor href={ "#" (anchor(at)) } { (title) } }
             (drawn(picture))
             @if !drawing.is_empty() {
@@ -147,7 +148,7 @@ pub(crate) async fn proof(named: Named, visit: Visit) -> Result<Response, Failur
     let file = format!("{round_id}.tlog-proof");
     let request = GetRoundProofRequest { round_id, without_seals: false };
     let proof = visit.api.proof().get_round_proof(request).await?.into_inner().proof;
-    Ok(layout::file("text/plain; charset=utf-8", &file, proof))
+    Ok(document::file("text/plain; charset=utf-8", &file, proof))
 }
 
 /// Voids it.
@@ -165,7 +166,8 @@ pub(crate) async fn close(named: Named, form: Form) -> Result<Redirect, Failure>
     let round_id = name(named);
     let back = format!("/round/{round_id}");
     let get = |field: &str| form.fields.get(field).to_owned();
-    let request = CloseRoundRequest { request_id: get("request"), round_id, reason: get("reason"), actor: get("actor") };
+    let request =
+        CloseRoundRequest { request_id: get("request"), round_id, reason: get("reason"), actor: get("actor") };
     form.visit.api.spin().close_round(request).await?;
     Ok(Redirect::to(&back))
 }

@@ -15,7 +15,8 @@ use axum::{
 use maud::{Markup, html};
 use motherlode_proto::{
     ledger::v1::{
-        ApproveChangeRequest, GetLogStatusRequest, RejectChangeRequest, SetSwitchRequest, Switch, set_switch_request::State,
+        ApproveChangeRequest, GetLogStatusRequest, RejectChangeRequest, SetSwitchRequest, Switch,
+        set_switch_request::State,
     },
     proof::v1::GetCheckpointRequest,
     report::v1::{GetIdentityRequest, GetIdentityResponse, RunSelfCheckRequest},
@@ -53,9 +54,10 @@ async fn show(visit: &Visit, told: Markup) -> Result<Response, Failure> {
 }
 
 fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
-    let rows = identity.models.iter().map(|of| {
-        vec![html! { (of.game) }, html! { (of.rules_version) }, html! { code { (of.model_sha256) } }]
-    });
+    let rows = identity
+        .models
+        .iter()
+        .map(|of| vec![html! { (of.game) }, html! { (of.rules_version) }, html! { code { (of.model_sha256) } }]);
     html! {
         section {
             h2 { "The program" }
@@ -83,10 +85,12 @@ async fn partitions(visit: &Visit) -> u32 {
 
 async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {
     let answer = visit.api.proof().get_checkpoint(GetCheckpointRequest { partition }).await;
-    section(&format!("Checkpoint of partition {partition}"), answer, |told| html! {
-        p.note { "Signed over the first " (count(told.size)) " records. Keep one elsewhere: nothing before it can be rewritten unseen." }
-        pre.code { (told.checkpoint) }
-        (facts(&[("Verifier key, to be compared with the one you were given", html! { code { (told.verifier_key) } })]))
+    section(&format!("Checkpoint of partition {partition}"), answer, |told| {
+        html! {
+            p.note { "Signed over the first " (count(told.size)) " records. Keep one elsewhere: nothing before it can be rewritten unseen." }
+            pre.code { (told.checkpoint) }
+            (facts(&[("Verifier key, to be compared with the one you were given", html! { code { (told.verifier_key) } })]))
+        }
     })
 }
 
@@ -94,9 +98,11 @@ fn off(visit: &Visit) -> Result<Markup, Failure> {
     if !visit.may("SetSwitch") {
         return Ok(Markup::default());
     }
-    let input = |name: &str, title: &str, hint: &str| html! {
-        label for={ "off-" (name) } { (title) }
-        input id={ "off-" (name) } name=(name) maxlength="64" placeholder=(hint);
+    let input = |name: &str, title: &str, hint: &str| {
+        html! {
+            label for={ "off-" (name) } { (title) }
+            input id={ "off-" (name) } name=(name) maxlength="64" placeholder=(hint);
+        }
     };
     let parts = html! {
         input type="hidden" name="state" value="off";

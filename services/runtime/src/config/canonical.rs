@@ -18,8 +18,7 @@ use super::Config;
 use serde_json::Value;
 
 /// Keys that the canonical form leaves out: they differ from machine to machine.
-pub const ELSEWHERE: [&str; 9] =
-    ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "console"];
+pub const ELSEWHERE: [&str; 9] = ["listen", "data", "store", "role", "ledger", "verify", "draws", "proofs", "console"];
 
 impl Config {
     /// The configuration in its canonical form; see the [module](self).

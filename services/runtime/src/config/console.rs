@@ -29,11 +29,9 @@ impl Console {
         match (operators, secured) {
             (true, true) => Ok(()),
             (false, _) => Err(ConfigError::OpenConsole { listen }),
-            (true, false) => Err(ConfigError::Exposed {
-                listen,
-                how: "and without TLS all is said in the clear",
-                key: "plaintext",
-            }),
+            (true, false) => {
+                Err(ConfigError::Exposed { listen, how: "and without TLS all is said in the clear", key: "plaintext" })
+            }
         }
     }
 }

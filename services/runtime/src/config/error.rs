@@ -48,7 +48,9 @@ pub enum ConfigError {
         fault: String,
     },
     /// Others could reach the console without having logged in.
-    #[error("console: {listen} can be reached by others, and without operators there is no log-in: name some, or listen on loopback")]
+    #[error(
+        "console: {listen} can be reached by others, and without operators there is no log-in: name some, or listen on loopback"
+    )]
     OpenConsole {
         /// The address to listen on.
         listen: SocketAddr,

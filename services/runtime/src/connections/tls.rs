@@ -33,7 +33,12 @@ pub enum TlsError {
 ///
 /// # Errors
 /// [`TlsError`] says what is wrong with them.
-pub fn acceptor(certificate: &[u8], key: &[u8], client_roots: Option<&[u8]>, protocol: &[u8]) -> Result<Acceptor, TlsError> {
+pub fn acceptor(
+    certificate: &[u8],
+    key: &[u8],
+    client_roots: Option<&[u8]>,
+    protocol: &[u8],
+) -> Result<Acceptor, TlsError> {
     let certificates = |pem| CertificateDer::pem_slice_iter(pem).collect::<Result<Vec<_>, _>>();
     // The same as in all other connections of the process, whatever features others switch on.
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -1,0 +1,56 @@
+//! Documents: pages as a browser gets them, and files to be kept.
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use maud::{DOCTYPE, Markup, html};
+
+/// A page outside of any session: to log in, or to say why there's no other.
+pub(crate) fn alone(code: StatusCode, title: &str, content: Markup) -> Response {
+    let body = html! {
+        body {
+            main.alone #main {
+                p.brand { a href="/" { "Motherlode" } }
+                h1 { (title) }
+                (content)
+            }
+        }
+    };
+    answer(code, document(title, body))
+}
+
+/// A whole document around a body.
+pub(crate) fn document(title: &str, body: Markup) -> Markup {
+    html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="robots" content="noindex";
+                title { (title) " · Motherlode" }
+                link rel="icon" href="/icon.svg" type="image/svg+xml";
+                link rel="stylesheet" href="/console.css";
+            }
+            (body)
+        }
+    }
+}
+
+/// A document as an answer.
+pub(crate) fn answer(code: StatusCode, page: Markup) -> Response {
+    let media_type = [(header::CONTENT_TYPE, HeaderValue::from_static("text/html; charset=utf-8"))];
+    (code, media_type, page.into_string()).into_response()
+}
+
+/// A file to be kept.
+pub(crate) fn file(media_type: &'static str, name: &str, content: String) -> Response {
+    let safe: String = name
+        .chars()
+        .map(|letter| if letter.is_ascii_alphanumeric() || ".-_".contains(letter) { letter } else { '-' })
+        .collect();
+    let as_file = HeaderValue::from_str(&format!("attachment; filename=\"{safe}\""));
+    let as_file = as_file.unwrap_or(HeaderValue::from_static("attachment"));
+    let headers =
+        [(header::CONTENT_TYPE, HeaderValue::from_static(media_type)), (header::CONTENT_DISPOSITION, as_file)];
+    (headers, content).into_response()
+}
