@@ -61,8 +61,9 @@ fn named<'a>(
 ) -> Result<(AccountId, &'a str), Refusal> {
     let account = fields::account(caller, account)?;
     let request_id = fields::id("request_id", request_id)?;
-    let is_known = |stream| ledgers.of(stream).books(|books| books.player(stream)?.balance(account.currency)).is_some();
-    if is_known(&account.stream) { Ok((account, request_id)) } else { Err(unknown_account()) }
+    let player = ledgers.of(&account.stream).player(&account.stream)?;
+    player.and_then(|player| player.balance(account.currency)).ok_or_else(unknown_account)?;
+    Ok((account, request_id))
 }
 
 /// The outcome as the log has it.
