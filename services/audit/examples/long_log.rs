@@ -1,5 +1,6 @@
 //! Writes a log of spins of any length into a data folder, for measurements of what must not grow with a log: records as the
-//! service writes them, which audit and serve, but without the service.
+//! service writes them with sealed draws, which audit and serve, but without the service. The draw key is the tests' own: a service
+//! seals a player's next draw anew.
 //!
 //! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
 
@@ -43,7 +44,7 @@ fn main() {
             store.append(store.end(), block).expect("an append");
         }
     };
-    let mut tale = Tale::with_players(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    let mut tale = Tale::sealed(&names.iter().map(String::as_str).collect::<Vec<_>>());
     for round in 0..rounds {
         // A stride that is coprime to the players, so that neighbours in the log are strangers.
         let player = usize::try_from(round * 617 % players).expect("a player");

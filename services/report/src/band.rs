@@ -17,6 +17,7 @@
 //!
 //! Statistics, not money: floating point is enough here.
 
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// The chance that a sound row is ever out of its band, however often it's looked at.
@@ -39,7 +40,7 @@ pub(crate) struct Theory {
 }
 
 /// Wins of rounds at one stake, by their size in bets: class `c` has those from `2^c` on, below `2^(c + 1)`.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Wins {
     /// Rounds, those that won nothing too.
     pub(crate) rounds: u64,

@@ -5,9 +5,11 @@ use motherlode_books::{Event, StreamId};
 use motherlode_proto::convert::record::Logged;
 use motherlode_rounds::is_gamble;
 use motherlode_runtime::config::Report;
+use serde::{Deserialize, Serialize};
 use std::{borrow::Cow, collections::BTreeMap};
 
 /// The figures of a partition's log.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Figures {
     pub(crate) significant: Significant,
     pub(crate) returns: Returns,
@@ -20,6 +22,11 @@ impl Figures {
     pub(crate) fn new(config: &Report) -> Self {
         let (returns, pools) = (Returns::default(), Pools::default());
         Self { significant: Significant::new(config), returns, pools, open: BTreeMap::new() }
+    }
+
+    /// The same with these thresholds, which are not kept with them.
+    pub(crate) fn with(self, config: &Report) -> Self {
+        Self { significant: self.significant.with(config), ..self }
     }
 
     /// Rounds that wait for their players.

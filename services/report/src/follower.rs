@@ -4,6 +4,7 @@
 
 use crate::{
     figures::Figures,
+    kept,
     returns::{Found, Returns, Wanted},
 };
 use futures_util::future::{BoxFuture, join_all};
@@ -11,10 +12,24 @@ use motherlode_ledger::{FetchError, Handle, Ledgers};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Caller, Refusal, config::Report, lower_priority};
 use parking_lot::{RwLock, RwLockReadGuard};
-use std::{collections::BTreeMap, ops::Deref, sync::Arc, thread, time::Duration};
+use std::{
+    collections::BTreeMap,
+    io,
+    ops::Deref,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::Duration,
+};
 use tokio::sync::{oneshot, watch};
 use tonic::Code;
 
+/// Commits past the kept figures that make it worth keeping them again: when a start has come to the log's end, and then.
+const KEEP_AT_START: u64 = 10_000;
+const KEEP_EVERY: u64 = 200_000;
 /// Commits read at once.
 const BATCH: usize = 512;
 /// Waits after a read that failed.
@@ -39,14 +54,20 @@ struct Partition {
     past: u64,
     figures: RwLock<Figures>,
     position: watch::Sender<u64>,
+    config: Report,
+    /// Keeps the figures.
+    file: PathBuf,
+    /// As of here they're kept.
+    kept: AtomicU64,
 }
 
 impl Follower {
-    /// A follower that has read nothing yet.
+    /// A follower that begins at the figures that are kept in a file of each partition, `0.reports` say.
     #[must_use]
-    pub fn new(ledgers: impl Into<Ledgers>, config: &Report) -> Self {
+    pub fn new(ledgers: impl Into<Ledgers>, config: &Report, file: impl Fn(u32) -> PathBuf) -> Self {
         let ledgers = ledgers.into();
-        let partitions = ledgers.all().map(|ledger| Partition::new(ledger.clone(), config)).collect();
+        let partition = |ledger: &Handle| Partition::new(ledger.clone(), config, file(ledger.partition()));
+        let partitions = ledgers.all().map(partition).collect();
         Self { ledgers, partitions, grown: Arc::new(watch::Sender::new(())) }
     }
 
@@ -57,7 +78,8 @@ impl Follower {
                 let follower = self.clone();
                 async move {
                     follower.fold_past(at).await;
-                    follower.partitions[at].run(&follower.grown).await;
+                    follower.keep(at, KEEP_AT_START).await;
+                    follower.follow(at).await;
                 }
             });
             join_all(following).await;
@@ -88,6 +110,55 @@ impl Follower {
         }
         // It ends without an answer where the thread could not be started.
         let _ = folded.await;
+    }
+
+    /// Follows a partition's log as it grows.
+    async fn follow(&self, at: usize) {
+        let partition = &self.partitions[at];
+        let mut head = partition.ledger.head();
+        loop {
+            match partition.catch_up(&self.grown).await {
+                Ok(()) => {
+                    self.keep(at, KEEP_EVERY).await;
+                    if head.changed().await.is_err() {
+                        return;
+                    }
+                }
+                Err(error) => {
+                    tracing::error!(%error, "the reports are behind the log");
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+    }
+
+    /// Keeps a partition's figures where so many commits have come since, apart from the threads that answer.
+    async fn keep(&self, at: usize, commits: u64) {
+        let partition = &self.partitions[at];
+        if *partition.position.borrow() < partition.kept.load(Ordering::Relaxed).saturating_add(commits) {
+            return;
+        }
+        let follower = self.clone();
+        let keeping = move || {
+            lower_priority();
+            follower.partitions[at].keep();
+        };
+        // A thread of its own: its priority stays low.
+        let (over, kept) = oneshot::channel();
+        let thread = thread::Builder::new().name("reports".to_owned()).spawn(move || {
+            keeping();
+            // Whoever waited may have gone.
+            let _ = over.send(());
+        });
+        match thread {
+            Ok(_) => drop(kept.await),
+            Err(error) => tracing::warn!(%error, "no thread for the reports"),
+        }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn keep_now(&self) {
+        self.partitions.iter().for_each(Partition::keep);
     }
 
     pub(crate) fn ledgers(&self) -> &Ledgers {
@@ -146,25 +217,28 @@ impl Follower {
 }
 
 impl Partition {
-    fn new(ledger: Handle, config: &Report) -> Self {
-        let (past, figures) = (ledger.durable(), RwLock::new(Figures::new(config)));
-        Self { ledger, past, figures, position: watch::Sender::new(0) }
+    fn new(ledger: Handle, config: &Report, file: PathBuf) -> Self {
+        let past = ledger.durable();
+        let (position, figures) = kept::read(&file, &ledger, config).unwrap_or_else(|| (0, Figures::new(config)));
+        let (figures, kept) = (RwLock::new(figures), AtomicU64::new(position));
+        Self { ledger, past, figures, position: watch::Sender::new(position), config: config.clone(), file, kept }
     }
 
-    async fn run(&self, grown: &watch::Sender<()>) {
-        let mut head = self.ledger.head();
-        loop {
-            match self.catch_up(grown).await {
-                Ok(()) => {
-                    if head.changed().await.is_err() {
-                        return;
-                    }
-                }
-                Err(error) => {
-                    tracing::error!(%error, "the reports are behind the log");
-                    tokio::time::sleep(PAUSE).await;
-                }
-            }
+    /// Keeps the figures as they are; where that fails, the next start folds more of the log, and nothing else is different.
+    fn keep(&self) {
+        let (position, figures) = {
+            let figures = self.figures.read();
+            // Whoever folds has it kept, and waits for that: the position is that of the figures.
+            (*self.position.borrow(), postcard::to_allocvec(&*figures))
+        };
+        let written = figures
+            .map_err(io::Error::other)
+            .and_then(|figures| kept::write(&self.file, &self.ledger, &self.config, position, &figures));
+        // Also where it failed: it's tried again as late.
+        self.kept.store(position, Ordering::Relaxed);
+        match written {
+            Ok(()) => tracing::info!(position, "the figures of reports were kept"),
+            Err(error) => tracing::warn!(%error, "the figures of reports were not kept"),
         }
     }
 

@@ -1,16 +1,17 @@
 //! Reports: significant events, returns against theory, statements of pools, and what the program is (PL-22, 23, 24, 29).
 //!
 //! A [`Follower`] reads the log from its start and keeps what the reports are made of; nothing here is a second truth:
-//! every figure is folded from the log, in memory, and is the same after a restart. While the start of a long log is
-//! being read again, calls wait a bounded time and then say REPORT_BEHIND.
+//! every figure is folded from the log, in memory, and is the same after a restart. A start begins at the figures that were [kept] last;
+//! while what came after them is read, calls wait a bounded time and then say REPORT_BEHIND.
 //!
-//! Costs: one decoding of the log in the background of each start; a few hundred bytes a significant event, a few per
+//! Costs: one decoding of each commit, and of at most 200,000 again at a start; a few hundred bytes a significant event, a few per
 //! game and bet and per pool and day.
 
 mod band;
 mod figures;
 mod follower;
 mod identity;
+mod kept;
 mod open_round;
 mod pools;
 mod returns;

@@ -4,9 +4,11 @@ use motherlode_books::{RoundStarted, StepResolved};
 use motherlode_proto::round::v1::{Outcome, SpinKind};
 use motherlode_slots as slots;
 use prost::Message;
+use serde::{Deserialize, Serialize};
 use std::borrow::Cow;
 
 /// A round that is under way, as far as the reports need it.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct OpenRound<'a> {
     pub(crate) started: Cow<'a, RoundStarted>,
     /// The win before any gamble.

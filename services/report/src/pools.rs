@@ -6,16 +6,17 @@
 use motherlode_books::{Award, Event, HOME, Nano, PoolState, StreamId};
 use motherlode_ledger::fields::{money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
 
 /// Every pool's statement.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 pub(crate) struct Pools(BTreeMap<String, Pool>);
 
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Pool {
     now: Meters,
     /// Position of the last commit of its stream.
@@ -23,11 +24,12 @@ struct Pool {
     /// Meters at the end of each day on which they changed, by days since 1970.
     days: BTreeMap<i64, Meters>,
     /// By day.
+    #[serde(with = "crate::kept::messages::by_day")]
     hits: BTreeMap<i64, Vec<wire::PoolHit>>,
 }
 
 /// Figures in EUR.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 struct Meters {
     contributions: i128,
     house_funding: i128,

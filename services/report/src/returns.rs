@@ -27,6 +27,7 @@ use motherlode_proto::{
 use motherlode_rounds::minor_micros;
 use motherlode_slots::{self as slots, Game, contract::rounding::CoinFraction, par::Exact};
 use parking_lot::Mutex;
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, HashMap},
     sync::LazyLock,
@@ -36,7 +37,7 @@ use std::{
 const OF_THE_ROUND: [&str; 4] = ["base_lines", "base_ways", "scatter", "free_spins"];
 
 /// Returns by level and operator.
-#[derive(Clone, Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Returns(BTreeMap<Level, BTreeMap<String, Tally>>);
 
 /// Which returns are asked for.
@@ -49,7 +50,7 @@ pub(crate) struct Wanted {
     pub(crate) out_of_band_only: bool,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Level {
     game: String,
     rules_version: String,
@@ -61,7 +62,7 @@ struct Level {
 }
 
 /// Rounds of a level.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Tally {
     bet: i64,
     /// Wins in minor units.

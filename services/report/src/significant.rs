@@ -10,6 +10,7 @@ use motherlode_proto::{
     report::v1::{SignificantEvent, SignificantKind as Kind},
 };
 use motherlode_runtime::config::{PLATFORM, Report};
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -22,8 +23,11 @@ const EUR: i128 = 1_000_000_000;
 const KINDS_END: i32 = 128;
 
 /// All significant events so far, and what is needed to say what was before the next.
+#[derive(Serialize, Deserialize)]
 pub(crate) struct Significant {
+    #[serde(with = "crate::kept::messages")]
     events: Vec<Arc<SignificantEvent>>,
+    #[serde(skip)]
     thresholds: Report,
     terms: BTreeMap<String, PoolTerms>,
     rates: BTreeMap<Currency, FxRate>,
@@ -61,6 +65,11 @@ impl Significant {
             rates: BTreeMap::new(),
             set_aside: BTreeSet::new(),
         }
+    }
+
+    /// The same with these thresholds.
+    pub(crate) fn with(self, config: &Report) -> Self {
+        Self { thresholds: config.clone(), ..self }
     }
 
     /// All so far, in log order.

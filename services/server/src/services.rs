@@ -5,6 +5,7 @@ use crate::{
     error::ServeError,
     health,
     layers::{call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline},
+    log::layout::index_folder,
     metrics::Metrics,
     server::Server,
     setup::bind_at,
@@ -143,7 +144,9 @@ impl<'a> Services<'a> {
 
     /// Significant events, returns, statements and the self-check; the log is read for them in the background.
     pub(crate) fn report(mut self) -> Self {
-        let follower = Follower::new(self.ledgers.clone(), &self.config.report);
+        let follower = Follower::new(self.ledgers.clone(), &self.config.report, |partition| {
+            index_folder(&self.config.data, partition).with_extension("reports")
+        });
         let check = SelfCheck::new(self.identity.clone(), follower.clone());
         let report = ReportApi::new(follower.clone(), check.clone(), self.stop.clone());
         let bytes = self.config.limits.message_bytes_max;

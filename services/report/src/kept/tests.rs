@@ -1,0 +1,138 @@
+//! Kept figures: the same as of the log alone, wherever they were kept, and never those of something else.
+
+use super::*;
+use crate::follower::Follower;
+use motherlode_books::{Currency, Event, FxRate, StreamId};
+use motherlode_ledger::{Options, Proposal};
+use motherlode_log::SegmentStore;
+use motherlode_proto::convert::record::{self, Logged};
+use std::path::PathBuf;
+
+const GOLDEN: [&str; 5] = [
+    include_str!("../../../../tests/golden/one-machine.hex"),
+    include_str!("../../../../tests/golden/five-games.hex"),
+    include_str!("../../../../tests/golden/sealed.hex"),
+    include_str!("../../../../tests/golden/two-partitions-0.hex"),
+    include_str!("../../../../tests/golden/two-partitions-1.hex"),
+];
+
+fn golden(log: &str) -> Vec<Logged> {
+    let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    let lines = log.lines().map(str::trim).filter(|line| !line.is_empty());
+    let records = lines.map(|line| line.as_bytes().chunks_exact(2).map(byte).collect::<Vec<_>>());
+    records.map(|bytes| record::decode(&bytes).unwrap()).collect()
+}
+
+#[test]
+fn pl_22_pl_23_pl_24_figures_that_were_kept_anywhere_go_on_to_those_of_the_whole_log() {
+    let config = Report { large_win_eur: 1, ..Report::default() };
+    for log in GOLDEN {
+        let log = golden(log);
+        let mut whole = Figures::new(&config);
+        log.iter().for_each(|logged| whole.take(logged));
+        let expected = postcard::to_allocvec(&whole).unwrap();
+        let mut so_far = Figures::new(&config);
+        for kept in (0..=log.len()).step_by(log.len() / 12 + 1).chain([log.len()]) {
+            so_far = Figures::new(&config);
+            log[..kept].iter().for_each(|logged| so_far.take(logged));
+            let bytes = postcard::to_allocvec(&so_far).unwrap();
+            let mut again = postcard::from_bytes::<Figures>(&bytes).unwrap().with(&config);
+            log[kept..].iter().for_each(|logged| again.take(logged));
+            assert_eq!(postcard::to_allocvec(&again).unwrap(), expected, "kept at {kept} of {}", log.len());
+            assert_eq!(again.significant.counts(), whole.significant.counts());
+            assert_eq!((again.returns.rounds(), again.open_rounds()), (whole.returns.rounds(), whole.open_rounds()));
+        }
+        assert!(!so_far.significant.events().is_empty() || so_far.open_rounds() > 0, "there is something to keep");
+    }
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self) -> PathBuf {
+        self.0.path().join("0.reports")
+    }
+
+    fn ledger(&self) -> Handle {
+        let store = SegmentStore::open(&self.0.path().join("log"), 0, motherlode_log::Options::default()).unwrap();
+        motherlode_ledger::open(Box::new(store), &self.0.path().join("0"), Options::default()).unwrap()
+    }
+
+    fn follower(&self, ledger: &Handle, config: &Report) -> Follower {
+        Follower::new(ledger.clone(), config, |_| self.file())
+    }
+}
+
+async fn set_rates(ledger: &Handle, rates: std::ops::Range<u32>) {
+    for rate in rates {
+        let rate = Event::RateSet {
+            currency: Currency::USD,
+            rate: format!("0.{rate}").parse::<FxRate>().unwrap(),
+            source: "test".into(),
+        };
+        let proposal = Proposal {
+            stream: StreamId::Rates,
+            expected_version: None,
+            request_id: format!("{rate:?}"),
+            fingerprint: [1; 16],
+            events: vec![rate],
+        };
+        ledger.append(proposal).await.unwrap();
+    }
+}
+
+/// The events that a follower shows, once it has all, and the position that it began at.
+async fn shown(folder: &Folder, ledger: &Handle, config: &Report) -> (u64, Vec<String>) {
+    let follower = folder.follower(ledger, config);
+    let began = follower.counts().positions[0];
+    let running = tokio::spawn(follower.clone().run());
+    let event = |event: &motherlode_proto::report::v1::SignificantEvent| format!("{} to {}", event.before, event.after);
+    let read = |figures: &[&Figures]| figures[0].significant.events().iter().map(|of| event(of)).collect();
+    let events: Vec<_> = follower.read(read).await.unwrap().0;
+    running.abort();
+    (began, events)
+}
+
+#[tokio::test]
+async fn pl_22_a_start_goes_on_from_what_was_kept_of_this_very_log_and_begins_anew_without() {
+    let (folder, config) = (Folder::new(), Report::default());
+    let ledger = folder.ledger();
+    set_rates(&ledger, 11..21).await;
+    let (began, events) = shown(&folder, &ledger, &config).await;
+    assert_eq!((began, events.len()), (0, 10));
+    let follower = folder.follower(&ledger, &config);
+    let running = tokio::spawn(follower.clone().run());
+    follower.read(|_| ()).await.unwrap();
+    follower.keep_now();
+    running.abort();
+    set_rates(&ledger, 31..34).await;
+    let (began, after) = shown(&folder, &ledger, &config).await;
+    assert_eq!((began, &after[..10]), (10, &events[..]));
+    assert_eq!(after[10..], ["0.2 to 0.31", "0.31 to 0.32", "0.32 to 0.33"]);
+
+    let kept = fs::read(folder.file()).unwrap();
+    let mut others = vec![vec![], kept[..kept.len() - 1].to_vec(), [&kept[..], b"x"].concat()];
+    others.extend((0..kept.len()).step_by(29).map(|at| {
+        let mut bytes = kept.clone();
+        bytes[at] ^= 1;
+        bytes
+    }));
+    for damaged in others {
+        fs::write(folder.file(), damaged).unwrap();
+        assert_eq!(shown(&folder, &ledger, &config).await, (0, after.clone()));
+    }
+    fs::write(folder.file(), &kept).unwrap();
+    let stricter = Report { large_win_eur: 2, ..Report::default() };
+    assert_eq!(shown(&folder, &ledger, &stricter).await.0, 0, "of other thresholds");
+    let other = Folder::new();
+    let another = other.ledger();
+    set_rates(&another, 41..54).await;
+    fs::write(other.file(), &kept).unwrap();
+    assert_eq!(shown(&other, &another, &config).await.0, 0, "of another log");
+    ledger.close().await;
+    another.close().await;
+}
