@@ -8,3 +8,4 @@ pub mod markup;
 pub mod reels;
 pub mod round;
 pub mod sprite;
+pub mod things;

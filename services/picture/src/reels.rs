@@ -9,17 +9,20 @@ use crate::{
     markup::{Markup, tag},
     sprite,
 };
-use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult};
+use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult, Win};
 use motherlode_slots::GameInfo;
 
 /// Width and height of a cell.
 const CELL: usize = 100;
-/// Room before the reels for the lines' numbers, and after them for their coins.
-const GUTTERS: (usize, usize) = (50, 90);
+/// Room before the reels for the lines' numbers, and behind them at the least, for their coins.
+const GUTTERS: (usize, usize) = (56, 40);
+/// Height of a label, and the width of one of its digits.
+const LABEL: (usize, usize) = (28, 15);
 /// Colours of lines; `line0` and so on in the style sheet.
 const HUES: usize = 10;
-/// More winning lines than these have no numbers beside the window: there is no room.
+/// More winning lines than these have no numbers beside the window: there is no room. In a small window there is for fewer.
 const NUMBERED_MAX: usize = 12;
+const NUMBERED_MAX_SMALL: usize = 3;
 
 /// The drawings that a round's windows show, once: to stand in the page before them.
 #[must_use]
@@ -31,41 +34,58 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     sprite::embedded(sprite, &shown)
 }
 
-/// The windows of a step, in order.
+/// The windows of a step, in order; several are small. What a small one leaves out stands in the drawing in letters.
 #[must_use]
 pub fn windows(game: &GameInfo, outcome: &Outcome) -> Markup {
-    let one = |spin| tag("figure", &[], window(game, spin));
-    let class = if outcome.spins.len() > 1 { "windows many" } else { "windows" };
+    let small = outcome.spins.len() > 1;
+    let (class, numbered_max) = match outcome.spins.len() {
+        0..=1 => ("windows", NUMBERED_MAX),
+        2..=3 => ("windows few", NUMBERED_MAX),
+        4..=20 => ("windows many", NUMBERED_MAX_SMALL),
+        _ => ("windows many", 1),
+    };
+    let one = |(at, spin)| tag("figure", &[], window(game, spin, numbered_max, small.then_some(at + 1)));
     match outcome.spins.is_empty() {
         true => Markup::default(),
-        false => tag("div", &[("class", class)], outcome.spins.iter().map(one).collect::<Markup>()),
+        false => tag("div", &[("class", class)], outcome.spins.iter().enumerate().map(one).collect::<Markup>()),
     }
 }
 
-/// One window.
-fn window(game: &GameInfo, spin: &SpinResult) -> Markup {
+/// One window, with numbers at no more lines than so many; a small one has its own number in the series.
+fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, number: Option<usize>) -> Markup {
     let (reels, rows) = cells::size(spin);
-    let view = format!("-{} -6 {} {}", GUTTERS.0, reels * CELL + GUTTERS.0 + GUTTERS.1, rows * CELL + 12);
+    let lines = Lines::of(game, spin, numbered_max);
+    let width = reels * CELL + GUTTERS.0 + lines.gutter();
+    let view = format!("-{} -6 {width} {}", GUTTERS.0, rows * CELL + 12);
     let places: Vec<_> = (0..reels).flat_map(|reel| (0..rows).map(move |row| (reel, row))).collect();
-    let any = places.iter().any(|(reel, row)| cells::wins_here(game, spin, *reel, *row));
-    let drawn = |winning: bool| -> Markup {
-        places
-            .iter()
-            .filter(|(reel, row)| cells::wins_here(game, spin, *reel, *row) == winning)
-            .map(|(reel, row)| symbol(game, spin, *reel, *row))
-            .collect()
+    // What was collected or placed is what the window is about, even where it's no part of a win.
+    let marked = |reel: usize, row: usize| {
+        spin.marks.iter().any(|mark| usize::try_from(mark.cell).is_ok_and(|cell| cell == reel * rows + row))
     };
+    let shines = |reel: usize, row: usize| cells::wins_here(game, spin, reel, row) || marked(reel, row);
+    let any = places.iter().any(|(reel, row)| shines(*reel, *row));
+    let drawn = |shining: bool| -> Markup {
+        let these = places.iter().filter(|(reel, row)| shines(*reel, *row) == shining);
+        these.map(|(reel, row)| symbol(game, spin, *reel, *row)).collect()
+    };
+    // Symbols stand at whole numbers, which the style sheet scales: a page of many free spins is mostly these.
     let rest = tag("g", if any { &[("class", "rest")] } else { &[] }, drawn(false));
     let marks: Markup = spin.marks.iter().map(|of| mark(spin, of)).collect();
-    let parts = [rest, tag("g", &[], drawn(true)), marks, lines(game, spin, reels)];
-    tag("svg", &[("class", "reels"), ("viewBox", &view), ("role", "img"), ("aria-label", &told(game, spin))], parts)
+    let parts = [rest, tag("g", &[], drawn(true)), marks, lines.drawn()];
+    let told = match number {
+        Some(number) => format!("{} {number}", kind(spin)),
+        None => told(game, spin),
+    };
+    tag("svg", &[("class", "reels"), ("viewBox", &view), ("role", "img"), ("aria-label", &told)], parts)
 }
 
 fn symbol(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> Markup {
     let known = cells::cell(spin, reel, row).and_then(|symbol| game.symbols.get(symbol));
     let Some(known) = known else { return Markup::default() };
-    let (x, y) = ((reel * CELL + 5).to_string(), (row * CELL + 5).to_string());
-    tag("use", &[("href", &format!("#C{}", sprite::id(known))), ("x", &x), ("y", &y)], "")
+    let (name, x, y) = (format!("#C{}", sprite::id(known)), reel.to_string(), row.to_string());
+    let all = [("href", name.as_str()), ("x", &x), ("y", &y)];
+    let not_zero: Vec<_> = all.into_iter().filter(|(_, value)| *value != "0").collect();
+    tag("use", &not_zero, "")
 }
 
 /// A mark on a cell: its value, or a frame around what was placed or collected.
@@ -119,49 +139,155 @@ fn mark(spin: &SpinResult, mark: &Mark) -> Markup {
     [frame, plate, tag("text", &[("class", "value"), ("x", &middle), ("y", &(y + 89).to_string())], text)].into()
 }
 
-/// The winning lines, each with its number before the first reel and its coins after the last.
-fn lines(game: &GameInfo, spin: &SpinResult, reels: usize) -> Markup {
-    let won: Vec<_> = spin.wins.iter().filter(|win| win.line > 0).collect();
-    let (_, rows) = cells::size(spin);
-    let step = (rows * CELL).checked_div(won.len()).unwrap_or_default();
-    let of = |(at, win): (usize, &&motherlode_proto::round::v1::Win)| -> Markup {
-        let hue = format!("line line{}", at % HUES);
-        let path = cells::path(game, win).unwrap_or_default();
-        // Lines that run over the same cells lie beside each other.
-        let shift = at % 5 * 6;
-        let points = path
-            .iter()
-            .take(reels)
-            .enumerate()
-            .map(|(reel, row)| format!("{},{}", reel * CELL + CELL / 2, usize::from(*row) * CELL + 38 + shift));
-        let points = points.collect::<Vec<_>>().join(" ");
-        let drawn = tag("polyline", &[("class", &hue), ("points", &points)], "");
-        if won.len() > NUMBERED_MAX {
-            return drawn;
+/// The winning lines of a window, each from its number before the first reel to its coins behind the last.
+struct Lines<'a> {
+    won: Vec<(&'a Win, Vec<(usize, usize)>)>,
+    reels: usize,
+    height: usize,
+    numbered: bool,
+}
+
+impl<'a> Lines<'a> {
+    fn of(game: &GameInfo, spin: &'a SpinResult, numbered_max: usize) -> Self {
+        let (reels, rows) = cells::size(spin);
+        let path = |(at, win): (usize, &'a Win)| {
+            // Lines that run over the same cells lie beside each other.
+            let shift = 38 + at % 5 * 6;
+            let rows = cells::path(game, win).unwrap_or_default().iter().take(reels).enumerate();
+            (
+                win,
+                rows.map(|(reel, row)| (reel * CELL + CELL / 2, usize::from(*row) * CELL + shift)).collect::<Vec<_>>(),
+            )
+        };
+        let won: Vec<_> = spin.wins.iter().filter(|win| win.line > 0).enumerate().map(path).collect();
+        let room = rows * CELL / LABEL.0;
+        let numbered = won.len() <= numbered_max.min(room);
+        Self { won, reels, height: rows * CELL, numbered }
+    }
+
+    /// Room behind the reels: as much as the longest label takes.
+    fn gutter(&self) -> usize {
+        let longest = self.won.iter().map(|(win, _)| coins(win).chars().count()).max();
+        let labelled = longest.filter(|_| self.numbered).map(|digits| digits * LABEL.1 + 34);
+        labelled.unwrap_or_default().max(GUTTERS.1)
+    }
+
+    fn drawn(&self) -> Markup {
+        if !self.numbered {
+            // Many lines in one go.
+            let paths: String = self.won.iter().map(|(_, points)| stroke(points)).collect();
+            return tag("path", &[("d", &paths)], "");
         }
-        let y = (at * step + step / 2 + 7).to_string();
-        let end = (reels * CELL + 10).to_string();
-        let number = tag("text", &[("class", &format!("number {hue}")), ("x", "-10"), ("y", &y)], win.line.to_string());
-        let coins = tag(
-            "text",
-            &[("class", &format!("coins {hue}")), ("x", &end), ("y", &y)],
-            format!("+{}", grouped(&win.coins.to_string())),
-        );
-        [drawn, number, coins].into()
-    };
-    won.iter().enumerate().map(of).collect()
+        let at = |end: fn(&[(usize, usize)]) -> Option<&(usize, usize)>| {
+            spread(self.won.iter().map(|(_, points)| end(points).map_or(0, |(_, y)| *y)).collect(), self.height)
+        };
+        let (left, right) = (at(|points| points.first()), at(|points| points.last()));
+        let ends = left.into_iter().zip(right);
+        self.won
+            .iter()
+            .zip(ends)
+            .enumerate()
+            .map(|(at, ((win, points), ends))| self.one(at, win, points, ends))
+            .collect()
+    }
+
+    fn one(&self, at: usize, win: &Win, points: &[(usize, usize)], (left, right): (usize, usize)) -> Markup {
+        let hue = format!("line line{}", at % HUES);
+        let end = self.reels * CELL;
+        let points = format!("-10,{left} {} {},{right}", joined(points), end + 8);
+        let drawn = tag("polyline", &[("class", &hue), ("points", &points)], "");
+        let text = |class: &str, x: &str, y: usize, told: String| {
+            tag("text", &[("class", &format!("{class} {hue}")), ("x", x), ("y", &(y + 8).to_string())], told)
+        };
+        let number = text("number", "-16", left, win.line.to_string());
+        [drawn, number, text("coins", &(end + 16).to_string(), right, coins(win))].into()
+    }
+}
+
+fn coins(win: &Win) -> String {
+    format!("+{}", grouped(&win.coins.to_string()))
+}
+
+fn joined(points: &[(usize, usize)]) -> String {
+    points.iter().map(|(x, y)| format!("{x},{y}")).collect::<Vec<_>>().join(" ")
+}
+
+/// A line in the fewest letters: from its first point on by what it goes to the right, and down.
+fn stroke(points: &[(usize, usize)]) -> String {
+    let begin = points.first().map_or_else(String::new, |(x, y)| format!("M{x} {y}"));
+    let level = |pair: &[(usize, usize)]| pair[0].1 == pair[1].1;
+    let pairs: Vec<_> = points.windows(2).collect();
+    let runs = pairs.chunk_by(|one, next| level(one) && level(next)).map(|run| {
+        let (from, to) = (run[0][0], run[run.len() - 1][1]);
+        match level(run[0]) {
+            true => format!("h{}", to.0 - from.0),
+            false if to.1 < from.1 => format!("l{}-{}", to.0 - from.0, from.1 - to.1),
+            false => format!("l{} {}", to.0 - from.0, to.1 - from.1),
+        }
+    });
+    begin + &runs.collect::<String>()
+}
+
+/// Places for labels that want to stand at heights: as near to them as can be without lying over each other.
+fn spread(wanted: Vec<usize>, height: usize) -> Vec<usize> {
+    let mut order: Vec<_> = (0..wanted.len()).collect();
+    order.sort_by_key(|at| wanted[*at]);
+    let mut places = wanted;
+    let mut free = LABEL.0 / 2;
+    for at in &order {
+        places[*at] = places[*at].max(free);
+        free = places[*at] + LABEL.0;
+    }
+    let mut free = height.saturating_sub(LABEL.0 / 2);
+    for at in order.iter().rev() {
+        places[*at] = places[*at].min(free);
+        free = places[*at].saturating_sub(LABEL.0);
+    }
+    places
+}
+
+fn kind(spin: &SpinResult) -> &'static str {
+    match spin.kind() {
+        SpinKind::Base | SpinKind::Unspecified => "Window",
+        _ => cells::kind(spin).unwrap_or("Window"),
+    }
 }
 
 /// The window in words, reel by reel.
 fn told(game: &GameInfo, spin: &SpinResult) -> String {
     let (reels, rows) = cells::size(spin);
-    let kind = match spin.kind() {
-        SpinKind::Base | SpinKind::Unspecified => "Window",
-        _ => cells::kind(spin).unwrap_or("Window"),
-    };
+    let kind = kind(spin);
     let reel = |reel: usize| {
         let names = (0..rows).map(|row| cells::name(game, cells::cell(spin, reel, row).unwrap_or(usize::MAX)));
         format!("reel {}: {}", reel + 1, names.collect::<Vec<_>>().join(", "))
     };
     format!("{kind}; {}", (0..reels).map(reel).collect::<Vec<_>>().join("; "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_19_a_line_goes_where_its_points_are() {
+        let points = [(50, 38), (150, 38), (250, 138), (350, 38), (450, 38)];
+        assert_eq!(stroke(&points), "M50 38h100l100 100l100-100h100");
+        assert_eq!(stroke(&[(50, 38), (150, 38), (250, 38)]), "M50 38h200");
+        assert_eq!(stroke(&[]), "");
+    }
+
+    #[test]
+    fn pl_19_labels_stand_at_their_lines_and_never_over_each_other() {
+        assert_eq!(spread(vec![150, 50, 250], 300), [150, 50, 250], "with room each stands where its line begins");
+        let crowded = spread(vec![44, 38, 38, 250, 292, 292], 300);
+        let mut sorted = crowded.clone();
+        sorted.sort_unstable();
+        assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= LABEL.0), "{crowded:?}");
+        assert!(
+            crowded.iter().all(|y| (LABEL.0 / 2..=300 - LABEL.0 / 2).contains(y)),
+            "within the window: {crowded:?}"
+        );
+        assert!(crowded[1] < crowded[2] && crowded[2] < crowded[0], "in the order of their lines: {crowded:?}");
+        assert_eq!(spread(vec![], 300), Vec::<usize>::new());
+    }
 }

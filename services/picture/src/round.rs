@@ -7,7 +7,7 @@ use crate::{
     draw,
     figures::{self, cash},
     markup::{self, Markup, plain, table, tag},
-    reels,
+    reels, things,
 };
 use motherlode_books::{Currency, Minor, is_visible};
 use motherlode_proto::{
@@ -63,14 +63,17 @@ pub fn page(round: &Round) -> String {
 pub fn page_of(round_id: &str, sections: &[Section]) -> String {
     let title = format!("Round {round_id}");
     let heading = plain("h1", title.as_str());
-    let sections = sections.iter().map(|Section { title, drawing, picture, facts }| {
+    let sections = sections.iter().enumerate().map(|(at, Section { title, drawing, picture, facts })| {
         let drawing = match drawing.as_str() {
             "" => Markup::default(),
             text => tag("div", &[("class", "scroll")], tag("pre", &[("class", "drawing")], text.trim_matches('\n'))),
         };
         let rows = facts.iter().map(|(what, value)| vec![(*what).into(), value.as_str().into()]);
         let facts = tag("div", &[("class", "facts")], table(&["", ""], rows));
-        plain("section", [plain("h2", title.as_str()), picture.clone(), drawing, facts])
+        let anchor = format!("step-{at}");
+        let named = if at == 0 { "bet" } else { &anchor };
+        let heading = plain("h2", tag("a", &[("href", &format!("#{named}"))], title.as_str()));
+        tag("section", &[("id", named)], [heading, picture.clone(), drawing, facts])
     });
     markup::page(&title, [heading].into_iter().chain(sections).collect::<Markup>())
 }
@@ -183,7 +186,9 @@ fn of_step(round: &Round, step: &Step, secured: Option<Secured>, colour: bool) -
         ("Carried from now on", carried(info, &step.carried, code)),
     ];
     let picture = match (info, &step.outcome) {
-        (Some(info), Some(outcome)) => reels::windows(info, outcome),
+        (Some(info), Some(outcome)) => {
+            [reels::windows(info, outcome), things::things(info, step.choice.as_ref(), outcome)].into()
+        }
         _ => Markup::default(),
     };
     Section { picture, ..Section::new(format!("Step {}", step.number), drawing, facts) }
@@ -322,9 +327,9 @@ mod tests {
         let seed = "07".repeat(32);
         for part in [
             "<h1>Round demo/alice/17</h1>",
-            "<h2>The bet</h2>",
+            "<h2><a href=\"#bet\">The bet</a></h2>",
             "1,234.56 EUR",
-            "<h2>Step 1</h2>",
+            "<h2><a href=\"#step-1\">Step 1</a></h2>",
             &seed,
             "void",
             "&lt;b&gt;ann",

@@ -30,7 +30,7 @@ pub fn ids(name: &str, rules_version: &str) -> Vec<String> {
 }
 
 /// The named symbols of a sprite with all that they use, to be embedded into a page; it shows nothing by itself. Names that
-/// the sprite doesn't have are left out. A cell shows a symbol in its own size as `#CNAME`, which no name in lower case is.
+/// the sprite doesn't have are left out. A cell, one unit wide and high, shows a symbol as `#CNAME`, which no name in lower case is.
 #[must_use]
 pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
     let parts: Vec<_> = parts(sprite).collect();
@@ -49,7 +49,7 @@ pub fn embedded(sprite: &'static str, names: &BTreeSet<String>) -> Markup {
 }
 
 fn in_a_cell(name: &str) -> String {
-    format!("<use id=\"C{name}\" href=\"#{name}\" width=\"90\" height=\"90\"/>")
+    format!("<use id=\"C{name}\" href=\"#{name}\" x=\".05\" y=\".05\" width=\".9\" height=\".9\"/>")
 }
 
 /// The parts of a sprite with their names. A part ends where the next one begins, the last with the sprite.

@@ -110,3 +110,36 @@ fn pl_19_the_page_of_60_free_spins_has_every_window_and_at_most_100_kb() {
         assert!(page.contains(&format!(">+{}</text>", 20 + at)), "the coins of each line stand beside it");
     }
 }
+
+/// The largest pages that there are: 60 windows of the game with the most lines, four of which win in each.
+#[test]
+fn pl_19_the_page_of_60_free_spins_with_many_lines_has_at_most_100_kb() {
+    let game = games().into_iter().max_by_key(|game| game.info().lines.len()).unwrap();
+    let (info, symbols) = (game.info(), game.info().symbols.len());
+    let cells = usize::try_from(info.reels * info.rows).unwrap();
+    let win = |line: u32| Win { line, symbol: line % 8, count: 3 + line % 3, coins: 20, ways: 0 };
+    let spin = |at: usize| SpinResult {
+        kind: SpinKind::Free.into(),
+        stops: vec![111; usize::try_from(info.reels).unwrap()],
+        rows: info.rows,
+        cells: (0..cells).map(|cell| u8::try_from((cell * 5 + at) % symbols).unwrap()).collect(),
+        multiplier: 1,
+        wins: (1..=4).map(|line| win(line * 12)).collect(),
+        win_coins: 80,
+        ..SpinResult::default()
+    };
+    let outcome = Outcome { spins: (0..60).map(spin).collect(), ..Outcome::default() };
+    let round = Round {
+        round_id: "demo/alice/1".into(),
+        account: Some(Account { currency_code: "EUR".into(), ..Account::default() }),
+        game: game.name().into(),
+        rules_version: game.rules_version().into(),
+        model_hash: hex(&game.model_hash()),
+        steps: vec![Step { number: 1, outcome: Some(outcome), ..Step::default() }],
+        ..Round::default()
+    };
+    let page = round::page(&round);
+    assert_eq!(unclosed(&page), None, "each element is closed in its place");
+    assert_eq!(page.matches("role=\"img\"").count(), 60);
+    assert!(page.len() <= 100_000, "{}", page.len());
+}

@@ -1,6 +1,6 @@
-//! Find: one box for a round, a player, a transaction or a position. Made of GetTransaction; all else is a page of its own.
+//! Find: one box for a round, a player, a request or a position. Made of GetRequest; all else is a page of its own.
 
-use super::parts::{facts, position};
+use super::parts::facts;
 use crate::{
     failure::{Failure, capital},
     fields::query,
@@ -11,7 +11,7 @@ use crate::{
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use motherlode_proto::{
-    ledger::v1::{GetTransactionRequest, Transaction},
+    ledger::v1::{GetRequestRequest, RequestOutcome, Transaction, request_outcome::State},
     round::v1::Account,
 };
 use tonic::Code;
@@ -23,12 +23,12 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         Sought::Nothing => Ok(layout::page(&visit, "Find", form(&visit, Markup::default()))),
         Sought::Page(path) => Ok(Redirect::to(&path).into_response()),
         Sought::Position(number) => Ok(Redirect::to(&format!("/log/0/{number}")).into_response()),
-        Sought::Transaction { operator, player, request } => {
+        Sought::Request { operator, player, request } => {
             let currency_code = if currency.is_empty() { "EUR" } else { currency }.to_owned();
             let account = Account { operator_id: operator.to_owned(), player_id: player.to_owned(), currency_code };
-            let asked = GetTransactionRequest { account: Some(account), request_id: request.to_owned() };
-            let found = match visit.api.ledger().get_transaction(asked).await {
-                Ok(answer) => transaction(&visit, &answer.into_inner().transaction.unwrap_or_default()),
+            let asked = GetRequestRequest { account: Some(account), request_id: request.to_owned() };
+            let found = match visit.api.ledger().get_request(asked).await {
+                Ok(answer) => outcome(request, &answer.into_inner().outcome.unwrap_or_default()),
                 Err(status) if status.code() == Code::Unauthenticated => return Err(status.into()),
                 Err(status) => html! { p.notice role="status" { (capital(status.message())) "." } },
             };
@@ -48,7 +48,7 @@ enum Sought<'a> {
     Nothing,
     Page(String),
     Position(u64),
-    Transaction { operator: &'a str, player: &'a str, request: &'a str },
+    Request { operator: &'a str, player: &'a str, request: &'a str },
     Unclear,
 }
 
@@ -66,7 +66,7 @@ fn sought(asked: &str) -> Sought<'_> {
         ([""], _) => Sought::Nothing,
         ([number], "") if number.parse::<u64>().is_ok() => number.parse().map_or(Sought::Unclear, Sought::Position),
         ([operator, player], "") if whole => Sought::Page(format!("/player/{operator}/{player}")),
-        ([operator, player], request) if whole && name(&request) => Sought::Transaction { operator, player, request },
+        ([operator, player], request) if whole && name(&request) => Sought::Request { operator, player, request },
         ([operator, player, number], "") if whole && number.parse::<u64>().is_ok() => {
             Sought::Page(format!("/round/{operator}/{player}/{number}"))
         }
@@ -79,7 +79,7 @@ fn form(visit: &Visit, found: Markup) -> Markup {
     let currency = visit.query.get("currency");
     html! {
         form.row method="get" action="/find" {
-            p { label for="what" { "Round, player, transaction or position" }
+            p { label for="what" { "Round, player, request or position" }
                 input #what name="q" value=(asked) maxlength="200" autocomplete="off" spellcheck="false" size="48"; }
             p { label for="currency" { "Currency" }
                 input #currency name="currency" value=(currency) maxlength="3" size="4" placeholder="EUR"; }
@@ -91,14 +91,37 @@ fn form(visit: &Visit, found: Markup) -> Markup {
             (facts(&[
                 ("A round", html! { code { "operator/player/number" } ", as every answer and every event names it" }),
                 ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
-                ("A transaction", html! { code { "operator/player request-id" } ": a deposit or withdrawal, in the currency beside it" }),
+                ("A request", html! { code { "operator/player request-id" } ": what became of a bet, a choice, a deposit; of an account in the currency beside it" }),
                 ("A position", html! { "a number: the record of partition 0 at that place of the log; for other partitions see " a href="/log" { "Log" } }),
             ]))
         }
     }
 }
 
-fn transaction(visit: &Visit, of: &Transaction) -> Markup {
+/// A request's outcome.
+fn outcome(request: &str, of: &RequestOutcome) -> Markup {
+    let state = match of.state() {
+        State::Applied => "It was applied, once.",
+        State::Cancelled => "It was cancelled, and never will be applied.",
+        State::Unseen | State::Unspecified => "The log has nothing of it.",
+    };
+    html! {
+        section {
+            h2 { "Request " (request) }
+            p { (state) }
+            @if of.state() != State::Unseen {
+                (facts(&[("Time", when(of.time.as_ref())), ("Position", html! { (of.position) })]))
+            }
+            @if let Some(round) = &of.round {
+                @let step = if of.step == 0 { String::new() } else { format!("#step-{}", of.step) };
+                p { "It is of the round " a href={ "/round/" (round.round_id) (step) } { (round.round_id) } "." }
+            }
+        }
+        @if let Some(of) = &of.transaction { (transaction(of)) }
+    }
+}
+
+fn transaction(of: &Transaction) -> Markup {
     let account = of.account.clone().unwrap_or_default();
     let player = format!("{}/{}", account.operator_id, account.player_id);
     html! {
@@ -111,7 +134,7 @@ fn transaction(visit: &Visit, of: &Transaction) -> Markup {
                 ("Balance after it", html! { (money(of.balance.as_ref())) }),
                 ("Time", when(of.time.as_ref())),
                 ("Asked by", html! { (if of.actor.is_empty() { "–" } else { &of.actor }) }),
-                ("Position", position(visit, 0, of.position)),
+
             ]))
         }
     }
@@ -127,7 +150,7 @@ mod tests {
         assert_eq!(sought("acme/alice/7"), Sought::Page("/round/acme/alice/7".to_owned()));
         assert_eq!(sought("acme/alice"), Sought::Page("/player/acme/alice".to_owned()));
         assert_eq!(sought("42"), Sought::Position(42));
-        let found = Sought::Transaction { operator: "acme", player: "alice", request: "d-1" };
+        let found = Sought::Request { operator: "acme", player: "alice", request: "d-1" };
         assert_eq!(sought("acme/alice   d-1"), found);
         for unclear in
             ["acme", "acme/", "//evil.example", "acme/alice/x", "acme/alice/1/2", "a b/c", "acme/<b>", "acme/alice a/b"]

@@ -152,7 +152,7 @@ async fn pl_27_what_is_anothers_is_refused_like_what_is_not_there() {
     pairs.extend(
         ["", "/json", "/proof"].map(|end| (format!("/round/{over}{end}"), format!("/round/acme/alice/99{end}"))),
     );
-    pairs.push(("/find?q=acme%2Falice+deposit-EUR".to_owned(), "/find?q=acme%2Falice+deposit-XXX".to_owned()));
+    pairs.push(("/find?q=acme%2Falice+deposit-EUR".to_owned(), "/find?q=acme%2Fnobody+deposit-EUR".to_owned()));
     for (theirs, none) in pairs {
         let (theirs, none) = (bravo.get(&theirs).await, bravo.get(&none).await);
         assert_eq!(theirs.status, none.status, "{}", theirs.body);
@@ -423,6 +423,10 @@ async fn pl_20_support_finds_a_round_that_waits_and_closes_it_on_its_page() {
     }
     let found = browser.get("/find?q=acme%2Falice+deposit-EUR&currency=EUR").await;
     assert!(found.body.contains("10,000.00 EUR") && found.body.contains("deposit"), "{}", found.body);
+    // The bet that began it, by its request.
+    let found = browser.get("/find?q=acme%2Falice+b").await;
+    assert!(found.body.contains(&format!("href=\"{path}#step-1\"")), "{}", found.body);
+    assert!(browser.get("/find?q=acme%2Falice+none").await.body.contains("The log has nothing of it."));
     let page = browser.get(&path).await;
     assert!(page.hidden(&format!("{path}/close"), "word").is_some());
     let refused = browser.submit(&page, &format!("{path}/close"), &[("reason", ""), ("actor", "")]).await;
