@@ -139,9 +139,12 @@ fn mark(spin: &SpinResult, mark: &Mark) -> Markup {
     [frame, plate, tag("text", &[("class", "value"), ("x", &middle), ("y", &(y + 89).to_string())], text)].into()
 }
 
+/// A place in a window, from its top left corner.
+type Point = (usize, usize);
+
 /// The winning lines of a window, each from its number before the first reel to its coins behind the last.
 struct Lines<'a> {
-    won: Vec<(&'a Win, Vec<(usize, usize)>)>,
+    won: Vec<(&'a Win, Vec<Point>)>,
     reels: usize,
     height: usize,
     numbered: bool,
@@ -178,7 +181,7 @@ impl<'a> Lines<'a> {
             let paths: String = self.won.iter().map(|(_, points)| stroke(points)).collect();
             return tag("path", &[("d", &paths)], "");
         }
-        let at = |end: fn(&[(usize, usize)]) -> Option<&(usize, usize)>| {
+        let at = |end: fn(&[Point]) -> Option<&Point>| {
             spread(self.won.iter().map(|(_, points)| end(points).map_or(0, |(_, y)| *y)).collect(), self.height)
         };
         let (left, right) = (at(|points| points.first()), at(|points| points.last()));
@@ -191,7 +194,7 @@ impl<'a> Lines<'a> {
             .collect()
     }
 
-    fn one(&self, at: usize, win: &Win, points: &[(usize, usize)], (left, right): (usize, usize)) -> Markup {
+    fn one(&self, at: usize, win: &Win, points: &[Point], (left, right): (usize, usize)) -> Markup {
         let hue = format!("line line{}", at % HUES);
         let end = self.reels * CELL;
         let points = format!("-10,{left} {} {},{right}", joined(points), end + 8);
@@ -208,14 +211,14 @@ fn coins(win: &Win) -> String {
     format!("+{}", grouped(&win.coins.to_string()))
 }
 
-fn joined(points: &[(usize, usize)]) -> String {
+fn joined(points: &[Point]) -> String {
     points.iter().map(|(x, y)| format!("{x},{y}")).collect::<Vec<_>>().join(" ")
 }
 
 /// A line in the fewest letters: from its first point on by what it goes to the right, and down.
-fn stroke(points: &[(usize, usize)]) -> String {
+fn stroke(points: &[Point]) -> String {
     let begin = points.first().map_or_else(String::new, |(x, y)| format!("M{x} {y}"));
-    let level = |pair: &[(usize, usize)]| pair[0].1 == pair[1].1;
+    let level = |pair: &[Point]| pair[0].1 == pair[1].1;
     let pairs: Vec<_> = points.windows(2).collect();
     let runs = pairs.chunk_by(|one, next| level(one) && level(next)).map(|run| {
         let (from, to) = (run[0][0], run[run.len() - 1][1]);

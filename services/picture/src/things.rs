@@ -1,4 +1,4 @@
-//! What a step shows beside windows, as pictures for a page: objects that are picked, and cards that are turned.
+//! Objects that are picked and cards that are turned, as pictures for a page: a step shows them beside its windows.
 
 use crate::{
     figures::grouped,

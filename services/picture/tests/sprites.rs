@@ -114,7 +114,7 @@ fn pl_19_the_page_of_60_free_spins_has_every_window_and_at_most_100_kb() {
 /// The largest pages that there are: 60 windows of the game with the most lines, four of which win in each.
 #[test]
 fn pl_19_the_page_of_60_free_spins_with_many_lines_has_at_most_100_kb() {
-    let game = games().into_iter().max_by_key(|game| game.info().lines.len()).unwrap();
+    let game = games().iter().max_by_key(|game| game.info().lines.len()).unwrap();
     let (info, symbols) = (game.info(), game.info().symbols.len());
     let cells = usize::try_from(info.reels * info.rows).unwrap();
     let win = |line: u32| Win { line, symbol: line % 8, count: 3 + line % 3, coins: 20, ways: 0 };
