@@ -348,6 +348,11 @@ impl Handle {
         self.shared.requests.bytes()
     }
 
+    /// The record of the snapshot that the start rested on: position 0 where the whole log was folded.
+    pub fn rests_on(&self) -> Held {
+        self.shared.rests_on
+    }
+
     /// Players in memory.
     pub fn players_in_memory(&self) -> u64 {
         self.books(Books::players_in_memory) as u64

@@ -164,8 +164,9 @@ pub(crate) fn recover(
     let images = Arc::clone(&snapshot.images);
     let (folder, tail) = (index_folder.with_extension("requests"), snapshot.tail.take());
     let (requests, sealer) = Requests::open(&folder, &reader, partition, tail, snapshot.position(), options)?;
-    let (books, folded) = replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
-    let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, folded, Arc::clone(&images));
+    let (books, rests_on) =
+        replay(&*reader, &mut projector, mark, snapshot, &requests, first.map(|first| (first, end)))?;
+    let mut snapshots = Keeper::new(index_folder, options.snapshot_commits, rests_on.position, Arc::clone(&images));
     settle()?;
     requests.settled();
     if mark != end {
@@ -176,6 +177,7 @@ pub(crate) fn recover(
     let shared = Arc::new(Shared {
         partition,
         books: RwLock::new(books),
+        rests_on,
         images,
         reader,
         index: projector.projected(),
@@ -208,7 +210,7 @@ pub(crate) fn spawn(name: &'static str, body: impl FnOnce() + Send + 'static) ->
     thread::Builder::new().name(name.to_owned()).spawn(body).map_err(|source| OpenError::Thread(name, source))
 }
 
-/// The books at the end of the log, and the position of the snapshot that they rest on. Of one whose images prove to be
+/// The books at the end of the log, and the record of the snapshot that they rest on. Of one whose images prove to be
 /// damaged nothing is used.
 fn replay(
     reader: &dyn Reader,
@@ -217,18 +219,18 @@ fn replay(
     snapshot: Snapshot,
     requests: &Requests,
     chain: Option<(Hash, Held)>,
-) -> Result<(Books, Position), OpenError> {
-    let (images, position) = (Arc::clone(&snapshot.images), snapshot.position());
+) -> Result<(Books, Held), OpenError> {
+    let (images, rests_on) = (Arc::clone(&snapshot.images), snapshot.held.unwrap_or(Held::NOTHING));
     match replay_past(reader, projector, mark, snapshot, requests, chain) {
-        Err(OpenError::Player(error)) if position > 0 => {
+        Err(OpenError::Player(error)) if rests_on.position > 0 => {
             tracing::warn!(%error, "the snapshot is not used: the whole log is replayed");
             images.forget();
             let mut books = Books::new();
             books.watch();
             let nothing = Snapshot { books, images, tail: None, held: None };
-            Ok((replay_past(reader, projector, mark, nothing, requests, chain)?, 0))
+            Ok((replay_past(reader, projector, mark, nothing, requests, chain)?, Held::NOTHING))
         }
-        books => Ok((books?, position)),
+        books => Ok((books?, rests_on)),
     }
 }
 

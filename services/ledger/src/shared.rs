@@ -55,6 +55,8 @@ pub(crate) struct Shared {
     pub(crate) partition: u32,
     /// Durable state, and nothing else.
     pub(crate) books: RwLock<Books>,
+    /// The record of the snapshot that the start rests on; position 0 without one.
+    pub(crate) rests_on: Held,
     /// Of the players that may not be in memory.
     pub(crate) images: Arc<Images>,
     pub(crate) reader: Arc<dyn Reader>,

@@ -22,6 +22,7 @@ mod http1;
 mod key;
 mod proofs;
 mod round;
+mod start;
 mod static_files;
 mod witness;
 mod witnesses;

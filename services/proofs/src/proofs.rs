@@ -4,6 +4,7 @@ use crate::{
     files::{Files, proofs_folder},
     growing::{Contradiction, GrowError, Growing, is_sound},
     key::{KeyError, key_file, load_or_make, origin},
+    start,
 };
 use futures_util::future::{BoxFuture, join_all, pending, select_all};
 use motherlode_ledger::{DrawKeys, Handle};
@@ -165,7 +166,9 @@ impl Partition {
     fn open(config: &Config, ledger: Handle, key: SignerKey, draws: DrawKeys) -> Result<Option<Self>, ProofsError> {
         let folder = proofs_folder(&config.data, ledger.partition());
         let verifier = key.verifier().clone();
-        let (growing, signed) = match Growing::open(&folder, &ledger, &verifier) {
+        let (growing, signed) = match Growing::open(&folder, &ledger, &verifier)
+            .and_then(|opened| start::hold(opened, &ledger))
+        {
             Ok(opened) => opened,
             Err(GrowError::Contradiction(found)) => {
                 let (key, named) = (key_file(config), config.proofs.name.is_some());

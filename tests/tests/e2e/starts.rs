@@ -8,7 +8,11 @@ use motherlode_proto::ledger::v1::DepositRequest;
 use motherlode_runtime::{Config, config::Verify};
 use motherlode_server::{log_folder, open_stores};
 use motherlode_tests::{Client, EUR, Server, bet, config, start_on};
-use std::{fs, path::PathBuf};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Stdio,
+};
 use tokio::process::Command;
 
 /// The log of home, opened as a service does, in segments that are soon full.
@@ -60,6 +64,54 @@ async fn pl_30_full_segments_are_verified_behind_the_service() {
     let account = client.fund("bob", EUR, 1_000).await;
     client.play_out(bet("second", &account, "0.01")).await.unwrap();
     server.stop().await.unwrap();
+}
+
+/// Nobody has vouched for what came after the last signed checkpoint, so it's read before the first answer; all else is read behind the
+/// service.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_what_came_after_the_last_checkpoint_is_verified_before_the_first_answer() {
+    let data = tempfile::tempdir().unwrap();
+    let config = config(data.path());
+    let (tree, early) = (data.path().join("proofs/0"), data.path().join("early"));
+    let server = start_on(&config, open(&config)).await;
+    let mut client = Client::connect(server.address()).await;
+    client.fund("alice", EUR, 1_000_000).await;
+    server.stop().await.unwrap();
+    copy(&tree, &early);
+    written(&config).await;
+    let segment = segments(&config).into_iter().nth(2).unwrap();
+    let sound = fs::read(&segment).unwrap();
+    let mut bytes = sound.clone();
+    bytes[5_000] ^= 1;
+    fs::write(&segment, bytes).unwrap();
+    let serve = async || {
+        let mut serve = Command::new(PROGRAM);
+        serve.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data.path());
+        serve.kill_on_drop(true).stderr(Stdio::piped()).stdout(Stdio::null());
+        serve.spawn().unwrap()
+    };
+
+    // The checkpoint of the early tree is before the damage.
+    fs::rename(&tree, data.path().join("late")).unwrap();
+    copy(&early, &tree);
+    let refused = serve().await.wait_with_output().await.unwrap();
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&refused.stderr).into_owned();
+    let why = "what came after the checkpoint can't be verified";
+    assert!(said.contains(why) && said.contains(&segment.display().to_string()), "{said}");
+
+    // Nothing is left of that refusal once the damage is gone.
+    fs::write(&segment, sound).unwrap();
+    let server = start_on(&config, open(&config)).await;
+    assert_eq!(verified(&server).await.failure, None);
+    server.stop().await.unwrap();
+}
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for file in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        fs::copy(file.path(), to.join(file.file_name())).unwrap();
+    }
 }
 
 /// Of damage where a start doesn't look, the verification behind the service tells: new rounds are stopped with a significant

@@ -1,0 +1,117 @@
+//! A start held against the last signed checkpoint before the first answer: the snapshot that it rests on must be of the log that was
+//! signed, and what was appended after the checkpoint, which no signature vouches for, is read. All else is verified behind the
+//! service, by the ledger along the chain, which ends in records that were held against the checkpoint here.
+
+use crate::{
+    files::Files,
+    growing::{Contradiction, GrowError, Growing},
+};
+use motherlode_ledger::{Handle, Held};
+use motherlode_log::{Position, ReadError, hash, previous_hash};
+use motherlode_tiles::{Checkpoint, Hash, Note, inclusion, is_included, leaf};
+
+/// Records, and bytes of them, read at once.
+const RECORDS: usize = 4096;
+const BYTES: usize = 1 << 20;
+
+/// Holds a start against the tree that was opened, with its last checkpoint. Without a checkpoint all is verified behind the service.
+pub(crate) fn hold(
+    (mut growing, signed): (Growing, Option<(Checkpoint, Note)>),
+    ledger: &Handle,
+) -> Result<(Growing, Option<(Checkpoint, Note)>), GrowError> {
+    let Some((checkpoint, note)) = signed else { return Ok((growing, None)) };
+    if !is_of_snapshot(&growing.files, &checkpoint, ledger.partition(), ledger.rests_on())? {
+        growing.begin_anew(Some(checkpoint));
+        return Ok((growing, None));
+    }
+    verify_past(ledger, checkpoint.size, *growing.head(), ledger.verification().borrow().unread)?;
+    Ok((growing, Some((checkpoint, note))))
+}
+
+/// Whether the record that a snapshot stands on is in the tree that was signed; false where the tree's files are damaged.
+fn is_of_snapshot(files: &Files, checkpoint: &Checkpoint, partition: u32, snapshot: Held) -> Result<bool, GrowError> {
+    let (size, position) = (checkpoint.size, snapshot.position);
+    if position == 0 || position > size {
+        return Ok(true);
+    }
+    let index = position - 1;
+    let path = inclusion(files, index, size)?;
+    let is_signed = |entry: &Hash| is_included(&leaf(entry), index, size, &path, &checkpoint.root);
+    if is_signed(&snapshot.hash) {
+        return Ok(true);
+    }
+    match files.entries(index, 1)?.first().is_some_and(is_signed) {
+        true => {
+            let what = "the snapshot that this start rests on is of another record than the one that was signed".into();
+            Err(Contradiction { partition, position, what }.into())
+        }
+        false => Ok(false),
+    }
+}
+
+/// Verifies what comes after the checkpoint, whose last record has this hash, up to the first record that the opening of the log has
+/// read.
+fn verify_past(ledger: &Handle, size: Position, head: Hash, unread: Position) -> Result<(), GrowError> {
+    let (partition, to) = (ledger.partition(), (unread + 1).min(ledger.durable()));
+    if unread <= size {
+        return Ok(());
+    }
+    tracing::info!(
+        partition,
+        from = size + 1,
+        to,
+        "what came after the last checkpoint is verified before the first answer"
+    );
+    let (mut at, mut head) = (size, head);
+    while at < to {
+        let left = usize::try_from(to - at).unwrap_or(usize::MAX).min(RECORDS);
+        let contradiction = |position, what| GrowError::from(Contradiction { partition, position, what });
+        let records = match ledger.records(at + 1, left, BYTES) {
+            Ok(records) if !records.is_empty() => records,
+            Ok(_) => return Err(contradiction(at + 1, "there is no record".into())),
+            Err(error @ ReadError::Io(_)) => return Err(error.into()),
+            Err(error) => {
+                return Err(contradiction(
+                    at + 1,
+                    format!("what came after the checkpoint can't be verified: {error}"),
+                ));
+            }
+        };
+        for record in &records {
+            if previous_hash(&record.bytes) != Some(head) {
+                return Err(contradiction(record.position, "the record does not continue what was signed".into()));
+            }
+            (at, head) = (record.position, hash(&record.bytes));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_tiles::Tree;
+
+    #[test]
+    fn pl_30_a_snapshot_must_stand_on_a_record_that_was_signed() {
+        let folder = tempfile::tempdir().unwrap();
+        let files = Files::open(folder.path()).unwrap();
+        let entries: Vec<Hash> = (0..40).map(|number| [number; 32]).collect();
+        files.write(None, 0, &entries).unwrap();
+        let mut tree = Tree::default();
+        entries.iter().for_each(|entry| tree.append(entry, |_, _| {}));
+        let checkpoint = Checkpoint { origin: "log".into(), size: 40, root: tree.root() };
+        let held = |position, entry| is_of_snapshot(&files, &checkpoint, 7, Held { position, hash: [entry; 32] });
+        for position in 1..=40_u8 {
+            assert!(held(position.into(), position - 1).unwrap());
+            let refused = held(position.into(), 99).unwrap_err().to_string();
+            let place = format!("partition 7, position {position}: the snapshot that this start rests on");
+            assert!(refused.starts_with(&place), "{refused}");
+        }
+        assert!(held(0, 99).unwrap(), "there was no snapshot");
+        assert!(held(41, 99).unwrap(), "what comes after the checkpoint is verified by itself");
+        // An entry that isn't the one that was signed accuses nobody: the tree is made anew from the log.
+        files.write(None, 11, &[[99; 32]]).unwrap();
+        assert!(!held(12, 98).unwrap());
+    }
+}
