@@ -6,7 +6,10 @@
 //! process comes first, under the file's lock; it's used once it's synced. A file that can't be written is used as it is, for
 //! whoever looks after its keys otherwise.
 
-use motherlode_books::{Dealt, DrawSealed, Epoch, Event, OpenRound, PlayerState, Seal, SealReason, StreamId, draw};
+use motherlode_books::{
+    Dealt, DrawSealed, Epoch, Event, OpenRound, PlayerState, Seal, SealReason, StreamId,
+    draw::{self, DealKey},
+};
 use parking_lot::RwLock;
 use std::{
     fmt,
@@ -76,11 +79,18 @@ struct Shared {
     keys: RwLock<Vec<Key>>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone)]
 struct Key {
     epoch: Epoch,
     made_ms: i64,
     key: [u8; 32],
+    deals: DealKey,
+}
+
+impl Key {
+    fn new(key: [u8; 32], made_ms: i64) -> Self {
+        Self { epoch: draw::epoch(&key), made_ms, key, deals: DealKey::new(&key) }
+    }
 }
 
 /// Never the keys themselves.
@@ -100,8 +110,7 @@ impl DrawKeys {
     /// One key, in memory alone: for tests, and for exports that can be repeated. Nothing that serves uses it.
     #[must_use]
     pub fn of(key: [u8; 32]) -> Self {
-        let key = Key { epoch: draw::epoch(&key), made_ms: 0, key };
-        Self(Arc::new(Shared { file: None, keys: RwLock::new(vec![key]) }))
+        Self(Arc::new(Shared { file: None, keys: RwLock::new(vec![Key::new(key, 0)]) }))
     }
 
     /// A fresh key, in memory alone.
@@ -147,7 +156,7 @@ impl DrawKeys {
             let key = loop {
                 let key = entropy()?;
                 if keys.iter().all(|other| other.epoch != draw::epoch(&key)) {
-                    break Key { epoch: draw::epoch(&key), made_ms: now_ms, key };
+                    break Key::new(key, now_ms);
                 }
             };
             let head = if whole == 0 { HEAD } else { "" };
@@ -208,21 +217,24 @@ impl DrawKeys {
     /// The dealt value of a player's draw; none where its key is gone. A key that another process has made is read then.
     #[must_use]
     pub fn dealt(&self, stream: &StreamId, number: u64, epoch: Epoch) -> Option<Dealt> {
-        let key = || self.0.keys.read().iter().rev().find(|key| key.epoch == epoch).map(|key| key.key);
-        let key = key().or_else(|| {
+        let deal = || {
+            let keys = self.0.keys.read();
+            keys.iter().rev().find(|key| key.epoch == epoch).map(|key| key.deals.deal(stream, number))
+        };
+        deal().or_else(|| {
             if let Err(error) = self.reload() {
                 tracing::error!(%error, "the draw keys can't be read again");
             }
-            key()
-        })?;
-        Some(draw::deal(&key, stream, number))
+            deal()
+        })
     }
 
     /// The key that seals now, and the seal of a player's draw under it; none without keys.
     #[must_use]
     pub fn seal(&self, stream: &StreamId, number: u64) -> Option<(Epoch, Seal)> {
-        let Key { epoch, key, .. } = *self.0.keys.read().last()?;
-        Some((epoch, draw::seal(&draw::deal(&key, stream, number))))
+        let keys = self.0.keys.read();
+        let key = keys.last()?;
+        Some((key.epoch, draw::seal(&key.deals.deal(stream, number))))
     }
 
     /// The dealt values of an open round's sealed steps; none where the key of one is gone.
@@ -290,7 +302,7 @@ fn key_of(line: &str) -> Option<Key> {
     for (place, byte) in key.iter_mut().enumerate() {
         *byte = u8::from_str_radix(digits.get(place * 2..place * 2 + 2)?, 16).ok()?;
     }
-    Some(Key { epoch: draw::epoch(&key), made_ms: made_ms.parse().ok()?, key })
+    Some(Key::new(key, made_ms.parse().ok()?))
 }
 
 fn entropy() -> Result<[u8; 32], DrawKeysError> {

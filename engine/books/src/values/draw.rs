@@ -34,7 +34,25 @@ pub fn epoch(key: &[u8; 32]) -> Epoch {
 /// The dealt value of a player's draw: HMAC-SHA256 under the key (RFC 2104).
 #[must_use]
 pub fn deal(key: &[u8; 32], stream: &StreamId, number: u64) -> Dealt {
-    hmac(key, |inner| put(inner, &[&"motherlode/deal/v1", stream, &number]))
+    DealKey::new(key).deal(stream, number)
+}
+
+/// A draw key that many draws are dealt under: what of HMAC depends on the key alone is computed once, a third of it.
+#[derive(Clone)]
+pub struct DealKey(Hmac);
+
+impl DealKey {
+    /// Of a draw key.
+    #[must_use]
+    pub fn new(key: &[u8; 32]) -> Self {
+        Self(Hmac::new(key))
+    }
+
+    /// As [`deal`].
+    #[must_use]
+    pub fn deal(&self, stream: &StreamId, number: u64) -> Dealt {
+        self.0.of(|inner| put(inner, &[&"motherlode/deal/v1", stream, &number]))
+    }
 }
 
 /// The seal of a dealt value.
@@ -90,18 +108,28 @@ fn lines(lines: &[&dyn Display]) -> [u8; 32] {
     hash.finalize().into()
 }
 
-/// HMAC-SHA256 with a key that is no longer than a block.
-fn hmac(key: &[u8], message: impl FnOnce(&mut Sha256)) -> [u8; 32] {
-    let padded = |with: u8| {
-        let mut block = [with; 64];
-        block.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
-        Sha256::new_with_prefix(block)
-    };
-    let mut inner = padded(0x36);
-    message(&mut inner);
-    let mut outer = padded(0x5c);
-    outer.update(inner.finalize());
-    outer.finalize().into()
+/// HMAC-SHA256 under a key that is no longer than a block: its two hashes, as far as the key alone decides them.
+#[derive(Clone)]
+struct Hmac {
+    inner: Sha256,
+    outer: Sha256,
+}
+
+impl Hmac {
+    fn new(key: &[u8]) -> Self {
+        let padded = |with: u8| {
+            let mut block = [with; 64];
+            block.iter_mut().zip(key).for_each(|(byte, key)| *byte ^= key);
+            Sha256::new_with_prefix(block)
+        };
+        Self { inner: padded(0x36), outer: padded(0x5c) }
+    }
+
+    fn of(&self, message: impl FnOnce(&mut Sha256)) -> [u8; 32] {
+        let mut inner = self.inner.clone();
+        message(&mut inner);
+        self.outer.clone().chain_update(inner.finalize()).finalize().into()
+    }
 }
 
 #[cfg(test)]
@@ -120,7 +148,7 @@ mod tests {
             ),
         ];
         for (key, message, digest) in cases {
-            assert_eq!(Hex(&hmac(key, |inner| inner.update(message))).to_string(), digest);
+            assert_eq!(Hex(&Hmac::new(key).of(|inner| inner.update(message))).to_string(), digest);
         }
     }
 }
