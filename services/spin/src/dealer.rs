@@ -84,8 +84,7 @@ impl Dealer {
     pub(crate) fn deal(&self, player: &PlayerState, step: &Asked<'_>) -> Result<Dealing, Undecided> {
         let Some(next) = player.draw else { return Err(Undecided::Unsealed(1, SealReason::Unsealed)) };
         let lost = || Undecided::Unsealed(next.number.saturating_add(1), SealReason::KeyLost);
-        let dealt = self.keys.dealt(step.stream, next.number, next.epoch);
-        let dealt = dealt.filter(|dealt| draw::seal(dealt) == next.seal).ok_or_else(lost)?;
+        let dealt = self.keys.dealt_under(step.stream, &next).ok_or_else(lost)?;
         if step.sealed.is_some_and(|named| named != next.seal) {
             let message = "the request was made for another seal than that of the player's next draw";
             return Err(Refusal::precondition("SEAL_CHANGED", message).with("seal", hex(&next.seal)).into());
