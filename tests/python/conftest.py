@@ -65,10 +65,12 @@ class Service:
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.log = []
         threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True).start()
-        self.address = self.tiles = None
+        self.address = self.tiles = self.console = None
         for line in self.process.stdout:
             if line.startswith("checkpoints and tiles as files: "):
                 self.tiles = line.removeprefix("checkpoints and tiles as files: ").strip()
+            if line.startswith("console for people: "):
+                self.console = line.removeprefix("console for people: ").strip()
             if line.startswith("motherlode listens on "):
                 self.address = line.removeprefix("motherlode listens on ").split(",")[0]
                 break
