@@ -14,9 +14,10 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 use maud::{Markup, html};
+use motherlode_books::StreamId;
 use motherlode_picture::round::{self as picture, Section};
 use motherlode_proto::{
-    ledger::v1::{GetRoundRequest, VoidRoundRequest},
+    ledger::v1::{GetLogStatusRequest, GetRoundRequest, VoidRoundRequest},
     proof::v1::GetRoundProofRequest,
     round::v1::{Round, RoundState},
     spin::v1::CloseRoundRequest,
@@ -39,7 +40,7 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
     let round = get(&visit, name(named)).await?;
     let sections = picture::sections(&round, false);
     let content = html! {
-        (head(&visit, &round)?)
+        (head(&visit, &round, record(&visit, &round).await))
         (steps(&round, &sections))
         @for (at, section) in sections.iter().enumerate() { (part(at, section)) }
         (actions(&visit, &round)?)
@@ -47,7 +48,19 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
     Ok(layout::page(&visit, &format!("Round {}", round.round_id), content))
 }
 
-fn head(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
+/// A link to the record of the bet, for who may see the log: in the player's partition.
+async fn record(visit: &Visit, round: &Round) -> Option<Markup> {
+    let (account, first) = (round.account.as_ref()?, round.steps.first()?);
+    if !visit.may("FollowLog") {
+        return Some(html! { (first.position) });
+    }
+    let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await.ok()?.into_inner();
+    let partitions = u32::try_from(status.partitions.len()).ok()?.max(1);
+    let partition = StreamId::player(&account.operator_id, &account.player_id).partition(partitions);
+    Some(position(visit, partition, first.position))
+}
+
+fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {
     let state = match round.state() {
         RoundState::Open => "open",
         RoundState::Settled => "settled",
@@ -57,7 +70,7 @@ fn head(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
     let account = round.account.clone().unwrap_or_default();
     let path = format!("/round/{}", round.round_id);
     let ended = matches!(round.state(), RoundState::Settled | RoundState::Voided);
-    Ok(html! {
+    html! {
         div.tiles {
             div.tile { span { "State" } b { (state) } }
             div.tile { span { "Bet" } b { (money(round.bet.as_ref())) } }
@@ -70,9 +83,9 @@ fn head(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
             li { a href={ "/games/" (round.game) "/" (round.rules_version) } { "Game " (round.game) " " (round.rules_version) } }
             li { a href={ (path) "/json" } { "Raw JSON" } }
             @if ended && visit.may("GetRoundProof") { li { a href={ (path) "/proof" } { "Download proof" } } }
-            @if let Some(first) = round.steps.first() { li { "Log position " (position(visit, 0, first.position)) } }
+            @if let Some(record) = record { li { "Log position " (record) } }
         }
-    })
+    }
 }
 
 /// Links to every step.
