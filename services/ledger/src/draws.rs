@@ -14,6 +14,7 @@ use parking_lot::{Mutex, RwLock};
 use std::{
     fmt,
     fs::{File, OpenOptions},
+    hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, Read, Seek, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -86,9 +87,16 @@ struct Shared {
 /// A draw that was sealed lately.
 #[derive(Clone, Copy)]
 struct Sealed {
-    number: u64,
-    seal: Seal,
+    /// The player's stream, by a hash.
+    of: u64,
+    next: NextDraw,
     dealt: Dealt,
+}
+
+fn hashed(stream: &StreamId) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    stream.hash(&mut hasher);
+    hasher.finish()
 }
 
 impl Shared {
@@ -218,10 +226,10 @@ impl DrawKeys {
             }
             _ => {}
         }
+        self.renew(now_ms)?;
         for place in &self.0.sealed {
             *place.lock() = None;
         }
-        self.renew(now_ms)?;
         Ok(aside.into())
     }
 
@@ -264,7 +272,8 @@ impl DrawKeys {
         let dealt = key.deals.deal(stream, number);
         let seal = draw::seal(&dealt);
         if let Some(place) = self.0.place(&seal) {
-            *place.lock() = Some(Sealed { number, seal, dealt });
+            let next = NextDraw { number, epoch: key.epoch, seal };
+            *place.lock() = Some(Sealed { of: hashed(stream), next, dealt });
         }
         Some((key.epoch, seal))
     }
@@ -274,7 +283,7 @@ impl DrawKeys {
     pub fn dealt_under(&self, stream: &StreamId, sealed: &NextDraw) -> Option<Dealt> {
         let lately = self.0.place(&sealed.seal).and_then(|place| *place.lock());
         match lately {
-            Some(Sealed { number, seal, dealt }) if (number, seal) == (sealed.number, sealed.seal) => Some(dealt),
+            Some(Sealed { of, next, dealt }) if next == *sealed && of == hashed(stream) => Some(dealt),
             _ => {
                 let dealt = self.dealt(stream, sealed.number, sealed.epoch);
                 dealt.filter(|dealt| draw::seal(dealt) == sealed.seal)
@@ -376,7 +385,7 @@ mod tests {
         let next = |&(number, (epoch, seal)): &(u64, (Epoch, Seal))| NextDraw { number, epoch, seal };
         let mut kept = 0;
         for draw in draws.iter().rev().step_by(97) {
-            kept += usize::from(keys.0.place(&draw.1.1).unwrap().lock().is_some_and(|kept| kept.seal == draw.1.1));
+            kept += usize::from(keys.0.place(&draw.1.1).unwrap().lock().is_some_and(|kept| kept.next.seal == draw.1.1));
             let dealt = keys.dealt_under(&alice(), &next(draw));
             assert_eq!(dealt, Some(draw::deal(&again.0.keys.read()[0].key, &alice(), draw.0)));
             assert_eq!(again.dealt_under(&alice(), &next(draw)), dealt);
@@ -384,6 +393,8 @@ mod tests {
         assert!((1..draws.len() / 97).contains(&kept));
         let (_, (epoch, seal)) = draws[0];
         assert_eq!(keys.dealt_under(&alice(), &NextDraw { number: 1, epoch, seal }), None, "of another draw");
+        let bob = StreamId::player("acme", "bob");
+        assert_eq!(keys.dealt_under(&bob, &next(draws.last().unwrap())), None, "of another player");
         assert_eq!(keys.dealt_under(&alice(), &NextDraw { number: 0, epoch, seal: [0; 32] }), None);
         let last = next(draws.last().unwrap());
         keys.give_up(6).unwrap();
