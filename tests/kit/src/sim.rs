@@ -4,7 +4,8 @@
 //! or a machine that loses power does. After a kill, everything written is there, of the write under way a
 //! prefix. After a power cut, what was synced is there, of the rest any 512-byte sectors in any combination,
 //! names in the order in which they were given up to some one. A sync that failed has dropped what it was to
-//! make durable, all or some of it, as Linux does: later syncs succeed without it. All choices follow from a seed.
+//! make durable, all or some of it, as Linux does: later syncs succeed without it. A write that failed has written
+//! some whole sectors or none, since the kernel stops at pages. All choices follow from a seed.
 //! Operations that count: `create`, `rename`, a folder's `sync`, and a file's `write_at`, `set_len`, `sync`.
 
 use std::{
@@ -326,11 +327,11 @@ impl Content {
 
 /// A seeded sequence of choices (SplitMix64).
 #[derive(Debug)]
-struct Chance(u64);
+pub struct Chance(pub u64);
 
 impl Chance {
     /// A number below `bound`, which isn't 0.
-    fn below(&mut self, bound: usize) -> usize {
+    pub fn below(&mut self, bound: usize) -> usize {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -422,8 +423,9 @@ impl File for SimFile {
             bytes = &bytes[..grains * WRITE_GRAIN];
         }
         let fault = state.fault(bytes.len() + 1);
-        if let Some((_, done)) = &fault {
-            bytes = &bytes[..*done];
+        if let Some((_, done)) = fault.as_ref().filter(|(_, done)| *done < bytes.len()) {
+            let end = offset + done;
+            bytes = &bytes[..done.saturating_sub(end % SECTOR)];
         }
         let length = state.contents[self.content].live.len();
         if let Some(room) = state.room {
