@@ -5,6 +5,8 @@
 pub mod cash;
 pub mod highest;
 pub mod moments;
+mod pairs;
+pub(crate) mod run;
 pub mod scan;
 pub mod simulate;
 pub mod ways_moments;

@@ -1,7 +1,7 @@
 //! Exact sums over the full cycle without visiting it: what [`crate::math::scan`] would find, derived
 //! reel by reel from symbol counts.
 //!
-//! A line is read as an automaton over the symbols of its cells (`Run`). Carrying the number of
+//! A line is read as an automaton over the symbols of its cells (see `run.rs`). Carrying the number of
 //! ways to reach each state over the five reels gives a line's wins together with the special
 //! symbols; carrying the states of two lines at once gives their product, and so the second moment.
 //! It shares no code with the evaluator, so that scan and moments prove each other. Costs tens of
@@ -9,7 +9,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::parts::lines::{Lines, SYMBOLS_MAX};
+use crate::math::pairs::Pairs;
+use crate::math::run::Run;
+use crate::parts::lines::SYMBOLS_MAX;
 use crate::parts::reels::{Column, REELS, Reels};
 use crate::parts::windows::{Specials, Windows};
 
@@ -78,63 +80,11 @@ pub fn read_reels<S: Ord + Copy, L: Ord + Copy>(
     states
 }
 
-/// How far a line has been read from the left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Run {
-    /// Only wilds so far; the start of every line.
-    Wilds,
-    /// A symbol, of which the first `wilds` cells were wilds, still running.
-    Symbol { symbol: u8, wilds: usize },
-    /// Ended: `count` of `symbol` is the highest combination.
-    Over { symbol: u8, count: usize },
-}
-
-impl Run {
-    /// Reads the cell of the next reel.
-    pub(crate) fn read(self, reel: usize, cell: u8, lines: &Lines) -> Self {
-        match self {
-            Self::Wilds if cell == lines.wild() => self,
-            Self::Wilds if lines.on_lines(cell) => Self::Symbol { symbol: cell, wilds: reel },
-            Self::Wilds => Self::Over { symbol: lines.wild(), count: reel },
-            Self::Symbol { symbol, .. } if cell == symbol || cell == lines.wild() => self,
-            Self::Symbol { .. } => self.end(reel, lines),
-            Self::Over { .. } => self,
-        }
-    }
-
-    /// Ends after `count` cells: wilds of their own count where they pay more.
-    pub(crate) fn end(self, count: usize, lines: &Lines) -> Self {
-        match self {
-            Self::Wilds => Self::Over { symbol: lines.wild(), count },
-            Self::Symbol { symbol, wilds } => {
-                let alone = Self::Over { symbol: lines.wild(), count: wilds };
-                let all = Self::Over { symbol, count };
-                if alone.pays(lines) > all.pays(lines) { alone } else { all }
-            }
-            Self::Over { .. } => self,
-        }
-    }
-
-    /// The pay of an ended run. A run that goes on counts as if it ended well.
-    pub(crate) fn pays(self, lines: &Lines) -> u64 {
-        match self {
-            Self::Over { symbol, count } => lines.pays()[usize::from(symbol)][count],
-            Self::Symbol { .. } => self.end(REELS, lines).pays(lines),
-            Self::Wilds => lines.pays().iter().map(|pays| pays[REELS]).max().unwrap_or(0),
-        }
-    }
-
-    /// Lost for good: nothing that follows can make it pay.
-    pub(crate) fn lost(self, lines: &Lines) -> bool {
-        self.pays(lines) == 0
-    }
-}
-
 /// The sums for the first `lines` lines.
 #[must_use]
 pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
     let mut table = SpinTable { windows: by_specials(of), ..SpinTable::default() };
-    let rows = first(of, lines);
+    let (rows, pairs) = (first(of, lines), Pairs::of(of));
     for (place, line) in rows.iter().enumerate() {
         for ((run, scatters, bonuses), ways) in runs(of, line) {
             let pays = run.pays(&of.lines);
@@ -142,7 +92,7 @@ pub fn spin_table(of: &Windows, lines: u32) -> SpinTable {
             table.line_coins_squared += u128::from(pays) * u128::from(pays) * u128::from(ways);
         }
         for other in &rows[..place] {
-            table.line_coins_squared += 2 * product(of, line, other);
+            table.line_coins_squared += 2 * pairs.product(line, other);
         }
     }
     table
@@ -198,19 +148,6 @@ fn runs(of: &Windows, line: &[u8; REELS]) -> BTreeMap<(Run, usize, usize), u64> 
         *ends.entry((run.end(REELS, lines), scatters, bonuses)).or_insert(0) += ways;
     }
     ends
-}
-
-/// The sum over all windows of the product of two lines' wins.
-fn product(of: &Windows, line: &[u8; REELS], other: &[u8; REELS]) -> u128 {
-    let lines = &of.lines;
-    let letter = |reel: usize, _, c: &Column| (c[usize::from(line[reel])], c[usize::from(other[reel])]);
-    let read = |(run, run_other): (Run, Run), reel, (cell, cell_other)| {
-        let (run, run_other) = (run.read(reel, cell, lines), run_other.read(reel, cell_other, lines));
-        (!run.lost(lines) && !run_other.lost(lines)).then_some((run, run_other))
-    };
-    let coins = |run: Run| u128::from(run.end(REELS, lines).pays(lines));
-    let states = read_reels(&of.reels, (Run::Wilds, Run::Wilds), letter, read);
-    states.into_iter().map(|((run, other), ways)| coins(run) * coins(other) * u128::from(ways)).sum()
 }
 
 /// How many windows win on one of the first `lines` lines, by scatters, or start the bonus. Lines

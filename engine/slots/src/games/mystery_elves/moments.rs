@@ -14,7 +14,8 @@ use num_traits::{One, Zero, pow};
 
 use super::model::Model;
 use crate::contract::par::{Exact, exact, ratio};
-use crate::math::moments::{self, Run};
+use crate::math::moments;
+use crate::math::run::Run;
 use crate::parts::hold_and_win::{Bonus, FULL_SCREEN, HoldAndWin, MULTIPLYING_REEL, ROWS};
 use crate::parts::reels::{Column, REELS};
 use crate::parts::windows::Windows;

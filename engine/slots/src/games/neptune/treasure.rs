@@ -2,7 +2,8 @@
 //! [`crate::math::moments`], without the evaluator that plays. Costs milliseconds for 15 lines.
 
 use super::model::Model;
-use crate::math::moments::{self, Run, read_reels};
+use crate::math::moments::{self, read_reels};
+use crate::math::run::Run;
 use crate::parts::picks::NEEDS;
 use crate::parts::reels::{Column, REELS};
 
