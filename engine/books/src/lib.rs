@@ -8,19 +8,20 @@
 //! Money is exact ([`Minor`], [`Nano`]) and every movement is a set of postings that sum to zero ([`Posting`]).
 //!
 //! The floors, each of which uses only those before it: `values`, `events`, `state`, `fold`. `play` stands beside them, on
-//! `values` alone.
+//! `values` alone, and `statement`, on `values` and `events`.
 
 mod events;
 mod fold;
 mod play;
 mod state;
+mod statement;
 mod values;
 
 pub use events::{
     Automatic, Award, Campaign, CampaignOver, ChangeProposed, CollisionShare, Commit, Contribution, DayLimits,
-    Decision, Draw, DrawSealed, Event, Hit, InternalRequest, LoggedTerms, MirroredAward, PartitionReported,
-    PoolMirrored, PoolStatus, PoolTerms, Refused, RoundStarted, RoundTerms, SealReason, SessionName, SessionOpened,
-    StepResolved, StretchEnd, TakeBack,
+    DebitAsked, Decision, Draw, DrawSealed, Event, Hit, InternalRequest, LiabilityReserved, LoggedTerms, MirroredAward,
+    PartitionReported, PoolMirrored, PoolStatus, PoolTerms, Refused, RoundStarted, RoundTerms, SealReason, SessionName,
+    SessionOpened, StepResolved, StretchEnd, TakeBack,
 };
 pub use fold::{Stage, figure, price};
 pub use play::{
@@ -28,11 +29,14 @@ pub use play::{
     SessionOf, SessionRefused, Sessions, WinStop,
 };
 pub use state::{
-    BREAK_MS, Books, CampaignState, Collection, Day, Drawn, Frozen, Hand, NextDraw, OpenRound, PendingChange,
-    PlayerState, PoolState, Seat, SettledRound, Step, SwitchedOff, UnpaidAward,
+    BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, Due, Frozen, Hand, NextDraw, OpenRound,
+    PendingChange, PlayerState, PoolState, Seat, SettledRound, Step, SwitchedOff, UnpaidAward, Wallet,
+};
+pub use statement::{
+    Bet, Revenue, RevenueKey, RevenueSums, RoundKey, Statement, Transaction, TransactionKind, UnknownBet, rounds_named,
 };
 pub use values::{
     ANYONE, Account, Ceiling, CoinValue, Currency, Dealt, End, Epoch, FxRate, HOME, Head, Minor, MoneyError, Nano,
-    NotAStream, PerCurrency, Posting, Rates, Seal, StreamId, Switch, cash, contribution, draw, is_id, is_name, is_text,
-    is_visible, number,
+    NotAStream, PerCurrency, Posting, Rates, Seal, StreamId, Switch, cash, contribution, date, draw, is_id, is_name,
+    is_text, is_visible, number,
 };

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::{CoinValue, Currency, Minor};
+use crate::values::{CoinValue, Currency, Minor, Nano};
 
 /// Free rounds as granted. They never change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,23 @@ pub struct Campaign {
 impl Campaign {
     /// Most rounds of a campaign.
     pub const ROUNDS_MAX: u32 = 10_000;
+}
+
+/// The most that a campaign can cost its operator, reserved before any of its rounds is granted (PL-36).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LiabilityReserved {
+    /// The operator.
+    pub operator: String,
+    /// The operator's reference of the campaign.
+    pub campaign: String,
+    /// The players that it's for.
+    pub players: u32,
+    /// The most that its rounds can win, in EUR at the rate of this moment; above 0.
+    pub highest: Nano,
+    /// No round of it begins at this time or later, Unix ms.
+    pub expires_ms: i64,
+    /// The most that the operator's open campaigns may come to, this one among them; 0 for no such limit.
+    pub cap: Nano,
 }
 
 /// Why a campaign has no round to play (any more).

@@ -62,12 +62,16 @@ impl Commit {
         }
     }
 
-    /// Whether it's an operator's to see (PL-27, PL-30): of its own players, a rate, or a switch that covers it. Nothing
+    /// Whether it's an operator's to see (PL-27, PL-30): of its own players, a rate, a switch that covers it, or its campaigns. Nothing
     /// that tells of others: pools' awards name their winners, and what is only proposed is nobody's yet.
     #[must_use]
     pub fn concerns(&self, operator: &str) -> bool {
         let covers = |switch: &Switch| switch.operator.is_empty() || switch.operator == operator;
-        let switched = |event: &Event| matches!(event, Event::SwitchSet { switch, .. } if covers(switch));
-        self.stream.concerns(operator).unwrap_or_else(|| self.events.iter().any(switched))
+        let own = |event: &Event| match event {
+            Event::SwitchSet { switch, .. } => covers(switch),
+            Event::LiabilityReserved(reserved) => reserved.operator == operator,
+            _ => false,
+        };
+        self.stream.concerns(operator).unwrap_or_else(|| self.events.iter().any(own))
     }
 }

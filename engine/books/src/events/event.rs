@@ -4,12 +4,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::campaign::Campaign;
+use super::campaign::{Campaign, LiabilityReserved};
 use super::draw::DrawSealed;
 use super::partition::{PartitionReported, PoolMirrored};
 use super::pool::{Award, PoolTerms};
 use super::round::{RoundStarted, StepResolved};
 use super::session::{SessionName, SessionOpened};
+use super::wallet::DebitAsked;
 use crate::values::{Currency, Dealt, FxRate, Minor, Nano, StreamId, Switch, operator_of};
 
 /// One thing that happened. The comments name the stream that it stands in.
@@ -170,6 +171,53 @@ pub enum Event {
     },
     /// Player: the commit's request was not applied, and never will be (PL-33). Nothing else is in such a commit but who asked.
     RequestCancelled,
+    /// Player: the operator keeps the player's money; in the commit that opens the first account of real money (PL-31).
+    SeamlessChosen,
+    /// Player: a bet's debit is to be asked of the operator's wallet (PL-31). It's durable before the call goes out.
+    DebitAsked(DebitAsked),
+    /// Player: the wallet has confirmed the debit of this commit's request; the round that it pays is in the commit.
+    DebitConfirmed {
+        /// As it was asked.
+        amount: Minor,
+        /// The balance that the wallet told, in minor units: passed on, and believed by nobody.
+        told: Minor,
+    },
+    /// Player: the wallet has refused the debit of this commit's request: it's never applied.
+    DebitRefused {
+        /// The operator's reason.
+        reason: String,
+    },
+    /// Player: a debit is to be rolled back, whatever the wallet says of it from here on.
+    RollbackAsked {
+        /// The request that bets.
+        request_id: String,
+        /// The reason.
+        reason: String,
+    },
+    /// Player: the wallet has acknowledged the rollback: this commit's request is never applied.
+    DebitRolledBack,
+    /// Player: a credit that was due reached the operator's wallet.
+    CreditPaid {
+        /// The request whose commit made it due.
+        request_id: String,
+        /// The account's currency.
+        currency: Currency,
+        /// As it was due.
+        amount: Minor,
+    },
+    /// System: debits or credits of an operator are under way for longer than they may be (PL-32).
+    WalletOverdue {
+        /// The operator.
+        operator: String,
+        /// The partition of the players.
+        partition: u32,
+        /// Players whose debit or credit is overdue.
+        players: u64,
+        /// Time of the oldest, Unix ms.
+        oldest_ms: i64,
+    },
+    /// System, at home: what a campaign for many players can cost is reserved, before any of it is granted (PL-36).
+    LiabilityReserved(LiabilityReserved),
     /// Rates: the rate of a currency from here on.
     RateSet {
         /// Any but EUR, whose rate is 1, and play money, which has none.

@@ -6,7 +6,7 @@
 use core::fmt;
 
 use super::session::SessionName;
-use crate::values::number;
+use crate::values::{Currency, number};
 
 /// A request that a service makes itself. Its `Display` is its request id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -86,6 +86,32 @@ pub enum InternalRequest<'a> {
         /// The request that opens the demo session.
         request_id: &'a str,
     },
+    /// Asks for a bet's debit, on the player's stream (PL-31). It names the transaction at the operator's wallet, too.
+    AskDebit {
+        /// The request that bets.
+        request_id: &'a str,
+    },
+    /// Asks for the rollback of a debit, on the player's stream.
+    AskRollback {
+        /// The request that bets.
+        request_id: &'a str,
+    },
+    /// Notes that a credit was paid, on the player's stream. It names the transaction at the operator's wallet, too.
+    PayCredit {
+        /// The request whose commit made it due; it may be an internal one.
+        request_id: &'a str,
+        /// The account's currency.
+        currency: Currency,
+    },
+    /// Logs that debits or credits are overdue, on the system's stream.
+    LogOverdue {
+        /// The operator.
+        operator: &'a str,
+        /// The partition of the players.
+        partition: u32,
+        /// Hours since 1970.
+        hour: i64,
+    },
     /// Logs an event of a session, on the player's stream.
     LogSession {
         /// The session.
@@ -151,6 +177,10 @@ impl fmt::Display for InternalRequest<'_> {
             Self::CollectInSeries { round, step } => write!(f, "series/{round}/{step}"),
             Self::SealDraw { number } => write!(f, "seal/{number}"),
             Self::FillDemo { request_id } => write!(f, "demo/{request_id}"),
+            Self::AskDebit { request_id } => write!(f, "debit/{request_id}"),
+            Self::AskRollback { request_id } => write!(f, "rollback/{request_id}"),
+            Self::PayCredit { request_id, currency } => write!(f, "credit/{currency}/{request_id}"),
+            Self::LogOverdue { operator, partition, hour } => write!(f, "overdue/{operator}/{partition}/{hour}"),
             Self::LogSession { session, moment, version } => {
                 f.write_str("session/")?;
                 session.iter().try_for_each(|byte| write!(f, "{byte:02x}"))?;
@@ -184,6 +214,13 @@ mod tests {
             (InternalRequest::CollectInSeries { round: 7, step: 2 }, "series/7/2"),
             (InternalRequest::SealDraw { number: 1 }, "seal/1"),
             (InternalRequest::FillDemo { request_id: "r-1" }, "demo/r-1"),
+            (InternalRequest::AskDebit { request_id: "r-1" }, "debit/r-1"),
+            (InternalRequest::AskRollback { request_id: "r-1" }, "rollback/r-1"),
+            (
+                InternalRequest::PayCredit { request_id: "award/bewitched/2/70", currency: Currency::SEK },
+                "credit/SEK/award/bewitched/2/70",
+            ),
+            (InternalRequest::LogOverdue { operator: "acme", partition: 1, hour: 3 }, "overdue/acme/1/3"),
             (
                 InternalRequest::LogSession { session: [0xab; 16], moment: "open", version: 4 },
                 "session/abababababababababababababababab/open/4",

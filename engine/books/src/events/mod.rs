@@ -10,8 +10,9 @@ mod pool;
 mod refused;
 mod round;
 mod session;
+mod wallet;
 
-pub use campaign::{Campaign, CampaignOver};
+pub use campaign::{Campaign, CampaignOver, LiabilityReserved};
 pub use commit::Commit;
 pub use draw::{Draw, DrawSealed, SealReason};
 pub use event::{ChangeProposed, Event};
@@ -21,3 +22,4 @@ pub use pool::{Award, CollisionShare, Decision, Hit, PoolStatus, PoolTerms, Take
 pub use refused::Refused;
 pub use round::{Automatic, Contribution, LoggedTerms, RoundStarted, RoundTerms, StepResolved};
 pub use session::{DayLimits, SessionName, SessionOpened};
+pub use wallet::DebitAsked;

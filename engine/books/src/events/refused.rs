@@ -59,6 +59,28 @@ pub enum Refused {
     #[error("balance {balance}, {needed} needed")]
     InsufficientFunds { currency: Currency, balance: Minor, needed: Minor },
 
+    /// The operator keeps the player's money: it's neither deposited nor withdrawn, and that is chosen once (PL-31).
+    #[error("the operator's own wallet keeps this player's money")]
+    SeamlessWallet,
+    /// Debits and credits are of players whose money the operator keeps.
+    #[error("this player's money is kept here")]
+    TransferWallet,
+    /// A debit of the player was asked and has not ended; a player has one at once.
+    #[error("a debit of this player is under way")]
+    DebitOpen,
+    /// No such debit waits for this end: unknown, ended, being rolled back or not.
+    #[error("no debit waits for this")]
+    NoSuchDebit,
+    /// A confirmed debit is for the round of its own commit, to the last unit.
+    #[error("the debit is not what the round costs")]
+    DebitUnused,
+    /// This credit is not the next that is due.
+    #[error("no such credit is due next")]
+    NoSuchDue,
+    /// Too much is due to the operator's wallet for another round.
+    #[error("{most} credits wait for the operator's wallet")]
+    DuesWaiting { most: usize },
+
     /// The part of the service that the bet is for takes no new rounds (PL-25).
     #[error("{switch} is switched off: {reason}")]
     SwitchedOff { switch: Switch, reason: String },
@@ -255,6 +277,10 @@ pub enum Refused {
     /// Changes of an operator's are its own actors' to approve, those of the platform the platform's.
     #[error("change {change} is for another operator's actors to approve")]
     OtherActors { change: u64 },
+
+    /// An operator's open campaigns could come to cost more than they may (PL-36).
+    #[error("open campaigns can cost {open} EUR and this one {highest} EUR: together at most {cap} EUR")]
+    LiabilityAboveCap { open: Nano, highest: Nano, cap: Nano },
 
     /// A figure that does not fit.
     #[error(transparent)]

@@ -11,7 +11,7 @@
 use super::stage::Stage;
 use super::view::View;
 use crate::events::{ChangeProposed, Commit, Event, PoolTerms, Refused};
-use crate::state::{Books, Changes};
+use crate::state::{Books, Changes, PlayerState, Wallet};
 use crate::values::{Ceiling, CoinValue, Currency, FxRate, HOME, Minor, Nano, Switch, operator_of};
 
 /// Above this no bet is taken, in any currency: only deposits from before there were ceilings lead there, and what is won on
@@ -76,6 +76,7 @@ impl Admission<'_> {
                 Event::RoundStarted(started) => {
                     started.currency.ceiling().admits(started.currency, started.bet)?;
                     self.bet(started.currency)?;
+                    self.dues()?;
                 }
                 Event::CampaignGranted(campaign) => {
                     campaign.currency.ceiling().admits(campaign.currency, campaign.bet)?;
@@ -120,6 +121,13 @@ impl Admission<'_> {
         let (balance, ceiling) = (self.balance(currency), currency.ceiling().balance);
         let fits = balance.checked_add(amount).is_some_and(|after| after <= ceiling);
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
+    }
+
+    /// Credits that are due to an operator's wallet that doesn't answer are bounded: no further round adds to it (PL-31).
+    fn dues(&self) -> Result<(), Refused> {
+        let wallet = self.view.player(&self.commit.stream).and_then(PlayerState::wallet);
+        let full = wallet.is_some_and(|wallet| wallet.dues.len() >= Wallet::DUES_MAX);
+        if full { Err(Refused::DuesWaiting { most: Wallet::DUES_MAX }) } else { Ok(()) }
     }
 
     fn bet(&self, currency: Currency) -> Result<(), Refused> {

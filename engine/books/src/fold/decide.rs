@@ -21,6 +21,11 @@ pub(super) fn decide<'s>(
     for event in &commit.events {
         transition.event(event)?;
     }
+    if transition.delta.player.as_ref().is_some_and(|player| player.wallet.is_some())
+        && let StreamId::Player { operator, player } = &commit.stream
+    {
+        transition.make_due(operator, Account::Player { operator, player })?;
+    }
     if transition.approved.is_some() {
         return Err(Refused::NotAsProposed);
     }
@@ -71,6 +76,7 @@ fn place<'s>(
         postings,
         stepped: None,
         decided: false,
+        debited: None,
         approved: None,
         reveal: None,
     })
@@ -150,6 +156,15 @@ impl<'s> Transition<'s> {
             Event::CampaignGranted(campaign) => self.grant(campaign),
             Event::CampaignCancelled { campaign, .. } => self.cancel(campaign),
             Event::RequestCancelled => self.cancel_request(),
+            Event::SeamlessChosen => self.choose_seamless(),
+            Event::DebitAsked(asked) => self.ask_debit(asked),
+            Event::DebitConfirmed { amount, .. } => self.confirm_debit(operator, account, *amount),
+            Event::DebitRefused { .. } => self.refuse_debit(),
+            Event::RollbackAsked { request_id, .. } => self.ask_rollback(request_id),
+            Event::DebitRolledBack => self.roll_back_debit(),
+            Event::CreditPaid { request_id, currency, amount } => {
+                self.pay_credit(operator, request_id, *currency, *amount)
+            }
             Event::JackpotPaid { round, pool, hit, amount, currency } => {
                 self.pay_jackpot(account, *round, pool, *hit, *amount, *currency)
             }

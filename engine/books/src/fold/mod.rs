@@ -16,6 +16,7 @@ mod pool;
 mod price;
 mod reveal;
 mod round;
+mod seamless;
 mod session;
 mod stage;
 mod steward;

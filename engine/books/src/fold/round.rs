@@ -19,6 +19,7 @@ impl<'s> Transition<'s> {
         self.check_switches(operator, started)?;
         self.check_account(currency)?;
         expect_positive(started.bet)?;
+        self.take_debit(currency, started.charged())?;
         let (view, commit) = (self.view, self.commit);
         let player = self.player()?;
         if let Some(open) = player.open_round_of(&started.game, currency) {

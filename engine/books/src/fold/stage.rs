@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::decide::decide;
-use super::view::{Overlay, View};
+use super::view::{NOTHING, Overlay, View};
 use crate::events::{Commit, Refused};
 use crate::state::{Books, PlayerState, SettledRound};
 use crate::values::{End, Head, Posting, StreamId};
@@ -50,7 +50,7 @@ impl Stage {
     }
 
     pub(super) fn over<'a>(&'a self, books: &'a Books) -> View<'a> {
-        View { durable: books, over: Some(&self.groups) }
+        View { durable: books, over: &self.groups }
     }
 
     /// Ends the youngest group: the next commit begins another.
@@ -118,7 +118,7 @@ impl Stage {
 
 impl Books {
     pub(super) fn view(&self) -> View<'_> {
-        View { durable: self, over: None }
+        View { durable: self, over: &NOTHING }
     }
 
     /// Takes over all groups of a stage, once they have become durable. The stage must have been built over these books, unchanged

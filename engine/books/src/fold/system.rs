@@ -1,9 +1,10 @@
-//! Events of the rates' stream and of the system's: rates, switches, and changes that need two actors.
+//! Events of the rates' stream and of the system's: rates, switches, changes that need two actors, and
+//! reserved liabilities.
 
 use super::transition::Transition;
 use crate::events::{Commit, Event, Refused};
 use crate::state::SwitchedOff;
-use crate::values::{Currency, operator_of};
+use crate::values::{Currency, HOME, operator_of};
 
 impl Transition<'_> {
     pub fn rates_event(&mut self, event: &Event) -> Result<(), Refused> {
@@ -21,11 +22,16 @@ impl Transition<'_> {
 
     pub fn system_event(&mut self, event: &Event) -> Result<(), Refused> {
         match (event, &mut self.delta.system) {
-            (Event::GeneratorReseeded | Event::IntegrityFailed { .. } | Event::ClockSkewed { .. }, _) => Ok(()),
+            (Event::GeneratorReseeded | Event::IntegrityFailed { .. }, _) => Ok(()),
+            (Event::ClockSkewed { .. } | Event::WalletOverdue { .. }, _) => Ok(()),
             (Event::SwitchSet { switch, on, reason, actor }, Some(system)) => {
                 let Commit { position, time_ms, .. } = *self.commit;
                 let off = || SwitchedOff { reason: reason.clone(), actor: actor.clone(), position, time_ms };
                 system.switches.set(switch, (!on).then(off))
+            }
+            (Event::LiabilityReserved(_), _) if self.commit.partition != HOME => Err(Refused::DecidedAtHome),
+            (Event::LiabilityReserved(reserved), Some(system)) => {
+                system.liabilities.reserve(reserved, self.commit.time_ms)
             }
             (Event::ChangeProposed(proposed), Some(system)) => {
                 system.changes.propose(self.commit.position, self.commit.time_ms, proposed)

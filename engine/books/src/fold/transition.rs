@@ -23,6 +23,8 @@ pub(super) struct Transition<'s> {
     pub stepped: Option<u64>,
     /// Whether the commit holds its one hit, void or report already.
     pub decided: bool,
+    /// The confirmed debit, until its round takes it (PL-31).
+    pub debited: Option<(Currency, Minor)>,
     /// The reveal that the next event must be.
     pub reveal: Option<RevealDue>,
     /// The change that the event before approved. The next event must be this change (PL-27).
@@ -46,6 +48,7 @@ impl<'s> Transition<'s> {
             Account::External(_) => self.delta.operator.external.post(currency, amount),
             Account::House(_) => self.delta.operator.house.post(currency, amount),
             Account::Promotion(_) => self.delta.operator.promotion.post(currency, amount),
+            Account::Transit(_) => self.delta.operator.transit.post(currency, amount),
             Account::ContributionsDue(pool) => self.pending(pool).totals.due.0 += amount.0,
             Account::JackpotPayable(pool) => self.pending(pool).totals.payable.0 += amount.0,
             Account::Exchange => self.delta.exchange.post(currency, amount),

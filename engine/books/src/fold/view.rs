@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::state::{AwardKey, Books, CurrentRates, Pending, PlayerState, PoolState, System, UnpaidAward};
+use crate::state::{AwardKey, Books, CurrentRates, Name, Pending, PlayerState, PoolState, System, UnpaidAward};
 use crate::values::{End, Head, StreamId};
 
 /// The changes of a group. States (players, pools, ends) replace those beneath; totals and pending entries add to them.
@@ -23,13 +23,16 @@ pub(super) struct Overlay {
 pub(super) struct View<'a> {
     pub durable: &'a Books,
     /// The oldest first.
-    pub over: Option<&'a VecDeque<Overlay>>,
+    pub over: &'a VecDeque<Overlay>,
 }
+
+/// No groups.
+pub(super) static NOTHING: VecDeque<Overlay> = VecDeque::new();
 
 impl<'a> View<'a> {
     /// The groups, the youngest first.
     fn groups(self) -> impl Iterator<Item = &'a Overlay> {
-        self.over.into_iter().flatten().rev()
+        self.over.iter().rev()
     }
 
     fn staged(self) -> impl Iterator<Item = &'a Books> {
@@ -51,7 +54,10 @@ impl<'a> View<'a> {
     }
 
     pub fn player(self, stream: &StreamId) -> Option<&'a PlayerState> {
-        self.staged().find_map(|books| books.player(stream)).or_else(|| self.durable.player(stream))
+        let StreamId::Player { operator, player } = stream else { return None };
+        let name = Name::of(player);
+        let in_books = |books: &'a Books| books.operators.get(operator)?.players.get(name);
+        self.staged().find_map(in_books).or_else(|| in_books(self.durable))
     }
 
     pub fn pool(self, pool: &str) -> Option<&'a PoolState> {

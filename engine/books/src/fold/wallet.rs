@@ -17,7 +17,7 @@ impl<'s> Transition<'s> {
 
     /// A request is cancelled by a commit in its name that does nothing else (PL-33).
     pub fn cancel_request(&mut self) -> Result<(), Refused> {
-        self.player()?;
+        self.check_no_debit()?;
         let does_more = |event: &Event| !matches!(event, Event::RequestCancelled | Event::ActedBy { .. });
         if self.commit.events.iter().any(does_more) { Err(Refused::NotCancelled) } else { Ok(()) }
     }
@@ -50,6 +50,7 @@ impl<'s> Transition<'s> {
         amount: Minor,
     ) -> Result<(), Refused> {
         self.check_real(currency)?;
+        self.check_kept_here()?;
         expect_positive(amount)?;
         self.pay_player(external, player, currency, amount)
     }
@@ -62,6 +63,7 @@ impl<'s> Transition<'s> {
         amount: Minor,
     ) -> Result<(), Refused> {
         self.check_real(currency)?;
+        self.check_kept_here()?;
         expect_positive(amount)?;
         self.charge_player(player, external, currency, amount)
     }

@@ -1,15 +1,18 @@
 //! The books: the state that the whole log amounts to, and its queries.
 
 use std::collections::BTreeMap;
+use std::ops::Bound;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
 use super::age::Watch;
 use super::changes::{Changes, PendingChange};
+use super::liability::Liabilities;
 use super::operator::{Operator, OperatorTotals};
 use super::pending::{Pending, UnpaidAward};
 use super::player::PlayerState;
+use super::players::Name;
 use super::pool::PoolState;
 use super::round::OpenRound;
 use super::switches::{SwitchedOff, Switches};
@@ -33,12 +36,14 @@ impl CurrentRates {
     }
 }
 
-/// The service itself: the head of its stream, its switches, and the changes that wait for a second actor.
+/// The service itself: the head of its stream, its switches, the changes that wait for a second actor, and the
+/// liability of open campaigns.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct System {
     pub head: Head,
     pub switches: Switches,
     pub changes: Changes,
+    pub liabilities: Liabilities,
 }
 
 /// Names an award to be paid: partition and position of its hit.
@@ -105,7 +110,7 @@ impl Books {
     #[must_use]
     pub fn player(&self, stream: &StreamId) -> Option<&PlayerState> {
         match stream {
-            StreamId::Player { operator, player } => self.operators.get(operator)?.players.get(player),
+            StreamId::Player { operator, player } => self.operators.get(operator)?.players.get(Name::of(player)),
             _ => None,
         }
     }
@@ -120,7 +125,7 @@ impl Books {
     /// An operator's open rounds whose bet is past a position, the oldest first, with their players' names (PL-20).
     pub fn open_rounds(&self, operator: &str, after: u64) -> impl Iterator<Item = (&str, &OpenRound)> {
         self.open_names(operator, after).filter_map(move |(_, name, number)| {
-            Some((name, self.operators.get(operator)?.players.get(name)?.open_round(number)?))
+            Some((name, self.operators.get(operator)?.players.get(Name::of(name))?.open_round(number)?))
         })
     }
 
@@ -130,6 +135,13 @@ impl Books {
         let listed =
             operator.flat_map(move |operator| operator.open.range((after.saturating_add(1), String::new(), 0)..));
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
+    }
+
+    /// An operator's players with a debit or a credit under way, by name, from the one after a name on (PL-31).
+    pub fn busy_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
+        let after = (Bound::Excluded(after.to_owned()), Bound::Unbounded);
+        let operator = self.operators.get(operator).into_iter();
+        operator.flat_map(move |operator| operator.busy.range(after.clone())).map(String::as_str)
     }
 
     /// A pool.
@@ -147,6 +159,13 @@ impl Books {
     #[must_use]
     pub fn rate(&self, currency: Currency) -> Option<FxRate> {
         self.rates.of(currency)
+    }
+
+    /// The most that an operator's open campaigns can cost, in EUR (PL-36): those that were reserved, whole, until the end of the day on
+    /// which they expire.
+    #[must_use]
+    pub fn open_liability(&self, operator: &str, now_ms: i64) -> Nano {
+        self.system.liabilities.open(operator, now_ms)
     }
 
     /// Everything that is switched off, in order of operator, game and version (PL-25).
@@ -218,12 +237,13 @@ impl Books {
         let waiting = |name: &str| self.pending.get(name).map(|pending| pending.totals);
         match account {
             Account::Player { operator, player } => {
-                let player = self.operators.get(operator).and_then(|operator| operator.players.get(player));
+                let player = self.operators.get(operator).and_then(|operator| operator.players.get(Name::of(player)));
                 player.and_then(|player| player.balance(currency)).unwrap_or(Minor::ZERO).to_nano(currency)
             }
             Account::External(name) => of(name, |totals| &totals.external),
             Account::House(name) => of(name, |totals| &totals.house),
             Account::Promotion(name) => of(name, |totals| &totals.promotion),
+            Account::Transit(name) => of(name, |totals| &totals.transit),
             Account::ContributionsDue(name) => eur(waiting(name).map(|totals| totals.due)),
             Account::JackpotPayable(name) => eur(waiting(name).map(|totals| totals.payable)),
             Account::Increments(name) => eur(self.pool(name).map(|pool| pool.increments)),
@@ -257,6 +277,7 @@ impl Books {
             sums.add(&totals.external);
             sums.add(&totals.house);
             sums.add(&totals.promotion);
+            sums.add(&totals.transit);
         }
         let mut eur = self.transfer.0 + self.interpartition.0;
         for pending in self.pending.values() {

@@ -5,6 +5,7 @@ mod books;
 mod campaign;
 mod changes;
 mod day;
+mod liability;
 mod operator;
 mod pending;
 mod player;
@@ -13,6 +14,7 @@ mod pool;
 mod round;
 mod seat;
 mod switches;
+mod wallet;
 mod watch;
 
 pub use books::Books;
@@ -25,9 +27,11 @@ pub use pool::PoolState;
 pub use round::{Drawn, OpenRound, SettledRound, Step};
 pub use seat::Seat;
 pub use switches::SwitchedOff;
+pub use wallet::{Debit, Due, Wallet};
 pub use watch::{Frozen, Hand};
 
 pub(crate) use books::{AwardKey, CurrentRates, System};
 pub(crate) use changes::Changes;
 pub(crate) use operator::{Operator, OperatorTotals};
 pub(crate) use pending::{Pending, PendingTotals};
+pub(crate) use players::Name;

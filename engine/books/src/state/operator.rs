@@ -20,6 +20,8 @@ pub(crate) struct Operator {
     pub players: Players,
     /// The players' open rounds: position of the bet, player, number.
     pub open: BTreeSet<(u64, String, u64)>,
+    /// Players who have a debit or a credit under way with the operator's own wallet.
+    pub busy: BTreeSet<String>,
 }
 
 impl Operator {
@@ -33,6 +35,11 @@ impl Operator {
             self.open.remove(&key(round));
         }
         self.open.extend(after.open.iter().map(key));
+        match (before.is_some_and(|before| before.is_busy()), after.is_busy()) {
+            (false, true) => _ = self.busy.insert(name.to_owned()),
+            (true, false) => _ = self.busy.remove(name),
+            _ => {}
+        }
     }
 }
 
@@ -43,6 +50,7 @@ pub(crate) struct OperatorTotals {
     pub external: PerCurrency<Nano>,
     pub house: PerCurrency<Nano>,
     pub promotion: PerCurrency<Nano>,
+    pub transit: PerCurrency<Nano>,
 }
 
 impl OperatorTotals {
@@ -51,5 +59,6 @@ impl OperatorTotals {
         self.external.add(&other.external);
         self.house.add(&other.house);
         self.promotion.add(&other.promotion);
+        self.transit.add(&other.transit);
     }
 }

@@ -12,6 +12,7 @@ use super::campaign::CampaignState;
 use super::day::Day;
 use super::round::OpenRound;
 use super::seat::{Seat, Seats};
+use super::wallet::{Debit, Wallet};
 use crate::events::{RoundStarted, SessionName};
 use crate::values::{Currency, Epoch, Head, Minor, PerCurrency, Seal};
 
@@ -48,6 +49,8 @@ pub struct PlayerState {
     pub(crate) seats: Seats,
     pub(crate) balances: PerCurrency<Minor>,
     pub(crate) open: Vec<Arc<OpenRound>>,
+    /// None of a player whose money is kept here.
+    pub(crate) wallet: Option<Arc<Wallet>>,
     /// None of them empty, by game and scope; few, so that one look at the memory finds one.
     collections: Option<Arc<Vec<Kept>>>,
     /// In the order of their grants; few, so that one look at the memory finds one.
@@ -122,6 +125,34 @@ impl PlayerState {
 
     pub(crate) fn day_mut(&mut self, real: bool) -> &mut Day {
         if real { &mut self.day } else { Arc::make_mut(self.demo_day.get_or_insert_default()) }
+    }
+
+    /// Transactions under way with the operator's wallet; none of players whose money is kept here.
+    #[must_use]
+    pub fn wallet(&self) -> Option<&Wallet> {
+        self.wallet.as_deref()
+    }
+
+    /// The debit that was asked and has not ended.
+    #[must_use]
+    pub fn debit(&self) -> Option<&Debit> {
+        self.wallet()?.debit.as_ref()
+    }
+
+    /// Whether anything is under way with the operator's wallet.
+    #[must_use]
+    pub(crate) fn is_busy(&self) -> bool {
+        self.wallet().is_some_and(Wallet::is_busy)
+    }
+
+    /// The player as of a commit that begins with so much coming into an account, for the bet that it's for.
+    #[must_use]
+    pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
+        let mut funded = self.clone();
+        if let Some(funds) = self.balance(currency).and_then(|balance| balance.checked_add(amount)) {
+            funded.balances.set(currency, funds);
+        }
+        funded
     }
 
     /// The seat at a game.

@@ -27,6 +27,19 @@ struct Slot {
     used: u32,
 }
 
+/// A player's name with its place, which is computed once for the look-ups of several books.
+#[derive(Clone, Copy)]
+pub(crate) struct Name<'a> {
+    name: &'a str,
+    place: u64,
+}
+
+impl<'a> Name<'a> {
+    pub fn of(name: &'a str) -> Self {
+        Self { name, place: hash(name) }
+    }
+}
+
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Players {
     places: BTreeMap<u64, Vec<Slot>>,
@@ -38,8 +51,8 @@ pub(crate) struct Players {
 }
 
 impl Players {
-    pub fn get(&self, name: &str) -> Option<&PlayerState> {
-        let alike = self.places.get(&hash(name))?;
+    pub fn get(&self, Name { name, place }: Name<'_>) -> Option<&PlayerState> {
+        let alike = self.places.get(&place)?;
         alike.iter().find(|slot| *slot.name == *name).map(|slot| &*slot.state)
     }
 
@@ -186,10 +199,10 @@ mod tests {
         let slot = |name: &str, rounds| Slot { name: name.into(), state: player(rounds), changed: 0, used: 0 };
         let places = BTreeMap::from([(hash("b"), vec![slot("a", 1), slot("c", 3)])]);
         let mut players = Players { places, count: 2, ..Players::default() };
-        assert_eq!(players.get("b"), None);
+        assert_eq!(players.get(Name::of("b")), None);
         assert_eq!(put(&mut players, "b", 2, Watch::default()), None);
         assert_eq!(put(&mut players, "b", 4, Watch::default()), Some(2));
-        assert_eq!(players.get("b"), Some(&*player(4)));
+        assert_eq!(players.get(Name::of("b")), Some(&*player(4)));
         assert_eq!(by_name(&players), [("a", 1), ("b", 4), ("c", 3)]);
     }
 

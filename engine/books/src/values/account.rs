@@ -26,6 +26,8 @@ pub enum Account<'a> {
     House(&'a str),
     /// Minus the bets of free rounds, which an operator's promotion pays to its house (PL-18).
     Promotion(&'a str),
+    /// Credits that are due to an operator's own wallet and not paid: zero when everything is confirmed (PL-31).
+    Transit(&'a str),
     /// A pool's contributions that are bet but not pooled yet, less those voided but not taken back yet; EUR.
     ContributionsDue(&'a str),
     /// K, the increments of a pool's running cycle; EUR.
@@ -53,6 +55,7 @@ impl fmt::Display for Account<'_> {
             Self::External(operator) => write!(f, "external/{operator}"),
             Self::House(operator) => write!(f, "house/{operator}"),
             Self::Promotion(operator) => write!(f, "promotion/{operator}"),
+            Self::Transit(operator) => write!(f, "transit/{operator}"),
             Self::ContributionsDue(pool) => write!(f, "contributions-due/{pool}"),
             Self::Increments(pool) => write!(f, "increments/{pool}"),
             Self::Reserve(pool) => write!(f, "reserve/{pool}"),

@@ -19,7 +19,7 @@ pub struct Currency(u8);
 /// Code and decimal digits of the minor unit. The order is that of balances in records: what is there keeps its place,
 /// what ISO 4217 adds comes to the end, and what it withdraws stays, for accounts may be kept in it.
 #[rustfmt::skip]
-const CURRENCIES: [(&str, u32); 166] = [
+static CURRENCIES: [(&str, u32); 166] = [
     ("EUR", 2), ("USD", 2), ("SEK", 2), ("JPY", 0), ("KWD", 3), ("XTS", 2), ("AED", 2), ("AFN", 2), ("ALL", 2),
     ("AMD", 2), ("AOA", 2), ("ARS", 2), ("AUD", 2), ("AWG", 2), ("AZN", 2), ("BAM", 2), ("BBD", 2), ("BDT", 2),
     ("BHD", 3), ("BIF", 0), ("BMD", 2), ("BND", 2), ("BOB", 2), ("BOV", 2), ("BRL", 2), ("BSD", 2), ("BTN", 2),
@@ -58,7 +58,7 @@ impl Currency {
 
     /// Every currency, in the order of balances in records.
     pub fn all() -> impl Iterator<Item = Self> {
-        (0u8..).zip(CURRENCIES).map(|(place, _)| Self(place))
+        (0u8..).zip(&CURRENCIES).map(|(place, _)| Self(place))
     }
 
     /// The three letters of ISO 4217.

@@ -9,6 +9,7 @@
 //! and no two inputs have the same bytes. The tags differ, so that no seal tells of a seed. Cost: about half a microsecond each.
 
 use core::fmt::Display;
+use std::io::Write;
 
 use sha2::{Digest, Sha256};
 
@@ -27,7 +28,7 @@ pub const CLIENT_SEED_MAX: usize = 64;
 /// The name of a draw key.
 #[must_use]
 pub fn epoch(key: &[u8; 32]) -> Epoch {
-    let digest = lines(&[&"motherlode/epoch/v1", &Hex(key)]);
+    let digest = Lines::of("motherlode/epoch/v1").hex(key).hash();
     [digest[0], digest[1], digest[2], digest[3]]
 }
 
@@ -51,61 +52,58 @@ impl DealKey {
     /// As [`deal`].
     #[must_use]
     pub fn deal(&self, stream: &StreamId, number: u64) -> Dealt {
-        self.0.of(|inner| put(inner, &[&"motherlode/deal/v1", stream, &number]))
+        self.0.of(&Lines::of("motherlode/deal/v1").line(stream).line(number).0)
     }
 }
 
 /// The seal of a dealt value.
 #[must_use]
 pub fn seal(dealt: &Dealt) -> Seal {
-    lines(&[&"motherlode/seal/v1", &Hex(dealt)])
+    Lines::of("motherlode/seal/v1").hex(dealt).hash()
 }
 
 /// The seed of a step. `round` is the round's name, `operator/player/number`.
 #[must_use]
 pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 32] {
-    lines(&[&"motherlode/seed/v1", &Hex(dealt), &Hex(client_seed), &round, &step])
+    Lines::of("motherlode/seed/v1").hex(dealt).hex(client_seed).text(round).line(step).hash()
 }
 
-/// Bytes as lower-case hexadecimal digits.
-struct Hex<'a>(&'a [u8]);
+/// Room for the lines of a seed, the longest that are hashed: a player's and an operator's names are 64 characters at the most.
+const ROOM: usize = 384;
 
-impl Display for Hex<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+/// Lines of text, each with its end. They are put together before they are hashed: one run of bytes is hashed at less cost than
+/// its pieces.
+struct Lines(Vec<u8>);
+
+impl Lines {
+    /// The first line, which says what is hashed.
+    fn of(tag: &str) -> Self {
+        Self(Vec::with_capacity(ROOM)).text(tag)
+    }
+
+    fn text(mut self, text: &str) -> Self {
+        self.0.extend_from_slice(text.as_bytes());
+        self.0.push(b'\n');
+        self
+    }
+
+    /// Bytes as lower-case hexadecimal digits.
+    fn hex(mut self, bytes: &[u8]) -> Self {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        let mut digits = [0; 64];
-        for bytes in self.0.chunks(32) {
-            for (pair, byte) in digits.chunks_exact_mut(2).zip(bytes) {
-                pair.copy_from_slice(&[DIGITS[usize::from(byte >> 4)], DIGITS[usize::from(byte & 15)]]);
-            }
-            f.write_str(core::str::from_utf8(&digits[..bytes.len() * 2]).unwrap_or_default())?;
-        }
-        Ok(())
+        self.0.extend(bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| DIGITS[usize::from(digit)]));
+        self.0.push(b'\n');
+        self
     }
-}
 
-/// A hash as what text is written to.
-struct Text<'a>(&'a mut Sha256);
-
-impl core::fmt::Write for Text<'_> {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        self.0.update(text);
-        Ok(())
+    fn line(mut self, value: impl Display) -> Self {
+        // Writing to memory doesn't fail.
+        let _ = writeln!(self.0, "{value}");
+        self
     }
-}
 
-/// Hashes lines of text, each with its end.
-fn put(hash: &mut Sha256, lines: &[&dyn Display]) {
-    for line in lines {
-        // Writing to a hash doesn't fail.
-        let _ = core::fmt::write(&mut Text(hash), format_args!("{line}\n"));
+    fn hash(&self) -> [u8; 32] {
+        Sha256::digest(&self.0).into()
     }
-}
-
-fn lines(lines: &[&dyn Display]) -> [u8; 32] {
-    let mut hash = Sha256::new();
-    put(&mut hash, lines);
-    hash.finalize().into()
 }
 
 /// HMAC-SHA256 under a key that is no longer than a block: its two hashes, as far as the key alone decides them.
@@ -125,10 +123,9 @@ impl Hmac {
         Self { inner: padded(0x36), outer: padded(0x5c) }
     }
 
-    fn of(&self, message: impl FnOnce(&mut Sha256)) -> [u8; 32] {
-        let mut inner = self.inner.clone();
-        message(&mut inner);
-        self.outer.clone().chain_update(inner.finalize()).finalize().into()
+    fn of(&self, message: &[u8]) -> [u8; 32] {
+        let inner = self.inner.clone().chain_update(message).finalize();
+        self.outer.clone().chain_update(inner).finalize().into()
     }
 }
 
@@ -148,7 +145,32 @@ mod tests {
             ),
         ];
         for (key, message, digest) in cases {
-            assert_eq!(Hex(&Hmac::new(key).of(|inner| inner.update(message))).to_string(), digest);
+            assert_eq!(Lines(vec![]).hex(&Hmac::new(key).of(message)).0, format!("{digest}\n").into_bytes());
+        }
+    }
+
+    fn sha256(text: &str) -> [u8; 32] {
+        Sha256::digest(text).into()
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn pl_28_what_is_hashed_is_the_published_text() {
+        let dealt: Dealt = [0xa7; 32];
+        assert_eq!(seal(&dealt), sha256(&format!("motherlode/seal/v1\n{}\n", hex(&dealt))));
+        for (client_seed, step) in [(&[][..], 0), (b"x", 1), (&[0xab; CLIENT_SEED_MAX], 90), (b"mine", u32::MAX)] {
+            let text = format!("motherlode/seed/v1\n{}\n{}\nacme/alice/7\n{step}\n", hex(&dealt), hex(client_seed));
+            assert_eq!(seed(&dealt, client_seed, "acme/alice/7", step), sha256(&text));
+        }
+        let key = Hmac::new(&[9; 32]);
+        for (stream, number) in
+            [(StreamId::player("acme", "alice"), 10), (StreamId::pool("red"), u64::MAX), (StreamId::Rates, 0)]
+        {
+            let text = format!("motherlode/deal/v1\n{stream}\n{number}\n");
+            assert_eq!(deal(&[9; 32], &stream, number), key.of(text.as_bytes()));
         }
     }
 }

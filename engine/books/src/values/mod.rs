@@ -4,6 +4,7 @@ mod account;
 mod actor;
 mod ceiling;
 mod currency;
+pub mod date;
 mod decimal;
 pub mod draw;
 mod error;

@@ -1,18 +1,19 @@
 //! Figures by currency.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 
 use super::currency::Currency;
 use super::money::Nano;
 
-/// Figures by currency, in the order of [`Currency::all`]. Memory grows with the currencies that have one, not with those
+/// Figures by currency, in the order of [`Currency::all`]. One has room in place, since most have no more. Memory grows with the currencies that have one, not with those
 /// that exist; a look-up is a search among these few.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct PerCurrency<T>(Vec<(Currency, T)>);
+pub struct PerCurrency<T>(SmallVec<[(Currency, T); 1]>);
 
 impl<T> Default for PerCurrency<T> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self(SmallVec::new())
     }
 }
 
@@ -32,7 +33,7 @@ impl<T> PerCurrency<T> {
         match self.place(currency) {
             Ok(place) => self.0[place].1 = figure,
             Err(place) => {
-                // Most have one and no more: room for what is there, and not for what may come.
+                // Room for what is there, and not for what may come.
                 self.0.reserve_exact(1);
                 self.0.insert(place, (currency, figure));
             }

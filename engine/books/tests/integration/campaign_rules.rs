@@ -223,3 +223,62 @@ fn pl_18_a_free_round_loses_nothing_in_its_session() {
     world.void("alice", 4, 0, 0).unwrap();
     assert_eq!(net(&world), Some(-260));
 }
+
+fn reserved(operator: &str, highest: &str, expires_ms: i64, cap: &str) -> Vec<Event> {
+    vec![Event::LiabilityReserved(LiabilityReserved {
+        operator: operator.into(),
+        campaign: "spring".into(),
+        players: 3,
+        highest: nano(highest),
+        expires_ms,
+        cap: nano(cap),
+    })]
+}
+
+#[test]
+fn pl_36_the_order_of_the_log_decides_which_campaign_is_past_the_cap() {
+    const DAY_MS: i64 = 86_400_000;
+    let mut world = World::with_players(&[]);
+    let expires = DAY_MS + 5;
+    world.write(StreamId::System, reserved("acme", "600", expires, "1000"));
+    // Both would fit; the second in the log doesn't any more.
+    world.write(StreamId::System, reserved("acme", "400", expires, "1000"));
+    let above = Refused::LiabilityAboveCap { open: nano("1000"), highest: nano("0.000000001"), cap: nano("1000") };
+    let refused = world.try_write(StreamId::System, reserved("acme", "0.000000001", expires, "1000"));
+    assert_eq!(refused, Err(above));
+    // Another operator's are its own, and without a cap there's none.
+    world.write(StreamId::System, reserved("other", "1000", expires, "1000"));
+    world.write(StreamId::System, reserved("free", "1000000", expires, "0"));
+    assert_eq!(world.books.open_liability("acme", world.now_ms), nano("1000"));
+    // A campaign counts until the end of the day on which it expires.
+    world.now_ms = 2 * DAY_MS - 1;
+    assert!(world.try_write(StreamId::System, reserved("acme", "1", 3 * DAY_MS, "1000")).is_err());
+    world.now_ms = 2 * DAY_MS;
+    world.write(StreamId::System, reserved("acme", "1000", 3 * DAY_MS, "1000"));
+    assert_eq!(world.books.open_liability("acme", world.now_ms), nano("1000"));
+}
+
+#[test]
+fn pl_36_a_liability_is_well_formed_and_reserved_at_home() {
+    let mut world = World::with_players(&["alice"]);
+    world.now_ms = 1_000;
+    for bad in [
+        reserved("a b", "1", EXPIRES, "0"),
+        reserved("acme", "0", EXPIRES, "0"),
+        reserved("acme", "-1", EXPIRES, "0"),
+        reserved("acme", "1", EXPIRES, "-1"),
+        reserved("acme", "1", 1_000, "0"),
+        reserved("acme", "1", i64::MAX, "0"),
+    ] {
+        let refused = world.try_write(StreamId::System, bad).unwrap_err();
+        assert!(matches!(refused, Refused::BadCampaign { .. }), "{refused}");
+    }
+    let elsewhere = world.try_write(player("alice"), reserved("acme", "1", EXPIRES, "0"));
+    assert_eq!(elsewhere, Err(Refused::WrongStream));
+    let mut other = World { partition: 1, ..World::default() };
+    let refused = other.try_write(StreamId::System, reserved("acme", "1", EXPIRES, "0"));
+    assert_eq!(refused, Err(Refused::DecidedAtHome));
+    // It's its operator's to see, and no other's.
+    let commit = world.next(StreamId::System, reserved("acme", "1", EXPIRES, "0"));
+    assert!(commit.concerns("acme") && !commit.concerns("other"));
+}

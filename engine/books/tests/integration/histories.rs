@@ -121,13 +121,13 @@ const COINS: [&str; 5] = ["0.01", "0.2", "0.25", "1", "2.5"];
 const GAMES: [&str; 2] = [POOL, "neptune"];
 
 /// One thing to try; what `x` means depends on the kind.
-type Op = (u8, usize, u64);
+pub type Op = (u8, usize, u64);
 
-fn ops() -> impl Strategy<Value = Vec<Op>> {
+pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     prop::collection::vec((0u8..24, 0..PLAYERS.len(), 0u64..10_000), 1..80)
 }
 
-fn begin() -> World {
+pub fn begin() -> World {
     let mut world = World::with_players(&[]);
     for (currency, rate) in [(Currency::JPY, "0.006123"), (Currency::KWD, "3.207")] {
         let event = Event::RateSet { currency, rate: rate.parse().unwrap(), source: "test".into() };
@@ -140,7 +140,7 @@ fn begin() -> World {
 }
 
 /// Tries one thing. Refusals are fine: they are checked to have changed nothing.
-fn attempt(world: &mut World, (kind, who, x): Op) {
+pub fn attempt(world: &mut World, (kind, who, x): Op) {
     let (name, currency) = PLAYERS[who];
     let amount = Minor(i64::try_from(x).unwrap());
     let stream = player(name);

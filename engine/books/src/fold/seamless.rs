@@ -1,0 +1,144 @@
+//! Events of seamless wallets: a debit and its one end, credits that become due and are paid (PL-31).
+//!
+//! The books of such a player hold no balance. A confirmed debit brings the bet into the account in the commit of its round, and
+//! what a commit leaves in the account is due to the operator's wallet. So a round without its debit is one without funds.
+
+use std::sync::Arc;
+
+use super::transition::{Transition, expect_amount, expect_positive};
+use crate::events::{Commit, DebitAsked, Event, InternalRequest, Refused};
+use crate::state::{Debit, Due, Wallet};
+use crate::values::{Account, Currency, Minor, is_id};
+
+impl<'s> Transition<'s> {
+    /// The operator keeps the player's money, from the first account of real money on.
+    pub fn choose_seamless(&mut self) -> Result<(), Refused> {
+        let opened = |event: &Event| matches!(event, Event::AccountOpened { currency } if currency.is_real());
+        let opens = self.commit.events.iter().any(opened);
+        let player = self.player()?;
+        let accounts = player.balances().filter(|(currency, _)| currency.is_real()).count();
+        if !opens || accounts != 1 || player.wallet.is_some() {
+            return Err(Refused::SeamlessWallet);
+        }
+        player.wallet = Some(Arc::default());
+        Ok(())
+    }
+
+    /// Money that the operator keeps is neither brought nor taken by calls (PL-31).
+    pub fn check_kept_here(&mut self) -> Result<(), Refused> {
+        if self.player()?.wallet.is_some() { Err(Refused::SeamlessWallet) } else { Ok(()) }
+    }
+
+    /// No request is cancelled whose debit has not ended: the operator's wallet may have applied it.
+    pub fn check_no_debit(&mut self) -> Result<(), Refused> {
+        let request_id = &self.commit.request_id;
+        match self.player()?.debit() {
+            Some(debit) if debit.request_id == *request_id => Err(Refused::DebitOpen),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn ask_debit(&mut self, asked: &DebitAsked) -> Result<(), Refused> {
+        let DebitAsked { request_id, fingerprint, currency, amount } = asked;
+        self.check_real(*currency)?;
+        expect_positive(*amount)?;
+        let named = InternalRequest::AskDebit { request_id }.to_string() == self.commit.request_id;
+        let Commit { position, time_ms, .. } = *self.commit;
+        let wallet = self.wallet()?;
+        if wallet.debit.is_some() {
+            return Err(Refused::DebitOpen);
+        }
+        if !named || !is_id(request_id) {
+            return Err(Refused::NoSuchDebit);
+        }
+        wallet.debit = Some(Debit {
+            request_id: request_id.clone(),
+            fingerprint: *fingerprint,
+            currency: *currency,
+            amount: *amount,
+            asked_at: position,
+            asked_ms: time_ms,
+            rolling_back: false,
+        });
+        Ok(())
+    }
+
+    /// The bet comes in; the round that it pays must be in the same commit.
+    pub fn confirm_debit(&mut self, operator: &'s str, account: Account<'s>, amount: Minor) -> Result<(), Refused> {
+        let debit = self.end_debit(false)?;
+        expect_amount(debit.amount, amount)?;
+        self.debited = Some((debit.currency, amount));
+        self.pay_player(Account::External(operator), account, debit.currency, amount)
+    }
+
+    /// Holds a round against the debit that pays it.
+    pub fn take_debit(&mut self, currency: Currency, charged: Minor) -> Result<(), Refused> {
+        match self.debited.take() {
+            Some(debited) if debited != (currency, charged) => Err(Refused::DebitUnused),
+            _ => Ok(()),
+        }
+    }
+
+    pub fn refuse_debit(&mut self) -> Result<(), Refused> {
+        self.end_debit(false).map(|_| ())
+    }
+
+    pub fn ask_rollback(&mut self, request_id: &str) -> Result<(), Refused> {
+        let debit = self.wallet()?.debit.as_mut().filter(|debit| debit.request_id == request_id && !debit.rolling_back);
+        debit.ok_or(Refused::NoSuchDebit)?.rolling_back = true;
+        Ok(())
+    }
+
+    pub fn roll_back_debit(&mut self) -> Result<(), Refused> {
+        self.end_debit(true).map(|_| ())
+    }
+
+    /// Ends the debit of the commit's request, which is being rolled back or not.
+    fn end_debit(&mut self, rolling_back: bool) -> Result<Debit, Refused> {
+        let commit = self.commit;
+        let ends = |debit: &Debit| {
+            debit.request_id == commit.request_id
+                && debit.fingerprint == commit.fingerprint
+                && debit.rolling_back == rolling_back
+        };
+        let wallet = self.wallet()?;
+        match wallet.debit.take() {
+            Some(debit) if ends(&debit) => Ok(debit),
+            _ => Err(Refused::NoSuchDebit),
+        }
+    }
+
+    /// A credit reached the operator's wallet: the oldest, since they are paid in order.
+    pub fn pay_credit(
+        &mut self,
+        operator: &'s str,
+        request_id: &str,
+        currency: Currency,
+        amount: Minor,
+    ) -> Result<(), Refused> {
+        let due = self.wallet()?.dues.pop_front();
+        let due = due.filter(|due| due.request_id == request_id && due.currency == currency);
+        expect_amount(due.ok_or(Refused::NoSuchDue)?.amount, amount)?;
+        self.transfer(Account::Transit(operator), Account::External(operator), currency, amount.to_nano(currency));
+        Ok(())
+    }
+
+    /// At the end of a commit: what it left in the account is due.
+    pub fn make_due(&mut self, operator: &'s str, account: Account<'s>) -> Result<(), Refused> {
+        if self.debited.is_some() {
+            return Err(Refused::DebitUnused);
+        }
+        let Commit { position: due_at, time_ms: due_ms, .. } = *self.commit;
+        let left: Vec<_> = self.player()?.balances().filter(|(of, left)| of.is_real() && left.0 > 0).collect();
+        for (currency, amount) in left {
+            self.charge_player(account, Account::Transit(operator), currency, amount)?;
+            let request_id = self.commit.request_id.clone();
+            self.wallet()?.dues.push_back(Due { request_id, currency, amount, due_at, due_ms });
+        }
+        Ok(())
+    }
+
+    fn wallet(&mut self) -> Result<&mut Wallet, Refused> {
+        self.player()?.wallet.as_mut().map(Arc::make_mut).ok_or(Refused::TransferWallet)
+    }
+}

@@ -1,0 +1,53 @@
+//! The liability of open campaigns: what they can cost their operators at most (PL-36).
+//!
+//! A campaign counts whole, from its reservation to the end of the day on which it expires, whatever is played or cancelled of it
+//! meanwhile: so what is counted is never too little, and takes a figure a day and no list of campaigns.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::{LiabilityReserved, Refused};
+use crate::values::{MoneyError, Nano, date, is_id};
+
+/// By operator and the day of expiry, in days since 1970.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Liabilities(BTreeMap<String, BTreeMap<i64, Nano>>);
+
+impl Liabilities {
+    /// Days before its expiry that a campaign may be granted at most: the bound of what is kept of an operator.
+    const DAYS_MAX: i64 = 3_660;
+
+    /// The most that an operator's open campaigns can cost, in EUR.
+    pub(crate) fn open(&self, operator: &str, now_ms: i64) -> Nano {
+        let days = self.0.get(operator).into_iter().flat_map(|days| days.range(date::day_of(now_ms)..));
+        Nano(days.map(|(_, highest)| highest.0).sum())
+    }
+
+    /// Reserves the most that a campaign can cost.
+    ///
+    /// # Errors
+    /// [`Refused::LiabilityAboveCap`], [`Refused::BadCampaign`].
+    pub(crate) fn reserve(&mut self, reserved: &LiabilityReserved, now_ms: i64) -> Result<(), Refused> {
+        let LiabilityReserved { operator, campaign, players, highest, expires_ms, cap } = reserved;
+        let bad = |reason: &str| Err(Refused::BadCampaign { reason: reason.to_owned() });
+        let (today, last) = (date::day_of(now_ms), date::day_of(*expires_ms));
+        match reserved {
+            _ if !is_id(operator) || !is_id(campaign) => return bad("its name is not well formed"),
+            _ if *players == 0 || *highest <= Nano::ZERO || *cap < Nano::ZERO => return bad("it is for nobody"),
+            _ if *expires_ms <= now_ms => return bad("it expires before it begins"),
+            _ if last - today > Self::DAYS_MAX => return bad("it expires in more than ten years"),
+            _ => {}
+        }
+        let open = self.open(operator, now_ms);
+        let sum = open.checked_add(*highest).ok_or(Refused::Money(MoneyError::OutOfRange))?;
+        if *cap > Nano::ZERO && sum > *cap {
+            return Err(Refused::LiabilityAboveCap { open, highest: *highest, cap: *cap });
+        }
+        let days = self.0.entry(operator.clone()).or_default();
+        *days = days.split_off(&today);
+        let of_day = days.entry(last).or_default();
+        *of_day = of_day.checked_add(*highest).ok_or(Refused::Money(MoneyError::OutOfRange))?;
+        Ok(())
+    }
+}

@@ -1,0 +1,251 @@
+//! Transactions: every change of a player's account, in the order of the log (PL-34).
+//!
+//! Events that end a round don't say its game and its currency. A [`Statement`] knows them of the rounds that are open, and
+//! of those that have hit a jackpot until it's paid. Of rounds that were settled it keeps nothing, so a void of one is told
+//! its bet by the caller.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::events::{Commit, Event, RoundStarted};
+use crate::values::{Currency, Minor, StreamId};
+
+/// A round of a player: the stream, and its number.
+pub type RoundKey = (StreamId, u64);
+
+/// Kinds of transactions. The comments say how the account changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum TransactionKind {
+    /// Up: money came in from the transfer wallet.
+    Deposit,
+    /// Down: money went out to the transfer wallet.
+    Withdrawal,
+    /// Up: play money was given.
+    PlayMoney,
+    /// Up: the operator's own wallet has confirmed the debit of a bet.
+    Debit,
+    /// Down: what was due was paid to the operator's own wallet.
+    Credit,
+    /// Down: a bet.
+    Bet,
+    /// Not at all: the bet of a free round, which the operator's promotion pays.
+    FreeBet,
+    /// Up: a win, or a part of one.
+    Win,
+    /// Up: a jackpot.
+    Jackpot,
+    /// Up: the bet of a voided round.
+    Refund,
+    /// Not at all: a voided free round, whose bet goes back to the promotion.
+    FreeBetReturned,
+    /// Down: the win of a voided round, as far as the account had it.
+    WinTakenBack,
+}
+
+/// A change of a player's account.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transaction {
+    /// The number of its event in the commit, from 1. A void can be two transactions of one event.
+    pub number: u32,
+    /// Its kind.
+    pub kind: TransactionKind,
+    /// The account's currency.
+    pub currency: Currency,
+    /// The change: below 0 where money leaves the account.
+    pub amount: Minor,
+    /// The balance after it.
+    pub balance: Minor,
+    /// The round that it's of, if it's of one.
+    pub round: Option<u64>,
+    /// The game of that round; empty where it's of none.
+    pub game: String,
+    /// The bet of a free round, paid or got back by the promotion; 0 of all other kinds.
+    pub promotion: Minor,
+}
+
+/// The bet of a round, as far as its transactions need it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bet {
+    /// The game.
+    pub game: String,
+    /// The account's currency.
+    pub currency: Currency,
+    /// The stake.
+    pub bet: Minor,
+    /// The operator's promotion paid it.
+    pub free: bool,
+    /// The part of the win that was credited before the settlement.
+    pub credited: Minor,
+}
+
+impl Bet {
+    /// The bet of a round that was just begun.
+    #[must_use]
+    pub fn of(started: &RoundStarted) -> Self {
+        let RoundStarted { game, currency, bet, campaign, .. } = started;
+        let (game, free) = (game.clone(), campaign.is_some());
+        Self { game, currency: *currency, bet: *bet, free, credited: Minor::ZERO }
+    }
+}
+
+/// Commits name a round whose bet was not told: some before them are missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the bet of round {round} is not known")]
+pub struct UnknownBet {
+    /// The player's round.
+    pub round: u64,
+}
+
+/// Tells commits as transactions. Its size grows with open rounds and with jackpots that are yet to be paid.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statement {
+    open: BTreeMap<RoundKey, Bet>,
+    /// Games of hits that are yet to be paid, by partition and position of the hit.
+    hits: BTreeMap<(u32, u64), String>,
+}
+
+/// The rounds that a commit moves money of, and that were begun before it.
+pub fn rounds_named(commit: &Commit) -> impl Iterator<Item = u64> + '_ {
+    let begun = |number: u64| {
+        commit.events.iter().any(|event| matches!(event, Event::RoundStarted(started) if started.round == number))
+    };
+    let named = commit.events.iter().filter_map(|event| match event {
+        Event::WinCredited { round, .. }
+        | Event::RoundSettled { round, .. }
+        | Event::RoundVoided { round, .. }
+        | Event::JackpotPaid { round, .. } => Some(*round),
+        _ => None,
+    });
+    named.filter(move |number| !begun(*number))
+}
+
+impl Statement {
+    /// Whether all that a commit does to a round is to pay hits of which the game is known.
+    fn pays_hit(&self, commit: &Commit, number: u64) -> bool {
+        commit.events.iter().all(|event| match event {
+            Event::JackpotPaid { round, hit, .. } if *round == number => {
+                self.hits.contains_key(&(commit.partition, *hit))
+            }
+            Event::WinCredited { round, .. } | Event::RoundSettled { round, .. } | Event::RoundVoided { round, .. } => {
+                *round != number
+            }
+            _ => true,
+        })
+    }
+
+    /// The transactions of the next commit, with the player's balances after it. `known` has the bets of rounds that began before
+    /// the first commit taken, and of those that were settled, with what was credited of each before this commit.
+    ///
+    /// # Errors
+    /// [`UnknownBet`]; nothing was taken up.
+    pub fn take(
+        &mut self,
+        commit: &Commit,
+        balances_after: &[(Currency, Minor)],
+        known: &BTreeMap<RoundKey, Bet>,
+    ) -> Result<Vec<Transaction>, UnknownBet> {
+        let mut found = vec![];
+        if !matches!(commit.stream, StreamId::Player { .. }) {
+            return Ok(found);
+        }
+        let lacking = |round: &u64| {
+            let key = (commit.stream.clone(), *round);
+            !self.open.contains_key(&key) && !known.contains_key(&key) && !self.pays_hit(commit, *round)
+        };
+        if let Some(round) = rounds_named(commit).find(lacking) {
+            return Err(UnknownBet { round });
+        }
+        for (number, event) in (1..).zip(&commit.events) {
+            self.event(commit, number, event, known, &mut found)?;
+        }
+        let mut balances: BTreeMap<_, _> = balances_after.iter().copied().collect();
+        for transaction in found.iter_mut().rev() {
+            let balance = balances.entry(transaction.currency).or_default();
+            transaction.balance = *balance;
+            balance.0 = balance.0.saturating_sub(transaction.amount.0);
+        }
+        Ok(found)
+    }
+
+    fn event(
+        &mut self,
+        commit: &Commit,
+        number: u32,
+        event: &Event,
+        known: &BTreeMap<RoundKey, Bet>,
+        found: &mut Vec<Transaction>,
+    ) -> Result<(), UnknownBet> {
+        use TransactionKind as Kind;
+        let mut tell = |kind, currency, amount: Minor, round: Option<u64>, game: &str, promotion| {
+            let (game, balance) = (game.to_owned(), Minor::ZERO);
+            found.push(Transaction { number, kind, currency, amount, balance, round, game, promotion });
+        };
+        let less = |amount: Minor| Minor(amount.0.saturating_neg());
+        let key = |round: u64| (commit.stream.clone(), round);
+        let known = |round: u64| known.get(&key(round)).cloned().ok_or(UnknownBet { round });
+        match event {
+            Event::Deposited { currency, amount } => tell(Kind::Deposit, *currency, *amount, None, "", Minor::ZERO),
+            Event::Withdrawn { currency, amount } => {
+                tell(Kind::Withdrawal, *currency, less(*amount), None, "", Minor::ZERO);
+            }
+            Event::PlayMoneyGiven { amount } => tell(Kind::PlayMoney, Currency::PLAY, *amount, None, "", Minor::ZERO),
+            Event::DebitConfirmed { amount, .. } => {
+                // The round that it pays is in the commit.
+                let started = commit.events.iter().find_map(|event| match event {
+                    Event::RoundStarted(started) => Some(started),
+                    _ => None,
+                });
+                let Some(RoundStarted { round, game, currency, .. }) = started else { return Ok(()) };
+                tell(Kind::Debit, *currency, *amount, Some(*round), game, Minor::ZERO);
+            }
+            Event::CreditPaid { currency, amount, .. } => {
+                tell(Kind::Credit, *currency, less(*amount), None, "", Minor::ZERO);
+            }
+            Event::RoundStarted(started) => {
+                let bet = Bet::of(started);
+                let (kind, promotion) = if bet.free { (Kind::FreeBet, bet.bet) } else { (Kind::Bet, Minor::ZERO) };
+                tell(kind, bet.currency, less(started.charged()), Some(started.round), &bet.game, promotion);
+                self.open.insert(key(started.round), bet);
+            }
+            Event::WinCredited { round, amount } => {
+                let mut bet = self.open.remove(&key(*round)).map_or_else(|| known(*round), Ok)?;
+                tell(Kind::Win, bet.currency, *amount, Some(*round), &bet.game, Minor::ZERO);
+                bet.credited.0 = bet.credited.0.saturating_add(amount.0);
+                self.open.insert(key(*round), bet);
+            }
+            Event::JackpotHit { round, .. } => {
+                // Whose bet is unknown here is known where it's paid.
+                if let Some(bet) = self.open.get(&key(*round)) {
+                    self.hits.insert((commit.partition, commit.position), bet.game.clone());
+                }
+            }
+            Event::RoundSettled { round, win } => {
+                let bet = self.open.remove(&key(*round)).map_or_else(|| known(*round), Ok)?;
+                let due = Minor(win.0.saturating_sub(bet.credited.0));
+                if due != Minor::ZERO {
+                    tell(Kind::Win, bet.currency, due, Some(*round), &bet.game, Minor::ZERO);
+                }
+            }
+            Event::JackpotPaid { round, hit, amount, currency, .. } => {
+                let game = self.hits.remove(&(commit.partition, *hit));
+                let game = game.map_or_else(|| known(*round).map(|bet| bet.game), Ok)?;
+                tell(Kind::Jackpot, *currency, *amount, Some(*round), &game, Minor::ZERO);
+            }
+            Event::RoundVoided { round, refund, win_taken_back, .. } => {
+                let bet = self.open.remove(&key(*round)).map_or_else(|| known(*round), Ok)?;
+                let (kind, promotion) = match bet.free {
+                    true => (Kind::FreeBetReturned, bet.bet),
+                    false => (Kind::Refund, Minor::ZERO),
+                };
+                tell(kind, bet.currency, *refund, Some(*round), &bet.game, promotion);
+                if *win_taken_back != Minor::ZERO {
+                    let back = less(*win_taken_back);
+                    tell(Kind::WinTakenBack, bet.currency, back, Some(*round), &bet.game, Minor::ZERO);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
