@@ -4,6 +4,7 @@
 //! parse, the engine's types validate: [`convert`] is the one place where the two meet. Every conversion from the wire
 //! checks what the engine's type demands and names the field at fault.
 
+pub mod calls;
 pub mod convert;
 
 /// Words that all services share.
@@ -66,6 +67,15 @@ pub mod proof {
     #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
     pub mod v1 {
         tonic::include_proto!("motherlode.proof.v1");
+    }
+}
+
+/// An operator's own wallet: what the operator implements, and this project calls.
+pub mod wallet {
+    /// Version 1.
+    #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
+    pub mod v1 {
+        tonic::include_proto!("motherlode.wallet.v1");
     }
 }
 

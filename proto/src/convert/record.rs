@@ -7,7 +7,7 @@
 use super::{
     Malformed,
     plain::{In, Out},
-    values::Value,
+    values::{Value, needed},
 };
 use crate::log::v1;
 use bytes::Bytes;
@@ -72,7 +72,7 @@ fn read(bytes: &[u8]) -> Result<Logged, Malformed> {
 }
 
 fn take<T: Value>(fields: &mut In, number: u8, name: &'static str) -> Result<T, Malformed> {
-    T::take(fields, number).ok_or(Malformed::Field(name))
+    needed(T::take(fields, number), name)
 }
 
 /// The name of a record's stream, where the record is in the plain form so far; at hardly any cost.

@@ -127,12 +127,20 @@ reasons! {
     70 RevealWrong { round, step };
     71 RevealUnfounded { round };
     72 NotCancelled;
+    73 SeamlessWallet;
+    74 TransferWallet;
+    75 DebitOpen;
+    76 NoSuchDebit;
+    77 DebitUnused;
+    78 NoSuchDue;
     200 AmountAboveCeiling { currency, amount, ceiling };
     201 BalanceAboveCeiling { currency, balance, ceiling };
     202 RateOutOfBounds { currency };
     203 AwardPayable { hit };
     204 OtherActors { change };
     205 PlatformsSwitch { switch };
+    206 DuesWaiting { most };
+    207 LiabilityAboveCap { open, highest, cap };
     138 NoSuchSession;
     139 PastLimit { currency, limit, bet };
 }

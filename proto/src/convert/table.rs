@@ -8,13 +8,13 @@
 use super::{
     Malformed,
     plain::{In, Out},
-    values::{As, Message, OrDefault, Result, Time, Value},
+    values::{As, Message, OrDefault, Result, Time, Value, needed},
 };
 use crate::log::v1;
 use motherlode_books::{
-    Award, Campaign, ChangeProposed, Contribution, DayLimits, Decision, Draw, DrawSealed, Event, Hit, LoggedTerms,
-    MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SessionOpened,
-    StepResolved, StretchEnd, TakeBack,
+    Award, Campaign, ChangeProposed, Contribution, DayLimits, DebitAsked, Decision, Draw, DrawSealed, Event, Hit,
+    LiabilityReserved, LoggedTerms, MirroredAward, PartitionReported, PoolMirrored, PoolStatus, PoolTerms,
+    RoundStarted, RoundTerms, SessionOpened, StepResolved, StretchEnd, TakeBack,
 };
 use prost::Message as _;
 
@@ -31,10 +31,10 @@ macro_rules! put {
 /// Reads a field.
 macro_rules! take {
     ($fields:ident $number:literal $name:expr) => {
-        Value::take($fields, $number).ok_or(Malformed::Field($name))?
+        needed(Value::take($fields, $number), $name)?
     };
     ($fields:ident $number:literal $name:expr, $as:ident) => {
-        $as::take($fields, $number).ok_or(Malformed::Field($name))?
+        needed($as::take($fields, $number), $name)?
     };
 }
 
@@ -146,6 +146,15 @@ events! {
     44 DrawsRevealed { 1 round, 2 dealt };
     45 DrawsLost { 1 round };
     46 RequestCancelled {};
+    47 SeamlessChosen {};
+    48 DebitAsked(asked: DebitAsked);
+    49 DebitConfirmed { 1 amount, 2 told };
+    50 DebitRefused { 1 reason };
+    51 RollbackAsked { 1 request_id, 2 reason };
+    52 DebitRolledBack {};
+    53 CreditPaid { 1 request_id, 2 currency, 3 amount };
+    54 WalletOverdue { 1 operator, 2 partition, 3 players, 4 oldest_ms as Time };
+    58 LiabilityReserved(reserved: LiabilityReserved);
 }
 
 messages! {
@@ -159,6 +168,7 @@ messages! {
     "Contribution" Contribution { 1 pool, 2 terms_version, 3 amount }
     "StepResolved" StepResolved { 1 round, 2 step, 3 seed, 4 choice, 5 outcome, 6 win, 7 automatic, 8 draw }
     "Draw" Draw { 1 number, 2 epoch, 3 client_seed, 4 next_epoch, 5 next_seal }
+    "DebitAsked" DebitAsked { 1 request_id, 2 fingerprint, 3 currency, 4 amount }
     "DrawSealed" DrawSealed { 1 number, 2 epoch, 3 seal, 4 reason }
     "JackpotAwarded" Award {
         1 partition, 2 hit, 3 stream, 4 round, 5 cycle, 6 collision, 7 currency, 8 coin_value, 9 rate, 10 amount,
@@ -170,6 +180,7 @@ messages! {
     "CampaignGranted" Campaign {
         1 id, 2 game, 3 currency, 4 bet, 5 coin_value, 6 lines, 7 coins_per_line, 8 rounds, 9 expires_ms as Time
     }
+    "LiabilityReserved" LiabilityReserved { 1 operator, 2 campaign, 3 players, 4 highest, 5 expires_ms as Time, 6 cap }
     "ChangeProposed" ChangeProposed { 1 stream, 2 change, 3 actor, 4 lapses_ms as Time }
     "PartitionReported" PartitionReported { 1 partition, 2 from, 3 to, 4 contributions, 5-7 end } then placed
     "PartitionReported.Hit" Hit {

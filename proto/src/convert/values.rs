@@ -9,7 +9,19 @@ use motherlode_books::{
 };
 use std::num::NonZeroU32;
 
+/// Messages that room is made for before they are read: what is more may be no messages at all.
+const COUNTED_MAX: usize = 16;
+
 pub(super) type Result<T> = std::result::Result<T, Malformed>;
+
+/// A field that must be there. The fault is made where there is one: made for each field, it would be dropped for each.
+#[inline]
+pub(super) fn needed<T>(field: Option<T>, name: &'static str) -> Result<T> {
+    match field {
+        Some(field) => Ok(field),
+        None => Err(Malformed::Field(name)),
+    }
+}
 
 /// A value as a field, or as several that follow each other from a number on.
 pub(super) trait Value: Sized {
@@ -43,7 +55,7 @@ pub(super) trait Message: Sized {
     #[inline]
     fn read_whole(mut fields: In) -> Result<Self> {
         let read = Self::read(&mut fields)?;
-        fields.end().map(|()| read).ok_or(Malformed::Field("that is unknown"))
+        needed(fields.end().map(|()| read), "that is unknown")
     }
 }
 
@@ -308,7 +320,7 @@ impl<T: Message> Value for Vec<T> {
 
     #[inline]
     fn take(fields: &mut In, number: u8) -> Option<Self> {
-        let mut all = vec![];
+        let mut all = Self::with_capacity(fields.count(number).min(COUNTED_MAX));
         while let Some(message) = fields.nested(number)? {
             all.push(T::read_whole(message).ok()?);
         }

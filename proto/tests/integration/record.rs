@@ -2,9 +2,9 @@
 
 use motherlode_books::{
     Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
-    Decision, Draw, DrawSealed, Event, FxRate, Hit, LoggedTerms, Minor, MirroredAward, Nano, PartitionReported,
-    PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SealReason, SessionOpened, StepResolved, StreamId,
-    StretchEnd, Switch, TakeBack,
+    DebitAsked, Decision, Draw, DrawSealed, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward,
+    Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SealReason, SessionOpened,
+    StepResolved, StreamId, StretchEnd, Switch, TakeBack,
 };
 use motherlode_proto::{
     convert::{
@@ -214,6 +214,22 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::DrawsRevealed { round, dealt: vec![[4; 32], [0; 32]] },
         Event::DrawsLost { round },
         Event::RequestCancelled,
+        Event::SeamlessChosen,
+        Event::DebitAsked(DebitAsked { request_id: "r-1".into(), fingerprint: [8; 16], currency, amount: minor }),
+        Event::DebitConfirmed { amount: minor, told: Minor(amount) },
+        Event::DebitRefused { reason: "limit".into() },
+        Event::RollbackAsked { request_id: "r-1".into(), reason: "no answer".into() },
+        Event::DebitRolledBack,
+        Event::CreditPaid { request_id: "award/bewitched/0/7".into(), currency, amount: minor },
+        Event::WalletOverdue { operator: "acme".into(), partition: 1, players: 3, oldest_ms: 1_798_761_600_000 },
+        Event::LiabilityReserved(LiabilityReserved {
+            operator: "acme".into(),
+            campaign: "autumn".into(),
+            players: 500,
+            highest: Nano(123_456_789),
+            expires_ms: 1_798_761_600_000,
+            cap: Nano::ZERO,
+        }),
     ]
 }
 

@@ -1,0 +1,235 @@
+//! Services as they are served: one copy of tonic's calls, for bytes, and of each call only what decodes its request and encodes
+//! its answer. The servers that tonic generates have framing, deadlines and trailers compiled again for every method: 10,000
+//! lines of the compiler's code each. A call whose requests are a stream keeps its types all the way: it's for those in a hurry.
+
+use std::{
+    convert::Infallible,
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+
+use bytes::{Buf as _, BufMut as _, Bytes};
+use prost::Message;
+use tonic::{
+    Code, Request, Response, Status, Streaming,
+    body::Body,
+    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
+    codegen::{
+        BoxFuture, Service, http,
+        tokio_stream::{Stream, StreamExt as _},
+    },
+    server::{Grpc, NamedService},
+};
+use tonic_prost::ProstCodec;
+
+type Answer = BoxFuture<http::Response<Body>, Infallible>;
+type BoxStream = Pin<Box<dyn Stream<Item = Result<Bytes, Status>> + Send>>;
+
+/// An implementation of a service, and the longest request that is read, bytes.
+struct Serving<T> {
+    service: Arc<T>,
+    request_bytes_max: usize,
+}
+
+impl<T: Send + Sync + 'static> Serving<T> {
+    /// A call with one request and one answer.
+    fn unary<M, R, F>(&self, request: http::Request<Body>, call: fn(Arc<T>, Request<M>) -> F) -> Answer
+    where
+        M: Message + Default + 'static,
+        R: Message + 'static,
+        F: Future<Output = Result<Response<R>, Status>> + Send + 'static,
+    {
+        let service = Arc::clone(&self.service);
+        let call = Call::new(move |request| {
+            let service = Arc::clone(&service);
+            Box::pin(async move {
+                let answer = call(service, decoded(request)?).await?;
+                Ok(answer.map(|answer| encoded(&answer)))
+            })
+        });
+        unary(call, request, self.request_bytes_max)
+    }
+
+    /// A call with one request and a stream of answers.
+    fn server_streaming<M, R, S, F>(&self, request: http::Request<Body>, call: fn(Arc<T>, Request<M>) -> F) -> Answer
+    where
+        M: Message + Default + 'static,
+        R: Message + 'static,
+        S: Stream<Item = Result<R, Status>> + Send + 'static,
+        F: Future<Output = Result<Response<S>, Status>> + Send + 'static,
+    {
+        let service = Arc::clone(&self.service);
+        let call = Call::new(move |request| {
+            let service = Arc::clone(&service);
+            Box::pin(async move {
+                let answers = call(service, decoded(request)?).await?;
+                Ok(answers.map(|answers| -> BoxStream { Box::pin(answers.map(|answer| Ok(encoded(&answer?)))) }))
+            })
+        });
+        server_streaming(call, request, self.request_bytes_max)
+    }
+
+    /// A call with a stream of requests and one of answers.
+    fn streaming<M, R, S, F>(
+        &self,
+        request: http::Request<Body>,
+        call: fn(Arc<T>, Request<Streaming<M>>) -> F,
+    ) -> Answer
+    where
+        M: Message + Default + 'static,
+        R: Message + 'static,
+        S: Stream<Item = Result<R, Status>> + Send + 'static,
+        F: Future<Output = Result<Response<S>, Status>> + Send + 'static,
+    {
+        let service = Arc::clone(&self.service);
+        let call = Call::new(move |request| Box::pin(call(Arc::clone(&service), request)));
+        let codec = ProstCodec::<R, M>::default();
+        let mut grpc = Grpc::new(codec).apply_max_message_size_config(Some(self.request_bytes_max), None);
+        Box::pin(async move { Ok(grpc.streaming(call, request).await) })
+    }
+}
+
+fn unary(call: Call<Bytes, Response<Bytes>>, request: http::Request<Body>, request_bytes_max: usize) -> Answer {
+    let mut grpc = Grpc::new(Encoded).apply_max_message_size_config(Some(request_bytes_max), None);
+    Box::pin(async move { Ok(grpc.unary(call, request).await) })
+}
+
+fn server_streaming(
+    call: Call<Bytes, Response<BoxStream>>,
+    request: http::Request<Body>,
+    request_bytes_max: usize,
+) -> Answer {
+    let mut grpc = Grpc::new(Encoded).apply_max_message_size_config(Some(request_bytes_max), None);
+    Box::pin(async move { Ok(grpc.server_streaming(call, request).await) })
+}
+
+fn unimplemented() -> Answer {
+    Box::pin(async { Ok(Status::new(Code::Unimplemented, "").into_http()) })
+}
+
+/// The part of a call that is its own.
+struct Call<M, A>(Box<dyn FnMut(Request<M>) -> BoxFuture<A, Status> + Send>);
+
+impl<M, A> Call<M, A> {
+    fn new(call: impl FnMut(Request<M>) -> BoxFuture<A, Status> + Send + 'static) -> Self {
+        Self(Box::new(call))
+    }
+}
+
+impl<M, A> Service<Request<M>> for Call<M, A> {
+    type Response = A;
+    type Error = Status;
+    type Future = BoxFuture<A, Status>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Status>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: Request<M>) -> Self::Future {
+        (self.0)(request)
+    }
+}
+
+fn decoded<M: Message + Default>(request: Request<Bytes>) -> Result<Request<M>, Status> {
+    let (metadata, extensions, bytes) = request.into_parts();
+    // As tonic's codec has it, and <https://grpc.github.io/grpc/core/md_doc_statuscodes.html>.
+    let message = M::decode(bytes).map_err(|error| Status::internal(error.to_string()))?;
+    Ok(Request::from_parts(metadata, extensions, message))
+}
+
+fn encoded(message: &impl Message) -> Bytes {
+    message.encode_to_vec().into()
+}
+
+/// Messages that are encoded already.
+#[derive(Debug, Clone, Copy)]
+struct Encoded;
+
+impl Codec for Encoded {
+    type Encode = Bytes;
+    type Decode = Bytes;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for Encoded {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, message: Bytes, buffer: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        buffer.put(message);
+        Ok(())
+    }
+}
+
+impl Decoder for Encoded {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(buffer.copy_to_bytes(buffer.remaining())))
+    }
+}
+
+/// Declares what serves a service: its trait, the name of the type, the service's name, and each call with its path and kind.
+macro_rules! served {
+    ($service:path, $calls:ident, $name:literal, $($path:literal $kind:ident $method:ident)+) => {
+        #[doc = concat!("Serves `", $name, "`.")]
+        pub struct $calls<T>(Serving<T>);
+
+        impl<T> $calls<T> {
+            /// Serves an implementation; requests of more bytes than `request_bytes_max` are refused with OUT_OF_RANGE.
+            #[must_use]
+            pub fn new(service: T, request_bytes_max: usize) -> Self {
+                Self(Serving { service: Arc::new(service), request_bytes_max })
+            }
+        }
+
+        impl<T> Clone for $calls<T> {
+            fn clone(&self) -> Self {
+                let Serving { service, request_bytes_max } = &self.0;
+                Self(Serving { service: Arc::clone(service), request_bytes_max: *request_bytes_max })
+            }
+        }
+
+        impl<T> fmt::Debug for $calls<T> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(stringify!($calls))
+            }
+        }
+
+        impl<T> NamedService for $calls<T> {
+            const NAME: &'static str = $name;
+        }
+
+        impl<T: $service> Service<http::Request<Body>> for $calls<T> {
+            type Response = http::Response<Body>;
+            type Error = Infallible;
+            type Future = Answer;
+
+            fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+                Poll::Ready(Ok(()))
+            }
+
+            fn call(&mut self, request: http::Request<Body>) -> Answer {
+                match request.uri().path() {
+                    $($path => self.0.$kind(request, |service, request| async move { service.$method(request).await }),)+
+                    _ => unimplemented(),
+                }
+            }
+        }
+    };
+}
+
+include!(concat!(env!("OUT_DIR"), "/calls.rs"));
