@@ -11,7 +11,7 @@ use crate::{
     reader::Shared,
 };
 use bytes::Bytes;
-use motherlode_log::{AppendError, Hash, LockGuard, Position, Reader, Store, block, verify_chain};
+use motherlode_log::{AppendError, Chained, Hash, LockGuard, Position, Reader, Store, block};
 use motherlode_runtime::config::Store as Config;
 use std::{
     io,
@@ -168,7 +168,7 @@ impl Store for JetStreamStore {
         self.walk.head
     }
 
-    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
+    fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), AppendError> {
         if let Some(failed) = &self.failed {
             return Err(failed.clone().into());
         }
@@ -176,7 +176,8 @@ impl Store for JetStreamStore {
         if after != end {
             return Err(AppendError::Conflict { end });
         }
-        let head = verify_chain(self.walk.head, after, records)?;
+        chained.verify_after(after, self.walk.head)?;
+        let (records, head) = (chained.records(), chained.head());
         if records.is_empty() {
             return Ok(());
         }

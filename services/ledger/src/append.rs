@@ -139,11 +139,24 @@ fn refused_by_books(refused: &Refused) -> Refusal {
         Refused::WrongFigure { .. } => Refusal::new(Code::Aborted, "POOL_FIGURE_STALE", message),
         Refused::PoolOutstanding => Refusal::precondition("POOL_OUTSTANDING", message),
         Refused::PlayMoney => Refusal::precondition("PLAY_MONEY", message),
+        Refused::SeamlessWallet => Refusal::precondition("SEAMLESS_WALLET", message),
+        Refused::DuesWaiting { .. } => {
+            Refusal::new(Code::Unavailable, "DUES_WAITING", message).retry_after(Duration::from_secs(1))
+        }
+        Refused::DebitOpen | Refused::NoSuchDebit => {
+            Refusal::new(Code::Aborted, "DEBIT_OPEN", message).retry_after(Duration::from_secs(1))
+        }
         Refused::UnknownCampaign { campaign } => unknown_campaign(campaign),
         Refused::CampaignOver { campaign, over } => campaign_over(campaign, *over),
         Refused::CampaignExists { .. } => Refusal::new(Code::AlreadyExists, "CAMPAIGN_EXISTS", message),
         Refused::CampaignBegun { .. } => Refusal::precondition("CAMPAIGN_BEGUN", message),
         Refused::BadCampaign { .. } => Refusal::new(Code::InvalidArgument, "INVALID_CAMPAIGN", message),
+        Refused::LiabilityAboveCap { open, highest, cap } => {
+            Refusal::precondition("CAMPAIGN_LIABILITY_ABOVE_CAP", message)
+                .with("open_liability_eur", open)
+                .with("highest_liability_eur", highest)
+                .with("cap_eur", cap)
+        }
         Refused::SwitchUnchanged { .. } => Refusal::precondition("SWITCH_UNCHANGED", message),
         Refused::NoSuchSession => Refusal::precondition("SESSION_EXPIRED", message),
         Refused::PastLimit { currency, limit, bet } => Refusal::precondition("LOSS_LIMIT", message)

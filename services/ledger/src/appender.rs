@@ -6,8 +6,7 @@ use crate::{
     shared::{Appended, Handed},
     writer::{Due, Writer},
 };
-use bytes::Bytes;
-use motherlode_log::Store;
+use motherlode_log::{Chained, Store};
 use std::{
     sync::{Arc, mpsc::SyncSender},
     time::Instant,
@@ -25,7 +24,7 @@ impl Appender {
     pub(crate) fn run(mut self) {
         loop {
             match self.writer.due() {
-                Due::Append(records) => self.append(records),
+                Due::Append(chained) => self.append(chained),
                 Due::Again => {}
                 Due::Nothing => break,
             }
@@ -34,19 +33,20 @@ impl Appender {
         tracing::info!(position = self.store.end(), "the log is closed");
     }
 
-    fn append(&mut self, records: Vec<Bytes>) {
+    fn append(&mut self, chained: Chained) {
         let (begun, after) = (Instant::now(), self.store.end());
-        let appended = self.store.append(after, &records);
-        self.appends.record(records.len(), begun.elapsed());
+        let appended = self.store.append_chained(after, &chained);
+        let count = chained.records().len();
+        self.appends.record(count, begun.elapsed());
         if let Err(error) = appended {
-            tracing::debug!(%error, after, records = records.len(), "an append failed");
+            tracing::debug!(%error, after, records = count, "an append failed");
             return self.writer.failed(error);
         }
         let logged = self.writer.appended();
         let shared = self.writer.shared();
         if shared.tail.receiver_count() > 0 {
             // The last follower may have left since.
-            let _ = shared.tail.send(Appended { first: after + 1, records: records.into() });
+            let _ = shared.tail.send(Appended { first: after + 1, records: Vec::from(chained).into() });
         }
         // Where it's behind, it reads the log.
         let _ = self.projector.try_send(Handed { logged });

@@ -10,11 +10,10 @@ use motherlode_books::{
     Dealt, DrawSealed, Epoch, Event, NextDraw, OpenRound, PlayerState, Seal, SealReason, StreamId,
     draw::{self, DealKey},
 };
-use parking_lot::{Mutex, RwLock};
+use parking_lot::RwLock;
 use std::{
     fmt,
     fs::{File, OpenOptions},
-    hash::{DefaultHasher, Hash as _, Hasher as _},
     io::{self, Read, Seek, Write},
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -23,8 +22,6 @@ use std::{
 
 /// How long a key seals before there is a new one (PL-28).
 pub const DAY_MS: i64 = 86_400_000;
-/// Places for seals that were made lately: a megabyte.
-const SEALED: usize = 1 << 14;
 /// The first line of the file, for who looks into it.
 const HEAD: &str =
     "# Motherlode's draw keys: whoever reads them knows every draw to come. Never copy them with the log.\n";
@@ -79,36 +76,6 @@ pub struct DrawKeys(Arc<Shared>);
 struct Shared {
     file: Option<PathBuf>,
     keys: RwLock<Vec<Key>>,
-    /// Seals that were made lately, each with its dealt value, at a place that the seal's first bytes name: the next step of a
-    /// player needs no HMAC then. A seal is the hash of one dealt value, whoever's draw it is.
-    sealed: Box<[Mutex<Option<Sealed>>]>,
-}
-
-/// A draw that was sealed lately.
-#[derive(Clone, Copy)]
-struct Sealed {
-    /// The player's stream, by a hash.
-    of: u64,
-    next: NextDraw,
-    dealt: Dealt,
-}
-
-fn hashed(stream: &StreamId) -> u64 {
-    let mut hasher = DefaultHasher::new();
-    stream.hash(&mut hasher);
-    hasher.finish()
-}
-
-impl Shared {
-    fn new(file: Option<PathBuf>, keys: Vec<Key>) -> Self {
-        let sealed =
-            (0..if keys.is_empty() && file.is_none() { 0 } else { SEALED }).map(|_| Mutex::default()).collect();
-        Self { file, keys: RwLock::new(keys), sealed }
-    }
-
-    fn place(&self, seal: &Seal) -> Option<&Mutex<Option<Sealed>>> {
-        self.sealed.get(usize::from(u16::from_be_bytes([seal[0], seal[1]])) % SEALED)
-    }
 }
 
 #[derive(Clone)]
@@ -133,16 +100,20 @@ impl fmt::Debug for DrawKeys {
 }
 
 impl DrawKeys {
+    fn with(file: Option<PathBuf>, keys: Vec<Key>) -> Self {
+        Self(Arc::new(Shared { file, keys: RwLock::new(keys) }))
+    }
+
     /// No keys: a process that neither seals nor reveals.
     #[must_use]
     pub fn none() -> Self {
-        Self(Arc::new(Shared::new(None, vec![])))
+        Self::with(None, vec![])
     }
 
     /// One key, in memory alone: for tests, and for exports that can be repeated. Nothing that serves uses it.
     #[must_use]
     pub fn of(key: [u8; 32]) -> Self {
-        Self(Arc::new(Shared::new(None, vec![Key::new(key, 0)])))
+        Self::with(None, vec![Key::new(key, 0)])
     }
 
     /// A fresh key, in memory alone.
@@ -158,7 +129,7 @@ impl DrawKeys {
     /// # Errors
     /// See [`DrawKeysError`].
     pub fn open(path: &Path, now_ms: i64) -> Result<Self, DrawKeysError> {
-        let keys = Self(Arc::new(Shared::new(Some(path.to_owned()), vec![])));
+        let keys = Self::with(Some(path.to_owned()), vec![]);
         keys.renew(now_ms)?;
         Ok(keys)
     }
@@ -227,9 +198,6 @@ impl DrawKeys {
             _ => {}
         }
         self.renew(now_ms)?;
-        for place in &self.0.sealed {
-            *place.lock() = None;
-        }
         Ok(aside.into())
     }
 
@@ -269,26 +237,14 @@ impl DrawKeys {
     pub fn seal(&self, stream: &StreamId, number: u64) -> Option<(Epoch, Seal)> {
         let keys = self.0.keys.read();
         let key = keys.last()?;
-        let dealt = key.deals.deal(stream, number);
-        let seal = draw::seal(&dealt);
-        if let Some(place) = self.0.place(&seal) {
-            let next = NextDraw { number, epoch: key.epoch, seal };
-            *place.lock() = Some(Sealed { of: hashed(stream), next, dealt });
-        }
-        Some((key.epoch, seal))
+        Some((key.epoch, draw::seal(&key.deals.deal(stream, number))))
     }
 
     /// The dealt value under the seal of a player's draw; none where its key is gone, or dealt another.
     #[must_use]
     pub fn dealt_under(&self, stream: &StreamId, sealed: &NextDraw) -> Option<Dealt> {
-        let lately = self.0.place(&sealed.seal).and_then(|place| *place.lock());
-        match lately {
-            Some(Sealed { of, next, dealt }) if next == *sealed && of == hashed(stream) => Some(dealt),
-            _ => {
-                let dealt = self.dealt(stream, sealed.number, sealed.epoch);
-                dealt.filter(|dealt| draw::seal(dealt) == sealed.seal)
-            }
-        }
+        let dealt = self.dealt(stream, sealed.number, sealed.epoch);
+        dealt.filter(|dealt| draw::seal(dealt) == sealed.seal)
     }
 
     /// The dealt values of an open round's sealed steps; none where the key of one is gone.
@@ -375,30 +331,19 @@ mod tests {
     }
 
     #[test]
-    fn pl_28_a_value_that_was_kept_is_the_one_that_the_key_deals_until_the_keys_are_given_up() {
+    fn pl_28_a_value_is_dealt_under_its_own_seal_until_the_keys_are_given_up() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("draws");
         let (keys, again) = (DrawKeys::open(&path, 5).unwrap(), DrawKeys::open(&path, 5).unwrap());
-        // More than there are places, so that some were taken by others.
-        let draws: Vec<_> =
-            (0..2 * SEALED as u64).map(|number| (number, keys.seal(&alice(), number).unwrap())).collect();
-        let next = |&(number, (epoch, seal)): &(u64, (Epoch, Seal))| NextDraw { number, epoch, seal };
-        let mut kept = 0;
-        for draw in draws.iter().rev().step_by(97) {
-            kept += usize::from(keys.0.place(&draw.1.1).unwrap().lock().is_some_and(|kept| kept.next.seal == draw.1.1));
-            let dealt = keys.dealt_under(&alice(), &next(draw));
-            assert_eq!(dealt, Some(draw::deal(&again.0.keys.read()[0].key, &alice(), draw.0)));
-            assert_eq!(again.dealt_under(&alice(), &next(draw)), dealt);
-        }
-        assert!((1..draws.len() / 97).contains(&kept));
-        let (_, (epoch, seal)) = draws[0];
-        assert_eq!(keys.dealt_under(&alice(), &NextDraw { number: 1, epoch, seal }), None, "of another draw");
-        let bob = StreamId::player("acme", "bob");
-        assert_eq!(keys.dealt_under(&bob, &next(draws.last().unwrap())), None, "of another player");
-        assert_eq!(keys.dealt_under(&alice(), &NextDraw { number: 0, epoch, seal: [0; 32] }), None);
-        let last = next(draws.last().unwrap());
+        let (epoch, seal) = keys.seal(&alice(), 9).unwrap();
+        let next = NextDraw { number: 9, epoch, seal };
+        let dealt = Some(draw::deal(&again.0.keys.read()[0].key, &alice(), 9));
+        assert_eq!((keys.dealt_under(&alice(), &next), again.dealt_under(&alice(), &next)), (dealt, dealt));
+        assert_eq!(keys.dealt_under(&alice(), &NextDraw { number: 1, ..next }), None, "of another draw");
+        assert_eq!(keys.dealt_under(&StreamId::player("acme", "bob"), &next), None, "of another player");
+        assert_eq!(keys.dealt_under(&alice(), &NextDraw { seal: [0; 32], ..next }), None);
         keys.give_up(6).unwrap();
-        assert_eq!(keys.dealt_under(&alice(), &last), None);
+        assert_eq!(keys.dealt_under(&alice(), &next), None);
     }
 
     #[test]

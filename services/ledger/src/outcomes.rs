@@ -9,7 +9,7 @@ use crate::{
     ledgers::Ledgers,
     rounds,
 };
-use motherlode_books::{Event, Minor, StreamId};
+use motherlode_books::{Event, Minor, PlayerState, Refused, StreamId};
 use motherlode_proto::{
     convert::record::Logged,
     ledger::v1::{self as wire, request_outcome::State, transaction::Kind},
@@ -47,6 +47,8 @@ pub(crate) async fn cancel(
     match ledgers.append(proposal).await {
         // Another than this call made the commit: what it is, is the answer.
         Ok(_) | Err(AppendError::RequestIdReused { .. } | AppendError::RequestCancelled { .. }) => {}
+        // The operator's wallet may have applied it: it will come to its end by itself.
+        Err(AppendError::Refused(Refused::DebitOpen)) => {}
         Err(error) => return Err(error.into()),
     }
     let outcome = outcome(ledgers, caller, account.stream, request_id).await?;
@@ -79,9 +81,20 @@ async fn outcome(
         position: ledger.durable(),
         ..wire::RequestOutcome::default()
     };
-    let Some(position) = ledger.find_position(&stream, request_id)? else { return Ok(unseen) };
+    let Some(position) = ledger.find_position(&stream, request_id)? else {
+        let player = ledger.player(&stream)?;
+        let debit = player.as_ref().and_then(PlayerState::debit).filter(|debit| debit.request_id == request_id);
+        let state = if debit.is_some() { State::Pending } else { State::Unseen };
+        return Ok(wire::RequestOutcome { state: state.into(), ..unseen });
+    };
     let logged = ledger.fetch(position)?;
-    let state = if logged.commit.is_cancelled() { State::Cancelled } else { State::Applied };
+    let (state, reason) = match logged.commit.events.first() {
+        Some(Event::RequestCancelled) => (State::Cancelled, ""),
+        Some(Event::DebitRefused { reason }) => (State::Refused, reason.as_str()),
+        Some(Event::DebitRolledBack) => (State::Refused, "DEBIT_ROLLED_BACK"),
+        _ => (State::Applied, ""),
+    };
+    let reason = reason.to_owned();
     let (number, step) = made(&logged.commit.events);
     let round = match number {
         Some(number) => ledgers.reads().run(caller, move || rounds::read(&ledger, &stream, number)).await??,
@@ -94,6 +107,7 @@ async fn outcome(
         round,
         step,
         transaction: transaction(&logged),
+        reason,
     })
 }
 

@@ -19,7 +19,7 @@ use crate::{
     shared::{Shared, Standing, TAIL_GROUPS},
     snapshot::{Keeper, Snapshot, Snapshots},
     time::LogTime,
-    verifier::{Verification, Verifier},
+    verifier::{TELL_EVERY, Verification, Verifier},
     writer::Writer,
 };
 use motherlode_books::{Books, Commit, Refused};
@@ -33,6 +33,7 @@ use std::{
         mpsc::{channel, sync_channel},
     },
     thread::{self, JoinHandle},
+    time::Instant,
 };
 use tokio::sync::{broadcast, watch};
 
@@ -255,10 +256,15 @@ fn replay_past(
         let (snapshot, index, end) = (folded.position, mark.position, reader.end());
         tracing::info!(snapshot, index, end, "the log is replayed from the snapshot and the index on, up to its end");
     }
+    let mut told = Instant::now();
     loop {
         let records = reader.read(next, usize::MAX, BYTES)?;
         let Some(last) = records.last() else { break };
         next = last.position + 1;
+        if told.elapsed() >= TELL_EVERY {
+            told = Instant::now();
+            tracing::info!(position = last.position, end = reader.end(), "the log is being replayed");
+        }
         if let Some((head, _)) = &mut chain {
             *head = verify(*head, &records)?;
         }

@@ -5,14 +5,16 @@
 //! the player that the index is behind, at most [`WALK_MAX`]; what is of the last seconds comes from memory.
 
 use crate::{error::FetchError, fields::round_name, handle::Handle, projected::Found};
-use motherlode_books::{Event, InternalRequest, RoundStarted, SettledRound, StreamId};
+use motherlode_books::{
+    Bet, Event, InternalRequest, Minor, RoundKey, RoundStarted, SettledRound, StreamId, rounds_named,
+};
 use motherlode_log::Position;
 use motherlode_proto::{
     convert::record::Logged,
     round::v1::{Round, RoundState},
 };
 use motherlode_rounds::{Award, Fold, RoundView, draws, wire};
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// Commits that are walked back to find a round; past that it's for the index to be there again.
 const WALK_MAX: usize = 4096;
@@ -188,6 +190,53 @@ pub(crate) fn gather(
 pub(crate) fn recall(handle: &Handle, stream: &StreamId, number: u64) -> Result<Option<SettledRound>, FetchError> {
     let commits = commits(handle, stream, number)?.unwrap_or_default();
     Ok(SettledRound::recall(number, commits.iter().map(|logged| &logged.commit)))
+}
+
+/// The bets of the rounds that a commit moves money of and that began before it, with what was credited of each until then (PL-34).
+///
+/// # Errors
+/// When the log or the index cannot be read, or the log does not have the bet.
+pub fn bets_before(handle: &Handle, of: &Logged) -> Result<BTreeMap<RoundKey, Bet>, FetchError> {
+    let mut rounds: Vec<_> = rounds_named(&of.commit).collect();
+    rounds.dedup();
+    let bet = |round| Ok(((of.commit.stream.clone(), round), bet_before(handle, of, round)?));
+    rounds.into_iter().map(bet).collect()
+}
+
+/// Found a few commits back, or by the index; where that is behind, by all of the player's commits back to the bet.
+fn bet_before(handle: &Handle, of: &Logged, number: u64) -> Result<Bet, FetchError> {
+    let (mut next, mut credited, mut walked) = (of.commit.previous, 0_i64, 0);
+    while next > 0 {
+        if walked == NEAR
+            && let Ok(Some(commits)) = commits(handle, &of.commit.stream, number)
+        {
+            let earlier = commits.iter().filter(|logged| logged.commit.position < of.commit.position);
+            credited = earlier.map(|logged| credited_of(logged, number)).sum();
+            let started = commits.iter().find_map(|logged| bet_of(logged, number));
+            return started.map(|started| bet(started, credited)).ok_or(FetchError::Missing(next));
+        }
+        let logged = handle.fetch(next)?;
+        credited = credited.saturating_add(credited_of(&logged, number));
+        if let Some(started) = bet_of(&logged, number) {
+            return Ok(bet(started, credited));
+        }
+        next = logged.commit.previous;
+        walked += 1;
+    }
+    Err(FetchError::Missing(of.commit.position))
+}
+
+fn bet(started: &RoundStarted, credited: i64) -> Bet {
+    Bet { credited: Minor(credited), ..Bet::of(started) }
+}
+
+/// The part of a round's win that a commit credits before its end (ME-16).
+fn credited_of(logged: &Logged, number: u64) -> i64 {
+    let of = |event: &Event| match event {
+        Event::WinCredited { round, amount } if *round == number => amount.0,
+        _ => 0,
+    };
+    logged.commit.events.iter().map(of).sum()
 }
 
 /// A round with its whole picture; `None` when the player has no such round.

@@ -14,7 +14,7 @@ use crate::{
     rounds, switches, void,
 };
 use futures_util::Stream;
-use motherlode_books::{Books, Currency, Event, FxRate, Minor, StreamId};
+use motherlode_books::{Books, Currency, Event, FxRate, Minor, PlayerState, StreamId};
 use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService},
@@ -22,7 +22,7 @@ use motherlode_proto::{
 use motherlode_runtime::{Caller, Refusal, Stop};
 use motherlode_slots::Ladders;
 use prost::Message;
-use std::{pin::Pin, sync::Arc};
+use std::{collections::BTreeSet, pin::Pin, sync::Arc};
 use tonic::{Code, Request, Response, Status};
 
 /// Rounds a page, unless the caller says otherwise (DM-20: the last ten).
@@ -37,13 +37,27 @@ pub struct LedgerApi {
     followers: Followers,
     stop: Stop,
     ladders: Arc<Ladders>,
+    /// Operators whose own wallets keep their players' money.
+    seamless: Arc<BTreeSet<String>>,
 }
 
 impl LedgerApi {
     /// Serves the ledgers; at the stop the streams end.
     #[must_use]
     pub fn new(ledgers: impl Into<Ledgers>, stop: Stop) -> Self {
-        Self { ledgers: ledgers.into(), followers: Followers::default(), stop, ladders: offer::standard() }
+        Self {
+            ledgers: ledgers.into(),
+            followers: Followers::default(),
+            stop,
+            ladders: offer::standard(),
+            seamless: Arc::default(),
+        }
+    }
+
+    /// With operators whose own wallets keep the money of players that are opened from now on (PL-31).
+    #[must_use]
+    pub fn with_seamless(self, operators: BTreeSet<String>) -> Self {
+        Self { seamless: Arc::new(operators), ..self }
     }
 
     /// With other currencies than those that have coin ladders where nothing is configured.
@@ -86,20 +100,29 @@ impl LedgerApi {
         };
         loop {
             let opens = matches!(event, Event::AccountOpened { .. });
-            let sealed = opens
+            let state = opens
                 .then(|| ledger.books_of(stream, |books| (books.head(stream).version, books.player(stream).cloned())))
                 .transpose()?;
-            let sealed =
-                sealed.and_then(|(version, player)| Some((version, ledger.draws().opening(stream, player.as_ref())?)));
-            let (expected_version, seal) = sealed.unzip();
+            let (version, player) = state.unwrap_or_default();
+            let seal = opens.then(|| ledger.draws().opening(stream, player.as_ref())).flatten();
+            let kept = (opens && self.keeps_elsewhere(stream, player.as_ref())).then_some(Event::SeamlessChosen);
+            let expected_version = (seal.is_some() || kept.is_some()).then_some(version);
             let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
-            let events = [event.clone()].into_iter().chain(seal).chain(acted).collect();
+            let events = [event.clone()].into_iter().chain(seal).chain(kept).chain(acted).collect();
             let (stream, request_id) = (stream.clone(), request_id.to_owned());
             match ledger.append(Proposal { stream, expected_version, request_id, fingerprint, events }).await {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
                 done => return Ok(done?),
             }
         }
+    }
+
+    /// Whether the operator's own wallet is to keep the money of a player whose account is opened: it's chosen with the first
+    /// account of real money.
+    fn keeps_elsewhere(&self, stream: &StreamId, player: Option<&PlayerState>) -> bool {
+        let StreamId::Player { operator, .. } = stream else { return false };
+        let has_real = |player: &PlayerState| player.balances().any(|(currency, _)| currency.is_real());
+        self.seamless.contains(operator) && !player.is_some_and(has_real)
     }
 
     fn account(&self, account: &AccountId) -> Result<Minor, Refusal> {

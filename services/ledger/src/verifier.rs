@@ -13,7 +13,7 @@ use std::{
 use tokio::sync::watch;
 
 /// Between two lines that say how far it is.
-const TELL_EVERY: Duration = Duration::from_secs(10);
+pub(crate) const TELL_EVERY: Duration = Duration::from_secs(10);
 /// How often what can't be read is tried, and the pause between.
 const TRIES: u32 = 5;
 const PAUSE: Duration = Duration::from_secs(2);

@@ -20,9 +20,8 @@ use crate::{
     shared::{Shared, Standing, is_by},
     trouble::Trouble,
 };
-use bytes::Bytes;
 use motherlode_books::{Books, Commit, Currency, Head, Minor, SettledRound, Stage, StreamId};
-use motherlode_log::{AppendError as Failed, Position};
+use motherlode_log::{AppendError as Failed, Chained, Position};
 use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::{Condvar, Mutex};
 use std::{collections::VecDeque, sync::Arc, time::Instant};
@@ -53,9 +52,8 @@ struct Staged {
 }
 
 /// A group commit.
-#[derive(Default)]
 struct Group {
-    records: Vec<Bytes>,
+    records: Chained,
     logged: Vec<Arc<Logged>>,
     /// Of the requests that made them, in the same order.
     names: Vec<Name>,
@@ -75,7 +73,7 @@ struct Waiter {
 /// The appender's next work.
 pub(crate) enum Due {
     /// Append these at the end of the log.
-    Append(Vec<Bytes>),
+    Append(Chained),
     /// Try the store again.
     Again,
     /// Nothing any more.
@@ -126,8 +124,9 @@ impl Writer {
                 known.push((reply, Err(error)));
                 continue;
             }
+            let mut head = staged.stage.head(&books, &proposal.stream);
             // Who decided has read the player, so it's mostly here.
-            if staged.stage.head(&books, &proposal.stream).version == 0 {
+            if head.version == 0 {
                 drop(books);
                 let loaded = self.shared.books_with(&proposal.stream);
                 books = match loaded {
@@ -138,8 +137,9 @@ impl Writer {
                         continue;
                     }
                 };
+                head = staged.stage.head(&books, &proposal.stream);
             }
-            let judging = Judging { books: &books, shared: &self.shared, time_ms, name, recalled };
+            let judging = Judging { books: &books, shared: &self.shared, time_ms, name, recalled, head };
             let verdict = judging.judge(&mut staged, proposal, checked_to, self.batch_commits_max);
             match staged.groups.back_mut() {
                 Some(youngest) => {
@@ -178,7 +178,7 @@ impl Writer {
         let mut staged = self.staged.lock();
         loop {
             if let Some(oldest) = staged.groups.front_mut() {
-                let records = std::mem::take(&mut oldest.records);
+                let records = std::mem::replace(&mut oldest.records, Chained::after(oldest.end.hash));
                 staged.appending = true;
                 return Due::Append(records);
             }
@@ -197,7 +197,7 @@ impl Writer {
     pub(crate) fn appended(&self) -> Vec<Arc<Logged>> {
         let group = {
             let mut staged = self.staged.lock();
-            let group = staged.groups.pop_front().unwrap_or_default();
+            let Some(group) = staged.groups.pop_front() else { return vec![] };
             staged.appending = false;
             staged.trouble = None;
             staged.waiting -= group.waiters.len();
@@ -272,6 +272,13 @@ impl Writer {
     }
 }
 
+impl Group {
+    /// Empty, after a record.
+    fn after(end: Held) -> Self {
+        Self { records: Chained::after(end.hash), logged: vec![], names: vec![], end, waiters: vec![] }
+    }
+}
+
 impl Staged {
     /// The answer to a request that was not appended.
     fn refused(&self, name: Name, failure: &AppendError) -> AppendError {
@@ -299,14 +306,16 @@ struct Judging<'a> {
     time_ms: i64,
     name: Name,
     recalled: Option<Box<SettledRound>>,
+    /// Of the proposal's stream, staged commits included.
+    head: Head,
 }
 
 impl Judging<'_> {
     /// The order of the checks is the documented one: request id, version, what new commits are held to, the books'
     /// invariants.
     fn judge(self, staged: &mut Staged, proposal: Proposal, checked_to: Position, batch_commits_max: usize) -> Verdict {
-        let Self { books, shared, time_ms, name, recalled } = self;
-        let Head { version, position: previous, .. } = staged.stage.head(books, &proposal.stream);
+        let Self { books, shared, time_ms, name, recalled, head } = self;
+        let Head { version, position: previous, .. } = head;
         // What the request made is on this stream: where that has not moved on, there is nothing to find.
         if previous > checked_to {
             let committed = match staged.made_by(name, &proposal.stream, &proposal.request_id) {
@@ -346,17 +355,21 @@ impl Judging<'_> {
         staged.stage.apply_recalling(books, &commit, recalled)?;
         let balances_after = balances(&staged.stage, books, &commit.stream);
         let logged = Logged { commit, balances_after };
-        let bytes = record::encode(&staged.end.hash, &logged);
-        staged.end = Held { position: logged.commit.position, hash: motherlode_log::hash(&bytes) };
+        let Held { position: after, hash: before } = staged.end;
+        let record = record::encode(&before, &logged);
         if begins {
-            staged.groups.push_back(Group::default());
+            staged.groups.push_back(Group::after(staged.end));
         }
-        let (logged, end) = (Arc::new(logged), staged.end);
+        let logged = Arc::new(logged);
         if let Some(youngest) = staged.groups.back_mut() {
-            youngest.records.push(bytes);
+            youngest
+                .records
+                .push(after, record)
+                .map_err(|broken| AppendError::Unknown { reason: broken.to_string() })?;
             youngest.logged.push(Arc::clone(&logged));
             youngest.names.push(name);
-            youngest.end = end;
+            youngest.end = Held { position: logged.commit.position, hash: youngest.records.head() };
+            staged.end = youngest.end;
         }
         Ok(logged)
     }

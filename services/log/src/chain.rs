@@ -52,6 +52,62 @@ pub fn verify_chain(head: Hash, after: Position, records: &[Bytes]) -> Result<Ha
     Ok(head)
 }
 
+/// Records that name each other in their order, with the hash of the last: the chain is verified as it's made, and each record is
+/// hashed once for all who need to know.
+#[derive(Debug, Clone)]
+pub struct Chained {
+    before: Hash,
+    head: Hash,
+    records: Vec<Bytes>,
+}
+
+impl Chained {
+    /// No records, after the one with this hash.
+    #[must_use]
+    pub fn after(head: Hash) -> Self {
+        Self { before: head, head, records: Vec::new() }
+    }
+
+    /// Adds a record. The last one was `after`.
+    ///
+    /// # Errors
+    /// [`AppendError::Chain`] where it doesn't name the last one; nothing has changed.
+    pub fn push(&mut self, after: Position, record: Bytes) -> Result<(), AppendError> {
+        self.head = verify_chain(self.head, after, std::slice::from_ref(&record))?;
+        self.records.push(record);
+        Ok(())
+    }
+
+    /// The hash of the last record, or of the one before where there's none.
+    #[must_use]
+    pub fn head(&self) -> Hash {
+        self.head
+    }
+
+    /// The records.
+    #[must_use]
+    pub fn records(&self) -> &[Bytes] {
+        &self.records
+    }
+
+    /// Verifies that they come after the record at `after` with the hash `head`, even where there are none.
+    ///
+    /// # Errors
+    /// [`AppendError::Chain`].
+    pub fn verify_after(&self, after: Position, head: Hash) -> Result<(), AppendError> {
+        match self.before == head {
+            true => Ok(()),
+            false => Err(AppendError::Chain { position: after + 1, expected: head, found: Some(self.before) }),
+        }
+    }
+}
+
+impl From<Chained> for Vec<Bytes> {
+    fn from(chained: Chained) -> Self {
+        chained.records
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -62,6 +118,23 @@ mod tests {
         let hex = |h: Hash| h.iter().map(|b| format!("{b:02x}")).collect::<String>();
         assert_eq!(hex(genesis(0)), "c2e6d4e58db7125470dce6c1cf5fcc5dd82be808e7ced250b9648493f8dd2504");
         assert_eq!(hex(genesis(17)), "8d9be72c27ae19a457d02f1c9334214a0a8ee40a4567af90dd7d90c44a4d87fa");
+    }
+
+    #[test]
+    fn what_is_chained_names_what_came_before_and_comes_after_it_alone() {
+        let record = |before: Hash, text: &str| Bytes::from([&PREFIX[..], &before[..], text.as_bytes()].concat());
+        let (start, mut chained) = (genesis(0), Chained::after(genesis(0)));
+        let first = record(start, "one");
+        chained.push(0, first.clone()).unwrap();
+        assert_eq!(chained.head(), hash(&first));
+        // One that names another record changes nothing.
+        let broken = chained.push(1, record(start, "two"));
+        assert!(matches!(broken, Err(AppendError::Chain { position: 2, expected, found: Some(found) })
+            if expected == hash(&first) && found == start));
+        assert_eq!((chained.head(), chained.records()), (hash(&first), &[first.clone()][..]));
+        assert!(chained.verify_after(0, start).is_ok());
+        assert!(matches!(chained.verify_after(1, hash(&first)), Err(AppendError::Chain { position: 2, .. })));
+        assert!(Chained::after(start).verify_after(1, hash(&first)).is_err(), "no records after another one");
     }
 
     #[test]

@@ -26,7 +26,7 @@ mod record;
 mod segment;
 mod store;
 
-pub use chain::{genesis, hash, previous_hash, verify_chain};
+pub use chain::{Chained, genesis, hash, previous_hash, verify_chain};
 pub use damage::{Damage, DamagedMessage, OpenError, ScanError};
 pub use disk::{Access, Disk, File, Folder, LockGuard, os::OsDisk};
 pub use error::{AppendError, ReadError};

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use parking_lot::RwLock;
 
 use crate::{
-    chain::{self, genesis},
+    chain::{Chained, genesis},
     error::{AppendError, ReadError},
     record::{Hash, Position, Record},
     store::{Limit, Reader, Store},
@@ -45,13 +45,14 @@ impl Store for MemoryStore {
         self.head
     }
 
-    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
+    fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), AppendError> {
         let end = self.end();
         if after != end {
             return Err(AppendError::Conflict { end });
         }
-        self.head = chain::verify_chain(self.head, after, records)?;
-        self.records.0.write().extend_from_slice(records);
+        chained.verify_after(after, self.head)?;
+        self.head = chained.head();
+        self.records.0.write().extend_from_slice(chained.records());
         Ok(())
     }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::{
+    chain::Chained,
     error::{AppendError, ReadError},
     record::{Hash, Position, Record},
 };
@@ -28,17 +29,34 @@ pub trait Store: Send {
     /// record must name.
     fn head(&self) -> Hash;
 
-    /// Appends `records` at `after + 1` and on, all or none. `Ok` means that they are durable and that readers
+    /// Appends records at `after + 1` and on, all or none. `Ok` means that they are durable and that readers
     /// see them.
     ///
     /// * `after` MUST be [`end`](Store::end), else nothing happens and the answer is a conflict.
-    /// * The first record MUST name [`head`](Store::head), each further one the record before it.
+    /// * They MUST come after [`head`](Store::head); that each names the one before it, [`Chained`] has seen to.
     /// * One call is one block and SHOULD cost one synchronous write: callers batch.
-    /// * An empty slice at the right place is accepted and writes nothing.
+    /// * No records at the right place are accepted and write nothing.
     ///
     /// # Errors
     /// See [`AppendError`]; the checks come in the order of its variants `Conflict`, `Chain`, `TooLarge`.
-    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError>;
+    fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), AppendError>;
+
+    /// Appends records whose chain nobody has verified yet: the first MUST name [`head`](Store::head), each further one the
+    /// record before it.
+    ///
+    /// # Errors
+    /// As [`append_chained`](Store::append_chained).
+    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
+        let end = self.end();
+        if after != end {
+            return Err(AppendError::Conflict { end });
+        }
+        let mut chained = Chained::after(self.head());
+        for (record, after) in records.iter().zip(after..) {
+            chained.push(after, record.clone())?;
+        }
+        self.append_chained(after, &chained)
+    }
 
     /// Makes what was opened durable and fit to be appended to, and mends what a failed append has left. An append does
     /// so by itself. Nothing that is readable changes.

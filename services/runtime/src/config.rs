@@ -9,6 +9,7 @@ pub(crate) mod error;
 mod operators;
 mod proofs;
 mod role;
+mod seamless;
 mod store;
 mod verify;
 
@@ -18,6 +19,7 @@ pub use error::ConfigError;
 pub use operators::{Credential, Digest, Operator, PLATFORM};
 pub use proofs::{Proofs, Witness};
 pub use role::{LedgerTargets, Role};
+pub use seamless::{Seamless, WalletKind};
 pub use store::{AllowUnsafe, Store, StoreTls};
 pub use verify::Verify;
 
@@ -401,6 +403,12 @@ impl Config {
             true => (0..self.partitions).collect(),
             false => self.ledger.writes.clone(),
         }
+    }
+
+    /// The most that open campaigns of operators may cost, in EUR, of those that have such a cap (PL-36).
+    pub fn campaign_caps(&self) -> impl Iterator<Item = (String, motherlode_books::Nano)> + '_ {
+        let caps = self.operators.iter().filter_map(|of| Some((of.id.clone(), of.campaign_liability_eur_max?)));
+        caps.map(|(operator, eur)| (operator, motherlode_books::Nano::major(eur.into())))
     }
 
     /// How many operators share what there is of places: those with players. Without any there's one, everybody.

@@ -103,11 +103,30 @@ pub fn connect_lasting<'a>(
     })
 }
 
+/// A connection that is made when it's first used, and again whenever it was lost.
+///
+/// # Errors
+/// [`ConnectError::Unusable`].
+pub fn connect_lazily(target: &str, credentials: &Credentials) -> Result<Connection, ConnectError> {
+    let (endpoint, authorization) = prepare(target, credentials)?;
+    let endpoint = endpoint.connect_timeout(CONNECT_MAX).tcp_nodelay(true);
+    let endpoint = endpoint.http2_keep_alive_interval(PING_EVERY * 10).keep_alive_timeout(PING_EVERY * 10);
+    Ok(Connection { channel: endpoint.connect_lazy(), authorization })
+}
+
 async fn open(
     target: &str,
     credentials: &Credentials,
     with: impl FnOnce(Endpoint) -> Endpoint,
 ) -> Result<Connection, ConnectError> {
+    let (endpoint, authorization) = prepare(target, credentials)?;
+    let connected = with(endpoint).connect_timeout(CONNECT_MAX).tcp_nodelay(true).connect().await;
+    let nobody = |error| ConnectError::Nobody { target: target.to_owned(), reason: cause(&error) };
+    Ok(Connection { channel: connected.map_err(nobody)?, authorization })
+}
+
+/// The endpoint of a target, and the token as a header.
+fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<HeaderValue>), ConnectError> {
     let unusable = |what: &str| ConnectError::Unusable(format!("--target {target}: {what}"));
     let malformed = || unusable("must be a URL such as http://127.0.0.1:50051 or https://localhost:50051");
     let mut endpoint = Endpoint::from_shared(target.to_owned()).map_err(|_| malformed())?;
@@ -138,9 +157,7 @@ async fn open(
     let authorization = authorization.transpose();
     let authorization =
         authorization.map_err(|_| ConnectError::Unusable("the token has letters that no token has".to_owned()))?;
-    let connected = with(endpoint).connect_timeout(CONNECT_MAX).tcp_nodelay(true).connect().await;
-    let nobody = |error| ConnectError::Nobody { target: target.to_owned(), reason: cause(&error) };
-    Ok(Connection { channel: connected.map_err(nobody)?, authorization })
+    Ok((endpoint, authorization))
 }
 
 /// The innermost cause of an error.

@@ -107,6 +107,11 @@ impl Refusal {
         self.reason
     }
 
+    /// The sentence for people.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// The status code.
     pub fn code(&self) -> Code {
         self.code

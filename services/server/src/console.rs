@@ -38,6 +38,7 @@ where
         address,
         &config.console.hosts,
         tls,
+        config.limits.message_bytes_max,
     );
     Ok(Some((address, tokio::spawn(console.serve(listener, stop.clone())))))
 }

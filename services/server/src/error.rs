@@ -6,6 +6,7 @@ use motherlode_ledger::{AppendError, OpenError, Standing, draws::DrawKeysError};
 use motherlode_proofs::ProofsError;
 use motherlode_runtime::{ConfigError, connections::TlsError};
 use motherlode_spin::UnknownName;
+use motherlode_wallet::WalletError;
 use std::{io, net::SocketAddr, path::PathBuf};
 
 /// Why a service could not start, or does not go on.
@@ -71,6 +72,9 @@ pub enum ServeError {
     /// A currency or a coin ladder of the configuration makes no sense, or a coin value returns what it may not.
     #[error("currencies: {0}")]
     Currencies(#[from] motherlode_slots::LadderRefused),
+    /// An operator's own wallet cannot be used as it's configured.
+    #[error(transparent)]
+    Wallet(#[from] WalletError),
     /// The reflection service refuses the descriptors.
     #[error("reflection: {0}")]
     Reflection(#[from] tonic_reflection::server::Error),

@@ -5,7 +5,7 @@ use crate::{error::ServeError, metrics::Metrics};
 use futures_util::future::BoxFuture;
 use motherlode_ledger::{Handle, Ledgers, Standing};
 use motherlode_proofs::Proofs;
-use motherlode_report::SelfCheck;
+use motherlode_report::{Identity, SelfCheck};
 use motherlode_runtime::stop::Stopper;
 use motherlode_spin::Sweeper;
 use std::{net::SocketAddr, time::Duration};
@@ -14,6 +14,7 @@ use tokio::task::JoinHandle;
 /// A running service.
 pub struct Server {
     pub(crate) address: SocketAddr,
+    pub(crate) identity: Identity,
     pub(crate) tiles: Option<SocketAddr>,
     pub(crate) console: Option<SocketAddr>,
     pub(crate) ledgers: Ledgers,
@@ -45,6 +46,12 @@ impl Server {
     #[must_use]
     pub fn console_address(&self) -> Option<SocketAddr> {
         self.console
+    }
+
+    /// The version, digests and models by which the program proves what it is (PL-29).
+    #[must_use]
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// The ledgers behind it.

@@ -17,12 +17,16 @@ use motherlode_ledger::{Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, 
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
-    jackpot::v1::jackpot_service_server::{self, JackpotServiceServer},
-    ledger::v1::ledger_service_server::{self, LedgerServiceServer},
-    log::v1::log_service_server::{self, LogServiceServer},
-    proof::v1::proof_service_server::{self, ProofServiceServer},
-    report::v1::report_service_server::{self, ReportServiceServer},
-    spin::v1::spin_service_server::{self, SpinServiceServer},
+    calls::{
+        JackpotServiceCalls, LedgerServiceCalls, LogServiceCalls, ProofServiceCalls, ReportServiceCalls,
+        SpinServiceCalls,
+    },
+    jackpot::v1::jackpot_service_server,
+    ledger::v1::ledger_service_server,
+    log::v1::log_service_server,
+    proof::v1::proof_service_server,
+    report::v1::report_service_server,
+    spin::v1::spin_service_server,
 };
 use motherlode_report::{Follower, Identity, ReportApi, SelfCheck, log_finding};
 use motherlode_runtime::{
@@ -35,6 +39,7 @@ use motherlode_runtime::{
 };
 use motherlode_slots::Ladders;
 use motherlode_spin::{Dealer, SpinApi, Sweeper, Waits};
+use motherlode_wallet::{Payer, Wallets};
 use std::{
     net::{SocketAddr, TcpListener as StdListener},
     sync::Arc,
@@ -59,6 +64,7 @@ pub(crate) struct Services<'a> {
     ledgers: Ledgers,
     identity: Identity,
     ladders: Arc<Ladders>,
+    wallets: Wallets,
     stopper: Stopper,
     stop: Stop,
     names: Vec<&'static str>,
@@ -79,12 +85,12 @@ impl<'a> Services<'a> {
         let (stopper, stop) = stop::channel();
         // What decides how it plays is the same on every machine: not where it listens and keeps its data.
         let identity = Identity::new(env!("CARGO_PKG_VERSION"), &config.canonical(), dealer.is_scripted());
-        identity.announce();
         Ok(Self {
             config,
             ledgers,
             identity,
             ladders: offer::offered(&config.currencies)?,
+            wallets: Wallets::of_config(config)?,
             stopper,
             stop,
             names: vec![],
@@ -112,9 +118,11 @@ impl<'a> Services<'a> {
             .with_sessions(sessions, config.sharing(), profiles)
             .with_waits(waits.clone())
             .with_ladders(self.ladders.clone())
+            .with_wallets(self.wallets.clone())
+            .with_campaign_caps(config.campaign_caps())
             .with_demo_balance(Minor(i64::try_from(config.demo.balance_minor).unwrap_or(i64::MAX)));
         self.names.push(SPIN);
-        self.routes.add_service(SpinServiceServer::new(spin).max_decoding_message_size(limits.message_bytes_max));
+        self.routes.add_service(SpinServiceCalls::new(spin, limits.message_bytes_max));
         let sweeper = Sweeper::new(self.ledgers.clone(), dealer.clone(), waits);
         self.background.push(tokio::spawn(dealer.renew_periodically(self.ledgers.home().clone())));
         let sweep_every = Duration::from_millis(config.interruption.sweep_ms);
@@ -123,12 +131,17 @@ impl<'a> Services<'a> {
         Ok(self)
     }
 
-    /// Accounts, money, history and subscriptions.
+    /// Accounts, money, history and subscriptions; what is due to operators' own wallets is paid in the background.
     pub(crate) fn wallet(mut self) -> Self {
-        let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
+        let seamless = self.wallets.opening().map(str::to_owned).collect();
+        let wallet = LedgerApi::new(self.ledgers.clone(), self.stop.clone())
+            .with_ladders(self.ladders.clone())
+            .with_seamless(seamless);
+        self.background
+            .extend(Payer::of(&self.ledgers, &self.wallets).into_iter().map(|payer| tokio::spawn(payer.run())));
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(WALLET);
-        self.routes.add_service(LedgerServiceServer::new(wallet).max_decoding_message_size(bytes));
+        self.routes.add_service(LedgerServiceCalls::new(wallet, bytes));
         self
     }
 
@@ -137,7 +150,7 @@ impl<'a> Services<'a> {
         let jackpot = JackpotApi::new(self.ledgers.clone(), self.stop.clone()).with_ladders(self.ladders.clone());
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(JACKPOT);
-        self.routes.add_service(JackpotServiceServer::new(jackpot).max_decoding_message_size(bytes));
+        self.routes.add_service(JackpotServiceCalls::new(jackpot, bytes));
         self.background.push(tokio::spawn(Steward::new(self.ledgers.clone()).run()));
         self
     }
@@ -151,7 +164,7 @@ impl<'a> Services<'a> {
         let report = ReportApi::new(follower.clone(), check.clone(), self.stop.clone());
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(REPORT);
-        self.routes.add_service(ReportServiceServer::new(report).max_decoding_message_size(bytes));
+        self.routes.add_service(ReportServiceCalls::new(report, bytes));
         self.background.push(tokio::spawn(follower.clone().run()));
         self.background.push(tokio::spawn(check.clone().run()));
         self.reports = Some((follower, check));
@@ -180,8 +193,7 @@ impl<'a> Services<'a> {
         }
         let api = ProofApi::new(self.ledgers.clone(), proofs.clone(), !witnesses.is_empty());
         self.names.push(PROOF);
-        self.routes
-            .add_service(ProofServiceServer::new(api).max_decoding_message_size(config.limits.message_bytes_max));
+        self.routes.add_service(ProofServiceCalls::new(api, config.limits.message_bytes_max));
         self.background.push(tokio::spawn(proofs.clone().run()));
         self.background.push(tokio::spawn(witnesses.run(proofs.clone())));
         let (failing, home) = (proofs.clone(), self.ledgers.home().clone());
@@ -235,10 +247,7 @@ impl<'a> Services<'a> {
             // The others have a part of the calls only.
             _ => None,
         };
-        let console = console.map(|(address, serving)| {
-            self.background.push(serving);
-            address
-        });
+        let (console, pages) = console.unzip();
         let told: Vec<_> = self.names.into_iter().chain([""]).collect();
         let (bounds, ledgers, stop) = (bounds(config), self.ledgers.clone(), self.stop);
         let serving = tokio::spawn(async move {
@@ -250,12 +259,18 @@ impl<'a> Services<'a> {
                 health::report(reporter, told, ledgers, stop).await;
                 stopper.stop();
             };
-            tokio::join!(stopped, connections::serve(listener, tls, bounds, service, told_all));
+            let pages = async {
+                if let Some(pages) = pages {
+                    let _ = pages.await;
+                }
+            };
+            tokio::join!(stopped, connections::serve(listener, tls, bounds, service, told_all), pages);
         });
         self.background.push(tokio::spawn(distrust::watch(self.ledgers.clone())));
         let (follower, check) = self.reports.unzip();
         Ok(Server {
             address,
+            identity: self.identity,
             tiles: self.tiles,
             console,
             metrics: exports.then(|| Metrics::start(self.ledgers.clone(), follower)),
@@ -277,6 +292,6 @@ pub(crate) fn log_service<'a>(
     ledgers: impl IntoIterator<Item = &'a Handle>,
     config: &Config,
     stop: Stop,
-) -> LogServiceServer<LogApi> {
-    LogServiceServer::new(LogApi::new(ledgers, config.partitions, stop)).max_decoding_message_size(PROPOSAL_BYTES_MAX)
+) -> LogServiceCalls<LogApi> {
+    LogServiceCalls::new(LogApi::new(ledgers, config.partitions, stop), PROPOSAL_BYTES_MAX)
 }

@@ -52,7 +52,12 @@ impl Answer {
 
     /// Completed by the step's commit.
     pub(crate) fn completed(self, logged: &Logged, jackpot: Option<JackpotWin>) -> Played {
-        let balance = Some(money(balance_after(logged, self.currency), self.currency));
+        let balance = match logged.commit.events.first() {
+            // The operator keeps the money: what its wallet told before any win.
+            Some(Event::DebitConfirmed { told, .. }) => *told,
+            _ => balance_after(logged, self.currency),
+        };
+        let balance = Some(money(balance, self.currency));
         let seal = self.seal.map_or_else(Vec::new, |seal| seal.to_vec());
         let dealt = logged.commit.events.iter().find_map(|event| match event {
             Event::DrawsRevealed { dealt, .. } => Some(dealt.iter().map(|dealt| dealt.to_vec()).collect()),

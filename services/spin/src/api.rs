@@ -3,6 +3,7 @@
 use crate::{
     bet::{Bet, DrawnFor, Move},
     dealer::{Dealer, Undecided},
+    debited::Debited,
     decide::{self, Decided, Drawing},
     pace::{Now, Pace},
     play_rules::{PlayRules, not_held},
@@ -10,12 +11,13 @@ use crate::{
     state::State,
     waits::Waits,
 };
-use motherlode_books::{Books, Minor, Refused, SessionId, SessionLimits, StreamId};
+use motherlode_books::{Books, Minor, Nano, Refused, SessionId, SessionLimits, StreamId};
 use motherlode_ledger::{AppendError, Ledgers, fields::RoundId, offer};
 use motherlode_proto::spin::v1::{ChooseRequest, Played, SpinRequest};
 use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
 use motherlode_slots::Ladders;
-use std::{sync::Arc, time::Duration};
+use motherlode_wallet::Wallets;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tonic::metadata::MetadataMap;
 
 /// The service.
@@ -32,6 +34,10 @@ pub struct SpinApi {
     pub(crate) demo_balance: Minor,
     /// Which currencies and coin values take bets.
     pub(crate) ladders: Arc<Ladders>,
+    /// Of operators that keep their players' money.
+    pub(crate) wallets: Wallets,
+    /// The most that operators' open campaigns may cost, in EUR, by operator (PL-36); who isn't there has no such limit.
+    pub(crate) campaign_caps: Arc<BTreeMap<String, Nano>>,
 }
 
 /// Decides a step with a draw.
@@ -63,6 +69,8 @@ impl SpinApi {
             waits: Waits::default(),
             demo_balance,
             ladders: offer::standard(),
+            wallets: Wallets::default(),
+            campaign_caps: Arc::default(),
         }
     }
 
@@ -95,6 +103,18 @@ impl SpinApi {
         Self { ladders, ..self }
     }
 
+    /// With the wallets of operators that keep their players' money (PL-31).
+    #[must_use]
+    pub fn with_wallets(self, wallets: Wallets) -> Self {
+        Self { wallets, ..self }
+    }
+
+    /// With caps on what operators' open campaigns may cost (PL-36).
+    #[must_use]
+    pub fn with_campaign_caps(self, caps: impl IntoIterator<Item = (String, Nano)>) -> Self {
+        Self { campaign_caps: Arc::new(caps.into_iter().collect()), ..self }
+    }
+
     /// With another balance of play money to begin demo play with than the default of 1,000.00.
     #[must_use]
     pub fn with_demo_balance(self, demo_balance: Minor) -> Self {
@@ -113,11 +133,28 @@ impl SpinApi {
 
     /// Bets and spins, once checked.
     pub(crate) async fn bet(&self, bet: &Bet, metadata: &MetadataMap) -> Result<Played, Refusal> {
+        if let Some(wallet) = self.wallets.of(&bet.account.stream) {
+            return self.bet_seamless(wallet, bet, metadata).await;
+        }
+        self.bet_here(bet, metadata, None).await
+    }
+
+    /// Bets with what is in the player's account, or with a debit that the operator's wallet has confirmed.
+    pub(crate) async fn bet_here(
+        &self,
+        bet: &Bet,
+        metadata: &MetadataMap,
+        debited: Option<Debited>,
+    ) -> Result<Played, Refusal> {
         let (rules, ledger) = (self.rules_for(bet), self.ledgers.of(&bet.account.stream));
         let state = |books: &Books| State::of_bet(books, bet);
         let decide = |state: &State, from: &Drawing<'_>| {
             let rules = rules.as_ref().map_err(Clone::clone)?;
-            decide::spin(state, bet, rules, (&self.pace, Now::of(ledger)), from)
+            let at = (&self.pace, Now::of(ledger));
+            match debited {
+                None => decide::spin(state, bet, rules, at, from),
+                Some(debited) => debited.spin(state, bet, rules, at, from),
+            }
         };
         let Bet { request_id, fingerprint, drawn, .. } = bet;
         let named = Named { stream: &bet.account.stream, request_id, fingerprint: *fingerprint, drawn };
@@ -164,7 +201,7 @@ impl SpinApi {
         self.registry.act(session, stream, game.as_ref().map(|(game, currency)| (game.as_str(), *currency)))
     }
 
-    fn drawing<'a>(&'a self, client_seed: &'a [u8], drawn: &DrawnFor) -> Drawing<'a> {
+    pub(crate) fn drawing<'a>(&'a self, client_seed: &'a [u8], drawn: &DrawnFor) -> Drawing<'a> {
         Drawing { dealer: &self.dealer, client_seed, sealed: drawn.sealed }
     }
 

@@ -14,7 +14,7 @@ use motherlode_ledger::{
     fields::{self, AccountId, account_of, money, timestamp},
     fingerprint, unknown_account, unknown_campaign,
 };
-use motherlode_proto::{round::v1 as round, spin::v1 as wire};
+use motherlode_proto::{convert::record::Logged, round::v1 as round, spin::v1 as wire};
 use motherlode_runtime::{Caller, Refusal};
 use motherlode_slots::Ladders;
 use tonic::Code;
@@ -36,30 +36,31 @@ impl SpinApi {
         let request_id = fields::id("request_id", &request.request_id)?;
         let account = fields::real_account(caller, request.account.as_ref())?;
         let fingerprint = fingerprint("grant_campaign", request);
-        let logged = match parse(&account, &self.ladders, request) {
+        let campaign = match parse(&account, &self.ladders, request) {
             Ok(campaign) => {
-                let events = vec![Event::CampaignGranted(campaign), fields::acted_by(caller, "")];
-                self.record(account, request_id, fingerprint, events).await?
+                self.reserve_single(caller, &account, request, &campaign).await?;
+                self.granted(caller, account, request, campaign).await?
             }
             // What was granted once may not be offered now: a repetition gets its answer all the same.
             Err(refusal) => {
                 let granted = self.ledgers.of(&account.stream).find(&account.stream, request_id, fingerprint)?;
-                granted.ok_or(refusal)?
+                answer(granted.ok_or(refusal)?.as_ref(), request_id)?
             }
         };
-        let commit = &logged.commit;
-        let Some(Event::CampaignGranted(campaign)) = commit.events.first() else {
-            return Err(Refusal::request_id_reused(request_id));
-        };
-        let state = CampaignState {
-            campaign: campaign.clone(),
-            granted_at: commit.position,
-            granted_ms: commit.time_ms,
-            begun: 0,
-            given_back: 0,
-            cancelled: false,
-        };
-        Ok(wire::GrantCampaignResponse { campaign: Some(to_wire(&commit.stream, &state, commit.time_ms)) })
+        Ok(wire::GrantCampaignResponse { campaign: Some(campaign) })
+    }
+
+    /// Grants a player a campaign.
+    pub(crate) async fn granted(
+        &self,
+        caller: &Caller,
+        account: AccountId,
+        request: &wire::GrantCampaignRequest,
+        campaign: Campaign,
+    ) -> Result<wire::Campaign, Refusal> {
+        let events = vec![Event::CampaignGranted(campaign), fields::acted_by(caller, "")];
+        let fingerprint = fingerprint("grant_campaign", request);
+        answer(&*self.record(account, &request.request_id, fingerprint, events).await?, &request.request_id)
     }
 
     pub(crate) async fn cancel_campaign(
@@ -129,7 +130,28 @@ impl SpinApi {
     }
 }
 
-fn parse(account: &AccountId, ladders: &Ladders, request: &wire::GrantCampaignRequest) -> Result<Campaign, Refusal> {
+/// A campaign as it was granted by a commit.
+fn answer(logged: &Logged, request_id: &str) -> Result<wire::Campaign, Refusal> {
+    let commit = &logged.commit;
+    let Some(Event::CampaignGranted(campaign)) = commit.events.first() else {
+        return Err(Refusal::request_id_reused(request_id));
+    };
+    let state = CampaignState {
+        campaign: campaign.clone(),
+        granted_at: commit.position,
+        granted_ms: commit.time_ms,
+        begun: 0,
+        given_back: 0,
+        cancelled: false,
+    };
+    Ok(to_wire(&commit.stream, &state, commit.time_ms))
+}
+
+pub(crate) fn parse(
+    account: &AccountId,
+    ladders: &Ladders,
+    request: &wire::GrantCampaignRequest,
+) -> Result<Campaign, Refusal> {
     let id = fields::id("campaign_id", &request.campaign_id)?.to_owned();
     if !(1..=Campaign::ROUNDS_MAX).contains(&request.rounds) {
         return Err(Refusal::field("rounds", format!("must be 1 to {}", Campaign::ROUNDS_MAX)));

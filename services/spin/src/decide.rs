@@ -29,14 +29,40 @@ pub(crate) struct Decided {
     pub(crate) answer: Answer,
 }
 
+/// A round that may be begun: nothing of it is drawn yet.
+pub(crate) struct Opened<'a> {
+    player: &'a PlayerState,
+    pub(crate) started: RoundStarted,
+    live: Live,
+    witch: Option<Event>,
+}
+
 /// Decides a bet: opens the round and resolves its spin.
 pub(crate) fn spin(
     state: &State,
     bet: &Bet,
     rules: &PlayRules,
-    (pace, now): (&Pace, Now),
+    at: (&Pace, Now),
     from: &Drawing<'_>,
 ) -> Result<Decided, Undecided> {
+    let stream = &bet.account.stream;
+    let Opened { player, started, mut live, witch } = open(state, bet, rules, at)?;
+    let mut outcome = Outcome::default();
+    let dealing = from.dealer.deal(player, &from.to(stream, &bet.request_id, (started.round, 1)))?;
+    live.resolve(&Choice::Spin, dealing.seed, &mut outcome).map_err(|refused| internal(&refused))?;
+    let step = Step { number: 1, choice: &Choice::Spin, dealing, why: None };
+    let (step, answer) = resolved(stream, player, &live, (&started, None), (step, from.dealer), &outcome)?;
+    let events = witch.into_iter().chain([Event::RoundStarted(started)]).chain(step).collect();
+    Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
+}
+
+/// Judges a bet, and draws nothing.
+pub(crate) fn open<'a>(
+    state: &'a State,
+    bet: &Bet,
+    rules: &PlayRules,
+    (pace, now): (&Pace, Now),
+) -> Result<Opened<'a>, Refusal> {
     let stream = &bet.account.stream;
     offered(bet.game, &bet.ladders, bet.account.currency, bet.coin_value, bet.campaign.is_some())?;
     if let Some(player) = &state.player {
@@ -50,13 +76,12 @@ pub(crate) fn spin(
     let game = bet.game.name();
     if let Some(open) = player.open_round_of(game, currency) {
         return Err(Refusal::precondition("ROUND_IN_PROGRESS", "the player has an open round of this game")
-            .with("round_id", round_name(stream, open.started.round))
-            .into());
+            .with("round_id", round_name(stream, open.started.round)));
     }
     let witch = pick_witch(player, bet)?;
     match &bet.campaign {
         Some(campaign) => check_open(player.campaign(campaign), campaign, now.log_ms)?,
-        None if balance < amount => return Err(insufficient(bet, balance, amount).into()),
+        None if balance < amount => return Err(insufficient(bet, balance, amount)),
         None => {}
     }
     let rate = state.rate(currency).ok_or_else(|| {
@@ -75,7 +100,7 @@ pub(crate) fn spin(
         },
         carried: carried(player, bet.game, currency, amount),
     };
-    let mut live = Live::begin(bet.game, bet.stake, terms).map_err(|refused| internal(&refused))?;
+    let live = Live::begin(bet.game, bet.stake, terms).map_err(|refused| internal(&refused))?;
     let started = RoundStarted {
         round: player.rounds_started + 1,
         game: game.to_owned(),
@@ -94,13 +119,7 @@ pub(crate) fn spin(
         jurisdiction: rules.logged_jurisdiction(),
         campaign: bet.campaign.clone(),
     };
-    let mut outcome = Outcome::default();
-    let dealing = from.dealer.deal(player, &from.to(stream, &bet.request_id, (started.round, 1)))?;
-    live.resolve(&Choice::Spin, dealing.seed, &mut outcome).map_err(|refused| internal(&refused))?;
-    let step = Step { number: 1, choice: &Choice::Spin, dealing, why: None };
-    let (step, answer) = resolved(stream, player, &live, (&started, None), (step, from.dealer), &outcome)?;
-    let events = witch.into_iter().chain([Event::RoundStarted(started)]).chain(step).collect();
-    Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
+    Ok(Opened { player, started, live, witch })
 }
 
 /// Proposes events at the version that they were decided at.
@@ -220,7 +239,7 @@ pub(crate) struct Drawing<'a> {
 
 impl Drawing<'_> {
     /// For a step of a round.
-    fn to<'a>(&'a self, stream: &'a StreamId, request_id: &'a str, (round, step): (u64, u32)) -> DrawOf<'a> {
+    pub(crate) fn to<'a>(&'a self, stream: &'a StreamId, request_id: &'a str, (round, step): (u64, u32)) -> DrawOf<'a> {
         DrawOf { stream, request_id, round, step, client_seed: self.client_seed, sealed: self.sealed }
     }
 }

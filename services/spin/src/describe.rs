@@ -14,7 +14,7 @@ use motherlode_proto::{
 use motherlode_rounds::minor_micros;
 use motherlode_runtime::Refusal;
 use motherlode_slots::{
-    self as slots, Game, GameInfo, Ladder, Ladders, Par, PrizeInfo, Stake, cash_return, games,
+    self as slots, Game, GameInfo, HighestWin, Ladder, Ladders, Par, PrizeInfo, Stake, cash_return, games,
     par::{Exact, decimal, exact, ratio},
 };
 use std::{
@@ -29,6 +29,8 @@ struct Described {
     /// With its strips.
     response: GetGameResponse,
     rtp: Exact,
+    /// The return of a round that wins no jackpot, and the most that it can win.
+    without_jackpot: Option<(Exact, HighestWin)>,
     /// The return of the jackpot's increments at a coin of one EUR.
     increments_per_eur: Exact,
 }
@@ -92,6 +94,11 @@ pub(crate) fn one(
         |of| of.coins.iter().map(|coin| coin.coin_value.clone()).collect(),
     );
     Ok(response)
+}
+
+/// A game's exact return in coins without jackpots, and the most that a round can win; none where it states none.
+pub(crate) fn figures_of(game: &dyn Game) -> Option<(Exact, HighestWin)> {
+    DESCRIPTIONS.get(&(game.name(), game.rules_version()))?.get_or_init(|| describe(game)).without_jackpot.clone()
 }
 
 /// Describes a game's coin values in a currency (DM-19, DM-25).
@@ -171,14 +178,16 @@ fn describe(game: &dyn Game) -> Described {
         ..GetGameResponse::default()
     };
     shape(info, &mut response);
-    let (mut rtp, mut increments_per_eur) = (exact(0), exact(0));
+    let (mut rtp, mut increments_per_eur, mut without_jackpot) = (exact(0), exact(0), None);
     if let Ok(par) = game.par(&stake) {
         rtp = par.rtp.clone();
+        without_jackpot = Some(par.rtp_without_jackpot.clone());
         // They are in proportion to the coin value.
         increments_per_eur = (par.rtp_with_increments() - &rtp) * ratio(1_000_000, stake.coin_value_micros.max(1));
         figures(game, &par, &mut response);
     }
-    if let Ok(highest) = game.highest_win(&stake) {
+    let highest = game.highest_win(&stake).ok();
+    if let Some(highest) = &highest {
         response.win_up_to = Some(WinUpTo {
             bets: decimal(&highest.bets.floor(), 0),
             probability_at_most: highest.chance(),
@@ -186,7 +195,7 @@ fn describe(game: &dyn Game) -> Described {
             says: highest.said().to_owned(),
         });
     }
-    Described { response, rtp, increments_per_eur }
+    Described { response, rtp, without_jackpot: without_jackpot.zip(highest), increments_per_eur }
 }
 
 /// Describes the game's windows, symbols and awards.

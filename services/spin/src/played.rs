@@ -1,6 +1,6 @@
 //! Answers: what a commit did, said the same way each time it is asked for (PL-11).
 
-use crate::{answer::Answer, api::SpinApi};
+use crate::{answer::Answer, api::SpinApi, debited::ended};
 use motherlode_books::{Event, InternalRequest, StepResolved};
 use motherlode_ledger::{FetchError, rounds};
 use motherlode_proto::{
@@ -21,7 +21,7 @@ impl SpinApi {
             Event::StepResolved(step) => Some(step),
             _ => None,
         });
-        let step = step.ok_or_else(|| Refusal::request_id_reused(&commit.request_id))?;
+        let step = step.ok_or_else(|| ended(commit))?;
         let answer = match answer.filter(|answer| answer.is_to(step)) {
             Some(answer) => answer,
             // The step of an earlier call, or of another process.

@@ -113,6 +113,14 @@ impl SpinService for SpinApi {
         Ok(Response::new(self.grant_campaign(&Caller::of(&request), request.get_ref()).await?))
     }
 
+    #[tracing::instrument(name = "grant_campaigns", level = "debug", skip_all, err(Debug, level = "debug"))]
+    async fn grant_campaigns(
+        &self,
+        request: Request<wire::GrantCampaignsRequest>,
+    ) -> Result<Response<wire::GrantCampaignsResponse>, Status> {
+        Ok(Response::new(self.grant_campaigns(&Caller::of(&request), request.get_ref()).await?))
+    }
+
     async fn list_campaigns(
         &self,
         request: Request<wire::ListCampaignsRequest>,

@@ -2,11 +2,13 @@
 //! decision.
 
 use crate::bet::Bet;
-use motherlode_books::{Books, Currency, FxRate, PlayerState, PoolStatus, PoolTerms, StreamId, Switch, SwitchedOff};
+use motherlode_books::{
+    Books, Currency, FxRate, Minor, PlayerState, PoolStatus, PoolTerms, StreamId, Switch, SwitchedOff,
+};
 use std::sync::Arc;
 
 /// The player and, of a bet, what else it is decided on.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(crate) struct State {
     /// None for one who never opened an account. Cheap to copy: large parts are shared.
     pub(crate) player: Option<PlayerState>,
@@ -19,6 +21,12 @@ pub(crate) struct State {
 }
 
 impl State {
+    /// The same with so much coming into the player's account first.
+    pub(crate) fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
+        let player = self.player.as_ref().map(|player| player.with_funds(currency, amount));
+        Self { player, ..self.clone() }
+    }
+
     /// For a step of an open round.
     pub(crate) fn of_player(books: &Books, stream: &StreamId) -> Self {
         Self { player: books.player(stream).cloned(), ..Self::default() }

@@ -189,6 +189,10 @@ impl Playing {
             Ok(bet) => bet,
             Err(refusal) => return self.refuse(request.tag, refusal),
         };
+        // The operator's wallet is asked first: that takes a task of its own.
+        if self.api.wallets.of(&bet.account.stream).is_some() {
+            return self.other(request);
+        }
         let Ok(Decided { proposal, answer }) = self.decide(&bet) else { return self.other(request) };
         self.tickets += 1;
         self.decided.push((self.tickets, proposal));

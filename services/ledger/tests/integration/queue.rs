@@ -1,9 +1,8 @@
 //! The writer's queue is shared by the operators (issue 10, A5).
 
-use bytes::Bytes;
 use motherlode_books::{Currency, Event, StreamId};
 use motherlode_ledger::{AppendError, Options, Proposal};
-use motherlode_log::{AppendError as Failed, Hash, MemoryStore, Position, Reader, Store};
+use motherlode_log::{AppendError as Failed, Chained, Hash, MemoryStore, Position, Reader, Store};
 use std::sync::{Arc, Mutex, MutexGuard};
 use tokio::sync::mpsc;
 
@@ -26,9 +25,9 @@ impl Store for Slow {
         self.store.head()
     }
 
-    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), Failed> {
+    fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), Failed> {
         let _works: MutexGuard<'_, ()> = self.disk.lock().unwrap();
-        self.store.append(after, records)
+        self.store.append_chained(after, chained)
     }
 
     fn reader(&self) -> Arc<dyn Reader> {

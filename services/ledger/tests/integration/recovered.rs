@@ -1,10 +1,9 @@
 //! A ledger that is held while another one writes: taking over reads what came since, and nothing is believed that isn't of
 //! the log.
 
-use bytes::Bytes;
 use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{Handle, Held, Ledgers, OpenError, Options, Proposal, Recovered, Stores};
-use motherlode_log::{AppendError, Hash, MemoryStore, Position, ReadError, Reader, Record, Store};
+use motherlode_log::{AppendError, Chained, Hash, MemoryStore, Position, ReadError, Reader, Record, Store};
 use std::{
     path::Path,
     sync::{Arc, Mutex},
@@ -67,8 +66,8 @@ impl Store for Log {
         self.store.lock().unwrap().head()
     }
 
-    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
-        self.store.lock().unwrap().append(after, records)
+    fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), AppendError> {
+        self.store.lock().unwrap().append_chained(after, chained)
     }
 
     fn reader(&self) -> Arc<dyn Reader> {

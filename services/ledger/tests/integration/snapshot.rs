@@ -1,9 +1,8 @@
 //! Snapshots: a start folds what is past one, and never believes one that isn't sound.
 
-use bytes::Bytes;
 use motherlode_books::{Books, Currency, Event, Minor, StreamId};
 use motherlode_ledger::{AppendError, Handle, OpenError, Options, Proposal};
-use motherlode_log::{Hash, Position, ReadError, Reader, Record, SegmentStore, Store};
+use motherlode_log::{Chained, Hash, Position, ReadError, Reader, Record, SegmentStore, Store};
 use std::{
     fs,
     path::PathBuf,
@@ -37,8 +36,8 @@ impl Store for Watched {
         self.store.head()
     }
 
-    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), motherlode_log::AppendError> {
-        self.store.append(after, records)
+    fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), motherlode_log::AppendError> {
+        self.store.append_chained(after, chained)
     }
 
     fn reader(&self) -> Arc<dyn Reader> {

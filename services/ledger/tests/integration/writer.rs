@@ -1,9 +1,8 @@
 //! The writer judges a group while the one before it is being appended; what it answers rests on durable commits alone.
 
-use bytes::Bytes;
 use motherlode_books::{Currency, Event, Minor, Refused, StreamId};
 use motherlode_ledger::{AppendError, Handle, Options, Proposal, Verdicts};
-use motherlode_log::{AppendError as Failed, Hash, MemoryStore, Position, Reader, Store};
+use motherlode_log::{AppendError as Failed, Chained, Hash, MemoryStore, Position, Reader, Store};
 use std::{
     io,
     sync::mpsc::{Receiver, Sender, channel},
@@ -39,10 +38,10 @@ impl Store for Told {
         self.store.head()
     }
 
-    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), Failed> {
-        self.begun.send(records.len()).unwrap();
+    fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), Failed> {
+        self.begun.send(chained.records().len()).unwrap();
         match self.told.recv() {
-            Ok(Do::Append) | Err(_) => self.store.append(after, records),
+            Ok(Do::Append) | Err(_) => self.store.append_chained(after, chained),
             Ok(Do::Refuse) => Err(Failed::Unavailable(io::Error::other("told so"))),
             Ok(Do::LoseTheReply) => Err(Failed::Unknown(io::Error::other("told so"))),
         }

@@ -25,7 +25,7 @@ use super::{
     scan::{MAX_SEGMENT, Step, Tail, Walk, name_of},
 };
 use crate::{
-    chain,
+    chain::Chained,
     damage::{OpenError, ScanError},
     disk::os::OsDisk,
     disk::{Access, Disk, File, Folder, LockGuard},
@@ -313,12 +313,13 @@ impl Store for SegmentStore {
         self.head
     }
 
-    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
+    fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), AppendError> {
         let end = self.end();
         if after != end {
             return Err(AppendError::Conflict { end });
         }
-        let head = chain::verify_chain(self.head, after, records)?;
+        chained.verify_after(after, self.head)?;
+        let records = chained.records();
         if records.is_empty() {
             return Ok(());
         }
@@ -333,7 +334,7 @@ impl Store for SegmentStore {
                 Err(_) => AppendError::Unknown(error),
             });
         }
-        self.head = head;
+        self.head = chained.head();
         Ok(())
     }
 

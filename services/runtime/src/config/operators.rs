@@ -4,7 +4,10 @@
 //! credentials of an operator are valid at once, so that one can be replaced without a gap: add the new one, move the
 //! callers, remove the old one or let it expire.
 
-use super::error::ConfigError;
+use super::{
+    error::ConfigError,
+    seamless::{Seamless, WalletKind},
+};
 use crate::{civil, roles::Roles};
 use motherlode_books::is_name;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
@@ -23,6 +26,13 @@ pub struct Operator {
     pub calls_per_second_max: Option<u32>,
     /// Calls that it may make at once after a rest; without it, what it may make in a second.
     pub calls_burst_max: Option<u32>,
+    /// The most that its open campaigns may cost in wins, in whole EUR (PL-36); without it, whatever they cost.
+    pub campaign_liability_eur_max: Option<u32>,
+    /// Who keeps its players' money (PL-31). A player is of the kind that held when the first account was opened.
+    #[serde(default)]
+    pub wallet: WalletKind,
+    /// Its own wallet, where that keeps the money.
+    pub seamless: Option<Seamless>,
     /// Its credentials.
     #[serde(default)]
     pub credentials: Vec<Credential>,
@@ -104,6 +114,20 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
         }
         if operator.calls_burst_max.is_some() && operator.calls_per_second_max.is_none() {
             return refuse(operator, "calls_burst_max means nothing without calls_per_second_max");
+        }
+        if operator.campaign_liability_eur_max == Some(0) {
+            return refuse(operator, "campaign_liability_eur_max must be above 0");
+        }
+        match (operator.wallet, &operator.seamless) {
+            (WalletKind::Seamless, None) => return refuse(operator, "wallet = \"seamless\" needs operators.seamless"),
+            (_, Some(_)) if operator.id == PLATFORM => return refuse(operator, "has no players, and no wallet"),
+            (_, Some(wallet)) if wallet.answer_ms_max == 0 || wallet.bets_max == 0 || wallet.credits_max == 0 => {
+                return refuse(operator, "limits of its wallet must be above 0");
+            }
+            (_, Some(wallet)) if !wallet.is_private() => {
+                return refuse(operator, "plain http is for a wallet on this machine; use https");
+            }
+            _ => {}
         }
         for credential in &operator.credentials {
             if !is_name(&credential.name) {

@@ -70,6 +70,9 @@ fn pl_27_operators_that_make_no_sense_are_refused_with_their_name() {
         (credential("acme", &format!("{token}\n{play}\nexpires = 2027-01-01")), "with its offset"),
         ("[[operators]]\nid = \"acme\"\ncalls_per_second_max = 0".to_owned(), "above 0"),
         ("[[operators]]\nid = \"acme\"\ncalls_burst_max = 1".to_owned(), "means nothing without"),
+        ("[[operators]]\nid = \"acme\"\nwallet = \"seamless\"".to_owned(), "needs operators.seamless"),
+        ("[[operators]]\nid = \"platform\"\nseamless = { url = \"http://a\" }".to_owned(), "no players"),
+        ("[[operators]]\nid = \"acme\"\nseamless = { url = \"http://a\", bets_max = 0 }".to_owned(), "above 0"),
     ] {
         let error = Config::parse(&text).unwrap_err().to_string();
         assert!(error.contains(said), "{text}\n{error}");
@@ -149,5 +152,23 @@ fn a_store_that_makes_no_sense_is_refused() {
     ] {
         let error = Config::parse(&format!("[store]\n{url}{wrong}")).unwrap_err().to_string();
         assert!(error.contains(said), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn pl_31_no_token_and_no_money_go_to_another_machine_in_the_clear() {
+    let of = |url: &str| Config::parse(&format!("[[operators]]\nid = \"acme\"\nseamless = {{ url = \"{url}\" }}"));
+    let here =
+        ["http://127.0.0.1:1", "http://127.8.8.8:1", "http://[::1]:1", "http://localhost:1", "HTTP://LOCALHOST:1"];
+    for url in here.into_iter().chain(["https://wallet.example:1", "https://10.0.0.1"]) {
+        assert!(of(url).is_ok(), "{url}");
+    }
+    let far =
+        ["http://wallet.example:1", "http://10.0.0.1:1", "http://localhost.example:1", "http://127.0.0.1.example"];
+    for url in
+        far.into_iter().chain(["http://[2001:db8::1]:1", "http://127.0.0.1@wallet.example:1", "http://0.0.0.0:1"])
+    {
+        let error = of(url).unwrap_err().to_string();
+        assert!(error.contains("use https"), "{url}: {error}");
     }
 }

@@ -17,7 +17,7 @@ use motherlode_log::{AppendError, Hash, Position, ReadError, Record, Store, gene
 use motherlode_proto::convert::record;
 use std::{
     collections::VecDeque,
-    sync::atomic::{AtomicBool, Ordering},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
     thread,
     time::Duration,
 };
@@ -73,8 +73,8 @@ fn differs(ends: bool) -> &'static str {
     if ends { "the source ends before" } else { "the source has another record there" }
 }
 
-/// Copies what the target hasn't got, and while `follow`ing what comes, until it's `stopped`. What each partition's copy came
-/// to, in their order.
+/// Copies what the target hasn't got, and while `follow`ing what comes, until it's `stopped`; `copied` counts the records. What
+/// each partition's copy came to, in their order.
 ///
 /// # Errors
 /// A log cannot be read or written, is damaged, or the target is no prefix of the source.
@@ -83,6 +83,7 @@ pub fn copy(
     to: &LogLocation,
     follow: bool,
     stopped: &AtomicBool,
+    copied: &AtomicU64,
 ) -> Result<Vec<Copied>, CopyError> {
     let partitions = from.existing_count()?;
     to.check_partitions(partitions, &(0..partitions).collect())?;
@@ -95,7 +96,7 @@ pub fn copy(
         let mut home_end = Position::MAX;
         for copying in &mut copies {
             let wanted = || follow || !stopped.load(Ordering::Acquire);
-            copying.go_on(home_end, wanted)?;
+            copying.go_on(home_end, wanted, copied)?;
             if copying.partition == HOME {
                 home_end = copying.target.end();
             }
@@ -143,7 +144,7 @@ impl Copying {
 
     /// Copies to the source's end as it is now at the earliest, up to what names a position past home's end, or until it's
     /// not wanted any more.
-    fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool) -> Result<(), CopyError> {
+    fn go_on(&mut self, home_end: Position, wanted: impl Fn() -> bool, copied: &AtomicU64) -> Result<(), CopyError> {
         // What was read of the source before may be older than home's end.
         let mut at_old_end = true;
         loop {
@@ -158,6 +159,7 @@ impl Copying {
             let fits = |record: &&Record| self.partition == HOME || copies(record) <= home_end;
             let batch: Vec<_> = self.waiting.iter().take_while(fits).cloned().collect();
             self.append(&batch)?;
+            copied.fetch_add(batch.len() as u64, Ordering::Relaxed);
             self.waiting.drain(..batch.len());
             if batch.is_empty() || !wanted() {
                 return Ok(());

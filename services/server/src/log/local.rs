@@ -12,7 +12,7 @@ use motherlode_runtime::{Config, ConfigError};
 use std::{
     io,
     path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
+    sync::atomic::{AtomicBool, AtomicU64},
 };
 use tempfile::TempDir;
 
@@ -65,7 +65,7 @@ impl LocalLog {
         let folder = tempfile::tempdir()?;
         let data = folder.path().to_owned();
         let local = LogLocation::Folder { data: data.clone(), segment_bytes: Options::default().segment_bytes };
-        let copied = copy(&location, &local, false, &AtomicBool::new(false))?;
+        let copied = copy(&location, &local, false, &AtomicBool::new(false), &AtomicU64::new(0))?;
         let partitions = u32::try_from(copied.len()).unwrap_or(u32::MAX);
         Ok(Self { data, partitions, _copy: Some(folder) })
     }

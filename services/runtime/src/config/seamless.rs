@@ -1,0 +1,91 @@
+//! An operator's own wallet in the configuration (PL-31): where it is, and how long it's waited for.
+
+use crate::connect::Credentials;
+use http::Uri;
+use serde::{Deserialize, Serialize};
+use std::{fs, io, net::IpAddr, path::PathBuf};
+
+/// Who keeps the money of an operator's players.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WalletKind {
+    /// Motherlode: money is deposited, and withdrawn.
+    #[default]
+    Transfer,
+    /// The operator: each bet is debited, and each win credited, by a call to its wallet.
+    Seamless,
+}
+
+/// The wallet of an operator that keeps its players' money.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Seamless {
+    /// Its address, such as `https://wallet.acme.example:443`.
+    pub url: String,
+    /// File with the token that it's shown.
+    pub token_file: Option<PathBuf>,
+    /// Root of its certificate (PEM), for https.
+    pub ca: Option<PathBuf>,
+    /// Milliseconds that an answer may take; then nobody knows, and it's asked again.
+    #[serde(default = "answer_ms_max")]
+    pub answer_ms_max: u64,
+    /// Milliseconds after its asking that a debit waits for its bet; then it's rolled back.
+    #[serde(default = "debit_ms_max")]
+    pub debit_ms_max: u64,
+    /// Milliseconds that anything may be under way; then it's reported as a significant event.
+    #[serde(default = "overdue_ms")]
+    pub overdue_ms: u64,
+    /// Bets of the operator that wait for it at the same time; one more is refused.
+    #[serde(default = "bets_max")]
+    pub bets_max: usize,
+    /// Players of the operator and a partition that are credited, or whose debits are rolled back, at the same time.
+    #[serde(default = "credits_max")]
+    pub credits_max: usize,
+}
+
+const fn answer_ms_max() -> u64 {
+    2_000
+}
+
+const fn debit_ms_max() -> u64 {
+    15_000
+}
+
+const fn overdue_ms() -> u64 {
+    900_000
+}
+
+const fn bets_max() -> usize {
+    1_024
+}
+
+const fn credits_max() -> usize {
+    64
+}
+
+impl Seamless {
+    /// Whether nobody on the way can read what it's told: by TLS, or since it's on this machine.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        let Ok(uri) = self.url.parse::<Uri>() else { return true };
+        let host = uri.host().unwrap_or_default();
+        let address = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
+        let is_here = address.map_or_else(|_| host.eq_ignore_ascii_case("localhost"), |address| address.is_loopback());
+        // Another scheme is refused as no address at all.
+        is_here || uri.scheme_str() != Some("http")
+    }
+
+    /// Reads what the wallet is shown from its files.
+    ///
+    /// # Errors
+    /// The file that cannot be read, with the reason.
+    pub fn credentials(&self) -> Result<Credentials, String> {
+        let read = |path: &PathBuf| fs::read(path).map_err(|error: io::Error| format!("{}: {error}", path.display()));
+        let token = self.token_file.as_ref().map(read).transpose()?;
+        Ok(Credentials {
+            token: token.map(|token| String::from_utf8_lossy(&token).trim().to_owned()),
+            ca: self.ca.as_ref().map(read).transpose()?,
+            ..Credentials::default()
+        })
+    }
+}

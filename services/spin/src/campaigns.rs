@@ -1,0 +1,197 @@
+//! Campaigns for many players (PL-36): checked whole, reserved in one commit at home, then granted player by player.
+//!
+//! The reservation is what holds an operator's campaigns to its cap: its place in home's log decides, so two at once can't
+//! pass the cap together. Grants are commits of their players' streams, in several partitions, and have no commit together; each is the one
+//! that GrantCampaign makes under the same request id, so that a repetition goes on where it was broken off.
+
+use crate::{api::SpinApi, campaign::parse, liability::Cost};
+use futures_util::future::join_all;
+use motherlode_books::{Campaign, Event, LiabilityReserved, Nano, Refused, StreamId};
+use motherlode_ledger::{
+    AppendError, Proposal,
+    fields::{self, AccountId},
+    fingerprint, unknown_account,
+};
+use motherlode_proto::{convert::record::Logged, round::v1::Account, spin::v1 as wire};
+use motherlode_runtime::{Caller, Refusal};
+use std::{collections::BTreeSet, sync::Arc};
+use tonic::Code;
+
+/// Most players of a call.
+const PLAYERS_MAX: usize = 500;
+/// Grants under way at once.
+const AT_ONCE: usize = 64;
+
+impl SpinApi {
+    pub(crate) async fn grant_campaigns(
+        &self,
+        caller: &Caller,
+        request: &wire::GrantCampaignsRequest,
+    ) -> Result<wire::GrantCampaignsResponse, Refusal> {
+        let request_id = fields::id("request_id", &request.request_id)?;
+        let operator = fields::id("operator_id", &request.operator_id)?;
+        let players = players(request)?;
+        let accounts = players.iter().map(|player| {
+            let account = account(request, player);
+            let own = fields::real_account(caller, Some(&account)).map_err(|refusal| of_player(refusal, player))?;
+            Ok((own, single(request, account)))
+        });
+        let accounts = accounts.collect::<Result<Vec<_>, Refusal>>()?;
+        let Some((first, grant)) = accounts.first() else { return Err(no_players()) };
+        let campaign = parse(first, &self.ladders, grant)?;
+        let cost = cost(&campaign, players.len()).await?;
+        let (name, content) = (format!("campaign/{operator}/{request_id}"), fingerprint("grant_campaigns", request));
+        let reserved = match self.ledgers.home().find(&StreamId::System, &name, content)? {
+            Some(reserved) => reserved,
+            None => {
+                for ((account, _), player) in accounts.iter().zip(players) {
+                    self.check_free(account, &campaign.id).map_err(|refusal| of_player(refusal, player))?;
+                }
+                self.reserve(caller, operator, (name, content), &campaign, &cost, players.len()).await?
+            }
+        };
+        let Some(Event::LiabilityReserved(held)) = reserved.commit.events.first() else {
+            return Err(Refusal::request_id_reused(request_id));
+        };
+        let mut grants = vec![];
+        for accounts in accounts.chunks(AT_ONCE) {
+            let granted = accounts.iter().map(|(account, grant)| async {
+                let player_id = grant.account.as_ref().map(|of| of.player_id.clone()).unwrap_or_default();
+                match self.granted(caller, account.clone(), grant, campaign.clone()).await {
+                    Ok(campaign) => Ok(wire::PlayerGrant { player_id, campaign: Some(campaign), ..Default::default() }),
+                    // The log could not take it now: asked again, it's gone on with.
+                    Err(refusal) if may_pass(&refusal) => Err(refusal),
+                    Err(refusal) => {
+                        let (reason, message) = (refusal.reason().to_owned(), refusal.message().to_owned());
+                        Ok(wire::PlayerGrant { player_id, campaign: None, reason, message })
+                    }
+                }
+            });
+            for granted in join_all(granted).await {
+                grants.push(granted?);
+            }
+        }
+        let liability = Some(cost.to_wire(&campaign, held.highest, held.cap));
+        Ok(wire::GrantCampaignsResponse { grants, liability, position: reserved.commit.position })
+    }
+
+    /// Reserves what a single player's campaign can cost, where its operator has a cap.
+    pub(crate) async fn reserve_single(
+        &self,
+        caller: &Caller,
+        account: &AccountId,
+        request: &wire::GrantCampaignRequest,
+        campaign: &Campaign,
+    ) -> Result<(), Refusal> {
+        let StreamId::Player { operator, player } = &account.stream else { return Ok(()) };
+        if !self.campaign_caps.contains_key(operator) {
+            return Ok(());
+        }
+        let content = fingerprint("grant_campaign", request);
+        // What was granted once is, and what can't be granted is refused before anything is reserved.
+        if self.ledgers.of(&account.stream).find(&account.stream, &request.request_id, content)?.is_some() {
+            return Ok(());
+        }
+        self.check_free(account, &campaign.id)?;
+        let cost = cost(campaign, 1).await?;
+        let name = format!("campaign/{operator}/{player}/{}", request.request_id);
+        self.reserve(caller, operator, (name, content), campaign, &cost, 1).await.map(|_| ())
+    }
+
+    /// Whether an account is there, and its player has no campaign of the name.
+    fn check_free(&self, account: &AccountId, campaign: &str) -> Result<(), Refusal> {
+        self.ledgers.of(&account.stream).books_of(&account.stream, |books| {
+            let state = books.player(&account.stream).filter(|state| state.balance(account.currency).is_some());
+            let state = state.ok_or_else(unknown_account)?;
+            match state.campaign(campaign) {
+                None => Ok(()),
+                Some(_) => {
+                    let refused = AppendError::Refused(Refused::CampaignExists { campaign: campaign.to_owned() });
+                    Err(refused.into())
+                }
+            }
+        })?
+    }
+
+    async fn reserve(
+        &self,
+        caller: &Caller,
+        operator: &str,
+        (request_id, fingerprint): (String, [u8; 16]),
+        campaign: &Campaign,
+        cost: &Cost,
+        players: usize,
+    ) -> Result<Arc<Logged>, Refusal> {
+        let currency = campaign.currency;
+        let rate = self.ledgers.home().books(|books| books.rate(currency));
+        let rate = rate.ok_or_else(|| Refusal::from(AppendError::Refused(Refused::NoRate { currency })))?;
+        let reserved = LiabilityReserved {
+            operator: operator.to_owned(),
+            campaign: campaign.id.clone(),
+            players: u32::try_from(players).unwrap_or(u32::MAX),
+            highest: cost.highest_eur(campaign, rate)?,
+            expires_ms: campaign.expires_ms,
+            cap: self.campaign_caps.get(operator).copied().unwrap_or(Nano::ZERO),
+        };
+        let events = vec![Event::LiabilityReserved(reserved), fields::acted_by(caller, "")];
+        let (stream, expected_version) = (StreamId::System, None);
+        Ok(self.ledgers.append(Proposal { stream, expected_version, request_id, fingerprint, events }).await?)
+    }
+}
+
+async fn cost(campaign: &Campaign, players: usize) -> Result<Cost, Refusal> {
+    let campaign = campaign.clone();
+    let cost = tokio::task::spawn_blocking(move || Cost::of(&campaign, players)).await;
+    cost.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?
+}
+
+/// The players, each once.
+fn players(request: &wire::GrantCampaignsRequest) -> Result<&[String], Refusal> {
+    let players = &request.player_ids;
+    if !(1..=PLAYERS_MAX).contains(&players.len()) {
+        return Err(no_players());
+    }
+    let mut seen = BTreeSet::new();
+    for player in players {
+        fields::id("player_ids", player)?;
+        if !seen.insert(player) {
+            return Err(Refusal::field("player_ids", "must name each player once"));
+        }
+    }
+    Ok(players)
+}
+
+/// Says which player a refusal is about, where it's one of them.
+fn of_player(refusal: Refusal, player: &str) -> Refusal {
+    match refusal.code() {
+        Code::NotFound | Code::AlreadyExists => refusal.with("player_id", player),
+        _ => refusal,
+    }
+}
+
+fn no_players() -> Refusal {
+    Refusal::field("player_ids", format!("must be 1 to {PLAYERS_MAX} players"))
+}
+
+fn account(request: &wire::GrantCampaignsRequest, player: &str) -> Account {
+    let (operator_id, currency_code) = (request.operator_id.clone(), request.currency_code.clone());
+    Account { operator_id, player_id: player.to_owned(), currency_code }
+}
+
+/// The grant of one player.
+fn single(request: &wire::GrantCampaignsRequest, account: Account) -> wire::GrantCampaignRequest {
+    wire::GrantCampaignRequest {
+        request_id: request.request_id.clone(),
+        account: Some(account),
+        campaign_id: request.campaign_id.clone(),
+        game: request.game.clone(),
+        stake: request.stake.clone(),
+        rounds: request.rounds,
+        expire_time: request.expire_time,
+    }
+}
+
+/// Whether the same grant can have another answer later.
+fn may_pass(refusal: &Refusal) -> bool {
+    matches!(refusal.code(), Code::Unavailable | Code::ResourceExhausted | Code::DeadlineExceeded | Code::Internal)
+}

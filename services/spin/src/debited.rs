@@ -1,0 +1,52 @@
+//! A debit that was confirmed, and the ends of requests that have none (PL-31).
+
+use crate::{
+    bet::Bet,
+    dealer::Undecided,
+    decide::{self, Decided, Drawing},
+    pace::{Now, Pace},
+    play_rules::PlayRules,
+    state::State,
+};
+use motherlode_books::{Commit, Currency, Event, Minor};
+use motherlode_runtime::Refusal;
+
+/// A debit that the operator's wallet has confirmed.
+#[derive(Clone, Copy)]
+pub(crate) struct Debited {
+    pub(crate) currency: Currency,
+    pub(crate) amount: Minor,
+    /// The balance that the wallet told.
+    pub(crate) told: Minor,
+}
+
+impl Debited {
+    /// Decides the bet that it pays.
+    pub(crate) fn spin(
+        self,
+        state: &State,
+        bet: &Bet,
+        rules: &PlayRules,
+        at: (&Pace, Now),
+        from: &Drawing<'_>,
+    ) -> Result<Decided, Undecided> {
+        let mut decided = decide::spin(&state.with_funds(self.currency, self.amount), bet, rules, at, from)?;
+        let Self { amount, told, .. } = self;
+        decided.proposal.events.insert(0, Event::DebitConfirmed { amount, told });
+        Ok(decided)
+    }
+}
+
+/// How a request ended that made no step.
+pub(crate) fn ended(commit: &Commit) -> Refusal {
+    match commit.events.first() {
+        Some(Event::DebitRefused { reason }) => {
+            Refusal::precondition("INSUFFICIENT_FUNDS", "the operator's wallet has refused the bet")
+                .with("wallet_reason", reason)
+        }
+        Some(Event::DebitRolledBack) => {
+            Refusal::precondition("DEBIT_ROLLED_BACK", "the bet did not come to be: what was debited is rolled back")
+        }
+        _ => Refusal::request_id_reused(&commit.request_id),
+    }
+}

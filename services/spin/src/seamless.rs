@@ -1,0 +1,217 @@
+//! Bets whose money the operator's own wallet keeps (PL-31).
+//!
+//! The bet is judged as any other, and the debit is written as asked before the wallet hears of it. Only a confirmed debit leads to
+//! a draw, and the commit of the round confirms it. Where no answer comes, nothing is drawn: the caller is told that nobody
+//! knows, a repetition asks again under the same transaction, and a debit whose bet does not come in time is rolled back by the
+//! payer ([`motherlode_wallet::Payer`]). Which of the two comes first is for the log to say: the request has one commit.
+
+use crate::{
+    api::SpinApi, bet::Bet, dealer::Undecided, debited::Debited, decide, pace::Now, play_rules::PlayRules, state::State,
+};
+use motherlode_books::{Books, DebitAsked, Event, InternalRequest, Minor, PlayerState, Refused, Wallet};
+use motherlode_ledger::{AppendError, Handle, Proposal};
+use motherlode_proto::spin::v1::Played;
+use motherlode_runtime::{Refusal, until::until};
+use motherlode_wallet::{Answer, OperatorWallet, Transaction, roll_back};
+use std::{sync::Arc, time::Duration};
+use tokio::{
+    sync::OwnedSemaphorePermit,
+    time::{Instant, sleep},
+};
+use tonic::{Code, metadata::MetadataMap};
+
+/// How long a caller waits for the wallet who brings no deadline.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+
+/// Before its caller's deadline a bet stops asking, so that the answer still comes.
+const MARGIN: Duration = Duration::from_millis(200);
+
+/// Between two calls of the same debit.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The state of a bet before the wallet is asked.
+enum Before {
+    /// No debit is needed: the money is kept here, or the round is free.
+    Here,
+    /// Its debit is in the log, and may be asked of the wallet.
+    Asked(Minor),
+}
+
+impl SpinApi {
+    /// Bets with what the operator's wallet keeps.
+    pub(crate) async fn bet_seamless(
+        &self,
+        wallet: &Arc<OperatorWallet>,
+        bet: &Bet,
+        metadata: &MetadataMap,
+    ) -> Result<Played, Refusal> {
+        let (stream, currency) = (&bet.account.stream, bet.account.currency);
+        let ledger = self.ledgers.of(stream);
+        if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
+            return self.played(&logged, None).await;
+        }
+        let place = wallet.admit();
+        let amount = match self.before(ledger, bet, place.as_ref().err()).await? {
+            Before::Here => return self.bet_here(bet, metadata, None).await,
+            Before::Asked(amount) => amount,
+        };
+        let place = Arc::new(place?);
+        let debit = Transaction::debit(stream, &bet.request_id, currency, amount);
+        match self.confirmed(wallet, &debit, &place).await {
+            Answer::Done { told } => {
+                let debited = Debited { currency, amount, told };
+                let played = self.bet_here(bet, metadata, Some(debited)).await;
+                match played {
+                    Err(refusal) if !is_doubtful(&refusal) => Err(self.give_up(ledger, bet, refusal).await),
+                    played => played,
+                }
+            }
+            Answer::Refused { reason } => {
+                let proposal = Proposal {
+                    stream: stream.clone(),
+                    expected_version: None,
+                    request_id: bet.request_id.clone(),
+                    fingerprint: bet.fingerprint,
+                    events: vec![Event::DebitRefused { reason }],
+                };
+                match ledger.append(proposal).await {
+                    Ok(logged) => self.played(&logged, None).await,
+                    // It's being rolled back: that is how it ends.
+                    Err(AppendError::Refused(_)) => Err(unknown("the bet is being rolled back")),
+                    Err(error) => Err(error.into()),
+                }
+            }
+            Answer::Unsure => Err(unknown("the wallet doesn't know")),
+            Answer::Unknown { why } => Err(unknown(&why)),
+        }
+    }
+
+    /// Judges the bet and writes that its debit is asked, unless that is written.
+    async fn before(&self, ledger: &Handle, bet: &Bet, full: Option<&Refusal>) -> Result<Before, Refusal> {
+        let (stream, currency) = (&bet.account.stream, bet.account.currency);
+        let rules = self.rules_for(bet);
+        loop {
+            let state = ledger.books_of(stream, |books: &Books| State::of_bet(books, bet))?;
+            let Some(player) = state.player.as_ref().filter(|_| currency.is_real()) else { return Ok(Before::Here) };
+            let Some(Wallet { debit, dues }) = player.wallet() else { return Ok(Before::Here) };
+            match debit {
+                Some(debit) if debit.request_id != bet.request_id => {
+                    return Err(Refusal::new(Code::Aborted, "DEBIT_OPEN", "another bet of the player is under way")
+                        .with("request_id", &debit.request_id)
+                        .retry_after(Duration::from_millis(500)));
+                }
+                Some(debit) if debit.fingerprint != bet.fingerprint => {
+                    return Err(Refusal::request_id_reused(&bet.request_id));
+                }
+                Some(debit) if debit.rolling_back => return Err(unknown("the bet is being rolled back")),
+                Some(debit) => return Ok(Before::Asked(debit.amount)),
+                None => {}
+            }
+            let rules = rules.as_ref().map_err(Clone::clone)?;
+            if dues.len() >= Wallet::DUES_MAX {
+                let full = AppendError::Refused(Refused::DuesWaiting { most: Wallet::DUES_MAX });
+                return Err(full.into());
+            }
+            let amount = match self.judged(&state, player, bet, rules, Now::of(ledger)) {
+                Ok(amount) => amount,
+                Err(Undecided::Refused(refusal)) => return Err(refusal),
+                Err(Undecided::Unsealed(number, reason)) => {
+                    self.dealer.seal(ledger, stream, player, (number, reason)).await?;
+                    continue;
+                }
+            };
+            if amount == Minor::ZERO {
+                return Ok(Before::Here);
+            }
+            if let Some(full) = full {
+                return Err(full.clone());
+            }
+            match ledger.append(asked(bet, player, amount)).await {
+                Ok(_) => return Ok(Before::Asked(amount)),
+                Err(AppendError::Conflict { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The price that the player pays for the bet, once everything else is judged; 0 for a free round. Nothing is drawn.
+    fn judged(
+        &self,
+        state: &State,
+        player: &PlayerState,
+        bet: &Bet,
+        rules: &PlayRules,
+        now: Now,
+    ) -> Result<Minor, Undecided> {
+        // Whether there are funds is the wallet's to say.
+        let state = state.with_funds(bet.account.currency, Minor(i64::MAX / 16));
+        let started = decide::open(&state, bet, rules, (&self.pace, now))?.started;
+        let from = self.drawing(&bet.drawn.client_seed, &bet.drawn);
+        self.dealer.deal(player, &from.to(&bet.account.stream, &bet.request_id, (started.round, 1)))?;
+        Ok(started.charged())
+    }
+
+    /// Asks for a debit until the answer is known, or the caller has no more time.
+    async fn confirmed(
+        &self,
+        wallet: &Arc<OperatorWallet>,
+        debit: &Transaction,
+        place: &Arc<OwnedSemaphorePermit>,
+    ) -> Answer {
+        let longest = Instant::now() + WAIT_MAX;
+        let until = until().map_or(longest, |until| (until - MARGIN).min(longest));
+        loop {
+            let answer = match tokio::time::timeout_at(until, wallet.debit(debit, place)).await {
+                Ok(answer) => answer,
+                Err(_) => return Answer::Unknown { why: "no answer in time".to_owned() },
+            };
+            if matches!(answer, Answer::Done { .. } | Answer::Refused { .. }) {
+                return answer;
+            }
+            if Instant::now() + PAUSE >= until {
+                return answer;
+            }
+            sleep(PAUSE).await;
+        }
+    }
+
+    /// The bet is refused after all: its debit is rolled back. The refusal stands, unless the round came to be.
+    async fn give_up(&self, ledger: &Handle, bet: &Bet, refusal: Refusal) -> Refusal {
+        let stream = &bet.account.stream;
+        let debit = ledger.player(stream).ok().flatten().and_then(|player| player.debit().cloned());
+        if let Some(debit) = debit.filter(|debit| debit.request_id == bet.request_id && !debit.rolling_back)
+            && let Err(error) = ledger.append(roll_back(stream, &debit, refusal.reason())).await
+        {
+            tracing::warn!(%stream, %error, "a bet that is refused is rolled back later");
+        }
+        refusal
+    }
+}
+
+/// Whether the round may have come to be in spite of a refusal.
+fn is_doubtful(refusal: &Refusal) -> bool {
+    matches!(refusal.code(), Code::Unavailable | Code::DeadlineExceeded | Code::ResourceExhausted | Code::Aborted)
+}
+
+/// The debit of a bet, to be asked.
+fn asked(bet: &Bet, player: &PlayerState, amount: Minor) -> Proposal {
+    let asked = DebitAsked {
+        request_id: bet.request_id.clone(),
+        fingerprint: bet.fingerprint,
+        currency: bet.account.currency,
+        amount,
+    };
+    Proposal {
+        stream: bet.account.stream.clone(),
+        expected_version: Some(player.head.version),
+        request_id: InternalRequest::AskDebit { request_id: &bet.request_id }.to_string(),
+        fingerprint: InternalRequest::FINGERPRINT,
+        events: vec![Event::DebitAsked(asked)],
+    }
+}
+
+/// Nobody knows yet whether the bet comes to be: the same request asks again, and GetRequest tells.
+fn unknown(why: &str) -> Refusal {
+    let message = format!("whether the operator's wallet has taken the bet is unknown: {why}");
+    Refusal::new(Code::Unavailable, "OUTCOME_UNKNOWN", message).retry_after(Duration::from_secs(1))
+}

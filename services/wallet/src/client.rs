@@ -1,0 +1,172 @@
+//! The client of one wallet: each call is repeated by whoever makes it, with the same id, until its answer is known.
+
+use motherlode_books::{Currency, InternalRequest, Minor, StreamId, is_visible};
+use motherlode_proto::{
+    round::v1::{Account, Money},
+    wallet::v1::{self as wire, Outcome, wallet_service_client::WalletServiceClient},
+};
+use motherlode_runtime::connect::Connection;
+use std::time::Duration;
+use tonic::Status;
+
+/// Bytes of an answer; it has a number and a short reason.
+const ANSWER_BYTES_MAX: usize = 64 << 10;
+
+/// Characters of an operator's reason that are kept.
+const REASON_MAX: usize = 200;
+
+/// The answer of a wallet about a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// It's applied, now or before.
+    Done {
+        /// The balance that was told.
+        told: Minor,
+    },
+    /// It's not applied, and never will be.
+    Refused {
+        /// The operator's reason.
+        reason: String,
+    },
+    /// The wallet answered that it doesn't know: it's asked again.
+    Unsure,
+    /// Nobody knows, for no answer came: it's asked again.
+    Unknown {
+        /// The failure that came instead of an answer.
+        why: String,
+    },
+}
+
+/// A transaction, by what names it for ever and what it moves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Transaction {
+    id: String,
+    account: Account,
+    amount: Money,
+    request_id: String,
+}
+
+impl Transaction {
+    /// The debit of a bet: `debit/<operator>/<player>/<request id>`.
+    #[must_use]
+    pub fn debit(stream: &StreamId, request_id: &str, currency: Currency, amount: Minor) -> Self {
+        Self::of(stream, "debit", request_id.to_owned(), request_id, (currency, amount))
+    }
+
+    /// A credit that is due: `credit/<operator>/<player>/<currency>/<request id>`.
+    #[must_use]
+    pub fn credit(stream: &StreamId, request_id: &str, currency: Currency, amount: Minor) -> Self {
+        let name = InternalRequest::PayCredit { request_id, currency }.to_string();
+        let name = name.strip_prefix("credit/").unwrap_or(&name).to_owned();
+        Self::of(stream, "credit", name, request_id, (currency, amount))
+    }
+
+    fn of(
+        stream: &StreamId,
+        kind: &str,
+        name: String,
+        request_id: &str,
+        (currency, amount): (Currency, Minor),
+    ) -> Self {
+        let (operator_id, player_id) = match stream {
+            StreamId::Player { operator, player } => (operator.clone(), player.clone()),
+            _ => Default::default(),
+        };
+        let currency_code = currency.code().to_owned();
+        Self {
+            id: format!("{kind}/{operator_id}/{player_id}/{name}"),
+            account: Account { operator_id, player_id, currency_code: currency_code.clone() },
+            amount: Money { amount_minor: amount.0, currency_code },
+            request_id: request_id.to_owned(),
+        }
+    }
+}
+
+/// The client of one wallet.
+#[derive(Debug, Clone)]
+pub struct Client {
+    wallet: WalletServiceClient<Connection>,
+    answer_max: Duration,
+}
+
+impl Client {
+    /// On a connection; an answer may take so long.
+    #[must_use]
+    pub fn new(connection: Connection, answer_max: Duration) -> Self {
+        let wallet = WalletServiceClient::new(connection).max_decoding_message_size(ANSWER_BYTES_MAX);
+        Self { wallet, answer_max }
+    }
+
+    /// Takes a bet.
+    pub async fn debit(&self, transaction: &Transaction) -> Answer {
+        let Transaction { id, account, amount, request_id } = transaction.clone();
+        let request =
+            wire::DebitRequest { transaction_id: id, account: Some(account), amount: Some(amount), request_id };
+        let mut wallet = self.wallet.clone();
+        self.answer(async move { Ok(wallet.debit(request).await?.into_inner().result) }).await
+    }
+
+    /// Gives what is due since a position of the log.
+    pub async fn credit(&self, transaction: &Transaction, position: u64) -> Answer {
+        let Transaction { id, account, amount, request_id } = transaction.clone();
+        let request = wire::CreditRequest {
+            transaction_id: id,
+            account: Some(account),
+            amount: Some(amount),
+            request_id,
+            position,
+        };
+        let mut wallet = self.wallet.clone();
+        self.answer(async move { Ok(wallet.credit(request).await?.into_inner().result) }).await
+    }
+
+    /// Undoes a debit, or sees to it that it's never applied.
+    pub async fn roll_back(&self, transaction: &Transaction) -> Answer {
+        let Transaction { id, account, amount, .. } = transaction.clone();
+        let request = wire::RollbackRequest { transaction_id: id, account: Some(account), amount: Some(amount) };
+        let mut wallet = self.wallet.clone();
+        self.answer(async move { Ok(wallet.rollback(request).await?.into_inner().result) }).await
+    }
+
+    async fn answer(&self, asked: impl Future<Output = Result<Option<wire::Result>, Status>>) -> Answer {
+        let unknown = |why: &str| Answer::Unknown { why: kept(why) };
+        match tokio::time::timeout(self.answer_max, asked).await {
+            Err(_) => unknown("no answer in time"),
+            Ok(Err(status)) => unknown(&format!("{:?}: {}", status.code(), status.message())),
+            Ok(Ok(None)) => unknown("an answer without a result"),
+            Ok(Ok(Some(result))) => match result.outcome() {
+                Outcome::Done | Outcome::DoneBefore => Answer::Done { told: Minor(result.balance_minor) },
+                Outcome::Refused => Answer::Refused { reason: kept(&result.reason) },
+                Outcome::Unknown => Answer::Unsure,
+                Outcome::Unspecified => unknown("an answer without an outcome"),
+            },
+        }
+    }
+}
+
+/// As much of a text as is kept, without what can't be seen.
+fn kept(text: &str) -> String {
+    text.chars().filter(|letter| is_visible(*letter)).take(REASON_MAX).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_31_a_transactions_id_follows_from_player_and_request_alone() {
+        let alice = StreamId::player("acme", "alice");
+        let debit = Transaction::debit(&alice, "r-1", Currency::SEK, Minor(5));
+        assert_eq!(debit.id, "debit/acme/alice/r-1");
+        assert_eq!((debit.amount.amount_minor, &*debit.amount.currency_code), (5, "SEK"));
+        let credit = Transaction::credit(&alice, "award/bewitched/0/7", Currency::EUR, Minor(5));
+        assert_eq!(credit.id, "credit/acme/alice/EUR/award/bewitched/0/7");
+        assert_eq!(credit.request_id, "award/bewitched/0/7");
+    }
+
+    #[test]
+    fn pl_12_an_operators_reason_is_short_and_can_be_seen() {
+        assert_eq!(kept("no\u{1b}[31m money"), "no[31m money");
+        assert_eq!(kept(&"x".repeat(1_000)).len(), REASON_MAX);
+    }
+}

@@ -1,0 +1,305 @@
+//! The payer: pays what is due to one operator's wallet from one partition, and rolls back debits whose bet did not come to be.
+//!
+//! It has no state that matters: what is under way is in the books, so a restart forgets nothing, and two payers at the same time
+//! do the same as one. A player's credits are paid one after the other, in the order in which they became due; of different
+//! players, so many at the same time. Cost: a look at the operator's players with something under way after each group commit,
+//! once in [`LOOK_EVERY`] at the most.
+
+use crate::{
+    client::{Answer, Transaction},
+    wallets::{OperatorWallet, Wallets},
+};
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use motherlode_books::{Debit, Due, Event, InternalRequest, StreamId, Wallet};
+use motherlode_ledger::{AppendError, Handle, Ledgers, Proposal};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    mem::take,
+    sync::Arc,
+    time::Duration,
+};
+use tokio::time::{Instant, MissedTickBehavior, interval};
+
+/// How often is looked for what is due.
+const LOOK_EVERY: Duration = Duration::from_millis(5);
+
+/// How often is looked for debits that have waited long enough, and for what is overdue.
+const AGE_EVERY: Duration = Duration::from_millis(500);
+
+/// Players looked at in one go.
+const LOOKS_MAX: usize = 1_024;
+
+/// How long a player is left alone after a call without an answer, at first and at the longest.
+const REST: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(30));
+
+/// The payer (see the [module](self)).
+pub struct Payer {
+    ledgers: Ledgers,
+    ledger: Handle,
+    wallet: Arc<OperatorWallet>,
+    /// Players whose wallet did not answer: how often, and until when they are left alone.
+    resting: BTreeMap<String, (u32, Instant)>,
+    /// The player up to whom was looked.
+    looked: String,
+    /// The overdue, as far as was looked.
+    overdue: Overdue,
+}
+
+/// The overdue among the operator's players, looked at page by page.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Overdue {
+    /// The player up to whom was looked.
+    looked: String,
+    /// Players among them with anything overdue.
+    players: u64,
+    /// Since when the oldest of it is under way, milliseconds.
+    oldest_ms: Option<i64>,
+}
+
+impl Overdue {
+    /// Adds a page of players, by the times since when something of theirs is under way; the whole once all pages were seen.
+    fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<(u64, i64)> {
+        for since in page.iter().filter(|since| **since <= until_ms) {
+            self.players += 1;
+            self.oldest_ms = Some(self.oldest_ms.map_or(*since, |oldest| oldest.min(*since)));
+        }
+        if !is_last {
+            return None;
+        }
+        let Self { players, oldest_ms, .. } = take(self);
+        Some((players, oldest_ms?))
+    }
+}
+
+/// Why a player's turn is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Turn {
+    /// Nothing is left to do for now.
+    Done,
+    /// The wallet did not answer, or the log takes nothing.
+    Failed,
+}
+
+impl Payer {
+    /// One for each wallet and each partition that is written here.
+    #[must_use]
+    pub fn of(ledgers: &Ledgers, wallets: &Wallets) -> Vec<Self> {
+        let written = || ledgers.all().filter(|ledger| !ledger.is_replica());
+        let each = wallets.all().flat_map(|wallet| written().map(move |ledger| (wallet, ledger)));
+        let payer = |(wallet, ledger): (&Arc<OperatorWallet>, &Handle)| Self {
+            ledgers: ledgers.clone(),
+            ledger: ledger.clone(),
+            wallet: Arc::clone(wallet),
+            resting: BTreeMap::new(),
+            looked: String::new(),
+            overdue: Overdue::default(),
+        };
+        each.map(payer).collect()
+    }
+
+    /// Pays for as long as it's polled, or until the ledger is closed.
+    pub async fn run(mut self) {
+        let (ledger, wallet) = (self.ledger.clone(), Arc::clone(&self.wallet));
+        let mut head = ledger.head();
+        let (mut look, mut age) = (interval(LOOK_EVERY), interval(AGE_EVERY));
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        age.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut at_work = BTreeSet::new();
+        let mut turns = FuturesUnordered::new();
+        loop {
+            head.borrow_and_update();
+            for player in self.next(&at_work) {
+                at_work.insert(player.clone());
+                turns.push(turn(&ledger, &wallet, player));
+            }
+            look.tick().await;
+            tokio::select! {
+                Some((player, ended)) = turns.next() => {
+                    at_work.remove(&player);
+                    self.rest(player, ended);
+                }
+                changed = head.changed() => if changed.is_err() { return },
+                _ = age.tick() => self.report().await,
+            }
+        }
+    }
+
+    /// The next players to work for: not those that somebody works for, nor those that are left alone.
+    fn next(&mut self, at_work: &BTreeSet<String>) -> Vec<String> {
+        let room = self.wallet.settings().credits_max.saturating_sub(at_work.len());
+        if room == 0 || self.wallet.left_ms() > 0 {
+            return vec![];
+        }
+        let names: Vec<_> = self.ledger.books(|books| {
+            let names = books.busy_players(self.wallet.operator(), &self.looked).take(LOOKS_MAX);
+            names.map(str::to_owned).collect()
+        });
+        self.looked = names.last().filter(|_| names.len() == LOOKS_MAX).cloned().unwrap_or_default();
+        let now = Instant::now();
+        self.resting.retain(|_, (_, until)| *until + REST.1 > now);
+        let rests = |name: &String| self.resting.get(name).is_some_and(|(_, until)| *until > now);
+        let free = names.into_iter().filter(|name| !at_work.contains(name) && !rests(name));
+        free.filter(|name| self.due(name).is_some()).take(room).collect()
+    }
+
+    fn due(&self, player: &str) -> Option<Todo> {
+        todo(&self.ledger, &self.wallet, &StreamId::player(self.wallet.operator(), player))
+    }
+
+    fn rest(&mut self, player: String, ended: Turn) {
+        match ended {
+            Turn::Done => _ = self.resting.remove(&player),
+            Turn::Failed => {
+                let failures = self.resting.get(&player).map_or(0, |(failures, _)| *failures);
+                let rest = REST.0.saturating_mul(1 << failures.min(16)).min(REST.1);
+                self.resting.insert(player, (failures.saturating_add(1), Instant::now() + rest));
+            }
+        }
+    }
+
+    /// Has it logged, once an hour, where something is under way for longer than it may be (PL-32).
+    async fn report(&mut self) {
+        let now_ms = self.ledger.now_ms();
+        let limit = i64::try_from(self.wallet.settings().overdue_ms).unwrap_or(i64::MAX);
+        let operator = self.wallet.operator();
+        let names: Vec<_> = self.ledger.books(|books| {
+            let names = books.busy_players(operator, &self.overdue.looked).take(LOOKS_MAX);
+            names.map(str::to_owned).collect()
+        });
+        let is_last = names.len() < LOOKS_MAX;
+        let since = names.iter().filter_map(|name| {
+            let player = self.ledger.player(&StreamId::player(operator, name)).ok()??;
+            let Wallet { debit, dues } = player.wallet()?;
+            debit.iter().map(|debit| debit.asked_ms).chain(dues.front().map(|due| due.due_ms)).min()
+        });
+        let since: Vec<_> = since.collect();
+        self.overdue.looked = names.last().cloned().unwrap_or_default();
+        let Some((players, oldest_ms)) = self.overdue.add(&since, is_last, now_ms.saturating_sub(limit)) else {
+            return;
+        };
+        let partition = self.ledger.partition();
+        let request = InternalRequest::LogOverdue { operator, partition, hour: now_ms / 3_600_000 }.to_string();
+        if !matches!(self.ledgers.home().find_position(&StreamId::System, &request), Ok(None)) {
+            return;
+        }
+        let operator = operator.to_owned();
+        tracing::error!(operator, partition, players, "the operator's wallet is behind: debits or credits are overdue");
+        let event = Event::WalletOverdue { operator, partition, players, oldest_ms };
+        let proposal = internal(&StreamId::System, request, event);
+        if let Err(error) = self.ledgers.append(proposal).await {
+            tracing::warn!(%error, "that a wallet is behind was not logged");
+        }
+    }
+}
+
+/// The next step for a player.
+enum Todo {
+    /// A debit has waited for its bet long enough.
+    GiveUp(Debit),
+    /// A debit is to be rolled back.
+    RollBack(Debit),
+    /// A credit is due.
+    Pay(Due),
+}
+
+fn todo(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId) -> Option<Todo> {
+    let player = ledger.player(stream).ok()??;
+    let Wallet { debit, dues } = player.wallet()?;
+    let longest = i64::try_from(wallet.settings().debit_ms_max).unwrap_or(i64::MAX);
+    match debit {
+        Some(debit) if debit.rolling_back => return Some(Todo::RollBack(debit.clone())),
+        Some(debit) if ledger.now_ms().saturating_sub(debit.asked_ms) >= longest => {
+            return Some(Todo::GiveUp(debit.clone()));
+        }
+        _ => {}
+    }
+    dues.front().cloned().map(Todo::Pay)
+}
+
+/// Works for a player until nothing is left to do, or the wallet doesn't answer.
+async fn turn(ledger: &Handle, wallet: &OperatorWallet, player: String) -> (String, Turn) {
+    let stream = StreamId::player(wallet.operator(), &player);
+    while let Some(todo) = todo(ledger, wallet, &stream) {
+        if !step(ledger, wallet, &stream, todo).await {
+            return (player, Turn::Failed);
+        }
+    }
+    (player, Turn::Done)
+}
+
+/// One step for a player; whether it was made, by whomever.
+async fn step(ledger: &Handle, wallet: &OperatorWallet, stream: &StreamId, todo: Todo) -> bool {
+    let proposal = match todo {
+        Todo::GiveUp(debit) => roll_back(stream, &debit, "the bet did not come to be in time"),
+        Todo::RollBack(debit) => {
+            let Debit { request_id, fingerprint, currency, amount, .. } = debit;
+            match wallet.roll_back(&Transaction::debit(stream, &request_id, currency, amount)).await {
+                Answer::Done { .. } => Proposal {
+                    stream: stream.clone(),
+                    expected_version: None,
+                    request_id,
+                    fingerprint,
+                    events: vec![Event::DebitRolledBack],
+                },
+                answer => return unanswered(stream, "rollback", &answer),
+            }
+        }
+        Todo::Pay(Due { request_id, currency, amount, due_at, .. }) => {
+            match wallet.credit(&Transaction::credit(stream, &request_id, currency, amount), due_at).await {
+                Answer::Done { .. } => {
+                    let request = InternalRequest::PayCredit { request_id: &request_id, currency }.to_string();
+                    internal(stream, request, Event::CreditPaid { request_id, currency, amount })
+                }
+                answer => return unanswered(stream, "credit", &answer),
+            }
+        }
+    };
+    match ledger.append(proposal).await {
+        Ok(_) => true,
+        // It came to another end meanwhile, or somebody else made the step: the books say what is next.
+        Err(AppendError::Refused(_)) => false,
+        Err(error) => {
+            tracing::warn!(%stream, %error, "what a wallet confirmed is not logged yet");
+            false
+        }
+    }
+}
+
+/// The proposal to roll a debit back.
+#[must_use]
+pub fn roll_back(stream: &StreamId, debit: &Debit, reason: &str) -> Proposal {
+    let Debit { request_id, .. } = debit;
+    let request = InternalRequest::AskRollback { request_id }.to_string();
+    internal(stream, request, Event::RollbackAsked { request_id: request_id.clone(), reason: reason.to_owned() })
+}
+
+fn internal(stream: &StreamId, request_id: String, event: Event) -> Proposal {
+    let (fingerprint, stream) = (InternalRequest::FINGERPRINT, stream.clone());
+    Proposal { stream, expected_version: None, request_id, fingerprint, events: vec![event] }
+}
+
+fn unanswered(stream: &StreamId, call: &str, answer: &Answer) -> bool {
+    match answer {
+        Answer::Refused { reason } => {
+            tracing::error!(%stream, call, reason, "a wallet refuses what it must not refuse: it's asked again");
+        }
+        answer => tracing::debug!(%stream, call, ?answer, "a wallet did not answer"),
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_32_what_is_overdue_is_found_beyond_the_first_page_and_counted_anew_each_time() {
+        let mut overdue = Overdue::default();
+        for _ in 0..2 {
+            assert_eq!(overdue.add(&[50; LOOKS_MAX], false, 40), None);
+            assert_eq!(overdue.add(&[41, 40, 30], false, 40), None);
+            assert_eq!(overdue.add(&[35, 99], true, 40), Some((3, 30)));
+        }
+        assert_eq!(overdue.add(&[41], true, 40), None, "nothing is");
+    }
+}

@@ -1,0 +1,224 @@
+//! The wallets of all operators that keep their players' money.
+
+use crate::{
+    breaker::Breaker,
+    client::{Answer, Client, Transaction},
+};
+use motherlode_books::StreamId;
+use motherlode_runtime::{
+    Config, Refusal,
+    config::{Seamless, WalletKind},
+    connect::{ConnectError, connect_lazily},
+};
+use parking_lot::Mutex;
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use tokio::{
+    sync::{OwnedSemaphorePermit, Semaphore},
+    time::Instant,
+};
+use tonic::Code;
+
+/// A wallet's settings make no sense.
+#[derive(Debug, thiserror::Error)]
+pub enum WalletError {
+    /// A file of its credentials cannot be read.
+    #[error("wallet of operator {operator}: {fault}")]
+    Credentials {
+        /// The operator.
+        operator: String,
+        /// The file and the reason.
+        fault: String,
+    },
+    /// Its address, or what it's shown, cannot be used.
+    #[error("wallet of operator {operator}: {source}")]
+    Unusable {
+        /// The operator.
+        operator: String,
+        /// The reason.
+        source: ConnectError,
+    },
+}
+
+/// The wallets, by operator; clones share them. Without any it costs nobody anything.
+#[derive(Debug, Clone, Default)]
+pub struct Wallets(Option<Arc<BTreeMap<String, Arc<OperatorWallet>>>>);
+
+impl Wallets {
+    /// Those that a configuration names. Nothing is connected before it's asked. Operators that have gone back to the transfer
+    /// wallet and still name theirs are among them: what is due to their players' wallets is paid.
+    ///
+    /// # Errors
+    /// [`WalletError`] names the operator.
+    pub fn of_config(config: &Config) -> Result<Self, WalletError> {
+        let mut wallets = BTreeMap::new();
+        for operator in &config.operators {
+            let Some(settings) = &operator.seamless else { continue };
+            let id = || operator.id.clone();
+            let credentials =
+                settings.credentials().map_err(|fault| WalletError::Credentials { operator: id(), fault })?;
+            let connection = connect_lazily(&settings.url, &credentials);
+            let connection = connection.map_err(|source| WalletError::Unusable { operator: id(), source })?;
+            let client = Client::new(connection, Duration::from_millis(settings.answer_ms_max));
+            let opens = operator.wallet == WalletKind::Seamless;
+            wallets.insert(id(), Arc::new(OperatorWallet::new(id(), client, settings.clone(), opens)));
+        }
+        Ok(Self((!wallets.is_empty()).then(|| Arc::new(wallets))))
+    }
+
+    /// The wallet that may keep a player's money.
+    #[must_use]
+    pub fn of(&self, stream: &StreamId) -> Option<&Arc<OperatorWallet>> {
+        match (&self.0, stream) {
+            (None, _) => None,
+            (Some(wallets), StreamId::Player { operator, .. }) => wallets.get(operator),
+            _ => None,
+        }
+    }
+
+    /// Operators whose wallets keep the money of players that are opened now.
+    pub fn opening(&self) -> impl Iterator<Item = &str> {
+        self.all().filter(|wallet| wallet.opens).map(|wallet| wallet.operator())
+    }
+
+    /// All of them.
+    pub fn all(&self) -> impl Iterator<Item = &Arc<OperatorWallet>> {
+        self.0.iter().flat_map(|wallets| wallets.values())
+    }
+}
+
+/// The wallet of one operator.
+#[derive(Debug)]
+pub struct OperatorWallet {
+    operator: String,
+    client: Client,
+    settings: Seamless,
+    /// Players that are opened now are of it.
+    opens: bool,
+    breaker: Mutex<Breaker>,
+    bets: Arc<Semaphore>,
+    since: Instant,
+}
+
+impl OperatorWallet {
+    fn new(operator: String, client: Client, settings: Seamless, opens: bool) -> Self {
+        let bets = Arc::new(Semaphore::new(settings.bets_max.min(Semaphore::MAX_PERMITS)));
+        let (breaker, since) = (Mutex::default(), Instant::now());
+        Self { operator, client, settings, opens, breaker, bets, since }
+    }
+
+    /// Whose it is.
+    #[must_use]
+    pub fn operator(&self) -> &str {
+        &self.operator
+    }
+
+    /// Its settings.
+    #[must_use]
+    pub fn settings(&self) -> &Seamless {
+        &self.settings
+    }
+
+    /// A place for a bet that will wait for it, before anything is written.
+    ///
+    /// # Errors
+    /// WALLET_BUSY where all places are taken, WALLET_UNAVAILABLE while it doesn't answer anybody.
+    pub fn admit(&self) -> Result<OwnedSemaphorePermit, Refusal> {
+        let left_ms = self.left_ms();
+        if left_ms > 0 {
+            return Err(Refusal::new(Code::Unavailable, "WALLET_UNAVAILABLE", "the operator's wallet does not answer")
+                .retry_after(Duration::from_millis(left_ms.max(100))));
+        }
+        Arc::clone(&self.bets).try_acquire_owned().map_err(|_| {
+            let message = "too many bets wait for the operator's wallet";
+            Refusal::new(Code::ResourceExhausted, "WALLET_BUSY", message).retry_after(Duration::from_millis(100))
+        })
+    }
+
+    /// How long it's left alone, milliseconds; 0 while it's asked.
+    #[must_use]
+    pub fn left_ms(&self) -> u64 {
+        self.breaker.lock().left_ms(self.now_ms())
+    }
+
+    /// Takes a bet that has a place. The call goes on to its end when its caller is gone: the breaker hears of it, however little
+    /// time callers bring, and its place is taken until then.
+    pub async fn debit(self: &Arc<Self>, transaction: &Transaction, place: &Arc<OwnedSemaphorePermit>) -> Answer {
+        let (wallet, transaction, place) = (Arc::clone(self), transaction.clone(), Arc::clone(place));
+        let call = async move {
+            let _place = place;
+            wallet.through(wallet.client.debit(&transaction)).await
+        };
+        tokio::spawn(call).await.unwrap_or_else(|error| Answer::Unknown { why: error.to_string() })
+    }
+
+    /// Gives what is due since a position of the log.
+    pub async fn credit(&self, transaction: &Transaction, position: u64) -> Answer {
+        self.through(self.client.credit(transaction, position)).await
+    }
+
+    /// Undoes a debit, or sees to it that it's never applied.
+    pub async fn roll_back(&self, transaction: &Transaction) -> Answer {
+        self.through(self.client.roll_back(transaction)).await
+    }
+
+    /// Makes a call if the wallet is asked at all now.
+    async fn through(&self, call: impl Future<Output = Answer>) -> Answer {
+        if !self.breaker.lock().allows(self.now_ms()) {
+            return Answer::Unknown { why: "the wallet is left alone for a while".to_owned() };
+        }
+        let answer = call.await;
+        let mut breaker = self.breaker.lock();
+        match &answer {
+            // A wallet that doesn't know of one player is there for the others.
+            Answer::Done { .. } | Answer::Refused { .. } | Answer::Unsure => breaker.answered(),
+            Answer::Unknown { .. } => breaker.failed(self.now_ms()),
+        }
+        answer
+    }
+
+    fn now_ms(&self) -> u64 {
+        u64::try_from(self.since.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_books::{Currency, Minor};
+
+    fn wallets(settings: &str) -> Wallets {
+        let operator = format!("[[operators]]\nid = \"acme\"\n{settings}");
+        Wallets::of_config(&Config::parse(&operator).unwrap()).unwrap()
+    }
+
+    #[tokio::test]
+    async fn pl_31_bets_that_wait_for_a_wallet_are_bounded() {
+        let wallets = wallets("wallet = \"seamless\"\nseamless = { url = \"http://127.0.0.1:1\", bets_max = 2 }");
+        let wallet = wallets.of(&StreamId::player("acme", "alice")).unwrap();
+        let waiting = [wallet.admit().unwrap(), wallet.admit().unwrap()];
+        let refusal = wallet.admit().unwrap_err();
+        assert_eq!((refusal.code(), refusal.reason()), (Code::ResourceExhausted, "WALLET_BUSY"));
+        drop(waiting);
+        assert!(wallet.admit().is_ok());
+        assert!(wallets.of(&StreamId::player("beta", "bob")).is_none());
+    }
+
+    #[tokio::test]
+    async fn pl_31_a_wallet_that_is_left_alone_takes_no_bets() {
+        // Nobody listens there.
+        let wallets = wallets("seamless = { url = \"http://127.0.0.1:1\" }");
+        let wallet = wallets.of(&StreamId::player("acme", "alice")).unwrap();
+        assert_eq!(wallets.opening().count(), 0, "a wallet that is named opens no players yet");
+        let debit = Transaction::debit(&StreamId::player("acme", "alice"), "r-1", Currency::EUR, Minor(5));
+        assert!(wallet.admit().is_ok());
+        let place = Arc::new(wallet.admit().unwrap());
+        for _ in 0..5 {
+            assert!(matches!(wallet.debit(&debit, &place).await, Answer::Unknown { .. }));
+        }
+        assert!(wallet.breaker.lock().left_ms(0) > 0, "five in a row without an answer");
+        // However long the machine takes from here on.
+        wallet.breaker.lock().failed(wallet.now_ms() + 60_000);
+        let refusal = wallet.admit().unwrap_err();
+        assert_eq!((refusal.code(), refusal.reason()), (Code::Unavailable, "WALLET_UNAVAILABLE"));
+    }
+}
