@@ -24,12 +24,16 @@ use std::{
     num::NonZero,
     panic::resume_unwind,
     path::PathBuf,
-    sync::mpsc::{Receiver, sync_channel},
+    sync::{
+        Arc,
+        atomic::AtomicU64,
+        mpsc::{Receiver, sync_channel},
+    },
     thread::{Builder, Scope, ScopedJoinHandle, available_parallelism, scope},
 };
 
 /// Batches that a stage may be behind.
-pub(crate) const BEHIND: usize = 16;
+pub(crate) const BEHIND: usize = 4;
 /// Batches after which every stage is done with one: those that wait, the one in hand, and one to spare.
 const DONE: usize = BEHIND + 2;
 /// Threads that resolve steps, at the most.
@@ -50,6 +54,8 @@ pub struct Options {
     pub checkpoints: Checkpoints,
     /// Threads that decode records and resolve steps, beside one that reads and one that folds; 0 for as many as there are cores.
     pub threads: usize,
+    /// Counts the records that were read, for who wants to know how far it is.
+    pub read: Option<Arc<AtomicU64>>,
 }
 
 /// Audits a log.
@@ -86,8 +92,7 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         count => count,
     };
     let count = count.clamp(1, THREADS_MAX);
-    let mut players: Vec<_> =
-        (0..count).map(|number| Players::new(options.partition, (number, count), &recalled)).collect();
+    let mut players: Vec<_> = (0..count).map(|_| Players::new(options.partition, &recalled)).collect();
     let (read, folded, played) = scope(|threads| {
         let (mut to_players, mut from_players, mut playing) = (vec![], vec![], vec![]);
         for (number, players) in players.iter_mut().enumerate() {
@@ -101,7 +106,9 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         let fold = &mut fold;
         let folding = start(threads, "fold".to_owned(), move || fold_in_order(fold, &routes, &from_players))?;
         let (scan, tree, partition) = (&mut scan, tree.as_mut(), options.partition);
-        let read = Reading { scan, tree, partition, held, players: to_players, fold: to_fold }.run();
+        let read =
+            Reading { scan, tree, partition, held, players: to_players, fold: to_fold, read: options.read.as_deref() }
+                .run();
         let played: Vec<Checked> = playing.into_iter().map(join).collect();
         Ok::<_, Unusable>((read?, join(folding), played))
     })?;

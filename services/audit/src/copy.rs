@@ -154,7 +154,7 @@ pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
         head,
         tail: scan.tail().clone(),
         books: copy.fold.books,
-        returns: copy.plays.returns,
+        returns: copy.plays.into_returns(),
         jackpots: copy.jackpots,
         divergence: divergence.map(|found| *found),
     })

@@ -20,7 +20,7 @@ struct Day {
     /// The lowest limits of the day's sessions: on losses, and on a round's price.
     limits: BTreeMap<Currency, [Option<Minor>; 2]>,
     /// Rounds that are open: what comes back of them counts for the day of their bet.
-    open: BTreeMap<u64, (i64, Currency, Minor)>,
+    open: Vec<(u64, i64, Currency, Minor)>,
 }
 
 impl Day {
@@ -51,12 +51,13 @@ impl Day {
             let found = format!("a bet of {} {currency} minor units in round {}", started.bet, started.round);
             return Err(Fault::new("PL-26: a bet past a limit of the player's day", expected, found));
         }
-        self.open.insert(started.round, (self.number, currency, charged));
+        self.open.push((started.round, self.number, currency, charged));
         Ok(())
     }
 
     fn back(&mut self, round: u64, amount: impl FnOnce(Minor) -> Minor) {
-        let Some((day, currency, charged)) = self.open.remove(&round) else { return };
+        let Some(place) = self.open.iter().position(|(number, ..)| *number == round) else { return };
+        let (_, day, currency, charged) = self.open.swap_remove(place);
         if day == self.number {
             *self.net.entry(currency).or_default() += i128::from(amount(charged).0);
         }

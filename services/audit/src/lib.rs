@@ -11,7 +11,7 @@
 //!
 //! Costs: a few microseconds a commit in all, on as many threads as there are cores and two more: one reads and chains, some decode
 //! and resolve, each for its own players, one folds. Memory grows with players, open rounds and awards, not with the length of the
-//! log: between the threads are at most 18 batches of 128 commits.
+//! log: between the threads are at most 6 batches of 128 commits.
 
 #[cfg(test)]
 extern crate self as motherlode_audit;
@@ -31,6 +31,7 @@ mod fold;
 mod outcome;
 mod play;
 mod player;
+mod playing;
 mod projection;
 mod proof;
 mod reading;

@@ -9,62 +9,37 @@
 use crate::{
     divergence::{Divergence, Fault},
     outcome::difference,
+    playing::{Held, Player, Playing},
     recalled::Recalled,
     report::Return,
 };
-use motherlode_books::{Commit, Dealt, Event, Minor, RoundStarted, StepResolved, StreamId, cash};
+use motherlode_books::{Commit, Dealt, Event, Minor, RoundStarted, StepResolved, StreamId, cash, draw};
 use motherlode_log::Position;
 use motherlode_proto::{convert::record::Logged, round::v1::Witch};
 use motherlode_rounds::{
     Live,
     collection::{self, Led},
-    draws::StepDraw,
     gamble_max_minor, round_name,
 };
 use motherlode_slots::{self as slots, Carried, Game, Outcome, Seed};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
+/// Every player, and the returns of what they play.
 pub(crate) struct Plays<'a> {
+    players: HashMap<StreamId, Player>,
+    replay: Replay<'a>,
+}
+
+/// Resolves steps, and adds up what they come to.
+struct Replay<'a> {
     recalled: &'a Recalled,
-    pub(crate) returns: Vec<Return>,
+    returns: Vec<Return>,
     /// Positions of the first rounds of `returns`.
     first: Vec<Position>,
-    open: BTreeMap<(StreamId, u64), Playing>,
     /// Hits that wait for their award: their place in `returns`.
     hits: BTreeMap<Position, usize>,
-    /// Collections by player, game and scope.
-    carried: BTreeMap<Place, Carried>,
     outcome: Outcome,
     bytes: Vec<u8>,
-}
-
-/// Player, game and scope of a collection.
-type Place = (StreamId, &'static str, String);
-
-/// A round in play.
-struct Playing {
-    number: u64,
-    /// Place in `returns`.
-    of: usize,
-    pool: Option<String>,
-    /// Where what the player carries stands; none where the game carries nothing.
-    place: Option<Place>,
-    live: Live,
-    /// Steps with a sealed draw so far.
-    sealed: usize,
-    /// Those among them that are not revealed.
-    held: Vec<Held>,
-}
-
-/// A step that can't be resolved yet, with what its commit says that it came to.
-struct Held {
-    step: StepResolved,
-    draw: StepDraw,
-    /// The figures that the player carried before it, and the change.
-    before: Carried,
-    collection: Option<Event>,
-    credit: Option<Minor>,
-    hit: bool,
 }
 
 /// The events that the latest step's outcome, or the void, still demands of the same commit.
@@ -78,16 +53,15 @@ struct Due {
 
 impl<'a> Plays<'a> {
     pub(crate) fn new(recalled: &'a Recalled) -> Self {
-        Self {
+        let replay = Replay {
             recalled,
             returns: vec![],
             first: vec![],
-            open: BTreeMap::new(),
             hits: BTreeMap::new(),
-            carried: BTreeMap::new(),
             outcome: Outcome::default(),
             bytes: vec![],
-        }
+        };
+        Self { players: HashMap::new(), replay }
     }
 
     pub(crate) fn batch(&mut self, batch: &[Logged]) -> Result<(), Box<Divergence>> {
@@ -98,16 +72,27 @@ impl<'a> Plays<'a> {
 
     pub(crate) fn commit(&mut self, commit: &Commit) -> Result<(), Fault> {
         match &commit.stream {
-            StreamId::Player { .. } => self.player_commit(commit),
+            StreamId::Player { .. } => match self.players.get_mut(&commit.stream) {
+                Some(player) => self.replay.player_commit(player, commit),
+                None => {
+                    let player = self.players.entry(commit.stream.clone()).or_default();
+                    self.replay.player_commit(player, commit)
+                }
+            },
             _ => Ok(()),
         }
+    }
+
+    /// The returns so far, in the order in which the log begins them, without awards.
+    pub(crate) fn into_returns(self) -> Vec<Return> {
+        self.replay.returns
     }
 
     /// The returns of all players, some of whom each of these has followed, in the order in which the log begins them, with the
     /// awards of their hits.
     pub(crate) fn joined(all: Vec<Self>, awarded: &[(Position, Minor)]) -> Vec<Return> {
         let mut joined: Vec<(Position, Return)> = vec![];
-        for mut plays in all {
+        for Self { replay: mut plays, .. } in all {
             for (hit, amount) in awarded {
                 if let Some(of) = plays.hits.remove(hit) {
                     plays.returns[of].awarded += i128::from(amount.0);
@@ -126,8 +111,10 @@ impl<'a> Plays<'a> {
         joined.sort_by_key(|(first, _)| *first);
         joined.into_iter().map(|(_, of)| of).collect()
     }
+}
 
-    fn player_commit(&mut self, commit: &Commit) -> Result<(), Fault> {
+impl Replay<'_> {
+    fn player_commit(&mut self, player: &mut Player, commit: &Commit) -> Result<(), Fault> {
         let Commit { stream, position, events, .. } = commit;
         let mut playing: Option<Playing> = None;
         let mut due = Due::default();
@@ -138,22 +125,22 @@ impl<'a> Plays<'a> {
                 Event::RoundStarted(started) => {
                     due.nothing()?;
                     holds = false;
-                    let begun = self.start(stream, started, *position)?;
-                    self.keep(stream, playing.replace(begun));
+                    let begun = self.start(player, started, *position)?;
+                    player.keep(playing.replace(begun));
                 }
                 Event::StepResolved(step) => {
                     due.nothing()?;
-                    let mut round = match playing.take_if(|playing| playing.number == step.round) {
-                        Some(round) => round,
-                        None => self.take(stream, step.round)?,
-                    };
-                    let seed = self.seed_of(&mut round, step, commit)?;
+                    if playing.as_ref().is_none_or(|playing| playing.number != step.round) {
+                        let taken = player.take(step.round)?;
+                        player.keep(playing.replace(taken));
+                    }
+                    let Some(round) = &mut playing else { continue };
+                    let seed = self.seed_of(round, step, commit)?;
                     holds = seed.is_none();
                     match seed {
-                        Some(seed) => due = self.resolve(&mut round, step, seed)?,
-                        None => self.hold(&mut round, step, commit, &events[at + 1..]),
+                        Some(seed) => due = self.resolve(player, round, step, seed)?,
+                        None => self.hold(player, round, step, commit, &events[at + 1..]),
                     }
-                    self.keep(stream, playing.replace(round));
                 }
                 Event::CollectionChanged { .. } if holds && !is_witch(event) => {}
                 Event::CollectionChanged { .. } => due.collection(event)?,
@@ -188,48 +175,58 @@ impl<'a> Plays<'a> {
                     holds = false;
                     // A settled round is not kept; whether it could be voided is the books' question.
                     let here = playing.take_if(|playing| playing.number == *round);
-                    due.collection = match here.or_else(|| self.open.remove(&(stream.clone(), *round))) {
+                    due.collection = match here.or_else(|| player.open.remove(round)) {
                         Some(mut voided) => {
                             if let Some(dealt) = revealed(events, *round) {
                                 self.release(&mut voided, stream, dealt)?;
                             }
-                            self.carry(&voided, voided.live.terms.carried)
+                            player.carry(&voided, voided.live.terms.carried)
                         }
-                        None => self.undo(stream, *round)?,
+                        None => self.undo(player, stream, *round)?,
                     };
                 }
                 _ => {}
             }
         }
         due.nothing()?;
-        self.keep(stream, playing);
+        player.keep(playing);
         Ok(())
     }
 
     /// The seed of a step: the logged one, or that of its draw where its commit reveals it; then what was held of the round is
     /// resolved first. `None` of a draw that isn't revealed yet.
     fn seed_of(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit) -> Result<Option<Seed>, Fault> {
-        let Some(mut draw) = StepDraw::of(step, &commit.request_id) else { return Ok(step.seed) };
+        let Some(drawn) = &step.draw else { return Ok(step.seed) };
         round.sealed += 1;
         let Some(dealt) = revealed(&commit.events, step.round) else { return Ok(None) };
         self.release(round, &commit.stream, dealt)?;
         let missing = || Fault::new("a dealt value is not revealed", "one a sealed step", dealt.len());
         let dealt = dealt.get(round.sealed - 1).ok_or_else(missing)?;
-        Ok(Some(draw.reveal(*dealt, &round_name(&commit.stream, step.round), step.step)))
+        let name = round_name(&commit.stream, step.round);
+        Ok(Some(draw::seed(dealt, drawn.client_seed(&commit.request_id), &name, step.step)))
     }
 
     /// Holds a step whose draw isn't revealed, with the events that follow from it.
-    fn hold(&mut self, round: &mut Playing, step: &StepResolved, commit: &Commit, after: &[Event]) {
-        let Some(draw) = StepDraw::of(step, &commit.request_id) else { return };
+    fn hold(
+        &mut self,
+        player: &mut Player,
+        round: &mut Playing,
+        step: &StepResolved,
+        commit: &Commit,
+        after: &[Event],
+    ) {
+        let Some(drawn) = &step.draw else { return };
         self.returns[round.of].steps += 1;
-        let before = round.place.as_ref().map_or_else(Carried::default, |place| self.carried(round.live.game, place));
-        let mut held = Held { step: step.clone(), draw, before, collection: None, credit: None, hit: false };
+        let place = round.place.as_ref();
+        let before = place.map_or_else(Carried::default, |place| player.carried(round.live.game, place));
+        let client_seed = drawn.client_seed(&commit.request_id).to_vec();
+        let mut held = Held { step: step.clone(), client_seed, before, collection: None, credit: None, hit: false };
         let is_next = |event: &&Event| matches!(event, Event::RoundStarted(_) | Event::StepResolved(_));
         for event in after.iter().take_while(|event| !is_next(event)) {
             match event {
                 Event::CollectionChanged { changes, .. } if !is_witch(event) => {
                     held.collection = Some(event.clone());
-                    self.carry_logged(round, &before, changes);
+                    player.carry_logged(round, &before, changes);
                 }
                 Event::WinCredited { amount, .. } => held.credit = Some(*amount),
                 Event::JackpotHit { .. } => held.hit = true,
@@ -237,17 +234,6 @@ impl<'a> Plays<'a> {
             }
         }
         round.held.push(held);
-    }
-
-    /// Takes up a change of what the player carries as it's logged.
-    fn carry_logged(&mut self, round: &Playing, before: &Carried, changes: &[(String, i64)]) {
-        let Some(place) = &round.place else { return };
-        let mut after = *before;
-        for (figure, key) in after.0.iter_mut().zip(round.live.game.carries().keys) {
-            let change = changes.iter().find(|(of, _)| of == key);
-            *figure = change.map_or(*figure, |(_, value)| *value);
-        }
-        self.note(place.clone(), before, &after);
     }
 
     /// Resolves the steps that were held, now that their dealt values are revealed, and holds what their commits said against it.
@@ -258,12 +244,12 @@ impl<'a> Plays<'a> {
         // All sealed steps of a round are held, from the first on, until the round is over.
         let name = round_name(stream, round.number);
         for (held, dealt) in std::mem::take(&mut round.held).into_iter().zip(dealt) {
-            let Held { step, mut draw, before, collection, credit, hit } = held;
-            let seed = draw.reveal(*dealt, &name, step.step);
+            let Held { step, client_seed, before, collection, credit, hit } = held;
+            let seed = draw::seed(dealt, &client_seed, &name, step.step);
             let due = self.outcome(round, &step, seed)?;
             let (game, carried) = (round.live.game, self.outcome.carried);
             let change = carried.zip(round.place.as_ref());
-            let change = change.and_then(|(after, place)| collection::change(game, &place.2, &before, &after));
+            let change = change.and_then(|(after, place)| collection::change(game, &place.1, &before, &after));
             let said = Due { collection: change, credit: due.credit, hit: due.hit, settlement: None };
             said.was(collection.as_ref(), credit, hit)?;
             if due.over {
@@ -277,20 +263,8 @@ impl<'a> Plays<'a> {
         Ok(())
     }
 
-    fn keep(&mut self, stream: &StreamId, round: Option<Playing>) {
-        if let Some(round) = round {
-            self.open.insert((stream.clone(), round.number), round);
-        }
-    }
-
-    fn take(&mut self, stream: &StreamId, number: u64) -> Result<Playing, Fault> {
-        let round = self.open.remove(&(stream.clone(), number));
-        round
-            .ok_or_else(|| Fault::new("a step of a round that is not open", "an open round", format!("round {number}")))
-    }
-
     /// Opens a round with the model that it was played with, and checks its bet.
-    fn start(&mut self, stream: &StreamId, started: &RoundStarted, position: Position) -> Result<Playing, Fault> {
+    fn start(&mut self, player: &Player, started: &RoundStarted, position: Position) -> Result<Playing, Fault> {
         let live = Live::open(started)
             .map_err(|error| Fault::new("the round cannot be resolved", "a game that this program has", error))?;
         let RoundStarted { coin_value, currency, .. } = *started;
@@ -315,8 +289,8 @@ impl<'a> Plays<'a> {
             return Err(Fault::new(what, expected, terms.gamble_max_minor));
         }
         let carries = !game.carries().keys.is_empty();
-        let place = carries.then(|| (stream.clone(), game.name(), collection::scope(game, currency, started.bet)));
-        let carried = place.as_ref().map_or_else(Carried::default, |place| self.carried(game, place));
+        let place = carries.then(|| (game.name(), collection::scope(game, currency, started.bet)));
+        let carried = place.as_ref().map_or_else(Carried::default, |place| player.carried(game, place));
         if carried != terms.carried {
             let figures = |of: &Carried| format!("{:?} of {:?}", of.0, game.carries().keys);
             let what = "the round was opened with other figures than the player carried";
@@ -344,12 +318,18 @@ impl<'a> Plays<'a> {
         })
     }
 
-    fn resolve(&mut self, playing: &mut Playing, step: &StepResolved, seed: Seed) -> Result<Due, Fault> {
+    fn resolve(
+        &mut self,
+        player: &mut Player,
+        playing: &mut Playing,
+        step: &StepResolved,
+        seed: Seed,
+    ) -> Result<Due, Fault> {
         let due = self.outcome(playing, step, seed)?;
         self.returns[playing.of].steps += 1;
         let carried = self.outcome.carried;
         Ok(Due {
-            collection: carried.and_then(|carried| self.carry(playing, carried)),
+            collection: carried.and_then(|carried| player.carry(playing, carried)),
             credit: due.credit,
             hit: due.hit,
             settlement: due.over.then_some(due.win),
@@ -384,46 +364,23 @@ impl<'a> Plays<'a> {
     }
 
     /// Computes how the void of a settled round must change a collection (PL-04).
-    fn undo(&mut self, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
+    fn undo(&self, player: &mut Player, stream: &StreamId, round: u64) -> Result<Option<Event>, Fault> {
         let settled = self.recalled.round(stream, round)?;
         let led = Led::by(&settled.started, &settled.collected).map_err(|error| {
             Fault::new("the voided round cannot be resolved", "a game that this program has", error)
         })?;
         let Some(led) = led else { return Ok(None) };
-        let place = (stream.clone(), led.game.name(), led.scope.clone());
-        let now = self.carried(led.game, &place);
+        let place = (led.game.name(), led.scope.clone());
+        let now = player.carried(led.game, &place);
         let left = led.undone(&now);
-        let of_player = self.open.range((stream.clone(), 0)..=(stream.clone(), u64::MAX));
-        if let Some((_, open)) = of_player.into_iter().find(|(_, open)| open.place.as_ref() == Some(&place))
+        if let Some(open) = player.open.values().find(|open| open.place.as_ref() == Some(&place))
             && left != now
         {
             let what = "a void changes the collection that an open round plays with";
             return Err(Fault::new(what, "no void of a settled round", format!("round {} is open", open.number)));
         }
-        self.note(place, &now, &left);
+        player.note(&place, &now, &left);
         Ok(collection::change(led.game, &led.scope, &now, &left))
-    }
-
-    /// Returns the figures of a collection, with those that hold for all currencies (DM-14).
-    fn carried(&self, game: &dyn Game, place: &Place) -> Carried {
-        let own = self.carried.get(place).copied().unwrap_or_default();
-        let of_game = self.carried.range((place.0.clone(), place.1, String::new())..);
-        let of_game = of_game.take_while(|((stream, name, _), _)| (stream, *name) == (&place.0, place.1));
-        collection::with_shared(game, &place.2, own, of_game.map(|((.., scope), carried)| (scope.as_str(), *carried)))
-    }
-
-    /// Keeps what a change from `before` to `after` notes in a place.
-    fn note(&mut self, place: Place, before: &Carried, after: &Carried) {
-        let own = self.carried.entry(place).or_default();
-        *own = collection::noted(own, before, after);
-    }
-
-    /// Takes up what the player carries from here on; the change that the log must have.
-    fn carry(&mut self, playing: &Playing, carried: Carried) -> Option<Event> {
-        let (place, game) = (playing.place.as_ref()?, playing.live.game);
-        let before = self.carried(game, place);
-        self.note(place.clone(), &before, &carried);
-        collection::change(game, &place.2, &before, &carried)
     }
 }
 

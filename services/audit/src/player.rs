@@ -4,7 +4,7 @@ use crate::{
     days::Days,
     divergence::{Divergence, Fault},
     play::Plays,
-    reading::{Part, thread_of},
+    reading::{Part, name_of},
     recalled::Recalled,
 };
 use motherlode_books::StreamId;
@@ -26,13 +26,11 @@ pub(crate) struct Players<'a> {
     pub(crate) plays: Plays<'a>,
     pub(crate) days: Days,
     partition: u32,
-    /// The thread's number, of how many.
-    place: (usize, usize),
 }
 
 impl<'a> Players<'a> {
-    pub(crate) fn new(partition: u32, place: (usize, usize), recalled: &'a Recalled) -> Self {
-        Self { plays: Plays::new(recalled), days: Days::default(), partition, place }
+    pub(crate) fn new(partition: u32, recalled: &'a Recalled) -> Self {
+        Self { plays: Plays::new(recalled), days: Days::default(), partition }
     }
 
     /// Takes parts of batches until they end or one has a fault; hands the commits on, those of the part with a fault too, as far
@@ -85,14 +83,12 @@ impl<'a> Players<'a> {
         }
         match &commit.stream {
             StreamId::Player { operator, player } if !is_named(bytes, operator, player) => {
-                // Out of the plain order, another thread may have what came before of the player.
-                let named = thread_of(commit.stream.to_string().as_bytes(), self.place.1);
-                let what = "the record's fields are out of order";
-                if named == self.place.0 {
-                    Ok(logged)
-                } else {
-                    Err(Fault::new(what, "its stream fourth", &commit.stream))
+                let (first, last) = (name_of(bytes), commit.stream.to_string());
+                if *first == *last.as_bytes() {
+                    return Ok(logged);
                 }
+                // Another thread may have what came before of the player.
+                Err(Fault::new("the record names two streams", String::from_utf8_lossy(&first), last))
             }
             _ => Ok(logged),
         }

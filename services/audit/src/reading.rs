@@ -7,7 +7,13 @@ use crate::{
 use motherlode_ledger::Held;
 use motherlode_log::{Record, Scan, ScanError, hash, previous_hash};
 use motherlode_proto::convert::{play::hex, record};
-use std::sync::mpsc::SyncSender;
+use std::{
+    borrow::Cow,
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        mpsc::SyncSender,
+    },
+};
 
 /// Commits handed on at once.
 const BATCH: usize = 128;
@@ -23,10 +29,18 @@ pub(crate) struct Part {
 pub(crate) type Route = Vec<u8>;
 
 /// The thread, among so many, that has the records of a stream.
-pub(crate) fn thread_of(stream: &[u8], threads: usize) -> usize {
+fn thread_of(stream: &[u8], threads: usize) -> usize {
     // FNV-1a (Fowler, Noll, Vo), 32 bits: names are short.
     let hashed = stream.iter().fold(0x811c_9dc5_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
     usize::try_from(hashed).unwrap_or_default() % threads
+}
+
+/// The name by which a record is handed out: its stream's, wherever the record has it. Empty where it has none.
+pub(crate) fn name_of(record: &[u8]) -> Cow<'_, [u8]> {
+    match record::stream_name(record) {
+        Some(name) if !name.is_empty() => Cow::Borrowed(name),
+        _ => Cow::Owned(record::stream(record).map_or_else(|_| vec![], |stream| stream.to_string().into_bytes())),
+    }
 }
 
 pub(crate) struct Reading<'a> {
@@ -36,6 +50,7 @@ pub(crate) struct Reading<'a> {
     pub(crate) held: Option<Held>,
     pub(crate) players: Vec<SyncSender<Part>>,
     pub(crate) fold: SyncSender<Route>,
+    pub(crate) read: Option<&'a AtomicU64>,
 }
 
 impl Reading<'_> {
@@ -45,6 +60,9 @@ impl Reading<'_> {
             let mut parts: Vec<_> = self.players.iter().map(|_| vec![]).collect();
             let mut route = Vec::with_capacity(BATCH);
             let ended = self.fill(&mut route, &mut parts);
+            if let Some(read) = self.read {
+                read.fetch_add(route.len() as u64, Ordering::Relaxed);
+            }
             let of_partition = self.scan.partition_number() == Some(self.partition);
             // A stage has gone because it found a fault in an earlier batch, and that one all stages have.
             let mut wanted = true;
@@ -74,7 +92,7 @@ impl Reading<'_> {
             let Record { position, .. } = record;
             let before = previous_hash(&record.bytes);
             let held = self.held.filter(|held| held.position == position).map(|held| (held.hash, hash(&record.bytes)));
-            let thread = thread_of(record::stream_name(&record.bytes).unwrap_or_default(), parts.len());
+            let thread = thread_of(&name_of(&record.bytes), parts.len());
             route.push(u8::try_from(thread).unwrap_or_default());
             parts[thread].push(record);
             let partition = self.partition;

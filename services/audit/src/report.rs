@@ -1,7 +1,7 @@
 //! The result of an audit.
 
 use crate::divergence::Divergence;
-use motherlode_books::{Award, Books, Currency, Event, PerCurrency, SealReason};
+use motherlode_books::{Award, Books, Currency, Due, Event, PerCurrency, PlayerState, SealReason, Wallet};
 use motherlode_log::{Hash, Position, Tail};
 use std::collections::BTreeMap;
 
@@ -38,6 +38,19 @@ pub struct Report {
 }
 
 impl Report {
+    /// Transactions that are under way with operators' own wallets, by their ids: debits that have not ended, credits that are
+    /// not paid (PL-32).
+    #[must_use]
+    pub fn under_way(&self) -> Vec<String> {
+        let of_player = |(operator, name, player): (&str, &str, &PlayerState)| {
+            let Some(Wallet { debit, dues }) = player.wallet() else { return vec![] };
+            let debit = debit.iter().map(|debit| format!("debit/{operator}/{name}/{}", debit.request_id));
+            let due = |due: &Due| format!("credit/{operator}/{name}/{}/{}", due.currency, due.request_id);
+            debit.chain(dues.iter().map(due)).collect::<Vec<_>>()
+        };
+        self.books.players().flat_map(of_player).collect()
+    }
+
     /// Steps of open rounds whose draws are sealed: they're resolved again when the rounds end.
     #[must_use]
     pub fn sealed(&self) -> u64 {

@@ -1,8 +1,8 @@
 //! The command line: what can be asked for, and which command does it.
 
 use crate::commands::{
-    Failure, audit, config, copy, follow, health, key, loadtest, log, par, play, proof, replay, rng, rounds, serve,
-    simulate, token, verify, watch, witness,
+    Failure, audit, config, copy, export, follow, health, key, loadtest, log, par, play, proof, replay, rng, rounds,
+    serve, simulate, token, verify, watch, witness,
 };
 use clap::{Parser, Subcommand};
 use motherlode_ledger::DrawKeys;
@@ -55,6 +55,8 @@ enum Command {
     Witness(witness::Args),
     /// Copy a log to another place, byte for byte, or follow a running service's.
     Copy(copy::Args),
+    /// Write rounds, transactions, revenue or events as CSV, JSON Lines or Parquet.
+    Export(export::Args),
     /// Look into a log: its last records, one of them, or whether the chain is sound.
     Log(log::Args),
     /// Write what the service's random generator gives, raw or scaled, for statistical tests.
@@ -84,6 +86,7 @@ pub fn main(dealer: fn(DrawKeys) -> Dealer) -> ExitCode {
         Command::Verify(args) => verify::run(&args),
         Command::Witness(args) => witness::run(&args),
         Command::Copy(args) => copy::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Log(args) => log::run(&args),
         Command::Rng(args) => rng::run(&args),
     };

@@ -4,5 +4,6 @@ pub mod cli;
 pub mod client;
 pub mod commands;
 pub mod target;
+mod told;
 
 use motherlode_picture::{draw, figures, markup};

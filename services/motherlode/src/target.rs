@@ -39,6 +39,12 @@ impl Target {
         Self { url: url.into(), token_file: None, ca: None, cert: None, key: None, server_name: None }
     }
 
+    /// The same credentials for another service.
+    #[must_use]
+    pub fn at(&self, url: impl Into<String>) -> Self {
+        Self { url: url.into(), ..self.clone() }
+    }
+
     /// Reads the credentials for the service.
     ///
     /// # Errors

@@ -11,6 +11,7 @@ use crate::{
 };
 use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult, Win};
 use motherlode_slots::GameInfo;
+use std::collections::BTreeSet;
 
 /// Width and height of a cell.
 const CELL: usize = 100;
@@ -23,6 +24,8 @@ const HUES: usize = 10;
 /// More winning lines than these have no numbers beside the window: there is no room. In a small window there is for fewer.
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
+/// More winning lines than these don't lie beside each other in a window without numbers, but on each other.
+const APART_MAX: usize = 8;
 
 /// The drawings that a round's windows show, once: to stand in the page before them.
 #[must_use]
@@ -148,14 +151,18 @@ struct Lines<'a> {
     reels: usize,
     height: usize,
     numbered: bool,
+    merged: bool,
 }
 
 impl<'a> Lines<'a> {
     fn of(game: &GameInfo, spin: &'a SpinResult, numbered_max: usize) -> Self {
         let (reels, rows) = cells::size(spin);
+        let count = spin.wins.iter().filter(|win| win.line > 0).count();
+        let numbered = count <= numbered_max.min(rows * CELL / LABEL.0);
+        let merged = !numbered && count > APART_MAX;
         let path = |(at, win): (usize, &'a Win)| {
-            // Lines that run over the same cells lie beside each other.
-            let shift = 38 + at % 5 * 6;
+            // Lines that run over the same cells lie beside each other, as long as there is room.
+            let shift = if merged { CELL / 2 } else { 38 + at % 5 * 6 };
             let rows = cells::path(game, win).unwrap_or_default().iter().take(reels).enumerate();
             (
                 win,
@@ -163,9 +170,7 @@ impl<'a> Lines<'a> {
             )
         };
         let won: Vec<_> = spin.wins.iter().filter(|win| win.line > 0).enumerate().map(path).collect();
-        let room = rows * CELL / LABEL.0;
-        let numbered = won.len() <= numbered_max.min(room);
-        Self { won, reels, height: rows * CELL, numbered }
+        Self { won, reels, height: rows * CELL, numbered, merged }
     }
 
     /// Room behind the reels: as much as the longest label takes.
@@ -176,6 +181,12 @@ impl<'a> Lines<'a> {
     }
 
     fn drawn(&self) -> Markup {
+        if self.merged {
+            // Where lines share their way it's drawn once: there are few ways from a reel to the next, however many lines win.
+            let ways: BTreeSet<_> = self.won.iter().flat_map(|(_, points)| points.windows(2)).collect();
+            let paths: String = ways.into_iter().map(stroke).collect();
+            return tag("path", &[("d", &paths)], "");
+        }
         if !self.numbered {
             // Many lines in one go.
             let paths: String = self.won.iter().map(|(_, points)| stroke(points)).collect();

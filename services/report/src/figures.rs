@@ -1,7 +1,7 @@
 //! The figures of a partition's log that reports are made of: one fold, commit by commit.
 
 use crate::{open_round::OpenRound, pools::Pools, returns::Returns, significant::Significant};
-use motherlode_books::{Event, StreamId};
+use motherlode_books::{Bet, Event, Revenue, RoundKey, Statement, StreamId, UnknownBet, date};
 use motherlode_proto::convert::record::Logged;
 use motherlode_rounds::is_gamble;
 use motherlode_runtime::config::Report;
@@ -14,14 +14,25 @@ pub(crate) struct Figures {
     pub(crate) significant: Significant,
     pub(crate) returns: Returns,
     pub(crate) pools: Pools,
+    statement: Statement,
+    pub(crate) revenue: Revenue,
+    /// The first position of each day on which there was a commit.
+    days: BTreeMap<i64, u64>,
     /// Rounds that stayed open past the commit of their bet.
     open: BTreeMap<(StreamId, u64), OpenRound<'static>>,
 }
 
 impl Figures {
     pub(crate) fn new(config: &Report) -> Self {
-        let (returns, pools) = (Returns::default(), Pools::default());
-        Self { significant: Significant::new(config), returns, pools, open: BTreeMap::new() }
+        Self {
+            significant: Significant::new(config),
+            returns: Returns::default(),
+            pools: Pools::default(),
+            statement: Statement::default(),
+            revenue: Revenue::default(),
+            days: BTreeMap::new(),
+            open: BTreeMap::new(),
+        }
     }
 
     /// The same with these thresholds, which are not kept with them.
@@ -34,9 +45,23 @@ impl Figures {
         self.open.len() as u64
     }
 
-    /// Takes up a commit.
-    pub(crate) fn take(&mut self, logged: &Logged) {
+    /// The positions of a day's commits: the first, and the first of the days after it, where there are any.
+    pub(crate) fn of_day(&self, day: i64) -> Option<(u64, Option<u64>)> {
+        let first = *self.days.get(&day)?;
+        Some((first, self.days.range(day + 1..).next().map(|(_, next)| *next)))
+    }
+
+    /// Takes up a commit; `known` as [`Statement::take`] asks for it.
+    ///
+    /// # Errors
+    /// A bet is missing there; nothing was taken up.
+    pub(crate) fn take(&mut self, logged: &Logged, known: &BTreeMap<RoundKey, Bet>) -> Result<(), UnknownBet> {
         let commit = &logged.commit;
+        let transactions = self.statement.take(commit, &logged.balances_after, known)?;
+        if let StreamId::Player { operator, .. } = &commit.stream {
+            self.revenue.take(operator, commit.time_ms, &transactions);
+        }
+        self.days.entry(date::day_of(commit.time_ms)).or_insert(commit.position);
         let key = |round: u64| (commit.stream.clone(), round);
         // Most rounds settle in the commit of their bet, and are never kept.
         let mut begun: Option<OpenRound<'_>> = None;
@@ -77,5 +102,6 @@ impl Figures {
         if let Some(open) = begun {
             self.open.insert(key(open.started.round), open.into_owned());
         }
+        Ok(())
     }
 }

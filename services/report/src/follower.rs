@@ -8,7 +8,7 @@ use crate::{
     returns::{Found, Returns, Wanted},
 };
 use futures_util::future::{BoxFuture, join_all};
-use motherlode_ledger::{FetchError, Handle, Ledgers};
+use motherlode_ledger::{FetchError, Handle, Ledgers, rounds};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Caller, Refusal, config::Report, lower_priority};
 use parking_lot::{RwLock, RwLockReadGuard};
@@ -98,7 +98,10 @@ impl Follower {
             while !over.is_closed() && *partition.position.borrow() < partition.past {
                 let from = *partition.position.borrow() + 1;
                 match partition.ledger.read(from, BATCH) {
-                    Ok(commits) if !commits.is_empty() => partition.fold(&commits, grown),
+                    Ok(commits) if !commits.is_empty() => match partition.fold(&commits, grown) {
+                        Ok(()) => {}
+                        Err(_) => break,
+                    },
                     _ => break,
                 }
             }
@@ -250,23 +253,34 @@ impl Partition {
             if commits.is_empty() {
                 return Ok(());
             }
-            self.fold(&commits, grown);
+            self.fold(&commits, grown)?;
             // Others come first.
             tokio::task::yield_now().await;
         }
     }
 
-    /// Folds the next commits.
-    fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) {
-        let Some(last) = commits.last() else { return };
-        {
-            let mut figures = self.figures.write();
-            for logged in commits {
-                figures.take(logged);
+    /// Folds the next commits. What only the log knows any more of a round, its bet, is read before.
+    ///
+    /// # Errors
+    /// It can't be read; the commits before are folded.
+    fn fold(&self, commits: &[Arc<Logged>], grown: &watch::Sender<()>) -> Result<(), FetchError> {
+        let (mut rest, mut known) = (commits, BTreeMap::new());
+        while !rest.is_empty() {
+            let taken = {
+                let mut figures = self.figures.write();
+                rest.iter().take_while(|logged| figures.take(logged, &known).is_ok()).count()
+            };
+            let (folded, left) = rest.split_at(taken);
+            if let Some(last) = folded.last() {
+                self.position.send_replace(last.commit.position);
+                grown.send_replace(());
+            }
+            rest = left;
+            if let Some(next) = rest.first() {
+                known = rounds::bets_before(&self.ledger, next)?;
             }
         }
-        self.position.send_replace(last.commit.position);
-        grown.send_replace(());
+        Ok(())
     }
 
     /// Waits until everything is folded that is durable now; false when it never will be.

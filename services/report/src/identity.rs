@@ -98,16 +98,16 @@ struct Started {
 }
 
 impl Started {
-    /// Whether the running program's name has another file now, or what was started reads otherwise. It may wait for the
-    /// executable to be hashed.
-    fn is_replaced() -> bool {
-        // The first check hashes what was started, so that only whether it's that file is left to ask.
-        let is_first = STARTED.get().is_some_and(|started| started.digest.get().is_none());
-        let Some(started) = Identity::executable() else { return false };
-        match executable_file() {
-            Ok(now) if is_first && Self::is(&now) => false,
-            now => now.and_then(digest).ok() != Some(started),
+    /// Whether the running program's name has another file now, or, unless it has only just started, what was started reads
+    /// otherwise. It may wait for the executable to be hashed.
+    fn is_replaced(only_just: bool) -> bool {
+        let now = executable_file();
+        // A hash would say no more of a program that has only just started.
+        if only_just && now.as_ref().is_ok_and(Self::is) {
+            return false;
         }
+        let Some(started) = Identity::executable() else { return false };
+        now.and_then(digest).ok() != Some(started)
     }
 
     fn is(file: &File) -> bool {
@@ -216,22 +216,26 @@ impl SelfCheck {
         if last_ms.is_some_and(|last| now_ms < last + EVERY_MS) {
             return last_ms;
         }
-        let failures = self.check().await;
+        let failures = self.join_or_begin(last_ms.is_none()).await;
         tracing::info!(failures = failures.len(), "checked itself");
         Some(now_ms)
     }
 
     /// Runs a check, or waits for the running one, and returns its findings, which are logged as significant events.
     pub async fn check(&self) -> Arc<[String]> {
-        let check = self.under_way.lock().get_or_insert_with(|| self.begin()).clone();
+        self.join_or_begin(false).await
+    }
+
+    async fn join_or_begin(&self, at_start: bool) -> Arc<[String]> {
+        let check = self.under_way.lock().get_or_insert_with(|| self.begin(at_start)).clone();
         check.await
     }
 
     /// Begins a check, as a task: it ends, and makes way for the next, whether or not those who asked still wait.
-    fn begin(&self) -> RunningCheck {
+    fn begin(&self, at_start: bool) -> RunningCheck {
         let (check, done) = (self.clone(), Arc::clone(&self.under_way));
         let task = tokio::spawn(async move {
-            let found = tokio::spawn(async move { check.look().await }).await;
+            let found = tokio::spawn(async move { check.look(at_start).await }).await;
             done.lock().take();
             found.unwrap_or_else(|error| vec![format!("the self-check broke off: {error}")])
         });
@@ -239,10 +243,10 @@ impl SelfCheck {
         task.map(ended).boxed().shared()
     }
 
-    async fn look(&self) -> Vec<String> {
+    async fn look(&self, at_start: bool) -> Vec<String> {
         let mut failures = vec![];
         // No task for a thread that answers calls.
-        if spawn_blocking(Started::is_replaced).await.unwrap_or_default() {
+        if spawn_blocking(move || Started::is_replaced(at_start)).await.unwrap_or_default() {
             failures.push("the executable is not the one that was started".to_owned());
         }
         let ledgers = self.follower.ledgers();

@@ -1,4 +1,5 @@
-//! Reports: significant events, returns against theory, statements of pools, and what the program is (PL-22, 23, 24, 29).
+//! Reports: significant events, returns against theory, statements of pools, transactions and revenue, and what the program is (PL-22, 23,
+//! 24, 29, 34).
 //!
 //! A [`Follower`] reads the log from its start and keeps what the reports are made of; nothing here is a second truth:
 //! every figure is folded from the log, in memory, and is the same after a restart. A start begins at the figures that were [kept] last;
@@ -15,8 +16,10 @@ mod kept;
 mod open_round;
 mod pools;
 mod returns;
+mod revenue;
 mod service;
 mod significant;
+mod transactions;
 
 pub use follower::{Counts, Follower};
 pub use identity::{Identity, SelfCheck, log as log_finding};

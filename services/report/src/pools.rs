@@ -3,14 +3,11 @@
 //! The meters are added up here from what the events say, apart from the books, which derive them: that both agree is
 //! part of the self-check.
 
-use motherlode_books::{Award, Event, HOME, Nano, PoolState, StreamId};
+use motherlode_books::{Award, Event, HOME, Nano, PoolState, StreamId, date};
 use motherlode_ledger::fields::{money, round_name, timestamp};
 use motherlode_proto::{convert::record::Logged, report::v1 as wire};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
-
-/// Milliseconds of a day.
-const DAY_MS: i64 = 86_400_000;
 
 /// Every pool's statement.
 #[derive(Default, Serialize, Deserialize)]
@@ -49,7 +46,7 @@ impl Pools {
             return;
         }
         let pool = self.0.entry(name.clone()).or_default();
-        let day = logged.commit.time_ms.div_euclid(DAY_MS);
+        let day = date::day_of(logged.commit.time_ms);
         pool.position = logged.commit.position;
         pool.now.take(event);
         pool.days.insert(day, pool.now);
@@ -68,7 +65,7 @@ impl Pools {
         let closing = pool.days.range(..=day).next_back().map(|(_, meters)| *meters)?;
         Some(wire::GetPoolStatementResponse {
             pool_id: name.to_owned(),
-            date: date(day),
+            date: date::text(day),
             opening: Some(opening.to_wire()),
             closing: Some(closing.to_wire()),
             hits: pool.hits.get(&day).cloned().unwrap_or_default(),
@@ -173,52 +170,5 @@ fn hit(logged: &Logged, award: &Award) -> wire::PoolHit {
         seed_from_house_eur: award.seed_from_house.to_string(),
         to_reserve_eur: award.to_reserve.to_string(),
         hit_partition: award.partition,
-    }
-}
-
-/// The day of a moment, in days since 1970.
-pub(crate) fn day_of(time_ms: i64) -> i64 {
-    time_ms.div_euclid(DAY_MS)
-}
-
-/// A day as YYYY-MM-DD, in the proleptic Gregorian calendar (Hinnant, "chrono-compatible low-level date algorithms").
-pub(crate) fn date(day: i64) -> String {
-    let shifted = day + 719_468;
-    let (era, of_era) = (shifted.div_euclid(146_097), shifted.rem_euclid(146_097));
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let march_month = (5 * of_year + 2) / 153;
-    let (day, month) = (of_year - (153 * march_month + 2) / 5 + 1, (march_month + 2) % 12 + 1);
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year:04}-{month:02}-{day:02}")
-}
-
-/// The day of YYYY-MM-DD; none for what is no date.
-pub(crate) fn parse_date(text: &str) -> Option<i64> {
-    let (year, rest) = text.split_once('-')?;
-    let (month, day) = rest.split_once('-')?;
-    let parse = |text: &str, digits| text.parse::<i64>().ok().filter(|_| text.len() == digits);
-    let (year, month, day) = (parse(year, 4)?, parse(month, 2)?, parse(day, 2)?);
-    let march_year = year - i64::from(month <= 2);
-    let (era, of_era) = (march_year.div_euclid(400), march_year.rem_euclid(400));
-    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
-    let found = era * 146_097 + of_era * 365 + of_era / 4 - of_era / 100 + of_year - 719_468;
-    // What is no date is another one's day.
-    (date(found) == text).then_some(found)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn pl_24_days_have_their_dates_and_what_is_no_date_has_none() {
-        for (day, text) in [(0, "1970-01-01"), (-1, "1969-12-31"), (11_016, "2000-02-29"), (20_778, "2026-11-21")] {
-            assert_eq!((date(day), parse_date(text)), (text.to_owned(), Some(day)));
-        }
-        assert!((-200_000..200_000).all(|day| date(day).len() != 10 || parse_date(&date(day)) == Some(day)));
-        for bad in ["", "2026-02-29", "2026-13-01", "2026-1-01", "2026-01-00", "+026-01-01", "2026-01-01x", "x"] {
-            assert_eq!(parse_date(bad), None, "{bad}");
-        }
     }
 }

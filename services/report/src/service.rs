@@ -4,10 +4,11 @@ use crate::{
     figures::Figures,
     follower::Follower,
     identity::SelfCheck,
-    pools,
     returns::{Found, Wanted},
+    revenue, transactions,
 };
 use futures_util::{Stream, stream};
+use motherlode_books::date;
 use motherlode_ledger::{
     FetchError,
     fields::{self, timestamp},
@@ -91,10 +92,10 @@ impl ReportApi {
         request: &wire::GetPoolStatementRequest,
     ) -> Result<wire::GetPoolStatementResponse, Refusal> {
         let pool = fields::id("pool_id", &request.pool_id)?;
-        let today = pools::day_of(self.follower.ledgers().now_ms());
+        let today = date::day_of(self.follower.ledgers().now_ms());
         let day = match request.date.as_str() {
             "" => today,
-            date => pools::parse_date(date).ok_or_else(|| Refusal::field("date", "must be a day as YYYY-MM-DD"))?,
+            day => date::parse(day).ok_or_else(|| Refusal::field("date", "must be a day as YYYY-MM-DD"))?,
         };
         let read = |partitions: &[&Figures]| {
             let pools = partitions.first().map(|home| &home.pools).filter(|pools| pools.knows(pool));
@@ -106,7 +107,7 @@ impl ReportApi {
         let statement = statement.ok_or_else(|| {
             Refusal::not_found("NO_STATEMENT", "the pool was not there on this day, or it has not come yet")
                 .with("pool_id", pool)
-                .with("date", pools::date(day))
+                .with("date", date::text(day))
         })?;
         Ok(wire::GetPoolStatementResponse { position, ..statement })
     }
@@ -259,6 +260,20 @@ impl ReportService for ReportApi {
         request: Request<wire::GetPoolStatementRequest>,
     ) -> Result<Response<wire::GetPoolStatementResponse>, Status> {
         Ok(Response::new(self.statement(request.get_ref()).await?))
+    }
+
+    async fn list_transactions(
+        &self,
+        request: Request<wire::ListTransactionsRequest>,
+    ) -> Result<Response<wire::ListTransactionsResponse>, Status> {
+        Ok(Response::new(transactions::list(&self.follower, &Caller::of(&request), request.get_ref()).await?))
+    }
+
+    async fn list_revenue(
+        &self,
+        request: Request<wire::ListRevenueRequest>,
+    ) -> Result<Response<wire::ListRevenueResponse>, Status> {
+        Ok(Response::new(revenue::list(&self.follower, &Caller::of(&request), request.get_ref()).await?))
     }
 
     async fn get_round_page(

@@ -253,6 +253,11 @@ impl Significant {
                 let after = format!("set by {by_ms} ms");
                 Some(Content::new(Kind::ClockSkewed, "clock", "", after).by("", "CLOCK_SKEW"))
             }
+            Event::WalletOverdue { operator, partition, players, oldest_ms } => {
+                let after = format!("{players} players of partition {partition} wait since {oldest_ms} ms of 1970");
+                let overdue = Content::new(Kind::WalletOverdue, format!("wallet of {operator}"), "", after);
+                Some(overdue.by("", "WALLET_OVERDUE"))
+            }
             Event::IntegrityFailed { check, finding } => Some(Content::new(Kind::IntegrityFailed, check, "", finding)),
             _ => None,
         }

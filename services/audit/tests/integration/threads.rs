@@ -1,10 +1,13 @@
 //! However many threads there are, an audit says the same.
 
-use crate::common::{Tale, chained, change_outcome, options, step, store};
+use crate::common::{Tale, chained, change_outcome, options, segments, step, store};
+use bytes::Bytes;
 use motherlode_audit::{Options, Report, audit};
 use motherlode_books::{Event, Minor};
-use motherlode_proto::convert::record::Logged;
-use std::path::Path;
+use motherlode_log::{genesis, hash};
+use motherlode_proto::convert::record::{Logged, encode};
+use proptest::{prelude::*, sample::Index};
+use std::{fs, path::Path, sync::LazyLock};
 
 fn with(folder: &Path, threads: usize) -> Report {
     audit(&Options { threads, ..options(folder) }).unwrap()
@@ -52,4 +55,115 @@ fn pl_06_an_audit_says_the_same_with_any_number_of_threads() {
         }
     }
     assert_eq!(faults, logs.len() - 3);
+}
+
+/// A change that somebody makes to a log. Places are shares of its length.
+#[derive(Debug, Clone)]
+enum Damage {
+    Removed(Index),
+    Repeated(Index),
+    Swapped(Index, Index),
+    /// An event less.
+    Forgotten(Index, Index),
+    /// The events of another commit.
+    Replaced(Index, Index),
+    Balance(Index, i64),
+    /// Bits of a byte of a record, which is then chained as it is.
+    Bits(Index, Index, u8),
+    /// The stream is named once more, at the record's end: the last one holds.
+    Renamed(Index, Index),
+}
+
+fn damage() -> impl Strategy<Value = Damage> {
+    prop_oneof![
+        any::<Index>().prop_map(Damage::Removed),
+        any::<Index>().prop_map(Damage::Repeated),
+        any::<(Index, Index)>().prop_map(|(one, other)| Damage::Swapped(one, other)),
+        any::<(Index, Index)>().prop_map(|(at, event)| Damage::Forgotten(at, event)),
+        any::<(Index, Index)>().prop_map(|(at, other)| Damage::Replaced(at, other)),
+        any::<(Index, i64)>().prop_map(|(at, amount)| Damage::Balance(at, amount)),
+        any::<(Index, Index, u8)>().prop_map(|(at, byte, bits)| Damage::Bits(at, byte, bits)),
+        any::<(Index, Index)>().prop_map(|(at, other)| Damage::Renamed(at, other)),
+    ]
+}
+
+/// The records of a damaged log, chained by whoever damaged it.
+fn damaged(log: &[Logged], damages: &[Damage]) -> Vec<Bytes> {
+    let mut log = log.to_vec();
+    for damage in damages {
+        let length = log.len();
+        match damage {
+            Damage::Removed(at) => _ = log.remove(at.index(length)),
+            Damage::Repeated(at) => log.insert(at.index(length), log[at.index(length)].clone()),
+            Damage::Swapped(one, other) => log.swap(one.index(length), other.index(length)),
+            Damage::Forgotten(at, event) => {
+                let events = &mut log[at.index(length)].commit.events;
+                if !events.is_empty() {
+                    events.remove(event.index(events.len()));
+                }
+            }
+            Damage::Replaced(at, other) => {
+                log[at.index(length)].commit.events = log[other.index(length)].commit.events.clone();
+            }
+            Damage::Balance(at, amount) => {
+                if let Some((_, balance)) = log[at.index(length)].balances_after.first_mut() {
+                    *balance = Minor(*amount);
+                }
+            }
+            Damage::Bits(..) | Damage::Renamed(..) => {}
+        }
+    }
+    let mut previous = genesis(0);
+    let record = |(at, logged): (usize, &Logged)| {
+        let mut bytes = encode(&previous, logged).to_vec();
+        for damage in damages {
+            match damage {
+                // Past the hash of the record before.
+                Damage::Bits(of, byte, bits) if of.index(log.len()) == at => {
+                    let byte = 34 + byte.index(bytes.len() - 34);
+                    bytes[byte] ^= bits;
+                }
+                Damage::Renamed(of, other) if of.index(log.len()) == at => {
+                    let name = log[other.index(log.len())].commit.stream.to_string();
+                    bytes.extend([4 << 3 | 2, u8::try_from(name.len()).unwrap()]);
+                    bytes.extend(name.bytes());
+                }
+                _ => {}
+            }
+        }
+        previous = hash(&bytes);
+        bytes.into()
+    };
+    log.iter().enumerate().map(record).collect()
+}
+
+static SOUND: LazyLock<Vec<Logged>> = LazyLock::new(|| {
+    let mut log = Tale::of_everything_sealed().log;
+    log.truncate(120);
+    log
+});
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn pl_06_an_audit_of_a_damaged_log_says_the_same_with_any_number_of_threads(
+        damages in prop::collection::vec(damage(), 1..4),
+        cut in any::<Option<(Index, u8)>>(),
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        store(folder.path(), &damaged(&SOUND, &damages));
+        // And a byte of the files, behind everybody's back.
+        if let Some((at, bits)) = cut {
+            let file = segments(folder.path()).pop().unwrap();
+            let mut bytes = fs::read(&file).unwrap();
+            let at = at.index(bytes.len());
+            bytes[at] ^= bits;
+            fs::write(&file, bytes).unwrap();
+        }
+        let one = told(&with(folder.path(), 1));
+        for threads in [2, 3, 8] {
+            prop_assert_eq!(told(&with(folder.path(), threads)), one.clone(), "{} threads", threads);
+        }
+    }
 }

@@ -13,11 +13,11 @@ mod text;
 
 pub use args::Args;
 
-use super::{Failure, Format, config_file, say};
+use super::{Failure, Format, config_file, progress::shown, say};
 use motherlode_audit::{Digest, Options, Whole, audit_all, digest};
 use motherlode_books::HOME;
 use motherlode_server::{LocalLog, copy_folder, log_folder};
-use std::time::Instant;
+use std::{sync::Arc, time::Instant};
 
 /// Audits and reports.
 ///
@@ -32,7 +32,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let mut options = parts(&local);
     signed::add(args, &mut options)?;
     let started = Instant::now();
-    let whole = audit_all(&options).map_err(Failure::unusable)?;
+    let whole = shown("records read", |read| {
+        options.iter_mut().for_each(|partition| partition.read = Some(Arc::clone(read)));
+        audit_all(&options)
+    });
+    let whole = whole.map_err(Failure::unusable)?;
     let digests = match &args.operator {
         Some(operator) if whole.divergence().is_none() => digests(args, &whole, &options, operator)?,
         _ => vec![],

@@ -3,7 +3,7 @@
 //! Followed and then cut over: copy with `--follow` while the service runs, stop the service, stop the copy, serve the target.
 //! Exit code 1 when something is not as it should be.
 
-use super::{Failure, config_file::location, say};
+use super::{Failure, config_file::location, progress::shown, say};
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::stop;
 use motherlode_server::{Copied, copy};
@@ -50,7 +50,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         stop::signalled().map_err(Failure::found)?
     };
     let copied = thread::scope(|threads| {
-        let copying = threads.spawn(|| copy(&from, &to, args.follow, &stopped));
+        let copying =
+            threads.spawn(|| shown("records copied", |copied| copy(&from, &to, args.follow, &stopped, copied)));
         runtime.block_on(async {
             tokio::pin!(signalled);
             while !copying.is_finished() && !stopped.load(Ordering::Acquire) {

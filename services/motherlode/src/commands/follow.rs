@@ -1,16 +1,18 @@
-//! `follow`: keeps an independent copy of a service's log current, by subscription (PL-30).
+//! `follow`: keeps an independent copy of a service's log current, by subscription (PL-30), or tells it as a feed of changes, a line of JSON
+//! a record (PL-34).
 //!
-//! Records are synced before they count, so the command can be killed at any moment and resumes where it was.
+//! Records of a copy are synced before they count, so the command can be killed at any moment and resumes where it was. A feed is
+//! resumed after the positions of the last whole lines: there's neither a gap nor a line twice.
 //! When the stream breaks it's opened again, after waits that grow to a bound, for as long as it takes.
 
-use super::{Failure, say};
+use super::{Failure, feed::Feed, sink::Sink};
 use crate::{client, target::Target};
 use futures_util::future::try_join_all;
 use motherlode_books::HOME;
 use motherlode_proto::ledger::v1::{FollowLogRequest, GetLogStatusRequest, ledger_service_client::LedgerServiceClient};
 use motherlode_runtime::{connect::Connection, stop};
 use motherlode_server::Backup;
-use std::{path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 use tonic::Status;
 
 /// The arguments of `follow`.
@@ -19,11 +21,41 @@ pub struct Args {
     #[command(flatten)]
     target: Target,
     /// Folder of the copy: `audit` takes it as it is.
-    #[arg(long = "to", value_name = "DIR")]
-    to: PathBuf,
+    #[arg(long = "to", value_name = "DIR", required_unless_present = "format", conflicts_with = "format")]
+    to: Option<PathBuf>,
+    /// Write a line a record to standard output instead of a copy.
+    #[arg(long, value_enum, value_name = "FORMAT")]
+    format: Option<Format>,
+    /// Begin a feed after these positions: PARTITION:POSITION,... of the last whole line of each partition; what isn't named
+    /// begins at its first record.
+    #[arg(long, value_name = "POSITIONS", value_parser = positions, requires = "format")]
+    after: Option<BTreeMap<u32, u64>>,
     /// End when everything is held that the log had at the start.
     #[arg(long)]
     once: bool,
+}
+
+/// How a feed is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// JSON Lines.
+    Jsonl,
+}
+
+/// Reads `0:12,1:7`.
+fn positions(text: &str) -> Result<BTreeMap<u32, u64>, String> {
+    let one = |part: &str| {
+        let (partition, position) = part.split_once(':')?;
+        Some((motherlode_books::number(partition)?, motherlode_books::number(position)?))
+    };
+    let mut found = BTreeMap::new();
+    for part in text.split(',') {
+        let (partition, position) = one(part).ok_or("must be PARTITION:POSITION, several with commas between")?;
+        if found.insert(partition, position).is_some() {
+            return Err("names a partition twice".to_owned());
+        }
+    }
+    Ok(found)
 }
 
 /// Bytes of the largest message: as much as an append of the log can be.
@@ -41,50 +73,58 @@ type Ledger = LedgerServiceClient<Connection>;
 /// # Errors
 /// The copy is unusable, the service cannot be reached or refuses, or what it sends does not continue the copy.
 pub fn run(args: &Args) -> Result<(), Failure> {
+    match &args.to {
+        Some(to) => {
+            // What is held already is said, however it goes on.
+            let mut copies = vec![Backup::open(to, HOME)?];
+            follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?))?;
+            copies.iter().try_for_each(Sink::told)
+        }
+        None => {
+            let after = args.after.clone().unwrap_or_default();
+            follow_all(args, &mut vec![], |partition| {
+                Ok(Feed::new(partition, after.get(&partition).copied().unwrap_or_default()))
+            })
+        }
+    }
+}
+
+/// Follows all partitions until told to stop; opens the sinks of those that are not in `sinks` yet.
+fn follow_all<S: Sink>(
+    args: &Args,
+    sinks: &mut Vec<S>,
+    open: impl Fn(u32) -> Result<S, Failure>,
+) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
     runtime.block_on(async {
         let signalled = stop::signalled().map_err(Failure::found)?;
-        // What is held already is said, however it goes on.
-        let mut copies = vec![Backup::open(&args.to, HOME)?];
-        let followed = tokio::select! {
-            followed = follow_all(args, &mut copies) => followed,
-            _ = signalled => Ok(()),
+        let followed = async {
+            let connection = args.target.connect().await?;
+            let mut ledger = LedgerServiceClient::new(connection).max_decoding_message_size(MESSAGE_BYTES_MAX);
+            let status = ledger.get_log_status(GetLogStatusRequest {}).await;
+            let partitions = status.map_err(|status| client::explain(&status))?.into_inner().partitions;
+            for partition in partitions.iter().skip(sinks.len()) {
+                sinks.push(open(partition.partition)?);
+            }
+            let followed = sinks.iter_mut().zip(&partitions);
+            let followed = followed.map(|(sink, status)| follow(args, ledger.clone(), sink, status.position));
+            try_join_all(followed).await.map(|_| ())
         };
-        followed?;
-        copies.iter().try_for_each(held)
+        tokio::select! {
+            followed = followed => followed,
+            _ = signalled => Ok(()),
+        }
     })
 }
 
-fn held(copy: &Backup) -> Result<(), Failure> {
-    let of = match copy.partition() {
-        HOME => String::new(),
-        partition => format!(" of partition {partition}"),
-    };
-    say(&format!("Held up to log position {}{of}: {} records.\n", copy.held(), copy.records()))
-}
-
-/// Follows all partitions; opens the copies of those that are not in `copies` yet.
-async fn follow_all(args: &Args, copies: &mut Vec<Backup>) -> Result<(), Failure> {
-    let connection = args.target.connect().await?;
-    let mut ledger = LedgerServiceClient::new(connection).max_decoding_message_size(MESSAGE_BYTES_MAX);
-    let status = ledger.get_log_status(GetLogStatusRequest {}).await.map_err(|status| client::explain(&status))?;
-    let partitions = status.into_inner().partitions;
-    for partition in partitions.iter().skip(copies.len()) {
-        copies.push(Backup::open(&args.to, partition.partition)?);
-    }
-    let followed = copies.iter_mut().zip(&partitions);
-    let followed = followed.map(|(copy, status)| follow(args, ledger.clone(), copy, status.position));
-    try_join_all(followed).await.map(|_| ())
-}
-
 /// Follows a partition, and opens the stream again when it breaks.
-async fn follow(args: &Args, mut ledger: Ledger, copy: &mut Backup, goal: u64) -> Result<(), Failure> {
+async fn follow(args: &Args, mut ledger: Ledger, sink: &mut impl Sink, goal: u64) -> Result<(), Failure> {
     let mut goal = Some(goal);
     let (mut failures, mut wait) = (0, FIRST_WAIT);
     loop {
-        let before = copy.held();
-        let Some(broken) = stream(&mut ledger, copy, &mut goal, args.once).await? else { return Ok(()) };
-        if copy.held() > before {
+        let before = sink.held();
+        let Some(broken) = stream(&mut ledger, sink, &mut goal, args.once).await? else { return Ok(()) };
+        if sink.held() > before {
             (failures, wait) = (0, FIRST_WAIT);
         }
         failures += 1;
@@ -100,11 +140,11 @@ async fn follow(args: &Args, mut ledger: Ledger, copy: &mut Backup, goal: u64) -
 /// Takes up one stream until it breaks: why, or none where the goal was reached and is all that's wanted.
 async fn stream(
     ledger: &mut Ledger,
-    copy: &mut Backup,
+    sink: &mut impl Sink,
     goal: &mut Option<u64>,
     once: bool,
 ) -> Result<Option<Status>, Failure> {
-    let request = FollowLogRequest { after_position: copy.held(), partition: copy.partition() };
+    let request = FollowLogRequest { after_position: sink.held(), partition: sink.partition() };
     let mut messages = match ledger.follow_log(request).await {
         Ok(response) => response.into_inner(),
         Err(status) => return Ok(Some(status)),
@@ -116,12 +156,12 @@ async fn stream(
             Err(status) => return Ok(Some(status)),
         };
         let sent = message.sent_position;
-        copy.take(message)?;
+        sink.take(message)?;
         if goal.take_if(|goal| *goal <= sent).is_some() {
             if once {
                 return Ok(None);
             }
-            held(copy)?;
+            sink.told()?;
         }
     }
 }

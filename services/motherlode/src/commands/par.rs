@@ -11,7 +11,9 @@ pub(super) mod report;
 mod sheet;
 
 use super::{
-    Failure, say, simulate,
+    Failure,
+    progress::Progress,
+    say, simulate,
     stake::{StakeArgs, newest},
 };
 use crate::figures;
@@ -84,7 +86,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 fn played(game: &'static dyn Game, stake: &Stake, rounds: u64) -> Result<Played, Failure> {
     let threads = thread::available_parallelism().map_or(1, NonZeroUsize::get);
     let going_on = AtomicBool::new(false);
-    let tally = simulate::play(game, stake, rounds, SEED, threads, &going_on, &simulate::progress(rounds))?;
+    let tally = simulate::play(game, stake, rounds, SEED, threads, &going_on, &Progress::new(Some(rounds), "rounds"))?;
     let mut command = format!(
         "motherlode simulate {} --rounds {rounds} --seed {} --lines {} --coins {} --coin-value {}",
         game.name(),

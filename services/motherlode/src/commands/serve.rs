@@ -102,7 +102,10 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
         let dealer = dealer(keys);
         let scripted = dealer.is_scripted();
         let say = |phase: Phase<'_>| match phase {
-            Phase::Serving(server) => announce::say_serving(server, &config, file, scripted),
+            Phase::Serving(server) => {
+                server.identity().announce();
+                announce::say_serving(server, &config, file, scripted);
+            }
             Phase::Standby(listener) => announce::say_standing_by(listener, &config),
         };
         serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| Failure::caused(&error))

@@ -10,11 +10,12 @@
 mod report;
 
 use super::{
-    Failure, Format, say,
+    Failure, Format,
+    progress::Progress,
+    say,
     stake::{StakeArgs, newest},
 };
 use crate::{client, figures};
-use indicatif::{ProgressBar, ProgressStyle};
 use motherlode_runtime::stop;
 use motherlode_slots::{Carried, Game, Seed, Stake, Tally, simulate, simulate::SimulateError, warm_up};
 use report::Report;
@@ -26,7 +27,7 @@ use std::{
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 /// Rounds played on one derived seed; part of what a seed means, so never changed.
@@ -80,7 +81,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let threads = args.threads.unwrap_or_else(|| thread::available_parallelism().map_or(1, NonZeroUsize::get));
     let stopped = stop_at_signal()?;
     let started = Instant::now();
-    let tally = play(game, &stake, args.rounds, master, threads, &stopped, &progress(args.rounds))?;
+    let tally =
+        play(game, &stake, args.rounds, master, threads, &stopped, &Progress::new(Some(args.rounds), "rounds"))?;
     if tally.rounds == 0 {
         return Err(Failure::found("stopped before any rounds were played"));
     }
@@ -106,7 +108,7 @@ pub(super) fn play(
     master: Seed,
     threads: usize,
     stopped: &AtomicBool,
-    bar: &ProgressBar,
+    progress: &Progress,
 ) -> Result<Tally, Failure> {
     let next = AtomicU64::new(0);
     let work = || -> Result<Tally, SimulateError> {
@@ -119,7 +121,7 @@ pub(super) fn play(
             let carried = carried_into(game, stake, &master, chunk)?;
             let tally = simulate(game, stake, carried, left.min(CHUNK_ROUNDS), chunk_seed(PLAY, &master, chunk))?;
             sum.merge(&tally);
-            bar.inc(tally.rounds);
+            progress.add(tally.rounds);
         }
         Ok(sum)
     };
@@ -127,7 +129,7 @@ pub(super) fn play(
         let workers: Vec<_> = (0..threads).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(thread::ScopedJoinHandle::join).collect()
     });
-    bar.finish_and_clear();
+    progress.end();
     let mut sum = Tally::default();
     for tally in tallies {
         let tally = tally.map_err(|_| Failure::found("a thread of the simulation failed"))?;
@@ -170,16 +172,6 @@ fn stop_at_signal() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stopped)
 }
 
-/// A bar on standard error; hidden where that is no terminal.
-pub(super) fn progress(rounds: u64) -> ProgressBar {
-    let bar = ProgressBar::new(rounds);
-    if let Ok(style) = ProgressStyle::with_template("{bar:32} {percent:>3} %, {human_pos} rounds, {eta} left") {
-        bar.set_style(style);
-    }
-    bar.enable_steady_tick(Duration::from_millis(250));
-    bar
-}
-
 fn threads(text: &str) -> Result<usize, String> {
     let wanted = || format!("must be 1 to {THREADS_MAX}");
     text.parse().ok().filter(|threads| (1..=THREADS_MAX).contains(threads)).ok_or_else(wanted)
@@ -211,7 +203,7 @@ mod tests {
 
     fn played(rounds: u64, threads: usize, stopped: bool) -> Tally {
         let (game, stake) = bewitched();
-        play(game, &stake, rounds, [7; 32], threads, &AtomicBool::new(stopped), &ProgressBar::hidden()).unwrap()
+        play(game, &stake, rounds, [7; 32], threads, &AtomicBool::new(stopped), &Progress::hidden()).unwrap()
     }
 
     #[test]
@@ -245,7 +237,7 @@ mod tests {
         let game = newest("witch-feature").unwrap();
         let stake = StakeArgs::default().of(game);
         let unstopped = AtomicBool::new(false);
-        let played = play(game, &stake, 5_000, [7; 32], 1, &unstopped, &ProgressBar::hidden()).unwrap();
+        let played = play(game, &stake, 5_000, [7; 32], 1, &unstopped, &Progress::hidden()).unwrap();
         let seed = chunk_seed(PLAY, &[7; 32], 0);
         let carried = carried_into(game, &stake, &[7; 32], 0).unwrap();
         assert_eq!(played, simulate(game, &stake, carried, 5_000, seed).unwrap());

@@ -2,11 +2,11 @@
 
 use super::*;
 use crate::follower::Follower;
-use motherlode_books::{Currency, Event, FxRate, StreamId};
+use motherlode_books::{Bet, Currency, Event, FxRate, RoundKey, StreamId};
 use motherlode_ledger::{Options, Proposal};
 use motherlode_log::SegmentStore;
 use motherlode_proto::convert::record::{self, Logged};
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 
 const GOLDEN: [&str; 5] = [
     include_str!("../../../../tests/golden/one-machine.hex"),
@@ -23,21 +23,34 @@ fn golden(log: &str) -> Vec<Logged> {
     records.map(|bytes| record::decode(&bytes).unwrap()).collect()
 }
 
+/// The bets of all rounds of a log; the credits before their ends are not among them.
+fn bets(log: &[Logged]) -> BTreeMap<RoundKey, Bet> {
+    let of = |logged: &Logged| {
+        let bets = logged.commit.events.iter().filter_map(|event| match event {
+            Event::RoundStarted(started) => Some(((logged.commit.stream.clone(), started.round), Bet::of(started))),
+            _ => None,
+        });
+        bets.collect::<Vec<_>>()
+    };
+    log.iter().flat_map(of).collect()
+}
+
 #[test]
 fn pl_22_pl_23_pl_24_figures_that_were_kept_anywhere_go_on_to_those_of_the_whole_log() {
     let config = Report { large_win_eur: 1, ..Report::default() };
     for log in GOLDEN {
         let log = golden(log);
+        let bets = bets(&log);
         let mut whole = Figures::new(&config);
-        log.iter().for_each(|logged| whole.take(logged));
+        log.iter().for_each(|logged| whole.take(logged, &bets).unwrap());
         let expected = postcard::to_allocvec(&whole).unwrap();
         let mut so_far = Figures::new(&config);
         for kept in (0..=log.len()).step_by(log.len() / 12 + 1).chain([log.len()]) {
             so_far = Figures::new(&config);
-            log[..kept].iter().for_each(|logged| so_far.take(logged));
+            log[..kept].iter().for_each(|logged| so_far.take(logged, &bets).unwrap());
             let bytes = postcard::to_allocvec(&so_far).unwrap();
             let mut again = postcard::from_bytes::<Figures>(&bytes).unwrap().with(&config);
-            log[kept..].iter().for_each(|logged| again.take(logged));
+            log[kept..].iter().for_each(|logged| again.take(logged, &bets).unwrap());
             assert_eq!(postcard::to_allocvec(&again).unwrap(), expected, "kept at {kept} of {}", log.len());
             assert_eq!(again.significant.counts(), whole.significant.counts());
             assert_eq!((again.returns.rounds(), again.open_rounds()), (whole.returns.rounds(), whole.open_rounds()));

@@ -98,6 +98,7 @@ fn of_partition(report: &Report, partitions: usize) -> Value {
             .collect::<Vec<_>>(),
         "unpaid_awards": unpaid.collect::<Vec<_>>(),
         "open_rounds": open.collect::<Vec<_>>(),
+        "under_way_with_wallets": report.under_way(),
         "switched_off": off.collect::<Vec<_>>(),
         "checkpoints": report.checkpoints,
         "tree_size": report.tree,

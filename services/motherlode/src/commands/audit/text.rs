@@ -181,7 +181,8 @@ fn award(award: &Award) -> String {
     format!("  award of the hit at {}: {} to {who}{share}", award.hit, money(award.amount.0.into(), award.currency))
 }
 
-/// Lists what the log leaves to be done: awards to be paid, rounds to be finished, switches to be turned on.
+/// Lists what the log leaves to be done: awards to be paid, rounds to be finished, transactions of operators' own wallets
+/// to be ended (PL-32), switches to be turned on.
 fn waiting(partitions: &[Report]) -> Vec<String> {
     let books = || partitions.iter().map(|report| &report.books);
     let unpaid: Vec<_> = books().flat_map(|books| books.unpaid_awards()).collect();
@@ -210,6 +211,12 @@ fn waiting(partitions: &[Report]) -> Vec<String> {
     lines.extend(last(unpaid_lines, unpaid.len(), "unpaid awards"));
     lines.push(row("rounds open", &count(open.len())));
     lines.extend(last(open_lines, open.len(), "open rounds"));
+    let under_way: Vec<_> = partitions.iter().flat_map(Report::under_way).collect();
+    if !under_way.is_empty() {
+        lines.push(row("under way with operators' own wallets", &count(under_way.len())));
+        let under_way_lines = under_way.iter().map(|id| format!("  under way: {id}"));
+        lines.extend(last(under_way_lines, under_way.len(), "transactions under way"));
+    }
     lines.push(row("switched off", &count(off.len())));
     lines.extend(last(off_lines, off.len(), "switches"));
     lines

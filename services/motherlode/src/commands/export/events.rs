@@ -1,0 +1,45 @@
+//! A row an event of the log, with all that it says.
+
+use super::{
+    column::{
+        Column,
+        Kind::{Count, Json, Place, Text, Time},
+        Rows, Value, column,
+    },
+    source::Read,
+    wanted::Wanted,
+};
+use crate::{commands::Failure, told};
+
+pub(super) const COLUMNS: &[Column] = &[
+    column("partition", Count),
+    column("position", Place),
+    column("number", Count),
+    column("time", Time),
+    column("stream", Text),
+    column("request_id", Text),
+    column("kind", Text),
+    column("event", Json),
+];
+
+/// Writes the events of a commit: an operator's as it's sent them by a service.
+pub(super) fn take(read: &Read, wanted: &Wanted, rows: &mut dyn Rows) -> Result<(), Failure> {
+    let commit = &read.logged.commit;
+    if !wanted.day(commit.time_ms) || wanted.operator.as_ref().is_some_and(|operator| !commit.concerns(operator)) {
+        return Ok(());
+    }
+    let stream = commit.stream.to_string();
+    for (number, (kind, event)) in (1..).zip(told::events(&read.bytes)?) {
+        rows.row(&[
+            Value::Int(commit.partition.into()),
+            Value::of(commit.position)?,
+            Value::Int(number),
+            Value::Time(Some(commit.time_ms)),
+            Value::Text(&stream),
+            Value::Text(&commit.request_id),
+            Value::Text(&kind),
+            Value::Text(&event.to_string()),
+        ])?;
+    }
+    Ok(())
+}

@@ -1,0 +1,80 @@
+//! Voids and jackpots, which come to rounds after their ends: found in a first reading, so that a second one can tell rows whole.
+
+use super::{source::Read, wanted::Wanted};
+use crate::commands::Failure;
+use motherlode_books::{Bet, Event, Minor, RoundKey, Statement, Transaction};
+use std::collections::BTreeMap;
+
+/// A void.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Void {
+    pub(super) time_ms: i64,
+    pub(super) refund: Minor,
+    pub(super) win_taken_back: Minor,
+}
+
+/// The void and the jackpots of a round.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct After {
+    pub(super) void: Option<Void>,
+    pub(super) jackpot: i64,
+}
+
+/// By round: those that were voided or paid a jackpot, at whatever time.
+#[derive(Debug, Default)]
+pub(super) struct Later(pub(super) BTreeMap<RoundKey, After>);
+
+impl Later {
+    pub(super) fn take(&mut self, read: &Read, wanted: &Wanted) -> Result<(), Failure> {
+        let commit = &read.logged.commit;
+        if wanted.player(commit).is_none() {
+            return Ok(());
+        }
+        for event in &commit.events {
+            let of = |round: &u64| (commit.stream.clone(), *round);
+            match event {
+                Event::RoundVoided { round, refund, win_taken_back, .. } => {
+                    let (refund, win_taken_back) = (*refund, *win_taken_back);
+                    let void = Void { time_ms: commit.time_ms, refund, win_taken_back };
+                    self.0.entry(of(round)).or_default().void = Some(void);
+                }
+                Event::JackpotPaid { round, amount, .. } => {
+                    let after = self.0.entry(of(round)).or_default();
+                    let sum = after.jackpot.checked_add(amount.0);
+                    after.jackpot = sum.ok_or_else(|| Failure::found("a round's jackpots are past 64 bits"))?;
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Tells transactions in the second reading.
+pub(super) struct Told {
+    statement: Statement,
+    later: Later,
+    /// The bets of rounds of `later`, as they come.
+    known: BTreeMap<RoundKey, Bet>,
+}
+
+impl Told {
+    pub(super) fn new(later: Later) -> Self {
+        Self { statement: Statement::default(), later, known: BTreeMap::new() }
+    }
+
+    /// The transactions of a commit.
+    pub(super) fn take(&mut self, read: &Read) -> Result<Vec<Transaction>, Failure> {
+        let commit = &read.logged.commit;
+        for event in &commit.events {
+            if let Event::RoundStarted(started) = event {
+                let key = (commit.stream.clone(), started.round);
+                if self.later.0.contains_key(&key) {
+                    self.known.insert(key, Bet::of(started));
+                }
+            }
+        }
+        let told = self.statement.take(commit, &read.logged.balances_after, &self.known);
+        told.map_err(|error| Failure::found(format!("position {}: {error}", commit.position)))
+    }
+}

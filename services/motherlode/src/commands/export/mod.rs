@@ -1,0 +1,133 @@
+//! `export`: rounds, transactions, revenue or events as a table, from a log or from a running service (PL-34).
+//!
+//! The log is read twice, as it ends when the command begins: first for what comes to rounds after their ends (voids and jackpots), then for
+//! the rows. Rows go out as they come. Memory grows with open rounds, with voids and jackpots, and for revenue with its rows; not with the log.
+
+mod column;
+mod events;
+mod later;
+mod output;
+mod parquet;
+mod rounds;
+mod source;
+mod sums;
+mod table;
+mod transactions;
+mod wanted;
+
+use super::{Failure, config_file, progress::shown};
+use crate::{figures::grouped, target::Target};
+use output::Output;
+use source::{Read, Source};
+use std::{path::PathBuf, sync::atomic::Ordering};
+use table::{Format, Table};
+use wanted::Wanted;
+
+/// The arguments of `export`.
+#[derive(Debug, Clone, clap::Args)]
+pub struct Args {
+    /// A data folder, nats://host:port,..., or a service's URL; without it the service at --target.
+    #[arg(value_name = "PLACE")]
+    place: Option<String>,
+    /// The kind of rows.
+    #[arg(long, value_enum)]
+    what: What,
+    /// How they are written.
+    #[arg(long, value_enum, default_value_t = Format::Csv)]
+    format: Format,
+    /// The first day, in UTC by the log's time.
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    from: Option<String>,
+    /// The last day.
+    #[arg(long, value_name = "YYYY-MM-DD")]
+    to: Option<String>,
+    /// Only what is this operator's. A service sends each operator its own, whatever is asked.
+    #[arg(long, value_name = "NAME")]
+    operator: Option<String>,
+    /// File to write, which is there when it's whole; - for standard output.
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    out: PathBuf,
+    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
+}
+
+/// Tables that can be exported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum What {
+    /// A row a round, with all that came of it by the log's end; its day is that of its bet.
+    Rounds,
+    /// A row a change of a player's account.
+    Transactions,
+    /// Sums by day, operator, game and currency.
+    Revenue,
+    /// A row an event of the log.
+    Events,
+}
+
+/// Exports.
+///
+/// # Errors
+/// The log cannot be read, the service refuses, or the output cannot be written.
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let wanted = Wanted::of(args.from.as_deref(), args.to.as_deref(), args.operator.clone())?;
+    let mut source = match args.place.as_deref() {
+        Some(url) if url.contains("://") && !url.starts_with("nats://") => Source::service(&args.target.at(url))?,
+        Some(place) => Source::log(config_file::location(place, args.config.as_deref())?)?,
+        None => Source::service(&args.target)?,
+    };
+    let mut output = Output::open(&args.out)?;
+    let (rows, records) = shown("records", |count| {
+        let mut read = |record: &mut dyn FnMut(&Read) -> Result<(), Failure>| {
+            source.read(&mut |read| {
+                count.fetch_add(1, Ordering::Relaxed);
+                record(read)
+            })
+        };
+        let written = match args.what {
+            What::Rounds => {
+                let mut later = later::Later::default();
+                read(&mut |read| later.take(read, &wanted))?;
+                let mut table = Table::new(args.format, rounds::COLUMNS, &mut output)?;
+                let mut rounds = rounds::Rounds::new(later, &wanted);
+                read(&mut |read| rounds.take(read, &mut table))?;
+                rounds.end(&mut table)?;
+                table.end()
+            }
+            What::Transactions => {
+                let mut later = later::Later::default();
+                read(&mut |read| later.take(read, &wanted))?;
+                let mut table = Table::new(args.format, transactions::COLUMNS, &mut output)?;
+                let mut told = later::Told::new(later);
+                read(&mut |read| transactions::take(&mut told, read, &wanted, &mut table))?;
+                table.end()
+            }
+            What::Revenue => {
+                let mut later = later::Later::default();
+                read(&mut |read| later.take(read, &wanted))?;
+                let mut table = Table::new(args.format, sums::COLUMNS, &mut output)?;
+                let mut sums = sums::Sums::new(later);
+                read(&mut |read| sums.take(read, &wanted))?;
+                sums.end(&mut table)?;
+                table.end()
+            }
+            What::Events => {
+                let mut table = Table::new(args.format, events::COLUMNS, &mut output)?;
+                read(&mut |read| events::take(read, &wanted, &mut table))?;
+                table.end()
+            }
+        };
+        Ok::<_, Failure>((written?, count.load(Ordering::Relaxed)))
+    })?;
+    output.end()?;
+    match rows {
+        0 => eprintln!(
+            "No activity: {} records were read, and none is of what was asked for.",
+            grouped(&records.to_string())
+        ),
+        rows => eprintln!("{} rows.", grouped(&rows.to_string())),
+    }
+    Ok(())
+}

@@ -1,0 +1,133 @@
+//! Parquet: row groups of bounded size, each of which is written when it's full.
+
+use super::{
+    column::{Column, Kind, Value},
+    output::Output,
+};
+use crate::commands::Failure;
+use parquet::{
+    basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical},
+    data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type},
+    errors::ParquetError,
+    file::writer::SerializedFileWriter,
+    schema::types::Type,
+};
+use std::sync::Arc;
+
+/// Rows of a row group, and bytes of texts, at most but for one row.
+const ROWS: usize = 65_536;
+const BYTES: usize = 16 << 20;
+
+/// A table that is being written.
+pub(super) struct Writer<'a> {
+    file: SerializedFileWriter<&'a mut Output>,
+    columns: Vec<Held>,
+    rows: usize,
+    bytes: usize,
+}
+
+/// The values of a column in the row group under way.
+enum Held {
+    Texts(Vec<ByteArray>),
+    Places(Vec<i64>),
+    Counts(Vec<i32>),
+    /// Of those that are there, and for each row whether it is.
+    Times(Vec<i64>, Vec<i16>),
+}
+
+impl<'a> Writer<'a> {
+    pub(super) fn new(columns: &[Column], output: &'a mut Output) -> Result<Self, Failure> {
+        let fields = columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_, _>>();
+        let schema = Type::group_type_builder("motherlode").with_fields(fields.map_err(failed)?).build();
+        let file = SerializedFileWriter::new(output, Arc::new(schema.map_err(failed)?), Arc::default());
+        let columns = columns.iter().map(held).collect();
+        Ok(Self { file: file.map_err(failed)?, columns, rows: 0, bytes: 0 })
+    }
+
+    pub(super) fn row(&mut self, values: &[Value<'_>]) -> Result<(), Failure> {
+        for (held, value) in self.columns.iter_mut().zip(values) {
+            match (held, value) {
+                (Held::Texts(held), Value::Text(text)) => {
+                    self.bytes += text.len();
+                    held.push(ByteArray::from(*text));
+                }
+                (Held::Places(held), Value::Int(number)) => held.push(*number),
+                (Held::Counts(held), Value::Int(number)) => held.push(i32::try_from(*number).map_err(Failure::found)?),
+                (Held::Times(held, there), Value::Time(time)) => {
+                    held.extend(time);
+                    there.push(time.is_some().into());
+                }
+                _ => return Err(Failure::found("a value is not of its column's kind")),
+            }
+        }
+        self.rows += 1;
+        if self.rows == ROWS || self.bytes >= BYTES { self.flush().map_err(failed) } else { Ok(()) }
+    }
+
+    /// Writes the row group under way, and what readers need to find all.
+    pub(super) fn end(mut self) -> Result<(), Failure> {
+        if self.rows > 0 {
+            self.flush().map_err(failed)?;
+        }
+        self.file.close().map(|_| ()).map_err(failed)
+    }
+
+    fn flush(&mut self) -> Result<(), ParquetError> {
+        let mut group = self.file.next_row_group()?;
+        for held in &mut self.columns {
+            let Some(mut column) = group.next_column()? else { break };
+            match held {
+                Held::Texts(held) => _ = column.typed::<ByteArrayType>().write_batch(held, None, None)?,
+                Held::Places(held) => _ = column.typed::<Int64Type>().write_batch(held, None, None)?,
+                Held::Counts(held) => _ = column.typed::<Int32Type>().write_batch(held, None, None)?,
+                Held::Times(held, there) => {
+                    column.typed::<Int64Type>().write_batch(held, Some(there), None)?;
+                    there.clear();
+                }
+            }
+            column.close()?;
+            match held {
+                Held::Texts(held) => held.clear(),
+                Held::Places(held) | Held::Times(held, _) => held.clear(),
+                Held::Counts(held) => held.clear(),
+            }
+        }
+        group.close()?;
+        (self.rows, self.bytes) = (0, 0);
+        Ok(())
+    }
+}
+
+fn field(column: &Column) -> Result<Type, ParquetError> {
+    let (physical, logical, repetition) = match column.kind {
+        Kind::Text => (Physical::BYTE_ARRAY, Some(LogicalType::String), Repetition::REQUIRED),
+        Kind::Json => (Physical::BYTE_ARRAY, Some(LogicalType::Json), Repetition::REQUIRED),
+        Kind::Place => (Physical::INT64, None, Repetition::REQUIRED),
+        Kind::Count => (Physical::INT32, None, Repetition::REQUIRED),
+        Kind::Time => {
+            let time = LogicalType::timestamp(true, TimeUnit::MILLIS);
+            (Physical::INT64, Some(time), Repetition::OPTIONAL)
+        }
+    };
+    let field = Type::primitive_type_builder(column.name, physical).with_repetition(repetition);
+    field.with_converted_type(ConvertedType::NONE).with_logical_type(logical).build()
+}
+
+fn held(column: &Column) -> Held {
+    match column.kind {
+        Kind::Text | Kind::Json => Held::Texts(vec![]),
+        Kind::Place => Held::Places(vec![]),
+        Kind::Count => Held::Counts(vec![]),
+        Kind::Time => Held::Times(vec![], vec![]),
+    }
+}
+
+fn failed(error: ParquetError) -> Failure {
+    match error {
+        ParquetError::External(error) => match error.downcast::<std::io::Error>() {
+            Ok(error) => Output::failed(*error),
+            Err(error) => Failure::found(format!("the output cannot be written: {error}")),
+        },
+        error => Failure::found(format!("the output cannot be written: {error}")),
+    }
+}

@@ -1,0 +1,146 @@
+//! A row a round, when it ends; those that are open at the log's end come last.
+
+use super::{
+    column::{
+        Column,
+        Kind::{Count, Place, Text, Time},
+        Rows, Value, column,
+    },
+    later::{After, Later},
+    source::Read,
+    wanted::Wanted,
+};
+use crate::commands::Failure;
+use motherlode_books::{Event, Minor, RoundKey, RoundStarted, StreamId};
+use std::collections::BTreeMap;
+
+pub(super) const COLUMNS: &[Column] = &[
+    column("time", Time),
+    column("ended", Time),
+    column("voided", Time),
+    column("state", Text),
+    column("operator", Text),
+    column("player", Text),
+    column("round_id", Text),
+    column("game", Text),
+    column("rules_version", Text),
+    column("campaign", Text),
+    column("jurisdiction", Text),
+    column("currency", Text),
+    column("currency_digits", Count),
+    column("coin_value", Text),
+    column("bet_minor", Place),
+    column("win_minor", Place),
+    column("jackpot_minor", Place),
+    column("refund_minor", Place),
+    column("win_taken_back_minor", Place),
+    column("steps", Count),
+    column("partition", Count),
+    column("position", Place),
+];
+
+/// A round that is under way.
+struct Open {
+    started: RoundStarted,
+    time_ms: i64,
+    partition: u32,
+    position: u64,
+    steps: u32,
+    credited: i64,
+}
+
+/// Follows rounds to their ends.
+pub(super) struct Rounds<'a> {
+    later: Later,
+    wanted: &'a Wanted,
+    open: BTreeMap<RoundKey, Open>,
+}
+
+impl<'a> Rounds<'a> {
+    pub(super) fn new(later: Later, wanted: &'a Wanted) -> Self {
+        Self { later, wanted, open: BTreeMap::new() }
+    }
+
+    pub(super) fn take(&mut self, read: &Read, rows: &mut dyn Rows) -> Result<(), Failure> {
+        let commit = &read.logged.commit;
+        if self.wanted.player(commit).is_none() {
+            return Ok(());
+        }
+        let key = |round: u64| (commit.stream.clone(), round);
+        for event in &commit.events {
+            match event {
+                Event::RoundStarted(started) if self.wanted.day(commit.time_ms) => {
+                    let open = Open {
+                        started: started.clone(),
+                        time_ms: commit.time_ms,
+                        partition: commit.partition,
+                        position: commit.position,
+                        steps: 0,
+                        credited: 0,
+                    };
+                    self.open.insert(key(started.round), open);
+                }
+                Event::StepResolved(step) => {
+                    if let Some(open) = self.open.get_mut(&key(step.round)) {
+                        open.steps += 1;
+                    }
+                }
+                Event::WinCredited { round, amount } => {
+                    if let Some(open) = self.open.get_mut(&key(*round)) {
+                        open.credited = open.credited.saturating_add(amount.0);
+                    }
+                }
+                Event::RoundSettled { round, win } => self.ended(&key(*round), Some((commit.time_ms, *win)), rows)?,
+                // A void of a settled round finds none: its row has gone out, with the void.
+                Event::RoundVoided { round, .. } => self.ended(&key(*round), None, rows)?,
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The rounds that are open.
+    pub(super) fn end(mut self, rows: &mut dyn Rows) -> Result<(), Failure> {
+        while let Some(key) = self.open.keys().next().cloned() {
+            self.ended(&key, None, rows)?;
+        }
+        Ok(())
+    }
+
+    fn ended(&mut self, key: &RoundKey, settled: Option<(i64, Minor)>, rows: &mut dyn Rows) -> Result<(), Failure> {
+        let (Some(open), (StreamId::Player { operator, player }, number)) = (self.open.remove(key), key) else {
+            return Ok(());
+        };
+        let After { void, jackpot } = self.later.0.get(key).copied().unwrap_or_default();
+        let state = match (void, settled) {
+            (Some(_), _) => "voided",
+            (None, Some(_)) => "settled",
+            (None, None) => "open",
+        };
+        let Open { started, time_ms, partition, position, steps, credited } = open;
+        rows.row(&[
+            Value::Time(Some(time_ms)),
+            Value::Time(settled.map(|(time_ms, _)| time_ms)),
+            Value::Time(void.map(|void| void.time_ms)),
+            Value::Text(state),
+            Value::Text(operator),
+            Value::Text(player),
+            Value::Text(&format!("{operator}/{player}/{number}")),
+            Value::Text(&started.game),
+            Value::Text(&started.rules_version),
+            Value::Text(started.campaign.as_deref().unwrap_or_default()),
+            Value::Text(&started.jurisdiction),
+            Value::Text(started.currency.code()),
+            Value::Int(started.currency.digits().into()),
+            Value::Text(&started.coin_value.to_string()),
+            Value::Int(started.bet.0),
+            Value::Int(settled.map_or(credited, |(_, win)| win.0)),
+            Value::Int(jackpot),
+            Value::Int(void.map_or(0, |void| void.refund.0)),
+            Value::Int(void.map_or(0, |void| void.win_taken_back.0)),
+            Value::Int(steps.into()),
+            Value::Int(partition.into()),
+            Value::of(position)?,
+        ])
+    }
+}

@@ -1,0 +1,80 @@
+//! A row a day, operator, game and currency.
+
+use super::{
+    column::{
+        Column,
+        Kind::{Count, Place, Text},
+        Rows, Value, column,
+    },
+    later::{Later, Told},
+    source::Read,
+    wanted::Wanted,
+};
+use crate::commands::Failure;
+use motherlode_books::{Revenue, date};
+
+pub(super) const COLUMNS: &[Column] = &[
+    column("date", Text),
+    column("operator", Text),
+    column("game", Text),
+    column("currency", Text),
+    column("currency_digits", Count),
+    column("rounds", Place),
+    column("free_rounds", Place),
+    column("voided_rounds", Place),
+    column("bets_minor", Place),
+    column("free_bets_minor", Place),
+    column("wins_minor", Place),
+    column("jackpots_minor", Place),
+    column("refunds_minor", Place),
+    column("free_bets_returned_minor", Place),
+    column("wins_taken_back_minor", Place),
+    column("revenue_minor", Place),
+];
+
+/// Adds revenue up.
+pub(super) struct Sums {
+    told: Told,
+    revenue: Revenue,
+}
+
+impl Sums {
+    pub(super) fn new(later: Later) -> Self {
+        Self { told: Told::new(later), revenue: Revenue::default() }
+    }
+
+    pub(super) fn take(&mut self, read: &Read, wanted: &Wanted) -> Result<(), Failure> {
+        let commit = &read.logged.commit;
+        let Some((operator, _)) = wanted.player(commit) else { return Ok(()) };
+        let transactions = self.told.take(read)?;
+        if wanted.day(commit.time_ms) {
+            self.revenue.take(operator, commit.time_ms, &transactions);
+        }
+        Ok(())
+    }
+
+    /// Writes the sums.
+    pub(super) fn end(&self, rows: &mut dyn Rows) -> Result<(), Failure> {
+        for (key, of) in self.revenue.iter() {
+            rows.row(&[
+                Value::Text(&date::text(key.day)),
+                Value::Text(&key.operator),
+                Value::Text(&key.game),
+                Value::Text(key.currency.code()),
+                Value::Int(key.currency.digits().into()),
+                Value::of(of.rounds)?,
+                Value::of(of.free_rounds)?,
+                Value::of(of.voided)?,
+                Value::of(of.bets)?,
+                Value::of(of.free_bets)?,
+                Value::of(of.wins)?,
+                Value::of(of.jackpots)?,
+                Value::of(of.refunds)?,
+                Value::of(of.free_bets_returned)?,
+                Value::of(of.wins_taken_back)?,
+                Value::of(of.revenue())?,
+            ])?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,78 @@
+//! A row a transaction.
+
+use super::{
+    column::{
+        Column,
+        Kind::{Count, Place, Text, Time},
+        Rows, Value, column,
+    },
+    later::Told,
+    source::Read,
+    wanted::Wanted,
+};
+use crate::commands::Failure;
+use motherlode_books::TransactionKind;
+
+pub(super) const COLUMNS: &[Column] = &[
+    column("time", Time),
+    column("operator", Text),
+    column("player", Text),
+    column("kind", Text),
+    column("currency", Text),
+    column("currency_digits", Count),
+    column("amount_minor", Place),
+    column("balance_minor", Place),
+    column("promotion_minor", Place),
+    column("round_id", Text),
+    column("game", Text),
+    column("request_id", Text),
+    column("partition", Count),
+    column("position", Place),
+    column("number", Count),
+];
+
+/// Writes the transactions of a commit.
+pub(super) fn take(told: &mut Told, read: &Read, wanted: &Wanted, rows: &mut dyn Rows) -> Result<(), Failure> {
+    let commit = &read.logged.commit;
+    let Some((operator, player)) = wanted.player(commit) else { return Ok(()) };
+    for of in told.take(read)? {
+        if !wanted.day(commit.time_ms) {
+            continue;
+        }
+        rows.row(&[
+            Value::Time(Some(commit.time_ms)),
+            Value::Text(operator),
+            Value::Text(player),
+            Value::Text(name(of.kind)),
+            Value::Text(of.currency.code()),
+            Value::Int(of.currency.digits().into()),
+            Value::Int(of.amount.0),
+            Value::Int(of.balance.0),
+            Value::Int(of.promotion.0),
+            Value::Text(&of.round.map(|round| format!("{operator}/{player}/{round}")).unwrap_or_default()),
+            Value::Text(&of.game),
+            Value::Text(&commit.request_id),
+            Value::Int(commit.partition.into()),
+            Value::of(commit.position)?,
+            Value::Int(of.number.into()),
+        ])?;
+    }
+    Ok(())
+}
+
+fn name(kind: TransactionKind) -> &'static str {
+    match kind {
+        TransactionKind::Deposit => "deposit",
+        TransactionKind::Withdrawal => "withdrawal",
+        TransactionKind::PlayMoney => "play_money",
+        TransactionKind::Debit => "debit",
+        TransactionKind::Credit => "credit",
+        TransactionKind::Bet => "bet",
+        TransactionKind::FreeBet => "free_bet",
+        TransactionKind::Win => "win",
+        TransactionKind::Jackpot => "jackpot",
+        TransactionKind::Refund => "refund",
+        TransactionKind::FreeBetReturned => "free_bet_returned",
+        TransactionKind::WinTakenBack => "win_taken_back",
+    }
+}

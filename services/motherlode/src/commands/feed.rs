@@ -1,0 +1,77 @@
+//! A feed of changes: a line of JSON a record, on standard output, with the partition and the position to resume after (PL-34).
+
+use super::{Failure, sink::Sink};
+use crate::{figures::iso, told};
+use motherlode_proto::{
+    convert::{play::hex, record},
+    ledger::v1::FollowLogResponse,
+};
+use serde_json::json;
+use std::io::{self, ErrorKind, Write};
+
+/// The feed of a partition.
+pub(super) struct Feed {
+    partition: u32,
+    held: u64,
+}
+
+impl Feed {
+    /// A feed that begins after a position.
+    pub(super) fn new(partition: u32, after: u64) -> Self {
+        Self { partition, held: after }
+    }
+}
+
+impl Sink for Feed {
+    fn partition(&self) -> u32 {
+        self.partition
+    }
+
+    fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Writes a message's lines. Where the stream breaks in the middle, those that were written are not written again.
+    fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
+        let mut output = io::stdout().lock();
+        for stored in message.records {
+            if stored.position <= self.held {
+                return Err(Failure::found(format!("position {} was sent after {}", stored.position, self.held)));
+            }
+            output.write_all(line(self.partition, stored.position, &stored.record)?.as_bytes()).map_err(failed)?;
+            self.held = stored.position;
+        }
+        output.flush().map_err(failed)?;
+        self.held = self.held.max(message.sent_position);
+        Ok(())
+    }
+
+    fn told(&self) -> Result<(), Failure> {
+        Ok(())
+    }
+}
+
+/// A record's line.
+fn line(partition: u32, position: u64, bytes: &[u8]) -> Result<String, Failure> {
+    let malformed = |error| Failure::found(format!("position {position} of partition {partition}: {error}"));
+    let commit = record::decode(bytes).map_err(malformed)?.commit;
+    let events = told::events(bytes)?.into_iter().map(|(kind, event)| json!({"kind": kind, "event": event}));
+    let line = json!({
+        "partition": partition,
+        "position": position,
+        "time": iso(commit.time_ms),
+        "stream": commit.stream.to_string(),
+        "request_id": commit.request_id,
+        "sha256": hex(&motherlode_log::hash(bytes)),
+        "events": events.collect::<Vec<_>>(),
+    });
+    Ok(line.to_string() + "\n")
+}
+
+/// Nobody reads any more: that's the end, and said by the exit code alone.
+fn failed(error: io::Error) -> Failure {
+    match error.kind() {
+        ErrorKind::BrokenPipe => Failure { code: 1, message: String::new() },
+        _ => Failure::found(format!("the feed cannot be written: {error}")),
+    }
+}

@@ -1,0 +1,40 @@
+//! Where `follow` puts the records of a partition: a copy on disk, or a feed.
+
+use super::{Failure, say};
+use motherlode_books::HOME;
+use motherlode_proto::ledger::v1::FollowLogResponse;
+use motherlode_server::Backup;
+
+/// Where a partition's records go.
+pub(super) trait Sink {
+    /// The partition.
+    fn partition(&self) -> u32;
+    /// The last position that is held, or passed over.
+    fn held(&self) -> u64;
+    /// Takes a message.
+    fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure>;
+    /// Says how far it is.
+    fn told(&self) -> Result<(), Failure>;
+}
+
+impl Sink for Backup {
+    fn partition(&self) -> u32 {
+        Self::partition(self)
+    }
+
+    fn held(&self) -> u64 {
+        Self::held(self)
+    }
+
+    fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
+        Ok(Self::take(self, message).map(|_| ())?)
+    }
+
+    fn told(&self) -> Result<(), Failure> {
+        let of = match self.partition() {
+            HOME => String::new(),
+            partition => format!(" of partition {partition}"),
+        };
+        say(&format!("Held up to log position {}{of}: {} records.\n", self.held(), self.records()))
+    }
+}

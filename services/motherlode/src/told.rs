@@ -1,0 +1,29 @@
+//! Events of records in JSON, by the descriptors of the contract: nothing is left out.
+
+use crate::commands::Failure;
+use motherlode_proto::FILE_DESCRIPTOR_SET;
+use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
+use serde_json::Value;
+use std::sync::LazyLock;
+
+static MESSAGES: LazyLock<DescriptorPool> =
+    LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
+
+/// The events of a stored record: each one's kind, and what it says, in Protobuf's JSON with the names of the proto.
+///
+/// # Errors
+/// The bytes are no record.
+pub fn events(record: &[u8]) -> Result<Vec<(String, Value)>, Failure> {
+    let malformed = || Failure::found("a record is no commit");
+    let commit = MESSAGES.get_message_by_name("motherlode.log.v1.Commit").ok_or_else(malformed)?;
+    let commit = DynamicMessage::decode(commit, record).map_err(Failure::found)?;
+    let options = SerializeOptions::new().use_proto_field_name(true);
+    let commit = commit.serialize_with_options(serde_json::value::Serializer, &options).map_err(Failure::found)?;
+    let Value::Object(mut commit) = commit else { return Err(malformed()) };
+    let Some(Value::Array(events)) = commit.remove("events") else { return Ok(vec![]) };
+    let told = |event: Value| match event {
+        Value::Object(kinds) => kinds.into_iter().next().ok_or_else(malformed),
+        _ => Err(malformed()),
+    };
+    events.into_iter().map(told).collect()
+}
