@@ -2,9 +2,11 @@
 
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use motherlode_proto::{
-    jackpot::v1::jackpot_service_client::JackpotServiceClient, ledger::v1::ledger_service_client::LedgerServiceClient,
-    proof::v1::proof_service_client::ProofServiceClient, report::v1::report_service_client::ReportServiceClient,
-    spin::v1::spin_service_client::SpinServiceClient,
+    jackpot::v1::{jackpot_service_client::JackpotServiceClient, jackpot_service_server},
+    ledger::v1::ledger_service_client::LedgerServiceClient,
+    proof::v1::proof_service_client::ProofServiceClient,
+    report::v1::report_service_client::ReportServiceClient,
+    spin::v1::{spin_service_client::SpinServiceClient, spin_service_server},
 };
 use std::{
     pin::Pin,
@@ -19,7 +21,7 @@ const CALL_MAX: &str = "20S";
 /// Bytes of the longest answer that is read: a page of rounds with many free spins each.
 const ANSWER_MAX: usize = 16 << 20;
 
-type Part = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
+pub(crate) type Part = BoxCloneSyncService<Request<Body>, Response<Body>, BoxError>;
 
 /// The services behind the console: all at one place, or each where its process is.
 #[derive(Clone)]
@@ -39,6 +41,15 @@ impl Backend {
     {
         let part: Part = BoxCloneSyncService::new(service.map_err(Into::into));
         Self { spin: part.clone(), ledger: part.clone(), jackpot: part }
+    }
+
+    /// Where a service is, by its full name.
+    pub(crate) fn of(&self, service: &str) -> Part {
+        match service {
+            spin_service_server::SERVICE_NAME => self.spin.clone(),
+            jackpot_service_server::SERVICE_NAME => self.jackpot.clone(),
+            _ => self.ledger.clone(),
+        }
     }
 }
 

@@ -10,6 +10,8 @@ pub(crate) struct Inner {
     pub(crate) names: Names,
     /// Whether it's reached by TLS.
     pub(crate) secure: bool,
+    /// Bytes of the longest message in JSON.
+    pub(crate) message_bytes_max: usize,
 }
 
 pub(crate) type App = Arc<Inner>;

@@ -1,11 +1,11 @@
 //! The first and the last that every request meets: whose page a form comes from, by which name the console was reached, and
 //! what the browser is told of the answer.
 
-use crate::{app::App, failure::Failure};
+use crate::{app::App, calls, failure::Failure};
 use axum::{
     extract::{Request, State},
     middleware::Next,
-    response::{IntoResponse, Response},
+    response::Response,
 };
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use std::time::Duration;
@@ -14,15 +14,16 @@ use std::time::Duration;
 const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 /// The longest time that a page takes.
-const PAGE_MAX: Duration = Duration::from_secs(30);
+pub(crate) const PAGE_MAX: Duration = Duration::from_secs(30);
 
 /// Checks a request, has it answered, and adds the headers of every answer.
 pub(crate) async fn guard(State(app): State<App>, request: Request, next: Next) -> Response {
+    let path = request.uri().path().to_owned();
     let mut answer = match check(&app, &request) {
-        Err(failure) => failure.into_response(),
+        Err(failure) => calls::answer(failure, &path),
         Ok(()) => match tokio::time::timeout(PAGE_MAX, next.run(request)).await {
             Ok(answer) => answer,
-            Err(_) => Failure::late().into_response(),
+            Err(_) => calls::answer(Failure::late(), &path),
         },
     };
     let headers = answer.headers_mut();

@@ -6,7 +6,7 @@ use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
 use std::sync::LazyLock;
 
 /// All messages of the contract.
-static MESSAGES: LazyLock<DescriptorPool> =
+pub(crate) static MESSAGES: LazyLock<DescriptorPool> =
     LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap_or_default());
 
 /// A message by its full name, in names as the proto has them; null where there is no such message.
@@ -16,10 +16,17 @@ pub(crate) fn of(name: &str, message: &impl Message) -> serde_json::Value {
 
 /// The same of a message's bytes; none where they aren't one.
 pub(crate) fn of_bytes(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
-    let descriptor = MESSAGES.get_message_by_name(name)?;
-    let message = DynamicMessage::decode(descriptor, bytes).ok()?;
-    let options = SerializeOptions::new().use_proto_field_name(true).stringify_64_bit_integers(true);
-    message.serialize_with_options(serde_json::value::Serializer, &options).ok()
+    told(name, bytes, &SerializeOptions::new().use_proto_field_name(true))
+}
+
+/// A message's bytes in canonical JSON, whose names are lowerCamelCase; none where they aren't of it.
+pub(crate) fn canonical(name: &str, bytes: &[u8]) -> Option<serde_json::Value> {
+    told(name, bytes, &SerializeOptions::new())
+}
+
+fn told(name: &str, bytes: &[u8], options: &SerializeOptions) -> Option<serde_json::Value> {
+    let message = DynamicMessage::decode(MESSAGES.get_message_by_name(name)?, bytes).ok()?;
+    message.serialize_with_options(serde_json::value::Serializer, options).ok()
 }
 
 /// JSON on lines that people read.

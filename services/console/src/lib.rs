@@ -9,10 +9,14 @@
 //! after [`Bounds::lasts_ms_max`]. Every form carries a word of its session, and the browser must say that it comes from
 //! a page of the console. Connections, requests, sessions and times are bounded.
 //!
+//! The same listener answers programs without gRPC: every call of the contract as `POST /v1/...` in JSON, under the caller's
+//! own token and without a session, and what describes them at `/openapi.json`.
+//!
 //! Costs: a page is a few calls in the same process; memory grows with open sessions only, of which [`Bounds`] allows so many.
 
 mod api;
 mod app;
+mod calls;
 mod document;
 mod failure;
 mod fields;

@@ -2,12 +2,15 @@
 
 use crate::{
     app::App,
+    calls,
     failure::Failure,
     guard, login,
-    pages::{find, games, jackpots, log, now, player, reports, round, trust},
+    pages::{find, games, jackpots, log, now, player, reports, revenue, round, trust},
 };
 use axum::{
-    Router, middleware,
+    Router,
+    extract::Request,
+    middleware,
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -26,6 +29,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/find", get(find::page))
         .route("/round/{operator}/{player}/{number}", get(round::page))
         .route("/round/{operator}/{player}/{number}/json", get(round::json))
+        .route("/round/{operator}/{player}/{number}/words", get(round::words))
         .route("/round/{operator}/{player}/{number}/proof", get(round::proof))
         .route("/round/{operator}/{player}/{number}/void", post(round::void))
         .route("/round/{operator}/{player}/{number}/close", post(round::close))
@@ -43,18 +47,28 @@ pub(crate) fn router(app: App) -> Router {
         .route("/reports", get(reports::page))
         .route("/reports/events.{form}", get(reports::events))
         .route("/reports/returns.{form}", get(reports::returns))
+        .route("/reports/revenue", get(revenue::page))
+        .route("/reports/revenue.{form}", get(revenue::file))
         .route("/trust", get(trust::page))
         .route("/trust/check", post(trust::check))
         .route("/log", get(log::page))
         .route("/log/{partition}/{position}", get(log::record))
         .route("/login", get(login::page).post(login::log_in))
         .route("/logout", post(login::log_out))
+        .route("/v1/{service}/{method}", post(calls::call))
+        .route("/openapi.json", get(calls::document))
         .route("/console.css", get(|| asset("text/css; charset=utf-8", &STYLE)))
         .route("/icon.svg", get(|| asset("image/svg+xml", ICON)))
-        .fallback(|| async { Failure::unknown("The console has no such page.") })
-        .method_not_allowed_fallback(|| async { Failure::bad("This page is asked for in another way.") })
+        .fallback(|request: Request| no_page(request, Failure::unknown("The console has no such page.")))
+        .method_not_allowed_fallback(|request: Request| {
+            no_page(request, Failure::bad("This page is asked for in another way."))
+        })
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
         .with_state(app)
+}
+
+async fn no_page(request: Request, failure: Failure) -> Response {
+    calls::answer(failure, request.uri().path())
 }
 
 async fn asset(media_type: &'static str, content: &'static str) -> Response {

@@ -3,12 +3,14 @@
 use crate::{
     api::Backend,
     app::{App, Inner},
+    guard::PAGE_MAX,
     names::Names,
     routes::router,
     sessions::{Bounds, Sessions},
 };
-use axum::Router;
-use hyper::server::conn::http1;
+use axum::{Router, body::Body};
+use http::{Request, Response};
+use hyper::{body::Incoming, server::conn::http1};
 use hyper_util::{
     rt::{TokioIo, TokioTimer},
     service::TowerToHyperService,
@@ -20,15 +22,20 @@ use motherlode_runtime::{
 use parking_lot::Mutex;
 use std::{
     collections::BTreeMap,
+    convert::Infallible,
     net::{IpAddr, SocketAddr},
+    pin::pin,
     sync::Arc,
     time::Duration,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
+    task::JoinSet,
     time::{sleep, timeout},
 };
+use tonic::transport::server::TcpConnectInfo;
+use tower::{Service, ServiceExt};
 
 /// Connections at one time, and those from one address: a browser has six.
 const CONNECTIONS_MAX: usize = 512;
@@ -49,7 +56,8 @@ pub struct Console {
 }
 
 impl Console {
-    /// A console before services. `address` is where it listens, `hosts` are further names that it's reached by.
+    /// A console before services. `address` is where it listens, `hosts` are further names that it's reached by;
+    /// a message in JSON has at most so many bytes as any over gRPC.
     #[must_use]
     pub fn new(
         backend: Backend,
@@ -58,18 +66,20 @@ impl Console {
         address: SocketAddr,
         hosts: &[String],
         tls: Option<Acceptor>,
+        message_bytes_max: usize,
     ) -> Self {
         let (sessions, names) = (Sessions::new(clock, bounds), Names::new(address, hosts));
-        let app: App = Arc::new(Inner { backend, sessions, names, secure: tls.is_some() });
+        let app: App = Arc::new(Inner { backend, sessions, names, secure: tls.is_some(), message_bytes_max });
         Self { router: router(app), tls }
     }
 
-    /// Serves it until the stop.
+    /// Serves it until the stop; whatever is under way then is answered first.
     pub async fn serve(self, listener: TcpListener, stop: Stop) {
-        let places = Places::default();
+        let (places, mut connections) = (Places::default(), JoinSet::new());
         loop {
             let accepted = tokio::select! {
-                () = stop.clone().requested() => return,
+                () = stop.clone().requested() => break,
+                Some(_) = connections.join_next() => continue,
                 accepted = listener.accept() => accepted,
             };
             let Ok((stream, peer)) = accepted else {
@@ -78,35 +88,55 @@ impl Console {
             };
             let Some(place) = places.take(peer.ip()) else { continue };
             let (router, tls, stop) = (self.router.clone(), self.tls.clone(), stop.clone());
-            tokio::spawn(async move {
-                tokio::select! {
-                    () = stop.requested() => {}
-                    _ = timeout(CONNECTION_MAX, begin(stream, tls, router)) => {}
-                }
+            connections.spawn(async move {
+                begin(stream, peer, tls, router, stop).await;
                 drop(place);
             });
         }
+        while connections.join_next().await.is_some() {}
     }
 }
 
-async fn begin(stream: TcpStream, tls: Option<Acceptor>, router: Router) {
+async fn begin(stream: TcpStream, peer: SocketAddr, tls: Option<Acceptor>, router: Router, stop: Stop) {
     // An answer is whole in one write; waiting for more to send it with helps nobody.
     let _ = stream.set_nodelay(true);
+    // Who fails to log in is said with the peer's address.
+    let peer = TcpConnectInfo { local_addr: stream.local_addr().ok(), remote_addr: Some(peer) };
+    let router = router.map_request(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(peer.clone());
+        request
+    });
     match tls {
-        None => converse(stream, router).await,
+        None => converse(stream, router, stop).await,
         Some(acceptor) => match timeout(HANDSHAKE_MAX, acceptor.accept(stream)).await {
-            Ok(Ok(stream)) => converse(stream, router).await,
+            Ok(Ok(stream)) => converse(stream, router, stop).await,
             Ok(Err(error)) => tracing::debug!(%error, "a connection to the console has no TLS"),
             Err(_) => {}
         },
     }
 }
 
-async fn converse(stream: impl AsyncRead + AsyncWrite + Unpin, router: Router) {
+/// Answers requests until the stop or the connection's time; the one that is under way then is answered.
+async fn converse<S>(stream: impl AsyncRead + AsyncWrite + Unpin, router: S, stop: Stop)
+where
+    S: Service<Request<Incoming>, Response = Response<Body>, Error = Infallible> + Clone,
+{
     let mut connection = http1::Builder::new();
     connection.timer(TokioTimer::new()).header_read_timeout(HEADERS_WAIT).max_buf_size(HEADERS_MAX);
-    let served = connection.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router));
-    if let Err(error) = served.await {
+    let mut served = pin!(connection.serve_connection(TokioIo::new(stream), TowerToHyperService::new(router)));
+    let ended = tokio::select! {
+        served = &mut served => Some(served),
+        () = stop.requested() => None,
+        () = sleep(CONNECTION_MAX) => None,
+    };
+    let ended = match ended {
+        Some(ended) => ended,
+        None => {
+            served.as_mut().graceful_shutdown();
+            timeout(PAGE_MAX, served).await.unwrap_or(Ok(()))
+        }
+    };
+    if let Err(error) = ended {
         tracing::debug!(%error, "a connection to the console ended");
     }
 }

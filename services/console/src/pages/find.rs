@@ -11,7 +11,7 @@ use crate::{
 use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use motherlode_proto::{
-    ledger::v1::{GetRequestRequest, RequestOutcome, Transaction, request_outcome::State},
+    ledger::v1::{GetLogStatusRequest, GetRequestRequest, RequestOutcome, Transaction, request_outcome::State},
     round::v1::Account,
 };
 use tonic::Code;
@@ -22,7 +22,21 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     match sought(asked) {
         Sought::Nothing => Ok(layout::page(&visit, "Find", form(&visit, Markup::default()))),
         Sought::Page(path) => Ok(Redirect::to(&path).into_response()),
-        Sought::Position(number) => Ok(Redirect::to(&format!("/log/0/{number}")).into_response()),
+        Sought::Position(Some(partition), number) => {
+            Ok(Redirect::to(&format!("/log/{partition}/{number}")).into_response())
+        }
+        Sought::Position(None, number) => match partitions(&visit).await? {
+            0 | 1 => Ok(Redirect::to(&format!("/log/0/{number}")).into_response()),
+            several => {
+                let links = html! {
+                    section {
+                        h2 { "Position " (number) }
+                        ul.links { @for partition in 0..several { li { a href={ "/log/" (partition) "/" (number) } { "Partition " (partition) } } } }
+                    }
+                };
+                Ok(layout::page(&visit, "Find", form(&visit, links)))
+            }
+        },
         Sought::Request { operator, player, request } => {
             let currency_code = if currency.is_empty() { "EUR" } else { currency }.to_owned();
             let account = Account { operator_id: operator.to_owned(), player_id: player.to_owned(), currency_code };
@@ -42,14 +56,32 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     }
 }
 
+/// How many partitions the log has, as far as the credential may know.
+async fn partitions(visit: &Visit) -> Result<usize, Failure> {
+    match visit.api.ledger().get_log_status(GetLogStatusRequest {}).await {
+        Ok(status) => Ok(status.into_inner().partitions.len()),
+        Err(status) if status.code() == Code::Unauthenticated => Err(status.into()),
+        // The record's page says what is in the way.
+        Err(_) => Ok(1),
+    }
+}
+
 /// A thing that somebody looks for, by its form.
 #[derive(Debug, PartialEq, Eq)]
 enum Sought<'a> {
     Nothing,
     Page(String),
-    Position(u64),
+    Position(Option<u32>, u64),
     Request { operator: &'a str, player: &'a str, request: &'a str },
     Unclear,
+}
+
+/// A position of the log: `42`, or `2:42` of partition 2.
+fn position(text: &str) -> Option<Sought<'_>> {
+    match text.split_once(':') {
+        Some((partition, number)) => Some(Sought::Position(Some(partition.parse().ok()?), number.parse().ok()?)),
+        None => Some(Sought::Position(None, text.parse().ok()?)),
+    }
 }
 
 fn sought(asked: &str) -> Sought<'_> {
@@ -64,7 +96,7 @@ fn sought(asked: &str) -> Sought<'_> {
     let whole = parts.iter().all(name);
     match (parts.as_slice(), request) {
         ([""], _) => Sought::Nothing,
-        ([number], "") if number.parse::<u64>().is_ok() => number.parse().map_or(Sought::Unclear, Sought::Position),
+        ([number], "") if position(number).is_some() => position(number).unwrap_or(Sought::Unclear),
         ([operator, player], "") if whole => Sought::Page(format!("/player/{operator}/{player}")),
         ([operator, player], request) if whole && name(&request) => Sought::Request { operator, player, request },
         ([operator, player, number], "") if whole && number.parse::<u64>().is_ok() => {
@@ -92,7 +124,7 @@ fn form(visit: &Visit, found: Markup) -> Markup {
                 ("A round", html! { code { "operator/player/number" } ", as every answer and every event names it" }),
                 ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
                 ("A request", html! { code { "operator/player request-id" } ": what became of a bet, a choice, a deposit; of an account in the currency beside it" }),
-                ("A position", html! { "a number: the record of partition 0 at that place of the log; for other partitions see " a href="/log" { "Log" } }),
+                ("A position", html! { "a number: the record at that place of the log; " code { "2:42" } " of partition 2" }),
             ]))
         }
     }
@@ -103,13 +135,18 @@ fn outcome(request: &str, of: &RequestOutcome) -> Markup {
     let state = match of.state() {
         State::Applied => "It was applied, once.",
         State::Cancelled => "It was cancelled, and never will be applied.",
+        State::Refused => {
+            "It was refused by the operator's own wallet, or rolled back there, and never will be applied."
+        }
+        State::Pending => "Its debit is asked of the operator's own wallet: it will be applied or refused.",
         State::Unseen | State::Unspecified => "The log has nothing of it.",
     };
     html! {
         section {
             h2 { "Request " (request) }
             p { (state) }
-            @if of.state() != State::Unseen {
+            @if !of.reason.is_empty() { p { "The reason: " (of.reason) } }
+            @if !matches!(of.state(), State::Unseen | State::Pending) {
                 (facts(&[("Time", when(of.time.as_ref())), ("Position", html! { (of.position) })]))
             }
             @if let Some(round) = &of.round {
@@ -149,12 +186,24 @@ mod tests {
         assert_eq!(sought(""), Sought::Nothing);
         assert_eq!(sought("acme/alice/7"), Sought::Page("/round/acme/alice/7".to_owned()));
         assert_eq!(sought("acme/alice"), Sought::Page("/player/acme/alice".to_owned()));
-        assert_eq!(sought("42"), Sought::Position(42));
+        assert_eq!(sought("42"), Sought::Position(None, 42));
+        assert_eq!(sought("2:42"), Sought::Position(Some(2), 42));
         let found = Sought::Request { operator: "acme", player: "alice", request: "d-1" };
         assert_eq!(sought("acme/alice   d-1"), found);
-        for unclear in
-            ["acme", "acme/", "//evil.example", "acme/alice/x", "acme/alice/1/2", "a b/c", "acme/<b>", "acme/alice a/b"]
-        {
+        for unclear in [
+            "acme",
+            ":42",
+            "2:",
+            "-1",
+            "1:2:3",
+            "acme/",
+            "//evil.example",
+            "acme/alice/x",
+            "acme/alice/1/2",
+            "a b/c",
+            "acme/<b>",
+            "acme/alice a/b",
+        ] {
             assert_eq!(sought(unclear), Sought::Unclear, "{unclear}");
         }
     }

@@ -1,7 +1,10 @@
 //! Jackpots: each pool's figures, counters, awards and statement. Made of ListGames, GetPool, WatchCounters, ListAwards,
 //! GetPoolStatement, ListChanges, SuspendPool and ResumePool.
 
-use super::parts::{act, changes, facts, position, round, section, table};
+use super::{
+    course::course,
+    parts::{act, changes, facts, position, round, section, table},
+};
 use crate::{
     failure::Failure,
     fields::query,
@@ -101,6 +104,7 @@ pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Re
             ]))
         }
         (counters(&visit, &pool_id).await?)
+        (drawn(&visit, &pool_id).await?)
         (awards(&visit, &pool_id).await?)
         (statement(&visit, &pool_id).await?)
         (switched(&visit, &pool)?)
@@ -167,6 +171,21 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             @if !answer.next_page_token.is_empty() { p { a href=(next) rel="next" { "Earlier" } } }
         }
     })
+}
+
+/// The pool's course up to the statement's day, for who may have statements.
+async fn drawn(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
+    if !visit.may("GetPoolStatement") {
+        return Ok(Markup::default());
+    }
+    let date = visit.query.get("date").to_owned();
+    let asked =
+        visit.api.report().get_pool_statement(GetPoolStatementRequest { pool_id: pool_id.to_owned(), date }).await;
+    match asked {
+        Ok(told) => course(visit, pool_id, &told.into_inner().date).await,
+        // The statement itself says why there is none.
+        Err(_) => Ok(Markup::default()),
+    }
 }
 
 async fn statement(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {

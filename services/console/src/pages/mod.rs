@@ -1,5 +1,6 @@
 //! The pages, each made of the calls that it names.
 
+mod course;
 pub(crate) mod find;
 pub(crate) mod games;
 pub(crate) mod jackpots;
@@ -8,5 +9,6 @@ pub(crate) mod now;
 mod parts;
 pub(crate) mod player;
 pub(crate) mod reports;
+pub(crate) mod revenue;
 pub(crate) mod round;
 pub(crate) mod trust;

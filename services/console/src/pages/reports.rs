@@ -10,12 +10,13 @@ use motherlode_proto::report::v1::{
 };
 use std::fmt::Write;
 
-/// Events on a page, and in a file.
+/// Events on a page.
 const EVENTS: i32 = 50;
-const EVENTS_MAX: usize = 10_000;
+/// Most rows of a file.
+const ROWS_MAX: usize = 10_000;
 
 /// The kinds that can be asked for.
-const KINDS: [SignificantKind; 10] = [
+const KINDS: [SignificantKind; 11] = [
     SignificantKind::LargeWin,
     SignificantKind::Void,
     SignificantKind::ParameterChanged,
@@ -26,6 +27,7 @@ const KINDS: [SignificantKind; 10] = [
     SignificantKind::AwardSetAside,
     SignificantKind::ClockSkewed,
     SignificantKind::DrawKeyLost,
+    SignificantKind::WalletOverdue,
 ];
 
 fn asked(visit: &Visit) -> Vec<i32> {
@@ -64,6 +66,10 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             }
         }
         section {
+            h2 { "Revenue by day" }
+            p { "Bets, wins, jackpots and voids by day, operator, game and currency. " a href="/reports/revenue" { "Revenue of any interval" } }
+        }
+        section {
             h2 { "Returns by stake" }
             p { "Bets, wins and rounds of every game, version, currency and stake. " a href="/games" { "Against their bands: Games" } }
             ul.links {
@@ -75,6 +81,17 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Reports", content))
 }
 
+/// Whether a file of so many rows has further ones: it's whole or refused, so that nobody takes a part for all.
+pub(super) fn goes_on(rows: usize, next_page: &str) -> Result<bool, Failure> {
+    match next_page.is_empty() {
+        true => Ok(false),
+        false if rows < ROWS_MAX => Ok(true),
+        false => {
+            Err(Failure::bad("There are more than 10,000 rows. Ask for fewer, or export them by motherlode export."))
+        }
+    }
+}
+
 /// Significant events as a file, the latest first.
 pub(crate) async fn events(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let (kinds, mut all, mut page_token) = (asked(&visit), vec![], String::new());
@@ -83,7 +100,7 @@ pub(crate) async fn events(Path(form): Path<String>, visit: Visit) -> Result<Res
         let answer = visit.api.report().list_significant_events(request).await?.into_inner();
         all.extend(answer.events);
         page_token = answer.next_page_token;
-        if page_token.is_empty() || all.len() >= EVENTS_MAX {
+        if !goes_on(all.len(), &page_token)? {
             break;
         }
     }
@@ -132,7 +149,7 @@ pub(crate) async fn returns(Path(form): Path<String>, visit: Visit) -> Result<Re
     file(&form, "returns", head, "motherlode.report.v1.Return", &answer.returns, row)
 }
 
-fn file<M: prost::Message>(
+pub(super) fn file<M: prost::Message>(
     form: &str,
     name: &str,
     head: &str,
@@ -156,10 +173,13 @@ fn file<M: prost::Message>(
     Ok(document::file(media_type, &format!("{name}.{form}"), text))
 }
 
-/// A row of CSV (RFC 4180). What a spreadsheet would take for a formula is told as text.
-fn row(cells: &[&str]) -> String {
+/// A row of CSV (RFC 4180). What a spreadsheet would take for a formula is told as text; a whole number below zero is a number.
+pub(super) fn row(cells: &[&str]) -> String {
     let cell = |text: &&str| {
-        let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
+        let number = text
+            .strip_prefix('-')
+            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
+        let formula = !number && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
         let text = if formula { format!("'{text}") } else { (*text).to_owned() };
         match text.contains([',', '"', '\n', '\r']) {
             true => format!("\"{}\"", text.replace('"', "\"\"")),
@@ -176,6 +196,14 @@ mod tests {
     #[test]
     fn pl_22_a_row_of_csv_keeps_what_was_typed_and_runs_nothing() {
         assert_eq!(row(&["a", "b,c", "say \"x\"", "", "1\n2"]), "a,\"b,c\",\"say \"\"x\"\"\",,\"1\n2\"\r\n");
-        assert_eq!(row(&["=HYPERLINK(\"x\")", "-1", "@a"]), "\"'=HYPERLINK(\"\"x\"\")\",'-1,'@a\r\n");
+        assert_eq!(row(&["=HYPERLINK(\"x\")", "-1+2", "@a"]), "\"'=HYPERLINK(\"\"x\"\")\",'-1+2,'@a\r\n");
+        assert_eq!(row(&["-120", "-", "-1A"]), "-120,'-,'-1A\r\n");
+    }
+
+    #[test]
+    fn pl_34_a_file_is_whole_or_refused() {
+        assert!(goes_on(500, "next").unwrap());
+        assert!(!goes_on(10_000, "").unwrap(), "as many as there may be, and no more");
+        assert!(goes_on(10_000, "next").is_err());
     }
 }

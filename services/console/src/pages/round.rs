@@ -23,6 +23,9 @@ use motherlode_proto::{
     spin::v1::CloseRoundRequest,
 };
 
+/// Bytes of drawings in letters that a page has room for beside its pictures.
+const LETTERS_MAX: usize = 24_000;
+
 /// A round's name, as the path has it.
 type Named = Path<(String, String, String)>;
 
@@ -38,26 +41,26 @@ async fn get(visit: &Visit, round_id: String) -> Result<Round, Failure> {
 /// The page.
 pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure> {
     let round = get(&visit, name(named)).await?;
-    let sections = picture::sections(&round, false);
+    let partition = partition(&visit, &round).await;
+    // Who may see the log gets to a step's record by its position; all others read it.
+    let record = |told: &str| match (partition, told.parse()) {
+        (Some(partition), Ok(number)) => position(&visit, partition, number),
+        _ => html! { (told) },
+    };
     let content = html! {
-        (head(&visit, &round, record(&visit, &round).await))
-        (steps(&round, &sections))
-        @for (at, section) in sections.iter().enumerate() { (part(at, section)) }
+        (head(&visit, &round, round.steps.first().map(|first| record(&first.position.to_string()))))
+        (parts(&round, &picture::sections(&round, false), &record))
         (actions(&visit, &round)?)
     };
     Ok(layout::page(&visit, &format!("Round {}", round.round_id), content))
 }
 
-/// A link to the record of the bet, for who may see the log: in the player's partition.
-async fn record(visit: &Visit, round: &Round) -> Option<Markup> {
-    let (account, first) = (round.account.as_ref()?, round.steps.first()?);
-    if !visit.may("FollowLog") {
-        return Some(html! { (first.position) });
-    }
+/// The partition of the player's log, for who may see it.
+async fn partition(visit: &Visit, round: &Round) -> Option<u32> {
+    let account = round.account.as_ref().filter(|_| visit.may("FollowLog"))?;
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await.ok()?.into_inner();
     let partitions = u32::try_from(status.partitions.len()).ok()?.max(1);
-    let partition = StreamId::player(&account.operator_id, &account.player_id).partition(partitions);
-    Some(position(visit, partition, first.position))
+    Some(StreamId::player(&account.operator_id, &account.player_id).partition(partitions))
 }
 
 fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {
@@ -108,22 +111,45 @@ fn anchor(at: usize) -> String {
     }
 }
 
-fn part(at: usize, Section { title, drawing, picture, facts }: &Section) -> Markup {
+/// All sections. Drawings in letters that would fill the page are left to a page of their own.
+fn parts(round: &Round, sections: &[Section], record: &dyn Fn(&str) -> Markup) -> Markup {
+    let letters: usize = sections.iter().map(|section| section.drawing.len()).sum();
+    html! {
+        (steps(round, sections))
+        @if letters > LETTERS_MAX {
+            ul.links { li { a href={ "/round/" (round.round_id) "/words" } { "All steps in words" } } }
+        }
+        @for (at, section) in sections.iter().enumerate() { (part(at, section, letters <= LETTERS_MAX, record)) }
+    }
+}
+
+fn part(at: usize, section: &Section, in_words: bool, record: &dyn Fn(&str) -> Markup) -> Markup {
+    let Section { title, drawing, picture, facts } = section;
     html! {
         section.part.drawn[!drawing.is_empty()] #(anchor(at)) {
             h2 { a.anchor href={ "#" (anchor(at)) } { (title) } }
             (drawn(picture))
-            @if !drawing.is_empty() {
+            @if in_words && !drawing.is_empty() {
                 details {
                     summary { "In words" }
                     div.scroll tabindex="0" role="region" aria-label={ (title) " in words" } { pre.drawing { (drawing.trim_matches('\n')) } }
                 }
             }
             dl.facts-list {
-                @for (what, value) in facts { dt { (what) } dd { (value) } }
+                @for (what, value) in facts {
+                    dt { (what) }
+                    dd { @if *what == "Log position" { (record(value)) } @else { (value) } }
+                }
             }
         }
     }
+}
+
+/// The round as a terminal shows it.
+pub(crate) async fn words(named: Named, visit: Visit) -> Result<Response, Failure> {
+    let round = get(&visit, name(named)).await?;
+    let text = picture::text_of(&round.round_id, &picture::sections(&round, false));
+    Ok(([(http::header::CONTENT_TYPE, "text/plain; charset=utf-8")], text).into_response())
 }
 
 fn actions(visit: &Visit, round: &Round) -> Result<Markup, Failure> {
@@ -183,4 +209,54 @@ pub(crate) async fn close(named: Named, form: Form) -> Result<Redirect, Failure>
         CloseRoundRequest { request_id: get("request"), round_id, reason: get("reason"), actor: get("actor") };
     form.visit.api.spin().close_round(request).await?;
     Ok(Redirect::to(&back))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_proto::round::v1::{Account, Outcome, SpinKind, SpinResult, Step, Win};
+    use motherlode_slots::latest_games;
+
+    /// 60 free spins of the game with the most lines, all of which win in each.
+    fn largest() -> Round {
+        let game = latest_games().iter().copied().max_by_key(|game| game.info().lines.len()).unwrap();
+        let (info, symbols) = (game.info(), game.info().symbols.len());
+        let cells = usize::try_from(info.reels * info.rows).unwrap();
+        let lines = u32::try_from(info.lines.len()).unwrap();
+        let win = |line: u32| Win { line, symbol: line % 8, count: 3 + line % 3, coins: 2_000, ways: 0 };
+        let spin = |at: usize| SpinResult {
+            kind: SpinKind::Free.into(),
+            stops: vec![111; usize::try_from(info.reels).unwrap()],
+            rows: info.rows,
+            cells: (0..cells).map(|cell| u8::try_from((cell * 5 + at) % symbols).unwrap()).collect(),
+            multiplier: 2,
+            wins: (1..=lines).map(win).collect(),
+            win_coins: 2_000 * u64::from(lines),
+            ..SpinResult::default()
+        };
+        let outcome = Outcome { spins: (0..60).map(spin).collect(), ..Outcome::default() };
+        Round {
+            round_id: "demo/alice/1".into(),
+            account: Some(Account { currency_code: "EUR".into(), ..Account::default() }),
+            game: game.name().into(),
+            rules_version: game.rules_version().into(),
+            model_hash: motherlode_proto::convert::play::hex(&game.model_hash()),
+            steps: vec![Step { number: 1, outcome: Some(outcome), ..Step::default() }],
+            ..Round::default()
+        }
+    }
+
+    #[test]
+    fn pl_19_a_round_of_60_free_spins_has_at_most_100_kb_whatever_it_won() {
+        let round = largest();
+        let sections = picture::sections(&round, false);
+        let page = parts(&round, &sections, &|told| html! { (told) }).into_string();
+        // What is around the sections: head, navigation, forms.
+        let around = 8_000;
+        assert!(page.len() + around <= 100_000, "{}", page.len());
+        assert_eq!(page.matches("role=\"img\"").count(), 60, "every window is there");
+        assert!(page.contains("href=\"/round/demo/alice/1/words\"") && !page.contains("In words"));
+        let words = picture::text_of(&round.round_id, &sections);
+        assert!(words.contains("60 free spins won"), "{words}");
+    }
 }

@@ -1,0 +1,155 @@
+//! Bodies in both directions: a message of JSON that is read once it's asked for, and answers as lines.
+
+use super::refusal;
+use axum::body::Body as Asked;
+use bytes::{Buf, BufMut, Bytes as Octets, BytesMut};
+use http_body::Frame;
+use http_body_util::{BodyExt, Limited};
+use motherlode_runtime::Refusal;
+use prost::Message as _;
+use prost_reflect::{DynamicMessage, MessageDescriptor};
+use std::{
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use tokio_stream::Stream;
+use tonic::{
+    Code, Status, Streaming,
+    codec::{DecodeBuf, Decoder},
+};
+
+type Arriving = Pin<Box<dyn Future<Output = Result<Octets, Status>> + Send>>;
+
+/// The one message of a call, in gRPC's framing.
+pub(super) struct Message(Option<Arriving>);
+
+impl Message {
+    /// Of a body of JSON, of so many bytes at most.
+    pub(super) fn new(body: Asked, of: MessageDescriptor, bytes_max: usize) -> Self {
+        Self(Some(Box::pin(async move {
+            let whole = Limited::new(body, bytes_max).collect().await.map_err(|error| unread(&*error, bytes_max))?;
+            framed(&parsed(&whole.to_bytes(), of)?)
+        })))
+    }
+}
+
+impl http_body::Body for Message {
+    type Data = Octets;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Octets>, Status>>> {
+        let Some(message) = &mut self.0 else { return Poll::Ready(None) };
+        let message = ready!(message.as_mut().poll(context));
+        self.0 = None;
+        Poll::Ready(Some(message.map(Frame::data)))
+    }
+}
+
+fn unread(error: &(dyn std::error::Error + Send + Sync + 'static), bytes_max: usize) -> Status {
+    if error.is::<http_body_util::LengthLimitError>() {
+        let message = format!("a message in JSON has at most {bytes_max} bytes");
+        return Refusal::new(Code::OutOfRange, "MESSAGE_TOO_LONG", message).into();
+    }
+    Refusal::new(Code::InvalidArgument, "MESSAGE_MALFORMED", "the message did not come whole").into()
+}
+
+/// Reads one message, with nothing behind it. What the contract doesn't know is refused: a misspelt field is a limit not set.
+fn parsed(text: &[u8], of: MessageDescriptor) -> Result<DynamicMessage, Status> {
+    let malformed = |error: serde_json::Error| {
+        let message = format!("no message in JSON: {error}");
+        Status::from(Refusal::new(Code::InvalidArgument, "MESSAGE_MALFORMED", message))
+    };
+    let mut text = serde_json::Deserializer::from_slice(text);
+    let message = DynamicMessage::deserialize(of, &mut text).map_err(malformed)?;
+    text.end().map_err(malformed)?;
+    Ok(message)
+}
+
+fn framed(message: &DynamicMessage) -> Result<Octets, Status> {
+    let length = u32::try_from(message.encoded_len()).map_err(|_| Status::out_of_range("too long"))?;
+    let mut framed = BytesMut::with_capacity(5 + message.encoded_len());
+    framed.put_u8(0);
+    framed.put_u32(length);
+    message.encode(&mut framed).map_err(|_| Status::internal("a buffer grows"))?;
+    Ok(framed.freeze())
+}
+
+/// Messages as their bytes.
+#[derive(Debug, Default)]
+pub(super) struct Bytes;
+
+impl Decoder for Bytes {
+    type Item = Octets;
+    type Error = Status;
+
+    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Octets>, Status> {
+        Ok(Some(from.copy_to_bytes(from.remaining())))
+    }
+}
+
+/// An answer's message.
+pub(super) fn read(message: MessageDescriptor, bytes: &Octets) -> Result<DynamicMessage, Status> {
+    DynamicMessage::decode(message, bytes.clone()).map_err(|_| Status::internal("an answer is not of the contract"))
+}
+
+pub(super) fn unwritten(_: serde_json::Error) -> Status {
+    Status::internal("an answer has no form in JSON")
+}
+
+/// Answers as lines, each written when the reader has room for it.
+pub(super) struct Lines {
+    first: Option<Octets>,
+    answers: Option<Streaming<Octets>>,
+    of: MessageDescriptor,
+}
+
+impl Lines {
+    pub(super) fn new(first: Option<Octets>, answers: Streaming<Octets>, of: MessageDescriptor) -> Self {
+        Self { first, answers: Some(answers), of }
+    }
+
+    fn line(&mut self, answer: Result<Octets, Status>) -> Octets {
+        let said = answer.and_then(|bytes| serde_json::to_value(read(self.of.clone(), &bytes)?).map_err(unwritten));
+        let line = match said {
+            Ok(message) => serde_json::json!({ "result": message }),
+            Err(status) => {
+                self.answers = None;
+                serde_json::json!({ "error": refusal::json(&status) })
+            }
+        };
+        format!("{line}\n").into()
+    }
+}
+
+impl http_body::Body for Lines {
+    type Data = Octets;
+    type Error = Status;
+
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Octets>, Status>>> {
+        let answer = match (self.first.take(), &mut self.answers) {
+            (Some(first), _) => Some(Ok(first)),
+            (None, Some(answers)) => ready!(Pin::new(answers).poll_next(context)),
+            (None, None) => None,
+        };
+        Poll::Ready(answer.map(|answer| Ok(Frame::data(self.line(answer)))))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::json::MESSAGES;
+
+    #[test]
+    fn pl_12_a_message_in_json_is_read_whole_or_not_at_all() {
+        let of = || MESSAGES.get_message_by_name("motherlode.ledger.v1.GetRoundRequest").unwrap();
+        let bytes = framed(&parsed(br#"{"roundId": "a/b/1"}"#, of()).unwrap()).unwrap();
+        assert_eq!(bytes, b"\0\0\0\0\x07\x0a\x05a/b/1".as_slice());
+        // The contract's own names are read as well, as canonical JSON wants it.
+        assert_eq!(framed(&parsed(br#"{"round_id": "a/b/1"}"#, of()).unwrap()).unwrap(), bytes);
+        for bad in ["", "[]", "{", "{} {}", r#"{"roundID": ""}"#, r#"{"roundId": 1}"#] {
+            let status = parsed(bad.as_bytes(), of()).unwrap_err();
+            assert_eq!(status.code(), Code::InvalidArgument, "{bad}");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! Every call of the contract as `POST /v1/<Service>/<Method>`, in Protobuf's canonical JSON, for those who have no gRPC.
+//!
+//! It's the same call: it goes to the same services through the same layers, so who may make it, its deadline (`grpc-timeout`,
+//! as over gRPC), its bounds, its refusals and their order are the same. The layers see the call before its body is read. What is
+//! a method, a message or a field comes from the contract's descriptors: nothing here names one.
+//!
+//! One message in, one out; a call that answers many answers lines of JSON, each `{"result": ...}`, and the last one `{"error": ...}`
+//! if it was ended by a refusal. Calls whose caller sends many messages need gRPC. A refusal is a `google.rpc.Status` in JSON
+//! under the HTTP status that `google.rpc.Code` names.
+//!
+//! Costs: the transcoding, about as long as the message; up to `message_bytes_max` a call is held while it arrives.
+
+mod body;
+mod contract;
+mod openapi;
+mod refusal;
+mod schema;
+
+pub(crate) use openapi::document;
+pub(crate) use refusal::answer;
+
+use crate::app::App;
+use axum::{
+    body::Body as Answer,
+    extract::{Path, Request, State},
+    response::{IntoResponse, Response},
+};
+use body::{Bytes, Lines, Message, read, unwritten};
+use contract::METHODS;
+use http::{HeaderValue, header};
+use motherlode_runtime::Refusal;
+use prost_reflect::{MessageDescriptor, MethodDescriptor};
+use refusal::refused;
+use tonic::{Code, Status, Streaming, body::Body, transport::server::TcpConnectInfo};
+use tower::ServiceExt;
+
+/// Bytes of the longest answer that is read.
+const ANSWER_MAX: usize = 16 << 20;
+/// Headers that a call takes along: who calls, until when, and as part of which trace.
+const TAKEN_ALONG: [&str; 4] = ["authorization", "grpc-timeout", "traceparent", "tracestate"];
+
+/// Makes a call.
+pub(crate) async fn call(State(app): State<App>, Path(named): Path<(String, String)>, request: Request) -> Response {
+    match make(&app, &named, request).await {
+        Ok(answer) => answer,
+        Err(status) => refused(&status),
+    }
+}
+
+async fn make(app: &App, (service, method): &(String, String), request: Request) -> Result<Response, Status> {
+    let known = METHODS.get(&(service.as_str(), method.as_str()));
+    if known.is_some() && !is_json(&request) {
+        let refusal = Refusal::new(
+            Code::InvalidArgument,
+            "CONTENT_TYPE_UNKNOWN",
+            "the body is a message in JSON, `content-type: application/json`",
+        );
+        return Err(refusal.into());
+    }
+    let known = match known {
+        Some(method) if !method.is_client_streaming() => method,
+        // Who may not ask at all is told so first, by the layers, which know no such method either.
+        many => return Err(unknown(app, many, request).await),
+    };
+    let answers = send(app, known.parent_service().full_name(), known, request).await?;
+    match known.is_server_streaming() {
+        true => lines(answers, known.output()).await,
+        false => one(answers, known.output()).await,
+    }
+}
+
+/// The layers' answer to a method that there is not, or that needs gRPC.
+async fn unknown(app: &App, many: Option<&MethodDescriptor>, request: Request) -> Status {
+    let mut call = http::Request::post("/motherlode/Unknown").body(Body::empty()).unwrap_or_default();
+    take_along(&request, &mut call);
+    let answered = app.backend.of("").oneshot(call).await;
+    let status = answered.ok().and_then(|answer| Status::from_header_map(answer.headers()));
+    match (status, many) {
+        (Some(status), _) if status.code() != Code::Unimplemented => status,
+        (_, Some(method)) => {
+            let message = format!("{} takes many messages from its caller: call it over gRPC", method.name());
+            Refusal::new(Code::Unimplemented, "METHOD_NEEDS_GRPC", message).into()
+        }
+        _ => Refusal::new(Code::Unimplemented, "METHOD_UNKNOWN", "no such method").into(),
+    }
+}
+
+/// Sends the call on. Its message is read only when the services read it.
+async fn send(
+    app: &App,
+    service: &str,
+    method: &MethodDescriptor,
+    request: Request,
+) -> Result<Streaming<bytes::Bytes>, Status> {
+    let mut call = http::Request::new(Body::empty());
+    let path = format!("/{service}/{}", method.name());
+    *call.method_mut() = http::Method::POST;
+    *call.version_mut() = http::Version::HTTP_2;
+    *call.uri_mut() = path.parse().map_err(|_| Status::internal("a method's name is a path"))?;
+    call.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/grpc"));
+    call.headers_mut().insert(header::TE, HeaderValue::from_static("trailers"));
+    take_along(&request, &mut call);
+    *call.body_mut() = Body::new(Message::new(request.into_body(), method.input(), app.message_bytes_max));
+    let part = app.backend.of(service);
+    let answer = part.oneshot(call).await.map_err(Status::from_error)?;
+    if let Some(status) = Status::from_header_map(answer.headers()).filter(|status| status.code() != Code::Ok) {
+        return Err(status);
+    }
+    let code = answer.status();
+    Ok(Streaming::new_response(Bytes, answer.into_body(), code, None, Some(ANSWER_MAX)))
+}
+
+fn take_along(request: &Request, call: &mut http::Request<Body>) {
+    for name in TAKEN_ALONG {
+        if let Some(value) = request.headers().get(name) {
+            call.headers_mut().insert(name, value.clone());
+        }
+    }
+    // Failed log-ins are said with the peer's address.
+    if let Some(peer) = request.extensions().get::<TcpConnectInfo>() {
+        call.extensions_mut().insert(peer.clone());
+    }
+}
+
+async fn one(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
+    let first = answers.message().await?.ok_or_else(|| Status::internal("there is no answer"))?;
+    // The call's status comes behind its message.
+    while answers.message().await?.is_some() {}
+    let text = serde_json::to_vec(&read(message, &first)?).map_err(unwritten)?;
+    Ok(([(header::CONTENT_TYPE, "application/json")], text).into_response())
+}
+
+/// A call that is refused before its first answer is one as any other; later it can only be said in the last line.
+async fn lines(mut answers: Streaming<bytes::Bytes>, message: MessageDescriptor) -> Result<Response, Status> {
+    let first = answers.message().await?;
+    let body = Answer::new(Lines::new(first, answers, message));
+    Ok(([(header::CONTENT_TYPE, "application/jsonl")], body).into_response())
+}
+
+/// A form of another site can send no such body, so a browser asks before it sends one from there, and is refused.
+fn is_json(request: &Request) -> bool {
+    let told = request.headers().get(header::CONTENT_TYPE).and_then(|told| told.to_str().ok());
+    let media_type = told.and_then(|told| told.split(';').next()).unwrap_or("");
+    media_type.trim().eq_ignore_ascii_case("application/json")
+}

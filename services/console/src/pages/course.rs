@@ -1,0 +1,131 @@
+//! A pool's course over the last days: its increments and its reserve at the end of each, and its hits. Made of GetPoolStatement.
+
+use super::parts::{section, table};
+use crate::{
+    failure::Failure,
+    text::{count, eur},
+    visit::Visit,
+};
+use maud::{Markup, PreEscaped, html};
+use motherlode_picture::figures::iso;
+use motherlode_proto::report::v1::{GetPoolStatementRequest, GetPoolStatementResponse};
+use prost_types::Timestamp;
+use tonic::{Code, Response};
+
+/// Days that are shown.
+const DAYS: i64 = 14;
+const DAY_SECONDS: i64 = 86_400;
+/// The plot's size, and the room above it for its scale.
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 160.0;
+const TOP: f64 = 14.0;
+
+/// One day.
+struct Day {
+    date: String,
+    increments: String,
+    reserve: String,
+    hits: usize,
+}
+
+/// The course up to a day, YYYY-MM-DD.
+pub(super) async fn course(visit: &Visit, pool_id: &str, date: &str) -> Result<Markup, Failure> {
+    let Ok(last) = format!("{date}T00:00:00Z").parse::<Timestamp>() else { return Ok(Markup::default()) };
+    let mut days = vec![];
+    for back in 0..DAYS {
+        let date = iso((last.seconds - back * DAY_SECONDS) * 1_000).chars().take(10).collect();
+        let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date };
+        match visit.api.report().get_pool_statement(request).await {
+            Ok(answer) => days.push(Day::of(answer.into_inner())),
+            // The pool was not there before.
+            Err(status) if status.code() == Code::NotFound => break,
+            Err(status) => return section("Course", Err::<Response<()>, _>(status), |()| Markup::default()),
+        }
+    }
+    days.reverse();
+    Ok(shown(&days))
+}
+
+impl Day {
+    fn of(told: GetPoolStatementResponse) -> Self {
+        let closing = told.closing.unwrap_or_default();
+        Self {
+            date: told.date,
+            increments: closing.increments_eur,
+            reserve: closing.reserve_eur,
+            hits: told.hits.len(),
+        }
+    }
+}
+
+fn shown(days: &[Day]) -> Markup {
+    let [first, .., last] = days else { return Markup::default() };
+    let row = |day: &Day| {
+        vec![
+            html! { (day.date) },
+            html! { (eur(&day.increments)) },
+            html! { (eur(&day.reserve)) },
+            html! { (count(day.hits)) },
+        ]
+    };
+    let label = format!("Increments and reserve from {} to {}, hits marked", first.date, last.date);
+    html! {
+        section {
+            h2 { "Course" }
+            p.legend { span.swatch.part0 {} "Increments K " span.swatch.part2 {} "Reserve R " span.swatch.part4 {} "Hits, at the day's end" }
+            svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 16.0) } role="img" aria-label=(label) { (PreEscaped(drawn(days))) }
+            details { summary { "In figures" } (table("Course", &["Day", "Increments", "Reserve", "Hits"], days.iter().map(row).collect())) }
+        }
+    }
+}
+
+/// Two lines from the left edge to the right, on one scale that begins at zero; hits stand on that of the increments.
+fn drawn(days: &[Day]) -> String {
+    // Money is exact in the table; a place in a picture is no sum.
+    let number = |text: &str| text.parse::<f64>().unwrap_or_default();
+    let most = days.iter().map(|day| number(&day.increments).max(number(&day.reserve))).fold(1.0, f64::max);
+    let step = WIDTH / f64::from(u32::try_from(days.len().saturating_sub(1)).unwrap_or(1).max(1));
+    let across = |at: usize| step * f64::from(u32::try_from(at).unwrap_or_default());
+    let down = |text: &str| TOP + HEIGHT * (1.0 - number(text) / most);
+    let line = |class: &str, of: fn(&Day) -> &str| {
+        let points: Vec<_> =
+            days.iter().enumerate().map(|(at, day)| format!("{:.1},{:.1}", across(at), down(of(day)))).collect();
+        format!("<polyline class=\"{class}\" points=\"{}\"/>", points.join(" "))
+    };
+    let hit = |(at, day): (usize, &Day)| {
+        let title = format!("<title>{}: {} hits</title>", day.date, day.hits);
+        format!("<circle cx=\"{:.1}\" cy=\"{:.1}\" r=\"5\">{title}</circle>", across(at), down(&day.increments))
+    };
+    let hits: String = days.iter().enumerate().filter(|(_, day)| day.hits > 0).map(hit).collect();
+    let [first, .., last] = days else { return String::new() };
+    let bottom = TOP + HEIGHT;
+    let scale = format!(
+        "<line class=\"grid\" x1=\"0\" y1=\"{TOP}\" x2=\"{WIDTH}\" y2=\"{TOP}\"/><line class=\"grid\" x1=\"0\" y1=\"{bottom}\" \
+         x2=\"{WIDTH}\" y2=\"{bottom}\"/><text x=\"0\" y=\"10\">{most:.0} EUR</text><text x=\"0\" y=\"{0}\">{1}</text><text \
+         class=\"end\" x=\"{WIDTH}\" y=\"{0}\">{2}</text>",
+        bottom + 13.0,
+        first.date,
+        last.date
+    );
+    [scale, line("k", |day| &day.increments), line("r", |day| &day.reserve), hits].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_24_a_pools_course_is_drawn_to_scale_with_its_hits() {
+        let day = |date: &str, increments: &str, hits| {
+            let (date, increments) = (date.to_owned(), increments.to_owned());
+            Day { date, increments, reserve: "50.000000000".to_owned(), hits }
+        };
+        let days = [day("2027-01-01", "0", 0), day("2027-01-02", "200", 0), day("2027-01-03", "100.5", 2)];
+        let drawn = drawn(&days);
+        assert!(drawn.contains("<polyline class=\"k\" points=\"0.0,174.0 320.0,14.0 640.0,93.6\"/>"), "{drawn}");
+        assert!(drawn.contains("<polyline class=\"r\" points=\"0.0,134.0 320.0,134.0 640.0,134.0\"/>"), "{drawn}");
+        assert_eq!(drawn.matches("<circle").count(), 1, "a day with hits has one mark");
+        assert!(drawn.contains("<title>2027-01-03: 2 hits</title>") && drawn.contains(">200 EUR</text>"), "{drawn}");
+        assert_eq!(shown(&days[..1]).into_string(), "", "one day has no course");
+    }
+}

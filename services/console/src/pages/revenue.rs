@@ -1,0 +1,139 @@
+//! Revenue by day, operator, game and currency, of any interval: on a page and as files (PL-34). Made of ListRevenue.
+
+use super::{parts::table, reports};
+use crate::{failure::Failure, fields::query, layout, text::count, visit::Visit};
+use axum::{extract::Path, response::Response};
+use maud::{Markup, html};
+use motherlode_picture::figures;
+use motherlode_proto::{
+    report::v1::{ListRevenueRequest, ListRevenueResponse, Revenue},
+    round::v1::Money,
+};
+
+/// Rows on a page.
+const ROWS: i32 = 100;
+/// Rows that a file reads at once.
+const READ: i32 = 500;
+
+async fn rows(visit: &Visit, page_size: i32, page_token: &str) -> Result<ListRevenueResponse, Failure> {
+    let field = |name: &str| visit.query.get(name).to_owned();
+    let request = ListRevenueRequest {
+        operator_id: field("operator"),
+        game: field("game"),
+        from_date: field("from"),
+        to_date: field("to"),
+        page_size,
+        page_token: page_token.to_owned(),
+    };
+    Ok(visit.api.report().list_revenue(request).await?.into_inner())
+}
+
+/// The page.
+pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
+    let answer = rows(&visit, ROWS, visit.query.get("page")).await?;
+    let asked = ["from", "to", "operator", "game"].map(|name| (name, visit.query.get(name)));
+    let later = [&asked[..], &[("page", &answer.next_page_token)]].concat();
+    let content = html! {
+        p { "A day is one in UTC by the log's time. A win counts for the day of its settlement, a void for the day on which it was made. "
+            "Revenue is bets less refunds, less wins, plus wins taken back. Jackpots are the pools', and not in it." }
+        form.row method="get" action="/reports/revenue" {
+            p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
+            p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }
+            p { label for="operator" { "Operator" } input #operator name="operator" value=(visit.query.get("operator")) placeholder="all"; }
+            p { label for="game" { "Game" } input #game name="game" value=(visit.query.get("game")) placeholder="all"; }
+            p { button type="submit" { "Show" } }
+        }
+        (shown(&answer.rows))
+        @if !answer.next_page_token.is_empty() { p { a href=(query("/reports/revenue", &later)) rel="next" { "Later days" } } }
+        ul.links {
+            li { a href=(query("/reports/revenue.csv", &asked)) { "This interval as CSV" } }
+            li { a href=(query("/reports/revenue.jsonl", &asked)) { "This interval as JSON Lines" } }
+        }
+    };
+    Ok(layout::page(&visit, "Revenue by day", content))
+}
+
+fn shown(rows: &[Revenue]) -> Markup {
+    let row = |of: &Revenue| {
+        let cash = |amount: &str| html! { span.cash { (cash(amount, &of.currency_code)) } };
+        vec![
+            html! { span.cash { (of.date) } },
+            html! { (of.operator_id) },
+            html! { (of.game) },
+            html! { (count(of.rounds)) },
+            html! { (count(of.free_rounds)) },
+            html! { (count(of.voided_rounds)) },
+            cash(&of.bets_minor),
+            cash(&of.refunds_minor),
+            cash(&of.wins_minor),
+            cash(&of.wins_taken_back_minor),
+            cash(&of.revenue_minor),
+            cash(&of.jackpots_minor),
+            cash(&of.free_bets_minor),
+            cash(&of.free_bets_returned_minor),
+        ]
+    };
+    let head = [
+        "Day",
+        "Operator",
+        "Game",
+        "Rounds",
+        "Free rounds",
+        "Voided",
+        "Bets",
+        "Refunds",
+        "Wins",
+        "Wins taken back",
+        "Revenue",
+        "Jackpots",
+        "Free bets",
+        "Free bets returned",
+    ];
+    match rows {
+        [] => html! { p { "No activity." } },
+        rows => table("Revenue by day", &head, rows.iter().map(row).collect()),
+    }
+}
+
+/// Minor units as people read them. A sum past 64 bits keeps its minor units.
+fn cash(amount: &str, currency: &str) -> String {
+    match amount.parse() {
+        Ok(amount_minor) => figures::cash(&Money { amount_minor, currency_code: currency.to_owned() }),
+        Err(_) => format!("{} minor units of {currency}", figures::grouped(amount)),
+    }
+}
+
+/// Revenue as a file: whole or refused, so that no sum of it lacks days.
+pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
+    let (mut all, mut page_token) = (vec![], String::new());
+    loop {
+        let answer = rows(&visit, READ, &page_token).await?;
+        all.extend(answer.rows);
+        page_token = answer.next_page_token;
+        if !reports::goes_on(all.len(), &page_token)? {
+            break;
+        }
+    }
+    let head = "date,operator,game,currency,currency_digits,rounds,free_rounds,voided_rounds,bets_minor,free_bets_minor,wins_minor,jackpots_minor,refunds_minor,free_bets_returned_minor,wins_taken_back_minor,revenue_minor";
+    let row = |of: &Revenue| {
+        reports::row(&[
+            &of.date,
+            &of.operator_id,
+            &of.game,
+            &of.currency_code,
+            &of.currency_digits.to_string(),
+            &of.rounds.to_string(),
+            &of.free_rounds.to_string(),
+            &of.voided_rounds.to_string(),
+            &of.bets_minor,
+            &of.free_bets_minor,
+            &of.wins_minor,
+            &of.jackpots_minor,
+            &of.refunds_minor,
+            &of.free_bets_returned_minor,
+            &of.wins_taken_back_minor,
+            &of.revenue_minor,
+        ])
+    };
+    reports::file(&form, "revenue", head, "motherlode.report.v1.Revenue", &all, row)
+}
