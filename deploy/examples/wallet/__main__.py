@@ -1,0 +1,93 @@
+"""A reference wallet: what an operator that keeps its players' money implements, over SQLite."""
+
+import argparse
+import hmac
+import signal
+import threading
+from concurrent import futures
+from pathlib import Path
+
+import grpc
+import stubs  # noqa: F401  (makes what is imported next)
+from books import Books
+from faults import Faults
+
+from motherlode.wallet.v1 import wallet_pb2, wallet_pb2_grpc
+
+
+class Wallet(wallet_pb2_grpc.WalletServiceServicer):
+    def __init__(self, books, faults, token):
+        self.books, self.faults, self.token = books, faults, token
+
+    def GetBalance(self, request, context):
+        self.admit(context)
+        minor = self.books.balance(request.account.player_id, request.account.currency_code)
+        return wallet_pb2.GetBalanceResponse(balance_minor=minor)
+
+    def Debit(self, request, context):
+        return wallet_pb2.DebitResponse(result=self.answer(request, context, self.books.apply, -1))
+
+    def Credit(self, request, context):
+        return wallet_pb2.CreditResponse(result=self.answer(request, context, self.books.apply, 1))
+
+    def Rollback(self, request, context):
+        return wallet_pb2.RollbackResponse(result=self.answer(request, context, self.books.roll_back, 1))
+
+    def answer(self, request, context, apply, sign):
+        self.admit(context)
+        account, amount = request.account, request.amount
+        if amount.amount_minor <= 0 or amount.currency_code != account.currency_code:
+            context.abort(grpc.StatusCode.INVALID_ARGUMENT, "an amount above 0 in the account's currency")
+        content = (request.transaction_id, account.player_id, account.currency_code, sign * amount.amount_minor)
+        outcome, balance, reason = self.faults.around(context, lambda: apply(*content))
+        outcome = wallet_pb2.Outcome.Value(f"OUTCOME_{outcome}")
+        return wallet_pb2.Result(outcome=outcome, balance_minor=balance, reason=reason)
+
+    def admit(self, context):
+        """Only who shows the token moves money."""
+        shown = dict(context.invocation_metadata()).get("authorization", "")
+        if self.token and not hmac.compare_digest(shown, f"Bearer {self.token}"):
+            context.abort(grpc.StatusCode.UNAUTHENTICATED, "the token is another")
+
+
+def options():
+    parser = argparse.ArgumentParser(prog="wallet", description=__doc__)
+    parser.add_argument("--listen", default="127.0.0.1:50061", help="address; port 0 for any")
+    parser.add_argument("--database", default="wallet.sqlite", help="SQLite file")
+    parser.add_argument("--token-file", type=Path, help="file with the token that callers show")
+    parser.add_argument("--certificate", type=Path, help="certificate (PEM), for TLS")
+    parser.add_argument("--key", type=Path, help="its private key (PEM)")
+    parser.add_argument("--give", action="append", default=[], metavar="PLAYER:CURRENCY:MINOR", help="money to begin with")
+    for fault in ["lose-answer", "lose-call", "double", "fail", "lie"]:
+        parser.add_argument(f"--{fault}", type=int, default=0, metavar="N", help="about once in N calls")
+    parser.add_argument("--delay-ms", type=int, default=0, help="an answer takes so long on average")
+    parser.add_argument("--seed", type=int, help="the same faults each time")
+    return parser.parse_args()
+
+
+def main():
+    given = options()
+    books = Books(given.database)
+    for gift in given.give:
+        player, currency, minor = gift.split(":")
+        books.give(player, currency, int(minor))
+    faults = Faults(given.lose_answer, given.lose_call, given.double, given.fail, given.lie, given.delay_ms, given.seed)
+    token = given.token_file.read_text().strip() if given.token_file else None
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=16))
+    wallet_pb2_grpc.add_WalletServiceServicer_to_server(Wallet(books, faults, token), server)
+    if given.certificate:
+        pair = (given.key.read_bytes(), given.certificate.read_bytes())
+        port = server.add_secure_port(given.listen, grpc.ssl_server_credentials([pair]))
+    else:
+        port = server.add_insecure_port(given.listen)
+    server.start()
+    print(f"wallet listens on {given.listen.rsplit(':', 1)[0]}:{port}", flush=True)
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: stop.set())
+    stop.wait()
+    server.stop(1).wait()
+    print("faults: " + ", ".join(f"{count} {what}" for what, count in faults.happened.items()), flush=True)
+
+
+main()
