@@ -71,7 +71,7 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console, width, scheme):
     page = enter(context, address)
     blocked = []
     page.on("console", lambda message: blocked.append(message.text) if message.type == "error" else None)
-    paths = ["", "find", "jackpots", "jackpots/bewitched", "reports", "trust", "log", "log/0/3"]
+    paths = ["", "find", "jackpots", "jackpots/bewitched", "reports", "reports/revenue", "trust", "log", "log/0/3"]
     paths += [f"round/{name}" for name in rounds]
     paths += [f"player/{rounds[0].rpartition('/')[0]}", "games/neptune/" + version(page, address)]
     for path in paths:

@@ -14,7 +14,10 @@ use motherlode_proto::{
 use motherlode_runtime::Config;
 use motherlode_server::{LocalLog, LogLocation, copy};
 use motherlode_slots::Game;
-use std::{path::Path, sync::atomic::AtomicBool};
+use std::{
+    path::Path,
+    sync::atomic::{AtomicBool, AtomicU64},
+};
 use tonic::Code;
 
 /// A bet of a game: its fewest coins on all lines at a coin value, and a gamble where it has one.
@@ -102,7 +105,7 @@ fn local(data: &Path) -> LocalLog {
     let from = LogLocation::of(&config(data));
     if let LogLocation::Stream(_) = from {
         let to = LogLocation::Folder { data: data.to_owned(), segment_bytes: 1 << 20 };
-        copy(&from, &to, false, &AtomicBool::new(false)).expect("the log is copied");
+        copy(&from, &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).expect("the log is copied");
     }
     LocalLog::of(data, &Config::default()).expect("the log is there")
 }

@@ -12,7 +12,7 @@ use motherlode_ledger::{Options, Stores};
 use motherlode_runtime::{
     Config,
     access::{Roles, digest},
-    config::{Credential, Operator, PLATFORM, Role},
+    config::{Credential, Operator, PLATFORM, Role, WalletKind},
 };
 use motherlode_server::Server;
 use motherlode_spin::Dealer;
@@ -83,6 +83,9 @@ fn admit(operators: &mut Vec<Operator>) {
             id: PLATFORM.to_owned(),
             calls_per_second_max: None,
             calls_burst_max: None,
+            campaign_liability_eur_max: None,
+            wallet: WalletKind::Transfer,
+            seamless: None,
             credentials: vec![node],
         }),
     }

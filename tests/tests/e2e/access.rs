@@ -51,7 +51,8 @@ async fn log_status(client: &mut Client) -> Result<u64, Status> {
 fn pl_27_every_call_has_its_roles_and_no_other_is_in_the_table() {
     let files = prost_types::FileDescriptorSet::decode(FILE_DESCRIPTOR_SET).unwrap().file;
     let mut served = BTreeSet::new();
-    for file in &files {
+    // An operator's own wallet is called, not served.
+    for file in files.iter().filter(|file| file.package() != "motherlode.wallet.v1") {
         for service in &file.service {
             let name = format!("{}.{}", file.package(), service.name());
             served.extend(service.method.iter().map(|method| format!("/{name}/{}", method.name())));

@@ -34,7 +34,7 @@ fn records(place: &LogLocation) -> Vec<Record> {
 }
 
 fn copied(from: &LogLocation, to: &LogLocation) -> Result<(), String> {
-    copy(from, to, false, &AtomicBool::new(false)).map(|_| ()).map_err(|error| error.to_string())
+    copy(from, to, false, &AtomicBool::new(false), &AtomicU64::new(0)).map(|_| ()).map_err(|error| error.to_string())
 }
 
 /// File by file, in the order of their names, as `cp` does.

@@ -9,7 +9,10 @@ use motherlode_tests::{Client, Player, Process, config, start, start_on};
 use std::{
     path::Path,
     process::{Command, Output},
-    sync::{Arc, atomic::AtomicBool},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicU64},
+    },
 };
 
 fn folder(data: &Path) -> LogLocation {
@@ -25,7 +28,9 @@ fn records(place: &LogLocation) -> Vec<Record> {
 }
 
 fn copied(from: &LogLocation, to: &LogLocation) -> Result<Copied, String> {
-    copy(from, to, false, &AtomicBool::new(false)).map(|copied| copied[0]).map_err(|error| error.to_string())
+    copy(from, to, false, &AtomicBool::new(false), &AtomicU64::new(0))
+        .map(|copied| copied[0])
+        .map_err(|error| error.to_string())
 }
 
 fn run(arguments: &[&str]) -> Output {
@@ -52,7 +57,7 @@ async fn a_log_moves_to_a_stream_while_it_is_played_and_back() {
     let stopped = Arc::new(AtomicBool::new(false));
     let following = {
         let (from, to, stopped) = (folder(&old), stream(&store), Arc::clone(&stopped));
-        std::thread::spawn(move || copy(&from, &to, true, &stopped))
+        std::thread::spawn(move || copy(&from, &to, true, &stopped, &AtomicU64::new(0)))
     };
     player.play_rounds(&mut client, 20).await.unwrap();
     server.stop().await.unwrap();

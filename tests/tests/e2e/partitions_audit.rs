@@ -13,7 +13,7 @@ use std::{
     process::{Command, Output},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -74,7 +74,8 @@ async fn pl_30_a_copy_of_partitions_that_are_written_audits() {
             let more = head.wait_for(|head| head.position > known);
             tokio::time::timeout(Duration::from_secs(120), more).await.expect("they play on").unwrap();
         }
-        let copied = tokio::task::spawn_blocking(move || copy(&from, &to, false, &AtomicBool::new(false)));
+        let copied =
+            tokio::task::spawn_blocking(move || copy(&from, &to, false, &AtomicBool::new(false), &AtomicU64::new(0)));
         let copied = copied.await.unwrap().map_err(|error| error.to_string()).unwrap();
         assert_eq!(copied.len(), PARTITIONS as usize);
         assert!(copied[0].end > ends[0]);

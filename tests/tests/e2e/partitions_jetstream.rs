@@ -110,7 +110,7 @@ fn folder(data: &Path) -> LogLocation {
 }
 
 fn copied(from: &LogLocation, to: &LogLocation) -> Vec<Copied> {
-    copy(from, to, false, &AtomicBool::new(false)).map_err(|error| error.to_string()).unwrap()
+    copy(from, to, false, &AtomicBool::new(false), &AtomicU64::new(0)).map_err(|error| error.to_string()).unwrap()
 }
 
 /// The records of each partition.
@@ -138,7 +138,7 @@ async fn pl_30_a_log_of_several_partitions_moves_to_streams_and_back_with_the_sa
     let over = Arc::new(AtomicBool::new(false));
     let following = {
         let (from, to, over) = (folder(&old), streams.clone(), Arc::clone(&over));
-        std::thread::spawn(move || copy(&from, &to, true, &over))
+        std::thread::spawn(move || copy(&from, &to, true, &over, &AtomicU64::new(0)))
     };
     for player in &mut players {
         player.play_rounds(&mut client, 20).await.unwrap();

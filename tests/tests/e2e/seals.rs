@@ -21,7 +21,11 @@ use motherlode_tests::{
     start_dealt,
 };
 use prost::Message;
-use std::{fs, path::Path, sync::atomic::AtomicBool};
+use std::{
+    fs,
+    path::Path,
+    sync::atomic::{AtomicBool, AtomicU64},
+};
 
 async fn seal(client: &mut Client, account: &Account) -> Vec<u8> {
     let request = GetAccountRequest { account: Some(account.clone()) };
@@ -235,7 +239,7 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     reader.has_files(&data.path().join("log"));
     reader.has_files(&data.path().join("index"));
     let to = LogLocation::Folder { data: kept.path().to_owned(), segment_bytes: 1 << 20 };
-    copy(&LogLocation::of(&config), &to, false, &AtomicBool::new(false)).unwrap();
+    copy(&LogLocation::of(&config), &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap();
     // A replica on it, whose folds, index and snapshot are its own, has no key.
     let replica = Config { data: kept.path().to_owned(), ..config.clone() };
     let server =

@@ -3,7 +3,7 @@
 use futures_util::StreamExt;
 use motherlode_books::Nano;
 use motherlode_ledger::Stores;
-use motherlode_log::{AppendError, Hash, MemoryStore, Position, Reader, Store};
+use motherlode_log::{AppendError, Chained, Hash, MemoryStore, Position, Reader, Store};
 use motherlode_proto::{
     jackpot::v1::{WatchCountersRequest, WatchCountersResponse},
     ledger::v1::{GetLogStatusRequest, ListRoundsRequest},
@@ -12,7 +12,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::Config;
 use motherlode_tests::{Client, EUR, bet, config, partitions::settled, reason, start_fresh, start_on};
-use prost::{Message, bytes::Bytes};
+use prost::Message;
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::{Arc, Condvar, Mutex},
@@ -149,7 +149,7 @@ impl Store for Gate {
         self.0.head()
     }
 
-    fn append(&mut self, after: Position, records: &[Bytes]) -> Result<(), AppendError> {
+    fn append_chained(&mut self, after: Position, chained: &Chained) -> Result<(), AppendError> {
         let Gate(_, latch) = self;
         let is_shut = |shut: &mut Shut| {
             if shut.shut && !shut.waits {
@@ -159,7 +159,7 @@ impl Store for Gate {
             shut.shut
         };
         drop(latch.1.wait_while(latch.0.lock().unwrap(), is_shut).unwrap());
-        self.0.append(after, records)
+        self.0.append_chained(after, chained)
     }
 
     fn reader(&self) -> Arc<dyn Reader> {

@@ -11,7 +11,7 @@ use crate::{
 /// A crate without floors has an empty list.
 const CRATES: [(&str, &[&str]); 17] = [
     ("engine/slots", &["contract", "parts", "math", "games"]),
-    ("engine/books", &["values", "events", "play", "state", "fold"]),
+    ("engine/books", &["values", "events", "statement", "play", "state", "fold"]),
     ("proto", &[]),
     ("services/ledger", &[]),
     ("services/rounds", &[]),

@@ -93,7 +93,7 @@ pub async fn expired(address: SocketAddr, token: &str, path: &str, message: &[u8
 }
 
 /// Two streams say in a message what other calls say in their status.
-fn within(path: &str, message: Vec<u8>) -> Answered {
+pub(super) fn within(path: &str, message: Vec<u8>) -> Answered {
     let refused = match path.rsplit('/').next() {
         Some("PlayStream") => match PlayStreamResponse::decode(&*message).expect("a PlayStreamResponse").answer {
             Some(Answer::Error(error)) => Some(error),

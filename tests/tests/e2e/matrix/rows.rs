@@ -121,6 +121,20 @@ pub const ROWS: &[Row] = &[
         }
         .encode_to_vec()
     }),
+    row("/motherlode.spin.v1.SpinService/GrantCampaigns", NO_ACCOUNT, |it| {
+        spin::GrantCampaignsRequest {
+            request_id: it.request.clone(),
+            operator_id: it.operator.clone(),
+            player_ids: vec![it.player.clone()],
+            currency_code: if it.other { "SEK" } else { it.currency }.to_owned(),
+            campaign_id: "winter".into(),
+            game: "neptune".into(),
+            stake: Some(stake()),
+            rounds: 10,
+            expire_time: Some(prost_types::Timestamp { seconds: 2_000_000_000, nanos: 0 }),
+        }
+        .encode_to_vec()
+    }),
     row("/motherlode.spin.v1.SpinService/ListCampaigns", NO_ACCOUNT, |it| {
         spin::ListCampaignsRequest { account: account(it), ..Default::default() }.encode_to_vec()
     }),
@@ -252,6 +266,19 @@ pub const ROWS: &[Row] = &[
     }),
     row("/motherlode.report.v1.ReportService/GetPoolStatement", NO_POOL, |it| {
         report::GetPoolStatementRequest { pool_id: it.pool.clone(), ..Default::default() }.encode_to_vec()
+    }),
+    row("/motherlode.report.v1.ReportService/ListTransactions", NO_ACCOUNT, |it| {
+        report::ListTransactionsRequest {
+            operator_id: it.operator.clone(),
+            player_id: it.player.clone(),
+            page_token: token(it),
+            ..Default::default()
+        }
+        .encode_to_vec()
+    }),
+    row("/motherlode.report.v1.ReportService/ListRevenue", Some((Fine, "")), |it| {
+        report::ListRevenueRequest { operator_id: it.operator.clone(), page_token: token(it), ..Default::default() }
+            .encode_to_vec()
     }),
     row("/motherlode.report.v1.ReportService/GetRoundPage", NO_ROUND, |it| {
         report::GetRoundPageRequest { round_id: it.round.clone() }.encode_to_vec()

@@ -1,0 +1,107 @@
+//! Calls in JSON: what they answer, and which requests of browsers are none. That each refuses what it must is the matrix's.
+
+use super::{ALL, Browser, CONSOLE, Page, round, rounds, service};
+use motherlode_tests::operators::{NEW_YEAR_MS, Service, operator};
+use serde_json::{Value, json};
+use std::sync::atomic::Ordering;
+
+const JSON: (&str, &str) = ("content-type", "application/json");
+
+async fn call(service: &Service, token: &str, path: &str, message: &Value) -> Page {
+    let shown = format!("Bearer {token}");
+    let headers = [JSON, ("authorization", shown.as_str())];
+    Browser::new(service.server.console()).ask("POST", path, &headers, &message.to_string()).await
+}
+
+fn told(page: &Page) -> Value {
+    serde_json::from_str(&page.body).unwrap_or_else(|error| panic!("{error}: {}", page.body))
+}
+
+/// The lines of an answer that came in chunks.
+fn lines(page: &Page) -> Vec<Value> {
+    let lines = page.body.lines().filter(|line| line.starts_with('{'));
+    lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn bet(request_id: &str) -> Value {
+    let account = json!({ "operatorId": "acme", "playerId": "alice", "currencyCode": "EUR" });
+    let stake = json!({ "coinValue": "0.01", "lines": 1, "coinsPerLine": 25 });
+    json!({ "requestId": request_id, "account": account, "game": "dwarf-mine", "stake": stake })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_11_a_round_is_played_in_json_once_and_is_in_the_log_as_any_other() {
+    let service = service().await;
+    rounds(&service).await;
+    let first = call(&service, "acme-play", "/v1/SpinService/Spin", &bet("json")).await;
+    assert_eq!((first.status, first.header("content-type")), (200, "application/json"), "{}", first.body);
+    let round_id = told(&first)["played"]["roundId"].as_str().unwrap_or_else(|| panic!("{}", first.body)).to_owned();
+    let logged = round(&service, &round_id).await;
+    assert_eq!((logged.game.as_str(), logged.bet.unwrap().amount_minor), ("dwarf-mine", 25));
+    let again = call(&service, "acme-play", "/v1/SpinService/Spin", &bet("json")).await;
+    assert!(told(&first)["played"]["position"].is_string(), "{}", first.body);
+    assert_eq!(told(&again)["played"]["position"], told(&first)["played"]["position"], "one effect, one answer");
+    // Numbers of 64 bits are strings, names are those of canonical JSON.
+    let balance = json!({ "account": bet("")["account"] });
+    let balance = told(&call(&service, "acme-wallet", "/v1/LedgerService/GetAccount", &balance).await);
+    assert!(balance.to_string().contains("\"amountMinor\":\""), "{balance}");
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_with_many_answers_answers_lines_and_says_in_the_last_why_it_ended() {
+    let text = operator("acme", &[("acme-all", ALL)]) + "expires = 2027-01-01T00:00:00Z\n" + CONSOLE;
+    let service = Service::start(&text).await;
+    rounds(&service).await;
+    let mut series = bet("series");
+    series["spins"] = 3.into();
+    let page = call(&service, "acme-all", "/v1/SpinService/Autospin", &series).await;
+    assert_eq!((page.status, page.header("content-type")), (200, "application/jsonl"), "{}", page.body);
+    let answers = lines(&page);
+    assert!(!answers.is_empty() && answers.iter().all(|line| line["result"].is_object()), "{}", page.body);
+    // One that has no end is ended with the credential.
+    let bewitched = json!({ "poolId": "bewitched" });
+    let watching = call(&service, "acme-all", "/v1/JackpotService/WatchCounters", &bewitched);
+    let expiring = async {
+        service.clock.store(NEW_YEAR_MS, Ordering::SeqCst);
+    };
+    let (page, ()) = tokio::join!(watching, expiring);
+    let last = lines(&page).pop().unwrap_or_default();
+    let refusal = if page.status == 200 { last["error"].clone() } else { told(&page) };
+    assert_eq!(refusal["details"][0]["reason"], "TOKEN_EXPIRED", "{}", page.body);
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_what_a_page_of_another_site_can_send_is_no_call() {
+    let service = service().await;
+    rounds(&service).await;
+    let mut browser = Browser::logged_in(service.server.console(), "acme-all").await;
+    let body = bet("cross").to_string();
+    let shown = ("authorization", "Bearer acme-all");
+    let spin = "/v1/SpinService/Spin";
+    let reason = |page: &Page| told(page)["details"][0]["reason"].as_str().unwrap_or_default().to_owned();
+    let own = browser.ask("POST", spin, &[JSON], &body).await;
+    assert_eq!((own.status, reason(&own).as_str()), (401, "TOKEN_MISSING"), "a cookie is no credential here");
+    assert_eq!(own.header("www-authenticate"), "Bearer");
+    for media_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""] {
+        let page = browser.ask("POST", spin, &[("content-type", media_type), shown], &body).await;
+        assert_eq!((page.status, reason(&page).as_str()), (400, "CONTENT_TYPE_UNKNOWN"), "{media_type}");
+    }
+    for header in [("origin", "http://evil.example"), ("sec-fetch-site", "cross-site")] {
+        let page = browser.ask("POST", spin, &[JSON, shown, header], &body).await;
+        assert_eq!((page.status, reason(&page).as_str()), (403, "HTTP_REFUSED"), "{header:?}");
+        assert!(page.header("access-control-allow-origin").is_empty());
+    }
+    let page = browser.ask("POST", spin, &[JSON, shown, ("host", "evil.example")], &body).await;
+    assert_eq!((page.status, reason(&page).as_str()), (400, "HTTP_REFUSED"));
+    for (method, path) in [("OPTIONS", spin), ("GET", spin), ("GET", "/v1/SpinService"), ("PUT", spin)] {
+        let page = browser.ask(method, path, &[JSON, shown], &body).await;
+        assert!((400..=501).contains(&page.status), "{method} {path}: {}", page.status);
+        assert_eq!(reason(&page), "HTTP_REFUSED", "{method} {path}");
+    }
+    let asked = json!({ "account": bet("")["account"], "requestId": "cross" });
+    let became = call(&service, "acme-all", "/v1/LedgerService/GetRequest", &asked).await;
+    assert_eq!(told(&became)["outcome"]["state"], "STATE_UNSEEN", "{}", became.body);
+    service.server.stop().await.unwrap();
+}

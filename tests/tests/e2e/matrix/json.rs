@@ -1,0 +1,88 @@
+//! The same calls as `POST /v1/...`: messages are turned into JSON and back by the contract's descriptors.
+
+use super::raw::{Answered, within};
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full};
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
+use motherlode_proto::FILE_DESCRIPTOR_SET;
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage, MessageDescriptor, MethodDescriptor};
+use serde_json::Value;
+use std::{net::SocketAddr, sync::LazyLock};
+use tonic::{Code, Status};
+
+static CONTRACT: LazyLock<DescriptorPool> = LazyLock::new(|| DescriptorPool::decode(FILE_DESCRIPTOR_SET).unwrap());
+
+/// Calls of nodes, and those whose caller sends many messages, are gRPC's alone.
+pub fn refused_by_name(path: &str) -> Option<&'static str> {
+    match path.rsplit('/').next() {
+        Some("PlayStream") => Some("METHOD_NEEDS_GRPC"),
+        _ if path.starts_with("/motherlode.log.") => Some("METHOD_UNKNOWN"),
+        _ => None,
+    }
+}
+
+fn method(path: &str) -> MethodDescriptor {
+    let (service, name) = path[1..].split_once('/').unwrap();
+    let service = CONTRACT.get_service_by_name(service).unwrap();
+    service.methods().find(|method| method.name() == name).unwrap()
+}
+
+/// A call's message as JSON.
+pub fn body(path: &str, message: &[u8]) -> Vec<u8> {
+    serde_json::to_vec(&DynamicMessage::decode(method(path).input(), message).unwrap()).unwrap()
+}
+
+/// Calls a method with a body, and waits for its answer or the first line of it.
+pub async fn call(address: SocketAddr, path: &str, headers: &[(&str, &str)], body: Vec<u8>) -> Answered {
+    let method = method(path);
+    let url = format!("http://{address}/v1/{}/{}", method.parent_service().name(), method.name());
+    let mut request = http::Request::post(url).header("content-type", "application/json");
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    let client = Client::builder(TokioExecutor::new()).build_http();
+    let mut answer = client.request(request.body(Full::new(Bytes::from(body))).unwrap()).await.unwrap();
+    let code = answer.status().as_u16();
+    let lines = answer.headers()["content-type"] == "application/jsonl";
+    assert!(lines || answer.headers()["content-type"] == "application/json", "{path}: {:?}", answer.headers());
+    let mut told = vec![];
+    while !(lines && told.ends_with(b"\n")) {
+        let Some(frame) = answer.frame().await else { break };
+        told.extend_from_slice(frame.unwrap().data_ref().unwrap());
+    }
+    let mut told: Value = serde_json::from_slice(&told).unwrap_or_else(|error| panic!("{path}: {error}: {told:?}"));
+    if lines {
+        assert_eq!(told.as_object().unwrap().len(), 1, "{path}: {told}");
+        told = told["result"].take();
+    }
+    match code {
+        200 => within(path, read(method.output(), told)),
+        _ => Err(refused(path, code, told)),
+    }
+}
+
+fn read(of: MessageDescriptor, told: Value) -> Vec<u8> {
+    DynamicMessage::deserialize(of, told).expect("canonical JSON").encode_to_vec()
+}
+
+/// The status that a refusal tells; the statuses of HTTP are those of google.rpc.Code.
+fn refused(path: &str, code: u16, told: Value) -> Status {
+    let status = CONTRACT.get_message_by_name("google.rpc.Status").unwrap();
+    let bytes = read(status, told);
+    let status = tonic_types::pb::Status::decode(&*bytes).unwrap();
+    let wanted = match Code::from(status.code) {
+        Code::InvalidArgument | Code::FailedPrecondition | Code::OutOfRange => 400,
+        Code::Unauthenticated => 401,
+        Code::PermissionDenied => 403,
+        Code::NotFound => 404,
+        Code::AlreadyExists | Code::Aborted => 409,
+        Code::ResourceExhausted => 429,
+        Code::Unimplemented => 501,
+        Code::Unavailable => 503,
+        Code::DeadlineExceeded => 504,
+        other => panic!("{path}: {other:?}"),
+    };
+    assert_eq!(code, wanted, "{path}: {status:?}");
+    Status::with_details(Code::from(status.code), status.message, bytes.into())
+}

@@ -1,0 +1,319 @@
+//! A wallet in the test's process: it keeps each transaction with its end, as the contract says, and fails as it's told.
+
+use motherlode_proto::round::v1::{Account, Money};
+use motherlode_proto::wallet::v1::{
+    CreditRequest, CreditResponse, DebitRequest, DebitResponse, GetBalanceRequest, GetBalanceResponse, Outcome, Result,
+    RollbackRequest, RollbackResponse,
+    wallet_service_server::{WalletService, WalletServiceServer},
+};
+use motherlode_testkit::sim::Chance;
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    future::pending,
+    net::SocketAddr,
+    sync::{Arc, Mutex, MutexGuard},
+};
+use tokio::{net::TcpListener, sync::Notify, task::JoinHandle};
+use tokio_stream::wrappers::TcpListenerStream;
+use tonic::{
+    Request, Response, Status,
+    metadata::MetadataMap,
+    transport::{Identity, Server, ServerTlsConfig},
+};
+
+/// How a call goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// As it should.
+    None,
+    /// The call is lost: nothing is applied.
+    LostCall,
+    /// It's applied, and the answer is lost.
+    LostAnswer,
+    /// It arrives twice.
+    Doubled,
+    /// It's answered with UNKNOWN, and not applied.
+    Unsure,
+    /// It's never answered, and not applied.
+    Hangs,
+    /// It's applied and answered with a balance that isn't true.
+    Lies,
+    /// It's applied when the wallet is told so, and answered to nobody.
+    Late,
+    /// It's applied, and the answer is far too long.
+    Huge,
+    /// It's applied, and the answer has nothing in it.
+    Empty,
+}
+
+impl Fault {
+    /// One of those that pass, in so many of hundred calls.
+    fn by(chance: &mut Chance, often: usize) -> Option<Self> {
+        const ALL: [Fault; 8] = [
+            Fault::LostCall,
+            Fault::LostAnswer,
+            Fault::Doubled,
+            Fault::Unsure,
+            Fault::Hangs,
+            Fault::Lies,
+            Fault::Huge,
+            Fault::Empty,
+        ];
+        (chance.below(100) < often).then(|| ALL[chance.below(ALL.len())])
+    }
+}
+
+/// The end of a transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    Applied,
+    Refused(String),
+    RolledBack,
+}
+
+/// A transaction: whose, how much, and its end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub player: String,
+    pub amount: i64,
+    pub end: End,
+}
+
+/// The wallet's books.
+#[derive(Debug, Default)]
+pub struct Books {
+    pub balances: BTreeMap<String, i64>,
+    pub transactions: BTreeMap<String, Entry>,
+    /// Ids in the order of their first effect.
+    pub order: Vec<String>,
+    /// How the next calls go; then as `always` says.
+    pub script: VecDeque<Fault>,
+    pub always: Option<Fault>,
+    /// How the calls of some players go.
+    pub of: BTreeMap<String, Fault>,
+    /// So many of hundred calls go wrong, in one way or another.
+    pub random: Option<(usize, Chance)>,
+    pub calls: usize,
+    /// Calls that hang, and the most at once so far.
+    pub hanging: (usize, usize),
+    /// Shown with each call.
+    pub tokens: BTreeSet<String>,
+}
+
+/// The wallet; clones share it.
+#[derive(Clone, Default)]
+pub struct Wallet(Arc<Mutex<Books>>, Arc<Notify>);
+
+impl Wallet {
+    /// Serves it at any port.
+    pub async fn serve(&self) -> (SocketAddr, JoinHandle<()>) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        (address, self.serve_on(listener))
+    }
+
+    pub fn serve_on(&self, listener: TcpListener) -> JoinHandle<()> {
+        let service = WalletServiceServer::new(self.clone());
+        tokio::spawn(async move {
+            let incoming = TcpListenerStream::new(listener);
+            Server::builder().add_service(service).serve_with_incoming(incoming).await.unwrap();
+        })
+    }
+
+    /// The same by TLS, with a certificate and its key.
+    pub async fn serve_by_tls(&self, certificate: &str, key: &str) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let service = WalletServiceServer::new(self.clone());
+        let tls = ServerTlsConfig::new().identity(Identity::from_pem(certificate, key));
+        let server = Server::builder().tls_config(tls).unwrap().add_service(service);
+        tokio::spawn(async move { server.serve_with_incoming(TcpListenerStream::new(listener)).await.unwrap() });
+        address
+    }
+
+    /// Calls that were to be applied late are applied now.
+    pub fn catch_up(&self) {
+        self.1.notify_waiters();
+    }
+
+    pub fn books(&self) -> MutexGuard<'_, Books> {
+        self.0.lock().unwrap()
+    }
+
+    pub fn fund(&self, player: &str, amount: i64) {
+        self.books().balances.insert(player.into(), amount);
+    }
+
+    pub fn balance(&self, player: &str) -> i64 {
+        self.books().balances[player]
+    }
+
+    /// The next calls go so, and all after them as they should.
+    pub fn script(&self, faults: &[Fault]) {
+        let mut books = self.books();
+        (books.script, books.always, books.random) = (faults.iter().copied().collect(), None, None);
+        books.of.clear();
+    }
+
+    /// All calls go so from now on.
+    pub fn always(&self, fault: Fault) {
+        let mut books = self.books();
+        (books.script, books.always) = (VecDeque::new(), Some(fault));
+    }
+
+    /// All that was applied and stays, added up.
+    pub fn applied(&self, player: &str) -> i64 {
+        let books = self.books();
+        let of = |entry: &&Entry| entry.player == player && entry.end == End::Applied;
+        books.transactions.values().filter(of).map(|entry| entry.amount).sum()
+    }
+
+    /// How a transaction ended; none of one that never arrived.
+    pub fn end(&self, id: &str) -> Option<End> {
+        self.books().transactions.get(id).map(|entry| entry.end.clone())
+    }
+
+    async fn answer(
+        &self,
+        player: &str,
+        metadata: &MetadataMap,
+        apply: impl Fn(&mut Books) -> (Outcome, i64, String) + Send + 'static,
+    ) -> std::result::Result<Option<Result>, Status> {
+        let fault = {
+            let mut books = self.books();
+            books.calls += 1;
+            let scripted = books.script.pop_front();
+            if let Some(token) = metadata.get("authorization") {
+                books.tokens.insert(token.to_str().unwrap().to_owned());
+            }
+            let of_player = books.of.get(player).copied();
+            let random = books.random.as_mut().and_then(|(often, chance)| Fault::by(chance, *often));
+            scripted.or(of_player).or(books.always).or(random).unwrap_or(Fault::None)
+        };
+        match fault {
+            Fault::LostCall => return Err(Status::unavailable("lost on its way")),
+            Fault::Hangs => {
+                let _hangs = Hangs::begin(self);
+                return pending().await;
+            }
+            Fault::Late => {
+                let late = self.clone();
+                // Whoever waits is woken by the next notice: it's waited for from here on.
+                let told = Arc::clone(&self.1).notified_owned();
+                tokio::spawn(async move {
+                    told.await;
+                    apply(&mut late.books());
+                });
+                return pending().await;
+            }
+            Fault::Unsure => return Ok(Some(Result { outcome: Outcome::Unknown.into(), ..Result::default() })),
+            Fault::Doubled => _ = apply(&mut self.books()),
+            Fault::None | Fault::LostAnswer | Fault::Lies | Fault::Huge | Fault::Empty => {}
+        }
+        let (outcome, balance_minor, reason) = apply(&mut self.books());
+        match fault {
+            Fault::LostAnswer => Err(Status::internal("lost on its way back")),
+            Fault::Empty => Ok(None),
+            Fault::Huge => Ok(Some(Result { outcome: outcome.into(), balance_minor, reason: "x".repeat(1 << 20) })),
+            Fault::Lies => Ok(Some(Result { outcome: outcome.into(), balance_minor: i64::MIN, reason })),
+            _ => Ok(Some(Result { outcome: outcome.into(), balance_minor, reason })),
+        }
+    }
+}
+
+/// A call that hangs, until its caller gives it up.
+struct Hangs(Wallet);
+
+impl Hangs {
+    fn begin(wallet: &Wallet) -> Self {
+        let mut books = wallet.books();
+        let (now, most) = books.hanging;
+        books.hanging = (now + 1, most.max(now + 1));
+        Self(wallet.clone())
+    }
+}
+
+impl Drop for Hangs {
+    fn drop(&mut self) {
+        self.0.books().hanging.0 -= 1;
+    }
+}
+
+impl Books {
+    fn apply(&mut self, id: &str, player: &str, amount: i64) -> (Outcome, i64, String) {
+        let balance = *self.balances.entry(player.into()).or_default();
+        let refused = |reason: &str| (Outcome::Refused, balance, reason.to_owned());
+        if let Some(entry) = self.transactions.get(id) {
+            return match &entry.end {
+                _ if (entry.player.as_str(), entry.amount) != (player, amount) => refused("OTHER_CONTENT"),
+                End::Applied => (Outcome::DoneBefore, balance, String::new()),
+                End::Refused(reason) => refused(reason),
+                End::RolledBack => refused("ROLLED_BACK"),
+            };
+        }
+        let after = balance + amount;
+        let end = if after < 0 { End::Refused("INSUFFICIENT_FUNDS".into()) } else { End::Applied };
+        self.order.push(id.into());
+        self.transactions.insert(id.into(), Entry { player: player.into(), amount, end: end.clone() });
+        match end {
+            End::Refused(reason) => refused(&reason),
+            _ => {
+                self.balances.insert(player.into(), after);
+                (Outcome::Done, after, String::new())
+            }
+        }
+    }
+
+    fn roll_back(&mut self, id: &str, player: &str, amount: i64) -> (Outcome, i64, String) {
+        let before = self.transactions.get(id).map(|entry| entry.end.clone());
+        if before == Some(End::Applied) {
+            *self.balances.entry(player.into()).or_default() += amount;
+        }
+        let entry = Entry { player: player.into(), amount: -amount, end: End::RolledBack };
+        self.transactions.insert(id.into(), entry);
+        let outcome = if before == Some(End::RolledBack) { Outcome::DoneBefore } else { Outcome::Done };
+        (outcome, self.balances.get(player).copied().unwrap_or_default(), String::new())
+    }
+}
+
+fn of(account: Option<Account>, amount: Option<Money>) -> (String, i64) {
+    (account.unwrap().player_id, amount.unwrap().amount_minor)
+}
+
+#[tonic::async_trait]
+impl WalletService for Wallet {
+    async fn get_balance(
+        &self,
+        request: Request<GetBalanceRequest>,
+    ) -> std::result::Result<Response<GetBalanceResponse>, Status> {
+        let player = request.into_inner().account.unwrap().player_id;
+        Ok(Response::new(GetBalanceResponse { balance_minor: self.balance(&player) }))
+    }
+
+    async fn debit(&self, request: Request<DebitRequest>) -> std::result::Result<Response<DebitResponse>, Status> {
+        let (metadata, _, DebitRequest { transaction_id, account, amount, .. }) = request.into_parts();
+        let (player, amount) = of(account, amount);
+        let name = player.clone();
+        let apply = move |books: &mut Books| books.apply(&transaction_id, &player, -amount);
+        Ok(Response::new(DebitResponse { result: self.answer(&name, &metadata, apply).await? }))
+    }
+
+    async fn credit(&self, request: Request<CreditRequest>) -> std::result::Result<Response<CreditResponse>, Status> {
+        let (metadata, _, CreditRequest { transaction_id, account, amount, .. }) = request.into_parts();
+        let (player, amount) = of(account, amount);
+        let name = player.clone();
+        let apply = move |books: &mut Books| books.apply(&transaction_id, &player, amount);
+        Ok(Response::new(CreditResponse { result: self.answer(&name, &metadata, apply).await? }))
+    }
+
+    async fn rollback(
+        &self,
+        request: Request<RollbackRequest>,
+    ) -> std::result::Result<Response<RollbackResponse>, Status> {
+        let (metadata, _, RollbackRequest { transaction_id, account, amount }) = request.into_parts();
+        let (player, amount) = of(account, amount);
+        let name = player.clone();
+        let apply = move |books: &mut Books| books.roll_back(&transaction_id, &player, amount);
+        Ok(Response::new(RollbackResponse { result: self.answer(&name, &metadata, apply).await? }))
+    }
+}
