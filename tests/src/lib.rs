@@ -3,6 +3,7 @@
 pub mod answers;
 mod cable;
 mod client;
+mod commits;
 mod games;
 pub mod hostile;
 pub mod operators;
@@ -16,6 +17,7 @@ mod split;
 
 pub use cable::Cable;
 pub use client::{Client, Force, account, bet, next_choice, pick, reason, vials};
+pub use commits::commits;
 pub use games::{audited, audited_parts, campaign, checked, free_round, play, replayed, smallest, stake_on};
 pub use player::Player;
 pub use process::{Process, channel, serving, until};
@@ -135,7 +137,8 @@ pub fn whole(config: &Config, stores: impl Into<Stores>) -> Stores {
 
 /// A dealer with the same key each time: what a test meets is no matter of luck, and a failure comes again. A seed follows from
 /// it, the player, the number of the draw and the client seed or request id.
-fn dealer() -> Dealer {
+#[must_use]
+pub fn dealer() -> Dealer {
     scripted(Dealer::from_master(*b"the same for all tests, for good"))
 }
 

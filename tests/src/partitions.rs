@@ -1,6 +1,6 @@
 //! Assertions about several partitions together.
 
-use crate::pool::POOL;
+use crate::{commits, pool::POOL};
 use futures_util::future::select_all;
 use motherlode_books::{Account, Currency, Event, Nano, PoolState};
 use motherlode_ledger::{Handle, Ledgers};
@@ -60,26 +60,21 @@ pub fn balanced(ledgers: &Ledgers) {
 
 /// Sums the contributions of a partition's rounds, from its log.
 fn contributions(ledger: &Handle) -> i128 {
-    let (mut rounds, mut next) = (BTreeMap::new(), 1);
-    loop {
-        let commits = ledger.read(next, 1_000).expect("the log can be read");
-        if commits.is_empty() {
-            return rounds.values().sum();
-        }
-        next += commits.len() as u64;
-        for commit in commits.iter().map(|logged| &logged.commit) {
-            for event in &commit.events {
-                match event {
-                    Event::RoundStarted(started) => {
-                        let amount = started.contribution.as_ref().map_or(0, |part| part.amount.0);
-                        rounds.insert((commit.stream.clone(), started.round), amount);
-                    }
-                    Event::RoundVoided { round, .. } => {
-                        rounds.remove(&(commit.stream.clone(), *round));
-                    }
-                    _ => {}
+    let mut rounds = BTreeMap::new();
+    for logged in commits(ledger, 1) {
+        let commit = &logged.commit;
+        for event in &commit.events {
+            match event {
+                Event::RoundStarted(started) => {
+                    let amount = started.contribution.as_ref().map_or(0, |part| part.amount.0);
+                    rounds.insert((commit.stream.clone(), started.round), amount);
                 }
+                Event::RoundVoided { round, .. } => {
+                    rounds.remove(&(commit.stream.clone(), *round));
+                }
+                _ => {}
             }
         }
     }
+    rounds.values().sum()
 }

@@ -4,6 +4,7 @@
 //! The order of the pool's stream at home decides (BW-16): it says how far each partition's bets count before the next
 //! hit. The sums, and each hit's award, are computed here.
 
+use crate::commits;
 use motherlode_books::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamId};
 use motherlode_ledger::Ledgers;
 use std::collections::{BTreeMap, VecDeque};
@@ -119,7 +120,7 @@ pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());
     for ledger in ledgers.all() {
         let (mut books, mut view, partition) = (Books::new(), Partition::default(), ledger.partition());
-        for logged in ledger.read(1, usize::MAX).expect("the log can be read") {
+        for logged in commits(ledger, 1) {
             let commit = &logged.commit;
             assert_eq!(commit.partition, partition);
             view.take(commit);

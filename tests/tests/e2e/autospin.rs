@@ -8,7 +8,7 @@ use motherlode_proto::{
         AutospinRequest, AutospinResponse, AutospinStop, Played, SpinRequest, spin_service_server::SpinService,
     },
 };
-use motherlode_tests::{Client, EUR, bet, config, next_choice, reason, start, start_fresh};
+use motherlode_tests::{Client, EUR, bet, config, dealer, next_choice, reason, start, start_fresh};
 use prost::Message;
 use std::time::Duration;
 use tokio_stream::StreamExt;
@@ -152,8 +152,8 @@ async fn pl_07_a_series_stops_at_once_when_its_reader_goes() {
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("alice", EUR, 1_000_000).await;
     let (_stopper, stop) = motherlode_runtime::stop::channel();
-    let dealer = motherlode_spin::Dealer::new().unwrap();
-    let api = motherlode_spin::SpinApi::new(server.ledgers().clone(), dealer, Duration::from_secs(2), stop);
+    // With the server's own keys: what stays open here is played to its end there.
+    let api = motherlode_spin::SpinApi::new(server.ledgers().clone(), dealer(), Duration::from_secs(2), stop);
     let request = Request::new(series("s", &account, 1000));
     let mut stream = SpinService::autospin(&api, request).await.unwrap().into_inner();
     let mut answers = 0;

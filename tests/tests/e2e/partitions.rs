@@ -17,7 +17,7 @@ use motherlode_runtime::Config;
 use motherlode_server::open_stores;
 use motherlode_slots::latest;
 use motherlode_tests::{
-    Client, EUR, Player, Process, Server, audited, bet, config,
+    Client, EUR, Player, Process, Server, audited, bet, commits, config,
     partitions::{balanced, settled},
     pool::POOL,
     reason, stake_on, start_on,
@@ -200,10 +200,9 @@ async fn bw_11_pl_25_rates_and_switches_hold_in_all_partitions_when_they_are_ans
     }
     // Each copy once, in the order of home.
     for ledger in server.ledgers().all() {
-        let commits = ledger.read(1, 10_000).unwrap();
-        let events = commits.iter().flat_map(|logged| &logged.commit.events);
-        let decided = events.filter(|event| matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. }));
-        assert_eq!(decided.count(), 3 + 7, "partition {}", ledger.partition());
+        let decides = |event: &&Event| matches!(event, Event::RateSet { .. } | Event::SwitchSet { .. });
+        let decided: usize = commits(ledger, 1).map(|logged| logged.commit.events.iter().filter(decides).count()).sum();
+        assert_eq!(decided, 3 + 7, "partition {}", ledger.partition());
     }
     server.stop().await.unwrap();
     audited(data.path(), 3);

@@ -11,7 +11,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_runtime::Config;
-use motherlode_tests::{Client, EUR, bet, config, fresh, next_choice, reason, start_fresh, start_with};
+use motherlode_tests::{Client, EUR, bet, commits, config, fresh, next_choice, reason, start_fresh, start_with};
 use std::{
     path::Path,
     sync::{
@@ -400,9 +400,7 @@ async fn pl_07_pl_26_a_series_waits_for_the_seconds_of_its_jurisdiction() {
         last = Some(answer);
     }
     assert_eq!(last.unwrap().stop(), AutospinStop::Complete);
-    let commits = server.ledger_of("alice").read(1, 1_000).unwrap();
-    let bets = commits
-        .iter()
+    let bets = commits(server.ledger_of("alice"), 1)
         .filter(|logged| logged.commit.events.iter().any(|event| matches!(event, Event::RoundStarted(_))));
     let times: Vec<_> = bets.map(|logged| logged.commit.time_ms).collect();
     assert_eq!(times.len(), 8);

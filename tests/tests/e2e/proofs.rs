@@ -20,7 +20,7 @@ use motherlode_server::{ServeError, log_folder};
 use motherlode_slots::latest_games;
 use motherlode_spin::Dealer;
 use motherlode_tests::{
-    Client, Force, Server, bet, checked, play, reason, scripted, smallest, stake_on, start_on, until,
+    Client, Force, Server, bet, checked, commits, play, reason, scripted, smallest, stake_on, start_on, until,
 };
 use motherlode_tiles::{
     Checkpoint, Hash, KeyKind, Note, Policy, Proof, SignerKey, Tree, VerifierKey, is_consistent, leaf,
@@ -357,10 +357,7 @@ async fn pl_30_a_log_that_is_not_the_one_that_was_signed_is_refused_with_place_a
     assert_eq!((refused.code(), reason(&refused)), (Code::DataLoss, "LOG_CONTRADICTED".into()));
     let home = server.ledger().clone();
     let told = |event: &Event| matches!(event, Event::IntegrityFailed { check, .. } if check == "proofs");
-    let logged = async || {
-        let commits = home.read(end as u64 + 1, 100).unwrap();
-        commits.iter().flat_map(|logged| &logged.commit.events).any(told)
-    };
+    let logged = async || commits(&home, end as u64 + 1).any(|logged| logged.commit.events.iter().any(told));
     until("a significant event says so", logged).await;
     server.stop().await.unwrap();
     assert_eq!(signed_in(data.path()), signed, "nothing was signed since");

@@ -15,7 +15,7 @@ use motherlode_proto::{
 };
 use motherlode_runtime::{Config, connect::connect};
 use motherlode_tests::{
-    Client, EUR, Force, Process, bet, channel, config, fresh,
+    Client, EUR, Force, Process, bet, channel, commits, config, fresh,
     operators::{operator, token},
     partitions::settled,
     reason, stake_on, start, start_fresh, start_with,
@@ -257,7 +257,7 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
     let alice = client.fund("alice", EUR, 100_000_000).await;
     client.play_out(bet("a", &alice, "0.10")).await.unwrap();
     let ledger = server.ledger_of("alice");
-    let logged = ledger.read(1, 1_000).unwrap();
+    let logged: Vec<_> = commits(ledger, 1).collect();
     let template = logged.iter().flat_map(|logged| &logged.commit.events);
     let mut template = template.filter_map(|event| match event {
         Event::RoundStarted(started) => Some(started.clone()),

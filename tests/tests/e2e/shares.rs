@@ -13,7 +13,7 @@ use motherlode_proto::{
 use motherlode_runtime::{Config, connect::connect};
 use motherlode_server::open_stores;
 use motherlode_tests::{
-    Client, EUR, Server, campaign, checked, config, fresh,
+    Client, EUR, Server, campaign, checked, commits, config, fresh,
     operators::{operator, token},
     reason, start_on,
 };
@@ -80,7 +80,7 @@ async fn uf_05_sessions_of_one_operator_leave_the_others_their_own() {
 
 /// The events of all commits that say who made them, with that.
 fn acted(server: &Server) -> Vec<(Event, String, String)> {
-    let all = server.ledgers().all().flat_map(|ledger| ledger.read(1, 1_000).unwrap());
+    let all = server.ledgers().all().flat_map(|ledger| commits(ledger, 1));
     let named = all.filter_map(|logged| match logged.commit.events.as_slice() {
         [first, .., Event::ActedBy { actor, reference }] => Some((first.clone(), actor.clone(), reference.clone())),
         _ => None,

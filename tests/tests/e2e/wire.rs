@@ -11,7 +11,7 @@ use motherlode_proto::{
     spin::v1::{PlayStreamRequest, Played, play_stream_request::Call, play_stream_response::Answer},
 };
 use motherlode_runtime::Config;
-use motherlode_tests::{Client, EUR, bet, config, partitions::settled, reason, start_fresh, start_on};
+use motherlode_tests::{Client, EUR, bet, commits, config, partitions::settled, reason, start_fresh, start_on};
 use prost::Message;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -365,7 +365,7 @@ async fn pl_30_a_stop_ends_a_stream_after_answering_what_it_took() {
     }
     opening.await.unwrap();
     tokio::time::timeout(NEVER, stopping).await.expect("it stops").unwrap().unwrap();
-    let logged = ledgers.all().flat_map(|ledger| ledger.read(1, 10_000).unwrap());
+    let logged = ledgers.all().flat_map(|ledger| commits(ledger, 1));
     let bets = logged.filter(|logged| logged.commit.request_id == "s").count();
     assert!(bets > 0, "the first of them waited for the disk");
     assert_eq!(bets, answered.len(), "every bet that was logged was answered");

@@ -22,7 +22,7 @@ use motherlode_runtime::{
     connect::{Connection, Credentials, connect},
 };
 use motherlode_tests::Server;
-use motherlode_tests::{Client, campaign, config, operators::operator, start_fresh};
+use motherlode_tests::{Client, campaign, commits, config, operators::operator, start_fresh};
 use prost::Message;
 use raw::{Answered, call, expired, normalized, refusal};
 use rows::{Names, ROWS, Row};
@@ -135,7 +135,7 @@ impl Service {
 
     /// Nothing was logged since, but what the pools' steward logs by itself when a pool was retired.
     fn assert_no_effect(&self, path: &str, before: Position) {
-        for logged in self.server.ledger().read(before + 1, 100).unwrap() {
+        for logged in commits(self.server.ledger(), before + 1) {
             let commit = &logged.commit;
             let stewards = matches!(commit.stream, StreamId::Pool(_)) && !commit.request_id.starts_with(REQUEST);
             assert!(stewards, "{path}: {commit:?} was logged");

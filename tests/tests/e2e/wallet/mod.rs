@@ -18,7 +18,7 @@ use motherlode_proto::{
 use motherlode_runtime::{Config, connect::connect};
 use motherlode_server::open_stores;
 use motherlode_tests::{
-    Client, Force, Server, audited, bet, config, next_choice,
+    Client, Force, Server, audited, bet, commits, config, next_choice,
     operators::{NEW_YEAR_MS, operator, token},
     reason, start_with, vials,
 };
@@ -113,8 +113,8 @@ impl World {
         for name in players {
             let stream = StreamId::player("acme", *name);
             let (mut debits, mut credits, mut charged) = (0, 0, 0);
-            let ledger = self.server.ledgers().of(&stream).clone();
-            for logged in ledger.read(1, 100_000).unwrap().iter().filter(|logged| logged.commit.stream == stream) {
+            let ledger = self.server.ledgers().of(&stream);
+            for logged in commits(ledger, 1).filter(|logged| logged.commit.stream == stream) {
                 for event in &logged.commit.events {
                     match event {
                         Event::RoundStarted(started) => charged += started.charged().0,
