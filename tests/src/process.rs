@@ -1,17 +1,31 @@
 //! The service as a process, to be killed.
 
 use std::{
-    fs::File,
-    io::{BufRead, BufReader, Read, Seek},
+    fs::{self, File},
+    io::{self, BufRead, BufReader, Read, Seek, Write},
     net::SocketAddr,
-    os::unix::fs::FileExt,
+    os::unix::fs::{FileExt, OpenOptionsExt},
     path::Path,
     process::{Child, Command, Stdio},
-    time::Duration,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tokio::time::{sleep, timeout};
 use tonic::transport::Channel;
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus, health_client::HealthClient};
+
+/// Gives a data folder that is empty or not there a draw key, the same each time: what a test meets is no matter of luck, and a
+/// failure comes again.
+fn give_draw_key(data: &Path) -> io::Result<()> {
+    if fs::read_dir(data).is_ok_and(|mut files| files.next().is_some()) {
+        return Ok(());
+    }
+    let folder = data.join("keys");
+    fs::create_dir_all(&folder)?;
+    // Made now: a key of yesterday is followed by another at once (PL-28).
+    let made = SystemTime::now().duration_since(UNIX_EPOCH).map_err(io::Error::other)?;
+    let mut file = File::options().create_new(true).write(true).mode(0o600).open(folder.join("draws"))?;
+    writeln!(file, "{} {}", made.as_millis(), "5c".repeat(32))
+}
 
 /// A running service; killed when dropped.
 pub struct Process {
@@ -23,7 +37,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts the program on a data folder and waits until it listens.
+    /// Starts the program on a data folder and waits until it listens. A folder that is new has the tests' draw key, see
+    /// [`give_draw_key`].
     ///
     /// # Panics
     /// When it does not start.
@@ -38,6 +53,7 @@ impl Process {
     /// When it does not start.
     #[must_use]
     pub fn start_as(program: &str, data: &Path, config: Option<&Path>, more: &[&str]) -> Self {
+        give_draw_key(data).expect("a key can be given");
         let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(more);
         if let Some(config) = config {
