@@ -65,8 +65,8 @@ async fn pl_30_nothing_acknowledged_is_lost_or_doubled_in_a_hundred_kills() {
     process.kill();
     for kill in 0..100 {
         let process = Process::start(PROGRAM, data.path(), None);
-        // From the first answers to some hundreds: kills fall at all places of a group commit.
-        players = play_until(players, process, 1 + kill * 7 % 200, |process| async { process.kill() }).await;
+        // From the first answers to a hundred: kills fall at all places of a group commit.
+        players = play_until(players, process, 1 + kill * 7 % 100, |process| async { process.kill() }).await;
     }
     // The index is only a projection: without it everything is the same.
     std::fs::remove_dir_all(data.path().join("index")).unwrap();
