@@ -3,6 +3,7 @@
 mod attacks;
 mod schedules;
 mod scripted;
+mod stakes;
 
 use motherlode_books::{Account as Books, Currency, Event, StreamId};
 use motherlode_ledger::Options;
