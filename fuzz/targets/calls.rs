@@ -3,18 +3,18 @@
 #![cfg_attr(feature = "libfuzzer", no_main)]
 
 use arbitrary::Unstructured;
-use bytes::{Buf, BufMut, Bytes};
+use bytes::Bytes;
 use motherlode_fuzz::fuzz_target;
 use motherlode_fuzz::{
     message::{self, METHODS},
     service::SERVICE,
 };
+use motherlode_proto::calls::Encoded;
 use std::{sync::OnceLock, time::Duration};
 use tokio_stream::StreamExt;
 use tonic::{
     Code, Request, Status,
     client::Grpc,
-    codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder},
     transport::{Channel, Endpoint},
 };
 
@@ -22,40 +22,6 @@ use tonic::{
 const ANSWER_MAX: Duration = Duration::from_secs(120);
 /// How long a stream that nobody ends is listened to.
 const LISTEN: Duration = Duration::from_millis(5);
-
-/// Messages as bytes.
-#[derive(Clone, Copy, Default)]
-struct Raw;
-
-impl Codec for Raw {
-    type Encode = Bytes;
-    type Decode = Bytes;
-    type Encoder = Self;
-    type Decoder = Self;
-    fn encoder(&mut self) -> Self {
-        Self
-    }
-    fn decoder(&mut self) -> Self {
-        Self
-    }
-}
-
-impl Encoder for Raw {
-    type Item = Bytes;
-    type Error = Status;
-    fn encode(&mut self, item: Bytes, into: &mut EncodeBuf<'_>) -> Result<(), Status> {
-        into.put(item);
-        Ok(())
-    }
-}
-
-impl Decoder for Raw {
-    type Item = Bytes;
-    type Error = Status;
-    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
-        Ok(Some(from.copy_to_bytes(from.remaining())))
-    }
-}
 
 static CHANNEL: OnceLock<Channel> = OnceLock::new();
 
@@ -65,7 +31,7 @@ async fn call(method: usize, messages: Vec<Bytes>) -> Result<(), Status> {
     let mut client = Grpc::new(CHANNEL.get().expect("it was set").clone());
     client.ready().await.map_err(|error| Status::unavailable(error.to_string()))?;
     let request = Request::new(tokio_stream::iter(messages));
-    let answers = client.streaming(request, path, Raw);
+    let answers = client.streaming(request, path, Encoded);
     let Ok(answers) = tokio::time::timeout(ANSWER_MAX, answers).await else {
         panic!("{} does not answer", method.full_name())
     };

@@ -34,6 +34,12 @@ struct Serving<T> {
     request_bytes_max: usize,
 }
 
+impl<T> Clone for Serving<T> {
+    fn clone(&self) -> Self {
+        Self { service: Arc::clone(&self.service), request_bytes_max: self.request_bytes_max }
+    }
+}
+
 impl<T: Send + Sync + 'static> Serving<T> {
     /// A call with one request and one answer.
     fn unary<M, R, F>(&self, request: http::Request<Body>, call: fn(Arc<T>, Request<M>) -> F) -> Answer
@@ -144,9 +150,9 @@ fn encoded(message: &impl Message) -> Bytes {
     message.encode_to_vec().into()
 }
 
-/// Messages that are encoded already.
-#[derive(Debug, Clone, Copy)]
-struct Encoded;
+/// The codec of messages that are encoded already, for callers who bring and take them as bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Encoded;
 
 impl Codec for Encoded {
     type Encode = Bytes;
@@ -198,8 +204,7 @@ macro_rules! served {
 
         impl<T> Clone for $calls<T> {
             fn clone(&self) -> Self {
-                let Serving { service, request_bytes_max } = &self.0;
-                Self(Serving { service: Arc::clone(service), request_bytes_max: *request_bytes_max })
+                Self(self.0.clone())
             }
         }
 
