@@ -1,10 +1,15 @@
 """The reference wallet, as its README says: bets and wins by way of an operator's own SQLite file, while much goes wrong."""
 
+import hashlib
+import hmac
+import json
 import re
 import sqlite3
 import subprocess
 import sys
 import time
+import urllib.error
+import urllib.request
 
 import grpc
 import pytest
@@ -16,6 +21,7 @@ from motherlode.ledger.v1 import ledger_pb2
 
 WALLET = ROOT / "deploy/examples/wallet"
 FUNDS = 100_000
+KEY = "a key of the wallet's own, long enough"
 FAULTS = ["--lose-answer", "6", "--lose-call", "8", "--double", "4", "--fail", "9", "--lie", "5", "--seed", "7"]
 
 
@@ -26,8 +32,10 @@ def wallet(tmp_path):
 
     def start(*more, listen="127.0.0.1:0"):
         (tmp_path / "wallet.token").write_text("the wallet's own\n")
-        database = ["--database", tmp_path / "wallet.sqlite", "--token-file", tmp_path / "wallet.token"]
-        command = [sys.executable, WALLET, "--listen", listen, *database, *more]
+        (tmp_path / "wallet.key").write_text(f"{KEY}\n")
+        secret = ["--signing-key-file", tmp_path / "wallet.key"] if "--json" in more else ["--token-file", tmp_path / "wallet.token"]
+        database = ["--database", tmp_path / "wallet.sqlite"]
+        command = [sys.executable, WALLET, "--listen", listen, *database, *secret, *more]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         started.append(process)
         process.address = process.stdout.readline().removeprefix("wallet listens on ").strip()
@@ -55,15 +63,17 @@ def patient(call):
             time.sleep(0.05)
 
 
-def config(protected, address, tmp_path):
-    seamless = f"wallet = 'seamless'\nseamless = {{ url = 'http://{address}', token_file = '{tmp_path}/wallet.token' }}\n"
+def config(protected, address, tmp_path, face):
+    secret = f"protocol = 'json', signing_key_file = '{tmp_path}/wallet.key'" if face else f"token_file = '{tmp_path}/wallet.token'"
+    seamless = f"wallet = 'seamless'\nseamless = {{ url = 'http://{address}', {secret} }}\n"
     return protected.config.replace('id = "acme"\n', f'id = "acme"\n{seamless}', 1)
 
 
-def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_lost(start, wallet, tmp_path):
+@pytest.mark.parametrize("face", [[], ["--json"]], ids=["grpc", "json"])
+def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_lost(start, wallet, tmp_path, face):
     protected = Protected(tmp_path, {"acme/gateway": ["play", "wallet"]})
-    kept = wallet("--give", f"alice:EUR:{FUNDS}", *FAULTS)
-    service = start(config=config(protected, kept.address, tmp_path))
+    kept = wallet("--give", f"alice:EUR:{FUNDS}", *FAULTS, *face)
+    service = start(config=config(protected, kept.address, tmp_path, face))
     client = protected.client(service.address, "acme/gateway")
     alice = account("alice")
     client.ledger.OpenAccount(ledger_pb2.OpenAccountRequest(request_id="open", account=alice))
@@ -80,7 +90,7 @@ def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_l
             # The wallet dies, and comes back on the same file.
             kept.kill()
             kept.wait()
-            kept = wallet(*FAULTS, listen=kept.address)
+            kept = wallet(*FAULTS, *face, listen=kept.address)
     expected = FUNDS - staked + won
     database = sqlite3.connect(tmp_path / "wallet.sqlite")
     balance = "SELECT minor FROM balances WHERE player = 'alice'"
@@ -97,3 +107,56 @@ def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_l
     assert sum(map(int, re.findall(r"\d+", said))) > 0, f"something went wrong on purpose: {said}"
     assert service.terminate() == 0
     assert subprocess.run([BINARY, "audit", service.place], capture_output=True).returncode == 0
+
+
+def sent(address, path, body, *, key=KEY, moment=None, nonce="0" * 32, signed=None):
+    """A request as proto/README.md has it: the status and the answer. `signed` is the body that was signed, if another."""
+    moment = str(moment if moment is not None else time.time_ns() // 1_000_000)
+    digest = hashlib.sha256((signed or body).encode()).hexdigest()
+    text = f"motherlode/wallet/v1\nPOST\n{path}\n{moment}\n{nonce}\n{digest}\n"
+    headers = {
+        "Motherlode-Timestamp": moment,
+        "Motherlode-Nonce": nonce,
+        "Motherlode-Signature": hmac.new(key.encode(), text.encode(), hashlib.sha256).hexdigest(),
+    }
+    request = urllib.request.Request(f"http://{address}{path}", data=body.encode(), headers=headers, method="POST")
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code, json.load(error)
+
+
+def test_pl_31_a_request_that_is_old_changed_repeated_or_anothers_moves_no_money(wallet):
+    kept = wallet("--give", "alice:EUR:1000", "--json")
+    path = "/v1/WalletService/Debit"
+    of = {"operatorId": "acme", "playerId": "alice", "currencyCode": "EUR"}
+    debit = {"transactionId": "debit/acme/alice/r", "account": of, "amount": {"amountMinor": "100", "currencyCode": "EUR"}}
+    body, now = json.dumps(debit), time.time_ns() // 1_000_000
+    dearer = body.replace('"100"', '"999"')
+    for wrong in [
+        {"key": KEY + "x"},
+        {"moment": now - 60_000},
+        {"moment": now + 60_000},
+        {"moment": "soon"},
+        {"signed": dearer},
+    ]:
+        assert sent(kept.address, path, body, **wrong)[0] == 401, wrong
+    assert sent(kept.address, path, "{", nonce="1" * 32)[0] == 400
+    assert sent(kept.address, path, "x" * 20_000, nonce="2" * 32)[0] == 400
+    assert sent(kept.address, "/v1/WalletService/Gift", body, nonce="3" * 32)[0] == 400
+    nonce = "4" * 32
+    status, answer = sent(kept.address, path, body, nonce=nonce)
+    assert (status, answer["result"]) == (200, {"outcome": "OUTCOME_DONE", "balanceMinor": "900"})
+    assert sent(kept.address, path, body, nonce=nonce)[0] == 401, "the same request again"
+    # A repetition of the call is signed anew, and has one effect.
+    status, answer = sent(kept.address, path, body, nonce="5" * 32)
+    assert (status, answer["result"]) == (200, {"outcome": "OUTCOME_DONE_BEFORE", "balanceMinor": "900"})
+    # A restart forgets no nonce.
+    kept.kill()
+    kept.wait()
+    kept = wallet("--json", listen=kept.address)
+    assert sent(kept.address, path, body, nonce=nonce)[0] == 401
+    balance = json.dumps({"account": of})
+    assert sent(kept.address, "/v1/WalletService/GetBalance", balance, nonce="6" * 32)[1] == {"balanceMinor": "900"}

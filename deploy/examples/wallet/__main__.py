@@ -9,8 +9,10 @@ from pathlib import Path
 
 import grpc
 import stubs  # noqa: F401  (makes what is imported next)
+import face
 from books import Books
 from faults import Faults
+from signed import Signatures
 
 from motherlode.wallet.v1 import wallet_pb2, wallet_pb2_grpc
 
@@ -55,6 +57,8 @@ def options():
     parser.add_argument("--listen", default="127.0.0.1:50061", help="address; port 0 for any")
     parser.add_argument("--database", default="wallet.sqlite", help="SQLite file")
     parser.add_argument("--token-file", type=Path, help="file with the token that callers show")
+    parser.add_argument("--json", action="store_true", help="JSON with signed requests in place of gRPC")
+    parser.add_argument("--signing-key-file", type=Path, help="file with the key that requests in JSON are signed with")
     parser.add_argument("--certificate", type=Path, help="certificate (PEM), for TLS")
     parser.add_argument("--key", type=Path, help="its private key (PEM)")
     parser.add_argument("--give", action="append", default=[], metavar="PLAYER:CURRENCY:MINOR", help="money to begin with")
@@ -62,7 +66,30 @@ def options():
         parser.add_argument(f"--{fault}", type=int, default=0, metavar="N", help="about once in N calls")
     parser.add_argument("--delay-ms", type=int, default=0, help="an answer takes so long on average")
     parser.add_argument("--seed", type=int, help="the same faults each time")
-    return parser.parse_args()
+    given = parser.parse_args()
+    if given.json != (given.signing_key_file is not None) or given.json and given.token_file:
+        parser.error("--json needs --signing-key-file and no --token-file, which is for gRPC")
+    return given
+
+
+def by_grpc(given, wallet, _):
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=16))
+    wallet_pb2_grpc.add_WalletServiceServicer_to_server(wallet, server)
+    if given.certificate:
+        pair = (given.key.read_bytes(), given.certificate.read_bytes())
+        port = server.add_secure_port(given.listen, grpc.ssl_server_credentials([pair]))
+    else:
+        port = server.add_insecure_port(given.listen)
+    server.start()
+    return port, lambda: server.stop(1).wait()
+
+
+def in_json(given, wallet, books):
+    signatures = Signatures(books, given.signing_key_file.read_bytes().strip())
+    pair = (given.certificate, given.key) if given.certificate else None
+    server = face.serve(wallet, signatures, given.listen, pair)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return server.server_port, server.shutdown
 
 
 def main():
@@ -73,20 +100,14 @@ def main():
         books.give(player, currency, int(minor))
     faults = Faults(given.lose_answer, given.lose_call, given.double, given.fail, given.lie, given.delay_ms, given.seed)
     token = given.token_file.read_text().strip() if given.token_file else None
-    server = grpc.server(futures.ThreadPoolExecutor(max_workers=16))
-    wallet_pb2_grpc.add_WalletServiceServicer_to_server(Wallet(books, faults, token), server)
-    if given.certificate:
-        pair = (given.key.read_bytes(), given.certificate.read_bytes())
-        port = server.add_secure_port(given.listen, grpc.ssl_server_credentials([pair]))
-    else:
-        port = server.add_insecure_port(given.listen)
-    server.start()
+    serve = in_json if given.json else by_grpc
+    port, close = serve(given, Wallet(books, faults, token), books)
     print(f"wallet listens on {given.listen.rsplit(':', 1)[0]}:{port}", flush=True)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: stop.set())
     stop.wait()
-    server.stop(1).wait()
+    close()
     print("faults: " + ", ".join(f"{count} {what}" for what, count in faults.happened.items()), flush=True)
 
 

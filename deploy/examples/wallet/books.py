@@ -18,6 +18,8 @@ CREATE TABLE IF NOT EXISTS balances (
 CREATE TABLE IF NOT EXISTS transactions (
     id TEXT PRIMARY KEY, player TEXT NOT NULL, currency TEXT NOT NULL, minor INTEGER NOT NULL, ended TEXT NOT NULL
 );
+CREATE TABLE IF NOT EXISTS nonces (nonce TEXT PRIMARY KEY, ms INTEGER NOT NULL);
+CREATE INDEX IF NOT EXISTS nonces_by_time ON nonces (ms);
 """
 
 
@@ -67,6 +69,12 @@ class Books:
                 self.move(known[0], known[1], -known[2])
             self.end(transaction, player, currency, -minor, "rolled back")
             return DONE, self.balance(player, currency), ""
+
+    def is_first(self, nonce, ms, oldest_ms):
+        """Whether a nonce is new, among those since a time; older ones are forgotten."""
+        with self.transaction():
+            self.database.execute("DELETE FROM nonces WHERE ms < ?", (oldest_ms,))
+            return self.database.execute("INSERT OR IGNORE INTO nonces VALUES (?, ?)", (nonce, ms)).rowcount == 1
 
     def transaction(self):
         return Transaction(self)

@@ -19,7 +19,7 @@ pub use error::ConfigError;
 pub use operators::{Credential, Digest, Operator, PLATFORM};
 pub use proofs::{Proofs, Witness};
 pub use role::{LedgerTargets, Role};
-pub use seamless::{Seamless, WalletKind};
+pub use seamless::{Seamless, WalletCredentials, WalletKind, WalletProtocol};
 pub use store::{AllowUnsafe, Store, StoreTls};
 pub use verify::Verify;
 

@@ -1,12 +1,13 @@
 //! The client of one wallet: each call is repeated by whoever makes it, with the same id, until its answer is known.
 
+use crate::json::Json;
 use motherlode_books::{Currency, InternalRequest, Minor, StreamId, is_visible};
 use motherlode_proto::{
     round::v1::{Account, Money},
     wallet::v1::{self as wire, Outcome, wallet_service_client::WalletServiceClient},
 };
 use motherlode_runtime::connect::Connection;
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 use tonic::Status;
 
 /// Bytes of an answer; it has a number and a short reason.
@@ -85,16 +86,32 @@ impl Transaction {
 /// The client of one wallet.
 #[derive(Debug, Clone)]
 pub struct Client {
-    wallet: WalletServiceClient<Connection>,
+    face: Face,
     answer_max: Duration,
 }
 
+/// The protocol that a wallet is spoken to by; the calls are the same.
+#[derive(Debug, Clone)]
+enum Face {
+    Grpc(WalletServiceClient<Connection>),
+    Json(Arc<Json>),
+}
+
 impl Client {
-    /// On a connection; an answer may take so long.
+    /// By gRPC on a connection; an answer may take so long.
     #[must_use]
-    pub fn new(connection: Connection, answer_max: Duration) -> Self {
+    pub fn grpc(connection: Connection, answer_max: Duration) -> Self {
         let wallet = WalletServiceClient::new(connection).max_decoding_message_size(ANSWER_BYTES_MAX);
-        Self { wallet, answer_max }
+        Self { face: Face::Grpc(wallet), answer_max }
+    }
+
+    /// By JSON over HTTP/1.1 at a URL, each request signed with a key of 32 bytes or more; https needs the root of the wallet's
+    /// certificate (PEM).
+    ///
+    /// # Errors
+    /// The setting that cannot be used.
+    pub fn json(url: &str, ca: Option<&[u8]>, key: &[u8], answer_max: Duration) -> Result<Self, String> {
+        Ok(Self { face: Face::Json(Arc::new(Json::new(url, ca, key, ANSWER_BYTES_MAX)?)), answer_max })
     }
 
     /// Takes a bet.
@@ -102,8 +119,14 @@ impl Client {
         let Transaction { id, account, amount, request_id } = transaction.clone();
         let request =
             wire::DebitRequest { transaction_id: id, account: Some(account), amount: Some(amount), request_id };
-        let mut wallet = self.wallet.clone();
-        self.answer(async move { Ok(wallet.debit(request).await?.into_inner().result) }).await
+        let asked = async move {
+            let answered: wire::DebitResponse = match self.face.clone() {
+                Face::Grpc(mut wallet) => wallet.debit(request).await?.into_inner(),
+                Face::Json(wallet) => wallet.call("Debit", &request).await?,
+            };
+            Ok(answered.result)
+        };
+        self.answer(asked).await
     }
 
     /// Gives what is due since a position of the log.
@@ -116,16 +139,28 @@ impl Client {
             request_id,
             position,
         };
-        let mut wallet = self.wallet.clone();
-        self.answer(async move { Ok(wallet.credit(request).await?.into_inner().result) }).await
+        let asked = async move {
+            let answered: wire::CreditResponse = match self.face.clone() {
+                Face::Grpc(mut wallet) => wallet.credit(request).await?.into_inner(),
+                Face::Json(wallet) => wallet.call("Credit", &request).await?,
+            };
+            Ok(answered.result)
+        };
+        self.answer(asked).await
     }
 
     /// Undoes a debit, or sees to it that it's never applied.
     pub async fn roll_back(&self, transaction: &Transaction) -> Answer {
         let Transaction { id, account, amount, .. } = transaction.clone();
         let request = wire::RollbackRequest { transaction_id: id, account: Some(account), amount: Some(amount) };
-        let mut wallet = self.wallet.clone();
-        self.answer(async move { Ok(wallet.rollback(request).await?.into_inner().result) }).await
+        let asked = async move {
+            let answered: wire::RollbackResponse = match self.face.clone() {
+                Face::Grpc(mut wallet) => wallet.rollback(request).await?.into_inner(),
+                Face::Json(wallet) => wallet.call("Rollback", &request).await?,
+            };
+            Ok(answered.result)
+        };
+        self.answer(asked).await
     }
 
     async fn answer(&self, asked: impl Future<Output = Result<Option<wire::Result>, Status>>) -> Answer {

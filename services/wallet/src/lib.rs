@@ -6,7 +6,10 @@
 
 mod breaker;
 mod client;
+mod json;
+mod link;
 mod payer;
+mod sign;
 mod wallets;
 
 pub use breaker::Breaker;

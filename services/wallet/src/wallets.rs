@@ -56,9 +56,13 @@ impl Wallets {
             let id = || operator.id.clone();
             let credentials =
                 settings.credentials().map_err(|fault| WalletError::Credentials { operator: id(), fault })?;
-            let connection = connect_lazily(&settings.url, &credentials);
-            let connection = connection.map_err(|source| WalletError::Unusable { operator: id(), source })?;
-            let client = Client::new(connection, Duration::from_millis(settings.answer_ms_max));
+            let answer_max = Duration::from_millis(settings.answer_ms_max);
+            let client = match &credentials.signing_key {
+                None => connect_lazily(&settings.url, &credentials.shown).map(|link| Client::grpc(link, answer_max)),
+                Some(key) => Client::json(&settings.url, credentials.shown.ca.as_deref(), key, answer_max)
+                    .map_err(ConnectError::Unusable),
+            };
+            let client = client.map_err(|source| WalletError::Unusable { operator: id(), source })?;
             let opens = operator.wallet == WalletKind::Seamless;
             wallets.insert(id(), Arc::new(OperatorWallet::new(id(), client, settings.clone(), opens)));
         }

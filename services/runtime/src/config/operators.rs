@@ -127,6 +127,7 @@ pub(super) fn check(operators: &[Operator], client_certificates: bool) -> Result
             (_, Some(wallet)) if !wallet.is_private() => {
                 return refuse(operator, "plain http is for a wallet on this machine; use https");
             }
+            (_, Some(wallet)) if let Some(mismatch) = wallet.mismatch() => return refuse(operator, mismatch),
             _ => {}
         }
         for credential in &operator.credentials {

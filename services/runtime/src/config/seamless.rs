@@ -16,13 +16,38 @@ pub enum WalletKind {
     Seamless,
 }
 
+/// The protocol that an operator's wallet is called by.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum WalletProtocol {
+    /// gRPC, with a token.
+    #[default]
+    Grpc,
+    /// JSON over HTTP, each request signed.
+    Json,
+}
+
+/// Credentials of the calls to a wallet, as read from their files.
+#[derive(Clone, Default)]
+pub struct WalletCredentials {
+    /// The token, and the root that is trusted.
+    pub shown: Credentials,
+    /// The key that requests in JSON are signed with; none for gRPC.
+    pub signing_key: Option<Vec<u8>>,
+}
+
 /// The wallet of an operator that keeps its players' money.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Seamless {
     /// Its address, such as `https://wallet.acme.example:443`.
     pub url: String,
-    /// File with the token that it's shown.
+    /// The protocol that it's called by.
+    #[serde(default)]
+    pub protocol: WalletProtocol,
+    /// File with the key that each request in JSON is signed with, of 32 characters or more.
+    pub signing_key_file: Option<PathBuf>,
+    /// File with the token that it's shown, by gRPC.
     pub token_file: Option<PathBuf>,
     /// Root of its certificate (PEM), for https.
     pub ca: Option<PathBuf>,
@@ -79,13 +104,27 @@ impl Seamless {
     ///
     /// # Errors
     /// The file that cannot be read, with the reason.
-    pub fn credentials(&self) -> Result<Credentials, String> {
+    pub fn credentials(&self) -> Result<WalletCredentials, String> {
         let read = |path: &PathBuf| fs::read(path).map_err(|error: io::Error| format!("{}: {error}", path.display()));
         let token = self.token_file.as_ref().map(read).transpose()?;
-        Ok(Credentials {
+        let signing_key = self.signing_key_file.as_ref().map(read).transpose()?;
+        let shown = Credentials {
             token: token.map(|token| String::from_utf8_lossy(&token).trim().to_owned()),
             ca: self.ca.as_ref().map(read).transpose()?,
             ..Credentials::default()
-        })
+        };
+        // As `token new` writes it: a line.
+        Ok(WalletCredentials { shown, signing_key: signing_key.map(|key| key.trim_ascii().to_vec()) })
+    }
+
+    /// Why its credentials don't go with its protocol; none where they do.
+    #[must_use]
+    pub fn mismatch(&self) -> Option<&'static str> {
+        match (self.protocol, &self.token_file, &self.signing_key_file) {
+            (WalletProtocol::Grpc, _, Some(_)) => Some("signing_key_file is for protocol = \"json\""),
+            (WalletProtocol::Json, Some(_), _) => Some("token_file is for protocol = \"grpc\""),
+            (WalletProtocol::Json, None, None) => Some("protocol = \"json\" needs signing_key_file"),
+            _ => None,
+        }
     }
 }

@@ -57,6 +57,7 @@ fn pl_27_operators_that_make_no_sense_are_refused_with_their_name() {
     let play = "roles = [\"play\"]";
     let good = credential("acme", &format!("{token}\n{play}"));
     assert!(Config::parse(&good).is_ok());
+    let wallet = |of: &str| format!("[[operators]]\nid = \"acme\"\nseamless = {{ url = \"https://a\", {of} }}");
     for (text, said) in [
         (credential("a/b", &format!("{token}\n{play}")), "id must be"),
         (good.clone() + &good, "is there twice"),
@@ -73,6 +74,10 @@ fn pl_27_operators_that_make_no_sense_are_refused_with_their_name() {
         ("[[operators]]\nid = \"acme\"\nwallet = \"seamless\"".to_owned(), "needs operators.seamless"),
         ("[[operators]]\nid = \"platform\"\nseamless = { url = \"http://a\" }".to_owned(), "no players"),
         ("[[operators]]\nid = \"acme\"\nseamless = { url = \"http://a\", bets_max = 0 }".to_owned(), "above 0"),
+        (wallet("protocol = \"json\""), "needs signing_key_file"),
+        (wallet("protocol = \"json\", signing_key_file = \"k\", token_file = \"t\""), "is for protocol = \"grpc\""),
+        (wallet("signing_key_file = \"k\""), "is for protocol = \"json\""),
+        (wallet("protocol = \"xml\""), "unknown variant `xml`"),
     ] {
         let error = Config::parse(&text).unwrap_err().to_string();
         assert!(error.contains(said), "{text}\n{error}");

@@ -1,7 +1,7 @@
 //! Wallets that answer wrongly, too late, too much or never, and callers who bring little time (PL-31, PL-32).
 
 use super::{
-    DEBIT_MS, World, bet_within, looked_up, rounds,
+    DEBIT_MS, World, bet_within, json, looked_up, rounds,
     scripted::{End, Fault, Wallet},
     until,
 };
@@ -39,52 +39,56 @@ fn net(last: &Played) -> i64 {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_wallet_that_does_not_know_of_one_player_is_there_for_the_others() {
-    let world = World::start().await;
-    let mut client = world.client("acme").await;
-    let alice = world.player(&mut client, "alice", 1_000).await;
-    let bob = world.player(&mut client, "bob", 1_000).await;
-    world.wallet.books().of.insert("alice".into(), Fault::Unsure);
-    let status = bet_within(&mut client, bet("r", &alice, "0.10"), 1_500).await.unwrap_err();
-    assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
-    assert!(world.wallet.books().calls > 5, "it was asked more often than a silent wallet is");
-    client.play_out(bet("r", &bob, "0.10")).await.unwrap();
-    world.wallet.script(&[]);
-    client.play_out(bet("r", &alice, "0.10")).await.unwrap();
-    world.reconciled(&["alice", "bob"]).await;
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 1_000).await;
+        let bob = world.player(&mut client, "bob", 1_000).await;
+        world.wallet.books().of.insert("alice".into(), Fault::Unsure);
+        let status = bet_within(&mut client, bet("r", &alice, "0.10"), 1_500).await.unwrap_err();
+        assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
+        assert!(world.wallet.books().calls > 5, "it was asked more often than a silent wallet is");
+        client.play_out(bet("r", &bob, "0.10")).await.unwrap();
+        world.wallet.script(&[]);
+        client.play_out(bet("r", &alice, "0.10")).await.unwrap();
+        world.reconciled(&["alice", "bob"]).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_wallet_that_hangs_is_left_alone_however_little_time_callers_bring() {
-    let world = World::start().await;
-    let mut client = world.client("acme").await;
-    let alice = world.player(&mut client, "alice", 1_000).await;
-    world.wallet.always(Fault::Hangs);
-    // Each caller is gone before the wallet's time for an answer is over.
-    let mut asked = 0;
-    while reason(&bet_within(&mut client, bet("r", &alice, "0.10"), 300).await.unwrap_err()) != "WALLET_UNAVAILABLE" {
-        asked += 1;
-        assert!(asked < 100, "it's never left alone");
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 1_000).await;
+        world.wallet.always(Fault::Hangs);
+        // Each caller is gone before the wallet's time for an answer is over.
+        let mut asked = 0;
+        while reason(&bet_within(&mut client, bet("r", &alice, "0.10"), 300).await.unwrap_err()) != "WALLET_UNAVAILABLE"
+        {
+            asked += 1;
+            assert!(asked < 100, "it's never left alone");
+        }
+        world.wallet.script(&[]);
+        world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
+        world.reconciled(&["alice"]).await;
     }
-    world.wallet.script(&[]);
-    world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
-    world.reconciled(&["alice"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_answers_that_are_too_long_or_empty_are_none_and_have_one_effect() {
-    let world = World::start().await;
-    let mut client = world.client("acme").await;
-    for (name, fault) in [("huge", Fault::Huge), ("empty", Fault::Empty)] {
-        let account = world.player(&mut client, name, 1_000).await;
-        world.wallet.always(fault);
-        let status = bet_within(&mut client, bet("r", &account, "0.10"), 400).await.unwrap_err();
-        assert_eq!(reason(&status), "OUTCOME_UNKNOWN", "{fault:?}");
-        assert!(status.message().len() < 1_000, "no more of an answer is told than a line");
-        assert_eq!(rounds(&mut client, &account).await, 0, "no outcome before a confirmed debit");
-        world.wallet.script(&[]);
-        client.play_out(bet("r", &account, "0.10")).await.unwrap();
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        for (name, fault) in [("huge", Fault::Huge), ("empty", Fault::Empty)] {
+            let account = world.player(&mut client, name, 1_000).await;
+            world.wallet.always(fault);
+            let status = bet_within(&mut client, bet("r", &account, "0.10"), 400).await.unwrap_err();
+            assert_eq!(reason(&status), "OUTCOME_UNKNOWN", "{fault:?}");
+            assert!(status.message().len() < 1_000, "no more of an answer is told than a line");
+            assert_eq!(rounds(&mut client, &account).await, 0, "no outcome before a confirmed debit");
+            world.wallet.script(&[]);
+            client.play_out(bet("r", &account, "0.10")).await.unwrap();
+        }
+        world.reconciled(&["huge", "empty"]).await;
     }
-    world.reconciled(&["huge", "empty"]).await;
 }
 
 /// A server that is no wallet: it answers whatever it's sent with endless noise, as long as anybody reads.
@@ -100,37 +104,41 @@ fn noise() -> String {
             });
         }
     });
-    format!("url = \"http://{address}\"")
+    format!("http://{address}")
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_what_answers_with_noise_is_no_wallet_and_draws_nothing() {
-    let world = World::with(Wallet::default(), &noise()).await;
-    let mut client = world.client("acme").await;
-    let alice = world.player(&mut client, "alice", 1_000).await;
-    let status = bet_within(&mut client, bet("r", &alice, "0.10"), 500).await.unwrap_err();
-    assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
-    assert_eq!(looked_up(&mut client, &alice, "r").await.state(), State::Pending);
-    assert_eq!(rounds(&mut client, &alice).await, 0);
-    world.server.stop().await.unwrap();
+    let url = noise();
+    for settings in [format!("url = \"{url}\""), json::settings(&url)] {
+        let world = World::with(Wallet::default(), &settings).await;
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 1_000).await;
+        let status = bet_within(&mut client, bet("r", &alice, "0.10"), 500).await.unwrap_err();
+        assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
+        assert_eq!(looked_up(&mut client, &alice, "r").await.state(), State::Pending);
+        assert_eq!(rounds(&mut client, &alice).await, 0);
+        world.server.stop().await.unwrap();
+    }
 }
 
 /// As a wallet that takes 30 s where 200 ms are waited for: by then the bet was given up, and its rollback came first.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_debit_that_is_applied_long_after_it_was_given_up_takes_nothing() {
-    let world = World::start().await;
-    let mut client = world.client("acme").await;
-    let alice = world.player(&mut client, "alice", 1_000).await;
-    world.wallet.always(Fault::Late);
-    let status = bet_within(&mut client, bet("r", &alice, "0.10"), 500).await.unwrap_err();
-    assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
-    world.wallet.script(&[]);
-    world.clock.fetch_add(DEBIT_MS + 30_000, Ordering::SeqCst);
-    world.settled(&["alice"]).await;
-    world.wallet.catch_up();
-    client.play_out(bet("next", &alice, "0.10")).await.unwrap();
-    assert_eq!(world.wallet.end("debit/acme/alice/r"), Some(End::RolledBack));
-    world.reconciled(&["alice"]).await;
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 1_000).await;
+        world.wallet.always(Fault::Late);
+        let status = bet_within(&mut client, bet("r", &alice, "0.10"), 500).await.unwrap_err();
+        assert_eq!(reason(&status), "OUTCOME_UNKNOWN");
+        world.wallet.script(&[]);
+        world.clock.fetch_add(DEBIT_MS + 30_000, Ordering::SeqCst);
+        world.settled(&["alice"]).await;
+        world.wallet.catch_up();
+        client.play_out(bet("next", &alice, "0.10")).await.unwrap();
+        assert_eq!(world.wallet.end("debit/acme/alice/r"), Some(End::RolledBack));
+        world.reconciled(&["alice"]).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -168,13 +176,23 @@ async fn pl_31_a_wallet_is_reached_by_tls_with_its_token_and_no_other_certificat
     let read = |name: &str| fs::read_to_string(folder.path().join(name)).unwrap();
     fs::write(folder.path().join("token"), "wallet-token\n").unwrap();
     fs::write(folder.path().join("other.pem"), other.root).unwrap();
-    for (root, trusted) in [("root.pem", true), ("other.pem", false)] {
+    for (root, trusted, in_json) in
+        [("root.pem", true, false), ("root.pem", true, true), ("other.pem", false, false), ("other.pem", false, true)]
+    {
         let wallet = Wallet::default();
-        let port = wallet.serve_by_tls(&read("service.pem"), &read("service.key")).await.port();
+        let (certificate, key) = (read("service.pem"), read("service.key"));
+        let port = match in_json {
+            false => wallet.serve_by_tls(&certificate, &key).await.port(),
+            true => json::serve(&wallet, Some((&certificate, &key))).await.port(),
+        };
         let path = |name: &str| folder.path().join(name).display().to_string();
         let (ca, token) = (path(root), path("token"));
-        let url = format!("url = \"https://localhost:{port}\", ca = \"{ca}\", token_file = \"{token}\"");
-        let world = World::with(wallet, &url).await;
+        let url = format!("https://localhost:{port}");
+        let settings = match in_json {
+            false => format!("url = \"{url}\", ca = \"{ca}\", token_file = \"{token}\""),
+            true => format!("{}, ca = \"{ca}\"", json::settings(&url)),
+        };
+        let world = World::with(wallet, &settings).await;
         let mut client = world.client("acme").await;
         let alice = world.player(&mut client, "alice", 1_000).await;
         let played = bet_within(&mut client, bet("r", &alice, "0.10"), if trusted { 5_000 } else { 500 }).await;
@@ -182,7 +200,7 @@ async fn pl_31_a_wallet_is_reached_by_tls_with_its_token_and_no_other_certificat
             client.play_out(bet("r", &alice, "0.10")).await.unwrap();
             assert_eq!(played.unwrap(), 1);
             let tokens: Vec<_> = world.wallet.books().tokens.iter().cloned().collect();
-            assert_eq!(tokens, ["Bearer wallet-token"]);
+            assert_eq!(tokens, if in_json { vec![] } else { vec!["Bearer wallet-token"] });
             world.reconciled(&["alice"]).await;
         } else {
             assert_eq!(reason(&played.unwrap_err()), "OUTCOME_UNKNOWN");

@@ -1,175 +1,29 @@
 //! The operator keeps the money (PL-31, PL-32): a scripted wallet in the test's process, with every way in which it can fail.
 
 mod attacks;
+mod json;
 mod schedules;
 mod scripted;
 mod stakes;
+mod world;
 
-use motherlode_books::{Account as Books, Currency, Event, StreamId};
-use motherlode_ledger::Options;
 use motherlode_proto::{
     ledger::v1::{
-        CancelRequestRequest, DepositRequest, GetRequestRequest, ListRoundsRequest, OpenAccountRequest, RequestOutcome,
-        VoidRoundRequest, WithdrawRequest, request_outcome::State,
+        CancelRequestRequest, DepositRequest, GetRequestRequest, ListRoundsRequest, RequestOutcome, VoidRoundRequest,
+        WithdrawRequest, request_outcome::State,
     },
     report::v1::{ListSignificantEventsRequest, SignificantKind},
     round::v1::Account,
     spin::v1::{PlayStreamRequest, SpinRequest, play_stream_request::Call, play_stream_response::Answer},
 };
-use motherlode_runtime::{Config, connect::connect};
-use motherlode_server::open_stores;
-use motherlode_tests::{
-    Client, Force, Server, audited, bet, commits, config, next_choice,
-    operators::{NEW_YEAR_MS, operator, token},
-    reason, start_with, vials,
-};
-use scripted::{End, Fault, Wallet};
-use std::{
-    path::{Path, PathBuf},
-    sync::{
-        Arc,
-        atomic::{AtomicI64, Ordering},
-    },
-    time::Duration,
-};
+use motherlode_tests::{Client, Force, audited, bet, next_choice, reason, vials};
+use scripted::{End, Fault};
+use std::{path::Path, sync::atomic::Ordering, time::Duration};
 use tonic::{Code, Request, Status};
+use world::{World, until};
 
 /// Milliseconds that a debit waits for its bet, on the test's clock.
 const DEBIT_MS: i64 = 15_000;
-
-const ALL: &str = r#"["play", "wallet", "support", "audit"]"#;
-
-/// A service whose operator acme has a wallet of its own; the operator other has its players' money here.
-struct World {
-    server: Server,
-    wallet: Wallet,
-    clock: Arc<AtomicI64>,
-    config: Config,
-    /// The folder of the log.
-    log: PathBuf,
-    /// Removed in the end.
-    data: tempfile::TempDir,
-}
-
-impl World {
-    async fn start() -> Self {
-        let wallet = Wallet::default();
-        let (address, _) = wallet.serve().await;
-        Self::with(wallet, &format!("url = \"http://{address}\"")).await
-    }
-
-    /// With a wallet, and what the configuration says of it.
-    async fn with(wallet: Wallet, of_wallet: &str) -> Self {
-        let data = tempfile::tempdir().unwrap();
-        let seamless = format!(
-            "wallet = \"seamless\"\nseamless = {{ answer_ms_max = 200, debit_ms_max = {DEBIT_MS}, overdue_ms = 60000, \
-             {of_wallet} }}\n[[operators.credentials]]"
-        );
-        let acme = operator("acme", &[("acme", ALL)]).replacen("[[operators.credentials]]", &seamless, 1);
-        let platform = operator("platform", &[("platform", r#"["admin", "audit"]"#)]);
-        let text = acme + &operator("other", &[("other", ALL)]) + &platform;
-        let config = Config { operators: Config::parse(&text).unwrap().operators, ..config(data.path()) };
-        let clock = Arc::new(AtomicI64::new(NEW_YEAR_MS));
-        let server = serve(&config, &clock).await;
-        Self { server, wallet, clock, config, log: data.path().to_owned(), data }
-    }
-
-    /// Stops the service and starts it on the same log.
-    async fn restart(self) -> Self {
-        self.server.stop().await.unwrap();
-        let server = serve(&self.config, &self.clock).await;
-        Self { server, ..self }
-    }
-
-    async fn client(&self, of: &str) -> Client {
-        let target = format!("http://{}", self.server.address());
-        Client::on(connect(&target, &token(of), None).await.unwrap())
-    }
-
-    /// A player of acme's whose wallet has so much.
-    async fn player(&self, client: &mut Client, name: &str, amount: i64) -> Account {
-        let account = motherlode_tests::account(name, "EUR");
-        self.wallet.fund(name, amount);
-        let open = OpenAccountRequest { request_id: "open".into(), account: Some(account.clone()) };
-        client.ledger.open_account(open).await.unwrap();
-        account
-    }
-
-    /// Waits until nothing is under way.
-    async fn settled(&self, players: &[&str]) {
-        let busy = || {
-            let players = players.iter().map(|name| StreamId::player("acme", *name));
-            let ledgers = self.server.ledgers();
-            players.into_iter().any(|stream| {
-                let player = ledgers.of(&stream).player(&stream).unwrap().unwrap();
-                player.wallet().is_some_and(motherlode_books::Wallet::is_busy)
-            })
-        };
-        until(|| !busy(), "all is paid").await;
-    }
-
-    /// Stops, audits, and holds the wallet against the log: each of its transactions against the player's commits.
-    async fn reconciled(self, players: &[&str]) {
-        self.settled(players).await;
-        for name in players {
-            let stream = StreamId::player("acme", *name);
-            let (mut debits, mut credits, mut charged) = (0, 0, 0);
-            let ledger = self.server.ledgers().of(&stream);
-            for logged in commits(ledger, 1).filter(|logged| logged.commit.stream == stream) {
-                for event in &logged.commit.events {
-                    match event {
-                        Event::RoundStarted(started) => charged += started.charged().0,
-                        Event::DebitConfirmed { amount, .. } => {
-                            debits += amount.0;
-                            let id = format!("debit/acme/{name}/{}", logged.commit.request_id);
-                            assert_eq!(self.wallet.end(&id), Some(End::Applied), "{id}");
-                        }
-                        Event::CreditPaid { request_id, currency, amount } => {
-                            credits += amount.0;
-                            let id = format!("credit/acme/{name}/{currency}/{request_id}");
-                            assert_eq!(self.wallet.end(&id), Some(End::Applied), "{id}");
-                        }
-                        Event::DebitRolledBack => {
-                            let id = format!("debit/acme/{name}/{}", logged.commit.request_id);
-                            assert_eq!(self.wallet.end(&id), Some(End::RolledBack), "{id}");
-                        }
-                        _ => {}
-                    }
-                }
-            }
-            assert_eq!(debits, charged, "{name}: each stake was debited, and nothing else");
-            let books = self.wallet.books();
-            let applied =
-                books.transactions.values().filter(|entry| entry.player == *name && entry.end == End::Applied);
-            assert_eq!(
-                applied.map(|entry| entry.amount).sum::<i64>(),
-                credits - debits,
-                "{name}: the wallet moved no more"
-            );
-        }
-        let transit = self.server.holding(Books::Transit("acme"), Currency::EUR);
-        assert_eq!(transit, 0, "nothing is on its way");
-        let Self { server, config, log, data: _data, .. } = self;
-        server.stop().await.unwrap();
-        audited(&log, usize::try_from(config.partitions).unwrap());
-    }
-}
-
-async fn serve(config: &Config, clock: &Arc<AtomicI64>) -> Server {
-    let time = Arc::clone(clock);
-    let options = Options::on_clock(move || time.load(Ordering::SeqCst));
-    start_with(config, open_stores(config).unwrap(), options).await
-}
-
-/// Waits for something that comes by itself.
-async fn until(done: impl Fn() -> bool, what: &str) {
-    let wait = async {
-        while !done() {
-            tokio::time::sleep(Duration::from_millis(2)).await;
-        }
-    };
-    tokio::time::timeout(Duration::from_secs(30), wait).await.unwrap_or_else(|_| panic!("{what}"));
-}
 
 /// Bets, and waits for the answer no longer than so.
 async fn bet_within(client: &mut Client, request: SpinRequest, ms: u64) -> Result<u32, Status> {
@@ -190,86 +44,93 @@ async fn rounds(client: &mut Client, account: &Account) -> usize {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_each_bet_is_debited_and_each_win_credited_by_the_operators_wallet() {
-    let world = World::start().await;
-    let mut client = world.client("acme").await;
-    let alice = world.player(&mut client, "alice", 100_000).await;
-    let (mut staked, mut won) = (0, 0);
-    for number in 0..20 {
-        let force = if number % 3 == 0 { Some(Force::Open) } else { None };
-        let mut last = client.spin(bet(&format!("r{number}"), &alice, "0.10"), force).await.unwrap();
-        staked += last.bet.as_ref().unwrap().amount_minor;
-        let told = last.balance.as_ref().unwrap().amount_minor;
-        assert!(told <= 100_000 - staked + won, "the balance is the wallet's, before what is due");
-        while let Some(kind) = next_choice(&last) {
-            let request = format!("r{number}.{}", last.step);
-            last = client.choose(&request, &last.round_id, kind, None).await.unwrap();
-        }
-        won += last.win.as_ref().unwrap().amount_minor;
-    }
-    assert!(won > 0, "something was won");
-    // The same over a stream.
-    let calls = (0..20_u64).map(|tag| PlayStreamRequest {
-        tag,
-        call: Some(Call::Spin(SpinRequest { offer_double: false, ..bet(&format!("s{tag}"), &alice, "0.10") })),
-    });
-    for call in calls {
-        let answers = client.spin.play_stream(tokio_stream::iter([call])).await.unwrap().into_inner().message().await;
-        match answers.unwrap().unwrap().answer.unwrap() {
-            Answer::Played(mut last) => {
-                staked += last.bet.as_ref().unwrap().amount_minor;
-                while let Some(kind) = next_choice(&last) {
-                    let request = format!("{}.{}", last.round_id.replace('/', "-"), last.step);
-                    *last = client.choose(&request, &last.round_id, kind, None).await.unwrap();
-                }
-                won += last.win.as_ref().unwrap().amount_minor;
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 100_000).await;
+        let (mut staked, mut won) = (0, 0);
+        for number in 0..20 {
+            let force = if number % 3 == 0 { Some(Force::Open) } else { None };
+            let mut last = client.spin(bet(&format!("r{number}"), &alice, "0.10"), force).await.unwrap();
+            staked += last.bet.as_ref().unwrap().amount_minor;
+            let told = last.balance.as_ref().unwrap().amount_minor;
+            assert!(told <= 100_000 - staked + won, "the balance is the wallet's, before what is due");
+            while let Some(kind) = next_choice(&last) {
+                let request = format!("r{number}.{}", last.step);
+                last = client.choose(&request, &last.round_id, kind, None).await.unwrap();
             }
-            Answer::Error(status) => panic!("{status:?}"),
+            won += last.win.as_ref().unwrap().amount_minor;
         }
+        assert!(won > 0, "something was won");
+        // The same over a stream.
+        let calls = (0..20_u64).map(|tag| PlayStreamRequest {
+            tag,
+            call: Some(Call::Spin(SpinRequest { offer_double: false, ..bet(&format!("s{tag}"), &alice, "0.10") })),
+        });
+        for call in calls {
+            let answers =
+                client.spin.play_stream(tokio_stream::iter([call])).await.unwrap().into_inner().message().await;
+            match answers.unwrap().unwrap().answer.unwrap() {
+                Answer::Played(mut last) => {
+                    staked += last.bet.as_ref().unwrap().amount_minor;
+                    while let Some(kind) = next_choice(&last) {
+                        let request = format!("{}.{}", last.round_id.replace('/', "-"), last.step);
+                        *last = client.choose(&request, &last.round_id, kind, None).await.unwrap();
+                    }
+                    won += last.win.as_ref().unwrap().amount_minor;
+                }
+                Answer::Error(status) => panic!("{status:?}"),
+            }
+        }
+        world.settled(&["alice"]).await;
+        assert_eq!(world.wallet.balance("alice"), 100_000 - staked + won);
+        assert_eq!(client.balance(&alice).await, 0, "nothing of it is here");
+        for (request, refused) in [
+            (
+                "in",
+                client
+                    .ledger
+                    .deposit(DepositRequest { request_id: "in".into(), account: Some(alice.clone()), amount_minor: 5 })
+                    .await
+                    .map(drop),
+            ),
+            (
+                "out",
+                client
+                    .ledger
+                    .withdraw(WithdrawRequest {
+                        request_id: "out".into(),
+                        account: Some(alice.clone()),
+                        amount_minor: 5,
+                    })
+                    .await
+                    .map(drop),
+            ),
+        ] {
+            assert_eq!(reason(&refused.unwrap_err()), "SEAMLESS_WALLET", "{request}");
+        }
+        world.reconciled(&["alice"]).await;
     }
-    world.settled(&["alice"]).await;
-    assert_eq!(world.wallet.balance("alice"), 100_000 - staked + won);
-    assert_eq!(client.balance(&alice).await, 0, "nothing of it is here");
-    for (request, refused) in [
-        (
-            "in",
-            client
-                .ledger
-                .deposit(DepositRequest { request_id: "in".into(), account: Some(alice.clone()), amount_minor: 5 })
-                .await
-                .map(drop),
-        ),
-        (
-            "out",
-            client
-                .ledger
-                .withdraw(WithdrawRequest { request_id: "out".into(), account: Some(alice.clone()), amount_minor: 5 })
-                .await
-                .map(drop),
-        ),
-    ] {
-        assert_eq!(reason(&refused.unwrap_err()), "SEAMLESS_WALLET", "{request}");
-    }
-    world.reconciled(&["alice"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_bet_that_the_wallet_refuses_is_never_played_and_says_the_operators_reason() {
-    let world = World::start().await;
-    let mut client = world.client("acme").await;
-    let alice = world.player(&mut client, "alice", 100).await;
-    for _ in 0..2 {
-        let status = client.spin(bet("poor", &alice, "0.10"), None).await.unwrap_err();
-        assert_eq!((status.code(), reason(&status).as_str()), (Code::FailedPrecondition, "INSUFFICIENT_FUNDS"));
-        // It's refused for ever, rich or not.
-        world.wallet.fund("alice", 100_000);
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 100).await;
+        for _ in 0..2 {
+            let status = client.spin(bet("poor", &alice, "0.10"), None).await.unwrap_err();
+            assert_eq!((status.code(), reason(&status).as_str()), (Code::FailedPrecondition, "INSUFFICIENT_FUNDS"));
+            // It's refused for ever, rich or not.
+            world.wallet.fund("alice", 100_000);
+        }
+        let refused = looked_up(&mut client, &alice, "poor").await;
+        assert_eq!((refused.state(), refused.reason.as_str()), (State::Refused, "INSUFFICIENT_FUNDS"));
+        let other = client.spin(bet("poor", &alice, "0.20"), None).await.unwrap_err();
+        assert_eq!(reason(&other), "REQUEST_ID_REUSED");
+        assert_eq!(rounds(&mut client, &alice).await, 0);
+        client.play_out(bet("rich", &alice, "0.10")).await.unwrap();
+        world.reconciled(&["alice"]).await;
     }
-    let refused = looked_up(&mut client, &alice, "poor").await;
-    assert_eq!((refused.state(), refused.reason.as_str()), (State::Refused, "INSUFFICIENT_FUNDS"));
-    let other = client.spin(bet("poor", &alice, "0.20"), None).await.unwrap_err();
-    assert_eq!(reason(&other), "REQUEST_ID_REUSED");
-    assert_eq!(rounds(&mut client, &alice).await, 0);
-    client.play_out(bet("rich", &alice, "0.10")).await.unwrap();
-    world.reconciled(&["alice"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -293,152 +154,158 @@ async fn pl_31_what_a_bet_is_refused_for_is_found_before_the_wallet_is_asked() {
 /// Each way in which one call of a debit, and then one of a credit, can fail once.
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_lost_doubled_and_unsure_answers_have_one_effect() {
-    let world = World::start().await;
-    let mut client = world.client("acme").await;
-    let faults = [Fault::LostCall, Fault::LostAnswer, Fault::Doubled, Fault::Unsure, Fault::Hangs, Fault::Lies];
-    for (number, fault) in faults.into_iter().enumerate() {
-        let name = format!("p{number}");
-        let account = world.player(&mut client, &name, 1_000).await;
-        world.wallet.script(&[fault]);
-        // A win that waits, so that it's credited by a later call.
-        let last = client.spin(bet("r", &account, "0.10"), Some(Force::Open)).await.unwrap();
-        assert_eq!(world.wallet.end(&format!("debit/acme/{name}/r")), Some(End::Applied), "{fault:?}");
-        let mut last = last;
-        world.wallet.script(&[fault, fault]);
-        while let Some(kind) = next_choice(&last) {
-            last = client.choose(&format!("c{}", last.step), &last.round_id, kind, None).await.unwrap();
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let faults = [Fault::LostCall, Fault::LostAnswer, Fault::Doubled, Fault::Unsure, Fault::Hangs, Fault::Lies];
+        for (number, fault) in faults.into_iter().enumerate() {
+            let name = format!("p{number}");
+            let account = world.player(&mut client, &name, 1_000).await;
+            world.wallet.script(&[fault]);
+            // A win that waits, so that it's credited by a later call.
+            let last = client.spin(bet("r", &account, "0.10"), Some(Force::Open)).await.unwrap();
+            assert_eq!(world.wallet.end(&format!("debit/acme/{name}/r")), Some(End::Applied), "{fault:?}");
+            let mut last = last;
+            world.wallet.script(&[fault, fault]);
+            while let Some(kind) = next_choice(&last) {
+                last = client.choose(&format!("c{}", last.step), &last.round_id, kind, None).await.unwrap();
+            }
+            world.settled(&[&name]).await;
+            let (staked, won) = (last.bet.unwrap().amount_minor, last.win.unwrap().amount_minor);
+            assert_eq!(world.wallet.balance(&name), 1_000 - staked + won, "{fault:?}");
+            world.wallet.script(&[]);
         }
-        world.settled(&[&name]).await;
-        let (staked, won) = (last.bet.unwrap().amount_minor, last.win.unwrap().amount_minor);
-        assert_eq!(world.wallet.balance(&name), 1_000 - staked + won, "{fault:?}");
-        world.wallet.script(&[]);
+        world.reconciled(&["p0", "p1", "p2", "p3", "p4", "p5"]).await;
     }
-    world.reconciled(&["p0", "p1", "p2", "p3", "p4", "p5"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_bet_without_an_answer_draws_nothing_and_is_found_out_by_asking_again() {
-    let world = World::start().await;
-    let mut client = world.client("acme").await;
-    let alice = world.player(&mut client, "alice", 1_000).await;
-    for (request, fault) in [("hangs", Fault::Hangs), ("answer", Fault::LostAnswer), ("call", Fault::LostCall)] {
-        world.wallet.always(fault);
-        let status = bet_within(&mut client, bet(request, &alice, "0.10"), 500).await.unwrap_err();
-        assert_eq!((status.code(), reason(&status).as_str()), (Code::Unavailable, "OUTCOME_UNKNOWN"), "{request}");
-        let before = rounds(&mut client, &alice).await;
-        let pending = looked_up(&mut client, &alice, request).await;
-        assert_eq!((pending.state(), pending.round), (State::Pending, None));
-        // It can't be cancelled any more: the wallet may have it.
-        let cancel = CancelRequestRequest { account: Some(alice.clone()), request_id: request.into() };
-        let cancelled = client.ledger.cancel_request(cancel).await.unwrap().into_inner().outcome.unwrap();
-        assert_eq!(cancelled.state(), State::Pending);
-        let other = client.spin(bet("meanwhile", &alice, "0.10"), None).await.unwrap_err();
-        assert_eq!(reason(&other), "DEBIT_OPEN");
-        assert_eq!(rounds(&mut client, &alice).await, before, "no outcome before a confirmed debit");
-        world.wallet.script(&[]);
-        // Many may have asked while it was away: it's left alone for a while.
-        let mut played = bet_within(&mut client, bet(request, &alice, "0.10"), 5_000).await;
-        while played.as_ref().is_err_and(|status| status.code() == Code::Unavailable) {
-            played = bet_within(&mut client, bet(request, &alice, "0.10"), 5_000).await;
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 1_000).await;
+        for (request, fault) in [("hangs", Fault::Hangs), ("answer", Fault::LostAnswer), ("call", Fault::LostCall)] {
+            world.wallet.always(fault);
+            let status = bet_within(&mut client, bet(request, &alice, "0.10"), 500).await.unwrap_err();
+            assert_eq!((status.code(), reason(&status).as_str()), (Code::Unavailable, "OUTCOME_UNKNOWN"), "{request}");
+            let before = rounds(&mut client, &alice).await;
+            let pending = looked_up(&mut client, &alice, request).await;
+            assert_eq!((pending.state(), pending.round), (State::Pending, None));
+            // It can't be cancelled any more: the wallet may have it.
+            let cancel = CancelRequestRequest { account: Some(alice.clone()), request_id: request.into() };
+            let cancelled = client.ledger.cancel_request(cancel).await.unwrap().into_inner().outcome.unwrap();
+            assert_eq!(cancelled.state(), State::Pending);
+            let other = client.spin(bet("meanwhile", &alice, "0.10"), None).await.unwrap_err();
+            assert_eq!(reason(&other), "DEBIT_OPEN");
+            assert_eq!(rounds(&mut client, &alice).await, before, "no outcome before a confirmed debit");
+            world.wallet.script(&[]);
+            // Many may have asked while it was away: it's left alone for a while.
+            let mut played = bet_within(&mut client, bet(request, &alice, "0.10"), 5_000).await;
+            while played.as_ref().is_err_and(|status| status.code() == Code::Unavailable) {
+                played = bet_within(&mut client, bet(request, &alice, "0.10"), 5_000).await;
+            }
+            assert_eq!(played.unwrap(), 1);
+            assert_eq!(looked_up(&mut client, &alice, request).await.state(), State::Applied);
+            client.play_out(bet(request, &alice, "0.10")).await.unwrap();
         }
-        assert_eq!(played.unwrap(), 1);
-        assert_eq!(looked_up(&mut client, &alice, request).await.state(), State::Applied);
-        client.play_out(bet(request, &alice, "0.10")).await.unwrap();
+        world.reconciled(&["alice"]).await;
     }
-    world.reconciled(&["alice"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_debit_whose_bet_does_not_come_in_time_is_rolled_back_until_that_is_acknowledged() {
-    let world = World::start().await;
-    let mut client = world.client("acme").await;
-    for (name, fault) in [("taken", Fault::LostAnswer), ("lost", Fault::LostCall)] {
-        let account = world.player(&mut client, name, 1_000).await;
-        world.wallet.always(fault);
-        bet_within(&mut client, bet("r", &account, "0.10"), 400).await.unwrap_err();
-        world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
-        // Its rollback fares no better for a while.
-        let (calls, rollback) = (world.wallet.books().calls, format!("debit/acme/{name}/r"));
-        until(|| world.wallet.books().calls > calls + 1, "it's rolled back again and again").await;
-        assert_eq!(looked_up(&mut client, &account, "r").await.state(), State::Pending);
-        world.wallet.script(&[]);
-        world.settled(&[name]).await;
-        assert_eq!(world.wallet.end(&rollback), Some(End::RolledBack));
-        assert_eq!(world.wallet.balance(name), 1_000);
-        let refused = looked_up(&mut client, &account, "r").await;
-        assert_eq!((refused.state(), refused.reason.as_str()), (State::Refused, "DEBIT_ROLLED_BACK"));
-        let status = client.spin(bet("r", &account, "0.10"), None).await.unwrap_err();
-        assert_eq!(reason(&status), "DEBIT_ROLLED_BACK");
-        assert_eq!(rounds(&mut client, &account).await, 0);
-        client.play_out(bet("next", &account, "0.10")).await.unwrap();
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        for (name, fault) in [("taken", Fault::LostAnswer), ("lost", Fault::LostCall)] {
+            let account = world.player(&mut client, name, 1_000).await;
+            world.wallet.always(fault);
+            bet_within(&mut client, bet("r", &account, "0.10"), 400).await.unwrap_err();
+            world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
+            // Its rollback fares no better for a while.
+            let (calls, rollback) = (world.wallet.books().calls, format!("debit/acme/{name}/r"));
+            until(|| world.wallet.books().calls > calls + 1, "it's rolled back again and again").await;
+            assert_eq!(looked_up(&mut client, &account, "r").await.state(), State::Pending);
+            world.wallet.script(&[]);
+            world.settled(&[name]).await;
+            assert_eq!(world.wallet.end(&rollback), Some(End::RolledBack));
+            assert_eq!(world.wallet.balance(name), 1_000);
+            let refused = looked_up(&mut client, &account, "r").await;
+            assert_eq!((refused.state(), refused.reason.as_str()), (State::Refused, "DEBIT_ROLLED_BACK"));
+            let status = client.spin(bet("r", &account, "0.10"), None).await.unwrap_err();
+            assert_eq!(reason(&status), "DEBIT_ROLLED_BACK");
+            assert_eq!(rounds(&mut client, &account).await, 0);
+            client.play_out(bet("next", &account, "0.10")).await.unwrap();
+        }
+        world.reconciled(&["taken", "lost"]).await;
     }
-    world.reconciled(&["taken", "lost"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_restart_takes_up_what_was_under_way() {
-    let mut world = World::start().await;
-    let mut client = world.client("acme").await;
-    // One debit was applied and nobody knows, one win is due.
-    let debited = world.player(&mut client, "debited", 1_000).await;
-    let winner = world.player(&mut client, "winner", 1_000).await;
-    let mut last = client.spin(bet("r", &winner, "0.10"), Some(Force::Open)).await.unwrap();
-    world.wallet.always(Fault::LostAnswer);
-    while let Some(kind) = next_choice(&last) {
-        last = client.choose(&format!("c{}", last.step), &last.round_id, kind, None).await.unwrap();
+    for mut world in World::both().await {
+        let mut client = world.client("acme").await;
+        // One debit was applied and nobody knows, one win is due.
+        let debited = world.player(&mut client, "debited", 1_000).await;
+        let winner = world.player(&mut client, "winner", 1_000).await;
+        let mut last = client.spin(bet("r", &winner, "0.10"), Some(Force::Open)).await.unwrap();
+        world.wallet.always(Fault::LostAnswer);
+        while let Some(kind) = next_choice(&last) {
+            last = client.choose(&format!("c{}", last.step), &last.round_id, kind, None).await.unwrap();
+        }
+        bet_within(&mut client, bet("r", &debited, "0.10"), 400).await.unwrap_err();
+        drop(client);
+        world = world.restart().await;
+        let mut client = world.client("acme").await;
+        assert_eq!(looked_up(&mut client, &debited, "r").await.state(), State::Pending);
+        world.wallet.script(&[]);
+        world.settled(&["winner"]).await;
+        let (staked, won) = (last.bet.unwrap().amount_minor, last.win.unwrap().amount_minor);
+        assert_eq!(world.wallet.balance("winner"), 1_000 - staked + won);
+        // Whoever bets again first, has it; else it's rolled back.
+        world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
+        world.settled(&["debited"]).await;
+        assert_eq!(world.wallet.balance("debited"), 1_000);
+        world.reconciled(&["debited", "winner"]).await;
     }
-    bet_within(&mut client, bet("r", &debited, "0.10"), 400).await.unwrap_err();
-    drop(client);
-    world = world.restart().await;
-    let mut client = world.client("acme").await;
-    assert_eq!(looked_up(&mut client, &debited, "r").await.state(), State::Pending);
-    world.wallet.script(&[]);
-    world.settled(&["winner"]).await;
-    let (staked, won) = (last.bet.unwrap().amount_minor, last.win.unwrap().amount_minor);
-    assert_eq!(world.wallet.balance("winner"), 1_000 - staked + won);
-    // Whoever bets again first, has it; else it's rolled back.
-    world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
-    world.settled(&["debited"]).await;
-    assert_eq!(world.wallet.balance("debited"), 1_000);
-    world.reconciled(&["debited", "winner"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_refund_of_a_void_is_credited() {
-    let world = World::start().await;
-    let mut client = world.client("acme").await;
-    let alice = world.player(&mut client, "alice", 1_000).await;
-    let lost = client.spin(bet("r", &alice, "0.10"), Some(Force::Loss)).await.unwrap();
-    assert!(world.wallet.balance("alice") < 1_000);
-    let (why, actor) = ("a fault".into(), "support".into());
-    let void = VoidRoundRequest { request_id: "void".into(), round_id: lost.round_id, reason: why, actor };
-    client.ledger.void_round(void).await.unwrap();
-    world.settled(&["alice"]).await;
-    assert_eq!(world.wallet.balance("alice"), 1_000);
-    assert_eq!(world.wallet.end("credit/acme/alice/EUR/void"), Some(End::Applied));
-    world.reconciled(&["alice"]).await;
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 1_000).await;
+        let lost = client.spin(bet("r", &alice, "0.10"), Some(Force::Loss)).await.unwrap();
+        assert!(world.wallet.balance("alice") < 1_000);
+        let (why, actor) = ("a fault".into(), "support".into());
+        let void = VoidRoundRequest { request_id: "void".into(), round_id: lost.round_id, reason: why, actor };
+        client.ledger.void_round(void).await.unwrap();
+        world.settled(&["alice"]).await;
+        assert_eq!(world.wallet.balance("alice"), 1_000);
+        assert_eq!(world.wallet.end("credit/acme/alice/EUR/void"), Some(End::Applied));
+        world.reconciled(&["alice"]).await;
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_a_jackpot_is_credited_like_any_win() {
-    let world = World::start().await;
-    let mut client = world.client("acme").await;
-    let alice = world.player(&mut client, "alice", 1_000_000).await;
-    let mut request = bet("r", &alice, "0.20");
-    request.stake.as_mut().unwrap().coins_per_line = 10;
-    let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
-    let staked = spun.bet.unwrap().amount_minor;
-    let mut last = client.choose("c1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
-    let jackpot = last.jackpot.clone().and_then(|jackpot| jackpot.amount).expect("a jackpot").amount_minor;
-    while let Some(kind) = next_choice(&last) {
-        last = client.choose(&format!("c{}", last.step), &last.round_id, kind, None).await.unwrap();
+    for world in World::both().await {
+        let mut client = world.client("acme").await;
+        let alice = world.player(&mut client, "alice", 1_000_000).await;
+        let mut request = bet("r", &alice, "0.20");
+        request.stake.as_mut().unwrap().coins_per_line = 10;
+        let spun = client.spin(request, Some(Force::Pick)).await.unwrap();
+        let staked = spun.bet.unwrap().amount_minor;
+        let mut last = client.choose("c1", &spun.round_id, vials(), Some(Force::Jackpot)).await.unwrap();
+        let jackpot = last.jackpot.clone().and_then(|jackpot| jackpot.amount).expect("a jackpot").amount_minor;
+        while let Some(kind) = next_choice(&last) {
+            last = client.choose(&format!("c{}", last.step), &last.round_id, kind, None).await.unwrap();
+        }
+        let award = |id: &&String| id.starts_with("credit/acme/alice/EUR/award/bewitched/");
+        until(|| world.wallet.books().order.iter().any(|id| award(&id)), "the jackpot is credited").await;
+        world.settled(&["alice"]).await;
+        let won = last.win.unwrap().amount_minor;
+        assert_eq!(world.wallet.balance("alice"), 1_000_000 - staked + won + jackpot);
+        world.reconciled(&["alice"]).await;
     }
-    let award = |id: &&String| id.starts_with("credit/acme/alice/EUR/award/bewitched/");
-    until(|| world.wallet.books().order.iter().any(|id| award(&id)), "the jackpot is credited").await;
-    world.settled(&["alice"]).await;
-    let won = last.win.unwrap().amount_minor;
-    assert_eq!(world.wallet.balance("alice"), 1_000_000 - staked + won + jackpot);
-    world.reconciled(&["alice"]).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

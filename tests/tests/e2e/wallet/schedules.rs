@@ -4,12 +4,19 @@
 //! A schedule is made of its seed: which calls go wrong, when who is killed, who plays what. How the processes' threads meet
 //! isn't, so a seed that fails once may take some runs to fail again.
 
-use super::{World, config, operator, scripted::Wallet, serve, token};
+use super::{
+    scripted::Wallet,
+    world::{World, serve},
+};
 use crate::PROGRAM;
 use motherlode_proto::{ledger::v1::OpenAccountRequest, round::v1::Account};
 use motherlode_runtime::{Config, connect::connect};
 use motherlode_testkit::sim::Chance;
-use motherlode_tests::{Client, Process, account, bet, operators::NEW_YEAR_MS, reason};
+use motherlode_tests::{
+    Client, Process, account, bet, config,
+    operators::{NEW_YEAR_MS, operator, token},
+    reason,
+};
 use std::{
     env, fs,
     net::SocketAddr,

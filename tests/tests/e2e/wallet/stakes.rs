@@ -1,4 +1,4 @@
-//! What a player can pay for beside a plain bet: a bought feature, a gamble, a half that is secured (PL-31).
+//! Stakes beside a plain bet: a bought feature, a gamble, a half that is secured (PL-31).
 
 use super::{
     World, bet_within, looked_up, rounds,

@@ -1,0 +1,73 @@
+"""The wallet's face in JSON: the same calls as `POST /v1/WalletService/<call>`, each request signed."""
+
+import json
+import ssl
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from google.protobuf import json_format
+from motherlode.wallet.v1 import wallet_pb2
+from signed import Unsigned
+
+BODY_BYTES_MAX = 16_384
+IDLE_SECONDS = 30
+
+
+class Aborted(Exception):
+    """The call ends without an answer of the wallet's."""
+
+
+class Context:
+    """As much of a call's context as the wallet asks for."""
+
+    def abort(self, code, why):
+        raise Aborted(f"{code.name}: {why}")
+
+    def invocation_metadata(self):
+        return ()
+
+
+def serve(wallet, signatures, listen, pair):
+    """A server; `pair` has its certificate and private key, or nothing."""
+    calls = {name: getattr(wallet_pb2, f"{name}Request") for name in ("GetBalance", "Debit", "Credit", "Rollback")}
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        disable_nagle_algorithm = True
+        timeout = IDLE_SECONDS
+
+        def do_POST(self):
+            name = self.path.removeprefix("/v1/WalletService/")
+            length = self.headers.get("Content-Length", "")
+            if name not in calls or not length.isascii() or not length.isdigit() or int(length) > BODY_BYTES_MAX:
+                self.close_connection = True
+                return self.tell(400, {"error": "no call of the wallet's, or too long"})
+            body = self.rfile.read(int(length))
+            try:
+                signatures.check("POST", self.path, self.headers, body)
+                answer = getattr(wallet, name)(json_format.Parse(body, calls[name]()), Context())
+            except Unsigned as error:
+                return self.tell(401, {"error": str(error)})
+            except json_format.ParseError as error:
+                return self.tell(400, {"error": str(error)})
+            except Aborted as error:
+                return self.tell(503, {"error": str(error)})
+            self.tell(200, json_format.MessageToDict(answer))
+
+        def tell(self, status, message):
+            body = json.dumps(message).encode()
+            self.send_response(status)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_):
+            pass
+
+    host, port = listen.rsplit(":", 1)
+    server = ThreadingHTTPServer((host, int(port)), Handler)
+    if pair:
+        tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        tls.load_cert_chain(*pair)
+        server.socket = tls.wrap_socket(server.socket, server_side=True, do_handshake_on_connect=False)
+    return server

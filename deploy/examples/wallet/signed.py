@@ -1,0 +1,35 @@
+"""Requests in JSON that are signed: who calls, that nothing was changed, and that it's no repetition (proto/README.md)."""
+
+import hashlib
+import hmac
+import time
+
+WINDOW_MS = 30_000
+HEADERS = ("Motherlode-Timestamp", "Motherlode-Nonce", "Motherlode-Signature")
+
+
+class Unsigned(Exception):
+    """Nobody who may move money has sent this."""
+
+
+class Signatures:
+    """Checks requests with the operator's key. Nonces are kept in the database: a restart forgets none."""
+
+    def __init__(self, books, key):
+        if len(key) < 32:
+            raise SystemExit("a key has 32 characters or more")
+        self.books, self.key = books, key
+
+    def check(self, method, path, headers, body):
+        moment, nonce, signature = (headers.get(name, "") for name in HEADERS)
+        digest = hashlib.sha256(body).hexdigest()
+        text = f"motherlode/wallet/v1\n{method}\n{path}\n{moment}\n{nonce}\n{digest}\n"
+        right = hmac.new(self.key, text.encode(), hashlib.sha256).hexdigest()
+        # In constant time: how much of a guess is right, nobody learns.
+        if not hmac.compare_digest(right.encode(), signature.encode()):
+            raise Unsigned("the signature is another")
+        now = time.time_ns() // 1_000_000
+        if not moment.isdecimal() or abs(now - int(moment)) > WINDOW_MS:
+            raise Unsigned("too old, or ahead of its time")
+        if not self.books.is_first(nonce, now, now - 2 * WINDOW_MS):
+            raise Unsigned("it came before")

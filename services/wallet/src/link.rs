@@ -1,0 +1,127 @@
+//! Connections of HTTP/1.1 to a wallet: plain on this machine, or by TLS to who has a certificate of its root.
+
+use futures_util::future::BoxFuture;
+use http::Uri;
+use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper_util::{
+    client::legacy::connect::{Connected, Connection},
+    rt::TokioIo,
+};
+use std::{
+    io,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    net::TcpStream,
+    time::timeout,
+};
+use tokio_rustls::{
+    TlsConnector,
+    rustls::{
+        ClientConfig, RootCertStore,
+        crypto::ring::default_provider,
+        pki_types::{CertificateDer, ServerName, pem::PemObject},
+    },
+};
+use tower::Service;
+
+/// How long a connection may take, with its handshake.
+const CONNECT_MAX: Duration = Duration::from_secs(3);
+
+/// Makes connections.
+#[derive(Clone)]
+pub(crate) struct Connector(Option<TlsConnector>);
+
+impl Connector {
+    /// Of plain connections.
+    pub(crate) fn plain() -> Self {
+        Self(None)
+    }
+
+    /// Of connections to whom a root, in PEM, vouches for.
+    ///
+    /// # Errors
+    /// The reason why the root is none.
+    pub(crate) fn trusting(root: &[u8]) -> Result<Self, String> {
+        let certificates = CertificateDer::pem_slice_iter(root).collect::<Result<Vec<_>, _>>();
+        let mut roots = RootCertStore::empty();
+        let (taken, _) = roots.add_parsable_certificates(certificates.map_err(|error| error.to_string())?);
+        if taken == 0 {
+            return Err("no certificate is in it".to_owned());
+        }
+        // The same as in all other connections of the process, whatever features others switch on.
+        let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
+        let builder = builder.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;
+        let mut config = builder.with_root_certificates(roots).with_no_client_auth();
+        config.alpn_protocols.push(b"http/1.1".to_vec());
+        Ok(Self(Some(TlsConnector::from(Arc::new(config)))))
+    }
+
+    async fn connect(self, to: Uri) -> io::Result<Link> {
+        let host = to.host().unwrap_or_default().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let port = to.port_u16().unwrap_or(if self.0.is_some() { 443 } else { 80 });
+        let stream = TcpStream::connect((host.as_str(), port)).await?;
+        stream.set_nodelay(true)?;
+        let stream: Box<dyn Duplex> = match self.0 {
+            None => Box::new(stream),
+            Some(tls) => {
+                let name = ServerName::try_from(host).map_err(io::Error::other)?;
+                Box::new(tls.connect(name, stream).await?)
+            }
+        };
+        Ok(Link(TokioIo::new(stream)))
+    }
+}
+
+impl Service<Uri> for Connector {
+    type Response = Link;
+    type Error = io::Error;
+    type Future = BoxFuture<'static, io::Result<Link>>;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, to: Uri) -> Self::Future {
+        let connected = timeout(CONNECT_MAX, self.clone().connect(to));
+        Box::pin(async move { connected.await.unwrap_or_else(|late| Err(late.into())) })
+    }
+}
+
+/// A stream in both directions.
+trait Duplex: AsyncRead + AsyncWrite + Send + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Send + Unpin> Duplex for S {}
+
+/// A connection to a wallet.
+pub(crate) struct Link(TokioIo<Box<dyn Duplex>>);
+
+impl Connection for Link {
+    fn connected(&self) -> Connected {
+        Connected::new()
+    }
+}
+
+impl Read for Link {
+    fn poll_read(mut self: Pin<&mut Self>, context: &mut Context<'_>, into: ReadBufCursor<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_read(context, into)
+    }
+}
+
+impl Write for Link {
+    fn poll_write(mut self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.0).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.0).poll_shutdown(context)
+    }
+}
