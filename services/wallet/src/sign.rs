@@ -1,7 +1,7 @@
 //! Signatures on calls of the JSON face: a wallet can tell who calls, that nothing was changed, and that it's no repetition of a call
 //! that somebody recorded.
 //!
-//! What is signed is six lines, each with a line feed at its end:
+//! Six lines are signed, each with a line feed at its end:
 //!
 //! ```text
 //! motherlode/wallet/v1
