@@ -8,6 +8,7 @@ mod breaker;
 mod client;
 mod json;
 mod link;
+mod metrics;
 mod payer;
 mod sign;
 mod wallets;

@@ -50,7 +50,9 @@ pub struct Payer {
 struct Overdue {
     /// The player up to whom was looked.
     looked: String,
-    /// Players among them with anything overdue.
+    /// Players among them with anything under way.
+    busy: u64,
+    /// Those of them with anything overdue.
     players: u64,
     /// Since when the oldest of it is under way, milliseconds.
     oldest_ms: Option<i64>,
@@ -58,16 +60,13 @@ struct Overdue {
 
 impl Overdue {
     /// Adds a page of players, by the times since when something of theirs is under way; the whole once all pages were seen.
-    fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<(u64, i64)> {
+    fn add(&mut self, page: &[i64], is_last: bool, until_ms: i64) -> Option<Self> {
+        self.busy += page.len() as u64;
         for since in page.iter().filter(|since| **since <= until_ms) {
             self.players += 1;
             self.oldest_ms = Some(self.oldest_ms.map_or(*since, |oldest| oldest.min(*since)));
         }
-        if !is_last {
-            return None;
-        }
-        let Self { players, oldest_ms, .. } = take(self);
-        Some((players, oldest_ms?))
+        is_last.then(|| take(self))
     }
 }
 
@@ -174,10 +173,10 @@ impl Payer {
         });
         let since: Vec<_> = since.collect();
         self.overdue.looked = names.last().cloned().unwrap_or_default();
-        let Some((players, oldest_ms)) = self.overdue.add(&since, is_last, now_ms.saturating_sub(limit)) else {
-            return;
-        };
-        let partition = self.ledger.partition();
+        let Some(seen) = self.overdue.add(&since, is_last, now_ms.saturating_sub(limit)) else { return };
+        let (partition, Overdue { busy, players, oldest_ms, .. }) = (self.ledger.partition(), seen);
+        self.wallet.note_under_way(partition, busy, players);
+        let Some(oldest_ms) = oldest_ms else { return };
         let request = InternalRequest::LogOverdue { operator, partition, hour: now_ms / 3_600_000 }.to_string();
         if !matches!(self.ledgers.home().find_position(&StreamId::System, &request), Ok(None)) {
             return;
@@ -298,8 +297,10 @@ mod tests {
         for _ in 0..2 {
             assert_eq!(overdue.add(&[50; LOOKS_MAX], false, 40), None);
             assert_eq!(overdue.add(&[41, 40, 30], false, 40), None);
-            assert_eq!(overdue.add(&[35, 99], true, 40), Some((3, 30)));
+            let seen = overdue.add(&[35, 99], true, 40).unwrap();
+            assert_eq!((seen.busy, seen.players, seen.oldest_ms), (LOOKS_MAX as u64 + 5, 3, Some(30)));
         }
-        assert_eq!(overdue.add(&[41], true, 40), None, "nothing is");
+        let seen = overdue.add(&[41], true, 40).unwrap();
+        assert_eq!((seen.busy, seen.players, seen.oldest_ms), (1, 0, None), "nothing is");
     }
 }

@@ -3,6 +3,7 @@
 use crate::{
     breaker::Breaker,
     client::{Answer, Client, Transaction},
+    metrics::{Meters, observe},
 };
 use motherlode_books::StreamId;
 use motherlode_runtime::{
@@ -66,7 +67,12 @@ impl Wallets {
             let opens = operator.wallet == WalletKind::Seamless;
             wallets.insert(id(), Arc::new(OperatorWallet::new(id(), client, settings.clone(), opens)));
         }
-        Ok(Self((!wallets.is_empty()).then(|| Arc::new(wallets))))
+        if wallets.is_empty() {
+            return Ok(Self::default());
+        }
+        let wallets = Arc::new(wallets);
+        observe(&wallets);
+        Ok(Self(Some(wallets)))
     }
 
     /// The wallet that may keep a player's money.
@@ -101,13 +107,17 @@ pub struct OperatorWallet {
     breaker: Mutex<Breaker>,
     bets: Arc<Semaphore>,
     since: Instant,
+    meters: Meters,
+    /// Players with something under way, and those of them with something overdue, by partition.
+    under_way: Mutex<BTreeMap<u32, (u64, u64)>>,
 }
 
 impl OperatorWallet {
     fn new(operator: String, client: Client, settings: Seamless, opens: bool) -> Self {
         let bets = Arc::new(Semaphore::new(settings.bets_max.min(Semaphore::MAX_PERMITS)));
         let (breaker, since) = (Mutex::default(), Instant::now());
-        Self { operator, client, settings, opens, breaker, bets, since }
+        let meters = Meters::new(&operator);
+        Self { operator, client, settings, opens, breaker, bets, since, meters, under_way: Mutex::default() }
     }
 
     /// Whose it is.
@@ -144,33 +154,51 @@ impl OperatorWallet {
         self.breaker.lock().left_ms(self.now_ms())
     }
 
+    /// Bets that wait for it.
+    pub(crate) fn bets_waiting(&self) -> u64 {
+        let places = self.settings.bets_max.min(Semaphore::MAX_PERMITS);
+        places.saturating_sub(self.bets.available_permits()) as u64
+    }
+
+    /// Players with something under way, and those of them with something overdue, as of the last look at a partition.
+    pub(crate) fn note_under_way(&self, partition: u32, players: u64, overdue: u64) {
+        self.under_way.lock().insert(partition, (players, overdue));
+    }
+
+    /// The same of all partitions that are written here.
+    pub(crate) fn under_way(&self) -> (u64, u64) {
+        self.under_way.lock().values().fold((0, 0), |(all, late), (players, overdue)| (all + players, late + overdue))
+    }
+
     /// Takes a bet that has a place. The call goes on to its end when its caller is gone: the breaker hears of it, however little
     /// time callers bring, and its place is taken until then.
     pub async fn debit(self: &Arc<Self>, transaction: &Transaction, place: &Arc<OwnedSemaphorePermit>) -> Answer {
         let (wallet, transaction, place) = (Arc::clone(self), transaction.clone(), Arc::clone(place));
         let call = async move {
             let _place = place;
-            wallet.through(wallet.client.debit(&transaction)).await
+            wallet.through("debit", wallet.client.debit(&transaction)).await
         };
         tokio::spawn(call).await.unwrap_or_else(|error| Answer::Unknown { why: error.to_string() })
     }
 
     /// Gives what is due since a position of the log.
     pub async fn credit(&self, transaction: &Transaction, position: u64) -> Answer {
-        self.through(self.client.credit(transaction, position)).await
+        self.through("credit", self.client.credit(transaction, position)).await
     }
 
     /// Undoes a debit, or sees to it that it's never applied.
     pub async fn roll_back(&self, transaction: &Transaction) -> Answer {
-        self.through(self.client.roll_back(transaction)).await
+        self.through("rollback", self.client.roll_back(transaction)).await
     }
 
     /// Makes a call if the wallet is asked at all now.
-    async fn through(&self, call: impl Future<Output = Answer>) -> Answer {
+    async fn through(&self, name: &'static str, call: impl Future<Output = Answer>) -> Answer {
         if !self.breaker.lock().allows(self.now_ms()) {
             return Answer::Unknown { why: "the wallet is left alone for a while".to_owned() };
         }
+        let begun = Instant::now();
         let answer = call.await;
+        self.meters.note(name, &answer, begun.elapsed());
         let mut breaker = self.breaker.lock();
         match &answer {
             // A wallet that doesn't know of one player is there for the others.

@@ -41,8 +41,24 @@ impl MetricsService for Collector {
     }
 }
 
+/// The points of a counter or a gauge that have all these attributes, added up.
+pub fn counted(metric: &Metric, having: &[(&str, &str)]) -> i64 {
+    let points: &[NumberDataPoint] = match metric.data.as_ref().unwrap() {
+        Data::Sum(sum) => &sum.data_points,
+        Data::Gauge(gauge) => &gauge.data_points,
+        _ => &[],
+    };
+    let has = |point: &NumberDataPoint, (key, value): (&str, &str)| {
+        let value = Some(Value::StringValue(value.to_owned()));
+        let mut found = point.attributes.iter().filter(|attribute| attribute.key == key);
+        found.any(|attribute| attribute.value.as_ref().and_then(|of| of.value.clone()) == value)
+    };
+    let points = points.iter().filter(|point| having.iter().all(|wanted| has(point, *wanted)));
+    points.map(|point| if let Some(Number::AsInt(number)) = point.value { number } else { 0 }).sum()
+}
+
 /// Converts a metric's name to Prometheus: OpenTelemetry's "Prometheus and OpenMetrics compatibility".
-fn prometheus(metric: &Metric) -> String {
+pub fn prometheus(metric: &Metric) -> String {
     let name = metric.name.replace('.', "_");
     let unit = match metric.unit.as_str() {
         "s" => "_seconds".to_owned(),
@@ -89,7 +105,7 @@ fn asked(text: &str) -> Vec<String> {
 }
 
 /// A collector's address, and what it gets.
-async fn collector() -> (String, mpsc::UnboundedReceiver<Vec<Metric>>) {
+pub async fn collector() -> (String, mpsc::UnboundedReceiver<Vec<Metric>>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let endpoint = format!("http://{}", listener.local_addr().unwrap());
     let (sender, exports) = mpsc::unbounded_channel();

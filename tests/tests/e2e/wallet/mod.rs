@@ -2,6 +2,7 @@
 
 mod attacks;
 mod json;
+mod metrics;
 mod schedules;
 mod scripted;
 mod stakes;

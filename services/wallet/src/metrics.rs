@@ -1,0 +1,89 @@
+//! Metrics of operators' wallets, by operator: how calls end and how long they take, whether a wallet is left alone, the bets that
+//! wait for it, and the players with something under way.
+
+use crate::{client::Answer, wallets::OperatorWallet};
+use opentelemetry::{
+    KeyValue, global,
+    metrics::{AsyncInstrument, Counter, Histogram},
+};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+/// The calls of a wallet, as metrics name them.
+pub(crate) const CALLS: [&str; 3] = ["debit", "credit", "rollback"];
+
+/// Counts the calls to one wallet.
+#[derive(Debug)]
+pub(crate) struct Meters {
+    operator: String,
+    calls: Counter<u64>,
+    duration: Histogram<u64>,
+}
+
+impl Meters {
+    pub(crate) fn new(operator: &str) -> Self {
+        let meter = global::meter("motherlode");
+        let calls = meter.u64_counter("motherlode.wallet.calls");
+        let calls = calls.with_description("Calls to operators' wallets, by how they ended (PL-31).").build();
+        let duration = meter.u64_histogram("motherlode.wallet.call.duration").with_unit("ms");
+        let duration = duration.with_description("Time of a call to an operator's wallet.");
+        // From a wallet in the next room up to the longest answer that's usually waited for.
+        let limits = [1_u32, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500].map(Into::into);
+        let duration = duration.with_boundaries(limits.to_vec()).build();
+        let meters = Self { operator: operator.to_owned(), calls, duration };
+        // There from the start: a rate begins at nothing.
+        for call in CALLS {
+            for outcome in ["done", "refused", "unsure", "unknown"] {
+                meters.calls.add(0, &meters.of(call, Some(outcome)));
+            }
+        }
+        meters
+    }
+
+    /// Counts a call that was made.
+    pub(crate) fn note(&self, call: &'static str, answer: &Answer, took: Duration) {
+        let outcome = match answer {
+            Answer::Done { .. } => "done",
+            Answer::Refused { .. } => "refused",
+            Answer::Unsure => "unsure",
+            Answer::Unknown { .. } => "unknown",
+        };
+        self.calls.add(1, &self.of(call, Some(outcome)));
+        self.duration.record(u64::try_from(took.as_millis()).unwrap_or(u64::MAX), &self.of(call, None));
+    }
+
+    fn of(&self, call: &'static str, outcome: Option<&'static str>) -> Vec<KeyValue> {
+        let outcome = outcome.map(|outcome| KeyValue::new("outcome", outcome));
+        [KeyValue::new("operator", self.operator.clone()), KeyValue::new("call", call)]
+            .into_iter()
+            .chain(outcome)
+            .collect()
+    }
+}
+
+/// Has wallets observed for as long as they are there.
+pub(crate) fn observe(wallets: &Arc<BTreeMap<String, Arc<OperatorWallet>>>) {
+    type Read = fn(&OperatorWallet) -> u64;
+    let gauges: [(&'static str, &'static str, Read); 4] = [
+        (
+            "motherlode.wallet.left_alone",
+            "1 while an operator's wallet is not asked, since it did not answer.",
+            |wallet| (wallet.left_ms() > 0).into(),
+        ),
+        ("motherlode.wallet.bets_waiting", "Bets that wait for an operator's wallet.", OperatorWallet::bets_waiting),
+        ("motherlode.wallet.players_under_way", "Players with a debit without its end, or a credit due.", |wallet| {
+            wallet.under_way().0
+        }),
+        ("motherlode.wallet.players_overdue", "Those with something under way for too long (PL-32).", |wallet| {
+            wallet.under_way().1
+        }),
+    ];
+    for (name, what, read) in gauges {
+        let observed = Arc::downgrade(wallets);
+        let seen = move |seen: &dyn AsyncInstrument<u64>| {
+            for (operator, wallet) in observed.upgrade().iter().flat_map(|wallets| wallets.iter()) {
+                seen.observe(read(wallet), &[KeyValue::new("operator", operator.clone())]);
+            }
+        };
+        global::meter("motherlode").u64_observable_gauge(name).with_description(what).with_callback(seen).build();
+    }
+}
