@@ -3,14 +3,19 @@
 Debian's chromium; without one these tests are skipped, and say so.
 """
 
+import base64
+import hashlib
 import os
 import re
 import shutil
 
 import pytest
 from conftest import ROOT
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from playwright.sync_api import sync_playwright
 
+from motherlode.log.v1 import log_pb2
+from motherlode.proof.v1 import proof_pb2
 from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2
 from test_page import STAKES
@@ -113,4 +118,143 @@ def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console
     page.get_by_role("button", name="Log out").click()
     page.goto(f"{address}round/{rounds[3]}")
     assert page.get_by_role("heading", level=1).inner_text() == "Log in"
+    # What needs a script says so, and where to go.
+    page.goto(f"{address}round/{rounds[1]}/check")
+    assert page.get_by_role("button", name="Check it here").is_disabled()
+    assert "motherlode verify" in page.locator(".notice").inner_text()
     context.close()
+
+
+
+def verdict(page):
+    """Has the page check the proof that it shows; gives what it says of it."""
+    page.get_by_role("button", name="Check it here").click()
+    page.locator("#verdict.good, #verdict.bad").wait_for()
+    return page.locator("#verdict").inner_text()
+
+
+@pytest.mark.parametrize("width,scheme", SIZES)
+def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    address, rounds = console
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = enter(context, address)
+    asked = []
+    for name in rounds:
+        page.goto(f"{address}round/{name}")
+        page.get_by_role("link", name="Check it here").click()
+        page.get_by_label("The proof").wait_for()
+        page.on("request", lambda request: asked.append(request.url))
+        page.get_by_role("button", name="Check it here").wait_for()
+        del asked[:]
+        assert verdict(page) == "All of it holds.", name
+        assert asked == [], "the browser does it by itself"
+        told = page.locator("#results li").all_inner_texts()
+        assert told[0].startswith("Signature: "), told
+        assert any(line.startswith("Inclusion: ") for line in told), told
+        seals = [line for line in told if line.startswith("Seal: ")]
+        assert seals and all("dealt as it had been sealed" in line for line in seals), told
+    violations = Axe().run(page).response["violations"]
+    assert [(found["id"], found["nodes"][0]["html"]) for found in violations] == []
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    page.screenshot(path=SHOTS / f"check-{width}-{scheme}.png", full_page=True)
+    context.close()
+
+
+def test_pl_28_a_proof_that_was_changed_is_refused_with_what_fails(browser, console):
+    address, rounds = console
+    context = browser.new_context()
+    page = enter(context, address)
+    page.goto(f"{address}round/{rounds[1]}/check")
+    other = page.get_by_label("The proof").input_value()
+    page.goto(f"{address}round/{rounds[0]}/check")
+    key, proof = page.get_by_label("public key").input_value(), page.get_by_label("The proof").input_value()
+    head, note = proof.split("\n\n", 1)
+    lines, records = head.split("\n"), proven(proof)
+    path = base64.b64encode(bytes(32)).decode()
+
+    def told(proof, key=key):
+        page.get_by_label("public key").fill(key)
+        page.get_by_label("The proof").fill(proof)
+        return verdict(page)
+
+    assert told(proof) == "All of it holds."
+    signature = base64.b64decode(note.rstrip("\n").rpartition(" ")[2])
+    forged = base64.b64encode(signature[:-1] + bytes([signature[-1] ^ 1])).decode()
+    size = re.search(r"\n(\d+)\n", note)[1]
+    assert "the signature is false" in told(head + "\n\n" + note.replace(note.rstrip("\n").rpartition(" ")[2], forged))
+    assert "the signature is false" in told(head + "\n\n" + note.replace(f"\n{size}\n", f"\n{int(size) + 1}\n"))
+    assert "is not in the log" in told("\n".join([*lines[:3], path, *lines[4:]]) + "\n\n" + note)
+    changed = proven(proof)
+    changed.records[0].record = changed.records[0].record[:-1] + bytes([changed.records[0].record[-1] ^ 1])
+    assert "is not in the log" in told(with_records(lines, changed) + "\n\n" + note)
+    assert "of another round" in told(other)
+    assert "is not a proof" in told("nothing")
+    assert "something in it" in told(proof.replace("extra ", "extra *"))
+    assert "the key's id is not its own" in told(proof, re.sub(r"\+[0-9a-f]{8}\+", "+00000000+", key))
+    assert "the key is none" in told(proof, "nobody")
+    # A log whose signer says otherwise than what was sealed: all is signed and included, and yet it's told.
+    resigned, own = log_of(key, records)
+    assert told(resigned, own) == "All of it holds."
+    last = records.records[-1]
+    (dealt,) = {bytes(value) for event in log_pb2.Commit.FromString(last.record).events for value in event.draws_revealed.dealt}
+    last.record = last.record.replace(dealt, bytes([dealt[0] ^ 1]) + dealt[1:])
+    resigned, own = log_of(key, records)
+    assert "was not dealt as it was sealed" in told(resigned, own)
+    context.close()
+
+
+def proven(proof):
+    """What the extra part of a round's proof has."""
+    extra = proof.partition("\nextra ")[2].partition("\n")[0]
+    return proof_pb2.RoundRecords.FromString(base64.b64decode(extra))
+
+
+def with_records(lines, records):
+    """The head of a proof, with other records."""
+    return "\n".join([lines[0], "extra " + base64.b64encode(records.SerializeToString()).decode(), *lines[2:]])
+
+
+def log_of(vkey, records):
+    """A proof of these records in a log of their own, signed by a new key of the same name; with that key."""
+    name = vkey.partition("+")[0]
+    signer = Ed25519PrivateKey.generate()
+    public = b"\x01" + signer.public_key().public_bytes_raw()
+    key_id = hashlib.sha256(name.encode() + b"\n" + public).digest()[:4]
+    size = records.records[-1].position
+    leaves = [hashlib.sha256(b"\0" + bytes(32)).digest()] * size
+    for record in [*records.sealing, *records.records]:
+        leaves[record.position - 1] = hashlib.sha256(b"\0" + hashlib.sha256(record.record).digest()).digest()
+    for record in [*records.sealing, *records.records]:
+        del record.path[:]
+        record.path.extend(path(leaves, record.position - 1))
+    head = ["c2sp.org/tlog-proof@v1", "", f"index {size - 1}"]
+    head += [base64.b64encode(step).decode() for step in path(leaves, size - 1)]
+    del records.records[-1].path[:]
+    text = f"{name}\n{size}\n{base64.b64encode(root(leaves)).decode()}\n"
+    signature = base64.b64encode(key_id + signer.sign(text.encode())).decode()
+    proof = f"{with_records(head, records)}\n\n{text}\n\u2014 {name} {signature}\n"
+    return proof, f"{name}+{key_id.hex()}+{base64.b64encode(public).decode()}"
+
+
+def split(leaves):
+    """The leaves of both halves of a tree (RFC 6962, section 2.1)."""
+    left = 1 << (len(leaves) - 1).bit_length() - 1
+    return leaves[:left], leaves[left:]
+
+
+def root(leaves):
+    if len(leaves) == 1:
+        return leaves[0]
+    left, right = split(leaves)
+    return hashlib.sha256(b"\1" + root(left) + root(right)).digest()
+
+
+def path(leaves, index):
+    if len(leaves) == 1:
+        return []
+    left, right = split(leaves)
+    if index < len(left):
+        return [*path(left, index), root(right)]
+    return [*path(right, index - len(left)), root(left)]

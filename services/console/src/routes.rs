@@ -5,7 +5,7 @@ use crate::{
     calls,
     failure::Failure,
     guard, login,
-    pages::{find, games, jackpots, log, now, player, reports, revenue, round, trust},
+    pages::{check, find, games, jackpots, log, now, player, reports, revenue, round, trust},
 };
 use axum::{
     Router,
@@ -20,6 +20,7 @@ use std::sync::{Arc, LazyLock};
 
 /// The console's style sheet: that of rounds' and PAR pages, and what is the console's own.
 static STYLE: LazyLock<String> = LazyLock::new(|| [STYLE_OF_PAGES, include_str!("console.css")].concat());
+const CHECK: &str = include_str!("check.js");
 const ICON: &str = include_str!("icon.svg");
 
 /// The routes before their guard.
@@ -31,6 +32,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/round/{operator}/{player}/{number}/json", get(round::json))
         .route("/round/{operator}/{player}/{number}/words", get(round::words))
         .route("/round/{operator}/{player}/{number}/proof", get(round::proof))
+        .route("/round/{operator}/{player}/{number}/check", get(check::page))
         .route("/round/{operator}/{player}/{number}/void", post(round::void))
         .route("/round/{operator}/{player}/{number}/close", post(round::close))
         .route("/player/{operator}/{player}", get(player::page))
@@ -58,6 +60,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/v1/{service}/{method}", post(calls::call))
         .route("/openapi.json", get(calls::document))
         .route("/console.css", get(|| asset("text/css; charset=utf-8", &STYLE)))
+        .route("/check.js", get(|| asset("text/javascript; charset=utf-8", CHECK)))
         .route("/icon.svg", get(|| asset("image/svg+xml", ICON)))
         .fallback(|request: Request| no_page(request, Failure::unknown("The console has no such page.")))
         .method_not_allowed_fallback(|request: Request| {

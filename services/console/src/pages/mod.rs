@@ -1,5 +1,6 @@
 //! The pages, each made of the calls that it names.
 
+pub(crate) mod check;
 mod course;
 pub(crate) mod find;
 pub(crate) mod games;

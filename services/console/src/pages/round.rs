@@ -27,9 +27,9 @@ use motherlode_proto::{
 const LETTERS_MAX: usize = 24_000;
 
 /// A round's name, as the path has it.
-type Named = Path<(String, String, String)>;
+pub(super) type Named = Path<(String, String, String)>;
 
-fn name(Path((operator, player, number)): Named) -> String {
+pub(super) fn name(Path((operator, player, number)): Named) -> String {
     format!("{operator}/{player}/{number}")
 }
 
@@ -85,7 +85,10 @@ fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {
                 "Player " (account.player_id) } }
             li { a href={ "/games/" (round.game) "/" (round.rules_version) } { "Game " (round.game) " " (round.rules_version) } }
             li { a href={ (path) "/json" } { "Raw JSON" } }
-            @if ended && visit.may("GetRoundProof") { li { a href={ (path) "/proof" } { "Download proof" } } }
+            @if ended && visit.may("GetRoundProof") {
+                li { a href={ (path) "/proof" } { "Download proof" } }
+                li { a href={ (path) "/check" } { "Check it here" } }
+            }
             @if let Some(record) = record { li { "Log position " (record) } }
         }
     }

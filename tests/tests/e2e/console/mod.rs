@@ -76,13 +76,14 @@ async fn pl_27_each_page_is_for_the_roles_of_its_calls() {
     let round = format!("/round/{over}");
     let view = ["play", "support", "audit", "all"];
     let (audit, any) = (["audit", "all"], ["play", "wallet", "support", "audit", "admin", "all"]);
-    let pages: [(&str, &[&str]); 14] = [
+    let pages: [(&str, &[&str]); 15] = [
         ("/", &any),
         ("/find", &any),
         (&round, &view),
         (&format!("{round}/json"), &view),
         (&format!("{round}/words"), &view),
         (&format!("{round}/proof"), &view),
+        (&format!("{round}/check"), &view),
         ("/player/acme/alice", &["play", "wallet", "support", "audit", "all"]),
         ("/open/acme", &view),
         ("/jackpots", &any),
@@ -170,7 +171,7 @@ async fn pl_27_what_is_anothers_is_refused_like_what_is_not_there() {
     let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
     let mut pairs = vec![("/player/acme/alice".to_owned(), "/player/acme/nobody".to_owned())];
     pairs.extend(
-        ["", "/json", "/words", "/proof"]
+        ["", "/json", "/words", "/proof", "/check"]
             .map(|end| (format!("/round/{over}{end}"), format!("/round/acme/alice/99{end}"))),
     );
     pairs.push(("/find?q=acme%2Falice+deposit-EUR".to_owned(), "/find?q=acme%2Fnobody+deposit-EUR".to_owned()));
@@ -363,14 +364,17 @@ async fn pl_27_every_answer_tells_the_browser_what_it_may_do() {
     let mut browser = Browser::logged_in(service.server.console(), "acme-all").await;
     let policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'";
     let paths =
-        ["/", "/login", "/nothing", "/console.css", "/round/acme/alice/99", "/reports/events.jsonl"].map(str::to_owned);
-    for path in paths.into_iter().chain(["", "/json", "/words", "/proof"].map(|end| format!("/round/{over}{end}"))) {
+        ["/", "/login", "/nothing", "/console.css", "/check.js", "/round/acme/alice/99", "/reports/events.jsonl"]
+            .map(str::to_owned);
+    for path in
+        paths.into_iter().chain(["", "/json", "/words", "/proof", "/check"].map(|end| format!("/round/{over}{end}")))
+    {
         let page = browser.get(&path).await;
         assert_eq!(page.header("content-security-policy"), policy, "{path}");
         assert_eq!(page.header("x-content-type-options"), "nosniff", "{path}");
         assert_eq!(page.header("x-frame-options"), "DENY", "{path}");
         assert_eq!(page.header("referrer-policy"), "same-origin", "{path}");
-        let kept = if path == "/console.css" { "max-age=300" } else { "no-store" };
+        let kept = if ["/console.css", "/check.js"].contains(&path.as_str()) { "max-age=300" } else { "no-store" };
         assert_eq!(page.header("cache-control"), kept, "{path}");
     }
     for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example", ""] {

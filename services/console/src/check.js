@@ -1,0 +1,213 @@
+// Checks a round's proof in the visitor's own browser: what was signed, that the round's records are in it, and that each draw was dealt
+// as it had been sealed. Written from the specifications alone (c2sp.org/signed-note, tlog-checkpoint and tlog-proof, RFC 6962,
+// proof.proto and log.proto), as examples/verify_round.py is. Nothing is asked of the service.
+
+class Unproven extends Error {}
+
+function check(holds, what) {
+  if (!holds) throw new Unproven(what);
+}
+
+const encoded = (text) => new TextEncoder().encode(text);
+const decoded = (bytes) => new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+const same = (one, other) => hex(one) === hex(other);
+
+function bytesOf(base64) {
+  check(/^[A-Za-z0-9+/]*={0,2}$/.test(base64) && base64.length % 4 === 0, "something in it is not base64");
+  return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
+}
+
+async function sha256(...parts) {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
+}
+
+// The size and the root of a checkpoint that the key has signed.
+async function checkpoint(note, key) {
+  const [, name, id, base64] = /^([^+\s]+)\+([0-9a-f]{8})\+(\S+)$/.exec(key) ?? [];
+  check(name, "the key is none");
+  const bytes = bytesOf(base64);
+  check(bytes.length === 33 && bytes[0] === 1, "the key is not that of a log");
+  check(hex(await sha256(encoded(`${name}\n`), bytes)).startsWith(id), "the key's id is not its own");
+  const end = note.lastIndexOf("\n\n");
+  check(end >= 0, "the checkpoint is not of its format");
+  const text = note.slice(0, end + 1);
+  const verifier = await crypto.subtle.importKey("raw", bytes.slice(1), "Ed25519", false, ["verify"]);
+  let signed = false;
+  for (const line of note.slice(end + 2).split("\n").filter(Boolean)) {
+    const [dash, signer, base64] = line.split(" ");
+    if (dash !== "\u2014" || signer !== name) continue;
+    const signature = bytesOf(base64 ?? "");
+    if (hex(signature.slice(0, 4)) !== id) continue;
+    signed = await crypto.subtle.verify("Ed25519", verifier, signature.slice(4), encoded(text));
+    check(signed, "the signature is false");
+  }
+  check(signed, "the key has not signed it");
+  const [origin, size, root] = text.split("\n");
+  check(origin === name, "the checkpoint is of another log");
+  check(/^[1-9][0-9]{0,14}$/.test(size), "the checkpoint has no size");
+  return { name, size: Number(size), root: bytesOf(root) };
+}
+
+// The root that an entry and its path lead to (RFC 9162, section 2.1.3.2).
+async function rootOf(entry, index, size, path) {
+  check(index >= 0 && index < size, "an entry is not in a tree of this size");
+  const half = (number) => Math.floor(number / 2);
+  let last = size - 1;
+  let reached = await sha256(Uint8Array.of(0), entry);
+  for (const sibling of path) {
+    check(last > 0, "a path is too long");
+    if (index % 2 === 1 || index === last) {
+      reached = await sha256(Uint8Array.of(1), sibling, reached);
+      while (index % 2 === 0 && index > 0) [index, last] = [half(index), half(last)];
+    } else {
+      reached = await sha256(Uint8Array.of(1), reached, sibling);
+    }
+    [index, last] = [half(index), half(last)];
+  }
+  check(last === 0, "a path is too short");
+  return reached;
+}
+
+// Numbers and values of a protobuf message's fields.
+function* fields(message) {
+  let at = 0;
+  const varint = () => {
+    for (let value = 0n, shift = 0n; shift < 64n; shift += 7n) {
+      check(at < message.length, "a message is cut off");
+      const byte = message[at++];
+      value |= BigInt(byte & 0x7f) << shift;
+      if (byte < 0x80) return Number(value);
+    }
+    throw new Unproven("a number is too long");
+  };
+  while (at < message.length) {
+    const tag = varint();
+    const kind = tag % 8;
+    if (kind === 0) {
+      yield [Math.floor(tag / 8), varint()];
+      continue;
+    }
+    check([1, 2, 5].includes(kind), "a message is not of its format");
+    const length = kind === 2 ? varint() : kind === 1 ? 8 : 4;
+    check(at + length <= message.length, "a message is cut off");
+    yield [Math.floor(tag / 8), message.slice(at, at + length)];
+    at += length;
+  }
+}
+
+// The messages, or values, that a path of field numbers leads to.
+function parts(message, first, ...rest) {
+  const found = [];
+  for (const [number, value] of fields(message)) {
+    if (number === first) found.push(...(rest.length > 0 ? parts(value, ...rest) : [value]));
+  }
+  return found;
+}
+
+const one = (message, ...path) => parts(message, ...path)[0];
+
+// For each sealed step of the round: number of its draw, its seed, and where it was sealed; null where that isn't shown.
+async function draws(roundId, records, sealing) {
+  const number = Number(roundId.slice(roundId.lastIndexOf("/") + 1));
+  const seals = new Map();
+  const [used, dealt] = [[], []];
+  let lost = false;
+  for (const { position, record } of [...sealing, ...records]) {
+    const request = one(record, 7) ?? new Uint8Array();
+    for (const event of parts(record, 10)) {
+      const draw = one(event, 6, 8);
+      if (draw && one(event, 6, 1) === number) {
+        used.push({ draw: one(draw, 1), step: one(event, 6, 2), clientSeed: one(draw, 3) ?? request, position });
+      }
+      const [sealed, seal] = draw ? [one(draw, 1) + 1, one(draw, 5)] : [one(event, 43, 1), one(event, 43, 3)];
+      if (sealed) {
+        check(!seals.has(sealed), `draw ${sealed} was sealed twice`);
+        seals.set(sealed, { position, seal });
+      }
+      if (one(event, 44, 1) === number) dealt.push(...parts(event, 44, 2));
+      lost ||= one(event, 45, 1) === number;
+    }
+  }
+  check(lost || dealt.length === used.length, "a dealt value is not revealed");
+  const found = [];
+  for (const [at, value] of dealt.slice(0, used.length).entries()) {
+    const { draw, step, clientSeed, position } = used[at];
+    const where = seals.get(draw);
+    const shown = where !== undefined && where.position < position;
+    const seal = await sha256(encoded(`motherlode/seal/v1\n${hex(value)}\n`));
+    check(!shown || same(seal, where.seal), `draw ${draw} was not dealt as it was sealed`);
+    const lines = ["motherlode/seed/v1", hex(value), hex(clientSeed), roundId, step];
+    const seed = hex(await sha256(encoded(lines.map((line) => `${line}\n`).join(""))));
+    found.push({ draw, seed, where: shown ? where.position : null });
+  }
+  return found;
+}
+
+// Checks a proof of a round by a key; tells each thing that holds.
+async function verify(proof, key, wanted, tell) {
+  const end = proof.indexOf("\n\n");
+  const [header, extra, index, ...path] = proof.slice(0, Math.max(end, 0)).split("\n");
+  check(header === "c2sp.org/tlog-proof@v1", "this is not a proof");
+  check(extra?.startsWith("extra ") && /^index [0-9]{1,15}$/.test(index), "this is not the proof of a round");
+  const { name, size, root } = await checkpoint(proof.slice(end + 2), key);
+  tell(`Signature: ${name} signed a log of ${size.toLocaleString("en")} records.`);
+
+  const found = bytesOf(extra.slice("extra ".length));
+  const roundId = decoded(one(found, 2) ?? new Uint8Array());
+  check(roundId === wanted, `the proof is of another round: ${roundId}`);
+  const messages = parts(found, 1);
+  const last = messages.pop();
+  check(last && Number(index.slice("index ".length)) === one(last, 1) - 1, "the index is another record's");
+  const included = async (message, path) => {
+    const [position, record] = [one(message, 1), one(message, 2)];
+    check(same(await rootOf(await sha256(record), position - 1, size, path), root), `position ${position} is not in the log`);
+    check(one(record, 2) === position, `position ${position}: the record names another one`);
+    const stream = `${decoded(one(record, 4))}/`;
+    check(`player/${roundId}`.startsWith(stream), `position ${position}: the record is another player's`);
+    return { position, record };
+  };
+  const all = async (messages) => {
+    const found = [];
+    for (const message of messages) found.push(await included(message, parts(message, 3)));
+    return found;
+  };
+  const sealing = await all(parts(found, 3));
+  const records = [...(await all(messages)), await included(last, path.map(bytesOf))];
+  for (const { position, record } of records) {
+    tell(`Inclusion: position ${position}, ${record.length} bytes with SHA-256 ${hex(await sha256(record))}, is in that log.`);
+  }
+  for (const { draw, seed, where } of await draws(roundId, records, sealing)) {
+    const sealed = where === null ? "where it was sealed is not shown" : `dealt as it had been sealed at position ${where}`;
+    tell(`Seal: draw ${draw}, ${sealed}; its seed is ${seed}.`);
+  }
+}
+
+const form = document.querySelector("#check");
+const results = document.querySelector("#results");
+const verdict = document.querySelector("#verdict");
+const button = form.querySelector("button");
+
+form.addEventListener("submit", async (submitted) => {
+  submitted.preventDefault();
+  button.disabled = true;
+  results.replaceChildren();
+  verdict.className = "";
+  verdict.textContent = "";
+  const tell = (what) => {
+    const line = document.createElement("li");
+    line.textContent = what;
+    results.append(line);
+  };
+  try {
+    check(globalThis.crypto?.subtle, "a browser checks only on a page that comes by https or from this machine");
+    await verify(form.elements.proof.value, form.elements.key.value.trim(), form.dataset.round, tell);
+    verdict.textContent = "All of it holds.";
+    verdict.className = "good";
+  } catch (error) {
+    verdict.textContent = `Not proven: ${error instanceof Unproven ? error.message : `something in it is not of its format (${error.message})`}.`;
+    verdict.className = "bad";
+  }
+  button.disabled = false;
+});
+button.disabled = false;
