@@ -3,42 +3,46 @@
 
 use crate::bet::Bet;
 use motherlode_books::{
-    Books, Currency, FxRate, Minor, PlayerState, PoolStatus, PoolTerms, StreamId, Switch, SwitchedOff,
+    Books, Currency, FxRate, Minor, PerCurrency, PlayerState, PoolStatus, PoolTerms, StreamId, Switch, SwitchedOff,
 };
 use std::sync::Arc;
 
 /// The player and, of a bet, what else it is decided on.
 #[derive(Clone, Default)]
 pub(crate) struct State {
-    /// None for one who never opened an account. Cheap to copy: large parts are shared.
-    pub(crate) player: Option<PlayerState>,
+    /// None for one who never opened an account.
+    pub(crate) player: Option<Arc<PlayerState>>,
     /// The pool that the bet adds to, while it's active: its name and terms.
     pub(crate) pool: Option<(Arc<str>, PoolTerms)>,
     /// The switch that keeps the bet from being taken, if any (PL-25).
     pub(crate) switched_off: Option<(Switch, SwitchedOff)>,
     /// EUR for one unit of each of the player's currencies.
-    rates: Vec<(Currency, FxRate)>,
+    rates: PerCurrency<FxRate>,
 }
 
 impl State {
     /// The same with so much coming into the player's account first.
     pub(crate) fn with_funds(&self, currency: Currency, amount: Minor) -> Self {
-        let player = self.player.as_ref().map(|player| player.with_funds(currency, amount));
+        let player = self.player.as_ref().map(|player| Arc::new(player.with_funds(currency, amount)));
         Self { player, ..self.clone() }
     }
 
     /// For a step of an open round.
     pub(crate) fn of_player(books: &Books, stream: &StreamId) -> Self {
-        Self { player: books.player(stream).cloned(), ..Self::default() }
+        Self { player: books.shared_player(stream).cloned(), ..Self::default() }
     }
 
     /// For a bet.
     pub(crate) fn of_bet(books: &Books, bet: &Bet) -> Self {
         let stream = &bet.account.stream;
         let StreamId::Player { operator, .. } = stream else { return Self::default() };
-        let player = books.player(stream).cloned();
-        let rate = |(currency, _)| Some((currency, books.rate(currency)?));
-        let rates = player.iter().flat_map(PlayerState::balances).filter_map(rate).collect();
+        let player = books.shared_player(stream).cloned();
+        let mut rates = PerCurrency::default();
+        for (currency, _) in player.iter().flat_map(|player| player.balances()) {
+            if let Some(rate) = books.rate(currency) {
+                rates.set(currency, rate);
+            }
+        }
         let pool = bet.game.pool().and_then(|pool| books.pool(pool));
         let pool = pool.filter(|pool| matches!(pool.status, PoolStatus::Active));
         let off = books.switched_off_for(operator, bet.game.name(), bet.game.rules_version());
@@ -52,6 +56,6 @@ impl State {
 
     /// EUR for one unit of one of the player's currencies.
     pub(crate) fn rate(&self, currency: Currency) -> Option<FxRate> {
-        self.rates.iter().find(|(of, _)| *of == currency).map(|(_, rate)| *rate)
+        self.rates.get(currency).copied()
     }
 }

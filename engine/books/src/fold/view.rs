@@ -57,7 +57,7 @@ impl<'a> View<'a> {
         let StreamId::Player { operator, player } = stream else { return None };
         let name = Name::of(player);
         let in_books = |books: &'a Books| books.operators.get(operator)?.players.get(name);
-        self.staged().find_map(in_books).or_else(|| in_books(self.durable))
+        self.staged().find_map(in_books).or_else(|| in_books(self.durable)).map(AsRef::as_ref)
     }
 
     pub fn pool(self, pool: &str) -> Option<&'a PoolState> {

@@ -109,6 +109,12 @@ impl Books {
     /// A player, by stream.
     #[must_use]
     pub fn player(&self, stream: &StreamId) -> Option<&PlayerState> {
+        self.shared_player(stream).map(AsRef::as_ref)
+    }
+
+    /// The same, to be kept: the books put another state in its place, and never change it.
+    #[must_use]
+    pub fn shared_player(&self, stream: &StreamId) -> Option<&Arc<PlayerState>> {
         match stream {
             StreamId::Player { operator, player } => self.operators.get(operator)?.players.get(Name::of(player)),
             _ => None,

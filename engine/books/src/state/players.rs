@@ -51,9 +51,9 @@ pub(crate) struct Players {
 }
 
 impl Players {
-    pub fn get(&self, Name { name, place }: Name<'_>) -> Option<&PlayerState> {
+    pub fn get(&self, Name { name, place }: Name<'_>) -> Option<&Arc<PlayerState>> {
         let alike = self.places.get(&place)?;
-        alike.iter().find(|slot| *slot.name == *name).map(|slot| &*slot.state)
+        alike.iter().find(|slot| *slot.name == *name).map(|slot| &slot.state)
     }
 
     /// Sets a player's state. Returns the state before.
@@ -202,7 +202,7 @@ mod tests {
         assert_eq!(players.get(Name::of("b")), None);
         assert_eq!(put(&mut players, "b", 2, Watch::default()), None);
         assert_eq!(put(&mut players, "b", 4, Watch::default()), Some(2));
-        assert_eq!(players.get(Name::of("b")), Some(&*player(4)));
+        assert_eq!(players.get(Name::of("b")), Some(&player(4)));
         assert_eq!(by_name(&players), [("a", 1), ("b", 4), ("c", 3)]);
     }
 
