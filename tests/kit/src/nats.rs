@@ -131,13 +131,26 @@ impl Node {
         panic!("nats-server does not start again: {why}");
     }
 
-    /// Whether it follows its cluster's leader; the error is what it says.
-    fn healthy(&self) -> Result<(), String> {
+    /// Waits until it has all that the streams have which it keeps. Before that, whoever stops the next server takes two of three
+    /// away, and the streams may have no leader for good.
+    ///
+    /// # Panics
+    /// It does not within a minute.
+    pub fn catch_up(&self) {
+        let until = Instant::now() + FORMING_MAX;
+        while let Err(not) = self.healthy("/healthz") {
+            assert!(Instant::now() < until, "it has not caught up after {FORMING_MAX:?}: {not}");
+            thread::sleep(LOOK_PAUSE);
+        }
+    }
+
+    /// Whether a page says that it's healthy; the error is what it says.
+    fn healthy(&self, page: &str) -> Result<(), String> {
         let ask = || {
-            let mut page = TcpStream::connect(self.monitor.trim_start_matches("http://"))?;
-            page.write_all(b"GET /healthz?js-meta-only=true HTTP/1.0\r\n\r\n")?;
+            let mut connection = TcpStream::connect(self.monitor.trim_start_matches("http://"))?;
+            write!(connection, "GET {page} HTTP/1.0\r\n\r\n")?;
             let mut answer = String::new();
-            page.read_to_string(&mut answer).map(|_| answer)
+            connection.read_to_string(&mut answer).map(|_| answer)
         };
         let answer = ask().map_err(|error: std::io::Error| error.to_string())?;
         if answer.lines().next().is_some_and(|status| status.contains(" 200 ")) { Ok(()) } else { Err(answer) }
@@ -204,7 +217,9 @@ impl Cluster {
             nodes.push(Node::start_as(&node, &folder.join(&node), "sync_interval: always", &cluster)?);
         }
         let until = Instant::now() + FORMING_MAX;
-        while let Some(not) = nodes.iter().find_map(|node| node.healthy().err()) {
+        // Whether it follows its cluster's leader; there are no streams yet.
+        let formed = |node: &Node| node.healthy("/healthz?js-meta-only=true");
+        while let Some(not) = nodes.iter().find_map(|node| formed(node).err()) {
             if Instant::now() > until {
                 return Err(format!("no cluster after {FORMING_MAX:?}: {not}"));
             }

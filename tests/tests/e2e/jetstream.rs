@@ -117,6 +117,7 @@ async fn pl_30_play_goes_on_through_kills_of_each_of_three_servers() {
             assert!(matches!(&*reason(&status), "OUTCOME_UNKNOWN" | "NOT_THE_WRITER" | ""), "{status:?}");
         }
         node.restart();
+        node.catch_up();
     }
     player.check(&mut client).await;
     assert_eq!(process.terminate().await, Some(0));

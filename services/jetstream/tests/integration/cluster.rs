@@ -49,6 +49,7 @@ fn pl_30_a_writer_outlives_each_server() {
             append(&mut store, &payloads("down", n), &mut all).unwrap();
         }
         cluster.nodes[victim].restart();
+        cluster.nodes[victim].catch_up();
     }
     let wanted: Vec<_> = all.values().cloned().collect();
     assert_eq!(conformance::read_all(&*store.reader(), 1), wanted);
