@@ -110,9 +110,24 @@ def one(message, *path):
     return next(parts(message, *path), None)
 
 
+def whole(number, records):
+    """The records must tell the round whole: its bet, each step, its end. Only so are they that round's, whatever the proof calls itself.
+
+    Gives whether it was settled.
+    """
+    events = [event for _, record in records for event in parts(record, 10)]
+    steps = [one(event, 6, 2) for event in events if one(event, 6, 1) == number]
+    started, settled, voided = (any(one(event, kind, 1) == number for event in events) for kind in (5, 8, 9))
+    check(started, f"there is no bet of round {number} in the records")
+    counted = steps and steps == list(range(1, len(steps) + 1))
+    check(counted and (settled or voided), "the records are not the whole round: a step, or its end, is missing")
+    return settled
+
+
 def draws(round_id, records, sealing):
     """For each sealed step of the round: number of its draw, its seed, and where it was sealed; None where that isn't shown."""
     number, seals, used, dealt, lost = int(round_id.rpartition("/")[2]), {}, [], [], False
+    settled = whole(number, records)
     for position, record in sealing + records:
         request = one(record, 7) or b""
         for event in parts(record, 10):
@@ -129,7 +144,8 @@ def draws(round_id, records, sealing):
             if one(event, 44, 1) == number:
                 dealt += parts(event, 44, 2)
             lost = lost or one(event, 45, 1) == number
-    check(lost or len(dealt) == len(used), "a dealt value is not revealed")
+    # A round that was settled has revealed its draws, whatever came later.
+    check(lost and not settled or len(dealt) == len(used), "a dealt value is not revealed")
     found = []
     for (draw, step, client_seed, position), value in zip(used, dealt):
         where, seal = seals.get(draw, (position, None))
@@ -172,6 +188,9 @@ def proven(proof, vkey):
     sealing = [included(message, parts(message, 3)) for message in parts(extra, 3)]
     records = [included(message, parts(message, 3)) for message in before]
     records.append(included(last, [decode(hash) for hash in path]))
+    for found in (sealing, records):
+        positions = [position for position, _ in found]
+        check(positions == sorted(set(positions)), "the records are not in the log's order")
     return round_id, size, records, draws(round_id, records, sealing)
 
 

@@ -129,7 +129,7 @@ def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console
 def verdict(page):
     """Has the page check the proof that it shows; gives what it says of it."""
     page.get_by_role("button", name="Check it here").click()
-    page.locator("#verdict.good, #verdict.bad").wait_for()
+    page.locator("#verdict.good, #verdict.bad, #verdict.part").wait_for()
     return page.locator("#verdict").inner_text()
 
 

@@ -107,9 +107,20 @@ function parts(message, first, ...rest) {
 
 const one = (message, ...path) => parts(message, ...path)[0];
 
+// How many steps the round has, which the records must tell whole: its bet, each step, its end. Only so are they that round's, whatever
+// the proof calls itself; and whether it was settled.
+function whole(number, records) {
+  const events = records.flatMap(({ record }) => parts(record, 10));
+  const has = (kind) => events.some((event) => one(event, kind, 1) === number);
+  const steps = events.filter((event) => one(event, 6, 1) === number).map((event) => one(event, 6, 2));
+  check(has(5), `there is no bet of round ${number} in the records`);
+  const counted = steps.length > 0 && steps.every((step, at) => step === at + 1);
+  check(counted && (has(8) || has(9)), "the records are not the whole round: a step, or its end, is missing");
+  return { steps: steps.length, settled: has(8) };
+}
+
 // For each sealed step of the round: number of its draw, its seed, and where it was sealed; null where that isn't shown.
-async function draws(roundId, records, sealing) {
-  const number = Number(roundId.slice(roundId.lastIndexOf("/") + 1));
+async function draws(roundId, number, settled, records, sealing) {
   const seals = new Map();
   const [used, dealt] = [[], []];
   let lost = false;
@@ -129,7 +140,8 @@ async function draws(roundId, records, sealing) {
       lost ||= one(event, 45, 1) === number;
     }
   }
-  check(lost || dealt.length === used.length, "a dealt value is not revealed");
+  // A round that was settled has revealed its draws, whatever came later.
+  check((lost && !settled) || dealt.length === used.length, "a dealt value is not revealed");
   const found = [];
   for (const [at, value] of dealt.slice(0, used.length).entries()) {
     const { draw, step, clientSeed, position } = used[at];
@@ -144,7 +156,7 @@ async function draws(roundId, records, sealing) {
   return found;
 }
 
-// Checks a proof of a round by a key; tells each thing that holds.
+// Checks a proof of a round by a key; tells each thing that holds. Gives whether each step's draw is shown to have been sealed before.
 async function verify(proof, key, wanted, tell) {
   const end = proof.indexOf("\n\n");
   const [header, extra, index, ...path] = proof.slice(0, Math.max(end, 0)).split("\n");
@@ -172,15 +184,21 @@ async function verify(proof, key, wanted, tell) {
     for (const message of messages) found.push(await included(message, parts(message, 3)));
     return found;
   };
+  const inOrder = (all) => all.every(({ position }, at) => at === 0 || all[at - 1].position < position);
   const sealing = await all(parts(found, 3));
   const records = [...(await all(messages)), await included(last, path.map(bytesOf))];
+  check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
+  const number = Number(roundId.slice(roundId.lastIndexOf("/") + 1));
+  const { steps, settled } = whole(number, records);
   for (const { position, record } of records) {
     tell(`Inclusion: position ${position}, ${record.length} bytes with SHA-256 ${hex(await sha256(record))}, is in that log.`);
   }
-  for (const { draw, seed, where } of await draws(roundId, records, sealing)) {
+  const drawn = await draws(roundId, number, settled, records, sealing);
+  for (const { draw, seed, where } of drawn) {
     const sealed = where === null ? "where it was sealed is not shown" : `dealt as it had been sealed at position ${where}`;
     tell(`Seal: draw ${draw}, ${sealed}; its seed is ${seed}.`);
   }
+  return drawn.length === steps && drawn.every(({ where }) => where !== null);
 }
 
 const form = document.querySelector("#check");
@@ -201,9 +219,9 @@ form.addEventListener("submit", async (submitted) => {
   };
   try {
     check(globalThis.crypto?.subtle, "a browser checks only on a page that comes by https or from this machine");
-    await verify(form.elements.proof.value, form.elements.key.value.trim(), form.dataset.round, tell);
-    verdict.textContent = "All of it holds.";
-    verdict.className = "good";
+    const sealed = await verify(form.elements.proof.value, form.elements.key.value.trim(), form.dataset.round, tell);
+    verdict.textContent = sealed ? "All of it holds." : "What is there holds. Not shown: that each draw was sealed before its request.";
+    verdict.className = sealed ? "good" : "part";
   } catch (error) {
     verdict.textContent = `Not proven: ${error instanceof Unproven ? error.message : `something in it is not of its format (${error.message})`}.`;
     verdict.className = "bad";
