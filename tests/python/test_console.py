@@ -141,13 +141,14 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
     context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = enter(context, address)
     asked = []
+    # A browser gets a page's icon by itself, whenever it comes to it: that is not the script's doing.
+    page.on("request", lambda request: None if request.url.endswith("/icon.svg") else asked.append(request.url))
     for name in rounds:
         page.goto(f"{address}round/{name}")
         page.get_by_role("link", name="Check it here").click()
         page.get_by_label("The proof").wait_for()
-        # A browser gets a page's icon by itself, whenever it comes to it: that is not the script's doing.
-        page.on("request", lambda request: None if request.url.endswith("/icon.svg") else asked.append(request.url))
-        page.get_by_role("button", name="Check it here").wait_for()
+        # The script is here when it has enabled its button.
+        page.locator("#check button:enabled").wait_for()
         del asked[:]
         assert verdict(page) == "All of it holds.", name
         assert asked == [], "the browser does it by itself"
@@ -191,6 +192,16 @@ def test_pl_28_a_proof_that_was_changed_is_refused_with_what_fails(browser, cons
     changed.records[0].record = changed.records[0].record[:-1] + bytes([changed.records[0].record[-1] ^ 1])
     assert "is not in the log" in told(with_records(lines, changed) + "\n\n" + note)
     assert "of another round" in told(other)
+    # Whatever a proof calls itself, it's of the round that its records tell: no key is needed to call it otherwise.
+    renamed = proven(other)
+    renamed.round_id = rounds[0]
+    number = rounds[0].rpartition("/")[2]
+    otherwise = with_records(other.partition("\n\n")[0].split("\n"), renamed) + "\n\n" + other.partition("\n\n")[2]
+    assert f"there is no bet of round {number}" in told(otherwise)
+    # Without the records that sealed, as `motherlode proof --without-seals` has it.
+    short = proven(proof)
+    del short.sealing[:]
+    assert told(with_records(lines, short) + "\n\n" + note).startswith("What is there holds. Not shown: ")
     assert "is not a proof" in told("nothing")
     assert "something in it" in told(proof.replace("extra ", "extra *"))
     assert "the key's id is not its own" in told(proof, re.sub(r"\+[0-9a-f]{8}\+", "+00000000+", key))
