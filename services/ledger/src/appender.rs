@@ -42,8 +42,9 @@ impl Appender {
             tracing::debug!(%error, after, records = count, "an append failed");
             return self.writer.failed(error);
         }
-        let logged = self.writer.appended();
         let shared = self.writer.shared();
+        shared.hashes.lock().push(after, &chained);
+        let logged = self.writer.appended();
         if shared.tail.receiver_count() > 0 {
             // The last follower may have left since.
             let _ = shared.tail.send(Appended { first: after + 1, records: Vec::from(chained).into() });

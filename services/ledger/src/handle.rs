@@ -15,7 +15,7 @@ use crate::{
     writer::Writer,
 };
 use motherlode_books::{Books, PlayerState, SettledRound, StreamId};
-use motherlode_log::{Position, ReadError, Record};
+use motherlode_log::{Hash, Position, ReadError, Record};
 use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Refusal, trace::traceparent, until::until};
 use parking_lot::Mutex;
@@ -436,6 +436,13 @@ impl Handle {
     /// When the log cannot be read.
     pub fn records(&self, from: Position, max: usize, bytes_max: usize) -> Result<Vec<Record>, ReadError> {
         self.shared.reader.read(from, max, bytes_max)
+    }
+
+    /// Hashes of the records from a position on, at most `max`, as they were chained when they were written here; `None` where they
+    /// are not in memory any more. Some may be of records that become durable this very moment.
+    #[must_use]
+    pub fn hashes(&self, from: Position, max: usize) -> Option<Vec<Hash>> {
+        self.shared.hashes.lock().from(from, max)
     }
 
     /// Groups as they become durable, for those who keep up with them.

@@ -25,6 +25,7 @@ mod follow;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
 mod handle;
+mod hashes;
 mod history;
 mod images;
 pub mod index;

@@ -25,7 +25,7 @@ use crate::{
 use motherlode_books::{Books, Commit, Refused};
 use motherlode_log::{Hash, Position, Reader, Store, genesis, previous_hash};
 use motherlode_proto::convert::record;
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use std::{
     path::Path,
     sync::{
@@ -186,6 +186,7 @@ pub(crate) fn recover(
         recent: RwLock::default(),
         head: watch::Sender::new(end),
         decisions: watch::Sender::new(()),
+        hashes: Mutex::default(),
         tail: broadcast::Sender::new(TAIL_GROUPS),
         standing: watch::Sender::new(Standing::Takes),
         verification: Arc::default(),

@@ -4,6 +4,7 @@ use crate::{
     append::AppendError,
     draws::DrawKeys,
     error::FetchError,
+    hashes::RecentHashes,
     images::Images,
     index::Held,
     projected::Projected,
@@ -15,7 +16,7 @@ use bytes::Bytes;
 use motherlode_books::{Books, Commit, Event, Stage, StreamId};
 use motherlode_log::{Position, Reader};
 use motherlode_proto::convert::record::{self, Logged};
-use parking_lot::{RwLock, RwLockReadGuard, RwLockWriteGuard};
+use parking_lot::{Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 use tokio::sync::{broadcast, watch};
 
@@ -65,6 +66,8 @@ pub(crate) struct Shared {
     pub(crate) requests: Arc<Requests>,
     /// The newest durable commits decoded, dense, in order.
     pub(crate) recent: RwLock<VecDeque<Arc<Logged>>>,
+    /// Of the newest durable records.
+    pub(crate) hashes: Mutex<RecentHashes>,
     /// The last durable record.
     pub(crate) head: watch::Sender<Held>,
     /// Sent when hits or voids have become durable, or what all partitions must know.

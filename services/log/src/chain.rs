@@ -84,6 +84,12 @@ impl Chained {
         self.head
     }
 
+    /// The hash of each record. Costs nothing to speak of: each one names that of the one before it.
+    pub fn hashes(&self) -> impl Iterator<Item = Hash> {
+        let named = self.records.iter().skip(1).filter_map(|record| previous_hash(record));
+        named.chain((!self.records.is_empty()).then_some(self.head))
+    }
+
     /// The records.
     #[must_use]
     pub fn records(&self) -> &[Bytes] {

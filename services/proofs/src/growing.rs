@@ -171,18 +171,11 @@ impl Growing {
         if left == 0 {
             return Ok(false);
         }
-        let records = ledger.records(size + 1, left, BYTES)?;
-        let Some(last) = records.last() else { return Ok(false) };
-        let contradiction =
-            |position, what: &str| Contradiction { partition: self.partition, position, what: what.into() };
-        // Each record names the hash of the one before it: only the last has to be hashed.
-        let named: Option<Vec<Hash>> = records.iter().map(|record| previous_hash(&record.bytes)).collect();
-        let mut entries = named.ok_or_else(|| contradiction(size + 1, "a record names none before it"))?;
-        if entries.remove(0) != self.head {
-            return Err(contradiction(size + 1, "the record does not continue what was taken up").into());
-        }
-        let head = hash(&last.bytes);
-        entries.push(head);
+        let entries = match self.written(ledger, left) {
+            Some(entries) => entries,
+            None => self.read(ledger, left)?,
+        };
+        let Some(&head) = entries.last() else { return Ok(false) };
         let mut tree = self.tree.clone();
         let mut levels: [Vec<Hash>; 8] = Default::default();
         for entry in &entries {
@@ -200,8 +193,33 @@ impl Growing {
         if let Some(expected) = self.expected.take_if(|expected| expected.size == self.tree.size())
             && expected.root != self.tree.root()
         {
-            return Err(contradiction(expected.size, "the log up to here is not the one that was signed").into());
+            return Err(self.contradiction(expected.size, "the log up to here is not the one that was signed"));
         }
         Ok(true)
+    }
+
+    /// The hashes of the next records, where the ledger has them in memory and they follow the last one.
+    fn written(&self, ledger: &Handle, count: usize) -> Option<Vec<Hash>> {
+        let mut hashes = ledger.hashes(self.tree.size(), count + 1)?;
+        (hashes.len() > 1 && hashes.remove(0) == self.head).then_some(hashes)
+    }
+
+    /// The hashes of the next records, as the log has them.
+    fn read(&self, ledger: &Handle, count: usize) -> Result<Vec<Hash>, GrowError> {
+        let first = self.tree.size() + 1;
+        let records = ledger.records(first, count, BYTES)?;
+        let Some(last) = records.last() else { return Ok(vec![]) };
+        // Each record names the hash of the one before it: only the last has to be hashed.
+        let named: Option<Vec<Hash>> = records.iter().map(|record| previous_hash(&record.bytes)).collect();
+        let mut entries = named.ok_or_else(|| self.contradiction(first, "a record names none before it"))?;
+        if entries.remove(0) != self.head {
+            return Err(self.contradiction(first, "the record does not continue what was taken up"));
+        }
+        entries.push(hash(&last.bytes));
+        Ok(entries)
+    }
+
+    fn contradiction(&self, position: Position, what: &str) -> GrowError {
+        Contradiction { partition: self.partition, position, what: what.into() }.into()
     }
 }
