@@ -4,7 +4,7 @@ use crate::{golden, message};
 use arbitrary::{Result, Unstructured};
 use motherlode_books::{
     Books, CoinValue, Commit, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, Nano, PoolStatus, PoolTerms,
-    RoundStarted, SettledRound, Stage, StepResolved, StreamId, contribution,
+    RoundStarted, SettledRound, SmolStr, Stage, StepResolved, StreamId, contribution,
 };
 use motherlode_ledger::fuzzing::{sealed_snapshot, snapshot_body};
 use motherlode_proto::{
@@ -57,7 +57,7 @@ impl Story {
             stream,
             version: head.version + 1,
             previous: head.position,
-            request_id: format!("request-{}", self.log.len()),
+            request_id: format!("request-{}", self.log.len()).into(),
             fingerprint: [0; 16],
             time_ms: self.now_ms,
             events,
@@ -93,7 +93,7 @@ impl Story {
             refresh_ms: 3_000,
             collision_share: motherlode_books::CollisionShare::Full,
         };
-        let mut first = vec![(StreamId::pool(POOL), vec![Event::PoolOpened { pool: POOL.to_owned(), terms }])];
+        let mut first = vec![(StreamId::pool(POOL), vec![Event::PoolOpened { pool: POOL.into(), terms }])];
         let rate = |mantissa, exponent| FxRate::new(mantissa, exponent).expect("a rate");
         for (currency, rate) in [(Currency::JPY, rate(6_123, -6)), (Currency::KWD, rate(3_207, -3))] {
             first.push((StreamId::Rates, vec![Event::RateSet { currency, rate, source: "fuzz".to_owned() }]));
@@ -107,7 +107,7 @@ impl Story {
                 stream,
                 version: head.version + 1,
                 previous: head.position,
-                request_id: format!("begin-{position}"),
+                request_id: format!("begin-{position}").into(),
                 fingerprint: [0; 16],
                 time_ms: 0,
                 events,
@@ -203,7 +203,7 @@ impl Story {
                 if choose.ratio(3, 4)? {
                     events.push(step(round, 1, win));
                     if choose.ratio(1, 3)? {
-                        events.push(Event::JackpotHit { round, pool: POOL.to_owned() });
+                        events.push(Event::JackpotHit { round, pool: POOL.into() });
                     }
                     if choose.ratio(2, 3)? {
                         events.push(Event::RoundSettled { round, win });
@@ -219,7 +219,7 @@ impl Story {
             9 => vec![Event::RoundSettled { round, win: amount(choose)? }],
             10 => vec![
                 step(round, choose.int_in_range(1..=4)?, amount(choose)?),
-                Event::JackpotHit { round, pool: POOL.to_owned() },
+                Event::JackpotHit { round, pool: POOL.into() },
             ],
             11 => vec![self.void(&stream, round, choose)?],
             12 => return Ok(self.pool_step(choose)?.unwrap_or((StreamId::System, vec![]))),
@@ -261,14 +261,14 @@ impl Story {
             .filter(|pool| pool.status == PoolStatus::Active && game == POOL && currency != Currency::PLAY);
         let added = pool.and_then(|pool| {
             let amount = contribution(bet, currency, rate, pool.terms.contribution_ppm).ok()?;
-            Some(Contribution { pool: POOL.to_owned(), terms_version: pool.terms.version, amount })
+            Some(Contribution { pool: POOL.into(), terms_version: pool.terms.version, amount })
         });
         let campaigns = self.books.player(stream).into_iter().flat_map(|player| player.campaigns());
         let campaign = campaigns.map(|state| state.campaign.id.clone()).next();
         Ok(RoundStarted {
             round: rounds + 1,
-            game: game.to_owned(),
-            rules_version: "1.6".to_owned(),
+            game: game.into(),
+            rules_version: "1.6".into(),
             model_hash: [7; 32],
             currency,
             bet,
@@ -277,7 +277,7 @@ impl Story {
             rate,
             contribution: if choose.ratio(9, 10)? { added } else { None },
             session: None,
-            jurisdiction: String::new(),
+            jurisdiction: SmolStr::default(),
             campaign: if choose.ratio(1, 6)? { campaign } else { None },
         })
     }
@@ -321,7 +321,7 @@ impl Story {
         let award = choose.choose(&awards)?;
         let paid = Event::JackpotPaid {
             round: award.round,
-            pool: POOL.to_owned(),
+            pool: POOL.into(),
             hit: award.hit,
             amount: award.amount,
             currency: award.currency,

@@ -26,7 +26,7 @@ impl Writer {
             stream,
             version: head.version + 1,
             previous: head.position,
-            request_id: String::new(),
+            request_id: "".into(),
             fingerprint: [0; 16],
             time_ms: 0,
             events,
@@ -56,7 +56,7 @@ fn spin(round: u64) -> Vec<Event> {
             rate: FxRate::ONE,
             contribution: Some(contribution),
             session: None,
-            jurisdiction: String::new(),
+            jurisdiction: "".into(),
             campaign: None,
         }),
         Event::StepResolved(StepResolved {

@@ -28,6 +28,8 @@ pub use play::{
     Autospin, AutospinLimits, AutospinStop, FinishedRound, LossStop, Profile, Quota, SessionId, SessionLimits,
     SessionOf, SessionRefused, Sessions, WinStop,
 };
+/// Names in events and states: one of up to 23 bytes takes no memory of its own, a longer one is shared by its clones.
+pub use smol_str::SmolStr;
 pub use state::{
     BREAK_MS, Books, CampaignState, Collection, Day, Debit, Drawn, Due, Frozen, Hand, NextDraw, OpenRound,
     PendingChange, PlayerState, PoolState, Seat, SettledRound, Step, SwitchedOff, UnpaidAward, Wallet,

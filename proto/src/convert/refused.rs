@@ -5,7 +5,7 @@
 
 use super::{Malformed, plain::In, values::Message};
 use crate::log::v1;
-use motherlode_books::{Award, CampaignOver, Currency, Minor, MoneyError, Nano, PoolStatus, Refused, Switch};
+use motherlode_books::{Award, CampaignOver, Currency, Minor, MoneyError, Nano, PoolStatus, Refused, SmolStr, Switch};
 use std::str::FromStr;
 
 /// An argument of a refusal's reason, encoded by itself.
@@ -185,6 +185,7 @@ arguments! {
     usize: value value.to_string().into_bytes(), text(value), usize::MAX - 1;
     i64: value value.to_string().into_bytes(), text(value), i64::MAX - 1;
     String: value value.as_bytes().to_vec(), text(value), "größer".to_owned();
+    SmolStr: value value.as_bytes().to_vec(), text(value), "größer".into();
     Minor: value value.0.put(), text(value).map(Minor), Minor(i64::MIN);
     Nano: value value.0.to_be_bytes().to_vec(), Some(Nano(i128::from_be_bytes(value.try_into().ok()?))), Nano(i128::MIN + 1);
     Currency: value value.code().as_bytes().to_vec(), text(value), Currency::PLAY;
@@ -195,7 +196,7 @@ arguments! {
     Switch: value (value.operator.clone(), value.game.clone(), value.rules_version.clone()).bytes(), {
         let (operator, game, rules_version) = Message::read_whole(In::new(value)).ok()?;
         Some(Self { operator, game, rules_version })
-    }, Self { operator: "acme".to_owned(), game: "lantern".to_owned(), rules_version: "1".to_owned() };
+    }, Self { operator: "acme".into(), game: "lantern".into(), rules_version: "1".into() };
     PoolStatus: value match value {
         Self::Retired { into, increments, reserve } => {
             [b"Retired".as_slice(), &(into.clone(), *increments, *reserve).bytes()].concat()
@@ -207,7 +208,7 @@ arguments! {
             Some(Self::Retired { into, increments, reserve })
         }
         None => choice(value, [Self::Active, Self::Suspended]),
-    }, Self::Retired { into: "heir".to_owned(), increments: Nano::sample(), reserve: Nano(7) };
+    }, Self::Retired { into: "heir".into(), increments: Nano::sample(), reserve: Nano(7) };
     Box<Award>: value (**value).bytes(), Message::read_whole(In::new(value)).ok(), Self::new(Award {
         hit: 1,
         partition: 2,

@@ -5,7 +5,7 @@ use super::{
     plain::{In, Out, read_varint},
 };
 use motherlode_books::{
-    CoinValue, CollisionShare, Currency, FxRate, Minor, Nano, SealReason, SessionName, StreamId, Switch,
+    CoinValue, CollisionShare, Currency, FxRate, Minor, Nano, SealReason, SessionName, SmolStr, StreamId, Switch,
 };
 use std::num::NonZeroU32;
 
@@ -167,8 +167,9 @@ macro_rules! runs {
 
 runs! {
     String: text value value.as_bytes(), Some(value.to_owned());
-    Option<String>: text value value.as_deref().unwrap_or_default().as_bytes(),
-        Some(Some(value.to_owned()).filter(|text| !text.is_empty()));
+    SmolStr: text value value.as_bytes(), Some(value.into());
+    Option<SmolStr>: text value value.as_deref().unwrap_or_default().as_bytes(),
+        Some(Some(value.into()).filter(|text: &SmolStr| !text.is_empty()));
     Currency: text value value.code().as_bytes(), value.parse().ok();
     Vec<u8>: bytes value value, Some(value.to_owned());
     // A signed 128-bit count of 1e-9, two's complement, big-endian.
@@ -268,7 +269,7 @@ impl Value for Switch {
     }
 
     fn take(fields: &mut In, number: u8) -> Option<Self> {
-        let mut names = (number..).map(|number| String::take(fields, number));
+        let mut names = (number..).map(|number| SmolStr::take(fields, number));
         Some(Self { operator: names.next()??, game: names.next()??, rules_version: names.next()?? })
     }
 }

@@ -35,20 +35,24 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::AccountOpened { currency },
         Event::Deposited { currency, amount: minor },
         Event::Withdrawn { currency, amount: minor },
-        Event::CollectionChanged { game: text.clone(), scope: text.clone(), changes: vec![(text.clone(), amount)] },
+        Event::CollectionChanged {
+            game: text.clone().into(),
+            scope: text.clone().into(),
+            changes: vec![(text.clone().into(), amount)],
+        },
         Event::RoundStarted(RoundStarted {
             round,
-            game: text.clone(),
-            rules_version: text.clone(),
+            game: text.clone().into(),
+            rules_version: text.clone().into(),
             model_hash: [9; 32],
             currency,
             bet: minor,
             coin_value: CoinValue(200_000),
             stake: LoggedTerms::Unreadable(vec![1, 2, 3]),
             rate,
-            contribution: Some(Contribution { pool: text.clone(), terms_version: 3, amount: nano }),
+            contribution: Some(Contribution { pool: text.clone().into(), terms_version: 3, amount: nano }),
             session: None,
-            jurisdiction: String::new(),
+            jurisdiction: "".into(),
             campaign: None,
         }),
         Event::StepResolved(StepResolved {
@@ -61,12 +65,12 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             automatic: None,
             draw: None,
         }),
-        Event::JackpotHit { round, pool: pool.clone() },
+        Event::JackpotHit { round, pool: pool.clone().into() },
         Event::RoundSettled { round, win: minor },
         Event::RoundVoided { round, reason: text.clone(), actor: actor.clone(), refund: minor, win_taken_back: minor },
-        Event::JackpotPaid { round, pool: pool.clone(), hit: 99, amount: minor, currency },
+        Event::JackpotPaid { round, pool: pool.clone().into(), hit: 99, amount: minor, currency },
         Event::RateSet { currency, rate, source: text.clone() },
-        Event::PoolOpened { pool: pool.clone(), terms: terms.clone() },
+        Event::PoolOpened { pool: pool.clone().into(), terms: terms.clone() },
         Event::ContributionsPooled { partition: 1, from: 2, to: 3, amount: nano },
         Event::ContributionTakenBack {
             partition: 1,
@@ -96,19 +100,23 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::PoolTermsChanged { terms },
         Event::PoolSuspended { reason: text.clone(), actor: actor.clone() },
         Event::PoolResumed { actor: actor.clone() },
-        Event::PoolRetired { into: text.clone(), increments: nano, reserve: nano, actor: actor.clone() },
-        Event::PoolReceived { from: text.clone(), increments: nano, reserve: nano },
+        Event::PoolRetired { into: text.clone().into(), increments: nano, reserve: nano, actor: actor.clone() },
+        Event::PoolReceived { from: text.clone().into(), increments: nano, reserve: nano },
         Event::GeneratorReseeded,
         Event::SwitchSet {
-            switch: Switch { operator: text.clone(), game: text.clone(), rules_version: text.clone() },
+            switch: Switch {
+                operator: text.clone().into(),
+                game: text.clone().into(),
+                rules_version: text.clone().into(),
+            },
             on: amount % 2 == 0,
             reason: text.clone(),
             actor: text.clone(),
         },
         Event::RoundStarted(RoundStarted {
             round,
-            game: text.clone(),
-            rules_version: text.clone(),
+            game: text.clone().into(),
+            rules_version: text.clone().into(),
             model_hash: [9; 32],
             currency,
             bet: minor,
@@ -117,7 +125,7 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             rate,
             contribution: None,
             session: Some([6; 16]),
-            jurisdiction: text.clone(),
+            jurisdiction: text.clone().into(),
             campaign: None,
         }),
         automatic(Automatic::Skipped),
@@ -133,8 +141,8 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::ChangeApproved { change: 99, proposed_by: text.clone(), actor: text.clone() },
         Event::ChangeRejected { change: 99, actor: text.clone(), reason: text.clone() },
         Event::CampaignGranted(Campaign {
-            id: text.clone(),
-            game: text.clone(),
+            id: text.clone().into(),
+            game: text.clone().into(),
             currency,
             bet: minor,
             coin_value: CoinValue(200_000),
@@ -143,11 +151,11 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             rounds: 10,
             expires_ms: amount,
         }),
-        Event::CampaignCancelled { campaign: text.clone(), reason: text.clone(), actor: text.clone() },
+        Event::CampaignCancelled { campaign: text.clone().into(), reason: text.clone(), actor: text.clone() },
         Event::RoundStarted(RoundStarted {
             round,
-            game: text.clone(),
-            rules_version: text.clone(),
+            game: text.clone().into(),
+            rules_version: text.clone().into(),
             model_hash: [9; 32],
             currency,
             bet: minor,
@@ -156,8 +164,8 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             rate,
             contribution: None,
             session: None,
-            jurisdiction: String::new(),
-            campaign: Some("spring".to_owned()),
+            jurisdiction: "".into(),
+            campaign: Some("spring".into()),
         }),
         Event::PlayMoneyGiven { amount: minor },
         reported(nano, StretchEnd::Standing { open_rounds: 3, mirrored: 41 }),
@@ -185,14 +193,14 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         ),
         mirrored(share, nano, PoolStatus::Active),
         mirrored(share, nano, PoolStatus::Suspended),
-        mirrored(share, nano, PoolStatus::Retired { into: text.clone(), increments: nano, reserve: nano }),
-        Event::AwardSetAside { round, pool, hit: 99, amount: minor, currency, reason: text.clone() },
+        mirrored(share, nano, PoolStatus::Retired { into: text.clone().into(), increments: nano, reserve: nano }),
+        Event::AwardSetAside { round, pool: pool.into(), hit: 99, amount: minor, currency, reason: text.clone() },
         Event::ActedBy { actor: text.clone(), reference: text.clone() },
         Event::SessionOpened(SessionOpened {
             session: [5; 16],
-            game: text.clone(),
+            game: text.clone().into(),
             currency,
-            jurisdiction: text,
+            jurisdiction: text.into(),
             idle_ms: 1_800_000.try_into().unwrap(),
             limits: DayLimits {
                 reality_check_ms: 60_000.try_into().ok(),
@@ -314,7 +322,7 @@ fn message(previous: &[u8; 32], logged: &Logged) -> v1::Commit {
         stream: commit.stream.to_string(),
         version: commit.version,
         previous_position: commit.previous,
-        request_id: commit.request_id.clone(),
+        request_id: commit.request_id.to_string(),
         fingerprint: commit.fingerprint.to_vec(),
         time_unix_ms: commit.time_ms,
         events: commit.events.iter().map(event::to_log).collect(),
@@ -334,7 +342,7 @@ fn by_message(bytes: &[u8]) -> Option<Logged> {
         stream: message.stream.parse().ok()?,
         version: message.version,
         previous: message.previous_position,
-        request_id: message.request_id,
+        request_id: message.request_id.into(),
         fingerprint: message.fingerprint.try_into().ok()?,
         time_ms: message.time_unix_ms,
         events: message.events.into_iter().map(event::from_log).collect::<Result<_, _>>().ok()?,
@@ -354,11 +362,11 @@ fn rounds() -> impl Strategy<Value = Logged> {
         let wide = wide.map(|figure| if small { figure % 3 } else { figure });
         let signed = signed.map(|figure| if small { figure % 2 } else { figure });
         let contribution =
-            nano.map(|nano| Contribution { pool: text.clone(), terms_version: narrow[0], amount: Nano(nano) });
+            nano.map(|nano| Contribution { pool: text.clone().into(), terms_version: narrow[0], amount: Nano(nano) });
         let started = RoundStarted {
             round: wide[0],
-            game: text.clone(),
-            rules_version: text.clone(),
+            game: text.clone().into(),
+            rules_version: text.clone().into(),
             model_hash: [7; 32],
             currency: Currency::JPY,
             bet: Minor(signed[0]),
@@ -367,8 +375,8 @@ fn rounds() -> impl Strategy<Value = Logged> {
             rate: FxRate::new(wide[2] % 1_000 + 1, exponent).unwrap(),
             contribution,
             session: (narrow[2] % 2 == 1).then_some([narrow[2].to_be_bytes()[0]; 16]),
-            jurisdiction: if small { String::new() } else { text.clone() },
-            campaign: (narrow[2] % 3 == 1 && !text.is_empty()).then(|| text.clone()),
+            jurisdiction: if small { "".into() } else { text.clone().into() },
+            campaign: (narrow[2] % 3 == 1 && !text.is_empty()).then(|| text.as_str().into()),
         };
         let closed = Automatic::Closed { actor: text.clone(), reason: "why".to_owned() };
         let four = narrow[2].to_be_bytes();
@@ -391,11 +399,12 @@ fn rounds() -> impl Strategy<Value = Logged> {
         };
         let mut events = vec![Event::RoundStarted(started), Event::StepResolved(step)];
         events.push(Event::RoundSettled { round: wide[4], win: Minor(signed[2]) });
-        events.push(Event::JackpotHit { round: wide[4], pool: text.clone() });
+        events.push(Event::JackpotHit { round: wide[4], pool: text.clone().into() });
         events.push(Event::DrawsRevealed { round: wide[4], dealt: vec![[four[2]; 32]; balances] });
         let mut logged = logged(std::iter::repeat_n(events, repeat).flatten().collect());
         (logged.commit.position, logged.commit.previous, logged.commit.version) = (wide[5], wide[0], wide[1]);
-        (logged.commit.time_ms, logged.commit.partition, logged.commit.request_id) = (signed[3], narrow[2], text);
+        (logged.commit.time_ms, logged.commit.partition, logged.commit.request_id) =
+            (signed[3], narrow[2], text.into());
         logged.balances_after = vec![(Currency::KWD, Minor(signed[4])); balances];
         logged
     })
@@ -408,7 +417,7 @@ fn logged(events: Vec<Event>) -> Logged {
         stream: StreamId::player("acme", "alice"),
         version: 3,
         previous: 11,
-        request_id: "r-1".to_owned(),
+        request_id: "r-1".into(),
         fingerprint: [8; 16],
         time_ms: 1_760_000_000_123,
         events,

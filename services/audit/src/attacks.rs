@@ -314,7 +314,7 @@ fn witnessed(turn: u64, seen: &Checkpoint, seen_records: &[Bytes], shown: &[Byte
 fn rewritten(log: &[Logged], at: usize, number: u64) -> Vec<Bytes> {
     let mut log = log.to_vec();
     match number % 3 {
-        0 => log[at].commit.request_id.push_str(&number.to_string()),
+        0 => log[at].commit.request_id = format!("{}{number}", log[at].commit.request_id).into(),
         1 => log[at].commit.fingerprint[usize::try_from(number / 3 % 16).unwrap()] ^= 1 << (number % 8),
         _ => log[at].commit.time_ms += 1 + i64::try_from(number % 5).unwrap(),
     }

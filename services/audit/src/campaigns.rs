@@ -26,7 +26,7 @@ impl Campaigns {
             match event {
                 Event::CampaignGranted(terms) => {
                     let counted = Counted { terms: terms.clone(), begun: 0, given_back: 0, cancelled: false };
-                    if self.granted.insert((commit.stream.clone(), terms.id.clone()), counted).is_some() {
+                    if self.granted.insert((commit.stream.clone(), terms.id.to_string()), counted).is_some() {
                         return Err(Fault::new("PL-18: a campaign is granted twice", "once", &terms.id));
                     }
                 }
@@ -91,7 +91,7 @@ impl Campaigns {
 
     fn pay(&mut self, commit: &Commit, started: &RoundStarted, amount: i128) {
         if let StreamId::Player { operator, .. } = &commit.stream {
-            *self.paid.entry((operator.clone(), started.currency)).or_default() += amount;
+            *self.paid.entry((operator.to_string(), started.currency)).or_default() += amount;
         }
     }
 

@@ -17,7 +17,7 @@ use crate::{
     recalled::Recalled,
     report::Return,
 };
-use motherlode_books::{Books, Commit, Event, Minor, PerCurrency, StreamId};
+use motherlode_books::{Books, Commit, Event, Minor, PerCurrency, SmolStr, StreamId};
 use motherlode_log::{Hash, Position, Record, ScanError, Tail, hash, previous_hash};
 use motherlode_proto::convert::{
     copied::{self, Copied},
@@ -171,7 +171,7 @@ struct Auditing<'a> {
     /// Every request, by a digest of its stream and id.
     requests: BTreeSet<[u8; 16]>,
     /// Hits that were not paid yet: their round and pool.
-    hits: BTreeMap<Position, (StreamId, u64, String)>,
+    hits: BTreeMap<Position, (StreamId, u64, SmolStr)>,
     jackpots: PerCurrency<i128>,
     fold: Fold<'a>,
     plays: Plays<'a>,

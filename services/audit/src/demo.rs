@@ -17,7 +17,7 @@ impl Demo {
         for event in &commit.events {
             let met = match event {
                 Event::PlayMoneyGiven { amount } => {
-                    *self.given.entry(operator.clone()).or_default() += i128::from(amount.0);
+                    *self.given.entry(operator.to_string()).or_default() += i128::from(amount.0);
                     None
                 }
                 Event::Deposited { currency, .. } | Event::Withdrawn { currency, .. } => {

@@ -1,13 +1,13 @@
 //! A player: rounds that are open, and the figures that go from round to round.
 
 use crate::divergence::Fault;
-use motherlode_books::{Event, Minor, StepResolved};
+use motherlode_books::{Event, Minor, SmolStr, StepResolved};
 use motherlode_rounds::{Live, collection};
 use motherlode_slots::{Carried, Game};
 use std::collections::BTreeMap;
 
 /// Game and scope of a collection.
-pub(crate) type Place = (&'static str, String);
+pub(crate) type Place = (&'static str, SmolStr);
 
 /// A player.
 #[derive(Default)]
@@ -22,7 +22,7 @@ pub(crate) struct Playing {
     pub(crate) number: u64,
     /// Place in the returns.
     pub(crate) of: usize,
-    pub(crate) pool: Option<String>,
+    pub(crate) pool: Option<SmolStr>,
     /// Where what the player carries stands; none where the game carries nothing.
     pub(crate) place: Option<Place>,
     pub(crate) live: Live,
@@ -80,7 +80,7 @@ impl Player {
     }
 
     /// Takes up a change of what the player carries as it's logged.
-    pub(crate) fn carry_logged(&mut self, round: &Playing, before: &Carried, changes: &[(String, i64)]) {
+    pub(crate) fn carry_logged(&mut self, round: &Playing, before: &Carried, changes: &[(SmolStr, i64)]) {
         let Some(place) = &round.place else { return };
         let mut after = *before;
         for (figure, key) in after.0.iter_mut().zip(round.live.game.carries().keys) {

@@ -11,5 +11,11 @@ pub(crate) fn proposal(
     events: Vec<Event>,
 ) -> Proposal {
     let request_id = request.to_string();
-    Proposal { stream, expected_version, request_id, fingerprint: InternalRequest::FINGERPRINT, events }
+    Proposal {
+        stream,
+        expected_version,
+        request_id: request_id.into(),
+        fingerprint: InternalRequest::FINGERPRINT,
+        events,
+    }
 }

@@ -88,7 +88,7 @@ impl JackpotApi {
         if motherlode_slots::latest(&request.pool_id).is_some_and(|game| !game.info().jackpot) {
             return Err(Refusal::field("pool_id", "must not name a game without a jackpot"));
         }
-        let change = Event::PoolOpened { pool: request.pool_id.clone(), terms };
+        let change = Event::PoolOpened { pool: request.pool_id.clone().into(), terms };
         let (asked, id) = (("open_pool", request), &request.request_id);
         let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, "")).await?;
         Ok(wire::OpenPoolResponse { pool, change_id })
@@ -146,7 +146,7 @@ impl JackpotApi {
         self.pool(into, |_| ())?;
         let (increments, reserve) = self.pool(&request.pool_id, |pool| (pool.increments, pool.reserve))?;
         let (into, actor) = (into.to_owned(), caller.signature());
-        let change = Event::PoolRetired { into, increments, reserve, actor };
+        let change = Event::PoolRetired { into: into.into(), increments, reserve, actor };
         let (asked, id) = (("retire_pool", request), &request.request_id);
         let (pool, change_id) = self.change(caller, asked, id, &request.pool_id, (change, reference)).await?;
         Ok(wire::RetirePoolResponse { pool, change_id })

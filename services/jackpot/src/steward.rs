@@ -69,7 +69,7 @@ impl Steward {
             if self.ledgers.home().books(|books| books.pool(pool).is_some()) {
                 return Ok(());
             }
-            let opened = Event::PoolOpened { pool: pool.to_owned(), terms: standard_terms() };
+            let opened = Event::PoolOpened { pool: pool.into(), terms: standard_terms() };
             let stream = StreamId::pool(pool);
             match self.ledgers.append(proposal(stream, Some(0), InternalRequest::OpenPool, vec![opened])).await {
                 Ok(_) => {
@@ -244,7 +244,7 @@ impl Steward {
         if self.ledgers.home().find_position(&stream, &request.to_string())?.is_some() {
             return Ok(());
         }
-        let received = Event::PoolReceived { from: pool.to_owned(), increments, reserve };
+        let received = Event::PoolReceived { from: pool.into(), increments, reserve };
         self.ledgers.append(proposal(stream, None, request, vec![received])).await.map(|_| ())
     }
 }
@@ -297,7 +297,7 @@ pub(crate) fn in_the_way(books: &Books, award: &UnpaidAward) -> i64 {
 /// The payment of an award, under the name that makes it come once.
 pub(crate) fn payment(partition: u32, hit: u64, award: &UnpaidAward, acted: Option<Event>) -> Proposal {
     let UnpaidAward { round, amount, currency, .. } = *award;
-    let paid = Event::JackpotPaid { round, pool: award.pool.to_string(), hit, amount, currency };
+    let paid = Event::JackpotPaid { round, pool: award.pool.to_string().into(), hit, amount, currency };
     let request = InternalRequest::PayAward { pool: &award.pool, partition, hit };
     proposal(award.stream.clone(), None, request, [paid].into_iter().chain(acted).collect())
 }
@@ -305,6 +305,6 @@ pub(crate) fn payment(partition: u32, hit: u64, award: &UnpaidAward, acted: Opti
 fn setting_aside(partition: u32, hit: u64, award: &UnpaidAward, reason: String) -> Proposal {
     let UnpaidAward { round, amount, currency, .. } = *award;
     let request = InternalRequest::SetAwardAside { pool: &award.pool, partition, hit };
-    let waits = Event::AwardSetAside { round, pool: award.pool.to_string(), hit, amount, currency, reason };
+    let waits = Event::AwardSetAside { round, pool: award.pool.to_string().into(), hit, amount, currency, reason };
     proposal(award.stream.clone(), None, request, vec![waits])
 }

@@ -4,7 +4,7 @@ use crate::{
     error::FetchError,
     fields::{self, campaign_over, unknown_account, unknown_campaign},
 };
-use motherlode_books::{Event, Refused, StreamId};
+use motherlode_books::{Event, Refused, SmolStr, StreamId};
 use motherlode_runtime::{Refusal, config::PLATFORM};
 use prost::Message;
 use sha2::{Digest, Sha256};
@@ -19,7 +19,7 @@ pub struct Proposal {
     /// The stream's version that the decision was made on; `None` where any will do, as for a deposit.
     pub expected_version: Option<u64>,
     /// Names the request on this stream for ever.
-    pub request_id: String,
+    pub request_id: SmolStr,
     /// A digest of the request's content.
     pub fingerprint: [u8; 16],
     /// The events to be logged.
@@ -39,13 +39,13 @@ pub enum AppendError {
     #[error("request id {request_id} was used for a different request")]
     RequestIdReused {
         /// The id.
-        request_id: String,
+        request_id: SmolStr,
     },
     /// The request was cancelled: it's never applied (PL-33).
     #[error("request {request_id} was cancelled")]
     RequestCancelled {
         /// The id.
-        request_id: String,
+        request_id: SmolStr,
     },
     /// The books refuse it.
     #[error(transparent)]

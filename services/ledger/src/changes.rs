@@ -12,7 +12,9 @@ use crate::{
     handle::Handle,
     ledgers::Ledgers,
 };
-use motherlode_books::{Books, ChangeProposed, Commit, Event, InternalRequest, PendingChange, Refused, StreamId};
+use motherlode_books::{
+    Books, ChangeProposed, Commit, Event, InternalRequest, PendingChange, Refused, SmolStr, StreamId,
+};
 use motherlode_proto::{convert::event::to_log, ledger::v1 as wire};
 use motherlode_runtime::{Caller, Refusal};
 use std::time::Duration;
@@ -139,7 +141,7 @@ async fn append(
     events: Vec<Event>,
 ) -> Result<u64, AppendError> {
     let (stream, request_id) = (stream.clone(), request_id.to_owned());
-    let proposal = Proposal { stream, expected_version: None, request_id, fingerprint, events };
+    let proposal = Proposal { stream, expected_version: None, request_id: request_id.into(), fingerprint, events };
     Ok(ledger.append(proposal).await?.commit.position)
 }
 
@@ -152,7 +154,7 @@ fn would_be_taken(books: &Books, partition: u32, stream: &StreamId, change: &Eve
         stream: stream.clone(),
         version: head.version + 1,
         previous: head.position,
-        request_id: String::new(),
+        request_id: SmolStr::default(),
         fingerprint: [0; 16],
         time_ms: end.time_ms,
         events: vec![change.as_due(stream, books)?],

@@ -9,13 +9,13 @@
 //!
 //! | key | value |
 //! |---|---|
-//! | `G` stream 0 currency 0 game 0 round (8) | up to 16 rounds that are over, from this one on: number and positions of each |
+//! | `G` stream 0 currency 0 game 0 round (8) | up to 64 rounds that are over, from this one on: number and positions of each |
 //! | `O` stream 0 round (8) | a round that was open at the mark: its group (a key of `G` without the number), its positions |
 //! | `A` stream 0 position (8) | nothing: a pool's commit with an award |
 //! | `W` stream 0 operator 0 position (8) | nothing: the same, by the winner's operator |
 //! | `B` stream 0 currency | position (8), balance in minor units (8) |
 //!
-//! Costs: one put in sixteen rounds, and at a mark one for each player and game with rounds since the last. Request ids are
+//! Costs: one put in 64 rounds, and at a mark one for each player and game with rounds since the last. Request ids are
 //! not here (indexes of before 21 November 2026 have them, under `R`): a put a commit and a look-up a request took a third
 //! of the service's CPU; see `requests`.
 //!
@@ -26,6 +26,7 @@ use motherlode_books::{Commit, Event, StreamId};
 use motherlode_log::{Hash, Position};
 use sha2::{Digest, Sha256};
 use std::{
+    fmt::Display,
     fs,
     io::{self, Write},
     panic,
@@ -313,7 +314,7 @@ impl Index {
         let pool = pool.to_string();
         let place = |position: Position| match operator {
             None => key(b'A', &[&pool], &position.to_be_bytes()),
-            Some(operator) => key(b'W', &[&pool, operator], &position.to_be_bytes()),
+            Some(operator) => key(b'W', &[&pool, &operator], &position.to_be_bytes()),
         };
         let awards = self.tree.range(place(0)..place(before)).keys().rev().take(max);
         awards
@@ -356,12 +357,13 @@ pub(crate) type Change = (Vec<u8>, Option<Vec<u8>>);
 type Pair = (sled::IVec, sled::IVec);
 
 /// Each name ends with a 0 byte, which none contains, so that no key is another's prefix.
-pub(crate) fn key(kind: u8, names: &[&str], tail: &[u8]) -> Vec<u8> {
-    let bytes = names.iter().map(|name| name.len() + 1).sum::<usize>() + tail.len() + 1;
-    let mut key = Vec::with_capacity(bytes);
+pub(crate) fn key(kind: u8, names: &[&dyn Display], tail: &[u8]) -> Vec<u8> {
+    // A player's stream, a game and a currency.
+    let mut key = Vec::with_capacity(64);
     key.push(kind);
     for name in names {
-        key.extend_from_slice(name.as_bytes());
+        // Writing to memory doesn't fail.
+        let _ = write!(key, "{name}");
         key.push(0);
     }
     key.extend_from_slice(tail);

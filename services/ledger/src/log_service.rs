@@ -346,7 +346,7 @@ mod tests {
         let proposal = |name: &str| Proposal {
             stream: StreamId::player("acme", name),
             expected_version: None,
-            request_id: "o".to_owned(),
+            request_id: "o".into(),
             fingerprint: [0; 16],
             events: vec![Event::AccountOpened { currency: Currency::EUR }],
         };

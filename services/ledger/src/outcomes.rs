@@ -40,7 +40,7 @@ pub(crate) async fn cancel(
     let proposal = Proposal {
         stream: account.stream.clone(),
         expected_version: None,
-        request_id: request_id.to_owned(),
+        request_id: request_id.into(),
         fingerprint: fingerprint("cancel_request", request),
         events: [Event::RequestCancelled].into_iter().chain(acted).collect(),
     };
@@ -136,7 +136,7 @@ pub(crate) fn transaction(logged: &Logged) -> Option<wire::Transaction> {
         _ => return None,
     };
     Some(wire::Transaction {
-        request_id: commit.request_id.clone(),
+        request_id: commit.request_id.to_string(),
         kind: kind.into(),
         account: Some(account_of(&commit.stream, currency)),
         amount: Some(money(amount, currency)),

@@ -106,7 +106,7 @@ impl Projected {
             if let Some(at) = trails.round(stream, round) {
                 return Ok(at);
             }
-            for group in groups(index, &index::key(b'G', &[&stream.to_string()], &[]))? {
+            for group in groups(index, &index::key(b'G', &[stream], &[]))? {
                 let end = portion_key(&group, round.saturating_add(1));
                 let Some(portion) = index.back(&portion_key(&group, 0), &end).next() else { continue };
                 if let Some(entry) = decode(&portion?.1)?.into_iter().find(|entry| entry.round == round) {

@@ -5,7 +5,7 @@ use crate::{
     options::Options,
     requests::Name,
 };
-use motherlode_books::{Quota, SettledRound, StreamId};
+use motherlode_books::{Quota, SettledRound, SmolStr, StreamId};
 use motherlode_log::Position;
 use motherlode_proto::convert::record::Logged;
 use parking_lot::Mutex;
@@ -103,17 +103,16 @@ impl QueueSlots {
     /// Takes a slot for a proposal about a player; a service's own proposals need none. `None` if no slot is left.
     pub(crate) fn take(&self, stream: &StreamId) -> Option<QueueSlot> {
         let StreamId::Player { operator, .. } = stream else { return Some(QueueSlot(None)) };
-        self.0.lock().take(operator).then(|| QueueSlot(Some(Box::new((self.clone(), operator.clone())))))
+        self.0.lock().take(operator).then(|| QueueSlot(Some((self.clone(), operator.clone()))))
     }
 }
 
 /// A slot in the queue, given back when it's dropped.
-pub(crate) struct QueueSlot(Option<Box<(QueueSlots, String)>>);
+pub(crate) struct QueueSlot(Option<(QueueSlots, SmolStr)>);
 
 impl Drop for QueueSlot {
     fn drop(&mut self) {
-        if let Some(of) = &self.0 {
-            let (slots, operator) = &**of;
+        if let Some((slots, operator)) = &self.0 {
             slots.0.lock().give(operator);
         }
     }

@@ -14,7 +14,7 @@ use crate::{
     rounds, switches, void,
 };
 use futures_util::Stream;
-use motherlode_books::{Books, Currency, Event, FxRate, Minor, PlayerState, StreamId};
+use motherlode_books::{Books, Currency, Event, FxRate, Minor, PlayerState, SmolStr, StreamId};
 use motherlode_proto::{
     convert::{play::hex, record::Logged},
     ledger::v1::{self as wire, ledger_service_server::LedgerService},
@@ -110,7 +110,10 @@ impl LedgerApi {
             let acted = caller.actor().map(|_| fields::acted_by(caller, ""));
             let events = [event.clone()].into_iter().chain(seal).chain(kept).chain(acted).collect();
             let (stream, request_id) = (stream.clone(), request_id.to_owned());
-            match ledger.append(Proposal { stream, expected_version, request_id, fingerprint, events }).await {
+            match ledger
+                .append(Proposal { stream, expected_version, request_id: request_id.into(), fingerprint, events })
+                .await
+            {
                 Err(AppendError::Conflict { .. }) if expected_version.is_some() => {}
                 done => return Ok(done?),
             }
@@ -122,7 +125,7 @@ impl LedgerApi {
     fn keeps_elsewhere(&self, stream: &StreamId, player: Option<&PlayerState>) -> bool {
         let StreamId::Player { operator, .. } = stream else { return false };
         let has_real = |player: &PlayerState| player.balances().any(|(currency, _)| currency.is_real());
-        self.seamless.contains(operator) && !player.is_some_and(has_real)
+        self.seamless.contains(operator.as_str()) && !player.is_some_and(has_real)
     }
 
     fn account(&self, account: &AccountId) -> Result<Minor, Refusal> {
@@ -261,7 +264,7 @@ impl LedgerApi {
         let account = fields::account(caller, request.account.as_ref())?;
         fields::optional_id("game", &request.game)?;
         self.account(&account)?;
-        let figure = |(key, value): (&String, &i64)| wire::collection::Figure { key: key.clone(), value: *value };
+        let figure = |(key, value): (&SmolStr, &i64)| wire::collection::Figure { key: key.to_string(), value: *value };
         let read = self.ledgers.of(&account.stream).books_of(&account.stream, |books| {
             let player = books.player(&account.stream)?;
             let wanted = player.collections().filter(|(game, ..)| request.game.is_empty() || request.game == *game);
@@ -295,7 +298,7 @@ impl LedgerApi {
         let proposal = Proposal {
             stream: StreamId::Rates,
             expected_version: None,
-            request_id: request_id.to_owned(),
+            request_id: request_id.into(),
             fingerprint: fingerprint("set_exchange_rate", &request),
             events: vec![Event::RateSet { currency, rate, source: source.to_owned() }, fields::acted_by(caller, "")],
         };

@@ -73,16 +73,20 @@ fn parse(switch: Option<&wire::Switch>) -> Result<Switch, Refusal> {
         return Err(Refusal::field("switch.rules_version", "needs the game whose version it is"));
     }
     Ok(Switch {
-        operator: name("switch.operator_id", &switch.operator_id)?,
-        game: name("switch.game", &switch.game)?,
-        rules_version: name("switch.rules_version", &switch.rules_version)?,
+        operator: name("switch.operator_id", &switch.operator_id)?.into(),
+        game: name("switch.game", &switch.game)?.into(),
+        rules_version: name("switch.rules_version", &switch.rules_version)?.into(),
     })
 }
 
 fn switched_off((switch, off): (&Switch, &SwitchedOff)) -> wire::SwitchedOff {
     let Switch { operator, game, rules_version } = switch.clone();
     wire::SwitchedOff {
-        switch: Some(wire::Switch { operator_id: operator, game, rules_version }),
+        switch: Some(wire::Switch {
+            operator_id: operator.into(),
+            game: game.into(),
+            rules_version: rules_version.into(),
+        }),
         reason: off.reason.clone(),
         actor: off.actor.clone(),
         position: off.position,

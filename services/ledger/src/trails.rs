@@ -1,7 +1,7 @@
 //! Where the commits of rounds are: the projector's notes of each commit, and the part of them that is in memory only.
 //!
 //! A round that is over is an [`Entry`] of its *group*, the player's rounds of one game in one currency. In a group one round
-//! is played after another, so entries come in the order of their numbers. Sixteen of them are one value of the index; what
+//! is played after another, so entries come in the order of their numbers. Sixty-four of them are one value of the index; what
 //! is left at a mark is put as it is. A value that is put replaces all that begin among its rounds: after a restart the same
 //! rounds may come in other portions.
 
@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// Rounds in one value.
-const PORTION: usize = 16;
+const PORTION: usize = 64;
 
 /// A round that is over.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -146,7 +146,7 @@ impl Trails {
         if let Some(open) = self.open.get(&(stream.clone(), round)) {
             return Some(open.at.clone());
         }
-        let groups = key(b'G', &[&stream.to_string()], &[]);
+        let groups = key(b'G', &[stream], &[]);
         let mut entries = self.pending_of(&groups).flat_map(|(_, entries)| entries);
         entries.find(|entry| entry.round == round).map(|entry| entry.at.clone())
     }
@@ -205,11 +205,11 @@ pub(crate) fn portion_key(group: &[u8], round: u64) -> Vec<u8> {
 
 /// The key of a player's rounds of a game in a currency, but for the number.
 pub(crate) fn group(stream: &StreamId, currency: Currency, game: &str) -> Vec<u8> {
-    key(b'G', &[&stream.to_string(), currency.code(), game], &[])
+    key(b'G', &[stream, &currency.code(), &game], &[])
 }
 
 fn open_key(stream: &StreamId, round: u64) -> Vec<u8> {
-    key(b'O', &[&stream.to_string()], &round.to_be_bytes())
+    key(b'O', &[stream], &round.to_be_bytes())
 }
 
 fn parse_open_key(key: &[u8]) -> Option<(StreamId, u64)> {

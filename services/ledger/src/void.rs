@@ -49,7 +49,7 @@ pub(crate) async fn void_round(
         let proposal = Proposal {
             stream: id.stream.clone(),
             expected_version: Some(version),
-            request_id: request_id.to_owned(),
+            request_id: request_id.into(),
             fingerprint,
             events,
         };

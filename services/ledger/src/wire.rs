@@ -13,7 +13,7 @@ pub(crate) fn proposal_to_wire(ticket: u64, proposal: &Proposal) -> v1::Proposal
         ticket,
         stream: proposal.stream.to_string(),
         expected_version: proposal.expected_version,
-        request_id: proposal.request_id.clone(),
+        request_id: proposal.request_id.to_string(),
         fingerprint: proposal.fingerprint.to_vec(),
         events: proposal.events.iter().map(event::to_log).collect(),
         wait_ms: 0,
@@ -29,7 +29,7 @@ pub(crate) fn proposal_from_wire(message: v1::Proposal) -> Result<Proposal, Malf
     Ok(Proposal {
         stream: message.stream.parse().map_err(|_| Malformed::Field("stream"))?,
         expected_version: message.expected_version,
-        request_id: message.request_id,
+        request_id: message.request_id.into(),
         fingerprint: message.fingerprint.as_slice().try_into().map_err(|_| Malformed::Field("fingerprint"))?,
         events: message.events.into_iter().map(event::from_log).collect::<Result<_, _>>()?,
     })
@@ -39,8 +39,8 @@ pub(crate) fn proposal_from_wire(message: v1::Proposal) -> Result<Proposal, Malf
 pub(crate) fn error_to_wire(error: &AppendError) -> Outcome {
     let (cause, reason) = match error {
         AppendError::Conflict { version } => return Outcome::ConflictVersion(*version),
-        AppendError::RequestIdReused { request_id } => return Outcome::ReusedRequestId(request_id.clone()),
-        AppendError::RequestCancelled { request_id } => return Outcome::CancelledRequestId(request_id.clone()),
+        AppendError::RequestIdReused { request_id } => return Outcome::ReusedRequestId(request_id.to_string()),
+        AppendError::RequestCancelled { request_id } => return Outcome::CancelledRequestId(request_id.to_string()),
         AppendError::Refused(why) => return Outcome::Refused(refused::to_wire(why)),
         AppendError::Busy => (Cause::Busy, ""),
         AppendError::Full { reason } => (Cause::Full, reason.as_str()),
@@ -60,8 +60,8 @@ pub(crate) fn outcome_from_wire(outcome: Option<Outcome>) -> Result<Result<u64, 
     let error = match outcome.ok_or(Malformed::Field("outcome"))? {
         Outcome::Position(position) => return Ok(Ok(position)),
         Outcome::ConflictVersion(version) => AppendError::Conflict { version },
-        Outcome::ReusedRequestId(request_id) => AppendError::RequestIdReused { request_id },
-        Outcome::CancelledRequestId(request_id) => AppendError::RequestCancelled { request_id },
+        Outcome::ReusedRequestId(request_id) => AppendError::RequestIdReused { request_id: request_id.into() },
+        Outcome::CancelledRequestId(request_id) => AppendError::RequestCancelled { request_id: request_id.into() },
         Outcome::Refused(why) => AppendError::Refused(refused::from_wire(&why)?),
         Outcome::NotTaken(not_taken) => {
             let reason = not_taken.reason.clone();
@@ -89,8 +89,8 @@ mod tests {
         let reason = || "why".to_owned();
         for error in [
             AppendError::Conflict { version: 7 },
-            AppendError::RequestIdReused { request_id: "r".to_owned() },
-            AppendError::RequestCancelled { request_id: "r".to_owned() },
+            AppendError::RequestIdReused { request_id: "r".into() },
+            AppendError::RequestCancelled { request_id: "r".into() },
             AppendError::Refused(Refused::RoundOpen { round: 3 }),
             AppendError::Busy,
             AppendError::Full { reason: reason() },
@@ -113,7 +113,7 @@ mod tests {
             let proposal = Proposal {
                 stream: StreamId::player("acme", "alice"),
                 expected_version,
-                request_id: "r-1".to_owned(),
+                request_id: "r-1".into(),
                 fingerprint: [7; 16],
                 events: vec![Event::Deposited { currency: Currency::EUR, amount: Minor(500) }],
             };

@@ -201,7 +201,7 @@ impl SelfCheck {
         let proposal = Proposal {
             stream: StreamId::System,
             expected_version: None,
-            request_id: InternalRequest::LogClock { now_ms: ledgers.now_ms(), by_ms }.to_string(),
+            request_id: InternalRequest::LogClock { now_ms: ledgers.now_ms(), by_ms }.to_string().into(),
             fingerprint: InternalRequest::FINGERPRINT,
             events: vec![Event::ClockSkewed { by_ms }],
         };
@@ -308,7 +308,7 @@ pub async fn log(ledger: &Handle, check: &str, finding: &str) -> Result<(), Appe
     let proposal = Proposal {
         stream: StreamId::System,
         expected_version: None,
-        request_id: InternalRequest::LogIntegrity { check, hour, finding: &hex(&digest[..8]) }.to_string(),
+        request_id: InternalRequest::LogIntegrity { check, hour, finding: &hex(&digest[..8]) }.to_string().into(),
         fingerprint: InternalRequest::FINGERPRINT,
         events: vec![Event::IntegrityFailed { check: check.to_owned(), finding: finding.to_owned() }],
     };

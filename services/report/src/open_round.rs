@@ -1,6 +1,6 @@
 //! A round that is under way, as far as the reports need it.
 
-use motherlode_books::{RoundStarted, StepResolved};
+use motherlode_books::{RoundStarted, SmolStr, StepResolved};
 use motherlode_proto::round::v1::{Outcome, SpinKind};
 use motherlode_slots as slots;
 use prost::Message;
@@ -54,7 +54,7 @@ impl<'a> OpenRound<'a> {
     }
 
     /// Takes up a change of what the player carries: DM-14's gift is counted where it's made.
-    pub(crate) fn carries(&mut self, changes: &[(String, i64)]) {
+    pub(crate) fn carries(&mut self, changes: &[(SmolStr, i64)]) {
         self.gift |= changes.iter().any(|(key, value)| key.ends_with("_gifted") && *value > 0);
     }
 

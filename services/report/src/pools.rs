@@ -45,7 +45,7 @@ impl Pools {
         if logged.commit.partition != HOME {
             return;
         }
-        let pool = self.0.entry(name.clone()).or_default();
+        let pool = self.0.entry(name.to_string()).or_default();
         let day = date::day_of(logged.commit.time_ms);
         pool.position = logged.commit.position;
         pool.now.take(event);

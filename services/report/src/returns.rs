@@ -18,7 +18,7 @@ use crate::{
     band::{self, Part, Theory, Verdict, Wins},
     open_round::OpenRound,
 };
-use motherlode_books::{Currency, Minor};
+use motherlode_books::{Currency, Minor, SmolStr};
 use motherlode_ledger::fields::money;
 use motherlode_proto::{
     report::v1::{self as wire, r#return::Weighting},
@@ -38,7 +38,7 @@ const OF_THE_ROUND: [&str; 4] = ["base_lines", "base_ways", "scatter", "free_spi
 
 /// Returns by level and operator.
 #[derive(Clone, Default, Serialize, Deserialize)]
-pub(crate) struct Returns(BTreeMap<Level, BTreeMap<String, Tally>>);
+pub(crate) struct Returns(BTreeMap<Level, BTreeMap<SmolStr, Tally>>);
 
 /// Which returns are asked for.
 pub(crate) struct Wanted {
@@ -52,8 +52,8 @@ pub(crate) struct Wanted {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 struct Level {
-    game: String,
-    rules_version: String,
+    game: SmolStr,
+    rules_version: SmolStr,
     currency: Currency,
     coin_value: u64,
     lines: u32,
@@ -131,14 +131,14 @@ impl Returns {
     }
 
     fn of(&mut self, level: Level, operator: &str) -> &mut Tally {
-        self.0.entry(level).or_default().entry(operator.to_owned()).or_default()
+        self.0.entry(level).or_default().entry(operator.into()).or_default()
     }
 
     /// Rounds counted, by game.
     pub(crate) fn rounds(&self) -> Vec<(String, u64)> {
         let mut rounds = BTreeMap::new();
         for (level, tallies) in &self.0 {
-            *rounds.entry(level.game.clone()).or_default() +=
+            *rounds.entry(level.game.to_string()).or_default() +=
                 tallies.values().map(|tally| tally.all.rounds).sum::<u64>();
         }
         rounds.into_iter().collect()
@@ -151,7 +151,7 @@ impl Returns {
         let tallies: Vec<_> = levels
             .filter_map(|(level, tallies)| {
                 let of =
-                    |(operator, _): &(&String, &Tally)| wanted.operator.as_ref().is_none_or(|one| one == *operator);
+                    |(operator, _): &(&SmolStr, &Tally)| wanted.operator.as_ref().is_none_or(|one| one == *operator);
                 let mut wanted = tallies.iter().filter(of).map(|(_, tally)| tally);
                 let mut sum = wanted.next()?.clone();
                 wanted.for_each(|tally| sum.merge(tally));
@@ -190,8 +190,8 @@ fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
     let wins: i128 = levels.iter().map(|(_, tally, _)| tally.wins).sum();
     let bets: i128 = levels.iter().map(|(_, tally, _)| tally.bets()).sum();
     let shown = wire::Return {
-        game: first.game.clone(),
-        rules_version: first.rules_version.clone(),
+        game: first.game.to_string(),
+        rules_version: first.rules_version.to_string(),
         rounds: levels.iter().map(|(_, tally, _)| tally.all.rounds).sum(),
         wins_minor: wins.to_string(),
         bets_minor: bets.to_string(),
@@ -226,8 +226,8 @@ impl Level {
     #[allow(clippy::cast_precision_loss, reason = "a return of statistics")]
     fn report(&self, tally: &Tally, known: Option<Known>) -> wire::Return {
         let shown = wire::Return {
-            game: self.game.clone(),
-            rules_version: self.rules_version.clone(),
+            game: self.game.to_string(),
+            rules_version: self.rules_version.to_string(),
             stake: Some(round::Stake {
                 coin_value: motherlode_books::CoinValue(self.coin_value).to_string(),
                 lines: self.lines,

@@ -84,8 +84,8 @@ fn named(token: &str) -> Option<RevenueKey> {
     let (day, operator, game, currency) = (parts.next()?, parts.next()?, parts.next()?, parts.next()?);
     let key = RevenueKey {
         day: date::parse(day)?,
-        operator: Some(operator).filter(|name| is_name(name))?.to_owned(),
-        game: Some(game).filter(|name| is_name(name))?.to_owned(),
+        operator: Some(operator).filter(|name| is_name(name))?.into(),
+        game: Some(game).filter(|name| is_name(name))?.into(),
         currency: currency.parse::<Currency>().ok()?,
     };
     parts.next().is_none().then_some(key)
@@ -94,8 +94,8 @@ fn named(token: &str) -> Option<RevenueKey> {
 fn row(key: &RevenueKey, sums: &RevenueSums) -> wire::Revenue {
     wire::Revenue {
         date: date::text(key.day),
-        operator_id: key.operator.clone(),
-        game: key.game.clone(),
+        operator_id: key.operator.to_string(),
+        game: key.game.to_string(),
         currency_code: key.currency.to_string(),
         currency_digits: key.currency.digits(),
         rounds: sums.rounds,

@@ -106,9 +106,9 @@ impl Significant {
         let Some(Content { kind, subject, before, after, actor, reason }) = content else { return };
         let operator_id = match event {
             Event::SwitchSet { switch, .. } => switch.operator.clone(),
-            Event::ChangeProposed(proposed) => proposed.operator().unwrap_or(PLATFORM).to_owned(),
-            Event::ChangeRejected { actor, .. } => actor.split_once('/').map_or(PLATFORM, |(of, _)| of).to_owned(),
-            _ => operator.to_owned(),
+            Event::ChangeProposed(proposed) => proposed.operator().unwrap_or(PLATFORM).into(),
+            Event::ChangeRejected { actor, .. } => actor.split_once('/').map_or(PLATFORM, |(of, _)| of).into(),
+            _ => operator.into(),
         };
         let (actor, approver) = match approval(logged, number) {
             Some((proposed_by, approver)) => (in_the_name(&actor, proposed_by), approver.to_owned()),
@@ -120,7 +120,7 @@ impl Significant {
             number,
             time: Some(timestamp(commit.time_ms)),
             kind: kind.into(),
-            operator_id,
+            operator_id: operator_id.into(),
             subject,
             before,
             after,

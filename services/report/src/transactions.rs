@@ -225,13 +225,13 @@ fn to_wire(logged: &Logged, of: &Transaction) -> wire::Transaction {
         amount: Some(money(of.amount, of.currency)),
         balance: Some(money(of.balance, of.currency)),
         round_id: of.round.map(|round| round_name(&commit.stream, round)).unwrap_or_default(),
-        game: of.game.clone(),
+        game: of.game.to_string(),
         promotion: (of.promotion.0 != 0).then(|| money(of.promotion, of.currency)),
         partition: commit.partition,
         position: commit.position,
         number: of.number,
         time: Some(timestamp(commit.time_ms)),
-        request_id: commit.request_id.clone(),
+        request_id: commit.request_id.to_string(),
     }
 }
 

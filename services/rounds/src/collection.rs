@@ -8,7 +8,7 @@ use crate::{
     live::{Unresolvable, game_of},
     terms::{terms_from_log, terms_of},
 };
-use motherlode_books::{Collection, Currency, Event, Minor, PlayerState, RoundStarted};
+use motherlode_books::{Collection, Currency, Event, Minor, PlayerState, RoundStarted, SmolStr};
 use motherlode_slots::{Carried, CarriedScope, Carries, Game};
 
 /// Key of the picked witch in the collection that belongs to all bets of the game (BW-05).
@@ -23,8 +23,8 @@ pub fn witch(player: &PlayerState, game: &dyn Game) -> Option<i64> {
 /// The pick of a witch.
 #[must_use]
 pub fn pick_witch(game: &dyn Game, witch: i64) -> Event {
-    let changes = vec![(WITCH.to_owned(), witch)];
-    Event::CollectionChanged { game: game.name().to_owned(), scope: String::new(), changes }
+    let changes = vec![(WITCH.into(), witch)];
+    Event::CollectionChanged { game: game.name().into(), scope: SmolStr::default(), changes }
 }
 
 /// The witch that an event picks in a game; `None` for every other event.
@@ -40,10 +40,10 @@ pub fn picked_witch(event: &Event, in_game: &str) -> Option<i64> {
 
 /// The scope of the collection that a bet plays with: `EUR`, or `EUR 1.00` where each bet has its own (WF-12).
 #[must_use]
-pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> String {
+pub fn scope(game: &dyn Game, currency: Currency, bet: Minor) -> SmolStr {
     match game.carries().scope {
-        CarriedScope::Currency => currency.code().to_owned(),
-        CarriedScope::Bet => format!("{currency} {}", bet.to_decimal(currency)),
+        CarriedScope::Currency => currency.code().into(),
+        CarriedScope::Bet => format!("{currency} {}", bet.to_decimal(currency)).into(),
     }
 }
 
@@ -104,13 +104,9 @@ pub fn change(game: &dyn Game, scope: &str, before: &Carried, after: &Carried) -
     let figures = game.carries().keys.iter().zip(before.0.iter().zip(&after.0));
     let changes: Vec<_> = figures
         .filter(|(_, (before, after))| before != after)
-        .map(|(key, (_, after))| ((*key).to_owned(), *after))
+        .map(|(key, (_, after))| ((*key).into(), *after))
         .collect();
-    (!changes.is_empty()).then(|| Event::CollectionChanged {
-        game: game.name().to_owned(),
-        scope: scope.to_owned(),
-        changes,
-    })
+    (!changes.is_empty()).then(|| Event::CollectionChanged { game: game.name().into(), scope: scope.into(), changes })
 }
 
 /// A round's effect on its collection.
@@ -118,7 +114,7 @@ pub struct Led {
     /// Its game.
     pub game: &'static dyn Game,
     /// The collection's scope.
-    pub scope: String,
+    pub scope: SmolStr,
     /// The figures at its opening.
     pub before: Carried,
     /// The figures after its steps.
@@ -130,7 +126,7 @@ impl Led {
     ///
     /// # Errors
     /// This binary does not have the game.
-    pub fn by(started: &RoundStarted, collected: &[(String, i64)]) -> Result<Option<Self>, Unresolvable> {
+    pub fn by(started: &RoundStarted, collected: &[(SmolStr, i64)]) -> Result<Option<Self>, Unresolvable> {
         let terms = terms_of(started)?;
         if terms.carried.is_empty() {
             return Ok(None);
@@ -163,7 +159,7 @@ impl Led {
 pub fn undo(
     player: &PlayerState,
     started: &RoundStarted,
-    collected: Option<&[(String, i64)]>,
+    collected: Option<&[(SmolStr, i64)]>,
 ) -> Result<Option<Event>, Unresolvable> {
     let Some(led) = Led::by(started, collected.unwrap_or_default())? else { return Ok(None) };
     let now = carried_by(led.game, player, &led.scope);

@@ -64,12 +64,12 @@ pub enum Unresolvable {
 /// This binary does not have it.
 pub fn game_of(started: &RoundStarted) -> Result<&'static dyn Game, Unresolvable> {
     let game = slots::game(&started.game, &started.rules_version).ok_or_else(|| Unresolvable::UnknownGame {
-        game: started.game.clone(),
-        rules_version: started.rules_version.clone(),
+        game: started.game.to_string(),
+        rules_version: started.rules_version.to_string(),
     })?;
     if game.model_hash() != started.model_hash {
         return Err(Unresolvable::UnknownModel {
-            game: started.game.clone(),
+            game: started.game.to_string(),
             logged: hex(&started.model_hash),
             known: hex(&game.model_hash()),
         });

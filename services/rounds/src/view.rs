@@ -9,7 +9,9 @@ use crate::{
     shown,
     terms::terms_of,
 };
-use motherlode_books::{Automatic, Currency, Dealt, Event, Minor, RoundStarted, RoundTerms, StepResolved, draw};
+use motherlode_books::{
+    Automatic, Currency, Dealt, Event, Minor, RoundStarted, RoundTerms, SmolStr, StepResolved, draw,
+};
 use motherlode_proto::{
     convert::{Malformed, record::Logged},
     round::v1,
@@ -79,7 +81,7 @@ pub struct StepView {
 impl StepView {
     /// The figures of the player's collection that its commit changed: keys and new values.
     #[must_use]
-    pub fn collected(&self) -> &[(String, i64)] {
+    pub fn collected(&self) -> &[(SmolStr, i64)] {
         match &self.collection {
             Some(Event::CollectionChanged { changes, .. }) => changes,
             _ => &[],
@@ -112,7 +114,7 @@ pub struct VoidView {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JackpotView {
     /// The pool.
-    pub pool: String,
+    pub pool: SmolStr,
     /// Position of the hit.
     pub hit: u64,
     /// The state of its award.
@@ -248,7 +250,7 @@ pub struct Fold {
     /// The balance after the latest commit, in the round's currency.
     balance: Minor,
     /// The player's latest pick, by game: rounds of older logs don't say it themselves.
-    witches: BTreeMap<String, u32>,
+    witches: BTreeMap<SmolStr, u32>,
     view: Option<RoundView>,
 }
 

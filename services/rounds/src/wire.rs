@@ -5,7 +5,7 @@ use crate::{
     draws::StepDraw,
     view::{JackpotView, RoundView, StepView, VoidView},
 };
-use motherlode_books::{Currency, Minor, StreamId};
+use motherlode_books::{Currency, Minor, SmolStr, StreamId};
 use motherlode_proto::{
     convert::{event::automatic_to_wire, play::hex},
     round::v1::{Account, Awaiting, CarriedFigure, Draw, JackpotWin, Money, Round, Stake, Step, Void, jackpot_win},
@@ -32,7 +32,7 @@ pub fn account_of(stream: &StreamId, currency: Currency) -> Account {
         StreamId::Player { operator, player } => (operator.clone(), player.clone()),
         _ => Default::default(),
     };
-    Account { operator_id, player_id, currency_code: currency.code().to_owned() }
+    Account { operator_id: operator_id.into(), player_id: player_id.into(), currency_code: currency.code().to_owned() }
 }
 
 /// A jackpot as a message.
@@ -43,7 +43,7 @@ pub fn jackpot(of: &JackpotView) -> JackpotWin {
         Award::SetAside(amount, currency) => (jackpot_win::State::SetAside, Some(money(amount, currency))),
         Award::Paid(amount, currency) => (jackpot_win::State::Paid, Some(money(amount, currency))),
     };
-    JackpotWin { state: state.into(), pool_id: of.pool.clone(), hit_position: of.hit, amount }
+    JackpotWin { state: state.into(), pool_id: of.pool.to_string(), hit_position: of.hit, amount }
 }
 
 /// A player's round as a message.
@@ -70,8 +70,8 @@ pub fn round(view: RoundView, stream: &StreamId) -> Round {
             buy_feature: terms.buy_feature,
         }),
         model_hash: hex(&started.model_hash),
-        game: started.game,
-        rules_version: started.rules_version,
+        game: started.game.into(),
+        rules_version: started.rules_version.into(),
         bet: cash(started.bet),
         win: cash(win),
         state: state.into(),
@@ -84,9 +84,9 @@ pub fn round(view: RoundView, stream: &StreamId) -> Round {
         balance_before: cash(balance_before),
         balance_after: cash(balance_after),
         session_name: started.session.map_or_else(String::new, |session| hex(&session)),
-        jurisdiction: started.jurisdiction,
+        jurisdiction: started.jurisdiction.into(),
         void: voided.map(|of| void(of, settled.unwrap_or(credited), currency)),
-        campaign_id: started.campaign.unwrap_or_default(),
+        campaign_id: started.campaign.unwrap_or_default().into(),
         witch: i32::try_from(witch).unwrap_or_default(),
         carried: carried.into_iter().map(figure).collect(),
         credited: Some(credited).filter(|credited| *credited > Minor::ZERO).and_then(cash),
@@ -94,7 +94,7 @@ pub fn round(view: RoundView, stream: &StreamId) -> Round {
 }
 
 fn step(of: StepView, currency: Currency) -> Step {
-    let figure = |(key, value): &(String, i64)| CarriedFigure { key: key.clone(), value: *value };
+    let figure = |(key, value): &(SmolStr, i64)| CarriedFigure { key: key.to_string(), value: *value };
     Step {
         carried: of.collected().iter().map(figure).collect(),
         number: of.logged.step,

@@ -1,11 +1,8 @@
 //! The answer to a step: made once, where the step is decided or read from the log, and completed by what only the
 //! log knows.
 
-use motherlode_books::{Currency, Event, RoundStarted, Seal, StepResolved, StreamId};
-use motherlode_ledger::{
-    balance_after,
-    fields::{money, round_name},
-};
+use motherlode_books::{Currency, Event, RoundStarted, Seal, StepResolved};
+use motherlode_ledger::{balance_after, fields::money};
 use motherlode_proto::{
     convert::record::Logged,
     round::v1::{JackpotWin, Outcome, RoundState},
@@ -22,9 +19,9 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// To a step of a player's round, with its outcome as it's shown; `over`: it settled the round.
+    /// To a step of the round of this name, with its outcome as it's shown; `over`: it settled the round.
     pub(crate) fn of(
-        stream: &StreamId,
+        round_id: String,
         started: &RoundStarted,
         step: &StepResolved,
         outcome: Outcome,
@@ -32,13 +29,13 @@ impl Answer {
     ) -> Self {
         let currency = started.currency;
         let played = Played {
-            round_id: round_name(stream, step.round),
+            round_id,
             step: step.step,
             outcome: Some(outcome),
             bet: Some(money(started.bet, currency)),
             win: Some(money(step.win, currency)),
             state: if over { RoundState::Settled } else { RoundState::Open }.into(),
-            campaign_id: started.campaign.clone().unwrap_or_default(),
+            campaign_id: started.campaign.clone().unwrap_or_default().into(),
             ..Played::default()
         };
         Self { seal: sealed(step), round: step.round, currency, played }

@@ -1,12 +1,12 @@
 //! Steps that are resolved for a player, and the ids under which they are.
 
-use motherlode_books::{Automatic, Event, InternalRequest, OpenRound};
+use motherlode_books::{Automatic, Event, InternalRequest, OpenRound, SmolStr};
 use motherlode_ledger::fields::RoundId;
 
 /// A step that is asked for.
 pub(crate) struct Asked<'a> {
     pub(crate) round: &'a RoundId,
-    pub(crate) request_id: String,
+    pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
     /// Why the step is automatic, as the round stands; none when it isn't, any more.
     pub(crate) why: &'a (dyn Fn(&OpenRound) -> Option<Automatic> + Sync),

@@ -134,7 +134,7 @@ impl SpinApi {
             return Ok(ledger.find(&round.stream, &request_id, InternalRequest::FINGERPRINT)?.is_some());
         }
         let collect = Move {
-            request_id,
+            request_id: request_id.into(),
             fingerprint: InternalRequest::FINGERPRINT,
             round: round.clone(),
             choice: Choice::Collect,
@@ -209,7 +209,7 @@ impl Series {
             },
             Next::Spin => {
                 self.spins += 1;
-                self.bet.request_id = spin_request_id(&self.request_id, self.spins);
+                self.bet.request_id = spin_request_id(&self.request_id, self.spins).into();
                 if !self.played_before()
                     && let Err(refusal) = allowed(&self.api, &self.bet)
                 {

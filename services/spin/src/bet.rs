@@ -4,7 +4,7 @@ use crate::{
     free_rounds, session_id,
     stake::{find_game, invalid_stake},
 };
-use motherlode_books::{Books, CoinValue, Seal, SessionId, draw::CLIENT_SEED_MAX};
+use motherlode_books::{Books, CoinValue, Seal, SessionId, SmolStr, draw::CLIENT_SEED_MAX};
 use motherlode_ledger::{
     Ledgers,
     fields::{self, AccountId, RoundId},
@@ -21,7 +21,7 @@ use std::sync::Arc;
 
 /// A checked [`SpinRequest`].
 pub(crate) struct Bet {
-    pub(crate) request_id: String,
+    pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
     pub(crate) account: AccountId,
     pub(crate) game: &'static dyn Game,
@@ -34,7 +34,7 @@ pub(crate) struct Bet {
     pub(crate) session: Option<SessionId>,
     pub(crate) drawn: DrawnFor,
     /// The campaign that it's a free round of.
-    pub(crate) campaign: Option<String>,
+    pub(crate) campaign: Option<SmolStr>,
     /// The ladders on offer.
     pub(crate) ladders: Arc<Ladders>,
 }
@@ -44,12 +44,12 @@ enum Staked<'a> {
     /// The player's.
     Own(CoinValue, &'a Stake),
     /// A campaign's.
-    Granted(String),
+    Granted(SmolStr),
 }
 
 /// A checked [`ChooseRequest`].
 pub(crate) struct Move {
-    pub(crate) request_id: String,
+    pub(crate) request_id: SmolStr,
     pub(crate) fingerprint: [u8; 16],
     pub(crate) round: RoundId,
     pub(crate) choice: Choice,
@@ -87,11 +87,11 @@ impl Bet {
         ladders: &Arc<Ladders>,
         request: &SpinRequest,
     ) -> Result<Self, Refusal> {
-        let request_id = fields::id("request_id", &request.request_id)?.to_owned();
+        let request_id = fields::id("request_id", &request.request_id)?.into();
         let account = fields::account(caller, request.account.as_ref())?;
         let campaign = match request.campaign_id.as_str() {
             "" => None,
-            id => Some(fields::id("campaign_id", id)?.to_owned()),
+            id => Some(fields::id("campaign_id", id)?.into()),
         };
         let staked = match (&request.stake, campaign) {
             (Some(_), Some(_)) => return Err(Refusal::field("stake", "is the campaign's: don't set it")),
@@ -152,7 +152,7 @@ impl Bet {
 
 impl Move {
     pub(crate) fn parse(caller: &Caller, request: &ChooseRequest) -> Result<Self, Refusal> {
-        let request_id = fields::id("request_id", &request.request_id)?.to_owned();
+        let request_id = fields::id("request_id", &request.request_id)?.into();
         let round = fields::round_id(caller, &request.round_id)?;
         let choice = request.choice.as_ref().ok_or_else(|| Refusal::field("choice", "is required"))?;
         let choice = choice_from_wire(choice).map_err(|malformed| Refusal::field("choice", malformed.to_string()))?;

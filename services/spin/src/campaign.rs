@@ -80,7 +80,7 @@ impl SpinApi {
         if other {
             return Err(unknown_campaign(&campaign));
         }
-        let cancelled = Event::CampaignCancelled { campaign, reason, actor: caller.signature() };
+        let cancelled = Event::CampaignCancelled { campaign: campaign.into(), reason, actor: caller.signature() };
         let (fingerprint, events) =
             (fingerprint("cancel_campaign", request), vec![cancelled, fields::acted_by(caller, reference)]);
         let position = self.record(account, request_id, fingerprint, events).await?.commit.position;
@@ -96,7 +96,7 @@ impl SpinApi {
         events: Vec<Event>,
     ) -> motherlode_ledger::Verdict {
         let (stream, request_id) = (account.stream, request_id.to_owned());
-        let proposal = Proposal { stream, expected_version: None, request_id, fingerprint, events };
+        let proposal = Proposal { stream, expected_version: None, request_id: request_id.into(), fingerprint, events };
         self.ledgers.append(proposal).await
     }
 
@@ -169,8 +169,8 @@ pub(crate) fn parse(
         return Err(Refusal::new(Code::InvalidArgument, "INVALID_STAKE", message));
     }
     let mut campaign = Campaign {
-        id,
-        game: game.name().to_owned(),
+        id: id.into(),
+        game: game.name().into(),
         currency: account.currency,
         bet: Minor::ZERO,
         coin_value,
@@ -196,9 +196,9 @@ fn to_wire(stream: &motherlode_books::StreamId, state: &CampaignState, now_ms: i
         Some(CampaignOver::Cancelled) => wire::CampaignState::Cancelled,
     };
     wire::Campaign {
-        campaign_id: id.clone(),
+        campaign_id: id.to_string(),
         account: Some(account_of(stream, *currency)),
-        game: game.clone(),
+        game: game.to_string(),
         stake: Some(round::Stake {
             coin_value: coin_value.to_string(),
             lines: *lines,

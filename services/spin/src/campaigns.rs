@@ -84,7 +84,7 @@ impl SpinApi {
         campaign: &Campaign,
     ) -> Result<(), Refusal> {
         let StreamId::Player { operator, player } = &account.stream else { return Ok(()) };
-        if !self.campaign_caps.contains_key(operator) {
+        if !self.campaign_caps.contains_key(operator.as_str()) {
             return Ok(());
         }
         let content = fingerprint("grant_campaign", request);
@@ -106,7 +106,7 @@ impl SpinApi {
             match state.campaign(campaign) {
                 None => Ok(()),
                 Some(_) => {
-                    let refused = AppendError::Refused(Refused::CampaignExists { campaign: campaign.to_owned() });
+                    let refused = AppendError::Refused(Refused::CampaignExists { campaign: campaign.into() });
                     Err(refused.into())
                 }
             }
@@ -126,7 +126,7 @@ impl SpinApi {
         let rate = self.ledgers.home().books(|books| books.rate(currency));
         let rate = rate.ok_or_else(|| Refusal::from(AppendError::Refused(Refused::NoRate { currency })))?;
         let reserved = LiabilityReserved {
-            operator: operator.to_owned(),
+            operator: operator.into(),
             campaign: campaign.id.clone(),
             players: u32::try_from(players).unwrap_or(u32::MAX),
             highest: cost.highest_eur(campaign, rate)?,
@@ -135,7 +135,10 @@ impl SpinApi {
         };
         let events = vec![Event::LiabilityReserved(reserved), fields::acted_by(caller, "")];
         let (stream, expected_version) = (StreamId::System, None);
-        Ok(self.ledgers.append(Proposal { stream, expected_version, request_id, fingerprint, events }).await?)
+        Ok(self
+            .ledgers
+            .append(Proposal { stream, expected_version, request_id: request_id.into(), fingerprint, events })
+            .await?)
     }
 }
 

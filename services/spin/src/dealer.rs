@@ -97,9 +97,9 @@ impl Dealer {
             next_epoch,
             next_seal,
         };
-        let name = round_name(step.stream, step.round);
-        let seed = draw::seed(&dealt, draw.client_seed(step.request_id), &name, step.step);
-        Ok(Dealing { seed, dealt, draw })
+        let round = round_name(step.stream, step.round);
+        let seed = draw::seed(&dealt, draw.client_seed(step.request_id), &round, step.step);
+        Ok(Dealing { round, seed, dealt, draw })
     }
 
     /// The dealt values of draws of a player, as [`motherlode_rounds::draws::DealtOf`].
@@ -141,7 +141,7 @@ impl Dealer {
         let proposal = Proposal {
             stream: stream.clone(),
             expected_version: Some(player.head.version),
-            request_id: InternalRequest::SealDraw { number }.to_string(),
+            request_id: InternalRequest::SealDraw { number }.to_string().into(),
             fingerprint: InternalRequest::FINGERPRINT,
             events: vec![event],
         };
@@ -167,7 +167,7 @@ impl Dealer {
                 let proposal = Proposal {
                     stream: StreamId::System,
                     expected_version: None,
-                    request_id: format!("generator/{}", hex(&epoch)),
+                    request_id: format!("generator/{}", hex(&epoch)).into(),
                     fingerprint: InternalRequest::FINGERPRINT,
                     events: vec![Event::GeneratorReseeded],
                 };
@@ -193,6 +193,8 @@ pub(crate) struct Asked<'a> {
 
 /// A draw of a step.
 pub(crate) struct Dealing {
+    /// The name of the step's round.
+    pub(crate) round: String,
     pub(crate) seed: Seed,
     /// For the reveal, and never to be logged before.
     pub(crate) dealt: Dealt,

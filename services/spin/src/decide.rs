@@ -13,7 +13,7 @@ use crate::{
 };
 use motherlode_books::{
     Automatic, CoinValue, Contribution, Currency, Event, FxRate, LoggedTerms, Minor, OpenRound, PlayerState,
-    RoundStarted, RoundTerms, Seal, StepResolved, StreamId, Switch, contribution,
+    RoundStarted, RoundTerms, Seal, SmolStr, StepResolved, StreamId, Switch, contribution,
 };
 use motherlode_ledger::{Proposal, fields::round_name};
 use motherlode_proto::{convert::play::choice_to_wire, round::v1 as wire};
@@ -78,7 +78,7 @@ pub(crate) fn open<'a>(
         return Err(Refusal::precondition("ROUND_IN_PROGRESS", "the player has an open round of this game")
             .with("round_id", round_name(stream, open.started.round)));
     }
-    let witch = pick_witch(player, bet)?;
+    let (witch, accompanied_by) = pick_witch(player, bet)?;
     match &bet.campaign {
         Some(campaign) => check_open(player.campaign(campaign), campaign, now.log_ms)?,
         None if balance < amount => return Err(insufficient(bet, balance, amount)),
@@ -103,14 +103,14 @@ pub(crate) fn open<'a>(
     let live = Live::begin(bet.game, bet.stake, terms).map_err(|refused| internal(&refused))?;
     let started = RoundStarted {
         round: player.rounds_started + 1,
-        game: game.to_owned(),
-        rules_version: bet.game.rules_version().to_owned(),
+        game: game.into(),
+        rules_version: bet.game.rules_version().into(),
         model_hash: bet.game.model_hash(),
         currency,
         bet: amount,
         coin_value: bet.coin_value,
         stake: LoggedTerms::Terms(RoundTerms {
-            witch: accompanied_by(player, bet),
+            witch: accompanied_by,
             ..terms_to_log(&bet.stake, &terms, bet.game.carries())
         }),
         rate,
@@ -126,12 +126,12 @@ pub(crate) fn open<'a>(
 fn proposal(
     stream: &StreamId,
     player: &PlayerState,
-    request_id: &str,
+    request_id: &SmolStr,
     fingerprint: [u8; 16],
     events: Vec<Event>,
 ) -> Proposal {
     let (stream, expected_version) = (stream.clone(), Some(player.head.version));
-    Proposal { stream, expected_version, request_id: request_id.to_owned(), fingerprint, events }
+    Proposal { stream, expected_version, request_id: request_id.clone(), fingerprint, events }
 }
 
 /// PL-25: no new round of what is switched off; the refusal says what that is.
@@ -266,49 +266,39 @@ fn resolved(
         true => Some(dealer.revealed(stream, started.round, earlier, step.dealing.dealt)?),
         false => None,
     };
+    let Step { number, choice, dealing: Dealing { round, draw, .. }, why } = step;
     let step = StepResolved {
         round: started.round,
-        step: step.number,
+        step: number,
         seed: None,
-        draw: Some(step.dealing.draw),
-        choice: choice_to_wire(step.choice).encode_to_vec(),
+        draw: Some(draw),
+        choice: choice_to_wire(choice).encode_to_vec(),
         outcome: bytes,
         win: due.win,
-        automatic: step.why,
+        automatic: why,
     };
     let mut shown = wire::Outcome::decode(step.outcome.as_slice()).map_err(|error| internal(&error))?;
     shown::add(live.game, outcome, &mut shown, due.over);
-    let answer = Answer::of(stream, started, &step, shown, due.over);
+    let answer = Answer::of(round, started, &step, shown, due.over);
     let mut events = Vec::with_capacity(4);
     events.push(Event::StepResolved(step));
     events.extend(due.events(started).chain(revealed));
     Ok((events, answer))
 }
 
-/// BW-05: the pick is needed before the first spin, remembered, and has no effect on the return.
-fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<Option<Event>, Refusal> {
+/// BW-05: the pick is needed before the first spin, remembered, and has no effect on the return. Answers the pick where it's
+/// another one, and the witch who comes along, as the log names her; 0 in games without witches.
+fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), Refusal> {
     if !bet.game.info().witches {
-        return Ok(None);
+        return Ok((None, 0));
     }
     let remembered = collection::witch(player, bet.game);
-    match bet.witch {
-        None if remembered.is_none() => {
-            let game = bet.game.name();
-            Err(Refusal::precondition("WITCH_NOT_PICKED", "pick a witch before the first spin").with("game", game))
-        }
-        Some(witch) if remembered != Some(witch) => Ok(Some(collection::pick_witch(bet.game, witch))),
-        _ => Ok(None),
-    }
-}
-
-/// The witch who comes along (BW-05), as the log names her; 0 in games without witches.
-fn accompanied_by(player: &PlayerState, bet: &Bet) -> u32 {
-    match bet.game.info().witches {
-        true => bet.witch.or_else(|| collection::witch(player, bet.game)),
-        false => None,
-    }
-    .and_then(|witch| u32::try_from(witch).ok())
-    .unwrap_or_default()
+    let Some(witch) = bet.witch.or(remembered) else {
+        let game = bet.game.name();
+        return Err(Refusal::precondition("WITCH_NOT_PICKED", "pick a witch before the first spin").with("game", game));
+    };
+    let pick = (remembered != Some(witch)).then(|| collection::pick_witch(bet.game, witch));
+    Ok((pick, u32::try_from(witch).unwrap_or_default()))
 }
 
 /// BW-29: a bet above the balance is refused with the minimum bet, which the balance may still cover.
@@ -344,7 +334,7 @@ fn pooled(state: &State, bet: &Bet, amount: Minor, rate: FxRate) -> Result<Optio
         ));
     }
     let amount = contribution(amount, currency, rate, terms.contribution_ppm).map_err(|refused| internal(&refused))?;
-    Ok(Some(Contribution { pool: pool.to_string(), terms_version: terms.version, amount }))
+    Ok(Some(Contribution { pool: SmolStr::new(pool), terms_version: terms.version, amount }))
 }
 
 fn refused_choice(refused: ChoiceRefused, round: &str) -> Refusal {

@@ -44,7 +44,7 @@ impl SpinApi {
             let proposal = Proposal {
                 stream: stream.clone(),
                 expected_version: Some(version),
-                request_id: request_id.clone(),
+                request_id: request_id.clone().into(),
                 fingerprint: InternalRequest::FINGERPRINT,
                 events,
             };

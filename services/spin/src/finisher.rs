@@ -58,7 +58,13 @@ impl Finisher {
         while let Some(next) = steps.last().and_then(|last| follower(last)) {
             let request_id = step_request_id(round.number, next);
             let why = |open: &OpenRound| open.automatic.clone().filter(|_| next_step(open) == next);
-            let asked = Asked { round, request_id, fingerprint: InternalRequest::FINGERPRINT, why: &why, acted: None };
+            let asked = Asked {
+                round,
+                request_id: request_id.into(),
+                fingerprint: InternalRequest::FINGERPRINT,
+                why: &why,
+                acted: None,
+            };
             let made = match self.step(&asked).await? {
                 Some(logged) => Some(logged),
                 None => self.ledgers.of(&round.stream).find(

@@ -56,7 +56,7 @@ impl SpinApi {
         let finisher = Finisher { ledgers: self.ledgers.clone(), dealer: self.dealer.clone() };
         let Why { automatic, acted } = why;
         let why = &|_: &OpenRound| Some(automatic.clone());
-        let asked = Asked { round, request_id: request_id.to_owned(), fingerprint, why, acted };
+        let asked = Asked { round, request_id: request_id.into(), fingerprint, why, acted };
         // What was done once is answered as ever, whatever is true now.
         let first = match self.ledgers.of(&round.stream).find(&round.stream, request_id, fingerprint)? {
             Some(logged) => logged,

@@ -144,7 +144,7 @@ mod tests {
             rate: FxRate::ONE,
             contribution: None,
             session: None,
-            jurisdiction: String::new(),
+            jurisdiction: "".into(),
             campaign: None,
         };
         Commit {

@@ -8,7 +8,7 @@ use crate::{
     pace::{Now, Pace},
     state::State,
 };
-use motherlode_books::{Currency, Day, FxRate, Minor, Nano, PlayerState, Profile, SessionName, SessionOf};
+use motherlode_books::{Currency, Day, FxRate, Minor, Nano, PlayerState, Profile, SessionName, SessionOf, SmolStr};
 use motherlode_proto::convert::play::hex;
 use motherlode_runtime::{Refusal, UNRESTRICTED};
 use motherlode_slots::Game;
@@ -20,7 +20,7 @@ const EUR: i128 = 1_000_000_000;
 /// The rules that hold for a bet.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PlayRules {
-    jurisdiction: String,
+    jurisdiction: SmolStr,
     profile: Profile,
     session: Option<SessionName>,
     /// The player's own limit of losses in the day.
@@ -36,7 +36,7 @@ impl PlayRules {
             return Err(Refusal::precondition("SESSION_REQUIRED", "bets need a session here: its limits hold in one")
                 .with("jurisdiction", jurisdiction));
         }
-        Ok(Self { jurisdiction: jurisdiction.to_owned(), profile, session: None, loss_max: None, bet_max: None })
+        Ok(Self { jurisdiction: jurisdiction.into(), profile, session: None, loss_max: None, bet_max: None })
     }
 
     pub(crate) fn in_session(name: SessionName, of: &SessionOf) -> Self {
@@ -54,10 +54,10 @@ impl PlayRules {
     }
 
     /// The jurisdiction as the log has it: empty for the one that restricts nothing.
-    pub(crate) fn logged_jurisdiction(&self) -> String {
+    pub(crate) fn logged_jurisdiction(&self) -> SmolStr {
         match self.jurisdiction.as_str() {
-            UNRESTRICTED => String::new(),
-            name => name.to_owned(),
+            UNRESTRICTED => SmolStr::default(),
+            _ => self.jurisdiction.clone(),
         }
     }
 

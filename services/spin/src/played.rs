@@ -2,7 +2,7 @@
 
 use crate::{answer::Answer, api::SpinApi, debited::ended};
 use motherlode_books::{Event, InternalRequest, StepResolved};
-use motherlode_ledger::{FetchError, rounds};
+use motherlode_ledger::{FetchError, fields::round_name, rounds};
 use motherlode_proto::{
     convert::record::Logged,
     round::v1::{JackpotWin, RoundState},
@@ -48,7 +48,7 @@ impl SpinApi {
         let over = view.state() != RoundState::Open;
         let found = view.steps.into_iter().find(|of| of.logged.step == step.step);
         let found = found.ok_or(FetchError::Missing(logged.commit.position))?;
-        Ok(Answer::of(stream, &view.started, step, found.outcome, over))
+        Ok(Answer::of(round_name(stream, step.round), &view.started, step, found.outcome, over))
     }
 
     async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {
@@ -65,6 +65,6 @@ impl SpinApi {
         };
         tokio::time::timeout(self.award_wait_max, wait).await.unwrap_or(Ok(()))?;
         let award = rounds::award(ledger, &commit.stream, pool, commit.position)?;
-        Ok(wire::jackpot(&JackpotView { pool: pool.to_owned(), hit: commit.position, award }))
+        Ok(wire::jackpot(&JackpotView { pool: pool.into(), hit: commit.position, award }))
     }
 }

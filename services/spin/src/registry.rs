@@ -98,7 +98,7 @@ impl SessionRegistry {
         let proposal = Proposal {
             stream: stream.clone(),
             expected_version: None,
-            request_id: InternalRequest::LogSession { session: name(id), moment, version }.to_string(),
+            request_id: InternalRequest::LogSession { session: name(id), moment, version }.to_string().into(),
             fingerprint: InternalRequest::FINGERPRINT,
             events: vec![event],
         };

@@ -204,7 +204,7 @@ fn asked(bet: &Bet, player: &PlayerState, amount: Minor) -> Proposal {
     Proposal {
         stream: bet.account.stream.clone(),
         expected_version: Some(player.head.version),
-        request_id: InternalRequest::AskDebit { request_id: &bet.request_id }.to_string(),
+        request_id: InternalRequest::AskDebit { request_id: &bet.request_id }.to_string().into(),
         fingerprint: InternalRequest::FINGERPRINT,
         events: vec![Event::DebitAsked(asked)],
     }

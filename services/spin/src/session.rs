@@ -65,15 +65,15 @@ impl SpinApi {
         let of = SessionOf {
             stream: stream.clone(),
             currency,
-            game: game.to_owned(),
-            jurisdiction,
+            game: game.into(),
+            jurisdiction: jurisdiction.into(),
             profile,
             loss_max,
             bet_max,
         };
         let (fresh, now_ms) = (fresh_session_id()?, self.ledgers.ticks_ms());
         let mut response = OpenSessionResponse {
-            jurisdiction: of.jurisdiction.clone(),
+            jurisdiction: of.jurisdiction.to_string(),
             profile: Some(profile_to_wire(&of)),
             ..OpenSessionResponse::default()
         };
@@ -250,7 +250,7 @@ fn opened_event(of: &SessionOf, session: SessionName, idle_ms: i64) -> Event {
         session,
         game: of.game.clone(),
         currency: of.currency,
-        jurisdiction: if of.jurisdiction == UNRESTRICTED { String::new() } else { of.jurisdiction.clone() },
+        jurisdiction: if of.jurisdiction == UNRESTRICTED { "".into() } else { of.jurisdiction.clone() },
         idle_ms: u32::try_from(idle_ms).ok().and_then(NonZeroU32::new).unwrap_or(NonZeroU32::MAX),
         limits: DayLimits {
             reality_check_ms: of.profile.reality_check_ms,

@@ -131,7 +131,13 @@ impl Sweeper {
         let Some(step) = step else { return Ok(()) };
         let request_id = step_request_id(round.number, step);
         let why = |open: &OpenRound| self.why(open, ledger.patient_ms()).filter(|_| next_step(open) == step);
-        let asked = Asked { round, request_id, fingerprint: InternalRequest::FINGERPRINT, why: &why, acted: None };
+        let asked = Asked {
+            round,
+            request_id: request_id.into(),
+            fingerprint: InternalRequest::FINGERPRINT,
+            why: &why,
+            acted: None,
+        };
         if let Some(first) = self.finisher.step(&asked).await? {
             self.finisher.finish(round, first).await?;
         }
@@ -160,8 +166,8 @@ mod tests {
         let game = latest(name).unwrap();
         let started = RoundStarted {
             round: 1,
-            game: name.to_owned(),
-            rules_version: game.rules_version().to_owned(),
+            game: name.into(),
+            rules_version: game.rules_version().into(),
             model_hash: game.model_hash(),
             currency: Currency::EUR,
             bet: Minor(1),
@@ -170,7 +176,7 @@ mod tests {
             rate: FxRate::ONE,
             contribution: None,
             session: None,
-            jurisdiction: jurisdiction.to_owned(),
+            jurisdiction: jurisdiction.into(),
             campaign: None,
         };
         waits.resolve_after(&started).map(|after| after.as_secs() / 3600)

@@ -36,6 +36,7 @@ impl Waits {
     #[must_use]
     pub fn resolve_after(&self, started: &RoundStarted) -> Option<Duration> {
         let RoundStarted { game: name, rules_version, jurisdiction, .. } = started;
+        let name = name.as_str();
         let jurisdiction = if jurisdiction.is_empty() { UNRESTRICTED } else { jurisdiction };
         let here = self.0.jurisdictions.get(jurisdiction).and_then(|hours| hours.get(name));
         let by_rules = || game(name, rules_version)?.interruption_hours();

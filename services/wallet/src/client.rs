@@ -76,7 +76,11 @@ impl Transaction {
         let currency_code = currency.code().to_owned();
         Self {
             id: format!("{kind}/{operator_id}/{player_id}/{name}"),
-            account: Account { operator_id, player_id, currency_code: currency_code.clone() },
+            account: Account {
+                operator_id: operator_id.into(),
+                player_id: player_id.into(),
+                currency_code: currency_code.clone(),
+            },
             amount: Money { amount_minor: amount.0, currency_code },
             request_id: request_id.to_owned(),
         }

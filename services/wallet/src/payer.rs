@@ -183,7 +183,7 @@ impl Payer {
         }
         let operator = operator.to_owned();
         tracing::error!(operator, partition, players, "the operator's wallet is behind: debits or credits are overdue");
-        let event = Event::WalletOverdue { operator, partition, players, oldest_ms };
+        let event = Event::WalletOverdue { operator: operator.into(), partition, players, oldest_ms };
         let proposal = internal(&StreamId::System, request, event);
         if let Err(error) = self.ledgers.append(proposal).await {
             tracing::warn!(%error, "that a wallet is behind was not logged");
@@ -274,7 +274,7 @@ pub fn roll_back(stream: &StreamId, debit: &Debit, reason: &str) -> Proposal {
 
 fn internal(stream: &StreamId, request_id: String, event: Event) -> Proposal {
     let (fingerprint, stream) = (InternalRequest::FINGERPRINT, stream.clone());
-    Proposal { stream, expected_version: None, request_id, fingerprint, events: vec![event] }
+    Proposal { stream, expected_version: None, request_id: request_id.into(), fingerprint, events: vec![event] }
 }
 
 fn unanswered(stream: &StreamId, call: &str, answer: &Answer) -> bool {

@@ -80,7 +80,7 @@ impl Wallets {
     pub fn of(&self, stream: &StreamId) -> Option<&Arc<OperatorWallet>> {
         match (&self.0, stream) {
             (None, _) => None,
-            (Some(wallets), StreamId::Player { operator, .. }) => wallets.get(operator),
+            (Some(wallets), StreamId::Player { operator, .. }) => wallets.get(operator.as_str()),
             _ => None,
         }
     }

@@ -143,7 +143,7 @@ pub fn counted(server: &Server) -> BTreeMap<(i64, String, String), [i128; 5]> {
             for event in &commit.events {
                 let (round, of) = match event {
                     Event::RoundStarted(started) => {
-                        let bet = (started.game.clone(), started.currency.to_string());
+                        let bet = (started.game.to_string(), started.currency.to_string());
                         rounds.insert((commit.stream.clone(), started.round), bet);
                         (started.round, [started.charged().0, 0, 0, 0, 0])
                     }

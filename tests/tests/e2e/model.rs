@@ -466,7 +466,8 @@ impl World {
 
     fn figures(&self, shelf: &Shelf) -> BTreeMap<String, i64> {
         let (name, game, scope) = shelf;
-        self.server.player(name).collection(game, scope).cloned().unwrap_or_default()
+        let figures = self.server.player(name).collection(game, scope).cloned().unwrap_or_default();
+        figures.into_iter().map(|(key, value)| (key.to_string(), value)).collect()
     }
 
     /// Everything that the model knows is so.

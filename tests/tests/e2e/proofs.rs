@@ -295,7 +295,7 @@ fn rewritten(records: &[Bytes], at: usize) -> Vec<Bytes> {
     let anew = records.iter().enumerate().map(|(index, bytes)| {
         let mut logged = record::decode(bytes).unwrap();
         if index == at {
-            logged.commit.request_id.push('x');
+            logged.commit.request_id = format!("{}x", logged.commit.request_id).into();
         }
         let bytes = record::encode(&head, &logged);
         head = hash(&bytes);

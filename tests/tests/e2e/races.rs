@@ -300,7 +300,7 @@ fn draws_are_used_once(data: &Path, answers: &BTreeMap<String, Played>) -> usize
         }
     }
     for (id, played) in answers {
-        assert_eq!(ids.get(id), Some(&played.position), "{id}");
+        assert_eq!(ids.get(id.as_str()), Some(&played.position), "{id}");
         assert_eq!(played.dealt.is_empty(), played.state() == RoundState::Open, "{id}");
     }
     lost

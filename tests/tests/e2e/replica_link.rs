@@ -97,7 +97,7 @@ async fn pl_11_a_verdict_whose_record_came_while_there_was_no_link_is_handed_on(
     let opened = Proposal {
         stream: StreamId::player("acme", "alice"),
         expected_version: Some(0),
-        request_id: "open".to_owned(),
+        request_id: "open".into(),
         fingerprint: [7; 16],
         events: vec![Event::AccountOpened { currency: Currency::EUR }],
     };

@@ -291,8 +291,13 @@ async fn pl_23_a_return_out_of_its_band_is_an_alert() {
             let settled = Event::RoundSettled { round, win };
             let events = vec![Event::RoundStarted(started), Event::StepResolved(step), settled, revealed];
             let request_id = format!("forged/{batch}/{number}");
-            let proposal =
-                Proposal { stream: stream.clone(), expected_version: None, request_id, fingerprint: [0; 16], events };
+            let proposal = Proposal {
+                stream: stream.clone(),
+                expected_version: None,
+                request_id: request_id.into(),
+                fingerprint: [0; 16],
+                events,
+            };
             ledger.append(proposal).await.unwrap();
         }
         let levels = returns(&mut reports, "bewitched").await;

@@ -30,7 +30,7 @@ fn holdings(server: &Server, player: &str) -> Holdings {
     let pool = "bewitched";
     let (state, holding) = (server.player(player), |account| server.holding(account, Currency::EUR));
     let figures = state.collections().flat_map(|(game, scope, figures)| {
-        let named = move |key: &String| (game.to_owned(), scope.to_owned(), key.clone());
+        let named = move |key: &str| (game.to_owned(), scope.to_owned(), key.to_owned());
         figures.iter().map(move |(key, value)| (named(key), *value))
     });
     Holdings {

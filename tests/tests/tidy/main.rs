@@ -17,7 +17,7 @@ use std::{
 const LINES_MAX: usize = 600;
 
 /// All that the engine may stand on, of its own choice: arithmetic, data, hashing, signatures, a generator that is handed its seed.
-const ENGINE_MAY_USE: [&str; 11] = [
+const ENGINE_MAY_USE: [&str; 12] = [
     "data-encoding",
     "ed25519-dalek",
     "num-bigint",
@@ -26,8 +26,9 @@ const ENGINE_MAY_USE: [&str; 11] = [
     "rand_chacha",
     "serde",
     "sha2",
-    // Vectors with room in place.
+    // Vectors and names with room in place.
     "smallvec",
+    "smol_str",
     "thiserror",
     "toml",
 ];

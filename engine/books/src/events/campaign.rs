@@ -1,6 +1,7 @@
 //! A campaign in the log: the free rounds that an operator grants to a player (PL-18).
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::values::{CoinValue, Currency, Minor, Nano};
 
@@ -8,9 +9,9 @@ use crate::values::{CoinValue, Currency, Minor, Nano};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Campaign {
     /// The operator's own reference, unique for the player; an id as [`is_id`](crate::is_id) says.
-    pub id: String,
+    pub id: SmolStr,
     /// The game's name.
-    pub game: String,
+    pub game: SmolStr,
     /// The currency of the account that the wins go to.
     pub currency: Currency,
     /// The stake of a round, above 0.
@@ -36,9 +37,9 @@ impl Campaign {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LiabilityReserved {
     /// The operator.
-    pub operator: String,
+    pub operator: SmolStr,
     /// The operator's reference of the campaign.
-    pub campaign: String,
+    pub campaign: SmolStr,
     /// The players that it's for.
     pub players: u32,
     /// The most that its rounds can win, in EUR at the rate of this moment; above 0.

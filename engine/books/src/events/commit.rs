@@ -1,5 +1,7 @@
 //! The commit: all events of one decision on one stream, one record of the log.
 
+use smol_str::SmolStr;
+
 use super::{event::Event, internal::InternalRequest};
 use crate::values::{Head, StreamId, Switch};
 
@@ -17,7 +19,7 @@ pub struct Commit {
     /// Position of the stream's commit before it; 0 for the first. Walking it back reads a stream's history.
     pub previous: u64,
     /// The caller's request id: one effect for ever (PL-11). Of deposits and withdrawals it is the transaction id.
-    pub request_id: String,
+    pub request_id: SmolStr,
     /// A digest of the request's content, to tell a repetition from a reuse of the id (PL-11).
     pub fingerprint: [u8; 16],
     /// Unix time in milliseconds, never decreasing along a partition.

@@ -3,6 +3,7 @@
 //! Events of old logs are read for ever. So a released variant or field keeps its meaning, and a new meaning gets a new one.
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::campaign::{Campaign, LiabilityReserved};
 use super::draw::DrawSealed;
@@ -43,11 +44,11 @@ pub enum Event {
     /// Player: a collection in a game changed: crystals, potions, unlocked features, the picked witch (BW-05).
     CollectionChanged {
         /// The game's name.
-        game: String,
+        game: SmolStr,
         /// The bet level that the collection belongs to; empty when it belongs to all.
-        scope: String,
+        scope: SmolStr,
         /// Key and new value; 0 removes the key.
-        changes: Vec<(String, i64)>,
+        changes: Vec<(SmolStr, i64)>,
     },
     /// Player: a bet was accepted and the round is open (PL-02).
     RoundStarted(RoundStarted),
@@ -58,7 +59,7 @@ pub enum Event {
         /// The player's round.
         round: u64,
         /// The pool that the round contributed to.
-        pool: String,
+        pool: SmolStr,
     },
     /// Player: the player's next draw, by its seal. Where there is none yet, or its key is gone; else the step that uses a draw
     /// seals the next.
@@ -111,7 +112,7 @@ pub enum Event {
         /// The player's round.
         round: u64,
         /// The pool.
-        pool: String,
+        pool: SmolStr,
         /// Position of the hit, in this stream's partition.
         hit: u64,
         /// The award's amount.
@@ -125,7 +126,7 @@ pub enum Event {
         /// The player's round.
         round: u64,
         /// The pool.
-        pool: String,
+        pool: SmolStr,
         /// Position of the hit, in this stream's partition.
         hit: u64,
         /// The award's amount.
@@ -163,7 +164,7 @@ pub enum Event {
     /// Player: the operator takes a campaign back of which no round was begun (PL-18).
     CampaignCancelled {
         /// Its name.
-        campaign: String,
+        campaign: SmolStr,
         /// The reason.
         reason: String,
         /// The actor.
@@ -190,7 +191,7 @@ pub enum Event {
     /// Player: a debit is to be rolled back, whatever the wallet says of it from here on.
     RollbackAsked {
         /// The request that bets.
-        request_id: String,
+        request_id: SmolStr,
         /// The reason.
         reason: String,
     },
@@ -199,7 +200,7 @@ pub enum Event {
     /// Player: a credit that was due reached the operator's wallet.
     CreditPaid {
         /// The request whose commit made it due.
-        request_id: String,
+        request_id: SmolStr,
         /// The account's currency.
         currency: Currency,
         /// As it was due.
@@ -208,7 +209,7 @@ pub enum Event {
     /// System: debits or credits of an operator are under way for longer than they may be (PL-32).
     WalletOverdue {
         /// The operator.
-        operator: String,
+        operator: SmolStr,
         /// The partition of the players.
         partition: u32,
         /// Players whose debit or credit is overdue.
@@ -230,7 +231,7 @@ pub enum Event {
     /// Pool: the pool exists and is active from here on.
     PoolOpened {
         /// Its name, as in the stream.
-        pool: String,
+        pool: SmolStr,
         /// Its first terms.
         terms: PoolTerms,
     },
@@ -282,7 +283,7 @@ pub enum Event {
     /// Pool: closed for ever; its money goes to another pool (BW-20).
     PoolRetired {
         /// The pool that receives.
-        into: String,
+        into: SmolStr,
         /// All of the increments.
         increments: Nano,
         /// All of the reserve.
@@ -293,7 +294,7 @@ pub enum Event {
     /// Pool: the money of a retired pool arrived (BW-20).
     PoolReceived {
         /// The retired pool.
-        from: String,
+        from: SmolStr,
         /// As in its retirement; joins the increments.
         increments: Nano,
         /// As in its retirement; joins the reserve.

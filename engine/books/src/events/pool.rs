@@ -1,6 +1,7 @@
 //! The parts of a pool in the log: its terms and status, the hits and voids that it must decide, and the award of a hit.
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::values::{CoinValue, Currency, FxRate, Minor, Nano, StreamId};
 
@@ -41,7 +42,7 @@ pub enum PoolStatus {
     /// Closed for ever, with what it handed over.
     Retired {
         /// The receiving pool.
-        into: String,
+        into: SmolStr,
         /// K at retirement.
         increments: Nano,
         /// R at retirement.

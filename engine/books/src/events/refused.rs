@@ -4,6 +4,8 @@
 //! the first variants), then its events in order. A bet is checked for the switches, for its account and amount, for an
 //! open round and the round's number, for the rate, for the campaign or the money, for the contribution.
 
+use smol_str::SmolStr;
+
 use super::campaign::CampaignOver;
 use super::pool::{Award, PoolStatus};
 use crate::values::{Currency, Minor, MoneyError, Nano, Switch};
@@ -167,26 +169,26 @@ pub enum Refused {
     BadCampaign { reason: String },
     /// The player has or had a campaign of this name.
     #[error("campaign {campaign} exists")]
-    CampaignExists { campaign: String },
+    CampaignExists { campaign: SmolStr },
     /// The player has no campaign of this name.
     #[error("no campaign {campaign}")]
-    UnknownCampaign { campaign: String },
+    UnknownCampaign { campaign: SmolStr },
     /// The campaign has no round to play.
     #[error("campaign {campaign} is {over}")]
-    CampaignOver { campaign: String, over: CampaignOver },
+    CampaignOver { campaign: SmolStr, over: CampaignOver },
     /// A round of the campaign was begun: it can't be taken back any more.
     #[error("campaign {campaign} is begun")]
-    CampaignBegun { campaign: String },
+    CampaignBegun { campaign: SmolStr },
     /// A free round of another game, currency, bet or coin than its campaign's.
     #[error("the round is not as campaign {campaign} grants it")]
-    NotOfCampaign { campaign: String },
+    NotOfCampaign { campaign: SmolStr },
     /// A free round adds to no pool.
     #[error("free round {round} adds to a pool")]
     FreeRoundPooled { round: u64 },
 
     /// No such pool.
     #[error("unknown pool {pool}")]
-    UnknownPool { pool: String },
+    UnknownPool { pool: SmolStr },
     /// The pool was opened before.
     #[error("pool exists")]
     PoolExists,
@@ -204,7 +206,7 @@ pub enum Refused {
     ContributionWrong { expected: Nano, found: Nano },
     /// A bet of a game whose pool is active adds nothing to it.
     #[error("the bet adds nothing to the active pool {pool}")]
-    ContributionMissing { pool: String },
+    ContributionMissing { pool: SmolStr },
     /// The coin is worth more than the pool's base coin.
     #[error("coin worth more than the pool's base coin")]
     CoinTooLarge,
@@ -257,7 +259,7 @@ pub enum Refused {
     PoolOutstanding,
     /// No such transfer, or it arrived before.
     #[error("no transfer from {pool}")]
-    NoSuchTransfer { pool: String },
+    NoSuchTransfer { pool: SmolStr },
 
     /// An amount above the ceiling of one call.
     #[error("{amount} minor units of {currency} are more than the {ceiling} that one amount can be")]

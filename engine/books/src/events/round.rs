@@ -1,6 +1,7 @@
 //! The parts of a round in the log: its bet, its steps, and why a step was automatic.
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::draw::Draw;
 use super::session::SessionName;
@@ -12,9 +13,9 @@ pub struct RoundStarted {
     /// The player's rounds count 1, 2, 3 over all games.
     pub round: u64,
     /// The game's name.
-    pub game: String,
+    pub game: SmolStr,
     /// The rules that the round is played by, to its end (PL-01).
-    pub rules_version: String,
+    pub rules_version: SmolStr,
     /// SHA-256 of the game's model.
     pub model_hash: [u8; 32],
     /// The currency of the account that pays, and that the win goes to.
@@ -33,9 +34,9 @@ pub struct RoundStarted {
     /// The session that it was bet in, if any (PL-16, PL-21).
     pub session: Option<SessionName>,
     /// The jurisdiction that it was bet under; empty for the one that restricts nothing (PL-26).
-    pub jurisdiction: String,
+    pub jurisdiction: SmolStr,
     /// The campaign that it's a free round of, if any (PL-18).
-    pub campaign: Option<String>,
+    pub campaign: Option<SmolStr>,
 }
 
 impl RoundStarted {
@@ -91,7 +92,7 @@ pub struct RoundTerms {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Contribution {
     /// The pool.
-    pub pool: String,
+    pub pool: SmolStr,
     /// The pool's terms that it was computed by.
     pub terms_version: u32,
     /// In EUR.

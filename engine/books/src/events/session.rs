@@ -3,6 +3,7 @@
 use core::num::NonZeroU32;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::values::{Currency, Minor, Nano, Rates, exchange};
 
@@ -15,11 +16,11 @@ pub struct SessionOpened {
     /// Its name.
     pub session: SessionName,
     /// The game that it binds.
-    pub game: String,
+    pub game: SmolStr,
     /// The currency that it binds.
     pub currency: Currency,
     /// The jurisdiction that it binds; empty for the one that restricts nothing.
-    pub jurisdiction: String,
+    pub jurisdiction: SmolStr,
     /// Milliseconds without an action after which it's over.
     pub idle_ms: NonZeroU32,
     /// Limits from here to the end of the player's day, whatever sessions follow.

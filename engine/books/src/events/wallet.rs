@@ -1,6 +1,7 @@
 //! The parts of a seamless wallet in the log (PL-31): money that the operator keeps, and what it is asked for.
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::values::{Currency, Minor};
 
@@ -8,7 +9,7 @@ use crate::values::{Currency, Minor};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DebitAsked {
     /// The request that bets. Its one commit ends the debit.
-    pub request_id: String,
+    pub request_id: SmolStr,
     /// The fingerprint of that request.
     pub fingerprint: [u8; 16],
     /// The account's currency.

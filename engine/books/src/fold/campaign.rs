@@ -25,6 +25,6 @@ impl Transition<'_> {
     /// The player's campaign of a name.
     pub fn campaign(&mut self, id: &str) -> Result<&mut CampaignState, Refused> {
         let state = self.player()?.campaign_mut(id);
-        state.ok_or_else(|| Refused::UnknownCampaign { campaign: id.to_owned() })
+        state.ok_or_else(|| Refused::UnknownCampaign { campaign: id.into() })
     }
 }

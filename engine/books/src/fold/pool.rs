@@ -12,7 +12,7 @@ impl<'s> Transition<'s> {
     /// The pool's copy.
     pub fn pool(&mut self, name: &str) -> Result<&mut PoolState, Refused> {
         let pool = self.delta.pool.as_deref_mut();
-        pool.ok_or_else(|| Refused::UnknownPool { pool: name.to_owned() })
+        pool.ok_or_else(|| Refused::UnknownPool { pool: name.into() })
     }
 
     /// The pool's copy, in a status.
@@ -194,7 +194,7 @@ impl<'s> Transition<'s> {
         let view = self.view;
         let pool = self.pool_in(name, &PoolStatus::Suspended)?;
         let heir = view.pool(into).filter(|_| into != name);
-        let heir = heir.ok_or_else(|| Refused::UnknownPool { pool: into.to_owned() })?;
+        let heir = heir.ok_or_else(|| Refused::UnknownPool { pool: into.into() })?;
         if let PoolStatus::Retired { .. } = heir.status {
             return Err(Refused::PoolStatus { status: heir.status.clone() });
         }
@@ -210,7 +210,7 @@ impl<'s> Transition<'s> {
         pool.moved_out = add_figure(increments, reserve)?;
         pool.increments = Nano::ZERO;
         pool.reserve = Nano::ZERO;
-        pool.status = PoolStatus::Retired { into: into.to_owned(), increments, reserve };
+        pool.status = PoolStatus::Retired { into: into.into(), increments, reserve };
         self.transfer(Account::Increments(name), Account::Transfer, Currency::EUR, increments);
         self.transfer(Account::Reserve(name), Account::Transfer, Currency::EUR, reserve);
         Ok(())
@@ -218,10 +218,10 @@ impl<'s> Transition<'s> {
 
     pub fn receive(&mut self, name: &'s str, from: &str, increments: Nano, reserve: Nano) -> Result<(), Refused> {
         let sender = self.view.pool(from).map(|sender| sender.status.clone());
-        let sent = PoolStatus::Retired { into: name.to_owned(), increments, reserve };
+        let sent = PoolStatus::Retired { into: name.into(), increments, reserve };
         let pool = self.pool(name)?;
-        if sender != Some(sent) || !pool.received_from.insert(from.to_owned()) {
-            return Err(Refused::NoSuchTransfer { pool: from.to_owned() });
+        if sender != Some(sent) || !pool.received_from.insert(from.into()) {
+            return Err(Refused::NoSuchTransfer { pool: from.into() });
         }
         pool.increments = add_figure(pool.increments, increments)?;
         pool.reserve = add_figure(pool.reserve, reserve)?;

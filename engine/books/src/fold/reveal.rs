@@ -1,5 +1,7 @@
 //! The reveal of sealed draws that the end of a round demands.
 
+use smallvec::SmallVec;
+
 use crate::events::{Event, Refused};
 use crate::state::OpenRound;
 use crate::values::{Dealt, Seal, draw};
@@ -7,7 +9,7 @@ use crate::values::{Dealt, Seal, draw};
 /// The reveal that a round's end demands of the next event.
 pub(super) struct RevealDue {
     pub round: u64,
-    seals: Vec<Seal>,
+    seals: SmallVec<[Seal; 1]>,
     /// The round was voided: only then a key may be lost.
     voided: bool,
 }
@@ -15,7 +17,7 @@ pub(super) struct RevealDue {
 impl RevealDue {
     /// The demand of a round that ends; none where no step of it was sealed.
     pub fn of(round: &OpenRound, voided: bool) -> Option<Self> {
-        let seals: Vec<_> = round.draws().map(|(.., seal)| seal).collect();
+        let seals: SmallVec<_> = round.draws().map(|(.., seal)| seal).collect();
         (!seals.is_empty()).then_some(Self { round: round.started.round, seals, voided })
     }
 

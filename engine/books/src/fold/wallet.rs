@@ -1,5 +1,7 @@
 //! Events of a player's accounts and collections.
 
+use smol_str::SmolStr;
+
 use super::transition::{Transition, add_cash, expect_positive};
 use crate::events::{Event, Refused};
 use crate::state::PlayerState;
@@ -108,7 +110,7 @@ impl<'s> Transition<'s> {
         Ok(())
     }
 
-    pub fn change_collection(&mut self, game: &str, scope: &str, changes: &[(String, i64)]) -> Result<(), Refused> {
+    pub fn change_collection(&mut self, game: &str, scope: &str, changes: &[(SmolStr, i64)]) -> Result<(), Refused> {
         self.player()?.change_collection(game, scope, changes);
         Ok(())
     }

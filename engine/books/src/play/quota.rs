@@ -5,6 +5,8 @@
 
 use std::collections::BTreeMap;
 
+use smol_str::SmolStr;
+
 /// The places of one kind.
 #[derive(Debug, Clone)]
 pub struct Quota {
@@ -13,7 +15,7 @@ pub struct Quota {
     /// The places left of the common half.
     common: usize,
     /// The places taken, by operator; only operators that hold some.
-    taken: BTreeMap<String, usize>,
+    taken: BTreeMap<SmolStr, usize>,
 }
 
 impl Quota {
@@ -33,7 +35,7 @@ impl Quota {
         }
         match self.taken.get_mut(operator) {
             Some(taken) => *taken += 1,
-            None => drop(self.taken.insert(operator.to_owned(), 1)),
+            None => drop(self.taken.insert(operator.into(), 1)),
         }
         true
     }

@@ -11,6 +11,8 @@
 use core::num::NonZeroU32;
 use std::collections::{BTreeMap, BTreeSet};
 
+use smol_str::SmolStr;
+
 use super::profile::Profile;
 use super::quota::Quota;
 use crate::values::{Currency, Minor, StreamId};
@@ -43,9 +45,9 @@ pub struct SessionOf {
     /// The currency of the account; play money is demo mode.
     pub currency: Currency,
     /// The game.
-    pub game: String,
+    pub game: SmolStr,
     /// The jurisdiction's name.
-    pub jurisdiction: String,
+    pub jurisdiction: SmolStr,
     /// Its permissions and limits: the strictest of jurisdiction, operator and player.
     pub profile: Profile,
     /// The most that may be lost in it, in minor units of the currency, where the player has set a limit.
@@ -101,7 +103,7 @@ pub struct Sessions<K> {
 }
 
 /// Where there is one session at most: a player and a game, for real money or for play money (PL-17).
-type SeatKey = (StreamId, String, bool);
+type SeatKey = (StreamId, SmolStr, bool);
 
 fn seat_key(of: &SessionOf) -> SeatKey {
     (of.stream.clone(), of.game.clone(), of.currency.is_real())
@@ -118,7 +120,7 @@ fn operator(stream: &StreamId) -> &str {
 #[derive(Debug)]
 struct Entry<K> {
     of: SessionOf,
-    request_id: String,
+    request_id: SmolStr,
     opened_ms: i64,
     /// When the time played was acknowledged; at first, when it was opened.
     acknowledged_ms: i64,
@@ -178,7 +180,7 @@ impl<K> Sessions<K> {
         let deadline_ms = now_ms.saturating_add(self.idle_ms_max(&of));
         let entry = Entry {
             of,
-            request_id: request_id.to_owned(),
+            request_id: request_id.into(),
             opened_ms: now_ms,
             acknowledged_ms: now_ms,
             deadline_ms,

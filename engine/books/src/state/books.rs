@@ -5,6 +5,7 @@ use std::ops::Bound;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::age::Watch;
 use super::changes::{Changes, PendingChange};
@@ -60,7 +61,7 @@ pub(crate) type AwardKey = (u32, u64);
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Books {
     pub(crate) ends: BTreeMap<u32, End>,
-    pub(crate) operators: BTreeMap<String, Operator>,
+    pub(crate) operators: BTreeMap<SmolStr, Operator>,
     pub(crate) pools: BTreeMap<Arc<str>, PoolState>,
     pub(crate) pending: BTreeMap<Arc<str>, Pending>,
     pub(crate) unpaid: BTreeMap<AwardKey, UnpaidAward>,
@@ -139,15 +140,15 @@ impl Books {
     pub fn open_names(&self, operator: &str, after: u64) -> impl Iterator<Item = (u64, &str, u64)> {
         let operator = self.operators.get(operator).into_iter();
         let listed =
-            operator.flat_map(move |operator| operator.open.range((after.saturating_add(1), String::new(), 0)..));
+            operator.flat_map(move |operator| operator.open.range((after.saturating_add(1), SmolStr::default(), 0)..));
         listed.map(|(at, name, number)| (*at, name.as_str(), *number))
     }
 
     /// An operator's players with a debit or a credit under way, by name, from the one after a name on (PL-31).
     pub fn busy_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
-        let after = (Bound::Excluded(after.to_owned()), Bound::Unbounded);
+        let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
         let operator = self.operators.get(operator).into_iter();
-        operator.flat_map(move |operator| operator.busy.range(after.clone())).map(String::as_str)
+        operator.flat_map(move |operator| operator.busy.range(after.clone())).map(SmolStr::as_str)
     }
 
     /// A pool.
@@ -270,7 +271,7 @@ impl Books {
 
     /// Names of the operators that have players.
     pub fn operators(&self) -> impl Iterator<Item = &str> {
-        self.operators.keys().map(String::as_str)
+        self.operators.keys().map(SmolStr::as_str)
     }
 
     /// The trial balance: the sum over all accounts, of each currency that it isn't zero in. Empty at every position (PL-09).

@@ -6,13 +6,14 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::events::{LiabilityReserved, Refused};
 use crate::values::{MoneyError, Nano, date, is_id};
 
 /// By operator and the day of expiry, in days since 1970.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Liabilities(BTreeMap<String, BTreeMap<i64, Nano>>);
+pub(crate) struct Liabilities(BTreeMap<SmolStr, BTreeMap<i64, Nano>>);
 
 impl Liabilities {
     /// Days before its expiry that a campaign may be granted at most: the bound of what is kept of an operator.

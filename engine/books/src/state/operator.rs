@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::age::Watch;
 use super::player::PlayerState;
@@ -19,9 +20,9 @@ pub(crate) struct Operator {
     #[serde(skip)]
     pub players: Players,
     /// The players' open rounds: position of the bet, player, number.
-    pub open: BTreeSet<(u64, String, u64)>,
+    pub open: BTreeSet<(u64, SmolStr, u64)>,
     /// Players who have a debit or a credit under way with the operator's own wallet.
-    pub busy: BTreeSet<String>,
+    pub busy: BTreeSet<SmolStr>,
 }
 
 impl Operator {
@@ -30,13 +31,13 @@ impl Operator {
         let after = Arc::clone(&player);
         let before = self.players.replace(name, player, watch);
         // Most rounds settle in the commit of their bet: there's nothing before and nothing after.
-        let key = |round: &Arc<OpenRound>| (round.opened_at, name.to_owned(), round.started.round);
+        let key = |round: &Arc<OpenRound>| (round.opened_at, SmolStr::new(name), round.started.round);
         for round in before.iter().flat_map(|before| &before.open) {
             self.open.remove(&key(round));
         }
         self.open.extend(after.open.iter().map(key));
         match (before.is_some_and(|before| before.is_busy()), after.is_busy()) {
-            (false, true) => _ = self.busy.insert(name.to_owned()),
+            (false, true) => _ = self.busy.insert(name.into()),
             (true, false) => _ = self.busy.remove(name),
             _ => {}
         }

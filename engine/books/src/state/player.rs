@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::campaign::CampaignState;
 use super::day::Day;
@@ -17,13 +18,13 @@ use crate::events::{RoundStarted, SessionName};
 use crate::values::{Currency, Epoch, Head, Minor, PerCurrency, Seal};
 
 /// Keys and values of one collection: of a game and a bet level.
-pub type Collection = BTreeMap<String, i64>;
+pub type Collection = BTreeMap<SmolStr, i64>;
 
 /// One collection that a player has.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct Kept {
-    game: String,
-    scope: String,
+    game: SmolStr,
+    scope: SmolStr,
     collection: Collection,
 }
 
@@ -57,7 +58,7 @@ pub struct PlayerState {
     campaigns: Option<Arc<Vec<Arc<CampaignState>>>>,
     voided: Option<Arc<BTreeMap<u64, u64>>>,
     /// By game, of play money and of real money.
-    tallies: [Option<Arc<BTreeMap<String, Tally>>>; 2],
+    tallies: [Option<Arc<BTreeMap<SmolStr, Tally>>>; 2],
 }
 
 /// A draw that no step has used yet.
@@ -246,11 +247,11 @@ impl PlayerState {
         campaigns.iter_mut().find(|state| state.campaign.id == id).map(Arc::make_mut)
     }
 
-    pub(crate) fn change_collection(&mut self, game: &str, scope: &str, changes: &[(String, i64)]) {
+    pub(crate) fn change_collection(&mut self, game: &str, scope: &str, changes: &[(SmolStr, i64)]) {
         let all = Arc::make_mut(self.collections.get_or_insert_default());
         let index = all.binary_search_by(|kept| kept.name().cmp(&(game, scope))).unwrap_or_else(|index| {
             let collection = Collection::new();
-            all.insert(index, Kept { game: game.to_owned(), scope: scope.to_owned(), collection });
+            all.insert(index, Kept { game: game.into(), scope: scope.into(), collection });
             index
         });
         let collection = &mut all[index].collection;

@@ -10,16 +10,18 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use smol_str::SmolStr;
+
 use super::age::Watch;
 use super::player::PlayerState;
 
 /// A player by name.
-type Named = (Box<str>, Arc<PlayerState>);
+type Named = (SmolStr, Arc<PlayerState>);
 
 /// A player in memory.
 #[derive(Debug, Clone)]
 struct Slot {
-    name: Box<str>,
+    name: SmolStr,
     state: Arc<PlayerState>,
     /// The age of the watch in which it last changed; 0 of one that is as it was loaded.
     changed: u32,

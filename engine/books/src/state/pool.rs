@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::events::{MirroredAward, PoolStatus, PoolTerms};
 use crate::values::{Head, Nano};
@@ -40,7 +41,7 @@ pub struct PoolState {
     /// Logged time of the hit that was awarded last, Unix ms (BW-17).
     pub last_hit_ms: Option<i64>,
     pub(crate) marks: BTreeMap<u32, Marks>,
-    pub(crate) received_from: BTreeSet<String>,
+    pub(crate) received_from: BTreeSet<SmolStr>,
     /// Position of its last suspension; 0 for none.
     pub(crate) suspended_at: u64,
     /// At home: the reports of other partitions.

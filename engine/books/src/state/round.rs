@@ -1,6 +1,7 @@
 //! A player's round: open, or settled and read back from the log.
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::events::{Automatic, Commit, Event, RoundStarted};
 use crate::values::{Epoch, Minor, Seal};
@@ -76,7 +77,7 @@ pub struct SettledRound {
     /// The settled win, jackpot excluded.
     pub win: Minor,
     /// The changes of its steps to the collection that it was played with: keys and values, in log order.
-    pub collected: Vec<(String, i64)>,
+    pub collected: Vec<(SmolStr, i64)>,
 }
 
 impl SettledRound {

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::events::{SessionName, SessionOpened};
 
@@ -17,7 +18,7 @@ const SEATS_MAX: usize = 32;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Seat {
     /// The game.
-    pub game: String,
+    pub game: SmolStr,
     /// Whether it's played with real money.
     pub real: bool,
     /// The session.

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::values::{Currency, Minor};
 
@@ -30,7 +31,7 @@ impl Wallet {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Debit {
     /// The request that bets.
-    pub request_id: String,
+    pub request_id: SmolStr,
     /// Its fingerprint.
     pub fingerprint: [u8; 16],
     /// The account's currency.
@@ -49,7 +50,7 @@ pub struct Debit {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Due {
     /// The request whose commit made it due.
-    pub request_id: String,
+    pub request_id: SmolStr,
     /// The account's currency.
     pub currency: Currency,
     /// Above 0.

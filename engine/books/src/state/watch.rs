@@ -10,17 +10,19 @@
 
 use std::sync::Arc;
 
+use smol_str::SmolStr;
+
 use super::books::Books;
 use super::player::PlayerState;
 use crate::values::StreamId;
 
 /// The players that a snapshot must write: an operator, and places of its players.
-pub type Frozen = Vec<(String, Vec<u64>)>;
+pub type Frozen = Vec<(SmolStr, Vec<u64>)>;
 
 /// Where [`Books::evict`] goes on.
 #[derive(Debug, Clone, Default)]
 pub struct Hand {
-    operator: String,
+    operator: SmolStr,
     place: u64,
 }
 
@@ -100,7 +102,7 @@ impl Books {
         match operator.players.evict(hand.place, places, used, watch) {
             Some(place) => hand.place = place,
             // No name comes between this one and the next.
-            None => *hand = Hand { operator: format!("{name}\0"), place: 0 },
+            None => *hand = Hand { operator: format!("{name}\0").into(), place: 0 },
         }
         false
     }

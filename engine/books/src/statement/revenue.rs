@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, btree_map};
 use std::ops::Bound;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::transaction::{Transaction, TransactionKind};
 use crate::values::{Currency, Minor, date};
@@ -17,9 +18,9 @@ pub struct RevenueKey {
     /// The day in UTC by the log's time, in days since 1970.
     pub day: i64,
     /// The operator: a brand is an operator of its own.
-    pub operator: String,
+    pub operator: SmolStr,
     /// The game.
-    pub game: String,
+    pub game: SmolStr,
     /// The currency; play money is one of its own.
     pub currency: Currency,
 }
@@ -114,7 +115,7 @@ impl Revenue {
             }
             let key = RevenueKey {
                 day: date::day_of(time_ms),
-                operator: operator.to_owned(),
+                operator: operator.into(),
                 game: transaction.game.clone(),
                 currency: transaction.currency,
             };
@@ -134,7 +135,8 @@ impl Revenue {
         to: i64,
         after: Option<&RevenueKey>,
     ) -> impl Iterator<Item = (&RevenueKey, &RevenueSums)> {
-        let first = |day| RevenueKey { day, operator: String::new(), game: String::new(), currency: Currency::EUR };
+        let first =
+            |day| RevenueKey { day, operator: SmolStr::default(), game: SmolStr::default(), currency: Currency::EUR };
         let start = match after {
             Some(after) if after.day >= from => Bound::Excluded(after.clone()),
             _ => Bound::Included(first(from)),

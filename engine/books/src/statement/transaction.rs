@@ -7,9 +7,10 @@
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use crate::events::{Commit, Event, RoundStarted};
-use crate::values::{Currency, Minor, StreamId};
+use crate::values::{Currency, Minor, PerCurrency, StreamId};
 
 /// A round of a player: the stream, and its number.
 pub type RoundKey = (StreamId, u64);
@@ -59,7 +60,7 @@ pub struct Transaction {
     /// The round that it's of, if it's of one.
     pub round: Option<u64>,
     /// The game of that round; empty where it's of none.
-    pub game: String,
+    pub game: SmolStr,
     /// The bet of a free round, paid or got back by the promotion; 0 of all other kinds.
     pub promotion: Minor,
 }
@@ -68,7 +69,7 @@ pub struct Transaction {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Bet {
     /// The game.
-    pub game: String,
+    pub game: SmolStr,
     /// The account's currency.
     pub currency: Currency,
     /// The stake.
@@ -102,7 +103,7 @@ pub struct UnknownBet {
 pub struct Statement {
     open: BTreeMap<RoundKey, Bet>,
     /// Games of hits that are yet to be paid, by partition and position of the hit.
-    hits: BTreeMap<(u32, u64), String>,
+    hits: BTreeMap<(u32, u64), SmolStr>,
 }
 
 /// The rounds that a commit moves money of, and that were begun before it.
@@ -159,9 +160,10 @@ impl Statement {
         for (number, event) in (1..).zip(&commit.events) {
             self.event(commit, number, event, known, &mut found)?;
         }
-        let mut balances: BTreeMap<_, _> = balances_after.iter().copied().collect();
+        let mut balances = PerCurrency::default();
+        balances_after.iter().for_each(|(currency, balance)| balances.set(*currency, *balance));
         for transaction in found.iter_mut().rev() {
-            let balance = balances.entry(transaction.currency).or_default();
+            let balance: &mut Minor = balances.entry(transaction.currency);
             transaction.balance = *balance;
             balance.0 = balance.0.saturating_sub(transaction.amount.0);
         }
@@ -178,7 +180,7 @@ impl Statement {
     ) -> Result<(), UnknownBet> {
         use TransactionKind as Kind;
         let mut tell = |kind, currency, amount: Minor, round: Option<u64>, game: &str, promotion| {
-            let (game, balance) = (game.to_owned(), Minor::ZERO);
+            let (game, balance) = (game.into(), Minor::ZERO);
             found.push(Transaction { number, kind, currency, amount, balance, round, game, promotion });
         };
         let less = |amount: Minor| Minor(amount.0.saturating_neg());

@@ -5,6 +5,7 @@ use core::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use smol_str::SmolStr;
 
 use super::name::is_id;
 
@@ -20,12 +21,12 @@ pub enum StreamId {
     /// A player at an operator: accounts, collections, rounds.
     Player {
         /// The tenant.
-        operator: String,
+        operator: SmolStr,
         /// The player, unique at the operator.
-        player: String,
+        player: SmolStr,
     },
     /// A jackpot pool.
-    Pool(String),
+    Pool(SmolStr),
     /// The exchange rates.
     Rates,
     /// The service itself.
@@ -41,7 +42,7 @@ pub struct NotAStream;
 
 impl StreamId {
     /// The stream of a player.
-    pub fn player(operator: impl Into<String>, player: impl Into<String>) -> Self {
+    pub fn player(operator: impl Into<SmolStr>, player: impl Into<SmolStr>) -> Self {
         Self::Player { operator: operator.into(), player: player.into() }
     }
 
@@ -58,7 +59,7 @@ impl StreamId {
     }
 
     /// The stream of a pool.
-    pub fn pool(pool: impl Into<String>) -> Self {
+    pub fn pool(pool: impl Into<SmolStr>) -> Self {
         Self::Pool(pool.into())
     }
 

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use serde::{Deserialize, Serialize};
+use smol_str::SmolStr;
 
 use super::name::is_id;
 
@@ -11,11 +12,11 @@ use super::name::is_id;
 #[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Switch {
     /// The operator.
-    pub operator: String,
+    pub operator: SmolStr,
     /// The game.
-    pub game: String,
+    pub game: SmolStr,
     /// A version of the game's rules; only with a game.
-    pub rules_version: String,
+    pub rules_version: SmolStr,
 }
 
 impl Switch {

@@ -142,7 +142,7 @@ fn uf_01_only_what_cannot_be_paid_is_set_aside() {
 
 fn switch_on(number: usize, actor: &str) -> Event {
     let proposed = Event::SwitchSet {
-        switch: Switch { operator: format!("o{number}"), ..Switch::default() },
+        switch: Switch { operator: format!("o{number}").into(), ..Switch::default() },
         on: true,
         reason: "mended".into(),
         actor: actor.into(),

@@ -14,7 +14,7 @@ fn opened(session: SessionName, limits: DayLimits) -> Event {
         session,
         game: POOL.into(),
         currency: Currency::EUR,
-        jurisdiction: String::new(),
+        jurisdiction: "".into(),
         idle_ms: NonZeroU32::new(1_800_000).unwrap(),
         limits,
     })
@@ -186,7 +186,7 @@ fn uf_06_a_player_has_few_seats_whatever_is_logged() {
     let mut world = given();
     for number in 0..100_u8 {
         let Event::SessionOpened(session) = opened([number + 10; 16], DayLimits::default()) else { unreachable!() };
-        let session = SessionOpened { game: format!("game-{number}"), ..session };
+        let session = SessionOpened { game: format!("game-{number}").into(), ..session };
         log(&mut world, Event::SessionOpened(session)).unwrap();
     }
     let seats = (0..100).filter(|number| alice(&world).seat(&format!("game-{number}"), Currency::EUR).is_some());

@@ -96,7 +96,7 @@ fn pl_17_a_demo_session_stands_beside_a_real_one() {
         stream: player("alice"),
         currency,
         game: POOL.into(),
-        jurisdiction: String::new(),
+        jurisdiction: "".into(),
         profile: Profile::default(),
         loss_max: None,
         bet_max: None,

@@ -177,14 +177,15 @@ pub fn attempt(world: &mut World, (kind, who, x): Op) {
         }
         15 => {
             let game = if x % 2 == 0 { POOL.to_owned() } else { String::new() };
-            let (switch, reason, actor) = (Switch { game, ..Switch::default() }, "test".into(), "ops".into());
+            let (switch, reason, actor) =
+                (Switch { game: game.into(), ..Switch::default() }, "test".into(), "ops".into());
             world.try_write(StreamId::System, vec![Event::SwitchSet { switch, on: x % 3 > 0, reason, actor }])
         }
         16 => world.try_write(stream, vec![Event::CampaignGranted(campaign(world.now_ms, currency, x))]),
         17..=21 => free(world, name, currency, x),
         22 if x % 5 == 0 => {
             let (reason, actor) = ("test".into(), "ops".into());
-            let cancelled = Event::CampaignCancelled { campaign: format!("c{}", x % 3), reason, actor };
+            let cancelled = Event::CampaignCancelled { campaign: format!("c{}", x % 3).into(), reason, actor };
             world.try_write(stream, vec![cancelled])
         }
         22 if x % 7 == 0 => world.try_write(stream, vec![Event::RequestCancelled]),
@@ -216,7 +217,7 @@ fn play(world: &mut World, name: &str, currency: Currency, x: u64) -> Result<(),
 /// One of three campaigns, of one to four rounds, that may soon be over.
 fn campaign(now_ms: i64, currency: Currency, x: u64) -> Campaign {
     Campaign {
-        id: format!("c{}", x % 3),
+        id: format!("c{}", x % 3).into(),
         game: GAMES[usize::from(x.is_multiple_of(5))].into(),
         currency,
         bet: Minor(i64::try_from(x).unwrap()),
@@ -234,7 +235,7 @@ fn free(world: &mut World, name: &str, currency: Currency, x: u64) -> Result<(),
     let state = world.books.player(&player(name)).and_then(|state| state.campaign(&id));
     let Some(Campaign { game, bet, coin_value, .. }) = state.map(|state| state.campaign.clone()) else { return Ok(()) };
     let paid = world.start(name, &game, currency, bet.0, &coin_value.to_string());
-    let started = RoundStarted { contribution: None, campaign: Some(id), ..paid };
+    let started = RoundStarted { contribution: None, campaign: Some(id.into()), ..paid };
     let (round, win) = (started.round, i64::try_from(x % 11 * 20).unwrap());
     let mut events = vec![Event::RoundStarted(started), step(round, 1, win)];
     if !x.is_multiple_of(4) {

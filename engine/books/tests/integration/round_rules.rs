@@ -16,7 +16,7 @@ fn bw_05_the_pick_of_the_witch_is_remembered() {
     let mut world = World::with_players(&["alice"]);
     let pick = |witch: i64| Event::CollectionChanged {
         game: POOL.into(),
-        scope: String::new(),
+        scope: "".into(),
         changes: vec![("witch".into(), witch)],
     };
     assert_eq!(state(&world).collection(POOL, ""), None);
@@ -337,7 +337,7 @@ fn pl_12_an_event_on_a_stream_of_another_kind_is_refused() {
     for stream in [pool_stream(), StreamId::Rates, StreamId::System] {
         assert_eq!(world.try_write(stream, deposit()), Err(Refused::WrongStream));
     }
-    let collection = Event::CollectionChanged { game: POOL.into(), scope: String::new(), changes: vec![] };
+    let collection = Event::CollectionChanged { game: POOL.into(), scope: "".into(), changes: vec![] };
     assert_eq!(world.try_write(player("nobody"), vec![collection]), Err(Refused::UnknownPlayer));
 }
 

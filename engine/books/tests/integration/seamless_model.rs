@@ -179,7 +179,10 @@ impl Model {
             Answer::RollbackDone => self.commit("r", vec![Event::DebitRolledBack]),
             Answer::CreditDone => {
                 let (request_id, currency) = ("r".to_owned(), Currency::EUR);
-                self.commit("credit/EUR/r", vec![Event::CreditPaid { request_id, currency, amount: Minor(WIN) }]);
+                self.commit(
+                    "credit/EUR/r",
+                    vec![Event::CreditPaid { request_id: request_id.into(), currency, amount: Minor(WIN) }],
+                );
             }
         }
     }

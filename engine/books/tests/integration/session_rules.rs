@@ -14,8 +14,8 @@ fn of(player: &str, game: &str) -> SessionOf {
     SessionOf {
         stream: StreamId::player("acme", player),
         currency: Currency::EUR,
-        game: game.to_owned(),
-        jurisdiction: "uk".to_owned(),
+        game: game.into(),
+        jurisdiction: "uk".into(),
         profile: Profile::default(),
         loss_max: None,
         bet_max: None,
@@ -322,7 +322,7 @@ fn bw_26_the_idle_minutes_are_the_stricter_of_the_service_and_the_jurisdiction()
 fn pl_16_jurisdiction_and_limits_are_bound_like_the_game() {
     let mut sessions = opened();
     for other in [
-        SessionOf { jurisdiction: "se".to_owned(), ..of("alice", "bewitched") },
+        SessionOf { jurisdiction: "se".into(), ..of("alice", "bewitched") },
         SessionOf { profile: Profile { gamble: false, ..Profile::default() }, ..of("alice", "bewitched") },
         SessionOf { loss_max: Some(Minor(5)), ..of("alice", "bewitched") },
         SessionOf { bet_max: Some(Minor(5)), ..of("alice", "bewitched") },

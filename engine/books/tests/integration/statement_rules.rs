@@ -48,7 +48,7 @@ fn told(log: &[Commit]) -> (Revenue, Books, Vec<Transaction>) {
 }
 
 /// Bets, wins, jackpots, refunds and wins taken back by day, game and currency, counted from the events alone.
-fn counted(log: &[Commit]) -> BTreeMap<(i64, String, Currency), [i128; 5]> {
+fn counted(log: &[Commit]) -> BTreeMap<(i64, SmolStr, Currency), [i128; 5]> {
     let mut rounds = BTreeMap::new();
     let mut sums: BTreeMap<_, [i128; 5]> = BTreeMap::new();
     for commit in log {

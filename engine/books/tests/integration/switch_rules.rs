@@ -6,7 +6,7 @@ use motherlode_books::*;
 /// The part of the service by operator, game and version; empty for all.
 fn part(operator: &str, game: &str, rules_version: &str) -> Switch {
     let [operator, game, rules_version] = [operator, game, rules_version].map(str::to_owned);
-    Switch { operator, game, rules_version }
+    Switch { operator: operator.into(), game: game.into(), rules_version: rules_version.into() }
 }
 
 fn set(world: &mut World, switch: &Switch, on: bool) -> Result<(), Refused> {

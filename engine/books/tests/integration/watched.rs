@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use motherlode_books::{Books, Commit, Currency, Event, Frozen, Hand, Head, Minor, PlayerState, Stage, StreamId};
+use motherlode_books::{
+    Books, Commit, Currency, Event, Frozen, Hand, Head, Minor, PlayerState, SmolStr, Stage, StreamId,
+};
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -71,7 +73,7 @@ impl World {
             stream,
             version: version + 1,
             previous,
-            request_id: format!("r{position}"),
+            request_id: format!("r{position}").into(),
             fingerprint: [0; 16],
             time_ms: i64::try_from(position).unwrap(),
             events: open.into_iter().chain([deposit]).collect(),
@@ -91,8 +93,8 @@ impl World {
     fn freeze(&mut self) {
         if self.snapshot.is_none() {
             let frozen = self.books.freeze();
-            let place = |(operator, places): &(String, Vec<u64>)| {
-                places.iter().map(|place| (operator.clone(), *place)).collect::<Vec<_>>()
+            let place = |(operator, places): &(SmolStr, Vec<u64>)| {
+                places.iter().map(|place| (operator.to_string(), *place)).collect::<Vec<_>>()
             };
             let left = frozen.iter().flat_map(place).collect();
             self.snapshot = Some(Snapshot { whole: self.whole.clone(), frozen, left, written: BTreeMap::new() });

@@ -67,7 +67,7 @@ fn mine() -> Tale {
 }
 
 fn changed(changes: &[(&str, i64)]) -> Event {
-    let changes = changes.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
+    let changes = changes.iter().map(|(key, value)| ((*key).into(), *value)).collect();
     Event::CollectionChanged { game: "dwarf-mine".into(), scope: "EUR".into(), changes }
 }
 

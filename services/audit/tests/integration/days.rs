@@ -9,7 +9,7 @@ fn opened(session: u8, loss: i64, bet: i64) -> Event {
         session: [session; 16],
         game: "bewitched".into(),
         currency: Currency::EUR,
-        jurisdiction: String::new(),
+        jurisdiction: String::new().into(),
         idle_ms: NonZeroU32::new(1_800_000).unwrap(),
         limits: DayLimits {
             losses_max: vec![(Currency::EUR, Minor(loss))],

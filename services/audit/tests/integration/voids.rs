@@ -24,7 +24,7 @@ fn dig(tale: &mut Tale, coin_micros: u64, blue: i64, red: i64) -> u64 {
 }
 
 fn changed(changes: &[(&str, i64)]) -> Event {
-    let changes = changes.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
+    let changes = changes.iter().map(|(key, value)| ((*key).into(), *value)).collect();
     Event::CollectionChanged { game: "dwarf-mine".into(), scope: "EUR".into(), changes }
 }
 

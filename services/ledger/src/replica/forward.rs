@@ -228,7 +228,12 @@ impl Forwarder {
             };
             if let Some(Outstanding { proposal, reply, .. }) = self.outstanding.remove(&ticket) {
                 let Proposal { stream, request_id, .. } = proposal;
-                self.decided.entry(rests_on).or_default().push(Decided { stream, request_id, reply, verdict });
+                self.decided.entry(rests_on).or_default().push(Decided {
+                    stream,
+                    request_id: request_id.into(),
+                    reply,
+                    verdict,
+                });
             }
         }
         Ok(())

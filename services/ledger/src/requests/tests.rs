@@ -43,7 +43,7 @@ impl Log {
                 stream,
                 version: 1,
                 previous: 0,
-                request_id,
+                request_id: request_id.into(),
                 fingerprint: [1; 16],
                 time_ms: 0,
                 events: vec![],

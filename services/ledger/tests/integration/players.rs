@@ -47,7 +47,7 @@ fn deposit(player: usize, request_id: String, is_first: bool) -> Proposal {
     Proposal {
         stream: stream(player),
         expected_version: None,
-        request_id,
+        request_id: request_id.into(),
         fingerprint: [1; 16],
         events: open.into_iter().chain([deposit]).collect(),
     }

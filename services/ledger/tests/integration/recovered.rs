@@ -94,7 +94,7 @@ fn proposal(player: usize, request_id: &str, event: Event) -> Proposal {
     Proposal {
         stream,
         expected_version: None,
-        request_id: request_id.to_owned(),
+        request_id: request_id.into(),
         fingerprint: [1; 16],
         events: vec![event],
     }

@@ -126,7 +126,7 @@ fn proposal(player: usize, request_id: &str, fingerprint: u8, event: Event) -> P
     Proposal {
         stream: StreamId::player("acme", format!("p{player}")),
         expected_version: None,
-        request_id: request_id.to_owned(),
+        request_id: request_id.into(),
         fingerprint: [fingerprint; 16],
         events: vec![event],
     }
@@ -167,7 +167,7 @@ async fn pl_11_requests_before_a_snapshot_are_known_for_ever() {
         let again = ledger.append(deposited(player, 100)).await.unwrap();
         assert_eq!(again.commit.position, 2 * (player as u64 + 1), "answered by what it made");
         let other = ledger.append(deposited(player, 101)).await.unwrap_err();
-        assert_eq!(other, AppendError::RequestIdReused { request_id: "deposit".to_owned() });
+        assert_eq!(other, AppendError::RequestIdReused { request_id: "deposit".into() });
     }
     assert_eq!(ledger.durable(), 40, "nothing was applied twice");
     ledger.close().await;
@@ -293,7 +293,7 @@ async fn pl_30_snapshots_that_are_written_while_commits_go_on_are_the_books_at_t
         // All that are sent at once go together; players change again and again.
         let deposits = (0..40).map(|more| {
             let proposal = deposited((round * 7 + more) % 30, 3);
-            ledger.append(Proposal { request_id: format!("{round}-{more}"), ..proposal })
+            ledger.append(Proposal { request_id: format!("{round}-{more}").into(), ..proposal })
         });
         for done in futures_util::future::join_all(deposits).await {
             done.unwrap();

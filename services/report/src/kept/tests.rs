@@ -90,7 +90,7 @@ async fn set_rates(ledger: &Handle, rates: std::ops::Range<u32>) {
         let proposal = Proposal {
             stream: StreamId::Rates,
             expected_version: None,
-            request_id: format!("{rate:?}"),
+            request_id: format!("{rate:?}").into(),
             fingerprint: [1; 16],
             events: vec![rate],
         };

@@ -31,8 +31,8 @@ impl Player {
         let terms = Terms { jackpot: false, ..Terms::plain(self.carried) };
         let started = RoundStarted {
             round: 1,
-            game: self.game.name().to_owned(),
-            rules_version: self.game.rules_version().to_owned(),
+            game: self.game.name().into(),
+            rules_version: self.game.rules_version().into(),
             model_hash: self.game.model_hash(),
             currency: Currency::EUR,
             bet: Minor(i64::try_from(coin_micros * 25 / 10_000).unwrap()),
@@ -41,7 +41,7 @@ impl Player {
             rate: FxRate::ONE,
             contribution: None,
             session: None,
-            jurisdiction: String::new(),
+            jurisdiction: "".into(),
             campaign: None,
         };
         let mut open = OpenRound::new(Cow::Owned(started));

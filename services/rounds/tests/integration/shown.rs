@@ -32,8 +32,8 @@ fn played(game: &'static dyn Game, coin_micros: u64, buy_feature: bool, carried:
     let terms = Terms { jackpot: false, ..Terms::plain(carried) };
     let started = RoundStarted {
         round: 1,
-        game: game.name().to_owned(),
-        rules_version: game.rules_version().to_owned(),
+        game: game.name().into(),
+        rules_version: game.rules_version().into(),
         model_hash: game.model_hash(),
         currency: Currency::EUR,
         bet: Minor(100),
@@ -42,7 +42,7 @@ fn played(game: &'static dyn Game, coin_micros: u64, buy_feature: bool, carried:
         rate: FxRate::ONE,
         contribution: None,
         session: None,
-        jurisdiction: String::new(),
+        jurisdiction: "".into(),
         campaign: None,
     };
     let mut live = Live::open(&started).unwrap();

@@ -10,8 +10,8 @@ use motherlode_rounds::Fold;
 fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after: i64) -> Logged {
     let started = RoundStarted {
         round: 1,
-        game: "none".to_owned(),
-        rules_version: "1.0".to_owned(),
+        game: "none".into(),
+        rules_version: "1.0".into(),
         model_hash: [0; 32],
         currency: Currency::EUR,
         bet: Minor(bet),
@@ -20,7 +20,7 @@ fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after
         rate: FxRate::ONE,
         contribution: None,
         session: None,
-        jurisdiction: String::new(),
+        jurisdiction: "".into(),
         campaign: None,
     };
     let (reason, actor) = (String::new(), String::new());
@@ -36,7 +36,7 @@ fn forged(bet: i64, credited: i64, win: i64, refund: i64, taken_back: i64, after
         stream: StreamId::player("acme", "alice"),
         version: 1,
         previous: 0,
-        request_id: "a".to_owned(),
+        request_id: "a".into(),
         fingerprint: [0; 16],
         time_ms: 0,
         events,

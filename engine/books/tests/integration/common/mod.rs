@@ -68,7 +68,7 @@ impl World {
             stream,
             version: head.version + 1,
             previous: head.position,
-            request_id: format!("request-{}", self.log.len()),
+            request_id: format!("request-{}", self.log.len()).into(),
             fingerprint: [0; 16],
             time_ms: self.now_ms,
             events,
@@ -128,7 +128,7 @@ impl World {
                 amount: contribution(Minor(bet), currency, rate, pool.terms.contribution_ppm).unwrap(),
             }),
             session: None,
-            jurisdiction: String::new(),
+            jurisdiction: "".into(),
             campaign: None,
         }
     }

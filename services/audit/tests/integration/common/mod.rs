@@ -104,7 +104,8 @@ impl Tale {
             request_id: self
                 .request_id
                 .take()
-                .unwrap_or_else(|| format!("request-{}", self.books.end(self.partition).position)),
+                .unwrap_or_else(|| format!("request-{}", self.books.end(self.partition).position))
+                .into(),
             fingerprint: [1; 16],
             time_ms: self.now_ms,
             stream,
@@ -180,8 +181,8 @@ impl Tale {
             rate: FxRate::ONE,
             contribution: contributes.then(|| Contribution { pool: POOL.into(), terms_version: 1, amount }),
             session: None,
-            jurisdiction: String::new(),
-            campaign: self.campaign.clone(),
+            jurisdiction: "".into(),
+            campaign: self.campaign.as_deref().map(SmolStr::new),
         };
         let mut events = vec![Event::RoundStarted(started.clone())];
         events.extend(self.resolve(&stream, &started, &[], Choice::Spin, wish));
@@ -291,7 +292,7 @@ impl Tale {
             let UnpaidAward { pool, stream, round, amount, currency, .. } = award;
             let request = InternalRequest::PayAward { pool: &pool, partition: self.partition, hit };
             self.request_id = Some(request.to_string());
-            self.write(stream, vec![Event::JackpotPaid { round, pool: pool.to_string(), hit, amount, currency }]);
+            self.write(stream, vec![Event::JackpotPaid { round, pool: SmolStr::new(&pool), hit, amount, currency }]);
         }
     }
 
