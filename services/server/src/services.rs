@@ -237,7 +237,7 @@ impl<'a> Services<'a> {
             .layer(option_layer(exports.then(CallMetrics::new)))
             .layer(option_layer(exports.then_some(CallSpans)))
             .layer(RefusalDetails)
-            .layer(Access::new(&config.operators, Arc::new(move || clock.clock_ms())))
+            .layer(Access::new(config.admitted(), Arc::new(move || clock.clock_ms())))
             .layer(buffers(config))
             .layer(Deadline)
             .layer(Current(self.ledgers.clone()))
