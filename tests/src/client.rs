@@ -1,5 +1,6 @@
 //! A client as an aggregator would write one.
 
+use crate::seamless;
 use motherlode_proto::{
     jackpot::v1::jackpot_service_client::JackpotServiceClient,
     ledger::v1::{DepositRequest, GetAccountRequest, OpenAccountRequest, ledger_service_client::LedgerServiceClient},
@@ -103,6 +104,9 @@ impl Client {
         let currency = &account.currency_code;
         let open = OpenAccountRequest { request_id: format!("open-{currency}"), account: Some(account.clone()) };
         self.ledger.open_account(open).await.expect("the account opens");
+        if seamless::keeps(account) {
+            return seamless::fund(account, minor);
+        }
         let deposit = DepositRequest {
             request_id: format!("deposit-{currency}"),
             account: Some(account.clone()),
@@ -118,6 +122,9 @@ impl Client {
     pub async fn balance(&mut self, account: &Account) -> i64 {
         let request = GetAccountRequest { account: Some(account.clone()) };
         let response = self.ledger.get_account(request).await.expect("the account exists").into_inner();
+        if seamless::keeps(account) {
+            return seamless::balance(account).await;
+        }
         response.balance.expect("a balance is set").amount_minor
     }
 

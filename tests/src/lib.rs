@@ -12,6 +12,7 @@ mod player;
 pub mod pool;
 mod process;
 mod script;
+pub mod seamless;
 mod server;
 mod split;
 

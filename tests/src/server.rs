@@ -1,7 +1,7 @@
 //! A service in this process: one server with all roles, or three in split roles where MOTHERLODE_TESTS_ROLES says so
 //! (`tests/run split`). The same tests run on either.
 
-use crate::split::Split;
+use crate::{seamless, split::Split};
 use motherlode_books::{Account, Currency, PlayerState, StreamId};
 use motherlode_ledger::{Handle, Ledgers, Options, Stores};
 use motherlode_log::Position;
@@ -12,7 +12,7 @@ use motherlode_spin::{Dealer, Sweeper};
 use std::{env, net::SocketAddr};
 
 /// A service.
-pub struct Server(Parts);
+pub struct Server(Parts, seamless::Running);
 
 enum Parts {
     One(Box<server::Server>),
@@ -28,15 +28,24 @@ impl Server {
         if let Ok(players) = env::var("MOTHERLODE_TESTS_PLAYERS") {
             options.players_max = players.parse().expect("MOTHERLODE_TESTS_PLAYERS is a number");
         }
+        let mut config = config.clone();
+        seamless::give_wallets(&mut config);
+        let config = &config;
         // The gateway of the tests speaks no TLS.
         let split = env::var("MOTHERLODE_TESTS_ROLES").is_ok_and(|roles| roles == "split") && config.tls.is_none();
-        Self(match split {
+        let parts = match split {
             true => Parts::Split(Box::new(Split::start(config, stores, options, dealer).await)),
             false => {
                 let one = server::Server::start(config, stores, options, dealer).await;
                 Parts::One(Box::new(one.expect("the service starts")))
             }
-        })
+        };
+        let ledgers = match &parts {
+            Parts::One(server) => server.ledgers(),
+            Parts::Split(split) => split.ledger.ledgers(),
+        };
+        let running = seamless::Running::begin(ledgers);
+        Self(parts, running)
     }
 
     /// Where it takes all calls.
@@ -151,7 +160,9 @@ impl Server {
     /// # Errors
     /// As the server says.
     pub async fn stop(self) -> Result<(), ServeError> {
-        match self.0 {
+        let Self(parts, running) = self;
+        drop(running);
+        match parts {
             Parts::One(server) => server.stop().await,
             Parts::Split(split) => split.stop().await,
         }

@@ -304,9 +304,7 @@ pub const ROWS: &[Row] = &[
             stream: format!("player/{}/{}", it.operator, it.player),
             request_id: it.request.clone(),
             fingerprint: vec![0; 16],
-            events: vec![log::Event {
-                kind: Some(log::event::Kind::Deposited(log::Deposited { currency: "EUR".into(), amount: 1 })),
-            }],
+            events: vec![log::Event { kind: Some(log::event::Kind::RequestCancelled(log::RequestCancelled {})) }],
             ..Default::default()
         };
         log::ProposeRequest { partition: 0, proposals: vec![proposal] }.encode_to_vec()
