@@ -87,11 +87,14 @@ pub(crate) async fn balance(account: &Account) -> i64 {
     wallet().books().balances.get(&key(account)).copied().unwrap_or_default()
 }
 
-/// Waits until nothing of a player is under way.
+/// Waits until nothing of a player is under way; nothing is where the money is kept here.
 ///
 /// # Panics
 /// When something is after half a minute.
 pub async fn settled(account: &Account) {
+    if !is_on() {
+        return;
+    }
     let stream = StreamId::player(&*account.operator_id, &*account.player_id);
     let busy = || {
         let services = wallet().books().services.clone();

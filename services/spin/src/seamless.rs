@@ -10,7 +10,7 @@ use crate::{
 };
 use motherlode_books::{Books, DebitAsked, Event, InternalRequest, Minor, PlayerState, Refused, Wallet};
 use motherlode_ledger::{AppendError, Handle, Proposal};
-use motherlode_proto::spin::v1::Played;
+use motherlode_proto::{convert::record::Logged, spin::v1::Played};
 use motherlode_runtime::{Refusal, until::until};
 use motherlode_wallet::{Answer, OperatorWallet, Transaction, roll_back};
 use std::{sync::Arc, time::Duration};
@@ -35,6 +35,8 @@ enum Before {
     Here,
     /// Its debit is in the log, and may be asked of the wallet.
     Asked(Minor),
+    /// The request came to its end before.
+    Ended(Arc<Logged>),
 }
 
 impl SpinApi {
@@ -47,13 +49,11 @@ impl SpinApi {
     ) -> Result<Played, Refusal> {
         let (stream, currency) = (&bet.account.stream, bet.account.currency);
         let ledger = self.ledgers.of(stream);
-        if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
-            return self.played(&logged, None).await;
-        }
         let place = wallet.admit();
         let amount = match self.before(ledger, bet, place.as_ref().err()).await? {
             Before::Here => return self.bet_here(bet, metadata, None).await,
             Before::Asked(amount) => amount,
+            Before::Ended(logged) => return self.played(&logged, None).await,
         };
         let place = Arc::new(place?);
         let debit = Transaction::debit(stream, &bet.request_id, currency, amount);
@@ -92,6 +92,10 @@ impl SpinApi {
         let rules = self.rules_for(bet);
         loop {
             let state = ledger.books_of(stream, |books: &Books| State::of_bet(books, bet))?;
+            // After the state is copied: a cancellation that comes later is a conflict, so no debit is asked for what is cancelled.
+            if let Some(logged) = ledger.find(stream, &bet.request_id, bet.fingerprint)? {
+                return Ok(Before::Ended(logged));
+            }
             let Some(player) = state.player.as_ref().filter(|_| currency.is_real()) else { return Ok(Before::Here) };
             let Some(Wallet { debit, dues }) = player.wallet() else { return Ok(Before::Here) };
             match debit {

@@ -15,8 +15,8 @@ use motherlode_server::open_stores;
 use motherlode_slots::{Game, latest, latest_games};
 use motherlode_tests::Server;
 use motherlode_tests::{
-    Client, EUR, Force, account, campaign, checked, config, free_round, next_choice, play, reason, replayed, start,
-    start_with,
+    Client, EUR, Force, account, campaign, checked, config, free_round, next_choice, play, reason, replayed, seamless,
+    start, start_with,
 };
 use std::{
     path::Path,
@@ -163,6 +163,7 @@ async fn pl_18_requests_about_campaigns_have_one_effect_and_one_answer() {
     let taken_back = cancel(&mut client, &fred, "back", "autumn").await.unwrap();
     let bet = free_round(neptune(), "spin", &fred, "spring");
     let played = client.spin(bet.clone(), None).await.unwrap();
+    seamless::settled(&fred).await;
     for _ in 0..2 {
         let position = server.ends();
         assert_eq!(grant(&mut client, request.clone()).await.unwrap(), granted);

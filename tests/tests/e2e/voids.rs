@@ -8,7 +8,7 @@ use motherlode_proto::{
 };
 use motherlode_slots::{Game, latest, latest_games};
 use motherlode_tests::Server;
-use motherlode_tests::{Client, EUR, Force, checked, play, reason, replayed, smallest, stake_on, start};
+use motherlode_tests::{Client, EUR, Force, checked, play, reason, replayed, seamless, smallest, stake_on, start};
 use std::collections::{BTreeMap, BTreeSet};
 use tonic::{Code, Status};
 
@@ -323,6 +323,7 @@ async fn pl_04_pl_12_unknown_and_foreign_rounds_are_not_voided_and_void_ones_tak
     let mut client = Client::connect(server.address()).await;
     let account = client.fund("vera", EUR, DEPOSIT).await;
     let won = winner(&mut client, &account).await;
+    seamless::settled(&account).await;
     let position = server.ends();
     for unknown in ["acme/vera/999999", "acme/nobody/1", "other/vera/1"] {
         let refused = client.ledger.void_round(void_of("unknown", unknown)).await.unwrap_err();

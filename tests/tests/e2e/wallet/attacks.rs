@@ -7,7 +7,7 @@ use super::{
 };
 use motherlode_books::{Account as Books, Currency};
 use motherlode_proto::{
-    ledger::v1::{VoidRoundRequest, request_outcome::State},
+    ledger::v1::{CancelRequestRequest, VoidRoundRequest, request_outcome::State},
     report::v1::{ListSignificantEventsRequest, SignificantKind},
     round::v1::{Account, RoundState},
     spin::v1::{AutospinRequest, Played, SpinRequest},
@@ -327,4 +327,28 @@ async fn pl_31_pl_32_after_a_day_without_its_wallet_all_comes_to_one_end() {
     world.settled(&["debited", "winner"]).await;
     assert_eq!((world.wallet.balance("debited"), world.wallet.balance("winner")), (1_000, 1_000 + net(&last)));
     world.reconciled(&["debited", "winner"]).await;
+}
+
+/// Of a bet and its cancellation at once one comes true; a cancelled one's debit is never asked for, so there is nothing to undo.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_31_pl_33_a_bet_that_is_cancelled_never_reaches_the_wallet() {
+    let world = World::start().await;
+    let mut client = world.client("acme").await;
+    let alice = world.player(&mut client, "alice", 10_000).await;
+    for number in 0..40 {
+        let id = format!("r{number}");
+        let of = CancelRequestRequest { account: Some(alice.clone()), request_id: id.clone() };
+        let mut cancels = client.clone();
+        let cancel = tokio::spawn(async move { cancels.ledger.cancel_request(of).await.unwrap().into_inner() });
+        let played = client.play_out(bet(&id, &alice, "0.01")).await;
+        let cancelled = cancel.await.unwrap().outcome.unwrap().state() == State::Cancelled;
+        let end = world.wallet.end(&format!("debit/acme/alice/{id}"));
+        match played {
+            Ok(_) => assert_eq!((cancelled, end), (false, Some(End::Applied)), "{id}"),
+            Err(status) => {
+                assert_eq!((reason(&status).as_str(), cancelled, end), ("REQUEST_CANCELLED", true, None), "{id}");
+            }
+        }
+    }
+    world.reconciled(&["alice"]).await;
 }
