@@ -78,7 +78,7 @@ pub(crate) fn fund(account: &Account, minor: i64) {
     *wallet().books().balances.entry(key(account)).or_default() += minor;
 }
 
-/// What the wallet has of an account, once nothing of the player is under way.
+/// The wallet's balance of an account, once nothing of the player is under way.
 ///
 /// # Panics
 /// When something is after half a minute.
