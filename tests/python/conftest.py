@@ -18,6 +18,8 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 GENERATED = HERE / "gen"
 BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode").resolve()
+# The same with a dealer whose outcomes requests ask for.
+SCRIPTED = BINARY.with_name("motherlode-under-test")
 EXAMPLES = Path(os.environ.get("MOTHERLODE_EXAMPLES") or ROOT / "target/debug/examples").resolve()
 PLAYERS = count(1)
 
@@ -62,9 +64,9 @@ def give_draw_key(data):
 class Service:
     """A running service, configured by a text; its log outlives it, so that it can be started again."""
 
-    def __init__(self, data, config=""):
+    def __init__(self, data, config="", binary=BINARY):
         give_draw_key(data)
-        command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--data", data]
+        command = [binary, "serve", "--listen", "127.0.0.1:0", "--data", data]
         # Where its log is, for the tools.
         self.place = data
         if STORE:
@@ -120,8 +122,8 @@ def start(tmp_path):
     """Starts services of the test's own; whatever still runs at the test's end is killed."""
     started = []
 
-    def start(config=""):
-        started.append(Service(tmp_path / "data", config))
+    def start(config="", binary=BINARY):
+        started.append(Service(tmp_path / "data", config, binary))
         return started[-1]
 
     yield start

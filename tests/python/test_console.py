@@ -10,7 +10,7 @@ import re
 import shutil
 
 import pytest
-from conftest import ROOT
+from conftest import ROOT, SCRIPTED
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from playwright.sync_api import sync_playwright
 
@@ -87,6 +87,62 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console, width, scheme):
         SHOTS.mkdir(parents=True, exist_ok=True)
         page.screenshot(path=SHOTS / f"{path.replace('/', '-') or 'now'}-{width}-{scheme}.png", full_page=True)
     assert blocked == [], "the policy blocks nothing that the pages need"
+    context.close()
+
+
+# What each game has besides a spin that is over at once, as the scripted dealer knows it.
+FEATURES = {
+    "bewitched": ["pick", "free-spins", "double"],
+    "dwarf-mine": ["free-spins"],
+    "mystery-elves": ["feature", "double"],
+    "neptune": ["pick", "free-spins"],
+    "witch-feature": ["free-spins"],
+}
+
+
+@pytest.fixture
+def featured(start):
+    """A service with a finished round of each feature of each game; gives the console's address and the rounds' names."""
+    service = start(CONSOLE, SCRIPTED)
+    client = service.client()
+    alice = client.fund("alice")
+    rounds = {}
+    for game, (coin_value, lines, coins) in STAKES.items():
+        for wish in FEATURES[game]:
+            name = f"{game}-{wish}"
+            stake = round_pb2.Stake(coin_value=coin_value, lines=lines, coins_per_line=coins)
+            witch = round_pb2.WITCH_WHITE if game == "bewitched" else round_pb2.WITCH_UNSPECIFIED
+            bet = spin_pb2.SpinRequest(
+                request_id=name, account=alice, game=game, stake=stake, witch=witch, offer_double=wish == "double"
+            )
+            played = client.spin(bet, metadata=[("motherlode-force", wish)])
+            assert played.state == round_pb2.ROUND_STATE_OPEN, name
+            if wish == "double":
+                red = round_pb2.Choice(double=round_pb2.CARD_RED_HEART)
+                played = client.choose(f"{name}.1", played.round_id, red, metadata=[("motherlode-force", "right")])
+                assert played.outcome.card.won, name
+            if played.state == round_pb2.ROUND_STATE_OPEN:
+                client.spins.SkipRound(spin_pb2.SkipRoundRequest(request_id=f"skip-{name}", round_id=played.round_id))
+            rounds[name] = played.round_id
+    client.close()
+    return service.console, rounds
+
+
+@pytest.mark.parametrize("width,scheme", SIZES)
+def test_pl_19_rounds_with_each_feature_fit_and_axe_finds_nothing(browser, featured, width, scheme):
+    from axe_playwright_python.sync_playwright import Axe
+
+    address, rounds = featured
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = enter(context, address)
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    for name, path in [*((name, f"round/{round_id}") for name, round_id in rounds.items()), ("player", "player/acme/alice")]:
+        assert page.goto(address + path).status == 200, name
+        page.screenshot(path=SHOTS / f"feature-{name}-{width}-{scheme}.png", full_page=True)
+        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), name
+        assert len(page.content()) <= 100_000, name
+        violations = Axe().run(page).response["violations"]
+        assert [(found["id"], found["nodes"][0]["html"]) for found in violations] == [], name
     context.close()
 
 

@@ -43,6 +43,8 @@ pub(crate) fn percent(share: &str) -> String {
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.') {
         return share.to_owned();
     }
+    // A figure below half of its last digit has kept the sign of what was rounded away.
+    let sign = if digits.bytes().all(|byte| byte == b'0' || byte == b'.') { "" } else { sign };
     let part = format!("{part:0<2}");
     let (before, after) = part.split_at(2);
     let before = format!("{whole}{before}");
@@ -75,6 +77,7 @@ mod tests {
             ("12.5", "1250 %"),
             ("-0.001", "-0.1 %"),
             ("0", "0 %"),
+            ("-0.0000", "0.00 %"),
             ("", ""),
             ("none", "none"),
         ] {

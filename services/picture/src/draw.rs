@@ -13,7 +13,15 @@ mod window;
 
 /// The cells of a window, for other pictures of it.
 pub(crate) mod cells {
-    pub(crate) use super::window::{cell, kind, name, path, size, wins_here};
+    pub(crate) use super::{
+        hold::{News, is_of as is_hold_and_win, news},
+        window::{cell, kind, name, path, size, wins_here},
+    };
+}
+
+/// A player's collection, for other pictures of it.
+pub(crate) mod shelves {
+    pub(crate) use super::carried::{Shelf, first_word};
 }
 
 pub use pen::colour_wanted;

@@ -7,5 +7,6 @@ pub mod figures;
 pub mod markup;
 pub mod reels;
 pub mod round;
+pub mod shelf;
 pub mod sprite;
 pub mod things;

@@ -5,13 +5,13 @@
 
 use crate::{
     draw::cells,
-    figures::grouped,
-    markup::{Markup, tag},
-    sprite,
+    figures::{self, grouped},
+    markup::{Markup, plain, tag},
+    shelf, sprite,
 };
 use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult, Win};
 use motherlode_slots::GameInfo;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Width and height of a cell.
 const CELL: usize = 100;
@@ -33,7 +33,9 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     let Some(sprite) = sprite::of(name) else { return Markup::default() };
     let spins = outcomes.into_iter().flat_map(|outcome| &outcome.spins);
     let cells = spins.flat_map(|spin| &spin.cells);
-    let shown = cells.filter_map(|cell| game.symbols.get(usize::from(*cell))).map(sprite::id).collect();
+    let shown = cells.filter_map(|cell| game.symbols.get(usize::from(*cell))).map(sprite::id);
+    // A collection is drawn of its symbols, wherever the reels have stopped.
+    let shown = shown.chain(shelf::symbols(game)).collect();
     sprite::embedded(sprite, &shown)
 }
 
@@ -47,15 +49,58 @@ pub fn windows(game: &GameInfo, outcome: &Outcome) -> Markup {
         4..=20 => ("windows many", NUMBERED_MAX_SMALL),
         _ => ("windows many", 1),
     };
-    let one = |(at, spin)| tag("figure", &[], window(game, spin, numbered_max, small.then_some(at + 1)));
+    let one = |(spin, caption): (&SpinResult, String)| match small {
+        true => plain("figure", [window(game, spin, numbered_max, None), plain("figcaption", caption)]),
+        false => plain("figure", window(game, spin, numbered_max, Some(&told(game, spin)))),
+    };
+    let captioned = outcome.spins.iter().zip(captions(&outcome.spins));
     match outcome.spins.is_empty() {
         true => Markup::default(),
-        false => tag("div", &[("class", class)], outcome.spins.iter().enumerate().map(one).collect::<Markup>()),
+        false => tag("div", &[("class", class)], captioned.map(one).collect::<Markup>()),
     }
 }
 
-/// One window, with numbers at no more lines than so many; a small one has its own number in the series.
-fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, number: Option<usize>) -> Markup {
+/// What stands below each of several windows: its kind with its number among those of the kind, and what it gave.
+fn captions(spins: &[SpinResult]) -> Vec<String> {
+    let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
+    let mut news = cells::news(&feature).into_iter();
+    let mut counted: BTreeMap<i32, usize> = BTreeMap::new();
+    // A long series leaves its kind to the first: a page of sixty has no room for more.
+    let long = spins.len() > 20;
+    let one = |spin: &SpinResult| {
+        let number = counted.entry(spin.kind).or_default();
+        *number += 1;
+        if cells::is_hold_and_win(spin) {
+            return match news.next() {
+                Some(cells::News::Acted) => "Functions act".to_owned(),
+                Some(cells::News::Turned) if spin.multiplier > 1 => format!("All held: times {}", spin.multiplier),
+                Some(cells::News::Turned) => "Turned into values".to_owned(),
+                Some(cells::News::Respin { held, new: 0 }) => format!("Respin {number}: {held} held"),
+                Some(cells::News::Respin { held, new }) => format!("Respin {number}: {held} held, {new} new"),
+                None => String::new(),
+            };
+        }
+        let mut told = match spin.kind() {
+            SpinKind::Base | SpinKind::Unspecified => "Window".to_owned(),
+            SpinKind::Free if long && *number > 1 => number.to_string(),
+            _ => format!("{} {number}", kind(spin)),
+        };
+        if spin.multiplier > 1 {
+            told += &format!(", ×{}", spin.multiplier);
+        }
+        if spin.win_coins > 0 {
+            told += &format!(": +{}", grouped(&spin.win_coins.to_string()));
+        }
+        if spin.free_spins_won > 0 {
+            told += &format!(", {} more", figures::counted(spin.free_spins_won.into(), "free spin"));
+        }
+        told
+    };
+    spins.iter().map(one).collect()
+}
+
+/// One window, with numbers at no more lines than so many. Told in words, unless its caption tells what it is.
+fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<&str>) -> Markup {
     let (reels, rows) = cells::size(spin);
     let lines = Lines::of(game, spin, numbered_max);
     let width = reels * CELL + GUTTERS.0 + lines.gutter();
@@ -75,11 +120,11 @@ fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, number: Optio
     let rest = tag("g", if any { &[("class", "rest")] } else { &[] }, drawn(false));
     let marks: Markup = spin.marks.iter().map(|of| mark(spin, of)).collect();
     let parts = [rest, tag("g", &[], drawn(true)), marks, lines.drawn()];
-    let told = match number {
-        Some(number) => format!("{} {number}", kind(spin)),
-        None => told(game, spin),
-    };
-    tag("svg", &[("class", "reels"), ("viewBox", &view), ("role", "img"), ("aria-label", &told)], parts)
+    let (class, view) = (("class", "reels"), ("viewBox", view.as_str()));
+    match told {
+        Some(told) => tag("svg", &[class, view, ("role", "img"), ("aria-label", told)], parts),
+        None => tag("svg", &[class, view, ("aria-hidden", "true")], parts),
+    }
 }
 
 fn symbol(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> Markup {
@@ -288,6 +333,27 @@ mod tests {
         assert_eq!(stroke(&points), "M50 38h100l100 100l100-100h100");
         assert_eq!(stroke(&[(50, 38), (150, 38), (250, 38)]), "M50 38h200");
         assert_eq!(stroke(&[]), "");
+    }
+
+    #[test]
+    fn pl_19_me_10_each_small_window_says_what_it_is() {
+        let bonus = |cell, kind: MarkKind, value| Mark { cell, kind: kind.into(), value, ..Mark::default() };
+        let board = |marks| SpinResult { kind: SpinKind::HoldAndWin.into(), marks, ..SpinResult::default() };
+        let (one, factor) = (bonus(0, MarkKind::Bonus, 3), |by| bonus(1, MarkKind::Multiplier, by));
+        let boards = [
+            board(vec![one.clone()]),
+            board(vec![one.clone(), factor(0)]),
+            board(vec![one.clone(), factor(0)]),
+            board(vec![one.clone(), factor(3)]),
+            board(vec![one.clone(), bonus(1, MarkKind::Bonus, 9)]),
+        ];
+        let told =
+            ["Respin 1: 1 held", "Respin 2: 2 held, 1 new", "Respin 3: 2 held", "Functions act", "Turned into values"];
+        assert_eq!(captions(&boards), told);
+        let free = SpinResult { kind: SpinKind::Free.into(), ..SpinResult::default() };
+        let won = SpinResult { win_coins: 1_250, multiplier: 3, free_spins_won: 10, ..free.clone() };
+        let told = ["Free spin 1", "Free spin 2, ×3: +1,250, 10 free spins more"];
+        assert_eq!(captions(&[free, won]), told);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use crate::{
     draw,
     figures::{self, cash},
     markup::{self, Markup, plain, table, tag},
-    reels, things,
+    reels, shelf, things,
 };
 use motherlode_books::{Currency, Minor, is_visible};
 use motherlode_proto::{
@@ -18,6 +18,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_slots::{GameInfo, game};
+use std::iter;
 
 /// The media type of a page.
 pub const MEDIA_TYPE: &str = "text/html; charset=utf-8";
@@ -48,7 +49,12 @@ impl Section {
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
     let secured = secured(round);
-    let steps = round.steps.iter().zip(secured).map(|(step, secured)| of_step(round, step, secured, colour));
+    let shelves = info(round).map_or_else(Vec::new, |info| shelf::after_steps(info, round));
+    let shelves = shelves.into_iter().chain(iter::repeat(Markup::default()));
+    let steps = round.steps.iter().zip(secured).zip(shelves).map(|((step, secured), shelf)| {
+        let of = of_step(round, step, secured, colour);
+        Section { picture: [of.picture, shelf].into(), ..of }
+    });
     [bet(round)].into_iter().chain(steps).chain([end(round)]).collect()
 }
 
@@ -144,7 +150,9 @@ fn bet(round: &Round) -> Section {
         ("Balance before", money(round.balance_before.as_ref())),
     ];
     let shown = round.steps.iter().filter_map(|step| step.outcome.as_ref());
-    let picture = info.map_or_else(Markup::default, |info| reels::symbols(&round.game, info, shown));
+    let picture = info.map_or_else(Markup::default, |info| {
+        [reels::symbols(&round.game, info, shown), shelf::shelf(info, &shelf::figures(&round.carried))].into()
+    });
     Section { picture, ..Section::new("The bet", String::new(), facts) }
 }
 

@@ -6,19 +6,21 @@ use crate::{
     failure::Failure,
     fields::query,
     layout,
-    text::{money, when, words},
+    text::{drawn, money, when, words},
     visit::Visit,
 };
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
+use motherlode_picture::shelf;
 use motherlode_proto::{
     ledger::v1::{
         GetAccountRequest, GetAccountResponse, ListCollectionsRequest, ListExchangeRatesRequest, ListRoundsRequest,
         ListRoundsResponse,
     },
-    round::v1::{Account, Round},
+    round::v1::{Account, CarriedFigure, Round},
     spin::v1::{ListCampaignsRequest, ListOpenRoundsRequest, OpenRound},
 };
+use std::collections::BTreeSet;
 use tonic::Code;
 
 /// Rounds on a page.
@@ -123,16 +125,19 @@ async fn collections(visit: &Visit, account: &Account) -> Result<Markup, Failure
     section("Collections", answer, |answer| match answer.collections.as_slice() {
         [] => html! { p { "Nothing is collected." } },
         all => {
+            let games: BTreeSet<_> = all.iter().map(|of| of.game.as_str()).collect();
             let row = |of: &motherlode_proto::ledger::v1::Collection| {
-                let figures: Vec<_> = of
-                    .figures
-                    .iter()
-                    .map(|figure| format!("{} {}", figure.key.replace('_', " "), figure.value))
-                    .collect();
                 let scope = if of.scope.is_empty() { "all bets" } else { &of.scope };
-                vec![html! { (of.game) }, html! { (scope) }, html! { (figures.join(", ")) }]
+                let figure = |of: &motherlode_proto::ledger::v1::collection::Figure| CarriedFigure {
+                    key: of.key.clone(),
+                    value: of.value,
+                };
+                let figures: Vec<_> = of.figures.iter().map(figure).collect();
+                let (pictured, told) = shelf::of(&of.game, &figures, &account.currency_code);
+                vec![html! { (of.game) }, html! { (scope) }, html! { (drawn(&pictured)) (told) }]
             };
-            table("Collections", &["Game", "At", "Holds"], all.iter().map(row).collect())
+            let symbols = games.iter().map(|game| drawn(&shelf::embedded(game)));
+            html! { @for of in symbols { (of) } (table("Collections", &["Game", "At", "Holds"], all.iter().map(row).collect())) }
         }
     })
 }

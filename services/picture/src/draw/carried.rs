@@ -11,35 +11,59 @@ use motherlode_slots::{GameInfo, SymbolRole};
 /// The Potion features in the order in which they are unlocked (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];
 
-/// The shelf of a game, from the figures carried by their keys; nothing where the game's symbols are not collected.
-///
-/// A colour's figure counts its crystals, `collection_needs` of which complete it (DM-11); `potion_1` and `potion_2`
-/// name a Potion by its place among the collected symbols from 1 (WF-06), and `unlocked` counts features (WF-11).
+/// What a player has collected in a game.
+pub(crate) enum Shelf {
+    /// Crystals of each colour, by its symbol; so many of a colour complete it (DM-11).
+    Crystals { needs: usize, colours: Vec<(usize, usize)> },
+    /// Potions by their symbols, a third completes the combination (WF-06); and the features unlocked so far (WF-11).
+    Potions { places: [Option<usize>; 2], unlocked: &'static [&'static str] },
+}
+
+impl Shelf {
+    /// The shelf of a game, from the figures carried by their keys; none where the game's symbols are not collected.
+    ///
+    /// A colour's figure counts its crystals, `collection_needs` of which complete it (DM-11); `potion_1` and `potion_2`
+    /// name a Potion by its place among the collected symbols from 1 (WF-06), and `unlocked` counts features (WF-11).
+    pub(crate) fn of(game: &GameInfo, figure: &dyn Fn(&str) -> i64) -> Option<Self> {
+        let collected: Vec<_> =
+            (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
+        let count = |key: &str| usize::try_from(figure(key)).unwrap_or_default();
+        let needs =
+            game.facts.iter().find(|fact| fact.key == "collection_needs").and_then(|fact| fact.value.parse().ok());
+        if let (Some(needs), false) = (needs, collected.is_empty()) {
+            let has = |symbol: usize| count(&first_word(game, symbol).to_lowercase()).min(needs);
+            let colours = collected.iter().map(|symbol| (*symbol, has(*symbol))).collect();
+            return Some(Self::Crystals { needs, colours });
+        }
+        let unlocked = count("unlocked");
+        if collected.is_empty() || (unlocked == 0 && count("potion_1") == 0) {
+            return None;
+        }
+        let place = |key: &str| count(key).checked_sub(1).and_then(|place| collected.get(place)).copied();
+        // A new player has the first feature without having been told so.
+        let unlocked = &FEATURES[..unlocked.clamp(1, FEATURES.len())];
+        Some(Self::Potions { places: [place("potion_1"), place("potion_2")], unlocked })
+    }
+}
+
+/// The shelf of a game in letters; nothing where there is none.
 pub(super) fn shelf(game: &GameInfo, figure: &dyn Fn(&str) -> i64, pen: Pen) -> Vec<String> {
-    let collected: Vec<_> =
-        (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
-    let count = |key: &str| usize::try_from(figure(key)).unwrap_or_default();
-    let needs = game.facts.iter().find(|fact| fact.key == "collection_needs").and_then(|fact| fact.value.parse().ok());
-    if let (Some(needs), false) = (needs, collected.is_empty()) {
-        let colours: Vec<_> = collected.iter().map(|symbol| colour(game, *symbol, &count, needs, pen)).collect();
-        return vec![format!("  Crystals   {}", colours.join("   "))];
+    match Shelf::of(game, figure) {
+        None => vec![],
+        Some(Shelf::Crystals { needs, colours }) => {
+            let colours: Vec<_> =
+                colours.into_iter().map(|(symbol, has)| colour(game, symbol, has, needs, pen)).collect();
+            vec![format!("  Crystals   {}", colours.join("   "))]
+        }
+        Some(Shelf::Potions { places, unlocked }) => {
+            let potion = |place: Option<usize>| match place {
+                Some(symbol) => pen.bold(window::hue(game, symbol), &format!("◉ {}", first_word(game, symbol))),
+                None => pen.dim("○"),
+            };
+            let ([first, second], features) = (places.map(potion), unlocked.join(", "));
+            vec![format!("  Potions    {first}   {second}   {}   unlocked: {features}", pen.dim("○"))]
+        }
     }
-    let unlocked = count("unlocked");
-    if collected.is_empty() || (unlocked == 0 && count("potion_1") == 0) {
-        return vec![];
-    }
-    let potion = |key: &str| match count(key).checked_sub(1).and_then(|place| collected.get(place)) {
-        Some(symbol) => pen.bold(window::hue(game, *symbol), &format!("◉ {}", first_word(game, *symbol))),
-        None => pen.dim("○"),
-    };
-    // A new player has the first feature without having been told so.
-    let features = FEATURES[..unlocked.clamp(1, FEATURES.len())].join(", ");
-    vec![format!(
-        "  Potions    {}   {}   {}   unlocked: {features}",
-        potion("potion_1"),
-        potion("potion_2"),
-        pen.dim("○")
-    )]
 }
 
 /// Describes figures of a game in words; unknown ones by their keys without underscores.
@@ -82,17 +106,16 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
 }
 
 /// A colour and its crystals, those that lack as rings: `Green ●●○○○`.
-fn colour(game: &GameInfo, symbol: usize, count: &dyn Fn(&str) -> usize, needs: usize, pen: Pen) -> String {
-    let name = first_word(game, symbol);
-    let has = count(&name.to_lowercase()).min(needs);
+fn colour(game: &GameInfo, symbol: usize, has: usize, needs: usize, pen: Pen) -> String {
     let crystals = pen.bold(window::hue(game, symbol), &"●".repeat(has));
-    format!("{name} {crystals}{}", pen.plain(Hue::Grey, &"○".repeat(needs - has)))
+    format!("{} {crystals}{}", first_word(game, symbol), pen.plain(Hue::Grey, &"○".repeat(needs - has)))
 }
 
 fn role(game: &GameInfo, symbol: usize) -> Option<SymbolRole> {
     game.symbols.get(symbol).map(|symbol| symbol.role)
 }
 
-fn first_word(game: &GameInfo, symbol: usize) -> String {
+/// The first word of a symbol's name: the colour of a crystal or a Potion.
+pub(crate) fn first_word(game: &GameInfo, symbol: usize) -> String {
     window::name(game, symbol).split(' ').next().unwrap_or_default().to_owned()
 }

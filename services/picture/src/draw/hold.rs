@@ -18,10 +18,10 @@ pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<
     let Some(last) = windows.last() else { return vec![] };
     let acted = windows.iter().position(|window| acts(window));
     let respins = acted.unwrap_or(windows.len());
-    let all: Vec<_> = (0..windows.len()).collect();
+    let (news, all) = (news(windows), (0..windows.len()).collect::<Vec<_>>());
     let mut lines = vec![format!("  {}", pen.bold(Hue::Cyan, "Hold and Win")), String::new()];
     for band in all.chunks(ACROSS) {
-        let blocks: Vec<_> = band.iter().map(|at| block(game, windows, *at, respins, pen)).collect();
+        let blocks: Vec<_> = band.iter().map(|at| block(game, windows, *at, &news[*at], pen)).collect();
         for row in 0..blocks.iter().map(Vec::len).max().unwrap_or_default() {
             let cells: Vec<_> = blocks.iter().filter_map(|block| block.get(row).cloned()).collect();
             lines.push(format!("  {}", cells.join("  ")).trim_end().to_owned());
@@ -42,7 +42,7 @@ pub(super) fn boards(game: &GameInfo, windows: &[&SpinResult], pen: Pen) -> Vec<
 }
 
 /// Whether it is a window of the feature.
-pub(super) fn is_of(spin: &SpinResult) -> bool {
+pub(crate) fn is_of(spin: &SpinResult) -> bool {
     spin.kind() == SpinKind::HoldAndWin
 }
 
@@ -80,16 +80,39 @@ fn function(mark: &Mark, pen: Pen) -> Option<String> {
     }
 }
 
+/// What a window of the feature shows.
+pub(crate) enum News {
+    /// A respin: so many symbols are held, so many of them new.
+    Respin { held: usize, new: usize },
+    /// Functions have acted (ME-08).
+    Acted,
+    /// Functions have turned into values.
+    Turned,
+}
+
+/// What each window of a feature shows, in order.
+pub(crate) fn news(windows: &[&SpinResult]) -> Vec<News> {
+    let respins = windows.iter().position(|window| acts(window)).unwrap_or(windows.len());
+    let one = |(at, spin): (usize, &&SpinResult)| match at.checked_sub(respins) {
+        Some(0) => News::Acted,
+        Some(_) => News::Turned,
+        None => {
+            let before = at.checked_sub(1).map(|before| held(windows[before]));
+            News::Respin { held: held(spin), new: before.map_or(0, |before| held(spin).saturating_sub(before)) }
+        }
+    };
+    windows.iter().enumerate().map(one).collect()
+}
+
 /// A board below its heading.
-fn block(game: &GameInfo, windows: &[&SpinResult], at: usize, respins: usize, pen: Pen) -> Vec<String> {
+fn block(game: &GameInfo, windows: &[&SpinResult], at: usize, news: &News, pen: Pen) -> Vec<String> {
     let spin = windows[at];
     let before = at.checked_sub(1).map(|before| windows[before]);
-    let more = before.map_or(0, |before| held(spin).saturating_sub(held(before)));
-    let news = match at.checked_sub(respins) {
-        Some(0) => "functions act".to_owned(),
-        Some(_) => "turned into values".to_owned(),
-        None if more > 0 => format!("#{:<3} {} held, {more} new", at + 1, held(spin)),
-        None => format!("#{:<3} {} held", at + 1, held(spin)),
+    let news = match news {
+        News::Acted => "functions act".to_owned(),
+        News::Turned => "turned into values".to_owned(),
+        News::Respin { held, new: 0 } => format!("#{:<3} {held} held", at + 1),
+        News::Respin { held, new } => format!("#{:<3} {held} held, {new} new", at + 1),
     };
     let (reels, rows) = window::size(spin);
     let width = reels * CELL;

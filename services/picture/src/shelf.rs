@@ -1,0 +1,158 @@
+//! A player's collection as a picture for a page: crystals and Potions on their shelves, places that wait as rings.
+
+use crate::{
+    draw::{
+        cells::name,
+        changes,
+        shelves::{Shelf, first_word},
+    },
+    markup::{Markup, plain, tag},
+    sprite,
+};
+use motherlode_proto::round::v1::{CarriedFigure, Round, Step};
+use motherlode_slots::GameInfo;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Width and height of a place on a shelf, and the height of its board.
+const PLACE: usize = 48;
+const BOARD: usize = 6;
+
+/// Figures by their keys.
+pub type Figures = BTreeMap<String, i64>;
+
+/// Figures as a message has them.
+#[must_use]
+pub fn figures(of: &[CarriedFigure]) -> Figures {
+    of.iter().map(|figure| (figure.key.clone(), figure.value)).collect()
+}
+
+/// The shelf after each step of a round: what was carried into it, with all that changed up to there. Steps that changed
+/// nothing have none.
+#[must_use]
+pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
+    let mut now = figures(&round.carried);
+    let mut after = |step: &Step| {
+        now.extend(figures(&step.carried));
+        if step.carried.is_empty() { Markup::default() } else { shelf(game, &now) }
+    };
+    round.steps.iter().map(|step| after(step)).collect()
+}
+
+/// The shelf of a collection; nothing in a game that collects nothing. It shows symbols that the page has to embed.
+#[must_use]
+pub fn shelf(game: &GameInfo, figures: &Figures) -> Markup {
+    let figure = |key: &str| figures.get(key).copied().unwrap_or_default();
+    let parts: Markup = match Shelf::of(game, &figure) {
+        None => return Markup::default(),
+        Some(Shelf::Crystals { needs, colours }) => {
+            let of_colour = |(symbol, has): (usize, usize)| {
+                let places: Vec<_> = (0..needs).map(|place| (place < has).then_some(symbol)).collect();
+                let told = format!("{}: {has} of {needs}", first_word(game, symbol));
+                board(game, &places, &format!("{} crystals: {has} of {needs}", first_word(game, symbol)), told.into())
+            };
+            colours.into_iter().map(of_colour).collect()
+        }
+        Some(Shelf::Potions { places: [first, second], unlocked }) => {
+            let named = |place: Option<usize>| place.map_or("none".to_owned(), |symbol| name(game, symbol));
+            let label = format!("Potions: {}, {}", named(first), named(second));
+            board(game, &[first, second, None], &label, format!("Unlocked: {}", unlocked.join(", ")).into())
+        }
+    };
+    tag("div", &[("class", "shelves")], parts)
+}
+
+/// The symbols that shelves of a game show, by the names of their drawings.
+#[must_use]
+pub fn symbols(game: &GameInfo) -> BTreeSet<String> {
+    let collected = game.symbols.iter().filter(|symbol| symbol.role == motherlode_slots::SymbolRole::Collected);
+    collected.map(sprite::id).collect()
+}
+
+/// A collection of a game's newest version as a picture and in words. Of a game that this program doesn't have, by its keys.
+#[must_use]
+pub fn of(game: &str, carried: &[CarriedFigure], currency: &str) -> (Markup, String) {
+    match motherlode_slots::latest(game) {
+        Some(game) => (shelf(game.info(), &figures(carried)), changes(game.info(), carried, currency)),
+        None => {
+            let told: Vec<_> = carried.iter().map(|of| format!("{} {}", of.key.replace('_', " "), of.value)).collect();
+            (Markup::default(), told.join("; "))
+        }
+    }
+}
+
+/// The drawings that shelves of a game's newest version show, once: to stand in the page before them.
+#[must_use]
+pub fn embedded(game: &str) -> Markup {
+    match (sprite::of(game), motherlode_slots::latest(game)) {
+        (Some(sprite), Some(game)) => sprite::embedded(sprite, &symbols(game.info())),
+        _ => Markup::default(),
+    }
+}
+
+/// One board with its places: a symbol, or a ring where one is yet to come.
+fn board(game: &GameInfo, places: &[Option<usize>], label: &str, told: Markup) -> Markup {
+    let width = places.len() * PLACE;
+    let side = (PLACE - 8).to_string();
+    let drawn = places.iter().enumerate().map(|(at, place)| {
+        let x = at * PLACE;
+        match place.and_then(|symbol| game.symbols.get(symbol)) {
+            Some(symbol) => {
+                let (href, x) = (format!("#{}", sprite::id(symbol)), (x + 4).to_string());
+                tag("use", &[("href", &href), ("x", &x), ("y", "4"), ("width", &side), ("height", &side)], "")
+            }
+            None => {
+                let (x, y) = ((x + PLACE / 2).to_string(), (PLACE / 2).to_string());
+                tag("circle", &[("class", "empty"), ("cx", &x), ("cy", &y), ("r", "15")], "")
+            }
+        }
+    });
+    let (top, across, thick) = (PLACE.to_string(), width.to_string(), BOARD.to_string());
+    let wood = [("class", "wood"), ("y", &top), ("width", &across), ("height", &thick), ("rx", "2")];
+    let view = format!("0 0 {width} {}", PLACE + BOARD);
+    let size = [("width", across.as_str()), ("viewBox", &view), ("role", "img"), ("aria-label", label)];
+    let drawn: Markup = drawn.chain([tag("rect", &wood, "")]).collect();
+    plain("figure", [tag("svg", &size, drawn), plain("figcaption", told)])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(game: &str, figures: &[(&str, i64)]) -> String {
+        let figures = figures.iter().map(|(key, value)| ((*key).to_owned(), *value)).collect();
+        shelf(motherlode_slots::latest(game).unwrap().info(), &figures).to_string()
+    }
+
+    #[test]
+    fn dm_11_crystals_stand_on_their_shelves_and_those_that_lack_are_rings() {
+        let drawn = of("dwarf-mine", &[("green", 4), ("red", 1)]);
+        assert!(drawn.contains("Green crystals: 4 of 5") && drawn.contains("Blue crystals: 0 of 5"), "{drawn}");
+        assert_eq!((drawn.matches("#gc").count(), drawn.matches("#rc").count()), (4, 1), "{drawn}");
+        assert_eq!(drawn.matches("<circle").count(), 15, "{drawn}");
+        // Whatever a message says, no board is longer than its colour needs.
+        let drawn = of("dwarf-mine", &[("green", i64::MAX), ("red", -3)]);
+        assert_eq!((drawn.matches("#gc").count(), drawn.matches("#rc").count()), (5, 0), "{drawn}");
+    }
+
+    #[test]
+    fn wf_06_wf_11_potions_stand_beside_what_is_unlocked() {
+        let drawn = of("witch-feature", &[("potion_1", 1), ("potion_2", 3), ("unlocked", 2)]);
+        assert_eq!((drawn.matches("<use").count(), drawn.matches("<circle").count()), (2, 1), "{drawn}");
+        assert!(drawn.contains("Unlocked: High Symbols, Random Wilds<"), "{drawn}");
+        assert_eq!(of("witch-feature", &[]), "", "nothing was collected yet");
+        assert_eq!(of("bewitched", &[("green", 4)]), "");
+    }
+
+    #[test]
+    fn pl_19_a_step_shows_the_shelf_as_of_that_step() {
+        let figure = |key: &str, value| CarriedFigure { key: key.to_owned(), value };
+        let step = |carried| Step { carried, ..Step::default() };
+        let steps = vec![step(vec![figure("green", 3)]), step(vec![]), step(vec![figure("blue", 1)])];
+        let round = Round { carried: vec![figure("green", 2), figure("red", 5)], steps, ..Round::default() };
+        let after = after_steps(motherlode_slots::latest("dwarf-mine").unwrap().info(), &round);
+        let has = |at: usize, text: &str| after[at].to_string().contains(text);
+        assert!(has(0, "Green: 3 of 5") && has(0, "Red: 5 of 5") && has(0, "Blue: 0 of 5"), "{after:?}");
+        assert_eq!(after[1], Markup::default());
+        assert!(has(2, "Green: 3 of 5") && has(2, "Blue: 1 of 5"), "{after:?}");
+    }
+}
