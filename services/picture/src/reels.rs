@@ -53,20 +53,27 @@ pub fn windows(game: &GameInfo, outcome: &Outcome) -> Markup {
         true => plain("figure", [window(game, spin, numbered_max, None), plain("figcaption", caption)]),
         false => plain("figure", window(game, spin, numbered_max, Some(&told(game, spin)))),
     };
-    let captioned = outcome.spins.iter().zip(captions(&outcome.spins));
+    let captioned = outcome.spins.iter().zip(captions(&outcome.spins, outcome.spins.len() > 20));
     match outcome.spins.is_empty() {
         true => Markup::default(),
         false => tag("div", &[("class", class)], captioned.map(one).collect::<Markup>()),
     }
 }
 
-/// What stands below each of several windows: its kind with its number among those of the kind, and what it gave.
-fn captions(spins: &[SpinResult]) -> Vec<String> {
+/// One window of a step by its place from 0, large; none where there is none.
+#[must_use]
+pub fn alone(game: &GameInfo, outcome: &Outcome, at: usize) -> Option<Markup> {
+    let (spin, caption) = (outcome.spins.get(at)?, captions(&outcome.spins, false).into_iter().nth(at)?);
+    let drawn = window(game, spin, NUMBERED_MAX, Some(&told(game, spin)));
+    Some(tag("div", &[("class", "windows")], plain("figure", [drawn, plain("figcaption", caption)])))
+}
+
+/// The text below each of several windows: its kind with its number among those of the kind, and what it gave. A short one leaves the kind
+/// of free spins to the first: a page of sixty has no room for more.
+fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
     let feature: Vec<_> = spins.iter().filter(|spin| cells::is_hold_and_win(spin)).collect();
     let mut news = cells::news(&feature).into_iter();
     let mut counted: BTreeMap<i32, usize> = BTreeMap::new();
-    // A long series leaves its kind to the first: a page of sixty has no room for more.
-    let long = spins.len() > 20;
     let one = |spin: &SpinResult| {
         let number = counted.entry(spin.kind).or_default();
         *number += 1;
@@ -82,7 +89,7 @@ fn captions(spins: &[SpinResult]) -> Vec<String> {
         }
         let mut told = match spin.kind() {
             SpinKind::Base | SpinKind::Unspecified => "Window".to_owned(),
-            SpinKind::Free if long && *number > 1 => number.to_string(),
+            SpinKind::Free if short && *number > 1 => number.to_string(),
             _ => format!("{} {number}", kind(spin)),
         };
         if spin.multiplier > 1 {
@@ -349,11 +356,11 @@ mod tests {
         ];
         let told =
             ["Respin 1: 1 held", "Respin 2: 2 held, 1 new", "Respin 3: 2 held", "Functions act", "Turned into values"];
-        assert_eq!(captions(&boards), told);
+        assert_eq!(captions(&boards, false), told);
         let free = SpinResult { kind: SpinKind::Free.into(), ..SpinResult::default() };
         let won = SpinResult { win_coins: 1_250, multiplier: 3, free_spins_won: 10, ..free.clone() };
         let told = ["Free spin 1", "Free spin 2, ×3: +1,250, 10 free spins more"];
-        assert_eq!(captions(&[free, won]), told);
+        assert_eq!(captions(&[free, won], false), told);
     }
 
     #[test]

@@ -31,11 +31,11 @@ pub fn figures(of: &[CarriedFigure]) -> Figures {
 #[must_use]
 pub fn after_steps(game: &GameInfo, round: &Round) -> Vec<Markup> {
     let mut now = figures(&round.carried);
-    let mut after = |step: &Step| {
+    let after = |step: &Step| {
         now.extend(figures(&step.carried));
         if step.carried.is_empty() { Markup::default() } else { shelf(game, &now) }
     };
-    round.steps.iter().map(|step| after(step)).collect()
+    round.steps.iter().map(after).collect()
 }
 
 /// The shelf of a collection; nothing in a game that collects nothing. It shows symbols that the page has to embed.

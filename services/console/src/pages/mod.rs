@@ -3,6 +3,7 @@
 pub(crate) mod check;
 mod course;
 pub(crate) mod find;
+mod frames;
 pub(crate) mod games;
 pub(crate) mod jackpots;
 pub(crate) mod log;

@@ -1,12 +1,15 @@
 //! A round: its picture, step by step, with what was decided from what. Made of GetRound, GetRoundProof, VoidRound and
 //! CloseRound.
 
-use super::parts::{act, position};
+use super::{
+    frames::{self, anchor, part},
+    parts::{act, position},
+};
 use crate::{
     document,
     failure::Failure,
     json as told, layout,
-    text::{drawn, money},
+    text::money,
     visit::{Form, Visit},
 };
 use axum::{
@@ -47,12 +50,33 @@ pub(crate) async fn page(named: Named, visit: Visit) -> Result<Response, Failure
         (Some(partition), Ok(number)) => position(&visit, partition, number),
         _ => html! { (told) },
     };
+    if let Some(at) = visit.query.number::<usize>("frame") {
+        return picture_by_picture(&visit, &round, at, &record);
+    }
     let content = html! {
         (head(&visit, &round, round.steps.first().map(|first| record(&first.position.to_string()))))
         (parts(&round, &picture::sections(&round, false), &record))
         (actions(&visit, &round)?)
     };
     Ok(layout::page(&visit, &format!("Round {}", round.round_id), content))
+}
+
+/// One picture of the round; while it plays, the next one comes by itself.
+fn picture_by_picture(
+    visit: &Visit,
+    round: &Round,
+    at: usize,
+    record: &dyn Fn(&str) -> Markup,
+) -> Result<Response, Failure> {
+    let plays = visit.query.get("play") == "on";
+    let shown = frames::shown(round, &picture::sections(round, false), at, plays, record);
+    let content = shown.ok_or_else(|| Failure::unknown("The round has no such picture."))?;
+    let mut answer = layout::page(visit, &format!("Round {}", round.round_id), content).into_response();
+    let next = frames::next(round, at).filter(|_| plays);
+    if let Some(refresh) = next.and_then(|next| format!("{}; url={next}", frames::STANDS).parse().ok()) {
+        answer.headers_mut().insert(http::HeaderName::from_static("refresh"), refresh);
+    }
+    Ok(answer)
 }
 
 /// The partition of the player's log, for who may see it.
@@ -84,6 +108,8 @@ fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {
             li { a href={ "/player/" (account.operator_id) "/" (account.player_id) "?currency=" (account.currency_code) } {
                 "Player " (account.player_id) } }
             li { a href={ "/games/" (round.game) "/" (round.rules_version) } { "Game " (round.game) " " (round.rules_version) } }
+            li { a href=(frames::address(round, 0, false)) { "Step through it" } }
+            li { a href=(frames::address(round, 0, true)) { "Play it" } }
             li { a href={ (path) "/json" } { "Raw JSON" } }
             @if ended && visit.may("GetRoundProof") {
                 li { a href={ (path) "/proof" } { "Download proof" } }
@@ -106,14 +132,6 @@ fn steps(round: &Round, sections: &[Section]) -> Markup {
     }
 }
 
-/// A section by its place: the bet is 0, steps are counted from 1.
-fn anchor(at: usize) -> String {
-    match at {
-        0 => "bet".to_owned(),
-        at => format!("step-{at}"),
-    }
-}
-
 /// All sections. Drawings in letters that would fill the page are left to a page of their own.
 fn parts(round: &Round, sections: &[Section], record: &dyn Fn(&str) -> Markup) -> Markup {
     let letters: usize = sections.iter().map(|section| section.drawing.len()).sum();
@@ -123,28 +141,6 @@ fn parts(round: &Round, sections: &[Section], record: &dyn Fn(&str) -> Markup) -
             ul.links { li { a href={ "/round/" (round.round_id) "/words" } { "All steps in words" } } }
         }
         @for (at, section) in sections.iter().enumerate() { (part(at, section, letters <= LETTERS_MAX, record)) }
-    }
-}
-
-fn part(at: usize, section: &Section, in_words: bool, record: &dyn Fn(&str) -> Markup) -> Markup {
-    let Section { title, drawing, picture, facts } = section;
-    html! {
-        section.part.drawn[!drawing.is_empty()] #(anchor(at)) {
-            h2 { a.anchor href={ "#" (anchor(at)) } { (title) } }
-            (drawn(picture))
-            @if in_words && !drawing.is_empty() {
-                details {
-                    summary { "In words" }
-                    div.scroll tabindex="0" role="region" aria-label={ (title) " in words" } { pre.drawing { (drawing.trim_matches('\n')) } }
-                }
-            }
-            dl.facts-list {
-                @for (what, value) in facts {
-                    dt { (what) }
-                    dd { @if *what == "Log position" { (record(value)) } @else { (value) } }
-                }
-            }
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use motherlode_slots::{GameInfo, SymbolRole};
 /// The Potion features in the order in which they are unlocked (WF-11).
 const FEATURES: [&str; 4] = ["High Symbols", "Random Wilds", "Multiplier", "Mega Wild"];
 
-/// What a player has collected in a game.
+/// A player's collection in a game.
 pub(crate) enum Shelf {
     /// Crystals of each colour, by its symbol; so many of a colour complete it (DM-11).
     Crystals { needs: usize, colours: Vec<(usize, usize)> },

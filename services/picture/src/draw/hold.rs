@@ -80,7 +80,7 @@ fn function(mark: &Mark, pen: Pen) -> Option<String> {
     }
 }
 
-/// What a window of the feature shows.
+/// The news of a window of the feature.
 pub(crate) enum News {
     /// A respin: so many symbols are held, so many of them new.
     Respin { held: usize, new: usize },
@@ -90,7 +90,7 @@ pub(crate) enum News {
     Turned,
 }
 
-/// What each window of a feature shows, in order.
+/// The news of each window of a feature, in order.
 pub(crate) fn news(windows: &[&SpinResult]) -> Vec<News> {
     let respins = windows.iter().position(|window| acts(window)).unwrap_or(windows.len());
     let one = |(at, spin): (usize, &&SpinResult)| match at.checked_sub(respins) {

@@ -76,10 +76,11 @@ async fn pl_27_each_page_is_for_the_roles_of_its_calls() {
     let round = format!("/round/{over}");
     let view = ["play", "support", "audit", "all"];
     let (audit, any) = (["audit", "all"], ["play", "wallet", "support", "audit", "admin", "all"]);
-    let pages: [(&str, &[&str]); 15] = [
+    let pages: [(&str, &[&str]); 16] = [
         ("/", &any),
         ("/find", &any),
         (&round, &view),
+        (&format!("{round}?frame=1"), &view),
         (&format!("{round}/json"), &view),
         (&format!("{round}/words"), &view),
         (&format!("{round}/proof"), &view),
@@ -119,6 +120,7 @@ async fn pl_19_pages_are_well_formed_small_and_load_nothing() {
         let request = stake_on(game, "r", &ben, smallest(game));
         let steps = play(&mut client, game, request, number).await;
         paths.push(format!("/round/{}", steps[0].round_id));
+        paths.push(format!("/round/{}?frame=1", steps[0].round_id));
         paths.push(format!("/games/{}/{}", game.name(), game.rules_version()));
     }
     paths.extend([over, open].map(|id| format!("/round/{id}")));
@@ -171,7 +173,7 @@ async fn pl_27_what_is_anothers_is_refused_like_what_is_not_there() {
     let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
     let mut pairs = vec![("/player/acme/alice".to_owned(), "/player/acme/nobody".to_owned())];
     pairs.extend(
-        ["", "/json", "/words", "/proof", "/check"]
+        ["", "?frame=1", "/json", "/words", "/proof", "/check"]
             .map(|end| (format!("/round/{over}{end}"), format!("/round/acme/alice/99{end}"))),
     );
     pairs.push(("/find?q=acme%2Falice+deposit-EUR".to_owned(), "/find?q=acme%2Fnobody+deposit-EUR".to_owned()));

@@ -1,0 +1,174 @@
+//! A round picture by picture: one at a time, each with an address of its own. The next one comes by a link or, while the round
+//! plays, by itself; neither needs a script.
+
+use crate::text::drawn;
+use maud::{Markup, html};
+use motherlode_picture::{
+    reels,
+    round::{Section, info},
+};
+use motherlode_proto::round::v1::Round;
+
+/// Seconds that a picture stands while the round plays.
+pub(super) const STANDS: usize = 3;
+
+/// One picture: a section, or one of the windows of its step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Frame {
+    section: usize,
+    window: Option<usize>,
+}
+
+/// The pictures of a round in order: the bet, the windows of each step that has several, each step whole, the end.
+pub(super) fn all(round: &Round) -> Vec<Frame> {
+    let knows = info(round).is_some();
+    let of_step = |(at, step): (usize, &motherlode_proto::round::v1::Step)| {
+        let windows = step.outcome.as_ref().map_or(0, |outcome| outcome.spins.len());
+        let windows = if knows && windows > 1 { windows } else { 0 };
+        let section = at + 1;
+        let each = (0..windows).map(move |window| Frame { section, window: Some(window) });
+        each.chain([Frame { section, window: None }]).collect::<Vec<_>>()
+    };
+    let steps = round.steps.iter().enumerate().flat_map(of_step);
+    let end = Frame { section: round.steps.len() + 1, window: None };
+    [Frame { section: 0, window: None }].into_iter().chain(steps).chain([end]).collect()
+}
+
+/// Where the picture after this one is, while the round plays; none after the last.
+pub(super) fn next(round: &Round, at: usize) -> Option<String> {
+    (at.saturating_add(1) < all(round).len()).then(|| address(round, at + 1, true))
+}
+
+/// One of the pictures, with the ways to those beside it; none where there aren't so many.
+pub(super) fn shown(
+    round: &Round,
+    sections: &[Section],
+    at: usize,
+    plays: bool,
+    record: &dyn Fn(&str) -> Markup,
+) -> Option<Markup> {
+    let frames = all(round);
+    let frame = *frames.get(at)?;
+    let section = sections.get(frame.section)?;
+    let outcome = frame.section.checked_sub(1).and_then(|step| round.steps.get(step)?.outcome.as_ref());
+    let window = match (info(round), outcome, frame.window) {
+        (Some(info), Some(outcome), Some(window)) => Some(reels::alone(info, outcome, window)?),
+        _ => None,
+    };
+    // The bet's section has the drawings of all symbols itself.
+    let symbols = outcome.zip(info(round)).map(|(outcome, info)| reels::symbols(&round.game, info, [outcome]));
+    Some(html! {
+        (ways(round, at, frames.len(), plays))
+        @if let Some(symbols) = symbols { (drawn(&symbols)) }
+        @match window {
+            Some(window) => section.part.one { h2 { (section.title) } (drawn(&window)) },
+            None => (part(frame.section, section, true, record)),
+        }
+    })
+}
+
+/// Links to the picture before, the next one, all of them; and to play the round, or to stop it.
+fn ways(round: &Round, at: usize, of: usize, plays: bool) -> Markup {
+    let link = |to: Option<usize>, told: &str| {
+        html! { @match to {
+            Some(to) => li { a href=(address(round, to, false)) { (told) } },
+            None => li { span { (told) } },
+        } }
+    };
+    html! {
+        nav.steps aria-label="Pictures" {
+            ol {
+                (link(at.checked_sub(1), "Back"))
+                (link(Some(at + 1).filter(|next| *next < of), "Next"))
+                @if plays && at + 1 < of { li { a href=(address(round, at, false)) { "Stop" } } }
+                @else { li { a href=(address(round, if at + 1 < of { at } else { 0 }, true)) { "Play" } } }
+                li { a href={ "/round/" (round.round_id) } { "All at once" } }
+            }
+            p.soft { "Picture " (at + 1) " of " (of) }
+        }
+    }
+}
+
+/// The address of a picture.
+pub(super) fn address(round: &Round, at: usize, plays: bool) -> String {
+    format!("/round/{}?frame={at}{}", round.round_id, if plays { "&play=on" } else { "" })
+}
+
+/// A section by its place: the bet is 0, steps are counted from 1.
+pub(super) fn anchor(at: usize) -> String {
+    match at {
+        0 => "bet".to_owned(),
+        at => format!("step-{at}"),
+    }
+}
+
+/// A section with its facts.
+pub(super) fn part(at: usize, section: &Section, in_words: bool, record: &dyn Fn(&str) -> Markup) -> Markup {
+    let Section { title, drawing, picture, facts } = section;
+    // Facts stand beside a picture; the bet has nothing but what others are made of.
+    let beside = !drawing.is_empty() && *picture != Default::default();
+    html! {
+        section.part.drawn[beside] #(anchor(at)) {
+            h2 { a.anchor href={ "#" (anchor(at)) } { (title) } }
+            (drawn(picture))
+            @if in_words && !drawing.is_empty() {
+                details {
+                    summary { "In words" }
+                    div.scroll tabindex="0" role="region" aria-label={ (title) " in words" } { pre.drawing { (drawing.trim_matches('\n')) } }
+                }
+            }
+            dl.facts-list {
+                @for (what, value) in facts {
+                    dt { (what) }
+                    dd { @if *what == "Log position" { (record(value)) } @else { (value) } }
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_proto::{
+        convert::play::hex,
+        round::v1::{Outcome, SpinKind, SpinResult, Step},
+    };
+
+    /// A step with one window, then one with three.
+    fn round() -> Round {
+        let game = motherlode_slots::latest("neptune").unwrap();
+        let spin = SpinResult { kind: SpinKind::Free.into(), rows: 3, cells: vec![1; 15], ..SpinResult::default() };
+        let step = |windows| {
+            let outcome = Outcome { spins: vec![spin.clone(); windows], ..Outcome::default() };
+            Step { outcome: Some(outcome), ..Step::default() }
+        };
+        Round {
+            round_id: "acme/alice/1".into(),
+            game: game.name().into(),
+            rules_version: game.rules_version().into(),
+            model_hash: hex(&game.model_hash()),
+            steps: vec![step(1), step(3)],
+            ..Round::default()
+        }
+    }
+
+    #[test]
+    fn pl_19_a_round_is_stepped_through_window_by_window() {
+        let round = round();
+        let places: Vec<_> = all(&round).iter().map(|frame| (frame.section, frame.window)).collect();
+        assert_eq!(
+            places,
+            [(0, None), (1, None), (2, Some(0)), (2, Some(1)), (2, Some(2)), (2, None), (3, None)],
+            "the bet, a step, the windows of the other, all of it, the end"
+        );
+        let unknown = Round { model_hash: String::new(), ..round.clone() };
+        assert_eq!(all(&unknown).len(), 4, "windows that can't be drawn have no picture of their own");
+        assert_eq!(next(&round, 5).as_deref(), Some("/round/acme/alice/1?frame=6&play=on"));
+        assert_eq!((next(&round, 6), next(&round, usize::MAX - 1)), (None, None));
+        let sections = motherlode_picture::round::sections(&round, false);
+        let told = |at| shown(&round, &sections, at, false, &|told| html! { (told) }).map(|page| page.into_string());
+        assert!(told(3).is_some_and(|page| page.contains("Free spin 2") && page.contains("Picture 4 of 7")));
+        assert!((0..7).all(|at| told(at).is_some()) && told(7).is_none() && told(usize::MAX).is_none());
+    }
+}
