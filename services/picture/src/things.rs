@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 /// Width and height of an object, and how many stand beside each other.
 const OBJECT: (usize, usize) = (110, 120);
-const ACROSS: usize = 10;
+const ACROSS: usize = 6;
 /// More objects than these are no offer of a game's.
 const OBJECTS_MAX: u32 = 40;
 /// Width and height of a card with what is told below it.
@@ -55,7 +55,8 @@ fn objects(game: &GameInfo, choice: Option<&Choice>, outcome: &Outcome) -> Marku
     });
     let label = format!("Objects: {}", told.join(", "));
     let drawn = drawn.collect::<Markup>();
-    plain("figure", tag("svg", &[("viewBox", &view), ("role", "img"), ("aria-label", &label)], drawn))
+    let class = ("class", ["one-row", "two-rows"].get(rows - 1).copied().unwrap_or("rows"));
+    plain("figure", tag("svg", &[class, ("viewBox", &view), ("role", "img"), ("aria-label", &label)], drawn))
 }
 
 /// An object that can be picked.
