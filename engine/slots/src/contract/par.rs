@@ -193,22 +193,3 @@ pub fn decimal(value: &Exact, places: usize) -> String {
     let sign = if value.is_negative() { "-" } else { "" };
     if places == 0 { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn decimals_round_halves_to_even() {
-        let write = |numerator: i64, places| decimal(&Exact::new(numerator.into(), 1000.into()), places);
-        assert_eq!(write(941, 4), "0.9410");
-        assert_eq!(write(1_005, 2), "1.00");
-        assert_eq!(write(1_015, 2), "1.02");
-        assert_eq!(write(-1_015, 2), "-1.02");
-        assert_eq!(write(-1_016, 1), "-1.0");
-        assert_eq!(write(1_500, 0), "2");
-        assert_eq!(write(2_500, 0), "2");
-        assert_eq!(write(999_999, 2), "1000.00");
-        assert_eq!(write(0, 3), "0.000");
-    }
-}

@@ -23,7 +23,7 @@ fn hex(bytes: &[u8]) -> String {
 
 /// The data file of a version, as it lies in the source.
 fn file(game: &dyn Game) -> String {
-    let path = format!("games/{}/{}.toml", game.name(), game.rules_version());
+    let path = format!("../games/{}/{}.toml", game.name(), game.rules_version());
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()
 }
 
