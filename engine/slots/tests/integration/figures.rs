@@ -1,4 +1,4 @@
-//! What figures are written, counted and bounded by.
+//! How figures are written, counted and bounded.
 
 use motherlode_slots::{
     Draws,
