@@ -23,7 +23,9 @@ use std::{
 use tokio::{
     io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
     net::TcpListener,
+    task::JoinHandle,
 };
+use tokio_rustls::TlsAcceptor;
 use tonic::Status;
 use wallet_service_server::WalletService;
 
@@ -49,6 +51,12 @@ pub async fn serve(wallet: &Wallet, tls: Option<(&str, &str)>) -> SocketAddr {
     let address = listener.local_addr().unwrap();
     let tls =
         tls.map(|(certificate, key)| acceptor(certificate.as_bytes(), key.as_bytes(), None, b"http/1.1").unwrap());
+    serve_on(listener, wallet, tls);
+    address
+}
+
+/// The same where it listens already.
+pub fn serve_on(listener: TcpListener, wallet: &Wallet, tls: Option<TlsAcceptor>) -> JoinHandle<()> {
     let (wallet, nonces) = (wallet.clone(), Nonces::default());
     tokio::spawn(async move {
         while let Ok((stream, _)) = listener.accept().await {
@@ -65,8 +73,7 @@ pub async fn serve(wallet: &Wallet, tls: Option<(&str, &str)>) -> SocketAddr {
                 }
             });
         }
-    });
-    address
+    })
 }
 
 type Nonces = Arc<Mutex<BTreeSet<String>>>;

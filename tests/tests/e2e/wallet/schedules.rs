@@ -1,10 +1,11 @@
 //! Random schedules of faults over real processes (PL-31, PL-32): the service and the wallet are killed under load, calls are lost,
 //! doubled and left without an answer; then the wallet and the log agree to the last unit.
 //!
-//! A schedule is made of its seed: which calls go wrong, when who is killed, who plays what. How the processes' threads meet
+//! The wallets of half of the schedules are spoken to by gRPC, those of the others in JSON. A schedule is made of its seed: which calls go wrong, when who is killed, who plays what. How the processes' threads meet
 //! isn't, so a seed that fails once may take some runs to fail again.
 
 use super::{
+    json,
     scripted::Wallet,
     world::{World, serve},
 };
@@ -36,11 +37,13 @@ const FUNDS: i64 = 1_000;
 struct Killable {
     wallet: Wallet,
     address: SocketAddr,
+    /// By its JSON face.
+    json: bool,
     life: Option<Runtime>,
 }
 
 impl Killable {
-    fn start(wallet: Wallet, address: SocketAddr) -> Self {
+    fn start(wallet: Wallet, address: SocketAddr, json: bool) -> Self {
         let life = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let serving = wallet.clone();
         let (bound, listens) = std::sync::mpsc::channel();
@@ -53,14 +56,19 @@ impl Killable {
                 }
             };
             bound.send(listener.local_addr().unwrap()).unwrap();
-            serving.serve_on(listener).await.unwrap();
+            match json {
+                true => json::serve_on(listener, &serving, None),
+                false => serving.serve_on(listener),
+            }
+            .await
+            .unwrap();
         });
-        Self { wallet, address: listens.recv().unwrap(), life: Some(life) }
+        Self { wallet, address: listens.recv().unwrap(), json, life: Some(life) }
     }
 
     fn kill(&mut self) {
         self.life.take().unwrap().shutdown_background();
-        *self = Self::start(self.wallet.clone(), self.address);
+        *self = Self::start(self.wallet.clone(), self.address, self.json);
     }
 }
 
@@ -104,12 +112,19 @@ async fn play(name: String, at: Arc<Mutex<SocketAddr>>) {
 async fn schedule(seed: u64) {
     let mut chance = Chance(seed);
     let wallet = Wallet::default();
-    let mut killable = Killable::start(wallet.clone(), ([127, 0, 0, 1], 0).into());
+    let in_json = seed % 2 == 0;
+    let mut killable = Killable::start(wallet.clone(), ([127, 0, 0, 1], 0).into(), in_json);
     let data = tempfile::tempdir().unwrap();
+    let key = data.path().join("wallet.key");
+    fs::write(&key, format!("{}\n", json::KEY)).unwrap();
+    let url = format!("http://{}", killable.address);
+    let face = match in_json {
+        true => json::settings(&url).replace("KEY_FILE", &key.display().to_string()),
+        false => format!("url = \"{url}\""),
+    };
     let seamless = format!(
-        "wallet = \"seamless\"\nseamless = {{ url = \"http://{}\", answer_ms_max = 50, debit_ms_max = 300, \
-         overdue_ms = 60000 }}\n[[operators.credentials]]",
-        killable.address
+        "wallet = \"seamless\"\nseamless = {{ {face}, answer_ms_max = 50, debit_ms_max = 300, overdue_ms = 60000 }}\n\
+         [[operators.credentials]]"
     );
     let roles = r#"["play", "wallet", "support", "audit"]"#;
     let text = operator("acme", &[("acme", roles)]).replacen("[[operators.credentials]]", &seamless, 1);
