@@ -112,7 +112,7 @@ async fn play(name: String, at: Arc<Mutex<SocketAddr>>) {
 async fn schedule(seed: u64) {
     let mut chance = Chance(seed);
     let wallet = Wallet::default();
-    let in_json = seed % 2 == 0;
+    let in_json = seed.is_multiple_of(2);
     let mut killable = Killable::start(wallet.clone(), ([127, 0, 0, 1], 0).into(), in_json);
     let data = tempfile::tempdir().unwrap();
     let key = data.path().join("wallet.key");
