@@ -9,7 +9,7 @@ use motherlode_proto::{
     },
 };
 use motherlode_tests::{
-    Client, EUR, Force, account, bet, config, fresh, next_choice, reason, seamless, start, start_fresh, start_with,
+    Client, EUR, Force, account, bet, config, fresh, next_choice, reason, start, start_fresh, start_with,
 };
 use std::{
     path::Path,
@@ -321,8 +321,6 @@ async fn bw_25_bw_26_a_series_plays_in_its_session_and_ends_with_it() {
     drop(series);
     // The spin was an action: the session outlives its first half hour, and not the next.
     timed.pass(29 * MINUTE);
-    // A bet that the series was making when its reader went is given up.
-    seamless::settled(&alice).await;
     keep(&mut client, &session_id).await.unwrap();
     close(&mut client, &session_id).await;
     let other = AutospinRequest { request_id: "t".into(), ..request };

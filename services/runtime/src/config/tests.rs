@@ -177,3 +177,14 @@ fn pl_31_no_token_and_no_money_go_to_another_machine_in_the_clear() {
         assert!(error.contains("use https"), "{url}: {error}");
     }
 }
+
+#[test]
+fn pl_27_no_file_opens_a_service_with_operators_and_none_that_others_reach_is_open() {
+    assert!(Config::parse("open = true").unwrap_err().to_string().contains("open"));
+    let config = Config::parse("[[operators]]\nid = \"acme\"").unwrap();
+    assert_eq!(config.admitted().len(), 1, "everybody is not let in unless a test says so");
+    let open = Config { open: true, ..config };
+    assert!(open.admitted().is_empty());
+    let reached = Config { listen: ([0, 0, 0, 0], 0).into(), ..open };
+    assert_eq!(reached.admitted().len(), 1, "it is heeded on loopback only");
+}
