@@ -111,7 +111,7 @@ fn form(visit: &Visit, found: Markup) -> Markup {
     let currency = visit.query.get("currency");
     html! {
         form.row method="get" action="/find" {
-            p { label for="what" { "Round, player, request or position" }
+            p { label for="what" { "Round, player, request, transaction or position" }
                 input #what name="q" value=(asked) maxlength="200" autocomplete="off" spellcheck="false" size="48"; }
             p { label for="currency" { "Currency" }
                 input #currency name="currency" value=(currency) maxlength="3" size="4" placeholder="EUR"; }
@@ -123,7 +123,7 @@ fn form(visit: &Visit, found: Markup) -> Markup {
             (facts(&[
                 ("A round", html! { code { "operator/player/number" } ", as every answer and every event names it" }),
                 ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
-                ("A request", html! { code { "operator/player request-id" } ": what became of a bet, a choice, a deposit; of an account in the currency beside it" }),
+                ("A request or a transaction", html! { code { "operator/player request-id" } ": what became of a bet, a choice, a deposit, a withdrawal, and what was booked; of an account in the currency beside it" }),
                 ("A position", html! { "a number: the record at that place of the log; " code { "2:42" } " of partition 2" }),
             ]))
         }

@@ -1,6 +1,9 @@
 //! Games: what players read of each, its figures, and what it has returned. Made of ListGames, GetGame and ListReturns.
 
-use super::parts::{facts, section, table};
+use super::{
+    parts::{facts, table},
+    returns::returned,
+};
 use crate::{
     failure::Failure,
     layout,
@@ -10,10 +13,7 @@ use crate::{
 use axum::{extract::Path, response::Response};
 use maud::{Markup, PreEscaped, html};
 use motherlode_picture::sprite;
-use motherlode_proto::{
-    report::v1::{ListReturnsRequest, Return, r#return::Weighting},
-    spin::v1::{GetGameRequest, GetGameResponse, ListGamesRequest, Symbol},
-};
+use motherlode_proto::spin::v1::{GetGameRequest, GetGameResponse, ListGamesRequest, Symbol};
 
 /// The page of all games.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
@@ -175,53 +175,4 @@ fn offers(told: &GetGameResponse) -> Markup {
     };
     let head = ["Currency", "Coin values", "Lowest bet", "Usual bet", "Highest bet"];
     html! { section { h2 { "What is offered" } (table("Currencies", &head, told.currencies.iter().map(row).collect())) } }
-}
-
-/// Games' live returns, each against its band.
-async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failure> {
-    if !visit.may("ListReturns") {
-        return Ok(Markup::default());
-    }
-    let request = ListReturnsRequest { game: game.to_owned(), ..Default::default() };
-    let answer = visit.api.report().list_returns(request).await;
-    section("What was returned", answer, |answer| {
-        let row = |of: &Return| {
-            let weighed = match of.weighting() {
-                Weighting::Round => "each round the same",
-                _ => "by stake",
-            };
-            vec![
-                html! { (of.game) " " (of.rules_version) },
-                html! { (of.currency_code) ", " (weighed) },
-                html! { (count(of.rounds)) },
-                html! { (percent(&of.held_rtp)) },
-                html! { (percent(&of.held_theoretical_rtp)) },
-                band(of),
-                html! { @if of.out_of_band { strong.bad { "out of its band" } } @else { "within" } },
-            ]
-        };
-        let head = ["Game", "Weighed", "Rounds", "Returned", "By mathematics", "Band", "Verdict"];
-        html! {
-            @if answer.totals.is_empty() { p { "No round was settled yet." } }
-            @else { (table("Returns", &head, answer.totals.iter().map(row).collect())) }
-        }
-    })
-}
-
-/// The band around the exact return, and where the live one lies in it: the middle is the exact one, the ends are the band's.
-fn band(of: &Return) -> Markup {
-    let number = |text: &str| text.parse::<f64>().unwrap_or_default();
-    let (above, below) = (number(&of.band), number(&of.band_below));
-    let off = number(&of.held_rtp) - number(&of.held_theoretical_rtp);
-    let share = if off >= 0.0 { off / above.max(1e-9) } else { off / below.max(1e-9) };
-    let at = format!("{:.1}", 60.0 + share.clamp(-1.15, 1.15) * 50.0);
-    let told = format!("−{} to +{}", percent(&of.band_below), percent(&of.band));
-    html! {
-        svg.gauge viewBox="0 0 120 16" role="img" aria-label={ "Band " (told) } {
-            (PreEscaped(format!(
-                "<rect class=\"band\" x=\"10\" y=\"4\" width=\"100\" height=\"8\" rx=\"4\"/><line class=\"exact\" x1=\"60\" y1=\"2\" x2=\"60\" y2=\"14\"/><circle class=\"{}\" cx=\"{at}\" cy=\"8\" r=\"4\"/>",
-                if of.out_of_band { "out" } else { "bar" }
-            )))
-        }
-    }
 }

@@ -11,6 +11,7 @@ pub(crate) mod now;
 mod parts;
 pub(crate) mod player;
 pub(crate) mod reports;
+mod returns;
 pub(crate) mod revenue;
 pub(crate) mod round;
 pub(crate) mod trust;

@@ -1,0 +1,111 @@
+//! The returns of games, each against its band: in sums over all stakes, and at each stake. Made of ListReturns.
+
+use super::parts::{section, table};
+use crate::{
+    failure::Failure,
+    text::{count, money, percent},
+    visit::Visit,
+};
+use maud::{Markup, PreEscaped, html};
+use motherlode_proto::report::v1::{ListReturnsRequest, Return, r#return::Weighting};
+use std::cmp::Reverse;
+
+/// Stakes that a page has room for; a report has all.
+const STAKES_MAX: usize = 40;
+
+/// Games' live returns, each against its band; those of one game at each stake too.
+pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failure> {
+    if !visit.may("ListReturns") {
+        return Ok(Markup::default());
+    }
+    let request = ListReturnsRequest { game: game.to_owned(), ..Default::default() };
+    let answer = visit.api.report().list_returns(request).await;
+    section("What was returned", answer, |answer| {
+        let head = ["Game", "Weighed", "Rounds", "Returned", "By mathematics", "Band", "Verdict"];
+        html! {
+            @if answer.totals.is_empty() { p { "No round was settled yet." } }
+            @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
+            @if !game.is_empty() && !answer.returns.is_empty() { (at_stakes(answer.returns)) }
+        }
+    })
+}
+
+/// A sum over all stakes.
+fn total(of: &Return) -> Vec<Markup> {
+    let weighed = match of.weighting() {
+        Weighting::Round => "each round the same",
+        _ => "by stake",
+    };
+    let named = [html! { (of.game) " " (of.rules_version) }, html! { (of.currency_code) ", " (weighed) }];
+    named.into_iter().chain(held(of)).collect()
+}
+
+/// The returns at each stake: those out of their band first, then those with the most rounds.
+fn at_stakes(mut all: Vec<Return>) -> Markup {
+    all.sort_by_key(|of| (!of.out_of_band, Reverse(of.rounds)));
+    let row = |of: &Return| {
+        let stake = of.stake.clone().unwrap_or_default();
+        let bought = if stake.buy_feature { ", the feature bought" } else { "" };
+        let staked = html! { (money(of.bet.as_ref())) ": " (stake.lines) " × " (stake.coins_per_line) " of " (stake.coin_value) (bought) };
+        [html! { (of.rules_version) }, staked].into_iter().chain(held(of)).collect()
+    };
+    let head = ["Rules", "Bet", "Rounds", "Returned", "By mathematics", "Band", "Verdict"];
+    html! {
+        h3 { "At each stake" }
+        (table("Returns at each stake", &head, all.iter().take(STAKES_MAX).map(row).collect()))
+        @if all.len() > STAKES_MAX {
+            p { "Those of " (count(STAKES_MAX)) " stakes of " (count(all.len())) ". " a href="/reports" { "The report" } " has all." }
+        }
+    }
+}
+
+/// The return that is held against the band, and the verdict.
+fn held(of: &Return) -> [Markup; 5] {
+    [
+        html! { (count(of.rounds)) },
+        html! { (percent(&of.held_rtp)) },
+        html! { (percent(&of.held_theoretical_rtp)) },
+        band(of),
+        html! { @if of.out_of_band { strong.bad { "out of its band" } } @else { "within" } },
+    ]
+}
+
+/// The band around the exact return, and where the live one lies in it: the middle is the exact one, the ends are the band's.
+fn band(of: &Return) -> Markup {
+    let number = |text: &str| text.parse::<f64>().unwrap_or_default();
+    let (above, below) = (number(&of.band), number(&of.band_below));
+    let off = number(&of.held_rtp) - number(&of.held_theoretical_rtp);
+    let share = if off >= 0.0 { off / above.max(1e-9) } else { off / below.max(1e-9) };
+    let at = format!("{:.1}", 60.0 + share.clamp(-1.15, 1.15) * 50.0);
+    let told = format!("−{} to +{}", percent(&of.band_below), percent(&of.band));
+    html! {
+        svg.gauge viewBox="0 0 120 16" role="img" aria-label={ "Band " (told) } {
+            (PreEscaped(format!(
+                "<rect class=\"band\" x=\"10\" y=\"4\" width=\"100\" height=\"8\" rx=\"4\"/><line class=\"exact\" x1=\"60\" y1=\"2\" x2=\"60\" y2=\"14\"/><circle class=\"{}\" cx=\"{at}\" cy=\"8\" r=\"4\"/>",
+                if of.out_of_band { "out" } else { "bar" }
+            )))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_proto::round::v1::Stake;
+
+    #[test]
+    fn pl_23_stakes_out_of_their_band_come_first_and_the_page_has_a_bound() {
+        let at = |lines: u32, rounds, out_of_band| Return {
+            stake: Some(Stake { lines, coins_per_line: 1, coin_value: "0.01".to_owned(), buy_feature: false }),
+            rounds,
+            out_of_band,
+            ..Return::default()
+        };
+        let told = at_stakes(vec![at(1, 10, false), at(2, 900, false), at(3, 5, true)]).into_string();
+        let place = |lines: u32| told.find(&format!("{lines} × 1 of 0.01"));
+        assert!(place(3) < place(2) && place(2) < place(1) && place(1).is_some(), "{told}");
+        assert!(!told.contains("The report"), "{told}");
+        let told = at_stakes((1..=900).map(|lines| at(lines, 1, false)).collect()).into_string();
+        assert!(told.len() < 40_000 && told.contains("40 stakes of 900"), "{} bytes", told.len());
+    }
+}
