@@ -1,0 +1,49 @@
+"""Generates the messages, stubs and their types from the protos whenever the package is built; none of it is checked in."""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+HERE = Path(__file__).resolve().parent
+
+
+class Generate(build_py):
+    """Builds what is written by hand, then what is generated beside it."""
+
+    def run(self):
+        super().run()
+        # Only here: whoever makes a source distribution needs no compiler of protos.
+        import grpc_tools
+        from grpc_tools import protoc
+
+        into = Path(self.build_lib)
+        protos = sorted((HERE / "protos/motherlode").rglob("*.proto"))
+        includes = [f"-I{HERE / 'protos'}", f"-I{Path(grpc_tools.__file__).parent / '_proto'}"]
+        plugins = [f"--plugin={name}={plugin(name)}" for name in ("protoc-gen-mypy", "protoc-gen-mypy_grpc")]
+        kinds = [f"--{kind}_out={into}" for kind in ("python", "grpc_python")]
+        kinds += [f"--{kind}_out=quiet:{into}" for kind in ("mypy", "mypy_grpc")]
+        if protoc.main(["protoc", *includes, *plugins, *kinds, *map(str, protos)]) != 0:
+            raise SystemExit("the protos do not compile")
+        # Folders of generated files are packages like any other, for tools that know no other.
+        for proto in protos:
+            folder = into / proto.parent.relative_to(HERE / "protos")
+            for package in (folder, folder.parent):
+                (package / "__init__.py").touch()
+
+
+def plugin(name):
+    """Where a plugin of protoc is: on the path, beside the Python that builds, or where its packages are installed into a folder."""
+    import mypy_protobuf
+
+    beside = [Path(sys.executable).parent, Path(mypy_protobuf.__file__).parents[1] / "bin"]
+    found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(map(str, beside)))
+    if not found:
+        raise SystemExit(f"{name} is missing: mypy-protobuf has it")
+    return found
+
+
+setup(cmdclass={"build_py": Generate})

@@ -1,0 +1,47 @@
+"""Clients of a Motherlode service: `Client` for threads, `AsyncClient` for asyncio.
+
+Messages are those of the protos: `from motherlode.spin.v1.spin_pb2 import SpinRequest`.
+"""
+
+from motherlode.aio import AsyncClient
+from motherlode.client import Client
+from motherlode.connection import Target
+from motherlode.errors import (
+    AlreadyExists,
+    Conflict,
+    FailedPrecondition,
+    InsufficientFunds,
+    InvalidArgument,
+    MotherlodeError,
+    NotFound,
+    OutcomeUnknown,
+    PermissionDenied,
+    Refused,
+    ResourceExhausted,
+    Unauthenticated,
+    Unavailable,
+    refusal_of,
+)
+from motherlode.retry import Policy, new_request_id
+
+__all__ = [
+    "AlreadyExists",
+    "AsyncClient",
+    "Client",
+    "Conflict",
+    "FailedPrecondition",
+    "InsufficientFunds",
+    "InvalidArgument",
+    "MotherlodeError",
+    "NotFound",
+    "OutcomeUnknown",
+    "PermissionDenied",
+    "Policy",
+    "Refused",
+    "ResourceExhausted",
+    "Target",
+    "Unauthenticated",
+    "Unavailable",
+    "new_request_id",
+    "refusal_of",
+]

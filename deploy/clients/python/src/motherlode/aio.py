@@ -1,0 +1,107 @@
+"""The client for asyncio: as `motherlode.client`, with calls that are awaited. A task that is cancelled asks no more."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import grpc
+from grpc import aio
+
+from motherlode.connection import OPTIONS, Target
+from motherlode.errors import refusal_of
+from motherlode.jackpot.v1.jackpot_pb2_grpc import JackpotServiceStub
+from motherlode.ledger.v1.ledger_pb2_grpc import LedgerServiceStub
+from motherlode.proof.v1.proof_pb2_grpc import ProofServiceStub
+from motherlode.report.v1.report_pb2_grpc import ReportServiceStub
+from motherlode.retry import Asking, Policy
+from motherlode.spin.v1.spin_pb2_grpc import SpinServiceStub
+
+if TYPE_CHECKING:
+    from motherlode.jackpot.v1.jackpot_pb2_grpc import JackpotServiceAsyncStub
+    from motherlode.ledger.v1.ledger_pb2_grpc import LedgerServiceAsyncStub
+    from motherlode.proof.v1.proof_pb2_grpc import ProofServiceAsyncStub
+    from motherlode.report.v1.report_pb2_grpc import ReportServiceAsyncStub
+    from motherlode.spin.v1.spin_pb2_grpc import SpinServiceAsyncStub
+
+
+class AsyncClient:
+    """One connection, for the tasks of one event loop. `timeout` of a call is the time for all of its attempts, in seconds.
+
+    Calls with one answer raise `Refused` or `OutcomeUnknown`. Streams are not asked again and raise gRPC's error (`refusal_of`).
+    """
+
+    spin: SpinServiceAsyncStub
+    ledger: LedgerServiceAsyncStub
+    jackpot: JackpotServiceAsyncStub
+    report: ReportServiceAsyncStub
+    proof: ProofServiceAsyncStub
+
+    def __init__(self, target: Target, policy: Policy | None = None) -> None:
+        kinds: list[aio.ClientInterceptor] = [
+            _Insisting(target, policy or Policy()),
+            _UnaryStream(target),
+            _StreamStream(target),
+        ]
+        if target.plain:
+            self._channel = aio.insecure_channel(target.address, OPTIONS, interceptors=kinds)
+        else:
+            self._channel = aio.secure_channel(target.address, target.credentials(), OPTIONS, interceptors=kinds)
+        self.spin = SpinServiceStub(self._channel)
+        self.ledger = LedgerServiceStub(self._channel)
+        self.jackpot = JackpotServiceStub(self._channel)
+        self.report = ReportServiceStub(self._channel)
+        self.proof = ProofServiceStub(self._channel)
+
+    async def close(self) -> None:
+        """Ends the connection and every call on it."""
+        await self._channel.close()
+
+    async def __aenter__(self) -> AsyncClient:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+
+class _Insisting(aio.UnaryUnaryClientInterceptor):
+    def __init__(self, target: Target, policy: Policy) -> None:
+        self._target, self._policy = target, policy
+
+    async def intercept_unary_unary(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        asking = Asking(self._policy, as_text(details.method), request, details.timeout)
+        while True:
+            call = await continuation(shown(self._target, details, asking.attempt_s()), asking.request)
+            try:
+                await call
+                return call
+            except grpc.RpcError as error:
+                refused = refusal_of(error, asking.request_id)
+            await asyncio.sleep(asking.wait_s(refused))
+
+
+class _UnaryStream(aio.UnaryStreamClientInterceptor):
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    async def intercept_unary_stream(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        return await continuation(shown(self._target, details, details.timeout), request)
+
+
+class _StreamStream(aio.StreamStreamClientInterceptor):
+    def __init__(self, target: Target) -> None:
+        self._target = target
+
+    async def intercept_stream_stream(self, continuation: Callable[..., Any], details: Any, requests: Any) -> Any:
+        return await continuation(shown(self._target, details, details.timeout), requests)
+
+
+def as_text(method: str | bytes) -> str:
+    return method.decode() if isinstance(method, bytes) else method
+
+
+def shown(target: Target, details: Any, timeout: float | None) -> aio.ClientCallDetails:
+    """A call's details with the token, and the time of this attempt."""
+    metadata = aio.Metadata(*target.metadata(list(details.metadata or ())))
+    return aio.ClientCallDetails(details.method, timeout, metadata, details.credentials, details.wait_for_ready)

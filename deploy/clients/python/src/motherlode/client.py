@@ -1,0 +1,98 @@
+"""The client for threads: the generated stubs over a channel that asks again by the rules of request ids."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import grpc
+
+from motherlode.connection import OPTIONS, Target
+from motherlode.errors import refusal_of
+from motherlode.jackpot.v1.jackpot_pb2_grpc import JackpotServiceStub
+from motherlode.ledger.v1.ledger_pb2_grpc import LedgerServiceStub
+from motherlode.proof.v1.proof_pb2_grpc import ProofServiceStub
+from motherlode.report.v1.report_pb2_grpc import ReportServiceStub
+from motherlode.retry import Asking, Policy
+from motherlode.spin.v1.spin_pb2_grpc import SpinServiceStub
+
+
+class Client:
+    """One connection, for any number of threads. `timeout` of a call is the time for all of its attempts, in seconds.
+
+    Calls with one answer raise `Refused` or `OutcomeUnknown`. Streams are not asked again and raise gRPC's error (`refusal_of`).
+    """
+
+    spin: SpinServiceStub
+    ledger: LedgerServiceStub
+    jackpot: JackpotServiceStub
+    report: ReportServiceStub
+    proof: ProofServiceStub
+
+    def __init__(self, target: Target, policy: Policy | None = None) -> None:
+        self._closing = threading.Event()
+        if target.plain:
+            self._channel = grpc.insecure_channel(target.address, OPTIONS)
+        else:
+            self._channel = grpc.secure_channel(target.address, target.credentials(), OPTIONS)
+        channel = grpc.intercept_channel(self._channel, _Insisting(target, policy or Policy(), self._closing))
+        self.spin = SpinServiceStub(channel)
+        self.ledger = LedgerServiceStub(channel)
+        self.jackpot = JackpotServiceStub(channel)
+        self.report = ReportServiceStub(channel)
+        self.proof = ProofServiceStub(channel)
+
+    def close(self) -> None:
+        """Ends the connection and every call on it: those that wait to ask again don't."""
+        self._closing.set()
+        self._channel.close()
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class _Details(NamedTuple):
+    method: str
+    timeout: float | None
+    metadata: Any
+    credentials: Any
+    wait_for_ready: bool | None
+    compression: Any
+
+
+class _Insisting(
+    grpc.UnaryUnaryClientInterceptor,
+    grpc.UnaryStreamClientInterceptor,
+    grpc.StreamStreamClientInterceptor,
+):
+    def __init__(self, target: Target, policy: Policy, closing: threading.Event) -> None:
+        self._target, self._policy, self._closing = target, policy, closing
+
+    def intercept_unary_unary(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        asking = Asking(self._policy, details.method, request, details.timeout)
+        while True:
+            call = continuation(self._shown(details, asking.attempt_s()), asking.request)
+            try:
+                call.result()
+                return call
+            except grpc.RpcError as error:
+                refused = refusal_of(error, asking.request_id)
+            if self._closing.is_set():
+                asking.lost = True
+                asking.give_up(refused)
+            if self._closing.wait(asking.wait_s(refused)):
+                asking.give_up(refused)
+
+    def intercept_unary_stream(self, continuation: Callable[..., Any], details: Any, request: Any) -> Any:
+        return continuation(self._shown(details, details.timeout), request)
+
+    def intercept_stream_stream(self, continuation: Callable[..., Any], details: Any, requests: Any) -> Any:
+        return continuation(self._shown(details, details.timeout), requests)
+
+    def _shown(self, details: Any, timeout: float | None) -> _Details:
+        metadata = self._target.metadata(details.metadata)
+        return _Details(details.method, timeout, metadata, details.credentials, details.wait_for_ready, details.compression)

@@ -1,0 +1,139 @@
+"""Refusals as exceptions: the status, and what its `google.rpc` details say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import grpc
+from google.protobuf.message import DecodeError
+from google.rpc import error_details_pb2, status_pb2
+
+DOMAIN = "motherlode"
+DETAILS = "grpc-status-details-bin"
+
+
+class MotherlodeError(Exception):
+    """A call had no good answer. `request_id` is the one that was sent, empty where the call has none."""
+
+    def __init__(self, message: str, request_id: str = "") -> None:
+        super().__init__(message)
+        self.request_id = request_id
+
+
+class Refused(MotherlodeError):
+    """The call was refused, and this request has changed nothing.
+
+    `reason` is the ErrorInfo's, in UPPER_SNAKE, and empty where the service itself did not answer; `metadata` goes with it. `fields` are
+    those at fault with what is wrong. `retry_after_s` is how long to wait where asking again can help (RetryInfo), else None.
+    """
+
+    def __init__(
+        self,
+        code: grpc.StatusCode,
+        message: str,
+        reason: str = "",
+        metadata: Mapping[str, str] | None = None,
+        fields: Mapping[str, str] | None = None,
+        retry_after_s: float | None = None,
+        request_id: str = "",
+    ) -> None:
+        super().__init__(f"{reason or code.name}: {message}", request_id)
+        self.code = code
+        self.message = message
+        self.reason = reason
+        self.metadata = dict(metadata or {})
+        self.fields = dict(fields or {})
+        self.retry_after_s = retry_after_s
+
+
+class InvalidArgument(Refused):
+    """A field is malformed, or a stake not offered."""
+
+
+class NotFound(Refused):
+    """An account, a round or a game is unknown, or another operator's."""
+
+
+class AlreadyExists(Refused):
+    """What the request makes is there already."""
+
+
+class Conflict(AlreadyExists):
+    """The request id was used for another content (REQUEST_ID_REUSED)."""
+
+
+class FailedPrecondition(Refused):
+    """It isn't possible as things stand."""
+
+
+class InsufficientFunds(FailedPrecondition):
+    """The balance is below the bet or the withdrawal (INSUFFICIENT_FUNDS)."""
+
+
+class PermissionDenied(Refused):
+    """The credential lacks the role."""
+
+
+class Unauthenticated(Refused):
+    """The token is missing, unknown or expired."""
+
+
+class ResourceExhausted(Refused):
+    """A limit of the operator's is reached."""
+
+
+class Unavailable(Refused):
+    """There was no answer in time to a call that changes nothing, or none that the service made."""
+
+
+class OutcomeUnknown(MotherlodeError):
+    """The deadline is over, and whether the request was applied is not known.
+
+    Send it again with the same `request_id`, or look it up by `GetRequest`, or end it for good by `CancelRequest`.
+    `__cause__` is the last refusal.
+    """
+
+
+BY_REASON: dict[str, type[Refused]] = {"REQUEST_ID_REUSED": Conflict, "INSUFFICIENT_FUNDS": InsufficientFunds}
+BY_CODE: dict[grpc.StatusCode, type[Refused]] = {
+    grpc.StatusCode.INVALID_ARGUMENT: InvalidArgument,
+    grpc.StatusCode.NOT_FOUND: NotFound,
+    grpc.StatusCode.ALREADY_EXISTS: AlreadyExists,
+    grpc.StatusCode.FAILED_PRECONDITION: FailedPrecondition,
+    grpc.StatusCode.PERMISSION_DENIED: PermissionDenied,
+    grpc.StatusCode.UNAUTHENTICATED: Unauthenticated,
+    grpc.StatusCode.RESOURCE_EXHAUSTED: ResourceExhausted,
+    grpc.StatusCode.UNAVAILABLE: Unavailable,
+    grpc.StatusCode.DEADLINE_EXCEEDED: Unavailable,
+    grpc.StatusCode.CANCELLED: Unavailable,
+}
+
+
+def refusal_of(error: grpc.RpcError, request_id: str = "") -> Refused:
+    """A refusal from gRPC's own error, such as a stream raises."""
+    # What is raised is a call as well; only a test's own error has no code.
+    code: grpc.StatusCode = getattr(error, "code", lambda: grpc.StatusCode.UNKNOWN)()
+    message: str = getattr(error, "details", lambda: "")() or ""
+    trailing = getattr(error, "trailing_metadata", lambda: ())() or ()
+    info, fields, retry_after_s = details_of(next((value for key, value in trailing if key == DETAILS), b""))
+    kind = BY_REASON.get(info.reason) or BY_CODE.get(code, Refused)
+    return kind(code, message, info.reason, info.metadata, fields, retry_after_s, request_id)
+
+
+def details_of(packed: bytes) -> tuple[error_details_pb2.ErrorInfo, dict[str, str], float | None]:
+    """ErrorInfo, fields and the wait of a status; empty where there are none, or others than Motherlode's."""
+    info, fields = error_details_pb2.ErrorInfo(), {}
+    retry_after_s: float | None = None
+    try:
+        for detail in status_pb2.Status.FromString(packed).details:
+            told, request, retry = error_details_pb2.ErrorInfo(), error_details_pb2.BadRequest(), error_details_pb2.RetryInfo()
+            if detail.Unpack(told) and told.domain == DOMAIN:
+                info = told
+            elif detail.Unpack(request):
+                fields = {violation.field: violation.description for violation in request.field_violations}
+            elif detail.Unpack(retry):
+                retry_after_s = max(0.0, retry.retry_delay.ToMilliseconds() / 1000)
+    except DecodeError:
+        # A proxy's, say: the status itself still stands.
+        pass
+    return info, fields, retry_after_s

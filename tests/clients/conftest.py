@@ -1,0 +1,96 @@
+"""Builds the clients as they would be published, and starts services for them."""
+
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+import threading
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+PYTHON = ROOT / "deploy/clients/python"
+BINARY = Path(os.environ.get("MOTHERLODE_BIN") or ROOT / "target/debug/motherlode").resolve()
+
+
+def build(folder):
+    """A source distribution, the wheel that it makes, and the wheel's content where it can be imported from."""
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder / "dist", folder / "source"]
+    # A copy, since setuptools leaves files beside what it builds; links become what they lead to.
+    subprocess.run(["cp", "-rL", PYTHON, folder / "source"], check=True)
+    for stale in ["build", "src/motherlode_client.egg-info"]:
+        subprocess.run(["rm", "-rf", folder / "source" / stale], check=True)
+    built = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert built.returncode == 0, built.stdout
+    (wheel,) = (folder / "dist").glob("*.whl")
+    subprocess.run([sys.executable, "-m", "zipfile", "-e", wheel, folder / "site"], check=True)
+    return built.stdout
+
+
+def pytest_configure(config):
+    config.built = tempfile.TemporaryDirectory(prefix="motherlode-client-")
+    config.said = build(Path(config.built.name))
+    sys.path.insert(0, str(Path(config.built.name) / "site"))
+
+
+def pytest_unconfigure(config):
+    config.built.cleanup()
+
+
+@pytest.fixture(scope="session")
+def built(pytestconfig):
+    """The folder with `dist` and `site`."""
+    return Path(pytestconfig.built.name)
+
+
+class Service:
+    """A running service of the test's own."""
+
+    def __init__(self, folder, config=""):
+        folder.mkdir(exist_ok=True)
+        (folder / "config.toml").write_text(config)
+        command = [BINARY, "serve", "--listen", "127.0.0.1:0", "--no-console", "--data", folder / "data", "--config", folder / "config.toml"]
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.log = []
+        self.reader = threading.Thread(target=lambda: self.log.extend(self.process.stderr), daemon=True)
+        self.reader.start()
+        self.address = None
+        for line in self.process.stdout:
+            if line.startswith("motherlode listens on "):
+                self.address = line.removeprefix("motherlode listens on ").split(",")[0].strip()
+                break
+        assert self.address, f"it does not say where it listens: {''.join(self.log)}"
+
+    def end(self):
+        self.process.kill()
+        self.process.wait()
+        self.reader.join()
+        self.process.stdout.close()
+
+
+@pytest.fixture(scope="session")
+def service(tmp_path_factory):
+    """One service that the tests share, each with a player of its own."""
+    service = Service(tmp_path_factory.mktemp("shared"))
+    yield service
+    service.end()
+
+
+@pytest.fixture
+def protected(tmp_path):
+    """A service with TLS and an operator `acme` with one token; it has `certificate` and `token`."""
+    certificate, key = tmp_path / "cert.pem", tmp_path / "key.pem"
+    options = "-x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=localhost -addext subjectAltName=DNS:localhost,IP:127.0.0.1"
+    options += " -addext basicConstraints=critical,CA:FALSE"
+    made = ["openssl", "req", *options.split(), "-keyout", key, "-out", certificate]
+    subprocess.run(made, check=True, stderr=subprocess.DEVNULL)
+    token = secrets.token_urlsafe(32)
+    config = f'[tls]\ncertificate = "{certificate}"\nkey = "{key}"\n[[operators]]\nid = "acme"\n[[operators.credentials]]\n'
+    config += f'name = "gateway"\ntoken_sha256 = "{sha256(token.encode()).hexdigest()}"\nroles = ["play", "wallet", "audit"]\n'
+    service = Service(tmp_path / "service", config)
+    service.certificate, service.token = certificate, token
+    yield service
+    service.end()

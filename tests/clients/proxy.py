@@ -1,0 +1,78 @@
+"""A proxy that knows what it does to each call: it passes it on, or its answer is lost after the service has made it."""
+
+import queue
+import threading
+from concurrent import futures
+
+import grpc
+from google.protobuf.duration_pb2 import Duration
+from google.rpc import error_details_pb2, status_pb2
+
+PASS = "pass"
+# The service has answered, and so committed; the caller is told UNAVAILABLE, or nothing until it gives up.
+LOSE, SILENT = "lose", "silent"
+# The service isn't asked: UNAVAILABLE, or RESOURCE_EXHAUSTED with RetryInfo.
+DOWN, BUSY = "down", "busy"
+BUSY_S = 0.2
+
+
+class Proxy(grpc.GenericRpcHandler):
+    """Does to the next calls of a method what it is told, and passes all others on. `seen` has each call's message, as it came."""
+
+    def __init__(self, target, method, *acts):
+        self.method, self.acts, self.seen = method, list(acts), []
+        self.lock = threading.Lock()
+        # One entry for each answer that the service made and the caller doesn't get.
+        self.lost = queue.Queue()
+        self.ended = threading.Event()
+        self.channel = grpc.insecure_channel(target, [("grpc.use_local_subchannel_pool", 1)])
+        self.server = grpc.server(futures.ThreadPoolExecutor(16), [self])
+        self.address = "127.0.0.1:%d" % self.server.add_insecure_port("127.0.0.1:0")
+        self.server.start()
+
+    def service(self, called):
+        def handle(message, context):
+            return self.handle(called.method, message, context)
+
+        return grpc.unary_unary_rpc_method_handler(handle)
+
+    def handle(self, method, message, context):
+        act = PASS
+        if method.endswith(f"/{self.method}"):
+            with self.lock:
+                self.seen.append(message)
+                act = self.acts.pop(0) if self.acts else PASS
+        if act == DOWN:
+            context.abort(grpc.StatusCode.UNAVAILABLE, "nobody is there")
+        if act == BUSY:
+            self.refuse_for_now(context)
+        try:
+            answer = self.channel.unary_unary(method)(message, metadata=bearer(context), wait_for_ready=True)
+        except grpc.RpcError as error:
+            context.set_trailing_metadata([pair for pair in error.trailing_metadata() if pair[0] == "grpc-status-details-bin"])
+            context.abort(error.code(), error.details())
+        if act == PASS:
+            return answer
+        self.lost.put(answer)
+        if act == SILENT:
+            given_up = threading.Event()
+            if context.add_callback(given_up.set):
+                given_up.wait()
+        context.abort(grpc.StatusCode.UNAVAILABLE, "the answer was lost")
+
+    def refuse_for_now(self, context):
+        status = status_pb2.Status(code=grpc.StatusCode.RESOURCE_EXHAUSTED.value[0], message="too many")
+        status.details.add().Pack(error_details_pb2.ErrorInfo(domain="motherlode", reason="RATE_LIMITED"))
+        wait = Duration()
+        wait.FromMilliseconds(int(BUSY_S * 1000))
+        status.details.add().Pack(error_details_pb2.RetryInfo(retry_delay=wait))
+        context.set_trailing_metadata([("grpc-status-details-bin", status.SerializeToString())])
+        context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "too many")
+
+    def close(self):
+        self.server.stop(None).wait()
+        self.channel.close()
+
+
+def bearer(context):
+    return [(key, value) for key, value in context.invocation_metadata() if key == "authorization"]

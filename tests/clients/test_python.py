@@ -1,0 +1,230 @@
+"""The package for Python, built and imported as a user has it, against real services (PL-11, PL-33)."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import tarfile
+import threading
+import time
+import zipfile
+from contextlib import contextmanager
+from itertools import count
+
+import pytest
+from conftest import PYTHON
+from proxy import BUSY, BUSY_S, DOWN, LOSE, SILENT, Proxy
+
+from motherlode import AsyncClient, Client, Conflict, OutcomeUnknown, Policy, Target, Unauthenticated
+from motherlode.ledger.v1.ledger_pb2 import DepositRequest, GetRequestRequest, ListRoundsRequest, OpenAccountRequest, RequestOutcome
+from motherlode.round.v1.round_pb2 import Account, Stake
+from motherlode.spin.v1.spin_pb2 import SpinRequest
+
+PLAYERS = count(1)
+# The tests' own: an unoptimised service beside others may take its time.
+PATIENT = Policy(total_s=120.0, attempt_s=60.0, first_wait_s=0.01)
+EXAMPLES = re.findall(r"```python\n(.*?)```", (PYTHON / "README.md").read_text(), re.S)
+
+
+async def asynchronously(target, policy, call):
+    async with AsyncClient(target, policy) as client:
+        return await call(client)
+
+
+def synchronously(target, policy, call):
+    with Client(target, policy) as client:
+        return call(client)
+
+
+@pytest.fixture(params=["threads", "asyncio"])
+def ask(request):
+    """Makes one call by either client."""
+    if request.param == "threads":
+        return synchronously
+    return lambda *given: asyncio.run(asynchronously(*given))
+
+
+@pytest.fixture
+def account(service):
+    """The account of a player of the test's own, with money."""
+    account = Account(operator_id="demo", player_id=f"player-{next(PLAYERS)}", currency_code="EUR")
+    with Client(plain(service.address), PATIENT) as client:
+        client.ledger.OpenAccount(OpenAccountRequest(account=account))
+        client.ledger.Deposit(DepositRequest(account=account, amount_minor=10_000))
+    return account
+
+
+def plain(address):
+    return Target(address, plain=True)
+
+
+def bet(account, request_id="", lines=15):
+    stake = Stake(coin_value="0.01", lines=lines, coins_per_line=1)
+    return SpinRequest(account=account, game="neptune", stake=stake, request_id=request_id)
+
+
+@contextmanager
+def between(service, *acts, method="Spin"):
+    proxy = Proxy(service.address, method, *acts)
+    try:
+        yield proxy
+    finally:
+        proxy.close()
+
+
+def rounds(service, account):
+    with Client(plain(service.address), PATIENT) as client:
+        return client.ledger.ListRounds(ListRoundsRequest(account=account)).rounds
+
+
+def test_the_example_runs_as_it_stands(service, capsys):
+    exec(compile(EXAMPLES[0].replace("127.0.0.1:50051", service.address), "README.md", "exec"), {})
+    assert re.fullmatch(r"demo/[0-9a-f-]{36}/1 \d+ \d+\n", capsys.readouterr().out)
+
+
+def test_the_examples_and_the_package_are_typed(built, tmp_path):
+    (tmp_path / "first.py").write_text(EXAMPLES[0])
+    given = "from motherlode import Client\nfrom motherlode.spin.v1.spin_pb2 import SpinRequest\nclient: Client\nbet: SpinRequest\n"
+    (tmp_path / "lost.py").write_text(given + EXAMPLES[1])
+    awaited = 'from motherlode import AsyncClient, Target\nfrom motherlode.spin.v1.spin_pb2 import SpinRequest, SpinResponse\n\n\n'
+    awaited += 'async def spin() -> SpinResponse:\n    async with AsyncClient(Target("h:1")) as client:\n'
+    (tmp_path / "awaited.py").write_text(awaited + "        return await client.spin.Spin(SpinRequest())\n")
+    (tmp_path / "wrong.py").write_text(awaited.replace("-> SpinResponse", "-> int") + "        return await client.spin.Spin(SpinRequest())\n")
+    environment = {**os.environ, "MYPYPATH": str(built / "site")}
+    command = [sys.executable, "-m", "mypy", "--config-file", PYTHON / "pyproject.toml", "--cache-dir", tmp_path / "cache"]
+    for what in (["first.py", "lost.py", "awaited.py"], ["-p", "motherlode"]):
+        checked = subprocess.run([*command, *what], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True)
+        assert checked.returncode == 0, checked.stdout
+    checked = subprocess.run([*command, "wrong.py"], cwd=tmp_path, env=environment, stdout=subprocess.PIPE, text=True)
+    assert "Incompatible return value" in checked.stdout
+
+
+def test_it_is_ready_to_publish(built, pytestconfig):
+    # That Python is told to write no bytecode is the machine's matter.
+    warnings = [line for line in pytestconfig.said.splitlines() if re.search("warning|deprecat", line, re.I)]
+    assert [line for line in warnings if "byte-compiling is disabled" not in line] == []
+    (wheel,), (source,) = (built / "dist").glob("*.whl"), (built / "dist").glob("*.tar.gz")
+    with zipfile.ZipFile(wheel) as files:
+        names = set(files.namelist())
+        (metadata,) = (name for name in names if name.endswith("/METADATA"))
+        described = files.read(metadata).decode()
+    assert "License-Expression: MIT OR Apache-2.0" in described
+    for name in ["py.typed", "spin/v1/spin_pb2.pyi", "spin/v1/spin_pb2_grpc.pyi", "ledger/v1/__init__.py", "retry.py"]:
+        assert f"motherlode/{name}" in names
+    assert {name.rpartition("/")[2] for name in names if "/licenses/" in name} == {"LICENSE-MIT", "LICENSE-APACHE"}
+    with tarfile.open(source) as files:
+        assert not any("_pb2" in name for name in files.getnames())
+
+
+@pytest.mark.parametrize("act", [LOSE, SILENT])
+def test_pl_11_a_bet_whose_answer_was_lost_is_one_round_however_often_it_is_sent(service, account, ask, act):
+    # Silent ones are given up soon; the last attempt may take as long as it needs.
+    policy = Policy(total_s=120.0, attempt_s=0.5, attempts_max=200, first_wait_s=0.01)
+    with between(service, act, act) as proxy:
+        played = ask(plain(proxy.address), policy, lambda client: client.spin.Spin(bet(account))).played
+        assert len(proxy.seen) >= 3
+        assert len(set(proxy.seen)) == 1
+    assert [known.round_id for known in rounds(service, account)] == [played.round_id]
+
+
+def test_pl_11_an_id_that_was_used_for_another_content_is_no_reason_to_ask_again(service, account, ask):
+    with between(service) as proxy:
+        ask(plain(proxy.address), PATIENT, lambda client: client.spin.Spin(bet(account, "r-1")))
+        with pytest.raises(Conflict) as raised:
+            ask(plain(proxy.address), PATIENT, lambda client: client.spin.Spin(bet(account, "r-1", lines=10)))
+        assert (raised.value.reason, raised.value.request_id) == ("REQUEST_ID_REUSED", "r-1")
+        assert len(proxy.seen) == 2
+
+
+def test_unavailable_is_asked_again(service, account, ask):
+    with between(service, DOWN, DOWN, DOWN) as proxy:
+        ask(plain(proxy.address), PATIENT, lambda client: client.spin.Spin(bet(account, "r-1")))
+        assert len(proxy.seen) == 4
+
+
+def test_the_service_is_asked_again_no_sooner_than_it_says(service, account, ask):
+    with between(service, BUSY, BUSY) as proxy:
+        before_s = time.monotonic()
+        ask(plain(proxy.address), PATIENT, lambda client: client.spin.Spin(bet(account)))
+        assert time.monotonic() - before_s >= 2 * BUSY_S
+        assert len(proxy.seen) == 3
+
+
+def test_pl_33_what_is_unknown_at_the_deadline_can_be_looked_up(service, account, ask):
+    with between(service, *[SILENT] * 100) as proxy:
+        with pytest.raises(OutcomeUnknown) as raised:
+            ask(plain(proxy.address), Policy(attempt_s=0.5), lambda client: client.spin.Spin(bet(account), timeout=1.5))
+        # The service has it, whether or not that was before the deadline.
+        proxy.lost.get(timeout=60)
+    look_up = GetRequestRequest(account=account, request_id=raised.value.request_id)
+    known = ask(plain(service.address), PATIENT, lambda client: client.ledger.GetRequest(look_up)).outcome
+    assert known.state == RequestOutcome.STATE_APPLIED
+    assert [known.round.round_id] == [one.round_id for one in rounds(service, account)]
+
+
+def test_a_cancelled_task_asks_no_more(service, account):
+    async def cancelled(address, proxy):
+        async with AsyncClient(plain(address), PATIENT) as client:
+            call = asyncio.ensure_future(asynchronous_spin(client))
+            await asyncio.to_thread(proxy.lost.get, timeout=60)
+            call.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await call
+
+    async def asynchronous_spin(client):
+        return await client.spin.Spin(bet(account))
+
+    with between(service, SILENT) as proxy:
+        asyncio.run(cancelled(proxy.address, proxy))
+        assert len(proxy.seen) == 1
+
+
+def test_a_client_that_is_closed_asks_no_more(service, account):
+    raised = []
+    with between(service, SILENT) as proxy:
+        client = Client(plain(proxy.address), PATIENT)
+
+        def spin():
+            try:
+                client.spin.Spin(bet(account, "r-1"))
+            except OutcomeUnknown as unknown:
+                raised.append(unknown.request_id)
+
+        asking = threading.Thread(target=spin)
+        asking.start()
+        proxy.lost.get(timeout=60)
+        client.close()
+        asking.join()
+        assert raised == ["r-1"]
+        assert len(proxy.seen) == 1
+
+
+def test_pl_27_over_tls_with_a_token(protected, ask):
+    account = Account(operator_id="acme", player_id="alice", currency_code="EUR")
+    opening = OpenAccountRequest(account=account, request_id="open")
+    right = Target(protected.address.replace("127.0.0.1", "localhost"), protected.token, protected.certificate.read_bytes())
+    ask(right, PATIENT, lambda client: client.ledger.OpenAccount(opening))
+    wrong = Target(right.address, "another", right.ca)
+    with pytest.raises(Unauthenticated) as raised:
+        ask(wrong, PATIENT, lambda client: client.ledger.OpenAccount(opening))
+    assert raised.value.reason == "TOKEN_UNKNOWN"
+
+
+def test_streams_have_the_token_too(protected):
+    from motherlode.ledger.v1.ledger_pb2 import FollowLogRequest
+
+    right = Target(protected.address.replace("127.0.0.1", "localhost"), protected.token, protected.certificate.read_bytes())
+    account = Account(operator_id="acme", player_id="bob", currency_code="EUR")
+
+    async def first():
+        async with AsyncClient(right, PATIENT) as client:
+            await client.ledger.OpenAccount(OpenAccountRequest(account=account))
+            async for told in client.ledger.FollowLog(FollowLogRequest()):
+                return told.operator_id
+
+    assert asyncio.run(first()) == "acme"
+    with Client(right, PATIENT) as client:
+        following = client.ledger.FollowLog(FollowLogRequest())
+        assert next(iter(following)).operator_id == "acme"
+        following.cancel()
