@@ -4,6 +4,7 @@ import hashlib
 import hmac
 import json
 import re
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -160,3 +161,31 @@ def test_pl_31_a_request_that_is_old_changed_repeated_or_anothers_moves_no_money
     assert sent(kept.address, path, body, nonce=nonce)[0] == 401
     balance = json.dumps({"account": of})
     assert sent(kept.address, "/v1/WalletService/GetBalance", balance, nonce="6" * 32)[1] == {"balanceMinor": "900"}
+
+
+def test_uf_02_a_wallet_in_json_has_places_for_so_many_connections(wallet):
+    host, port = wallet("--json", "--connections-max", "2").address.rsplit(":", 1)
+    asked = b"POST /v1/WalletService/Debit HTTP/1.1\r\nContent-Length: 0\r\n\r\n"
+
+    def connect():
+        connection = socket.create_connection((host, int(port)), timeout=60)
+        connection.sendall(asked)
+        return connection
+
+    def answer(connection):
+        """The first bytes of its answer, or nothing where there's no place for it."""
+        try:
+            return connection.recv(12)
+        except ConnectionError:
+            return b""
+
+    first, second = connect(), connect()
+    assert answer(first) == answer(second) == b"HTTP/1.1 401"
+    third = connect()
+    assert answer(third) == b""
+    # A place is free again soon after it's left.
+    first.close()
+    deadline, again = time.monotonic() + 60, b""
+    while not again and time.monotonic() < deadline:
+        again = answer(connect())
+    assert again == b"HTTP/1.1 401"

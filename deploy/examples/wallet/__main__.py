@@ -59,6 +59,7 @@ def options():
     parser.add_argument("--token-file", type=Path, help="file with the token that callers show")
     parser.add_argument("--json", action="store_true", help="JSON with signed requests in place of gRPC")
     parser.add_argument("--signing-key-file", type=Path, help="file with the key that requests in JSON are signed with")
+    parser.add_argument("--connections-max", type=int, default=1024, help="connections in JSON, or calls by gRPC, at once")
     parser.add_argument("--certificate", type=Path, help="certificate (PEM), for TLS")
     parser.add_argument("--key", type=Path, help="its private key (PEM)")
     parser.add_argument("--give", action="append", default=[], metavar="PLAYER:CURRENCY:MINOR", help="money to begin with")
@@ -73,7 +74,7 @@ def options():
 
 
 def by_grpc(given, wallet, _):
-    server = grpc.server(futures.ThreadPoolExecutor(max_workers=16))
+    server = grpc.server(futures.ThreadPoolExecutor(max_workers=16), maximum_concurrent_rpcs=given.connections_max)
     wallet_pb2_grpc.add_WalletServiceServicer_to_server(wallet, server)
     if given.certificate:
         pair = (given.key.read_bytes(), given.certificate.read_bytes())
@@ -87,7 +88,7 @@ def by_grpc(given, wallet, _):
 def in_json(given, wallet, books):
     signatures = Signatures(books, given.signing_key_file.read_bytes().strip())
     pair = (given.certificate, given.key) if given.certificate else None
-    server = face.serve(wallet, signatures, given.listen, pair)
+    server = face.serve(wallet, signatures, given.listen, pair, given.connections_max)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     return server.server_port, server.shutdown
 

@@ -2,6 +2,7 @@
 
 import json
 import ssl
+import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from google.protobuf import json_format
@@ -26,7 +27,32 @@ class Context:
         return ()
 
 
-def serve(wallet, signatures, listen, pair):
+class Server(ThreadingHTTPServer):
+    """A thread for each connection, and no more of them than there are places: one more is closed at once."""
+
+    daemon_threads = True
+
+    def __init__(self, address, handler, connections_max):
+        self.places = threading.Semaphore(connections_max)
+        super().__init__(address, handler)
+
+    def process_request(self, request, client_address):
+        if not self.places.acquire(blocking=False):
+            return self.shutdown_request(request)
+        try:
+            super().process_request(request, client_address)
+        except BaseException:
+            self.places.release()
+            raise
+
+    def process_request_thread(self, request, client_address):
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self.places.release()
+
+
+def serve(wallet, signatures, listen, pair, connections_max):
     """A server; `pair` has its certificate and private key, or nothing."""
     calls = {name: getattr(wallet_pb2, f"{name}Request") for name in ("GetBalance", "Debit", "Credit", "Rollback")}
 
@@ -65,7 +91,7 @@ def serve(wallet, signatures, listen, pair):
             pass
 
     host, port = listen.rsplit(":", 1)
-    server = ThreadingHTTPServer((host, int(port)), Handler)
+    server = Server((host, int(port)), Handler, connections_max)
     if pair:
         tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
         tls.load_cert_chain(*pair)

@@ -328,8 +328,10 @@ fn float(exact: &Exact) -> f64 {
     slots::par::decimal(exact, 12).parse().unwrap_or_default()
 }
 
+/// Six places. What rounds to nothing has no sign.
 fn decimal(figure: f64) -> String {
-    format!("{figure:.6}")
+    let written = format!("{figure:.6}");
+    if written == "-0.000000" { "0.000000".to_owned() } else { written }
 }
 
 #[cfg(test)]

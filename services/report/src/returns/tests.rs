@@ -113,3 +113,9 @@ fn pl_23_a_fault_is_found_at_mixed_coin_values() {
     assert!(found.levels.iter().all(|of| of.out_of_band), "{:?}", found.levels);
     assert!(found.totals.iter().all(|of| of.out_of_band), "{:?}", found.totals);
 }
+
+#[test]
+fn a_figure_that_rounds_to_nothing_has_no_sign() {
+    assert_eq!([decimal(-0.0), decimal(-4e-7), decimal(0.0)], ["0.000000"; 3]);
+    assert_eq!((decimal(-6e-7).as_str(), decimal(-1.5).as_str()), ("-0.000001", "-1.500000"));
+}
