@@ -39,6 +39,13 @@ def browser():
         browser.close()
 
 
+def patient(browser, **options):
+    """A context of a browser that shares its machine with other tests: nothing is too slow for it."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(180_000)
+    return context
+
+
 @pytest.fixture
 def console(start):
     """A service with a round of each game; gives the console's address and the rounds' names."""
@@ -72,7 +79,7 @@ def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console, width, scheme):
     from axe_playwright_python.sync_playwright import Axe
 
     address, rounds = console
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context = patient(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = enter(context, address)
     blocked = []
     page.on("console", lambda message: blocked.append(message.text) if message.type == "error" else None)
@@ -133,7 +140,7 @@ def test_pl_19_rounds_with_each_feature_fit_and_axe_finds_nothing(browser, featu
     from axe_playwright_python.sync_playwright import Axe
 
     address, rounds = featured
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context = patient(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = enter(context, address)
     SHOTS.mkdir(parents=True, exist_ok=True)
     paths = {name: f"round/{round_id}" for name, round_id in rounds.items()}
@@ -150,7 +157,7 @@ def test_pl_19_rounds_with_each_feature_fit_and_axe_finds_nothing(browser, featu
 
 def test_pl_19_a_round_plays_and_is_stepped_through_without_javascript(browser, featured):
     address, rounds = featured
-    context = browser.new_context(java_script_enabled=False)
+    context = patient(browser, java_script_enabled=False)
     page = enter(context, address)
     page.goto(f"{address}round/{rounds['dwarf-mine-free-spins']}")
     page.get_by_role("link", name="Step through it").click()
@@ -181,7 +188,7 @@ def version(page, address):
 
 def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console):
     address, rounds = console
-    context = browser.new_context(java_script_enabled=False)
+    context = patient(browser, java_script_enabled=False)
     page = context.new_page()
     page.goto(address)
     page.keyboard.press("Tab")
@@ -221,7 +228,7 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
     from axe_playwright_python.sync_playwright import Axe
 
     address, rounds = console
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context = patient(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = enter(context, address)
     asked = []
     # A browser gets a page's icon by itself, whenever it comes to it: that is not the script's doing.
@@ -249,7 +256,7 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
 
 def test_pl_28_a_proof_that_was_changed_is_refused_with_what_fails(browser, console):
     address, rounds = console
-    context = browser.new_context()
+    context = patient(browser)
     page = enter(context, address)
     page.goto(f"{address}round/{rounds[1]}/check")
     other = page.get_by_label("The proof").input_value()
