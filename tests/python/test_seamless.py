@@ -8,9 +8,11 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 
 import grpc
 import pytest
@@ -64,6 +66,30 @@ def patient(call):
             time.sleep(0.05)
 
 
+def played(client, account, number):
+    """Plays a round to its end, however often it takes; what it leaves the player with."""
+    request = bet(f"r{number}", account, coin_value="0.10")
+    steps = [patient(lambda: client.spin(request))]
+    while choice := choice_for(steps[-1].outcome.awaiting):
+        named = f"r{number}.{len(steps)}"
+        steps.append(patient(lambda: client.choose(named, steps[0].round_id, choice)))
+    return steps[-1].win.amount_minor - steps[0].bet.amount_minor
+
+
+def reconciled(tmp_path, net):
+    """The wallet's database has what the rounds left each player with, once all is paid, and moved nothing else."""
+    database = sqlite3.connect(tmp_path / "wallet.sqlite")
+    expected = {player: FUNDS + of for player, of in net.items()}
+    balances = lambda: dict(database.execute("SELECT player, minor FROM balances"))
+    deadline = time.monotonic() + 60
+    while balances() != expected and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert balances() == expected
+    moved = "SELECT player, sum(minor) FROM transactions WHERE ended = 'applied' GROUP BY player"
+    assert dict(database.execute(moved)) == net
+    database.close()
+
+
 def config(protected, address, tmp_path, face):
     secret = f"protocol = 'json', signing_key_file = '{tmp_path}/wallet.key'" if face else f"token_file = '{tmp_path}/wallet.token'"
     seamless = f"wallet = 'seamless'\nseamless = {{ url = 'http://{address}', {secret} }}\n"
@@ -78,34 +104,53 @@ def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_l
     client = protected.client(service.address, "acme/gateway")
     alice = account("alice")
     client.ledger.OpenAccount(ledger_pb2.OpenAccountRequest(request_id="open", account=alice))
-    staked = won = 0
+    net = 0
     for number in range(30):
-        request = bet(f"r{number}", alice, coin_value="0.10")
-        steps = [patient(lambda: client.spin(request))]
-        while choice := choice_for(steps[-1].outcome.awaiting):
-            named = f"r{number}.{len(steps)}"
-            steps.append(patient(lambda: client.choose(named, steps[0].round_id, choice)))
-        staked += steps[0].bet.amount_minor
-        won += steps[-1].win.amount_minor
+        net += played(client, alice, number)
         if number == 15:
             # The wallet dies, and comes back on the same file.
             kept.kill()
             kept.wait()
             kept = wallet(*FAULTS, *face, listen=kept.address)
-    expected = FUNDS - staked + won
-    database = sqlite3.connect(tmp_path / "wallet.sqlite")
-    balance = "SELECT minor FROM balances WHERE player = 'alice'"
-    deadline = time.monotonic() + 60
-    while database.execute(balance).fetchone()[0] != expected and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert database.execute(balance).fetchone()[0] == expected
-    moved = "SELECT sum(minor) FROM transactions WHERE ended = 'applied'"
-    assert database.execute(moved).fetchone()[0] == won - staked
-    database.close()
+    reconciled(tmp_path, {"alice": net})
     client.close()
     kept.terminate()
     said = kept.stdout.read()
     assert sum(map(int, re.findall(r"\d+", said))) > 0, f"something went wrong on purpose: {said}"
+    assert service.terminate() == 0
+    assert subprocess.run([BINARY, "audit", service.place], capture_output=True).returncode == 0
+
+
+@pytest.mark.parametrize("face", [[], ["--json"]], ids=["grpc", "json"])
+def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_to_the_cent(start, wallet, tmp_path, face):
+    players, rounds, kills = [f"p{number}" for number in range(4)], 10, 4
+    protected = Protected(tmp_path, {"acme/gateway": ["play", "wallet"]})
+    given = [word for player in players for word in ("--give", f"{player}:EUR:{FUNDS}")]
+    kept = wallet(*given, *face)
+    service = start(config=config(protected, kept.address, tmp_path, face))
+    over = threading.Semaphore(0)
+
+    def play(player):
+        client, of = protected.client(service.address, "acme/gateway"), account(player)
+        client.ledger.OpenAccount(ledger_pb2.OpenAccountRequest(request_id="open", account=of))
+        net = 0
+        for number in range(rounds):
+            net += played(client, of, number)
+            over.release()
+        client.close()
+        return net
+
+    with ThreadPoolExecutor(len(players)) as pool:
+        playing = {player: pool.submit(play, player) for player in players}
+        for _ in range(kills):
+            # Somewhere in the middle of what the others do.
+            for _ in range(len(players) * rounds // (kills + 1)):
+                assert over.acquire(timeout=60)
+            kept.kill()
+            kept.wait()
+            kept = wallet(*face, listen=kept.address)
+        net = {player: of.result() for player, of in playing.items()}
+    reconciled(tmp_path, net)
     assert service.terminate() == 0
     assert subprocess.run([BINARY, "audit", service.place], capture_output=True).returncode == 0
 
