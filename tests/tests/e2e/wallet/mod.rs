@@ -2,6 +2,7 @@
 
 mod attacks;
 mod json;
+mod lies;
 mod metrics;
 mod schedules;
 mod scripted;
@@ -157,7 +158,7 @@ async fn pl_31_what_a_bet_is_refused_for_is_found_before_the_wallet_is_asked() {
 async fn pl_31_lost_doubled_and_unsure_answers_have_one_effect() {
     for world in World::both().await {
         let mut client = world.client("acme").await;
-        let faults = [Fault::LostCall, Fault::LostAnswer, Fault::Doubled, Fault::Unsure, Fault::Hangs, Fault::Lies];
+        let faults = [Fault::LostCall, Fault::LostAnswer, Fault::Doubled, Fault::Unsure, Fault::Hangs, Fault::Lies(-1)];
         for (number, fault) in faults.into_iter().enumerate() {
             let name = format!("p{number}");
             let account = world.player(&mut client, &name, 1_000).await;

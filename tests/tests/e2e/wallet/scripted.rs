@@ -37,9 +37,11 @@ pub enum Fault {
     /// It's never answered, and not applied.
     Hangs,
     /// It's applied and answered with a balance that isn't true.
-    Lies,
+    Lies(i64),
     /// It's applied when the wallet is told so, and answered to nobody.
     Late,
+    /// It's applied at once, and answered when the wallet is told so.
+    AnswersLate,
     /// It's applied, and the answer is far too long.
     Huge,
     /// It's applied, and the answer has nothing in it.
@@ -55,7 +57,7 @@ impl Fault {
             Fault::Doubled,
             Fault::Unsure,
             Fault::Hangs,
-            Fault::Lies,
+            Fault::Lies(i64::MIN),
             Fault::Huge,
             Fault::Empty,
         ];
@@ -131,7 +133,7 @@ impl Wallet {
         address
     }
 
-    /// Calls that were to be applied late are applied now.
+    /// Calls that were to be applied or answered late are so now.
     pub fn catch_up(&self) {
         self.1.notify_waiters();
     }
@@ -208,14 +210,21 @@ impl Wallet {
             }
             Fault::Unsure => return Ok(Some(Result { outcome: Outcome::Unknown.into(), ..Result::default() })),
             Fault::Doubled => _ = apply(&mut self.books()),
-            Fault::None | Fault::LostAnswer | Fault::Lies | Fault::Huge | Fault::Empty => {}
+            Fault::AnswersLate => {
+                let told = Arc::clone(&self.1).notified_owned();
+                let (outcome, balance_minor, reason) = apply(&mut self.books());
+                let _hangs = Hangs::begin(self);
+                told.await;
+                return Ok(Some(Result { outcome: outcome.into(), balance_minor, reason }));
+            }
+            Fault::None | Fault::LostAnswer | Fault::Lies(_) | Fault::Huge | Fault::Empty => {}
         }
         let (outcome, balance_minor, reason) = apply(&mut self.books());
         match fault {
             Fault::LostAnswer => Err(Status::internal("lost on its way back")),
             Fault::Empty => Ok(None),
             Fault::Huge => Ok(Some(Result { outcome: outcome.into(), balance_minor, reason: "x".repeat(1 << 20) })),
-            Fault::Lies => Ok(Some(Result { outcome: outcome.into(), balance_minor: i64::MIN, reason })),
+            Fault::Lies(balance_minor) => Ok(Some(Result { outcome: outcome.into(), balance_minor, reason })),
             _ => Ok(Some(Result { outcome: outcome.into(), balance_minor, reason })),
         }
     }
