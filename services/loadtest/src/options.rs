@@ -21,6 +21,8 @@ pub struct Options {
     pub credentials: Credentials,
     /// The operator whose players play.
     pub operator: String,
+    /// The operator keeps its players' money: nothing is deposited, and nothing may be left in their accounts.
+    pub seamless: bool,
     /// Rounds to play.
     pub rounds: u64,
     /// Rounds in flight at most.
@@ -75,6 +77,7 @@ impl Default for Options {
             target: "http://127.0.0.1:50051".to_owned(),
             credentials: Credentials::default(),
             operator: "loadtest".to_owned(),
+            seamless: false,
             rounds: 20_000,
             concurrency: 64,
             connections: 4,

@@ -19,6 +19,8 @@ use tonic::Status;
 /// The sums of a player's answers, in minor units.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Expected {
+    /// The operator keeps the money: none of it is here.
+    pub(crate) seamless: bool,
     pub(crate) deposits: i64,
     /// Bets, wins and jackpots of settled rounds.
     pub(crate) bets: i64,
@@ -51,8 +53,8 @@ pub(crate) struct Table {
 }
 
 impl Player {
-    pub(crate) fn new(account: Account) -> Self {
-        Self { account, expected: Expected::default(), round: 0, in_doubt: false }
+    pub(crate) fn new(account: Account, seamless: bool) -> Self {
+        Self { account, expected: Expected { seamless, ..Expected::default() }, round: 0, in_doubt: false }
     }
 
     /// Plays a round to its end; its first call is timed from `due`, or from when it's sent. Errors are counted.
@@ -130,7 +132,7 @@ impl Expected {
 
     /// Computes the balance that the player must have.
     pub(crate) fn balance(&self) -> i64 {
-        self.deposits - self.bets + self.wins + self.jackpots
+        if self.seamless { 0 } else { self.deposits - self.bets + self.wins + self.jackpots }
     }
 }
 
@@ -191,6 +193,8 @@ mod tests {
         assert_eq!(expected.balance(), 10_000 - 2 * 150 + 2 * 400 + 20_000);
         assert_eq!(expected.bet_position, 9);
         assert_eq!(expected.pending, [("o/p/1".to_owned(), 7)]);
+        // Where the operator keeps the money nothing of it may be here.
+        assert_eq!(Expected { seamless: true, deposits: 0, ..expected }.balance(), 0);
     }
 
     #[test]

@@ -21,6 +21,9 @@ pub struct Args {
     /// The operator whose players play; with a token, the token's.
     #[arg(long, value_name = "NAME", default_value = "loadtest")]
     operator: String,
+    /// The operator keeps its players' money, and has some for each that comes: nothing is deposited.
+    #[arg(long)]
+    seamless: bool,
     /// Rounds to play.
     #[arg(long, value_name = "N", default_value = "20_000", value_parser = figures::count)]
     rounds: u64,
@@ -75,6 +78,7 @@ impl Args {
             target: self.target.url.clone(),
             credentials: self.target.credentials()?,
             operator: self.operator.clone(),
+            seamless: self.seamless,
             rounds: self.rounds,
             concurrency: self.concurrency,
             connections: self.connections,

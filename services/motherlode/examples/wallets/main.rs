@@ -1,0 +1,267 @@
+//! Durable rounds a second where the operator keeps its players' money, in turns: by how long its wallet takes, against an operator
+//! whose players' money is here. Then another operator's p99 while a wallet hangs.
+//!
+//! `cargo run --profile dist -p motherlode --example wallets -- --seconds 1 --repeats 5`
+//!
+//! One service has all the operators, and one is measured at a time. Printed are ratios within a turn, the median of the turns and
+//! their span; bare figures go to standard error, and mean nothing on another machine. Wallets are processes of their own, which remember
+//! each transaction and write nothing: an operator's own takes longer. They share the processors with the service and the client.
+
+#[path = "../compare/process.rs"]
+mod process;
+mod wallet;
+
+use clap::Parser;
+use motherlode_loadtest::{LatencyMs, Options};
+use motherlode_proto::{
+    ledger::v1::{OpenAccountRequest, ledger_service_client::LedgerServiceClient},
+    round::v1::{Account, Stake},
+    spin::v1::{SpinRequest, spin_service_client::SpinServiceClient},
+};
+use motherlode_runtime::{
+    access::digest,
+    connect::{Credentials, connect},
+};
+use process::Process;
+use std::{error::Error, fs, path::PathBuf, process::ExitCode, time::Duration};
+use tokio::task::JoinSet;
+use tonic::Request;
+
+/// As the program that is measured has it; wallets and the client get it too.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// The operator whose players' money is here.
+const TRANSFER: &str = "transfer";
+/// The one whose wallet answers nothing.
+const HANGING: &str = "hanging";
+/// Calls in flight on a connection at most.
+const CALLS_A_CONNECTION: usize = 256;
+
+/// Measures rounds on operators' own wallets.
+#[derive(Parser)]
+struct Args {
+    /// Seconds a measurement.
+    #[arg(long, default_value_t = 1.0)]
+    seconds: f64,
+    /// Turns.
+    #[arg(long, default_value_t = 5)]
+    repeats: usize,
+    /// Rounds in flight.
+    #[arg(long, value_delimiter = ',', default_value = "64,256,4096")]
+    in_flight: Vec<usize>,
+    /// Milliseconds that the wallets take.
+    #[arg(long, value_delimiter = ',', default_value = "0,5,50")]
+    wallets: Vec<u64>,
+    /// Rounds a second of the operator beside the one whose wallet hangs.
+    #[arg(long, default_value_t = 300.0)]
+    rate: f64,
+    /// Bets in flight that wait for the wallet that hangs.
+    #[arg(long, default_value_t = 256)]
+    hanging: usize,
+    /// Folder, on the disk to measure, for the log; it's removed afterwards.
+    #[arg(long, default_value = "target")]
+    folder: PathBuf,
+}
+
+fn main() -> ExitCode {
+    // The servers are this same program, so that one build has all sides.
+    let ended = match std::env::args().nth(1).as_deref() {
+        Some("serve") => return motherlode::cli::main(motherlode_spin::Dealer::of),
+        Some("wallet") => wallet::serve(std::env::args().nth(2).and_then(|ms| ms.parse().ok())),
+        _ => {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+            runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(compare(&Args::parse())))
+        }
+    };
+    match ended {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("wallets: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+/// What runs: the service, and a wallet an operator.
+struct Running {
+    service: Process,
+    _wallets: Vec<Process>,
+}
+
+fn start(args: &Args, folder: &std::path::Path) -> Result<Running, Box<dyn Error>> {
+    let mut wallets = vec![];
+    let mut configuration = format!("listen = \"127.0.0.1:0\"\ndata = {folder:?}\n{}", operator(TRANSFER, ""));
+    for ms in &args.wallets {
+        let wallet = Process::start(&["wallet", &ms.to_string()])?;
+        let url = wallet.target();
+        // Waiting is what is measured, not who is turned away.
+        let seamless =
+            format!("wallet = \"seamless\"\nseamless = {{ url = {url:?}, bets_max = 65536, credits_max = 1024 }}\n");
+        configuration += &operator(&named(*ms), &seamless);
+        wallets.push(wallet);
+    }
+    let wallet = Process::start(&["wallet", "hangs"])?;
+    let seamless = format!("wallet = \"seamless\"\nseamless = {{ url = {:?} }}\n", wallet.target());
+    configuration += &operator(HANGING, &seamless);
+    wallets.push(wallet);
+    let file = folder.join("motherlode.toml");
+    fs::write(&file, configuration)?;
+    let service = Process::start(&["serve", "--config", &file.display().to_string()])?;
+    Ok(Running { service, _wallets: wallets })
+}
+
+fn named(ms: u64) -> String {
+    format!("seamless-{ms}")
+}
+
+fn token(operator: &str) -> String {
+    format!("the-token-of-{operator}-long-enough-to-be-one")
+}
+
+fn operator(id: &str, wallet: &str) -> String {
+    let digest = digest(token(id).as_bytes());
+    format!(
+        "[[operators]]\nid = {id:?}\n{wallet}[[operators.credentials]]\nname = \"bench\"\ntoken_sha256 = \"{digest}\"\n\
+         roles = [\"play\", \"wallet\", \"support\", \"audit\"]\n"
+    )
+}
+
+fn credentials(operator: &str) -> Credentials {
+    Credentials { token: Some(token(operator)), ..Credentials::default() }
+}
+
+async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
+    // Not the system's folder for temporary files: where that is in memory, a sync is nothing.
+    let data = tempfile::tempdir_in(&args.folder)?;
+    let running = start(args, &fs::canonicalize(data.path())?)?;
+    let operators: Vec<_> = [TRANSFER.to_owned()].into_iter().chain(args.wallets.iter().map(|ms| named(*ms))).collect();
+    for operator in &operators {
+        played(&running, args, operator, 64, None).await?;
+    }
+    println!("| rounds/s, of those with the money here | {} |", columns(&args.in_flight));
+    println!("|---{}|", "|---".repeat(args.in_flight.len()));
+    let mut rows = vec![vec![]; operators.len()];
+    for &in_flight in &args.in_flight {
+        let mut rates = vec![vec![]; operators.len()];
+        for turn in 0..args.repeats {
+            for nth in 0..operators.len() {
+                // Each turn begins with another.
+                let which = (turn + nth) % operators.len();
+                rates[which].push(played(&running, args, &operators[which], in_flight, None).await?.0);
+            }
+            let last: Vec<_> = rates.iter().filter_map(|rates| rates.last()).map(|rate| rate.round()).collect();
+            eprintln!("{in_flight} in flight, turn {}: {last:?}", turn + 1);
+        }
+        for (row, of) in rows.iter_mut().zip(&rates) {
+            row.push(span(of.iter().zip(&rates[0]).map(|(rate, first)| rate / first).collect()));
+        }
+    }
+    for (ms, row) in args.wallets.iter().zip(rows.iter().skip(1)) {
+        println!("| a wallet that takes {ms} ms | {} |", row.join(" | "));
+    }
+    beside_one_that_hangs(args, &running).await
+}
+
+fn columns(in_flight: &[usize]) -> String {
+    in_flight.iter().map(|count| format!("{count} in flight")).collect::<Vec<_>>().join(" | ")
+}
+
+/// The median and the span.
+fn span(mut of: Vec<f64>) -> String {
+    of.sort_by(f64::total_cmp);
+    let at = |place: usize| of.get(place).copied().unwrap_or(f64::NAN);
+    format!("{:.2} ({:.2} to {:.2})", at(of.len() / 2), at(0), at(of.len().saturating_sub(1)))
+}
+
+/// Rounds a second and their p99 in milliseconds, with the books checked.
+async fn played(
+    running: &Running,
+    args: &Args,
+    operator: &str,
+    in_flight: usize,
+    rate: Option<f64>,
+) -> Result<(f64, f64), Box<dyn Error>> {
+    let options = Options {
+        target: running.service.target(),
+        credentials: credentials(operator),
+        operator: operator.to_owned(),
+        seamless: operator != TRANSFER,
+        rounds: 10_000_000,
+        concurrency: in_flight,
+        connections: 4.max(in_flight / CALLS_A_CONNECTION),
+        players: 2 * in_flight,
+        rate,
+        pid: Some(running.service.id()),
+        time_max: Duration::from_secs_f64(args.seconds),
+        ..Options::default()
+    };
+    let report = motherlode_loadtest::run(&options, &|_| ()).await?;
+    let LatencyMs { p99, .. } = report.latency_ms;
+    if report.ok { Ok((report.rounds_per_second, p99)) } else { Err(format!("{operator}: {report}").into()) }
+}
+
+/// The p99 of an operator's rounds at a constant rate: alone, and beside bets that wait for a wallet that hangs.
+async fn beside_one_that_hangs(args: &Args, running: &Running) -> Result<(), Box<dyn Error>> {
+    let mut ratios = vec![];
+    for turn in 0..args.repeats {
+        let mut p99 = [0.0; 2];
+        for nth in 0..2 {
+            let beside = (turn + nth) % 2;
+            let bets = if beside == 1 { hang(args, running).await? } else { JoinSet::new() };
+            p99[beside] = played(running, args, TRANSFER, 64, Some(args.rate)).await?.1;
+            if beside == 1 && bets.is_empty() {
+                return Err("nobody has bet on the wallet that hangs".into());
+            }
+        }
+        eprintln!("p99 alone and beside the wallet that hangs, turn {}: {p99:?} ms", turn + 1);
+        ratios.push(p99[1] / p99[0]);
+    }
+    println!(
+        "\nAnother operator's p99 beside {} bets on a wallet that hangs: {} of that alone",
+        args.hanging,
+        span(ratios)
+    );
+    Ok(())
+}
+
+/// Players of the operator whose wallet hangs, each of whom bets again as soon as the last bet has no answer.
+async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Error>> {
+    let connection = connect(&running.service.target(), &credentials(HANGING), None).await?;
+    let mut run = [0; 8];
+    getrandom::fill(&mut run)?;
+    let run = u64::from_be_bytes(run);
+    let mut bets = JoinSet::new();
+    for number in 0..args.hanging {
+        let account = Some(Account {
+            operator_id: HANGING.to_owned(),
+            player_id: format!("{run:016x}-{number}"),
+            currency_code: "EUR".to_owned(),
+        });
+        let (mut ledger, mut spins) =
+            (LedgerServiceClient::new(connection.clone()), SpinServiceClient::new(connection.clone()));
+        let open = OpenAccountRequest { request_id: "open".to_owned(), account: account.clone() };
+        ledger.open_account(open).await?;
+        bets.spawn(async move {
+            let Options { game, lines, coins_per_line, coin_value, .. } = Options::default();
+            let stake = Stake { coin_value: coin_value.to_string(), lines, coins_per_line, buy_feature: false };
+            let bet = SpinRequest {
+                request_id: "r".to_owned(),
+                account,
+                game,
+                stake: Some(stake),
+                witch: 1,
+                ..Default::default()
+            };
+            loop {
+                let mut request = Request::new(bet.clone());
+                request.set_timeout(Duration::from_secs(1));
+                // It's refused while the wallet is left alone, at once; a caller asks again a little later.
+                let refused = spins.spin(request).await.is_err();
+                assert!(refused, "a wallet that hangs has confirmed a bet");
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+        });
+    }
+    Ok(bets)
+}
