@@ -3,6 +3,7 @@
 //! * [`JetStreamStore`] is the [`Store`](motherlode_log::Store); it keeps the same contract as the files do.
 //! * [`Following`] reads a stream that another process writes, and can take it over.
 //! * [`scan`] reads a stream from its first message without trusting or changing anything.
+//! * [`Feed`] is no log: it publishes what others read, to a stream of theirs.
 //!
 //! The messages of a stream are of two kinds, by subject: `<stream>.block` holds one append, in the bytes of a segment's
 //! [block](motherlode_log::block), and names the *epoch* of its writer; `<stream>.epoch` begins one. Nothing is ever
@@ -21,6 +22,7 @@
 
 mod check;
 mod failure;
+mod feed;
 mod following;
 #[cfg(feature = "fuzzing")]
 pub mod fuzzing;
@@ -35,6 +37,7 @@ mod scan;
 mod store;
 
 pub use check::Unsafe;
+pub use feed::{Entry, Feed, FeedError};
 pub use following::Following;
 pub use open::{OpenError, exists};
 pub use presence::{Presence, vacant};

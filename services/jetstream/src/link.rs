@@ -20,7 +20,7 @@ use std::{
 use tokio::runtime::{self, Handle, Runtime, RuntimeFlavor};
 
 /// How long one request may take; a leader that doesn't answer for so long is asked again.
-const REQUEST_WAIT: Duration = Duration::from_secs(2);
+pub(crate) const REQUEST_WAIT: Duration = Duration::from_secs(2);
 /// Between two tries of something that did not work.
 pub(crate) const PAUSE: Duration = Duration::from_millis(50);
 /// The ping interval: a link that is silent for about two of these is dead.
@@ -165,28 +165,32 @@ impl Link {
     }
 
     fn request(&self, subject: String, request: Request) -> Result<Value, Failure> {
-        #[derive(Deserialize)]
-        struct Refusal {
-            code: u64,
-            err_code: u64,
-            description: String,
-        }
         let client = self.client.clone();
         let answer = self.wait(async move { client.send_request(subject, request).await })?;
-        let answer = answer.map_err(|error| Failure::Unknown(error.to_string()))?;
-        if let Some(status) = answer.status.filter(|status| *status != StatusCode::OK) {
-            return Err(Failure::Unknown(format!("status {}", status.as_u16())));
+        answered(&answer.map_err(|error| Failure::Unknown(error.to_string()))?)
+    }
+}
+
+/// Reads an answer of JetStream's interface.
+pub(crate) fn answered(answer: &async_nats::Message) -> Result<Value, Failure> {
+    #[derive(Deserialize)]
+    struct Refusal {
+        code: u64,
+        err_code: u64,
+        description: String,
+    }
+    if let Some(status) = answer.status.filter(|status| *status != StatusCode::OK) {
+        return Err(Failure::Unknown(format!("status {}", status.as_u16())));
+    }
+    let mut answer: Value =
+        serde_json::from_slice(&answer.payload).map_err(|error| Failure::Unknown(error.to_string()))?;
+    match answer.get_mut("error").map(Value::take).map(Refusal::deserialize) {
+        None => Ok(answer),
+        Some(Ok(Refusal { code: UNAVAILABLE, err_code, description })) if !NO_ROOM.contains(&err_code) => {
+            Err(Failure::Unknown(description))
         }
-        let mut answer: Value =
-            serde_json::from_slice(&answer.payload).map_err(|error| Failure::Unknown(error.to_string()))?;
-        match answer.get_mut("error").map(Value::take).map(Refusal::deserialize) {
-            None => Ok(answer),
-            Some(Ok(Refusal { code: UNAVAILABLE, err_code, description })) if !NO_ROOM.contains(&err_code) => {
-                Err(Failure::Unknown(description))
-            }
-            Some(Ok(Refusal { err_code, description, .. })) => Err(Failure::Refused { code: err_code, description }),
-            Some(Err(error)) => Err(Failure::Unknown(error.to_string())),
-        }
+        Some(Ok(Refusal { err_code, description, .. })) => Err(Failure::Refused { code: err_code, description }),
+        Some(Err(error)) => Err(Failure::Unknown(error.to_string())),
     }
 }
 

@@ -156,6 +156,37 @@ impl Node {
         if answer.lines().next().is_some_and(|status| status.contains(" 200 ")) { Ok(()) } else { Err(answer) }
     }
 
+    /// Sends a request and returns the answer's text: by a connection of its own, as a client with no library would.
+    ///
+    /// # Panics
+    /// There is no answer.
+    #[must_use]
+    pub fn ask(&self, subject: &str, body: &str) -> String {
+        let ask = || -> std::io::Result<String> {
+            let mut connection = TcpStream::connect(self.url.trim_start_matches("nats://"))?;
+            connection.set_read_timeout(Some(FORMING_MAX))?;
+            let length = body.len();
+            write!(
+                connection,
+                "CONNECT {{\"verbose\":false}}\r\nSUB answer 1\r\nPUB {subject} answer {length}\r\n{body}\r\n"
+            )?;
+            let mut output = BufReader::new(connection);
+            loop {
+                let mut line = String::new();
+                if output.read_line(&mut line)? == 0 {
+                    return Err(std::io::ErrorKind::UnexpectedEof.into());
+                }
+                if let Some(length) = line.strip_prefix("MSG ").and_then(|message| message.split_whitespace().last()) {
+                    let mut answer = vec![0; length.parse().map_err(std::io::Error::other)?];
+                    output.read_exact(&mut answer)?;
+                    return String::from_utf8(answer).map_err(std::io::Error::other);
+                }
+                assert!(!line.starts_with("-ERR"), "{line}");
+            }
+        };
+        ask().expect("the server answers")
+    }
+
     /// A configuration for a log on this server alone, with the override that this needs.
     #[must_use]
     pub fn config(&self, stream: &str) -> Config {

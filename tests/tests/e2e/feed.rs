@@ -1,16 +1,19 @@
-//! `motherlode follow --format jsonl` (PL-34): a feed of changes, which is killed and resumed without a gap and without a line twice.
+//! `motherlode follow --format jsonl` and `--to nats://` (PL-34): a feed of changes, which is killed and resumed without a gap and without a
+//! record twice.
 
 use crate::PROGRAM;
+use data_encoding::BASE64;
 use motherlode_runtime::Config;
 use motherlode_server::open_stores;
+use motherlode_testkit::nats::Node;
 use motherlode_tests::{Client, EUR, Server, bet, config, start_on};
-use serde_json::Value;
+use serde_json::{Value, json};
 use std::{
     collections::BTreeMap,
     io::{BufRead, BufReader, Read},
     net::SocketAddr,
     path::Path,
-    process::{Command, Stdio},
+    process::{Child, Command, Stdio},
 };
 
 async fn serve(data: &Path) -> (Server, Client) {
@@ -107,4 +110,136 @@ fn pl_34_a_feed_is_told_where_to_begin_and_no_nonsense() {
         assert_eq!(refused.status.code(), Some(2), "{bad:?}");
     }
     assert_eq!(Command::new(PROGRAM).arg("follow").output().unwrap().status.code(), Some(2), "neither copy nor feed");
+}
+
+/// A stream that captures "changes.>", of a server by itself.
+fn stream(node: &Node) {
+    let settings = json!({ "name": "CHANGES", "subjects": ["changes.>"], "storage": "file", "num_replicas": 1 });
+    let made: Value = serde_json::from_str(&node.ask("$JS.API.STREAM.CREATE.CHANGES", &settings.to_string())).unwrap();
+    assert!(made.get("error").is_none(), "{made}");
+}
+
+/// Messages that the stream has.
+fn messages(node: &Node) -> u64 {
+    let info: Value = serde_json::from_str(&node.ask("$JS.API.STREAM.INFO.CHANGES", "{}")).unwrap();
+    info["state"]["last_seq"].as_u64().unwrap()
+}
+
+/// The text of a message and the positions that its header says.
+fn message(node: &Node, number: u64) -> (Value, String) {
+    let body = json!({ "seq": number }).to_string();
+    let answer: Value = serde_json::from_str(&node.ask("$JS.API.STREAM.MSG.GET.CHANGES", &body)).unwrap();
+    let of = |key: &str| BASE64.decode(answer["message"][key].as_str().unwrap().as_bytes()).unwrap();
+    let headers = String::from_utf8(of("hdrs")).unwrap();
+    let header = |name: &str| headers.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")).unwrap();
+    let line: Value = serde_json::from_slice(&of("data")).unwrap();
+    let (partition, position) = place(&line);
+    assert_eq!(header("Nats-Msg-Id"), format!("{partition}-{position}"));
+    (line, header("Motherlode-Positions").to_owned())
+}
+
+fn publish(address: SocketAddr, node: &Node, more: &[&str]) -> Command {
+    let mut command = Command::new(PROGRAM);
+    command.args(["follow", "--target", &format!("http://{address}"), "--to", &format!("{}/changes.all", node.url())]);
+    command.args(more).stdout(Stdio::null()).stderr(Stdio::piped());
+    command
+}
+
+fn kill(mut child: Child) {
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_34_a_feed_on_nats_has_each_position_once_and_in_order_whoever_is_killed() {
+    let data = tempfile::tempdir().unwrap();
+    let mut node = Node::start(&data.path().join("nats"), "");
+    stream(&node);
+    let (server, mut client) = serve(&data.path().join("data")).await;
+    let mut accounts = vec![];
+    for player in ["alice", "bob", "carol", "dora"] {
+        accounts.push(client.fund(player, EUR, 1_000_000).await);
+    }
+    let address = server.address();
+    // Two of them publish at once, and one or both of them, or the server, are killed while they do.
+    for turn in 0..6_u64 {
+        let running = [publish(address, &node, &[]).spawn().unwrap(), publish(address, &node, &[]).spawn().unwrap()];
+        let wanted = messages(&node) + 1 + turn % 3;
+        for (number, account) in accounts.iter().enumerate() {
+            client.play_out(bet(&format!("r{turn}.{number}"), account, "0.10")).await.unwrap();
+        }
+        if turn % 3 == 2 {
+            node.kill();
+            client.play_out(bet(&format!("dark{turn}"), &accounts[0], "0.10")).await.unwrap();
+            node.restart();
+        }
+        let published = tokio::task::block_in_place(|| {
+            let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            while messages(&node) < wanted && std::time::Instant::now() < until {}
+            messages(&node)
+        });
+        assert!(published >= wanted, "turn {turn}: the feed goes on, {published} of {wanted}");
+        running.into_iter().for_each(kill);
+    }
+    let ends = server.ends();
+    let ended = publish(address, &node, &["--once"]).output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+
+    let mut positions = BTreeMap::new();
+    for number in 1..=messages(&node) {
+        let (line, said) = message(&node, number);
+        let (partition, position) = place(&line);
+        let before = positions.insert(partition, position).unwrap_or_default();
+        assert_eq!(position, before + 1, "message {number}, partition {partition}");
+        let all: Vec<_> = positions.iter().map(|(partition, position)| format!("{partition}:{position}")).collect();
+        assert_eq!(said, all.join(","), "message {number} says where to go on");
+        let ledger = server.ledgers().partition(u32::try_from(partition).unwrap()).unwrap();
+        assert_eq!(line["request_id"], ledger.fetch(position).unwrap().commit.request_id.as_str());
+    }
+    for (partition, end) in (0..).zip(ends) {
+        assert!(positions[&partition] >= end, "partition {partition} is whole");
+    }
+    server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
+    let data = tempfile::tempdir().unwrap();
+    let node = Node::start(&data.path().join("nats"), "");
+    let (server, mut client) = serve(&data.path().join("data")).await;
+    client.fund("alice", EUR, 1_000_000).await;
+    let address = server.address();
+    let refused = |more: &[&str], why: &str| {
+        let ended = publish(address, &node, more).output().unwrap();
+        let said = String::from_utf8(ended.stderr).unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{said}");
+        assert!(said.contains(why), "{said}");
+    };
+    refused(&["--once"], "no stream captures changes.all");
+    stream(&node);
+    let ended = publish(address, &node, &["--once", "--after", "0:1,1:1"]).output().unwrap();
+    assert!(ended.status.success(), "{}", String::from_utf8_lossy(&ended.stderr));
+    assert!(messages(&node) > 0);
+    let (first, said) = message(&node, 1);
+    assert_eq!(place(&first).1, 2);
+    assert!(said.contains("0:") && said.contains("1:"), "{said}");
+    // What the stream has goes before what is said again.
+    let before = messages(&node);
+    let again = publish(address, &node, &["--once", "--after", "0:1,1:1"]).output().unwrap();
+    assert!(again.status.success());
+    for number in before + 1..=messages(&node) {
+        let (line, _) = message(&node, number);
+        assert!(place(&line).1 > 2, "{line}");
+    }
+    // Another's message on the subject, and nothing left of it, say nothing of where to go on.
+    let _ = node.ask("changes.all", "{}");
+    refused(&["--once"], "says no positions");
+    let _ = node.ask("$JS.API.STREAM.PURGE.CHANGES", "{}");
+    refused(&["--once"], "say where to begin");
+    for bad in ["changes.*", "", "$SYS.x"] {
+        let place = format!("{}/{bad}", node.url());
+        let ended = Command::new(PROGRAM).args(["follow", "--once", "--to", &place]).output().unwrap();
+        assert_eq!(ended.status.code(), Some(2), "{bad:?}");
+    }
+    server.stop().await.unwrap();
 }

@@ -32,13 +32,14 @@ impl Sink for Feed {
     }
 
     /// Writes a message's lines. Where the stream breaks in the middle, those that were written are not written again.
-    fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
+    async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
         for stored in message.records {
             if stored.position <= self.held {
                 return Err(Failure::found(format!("position {} was sent after {}", stored.position, self.held)));
             }
-            output.write_all(line(self.partition, stored.position, &stored.record)?.as_bytes()).map_err(failed)?;
+            let line = line(self.partition, stored.position, &stored.record)? + "\n";
+            output.write_all(line.as_bytes()).map_err(failed)?;
             self.held = stored.position;
         }
         output.flush().map_err(failed)?;
@@ -51,8 +52,8 @@ impl Sink for Feed {
     }
 }
 
-/// A record's line.
-fn line(partition: u32, position: u64, bytes: &[u8]) -> Result<String, Failure> {
+/// A record's line, without its end.
+pub(super) fn line(partition: u32, position: u64, bytes: &[u8]) -> Result<String, Failure> {
     let malformed = |error| Failure::found(format!("position {position} of partition {partition}: {error}"));
     let commit = record::decode(bytes).map_err(malformed)?.commit;
     let events = told::events(bytes)?.into_iter().map(|(kind, event)| json!({"kind": kind, "event": event}));
@@ -65,7 +66,7 @@ fn line(partition: u32, position: u64, bytes: &[u8]) -> Result<String, Failure> 
         "sha256": hex(&motherlode_log::hash(bytes)),
         "events": events.collect::<Vec<_>>(),
     });
-    Ok(line.to_string() + "\n")
+    Ok(line.to_string())
 }
 
 /// Nobody reads any more: that's the end, and said by the exit code alone.

@@ -1,18 +1,18 @@
-//! `follow`: keeps an independent copy of a service's log current, by subscription (PL-30), or tells it as a feed of changes, a line of JSON
-//! a record (PL-34).
+//! `follow`: keeps an independent copy of a service's log current, by subscription (PL-30), or tells it as a feed of changes, JSON
+//! a record (PL-34): lines on standard output, or messages on a subject of NATS.
 //!
-//! Records of a copy are synced before they count, so the command can be killed at any moment and resumes where it was. A feed is
-//! resumed after the positions of the last whole lines: there's neither a gap nor a line twice.
+//! Records of a copy are synced before they count, so the command can be killed at any moment and resumes where it was. Lines are
+//! resumed after the positions of the last whole ones, messages after what their stream has: there's neither a gap nor a record twice.
 //! When the stream breaks it's opened again, after waits that grow to a bound, for as long as it takes.
 
-use super::{Failure, feed::Feed, sink::Sink};
+use super::{Failure, config_file, feed::Feed, published::Published, sink::Sink};
 use crate::{client, target::Target};
 use futures_util::future::try_join_all;
 use motherlode_books::HOME;
 use motherlode_proto::ledger::v1::{FollowLogRequest, GetLogStatusRequest, ledger_service_client::LedgerServiceClient};
 use motherlode_runtime::{connect::Connection, stop};
 use motherlode_server::Backup;
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, rc::Rc, time::Duration};
 use tonic::Status;
 
 /// The arguments of `follow`.
@@ -20,16 +20,19 @@ use tonic::Status;
 pub struct Args {
     #[command(flatten)]
     target: Target,
-    /// Folder of the copy: `audit` takes it as it is.
-    #[arg(long = "to", value_name = "DIR", required_unless_present = "format", conflicts_with = "format")]
+    /// Folder of the copy, which `audit` takes as it is; or nats://host:port,.../SUBJECT, where a stream captures the subject.
+    #[arg(long = "to", value_name = "PLACE", required_unless_present = "format", conflicts_with = "format")]
     to: Option<PathBuf>,
     /// Write a line a record to standard output instead of a copy.
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
     /// Begin a feed after these positions: PARTITION:POSITION,... of the last whole line of each partition; what isn't named
-    /// begins at its first record.
-    #[arg(long, value_name = "POSITIONS", value_parser = positions, requires = "format")]
+    /// begins at its first record. On NATS what the stream has goes before it.
+    #[arg(long, value_name = "POSITIONS", value_parser = positions)]
     after: Option<BTreeMap<u32, u64>>,
+    /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// End when everything is held that the log had at the start.
     #[arg(long)]
     once: bool,
@@ -61,60 +64,69 @@ fn positions(text: &str) -> Result<BTreeMap<u32, u64>, String> {
 /// Bytes of the largest message: as much as an append of the log can be.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
 /// With --once, streams that end without anything new before the service is taken to be gone.
-const FAILURES_MAX: u32 = 10;
+pub(super) const FAILURES_MAX: u32 = 10;
 /// The first wait before the stream is opened again; it doubles up to the last.
-const FIRST_WAIT: Duration = Duration::from_millis(250);
-const LAST_WAIT: Duration = Duration::from_secs(8);
+pub(super) const FIRST_WAIT: Duration = Duration::from_millis(250);
+pub(super) const LAST_WAIT: Duration = Duration::from_secs(8);
 
 type Ledger = LedgerServiceClient<Connection>;
 
 /// Follows until told to stop.
 ///
 /// # Errors
-/// The copy is unusable, the service cannot be reached or refuses, or what it sends does not continue the copy.
+/// The copy or the subject is unusable, the service cannot be reached or refuses, or what it sends does not continue the copy.
 pub fn run(args: &Args) -> Result<(), Failure> {
-    match &args.to {
-        Some(to) => {
-            // What is held already is said, however it goes on.
-            let mut copies = vec![Backup::open(to, HOME)?];
-            follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?))?;
-            copies.iter().try_for_each(Sink::told)
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
+    let after = |partition| args.after.as_ref().and_then(|after| after.get(&partition)).copied().unwrap_or_default();
+    runtime.block_on(async {
+        match &args.to {
+            Some(to) if to.to_str().is_some_and(|to| to.starts_with("nats://")) => {
+                let config = config_file::read(args.config.as_deref())?;
+                let to = to.to_str().unwrap_or_default();
+                let (feed, after) = Published::feed(&config.store, to, args.after.clone()).await?;
+                let open = |partition| {
+                    let after = after.get(&partition).copied().unwrap_or_default();
+                    Ok(Published::new(partition, after, Rc::clone(&feed), args.once))
+                };
+                follow_all(args, &mut vec![], open).await
+            }
+            Some(_) if args.after.is_some() => {
+                Err(Failure::unusable("--after is for feeds: a copy goes on where it is"))
+            }
+            Some(to) => {
+                // What is held already is said, however it goes on.
+                let mut copies = vec![Backup::open(to, HOME)?];
+                follow_all(args, &mut copies, |partition| Ok(Backup::open(to, partition)?)).await?;
+                copies.iter().try_for_each(Sink::told)
+            }
+            None => follow_all(args, &mut vec![], |partition| Ok(Feed::new(partition, after(partition)))).await,
         }
-        None => {
-            let after = args.after.clone().unwrap_or_default();
-            follow_all(args, &mut vec![], |partition| {
-                Ok(Feed::new(partition, after.get(&partition).copied().unwrap_or_default()))
-            })
-        }
-    }
+    })
 }
 
 /// Follows all partitions until told to stop; opens the sinks of those that are not in `sinks` yet.
-fn follow_all<S: Sink>(
+async fn follow_all<S: Sink>(
     args: &Args,
     sinks: &mut Vec<S>,
     open: impl Fn(u32) -> Result<S, Failure>,
 ) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
-    runtime.block_on(async {
-        let signalled = stop::signalled().map_err(Failure::found)?;
-        let followed = async {
-            let connection = args.target.connect().await?;
-            let mut ledger = LedgerServiceClient::new(connection).max_decoding_message_size(MESSAGE_BYTES_MAX);
-            let status = ledger.get_log_status(GetLogStatusRequest {}).await;
-            let partitions = status.map_err(|status| client::explain(&status))?.into_inner().partitions;
-            for partition in partitions.iter().skip(sinks.len()) {
-                sinks.push(open(partition.partition)?);
-            }
-            let followed = sinks.iter_mut().zip(&partitions);
-            let followed = followed.map(|(sink, status)| follow(args, ledger.clone(), sink, status.position));
-            try_join_all(followed).await.map(|_| ())
-        };
-        tokio::select! {
-            followed = followed => followed,
-            _ = signalled => Ok(()),
+    let signalled = stop::signalled().map_err(Failure::found)?;
+    let followed = async {
+        let connection = args.target.connect().await?;
+        let mut ledger = LedgerServiceClient::new(connection).max_decoding_message_size(MESSAGE_BYTES_MAX);
+        let status = ledger.get_log_status(GetLogStatusRequest {}).await;
+        let partitions = status.map_err(|status| client::explain(&status))?.into_inner().partitions;
+        for partition in partitions.iter().skip(sinks.len()) {
+            sinks.push(open(partition.partition)?);
         }
-    })
+        let followed = sinks.iter_mut().zip(&partitions);
+        let followed = followed.map(|(sink, status)| follow(args, ledger.clone(), sink, status.position));
+        try_join_all(followed).await.map(|_| ())
+    };
+    tokio::select! {
+        followed = followed => followed,
+        _ = signalled => Ok(()),
+    }
 }
 
 /// Follows a partition, and opens the stream again when it breaks.
@@ -156,7 +168,7 @@ async fn stream(
             Err(status) => return Ok(Some(status)),
         };
         let sent = message.sent_position;
-        sink.take(message)?;
+        sink.take(message).await?;
         if goal.take_if(|goal| *goal <= sent).is_some() {
             if once {
                 return Ok(None);

@@ -15,6 +15,7 @@ pub mod par;
 pub mod play;
 pub mod progress;
 pub mod proof;
+mod published;
 pub mod replay;
 pub mod rng;
 pub mod rounds;

@@ -1,4 +1,4 @@
-//! Where `follow` puts the records of a partition: a copy on disk, or a feed.
+//! Where `follow` puts the records of a partition: a copy on disk, or a feed to standard output or a subject of NATS.
 
 use super::{Failure, say};
 use motherlode_books::HOME;
@@ -12,7 +12,7 @@ pub(super) trait Sink {
     /// The last position that is held, or passed over.
     fn held(&self) -> u64;
     /// Takes a message.
-    fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure>;
+    async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure>;
     /// Says how far it is.
     fn told(&self) -> Result<(), Failure>;
 }
@@ -26,15 +26,20 @@ impl Sink for Backup {
         Self::held(self)
     }
 
-    fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
+    async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         Ok(Self::take(self, message).map(|_| ())?)
     }
 
     fn told(&self) -> Result<(), Failure> {
-        let of = match self.partition() {
-            HOME => String::new(),
-            partition => format!(" of partition {partition}"),
-        };
+        let of = of(self.partition());
         say(&format!("Held up to log position {}{of}: {} records.\n", self.held(), self.records()))
+    }
+}
+
+/// Names a partition where there may be several.
+pub(super) fn of(partition: u32) -> String {
+    match partition {
+        HOME => String::new(),
+        partition => format!(" of partition {partition}"),
     }
 }

@@ -1,0 +1,290 @@
+//! A feed: records published to a subject, each once and in order, for others to read.
+//!
+//! A stream captures the subject; it's the reader's, and nothing here makes or changes one. Each message names the number of the message
+//! that it follows in the stream, so a message that was lost, came late or came twice is never followed by the wrong one: what follows is
+//! refused, and the feed goes on after what the stream has. So there can be several publishers, and nothing rests on the time in which
+//! a server knows repetitions by their ids. What the stream has is said by the last message of the subject, which names the positions
+//! of all partitions. Others may publish to the stream as well, but each of their messages makes this one look again.
+
+use crate::{
+    failure::Failure,
+    link::{REQUEST_WAIT, answered, options},
+};
+use async_nats::{Client, HeaderMap, Request, Subscriber};
+use bytes::Bytes;
+use data_encoding::BASE64;
+use futures_util::StreamExt;
+use motherlode_log::Position;
+use motherlode_runtime::config::Store as Config;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use tokio::time::timeout;
+
+/// The header with the positions that readers resume after, `0:17,1:9`: of all partitions that were published so far.
+const POSITIONS: &str = "Motherlode-Positions";
+/// JetStream's errors for a message that does not follow the one that it names.
+const WRONG_LAST: [u64; 2] = [10_071, 10_164];
+/// JetStream's error where there's no such message.
+const NO_MESSAGE: u64 = 10_037;
+/// The longest subject, bytes.
+const SUBJECT_MAX: usize = 255;
+
+/// Why a feed cannot be published.
+#[derive(Debug, thiserror::Error)]
+pub enum FeedError {
+    /// The subject, or the stream that captures it, is of no use for a feed.
+    #[error("{0}")]
+    Unusable(String),
+    /// The server refuses: asked again it would refuse again.
+    #[error("{0}")]
+    Refused(String),
+    /// No answer, or somebody else published in between: it can be tried again, and has one effect.
+    #[error("{0}")]
+    Passing(String),
+}
+
+impl From<Failure> for FeedError {
+    fn from(failure: Failure) -> Self {
+        match failure {
+            Failure::Refused { code, .. } if WRONG_LAST.contains(&code) => {
+                Self::Passing(format!("another message came in between: {failure}"))
+            }
+            Failure::Refused { .. } => Self::Refused(failure.to_string()),
+            Failure::Unknown(_) => Self::Passing(failure.to_string()),
+        }
+    }
+}
+
+/// A record to publish.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// Its partition.
+    pub partition: u32,
+    /// Its position there.
+    pub position: Position,
+    /// The message's text.
+    pub payload: Bytes,
+}
+
+/// A feed that is published.
+#[derive(Debug)]
+pub struct Feed {
+    client: Client,
+    subject: String,
+    stream: String,
+    /// Where partitions begin of which the stream has nothing.
+    begin: BTreeMap<u32, Position>,
+    /// What the stream has; unknown after a failure.
+    held: Option<Held>,
+}
+
+/// What a stream has.
+#[derive(Debug)]
+struct Held {
+    /// The number of its last message.
+    last: u64,
+    /// The number of the last message of the subject, until a message was published after it.
+    of_subject: Option<u64>,
+    /// The position of each partition after which it goes on.
+    positions: BTreeMap<u32, Position>,
+}
+
+impl Feed {
+    /// Connects and finds out what the stream has. Partitions of which it has nothing begin after `begin`, or at their first records.
+    /// Returns the positions after which they go on as well.
+    ///
+    /// # Errors
+    /// See [`FeedError`].
+    pub async fn open(
+        config: &Config,
+        subject: &str,
+        begin: Option<BTreeMap<u32, Position>>,
+    ) -> Result<(Self, BTreeMap<u32, Position>), FeedError> {
+        if !is_subject(subject) {
+            return Err(FeedError::Unusable(format!("{subject:?} is no subject to publish to")));
+        }
+        let servers = config.servers();
+        let cannot = |error: &dyn std::fmt::Display| {
+            FeedError::Unusable(format!("cannot connect to {}: {error}", servers.join(", ")))
+        };
+        let options = options(config).await.map_err(|error| cannot(&error))?;
+        let client = options.connect(servers.clone()).await.map_err(|error| cannot(&error))?;
+        let names = api(&client, "STREAM.NAMES", &json!({ "subject": subject })).await?;
+        let Some(stream) = names["streams"][0].as_str() else {
+            return Err(FeedError::Unusable(format!("no stream captures {subject}: make one for it")));
+        };
+        let is_begun = begin.is_some();
+        let (subject, stream) = (subject.to_owned(), stream.to_owned());
+        let mut feed = Self { client, subject, stream, begin: begin.unwrap_or_default(), held: None };
+        let info = feed.info().await?;
+        feed.check(&info["config"])?;
+        let held = feed.look().await?;
+        if held.of_subject == Some(0) && held.last > 0 && !is_begun {
+            let Self { stream, subject, .. } = feed;
+            let fault = format!("stream {stream} has had messages, and none of {subject} is left: say where to begin");
+            return Err(FeedError::Unusable(fault));
+        }
+        let after = held.positions.clone();
+        feed.held = Some(held);
+        Ok((feed, after))
+    }
+
+    /// Publishes records of a partition, in their order, and returns when the stream has them. Those that it has already are passed
+    /// over. If it fails in a way that passes, the same records can be published again.
+    ///
+    /// # Errors
+    /// See [`FeedError`].
+    pub async fn publish(&mut self, entries: &[Entry]) -> Result<(), FeedError> {
+        let mut held = match self.held.take() {
+            Some(held) => held,
+            None => self.look().await?,
+        };
+        let has = |entry: &&Entry| held.positions.get(&entry.partition).is_some_and(|had| *had >= entry.position);
+        let missing: Vec<_> = entries.iter().skip_while(has).collect();
+        if !missing.is_empty() {
+            self.send(&missing, &mut held).await?;
+        }
+        self.held = Some(held);
+        Ok(())
+    }
+
+    /// Publishes them one behind the other, and then waits for what was made of them: answers come in the same order.
+    async fn send(&self, entries: &[&Entry], held: &mut Held) -> Result<(), FeedError> {
+        let inbox = self.client.new_inbox();
+        let mut answers = self.client.subscribe(inbox.clone()).await.map_err(unknown)?;
+        for (follows, Entry { partition, position, payload }) in (held.last..).zip(entries.iter().copied()) {
+            held.positions.insert(*partition, *position);
+            let mut headers = HeaderMap::new();
+            headers.insert("Nats-Msg-Id", format!("{partition}-{position}"));
+            headers.insert("Nats-Expected-Last-Sequence", follows.to_string());
+            if let Some(of_subject) = held.of_subject.take() {
+                // What was looked at may be older than what the stream's leader has.
+                headers.insert("Nats-Expected-Last-Subject-Sequence", of_subject.to_string());
+            }
+            headers.insert(POSITIONS, written(&held.positions));
+            let (subject, inbox, payload) = (self.subject.clone(), inbox.clone(), payload.clone());
+            let sent = self.client.publish_with_reply_and_headers(subject, inbox, headers, payload).await;
+            sent.map_err(|error| match error.kind() {
+                async_nats::client::PublishErrorKind::MaxPayloadExceeded => {
+                    FeedError::Refused(format!("position {position} of partition {partition}: {error}"))
+                }
+                _ => unknown(error),
+            })?;
+        }
+        for _ in entries {
+            let stored = stored(&mut answers).await?;
+            if stored != held.last + 1 {
+                // A server that knows the message's id says where it has it.
+                return Err(FeedError::Passing(format!("stored as message {stored}, not {}", held.last + 1)));
+            }
+            held.last = stored;
+        }
+        Ok(())
+    }
+
+    async fn info(&self) -> Result<Value, FeedError> {
+        Ok(api(&self.client, &format!("STREAM.INFO.{}", self.stream), &json!({})).await?)
+    }
+
+    /// Refuses a stream in which the last message of the subject says nothing, or that acknowledges nothing.
+    fn check(&self, config: &Value) -> Result<(), FeedError> {
+        let fault = |fault: &str| Err(FeedError::Unusable(format!("stream {}: {fault}", self.stream)));
+        match config {
+            _ if config["retention"] != "limits" => fault("its retention isn't limits: messages go when they are read"),
+            _ if config["no_ack"] == true => fault("it acknowledges nothing (no_ack)"),
+            _ if !config["subject_transform"].is_null() => fault("it stores messages under other subjects"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Asks the stream what it has. The number of its last message comes first: so whatever is published in between is noticed.
+    async fn look(&self) -> Result<Held, FeedError> {
+        let info = self.info().await?;
+        let last = info["state"]["last_seq"].as_u64().ok_or_else(|| unknown("no last number"))?;
+        let wanted = json!({ "last_by_subj": self.subject });
+        let message = match api(&self.client, &format!("STREAM.MSG.GET.{}", self.stream), &wanted).await {
+            Ok(mut answer) => answer["message"].take(),
+            Err(Failure::Refused { code: NO_MESSAGE, .. }) => {
+                return Ok(Held { last, of_subject: Some(0), positions: self.begin.clone() });
+            }
+            Err(failure) => return Err(failure.into()),
+        };
+        let of_subject = message["seq"].as_u64().ok_or_else(|| unknown("a message without a number"))?;
+        let published = message["hdrs"].as_str().and_then(positions).ok_or_else(|| {
+            let (stream, subject) = (&self.stream, &self.subject);
+            FeedError::Unusable(format!(
+                "message {of_subject} of stream {stream}, the last of {subject}, is no feed's: it says no positions"
+            ))
+        })?;
+        let mut positions = self.begin.clone();
+        positions.extend(published);
+        Ok(Held { last, of_subject: Some(of_subject), positions })
+    }
+}
+
+/// Whether messages can be published to it.
+fn is_subject(text: &str) -> bool {
+    let is_token = |token: &str| {
+        !token.is_empty() && token.bytes().all(|byte| byte.is_ascii_graphic() && !matches!(byte, b'*' | b'>'))
+    };
+    text.len() <= SUBJECT_MAX && !text.starts_with('$') && text.split('.').all(is_token)
+}
+
+/// Writes `0:17,1:9`.
+fn written(positions: &BTreeMap<u32, Position>) -> String {
+    positions.iter().map(|(partition, position)| format!("{partition}:{position}")).collect::<Vec<_>>().join(",")
+}
+
+/// Reads them in a message's headers, as the server has them.
+fn positions(headers: &str) -> Option<BTreeMap<u32, Position>> {
+    let headers = String::from_utf8(BASE64.decode(headers.as_bytes()).ok()?).ok()?;
+    let of = |line: &str| line.strip_prefix(POSITIONS)?.strip_prefix(':').map(|value| value.trim().to_owned());
+    let value = headers.lines().find_map(of)?;
+    let one = |part: &str| {
+        let (partition, position) = part.split_once(':')?;
+        Some((partition.parse().ok()?, position.parse().ok()?))
+    };
+    value.split(',').map(one).collect()
+}
+
+/// The number under which the next message is stored.
+async fn stored(answers: &mut Subscriber) -> Result<u64, FeedError> {
+    let answer = timeout(REQUEST_WAIT, answers.next()).await.map_err(unknown)?;
+    let answer = answered(&answer.ok_or_else(|| unknown("the connection has ended"))?)?;
+    answer["seq"].as_u64().ok_or_else(|| unknown("an answer without a number"))
+}
+
+/// Sends a request of JetStream's interface and returns its answer.
+async fn api(client: &Client, call: &str, body: &Value) -> Result<Value, Failure> {
+    let request = Request::new().payload(body.to_string().into()).timeout(Some(REQUEST_WAIT));
+    let answer = client.send_request(format!("$JS.API.{call}"), request).await;
+    answered(&answer.map_err(|error| Failure::Unknown(error.to_string()))?)
+}
+
+fn unknown(error: impl ToString) -> FeedError {
+    Failure::Unknown(error.to_string()).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_read_as_they_are_written() {
+        let of = BTreeMap::from([(0, 17), (1, 9), (12, u64::MAX)]);
+        let headers = format!("NATS/1.0\r\nNats-Msg-Id: 0-17\r\n{POSITIONS}: {}\r\n\r\n", written(&of));
+        assert_eq!(positions(&BASE64.encode(headers.as_bytes())), Some(of));
+        for bad in ["", "NATS/1.0\r\n\r\n", "Motherlode-Positions: x\r\n", "Motherlode-Positions: 0:1,\r\n"] {
+            assert_eq!(positions(&BASE64.encode(bad.as_bytes())), None, "{bad:?}");
+        }
+        assert_eq!(positions("no base64"), None);
+    }
+
+    #[test]
+    fn subjects_have_tokens_and_no_wildcards() {
+        assert!(is_subject("feed") && is_subject("motherlode.changes.1"));
+        for bad in ["", ".", "a.", ".a", "a..b", "a.*", ">", "a b", "$JS.API", "a\r\nPUB b"] {
+            assert!(!is_subject(bad), "{bad:?}");
+        }
+    }
+}

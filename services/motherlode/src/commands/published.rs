@@ -1,0 +1,89 @@
+//! A feed of changes on a subject of NATS: a message a record, with the text of its line (PL-34).
+
+use super::{
+    Failure,
+    feed::line,
+    follow::{FAILURES_MAX, FIRST_WAIT, LAST_WAIT},
+    say,
+    sink::{Sink, of},
+};
+use motherlode_jetstream::{Entry, Feed, FeedError};
+use motherlode_proto::ledger::v1::FollowLogResponse;
+use motherlode_runtime::config::Store;
+use std::{collections::BTreeMap, rc::Rc};
+use tokio::{sync::Mutex, time::sleep};
+
+/// The feed of a partition.
+pub(super) struct Published {
+    partition: u32,
+    held: u64,
+    /// All partitions have one: their messages follow one another.
+    feed: Rc<Mutex<Feed>>,
+    once: bool,
+}
+
+impl Published {
+    /// Connects to `nats://host:port,.../SUBJECT`, with the rest as the configuration has it; returns the positions as well after which
+    /// the partitions go on.
+    pub(super) async fn feed(
+        config: &Store,
+        to: &str,
+        begin: Option<BTreeMap<u32, u64>>,
+    ) -> Result<(Rc<Mutex<Feed>>, BTreeMap<u32, u64>), Failure> {
+        let (servers, subject) = to.rsplit_once('/').unwrap_or_default();
+        let config = config.at(servers).map_err(|_| {
+            Failure::unusable(format!(
+                "{to}: must be nats://host:port,.../SUBJECT, with further host:port after commas"
+            ))
+        })?;
+        let (feed, after) = Feed::open(&config, subject, begin).await.map_err(failed)?;
+        Ok((Rc::new(Mutex::new(feed)), after))
+    }
+
+    /// The feed of a partition that goes on after a position.
+    pub(super) fn new(partition: u32, after: u64, feed: Rc<Mutex<Feed>>, once: bool) -> Self {
+        Self { partition, held: after, feed, once }
+    }
+}
+
+impl Sink for Published {
+    fn partition(&self) -> u32 {
+        self.partition
+    }
+
+    fn held(&self) -> u64 {
+        self.held
+    }
+
+    /// Publishes a message's records, until the stream has them: again where it's unknown whether it does.
+    async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
+        let entry = |stored: &motherlode_proto::ledger::v1::LogRecord| {
+            let payload = line(self.partition, stored.position, &stored.record)?.into();
+            Ok(Entry { partition: self.partition, position: stored.position, payload })
+        };
+        let entries = message.records.iter().map(entry).collect::<Result<Vec<_>, Failure>>()?;
+        let (mut failures, mut wait) = (0, FIRST_WAIT);
+        while let Err(error) = { self.feed.lock().await.publish(&entries).await } {
+            failures += 1;
+            if !matches!(error, FeedError::Passing(_)) || (self.once && failures == FAILURES_MAX) {
+                return Err(failed(error));
+            }
+            eprintln!("Not published ({error}); again in {} ms.", wait.as_millis());
+            sleep(wait).await;
+            wait = (wait * 2).min(LAST_WAIT);
+        }
+        self.held = self.held.max(message.sent_position);
+        Ok(())
+    }
+
+    fn told(&self) -> Result<(), Failure> {
+        say(&format!("Published up to log position {}{}.\n", self.held, of(self.partition)))
+    }
+}
+
+fn failed(error: FeedError) -> Failure {
+    match error {
+        FeedError::Unusable(_) => Failure::unusable(error),
+        FeedError::Refused(_) | FeedError::Passing(_) => Failure::found(error),
+    }
+}
