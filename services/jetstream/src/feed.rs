@@ -74,11 +74,11 @@ pub struct Feed {
     stream: String,
     /// Where partitions begin of which the stream has nothing.
     begin: BTreeMap<u32, Position>,
-    /// What the stream has; unknown after a failure.
+    /// The stream as it was found and went on since; unknown after a failure.
     held: Option<Held>,
 }
 
-/// What a stream has.
+/// The end of a stream.
 #[derive(Debug)]
 struct Held {
     /// The number of its last message.

@@ -83,7 +83,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// What runs: the service, and a wallet an operator.
+/// The service, and a wallet an operator.
 struct Running {
     service: Process,
     _wallets: Vec<Process>,

@@ -5,14 +5,19 @@
 //! resumed after the positions of the last whole ones, messages after what their stream has: there's neither a gap nor a record twice.
 //! When the stream breaks it's opened again, after waits that grow to a bound, for as long as it takes.
 
-use super::{Failure, config_file, feed::Feed, published::Published, sink::Sink};
+use super::{
+    Failure, config_file,
+    feed::Feed,
+    published::Published,
+    sink::{FAILURES_MAX, FIRST_WAIT, LAST_WAIT, Sink},
+};
 use crate::{client, target::Target};
 use futures_util::future::try_join_all;
 use motherlode_books::HOME;
 use motherlode_proto::ledger::v1::{FollowLogRequest, GetLogStatusRequest, ledger_service_client::LedgerServiceClient};
 use motherlode_runtime::{connect::Connection, stop};
 use motherlode_server::Backup;
-use std::{collections::BTreeMap, path::PathBuf, rc::Rc, time::Duration};
+use std::{collections::BTreeMap, path::PathBuf, rc::Rc};
 use tonic::Status;
 
 /// The arguments of `follow`.
@@ -63,11 +68,6 @@ fn positions(text: &str) -> Result<BTreeMap<u32, u64>, String> {
 
 /// Bytes of the largest message: as much as an append of the log can be.
 const MESSAGE_BYTES_MAX: usize = 64 << 20;
-/// With --once, streams that end without anything new before the service is taken to be gone.
-pub(super) const FAILURES_MAX: u32 = 10;
-/// The first wait before the stream is opened again; it doubles up to the last.
-pub(super) const FIRST_WAIT: Duration = Duration::from_millis(250);
-pub(super) const LAST_WAIT: Duration = Duration::from_secs(8);
 
 type Ledger = LedgerServiceClient<Connection>;
 

@@ -3,9 +3,8 @@
 use super::{
     Failure,
     feed::line,
-    follow::{FAILURES_MAX, FIRST_WAIT, LAST_WAIT},
     say,
-    sink::{Sink, of},
+    sink::{FAILURES_MAX, FIRST_WAIT, LAST_WAIT, Sink, of},
 };
 use motherlode_jetstream::{Entry, Feed, FeedError};
 use motherlode_proto::ledger::v1::FollowLogResponse;

@@ -4,6 +4,13 @@ use super::{Failure, say};
 use motherlode_books::HOME;
 use motherlode_proto::ledger::v1::FollowLogResponse;
 use motherlode_server::Backup;
+use std::time::Duration;
+
+/// With --once, failures in a row before the other side is taken to be gone.
+pub(super) const FAILURES_MAX: u32 = 10;
+/// The first wait before it's tried again; it doubles up to the last.
+pub(super) const FIRST_WAIT: Duration = Duration::from_millis(250);
+pub(super) const LAST_WAIT: Duration = Duration::from_secs(8);
 
 /// Where a partition's records go.
 pub(super) trait Sink {
