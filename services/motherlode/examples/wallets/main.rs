@@ -35,6 +35,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 const TRANSFER: &str = "transfer";
 /// The one whose wallet answers nothing.
 const HANGING: &str = "hanging";
+/// Between a bet without an answer and the next try.
+const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(1);
 /// Calls in flight on a connection at most.
 const CALLS_A_CONNECTION: usize = 256;
 
@@ -256,10 +258,11 @@ async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Err
             loop {
                 let mut request = Request::new(bet.clone());
                 request.set_timeout(Duration::from_secs(1));
-                // It's refused while the wallet is left alone, at once; a caller asks again a little later.
+                // It's refused while the wallet is left alone, at once; a caller asks again a little later, since calls that are
+                // refused cost the processors that are measured as well.
                 let refused = spins.spin(request).await.is_err();
                 assert!(refused, "a wallet that hangs has confirmed a bet");
-                tokio::time::sleep(Duration::from_millis(100)).await;
+                tokio::time::sleep(ASKED_AGAIN_AFTER).await;
             }
         });
     }
