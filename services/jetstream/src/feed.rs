@@ -2,7 +2,8 @@
 //!
 //! A stream captures the subject; it's the reader's, and nothing here makes or changes one. Each message names the number of the message
 //! that it follows in the stream, so a message that was lost, came late or came twice is never followed by the wrong one: what follows is
-//! refused, and the feed goes on after what the stream has. So there can be several publishers, and nothing rests on the time in which
+//! refused, and the feed goes on after what the stream has. Of messages on their way it names the id as well: at that number there may be
+//! another publisher's. So there can be several publishers, and nothing rests on the time in which
 //! a server knows repetitions by their ids. What the stream has is said by the last message of the subject, which names the positions
 //! of all partitions. Others may publish to the stream as well, but each of their messages makes this one look again.
 
@@ -23,7 +24,7 @@ use tokio::time::timeout;
 /// The header with the positions that readers resume after, `0:17,1:9`: of all partitions that were published so far.
 const POSITIONS: &str = "Motherlode-Positions";
 /// JetStream's errors for a message that does not follow the one that it names.
-const WRONG_LAST: [u64; 2] = [10_071, 10_164];
+const WRONG_LAST: [u64; 3] = [10_070, 10_071, 10_164];
 /// JetStream's error where there's no such message.
 const NO_MESSAGE: u64 = 10_037;
 /// The longest subject, bytes.
@@ -152,10 +153,16 @@ impl Feed {
     async fn send(&self, entries: &[&Entry], held: &mut Held) -> Result<(), FeedError> {
         let inbox = self.client.new_inbox();
         let mut answers = self.client.subscribe(inbox.clone()).await.map_err(unknown)?;
+        let mut before: Option<String> = None;
         for (follows, Entry { partition, position, payload }) in (held.last..).zip(entries.iter().copied()) {
             held.positions.insert(*partition, *position);
             let mut headers = HeaderMap::new();
-            headers.insert("Nats-Msg-Id", format!("{partition}-{position}"));
+            let id = format!("{partition}-{position}");
+            headers.insert("Nats-Msg-Id", id.as_str());
+            // Under the number that the one before was to have there may be another publisher's message.
+            if let Some(before) = before.replace(id) {
+                headers.insert("Nats-Expected-Last-Msg-Id", before);
+            }
             headers.insert("Nats-Expected-Last-Sequence", follows.to_string());
             if let Some(of_subject) = held.of_subject.take() {
                 // What was looked at may be older than what the stream's leader has.
