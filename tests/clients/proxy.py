@@ -1,6 +1,8 @@
-"""A proxy that knows what it does to each call: it passes it on, or its answer is lost after the service has made it."""
+"""Proxies that lose answers after the service has made them: one call by call, one by connections that break."""
 
 import queue
+import socket
+import struct
 import threading
 from concurrent import futures
 
@@ -76,3 +78,52 @@ class Proxy(grpc.GenericRpcHandler):
 
 def bearer(context):
     return [(key, value) for key, value in context.invocation_metadata() if key == "authorization"]
+
+
+class Breaking:
+    """Passes connections on, and resets the first ones at the first answer that comes back on them. `connections` counts all."""
+
+    # What HTTP/2 says before an answer is shorter, and an answer that has a round longer.
+    GREETING_BYTES = 200
+
+    def __init__(self, target, breaks):
+        self.target, self.breaks, self.connections = target, breaks, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        host, _, port = self.target.rpartition(":")
+        while True:
+            try:
+                caller, _ = self.listener.accept()
+            except OSError:
+                return
+            self.connections += 1
+            service = socket.create_connection((host, int(port)))
+            threading.Thread(target=pass_on, args=(caller, service), daemon=True).start()
+            bytes_max = self.GREETING_BYTES if self.connections <= self.breaks else float("inf")
+            threading.Thread(target=pass_on, args=(service, caller, bytes_max), daemon=True).start()
+
+    def close(self):
+        # Closed alone, it would still be waited on.
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+def pass_on(source, drain, bytes_max=float("inf")):
+    """Passes on what comes, up to as much; then both are reset."""
+    passed = 0
+    try:
+        while (came := source.recv(65536)) and (passed := passed + len(came)) <= bytes_max:
+            drain.sendall(came)
+    except OSError:
+        # The other direction has closed them.
+        pass
+    for end in [drain, source]:
+        try:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            end.shutdown(socket.SHUT_RD)
+        except OSError:
+            pass
+        end.close()

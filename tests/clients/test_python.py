@@ -9,21 +9,17 @@ import tarfile
 import threading
 import time
 import zipfile
-from contextlib import contextmanager
-from itertools import count
 
 import pytest
 from conftest import PYTHON
-from proxy import BUSY, BUSY_S, DOWN, LOSE, SILENT, Proxy
+from playing import PATIENT, account, bet, between, plain, rounds
+from proxy import BUSY, BUSY_S, DOWN, LOSE, SILENT, Breaking
 
 from motherlode import AsyncClient, Client, Conflict, OutcomeUnknown, Policy, Target, Unauthenticated
-from motherlode.ledger.v1.ledger_pb2 import DepositRequest, GetRequestRequest, ListRoundsRequest, OpenAccountRequest, RequestOutcome
-from motherlode.round.v1.round_pb2 import Account, Stake
+from motherlode.ledger.v1.ledger_pb2 import GetRequestRequest, OpenAccountRequest, RequestOutcome
+from motherlode.round.v1.round_pb2 import Account
 from motherlode.spin.v1.spin_pb2 import SpinRequest
 
-PLAYERS = count(1)
-# The tests' own: an unoptimised service beside others may take its time.
-PATIENT = Policy(total_s=120.0, attempt_s=60.0, first_wait_s=0.01)
 EXAMPLES = re.findall(r"```python\n(.*?)```", (PYTHON / "README.md").read_text(), re.S)
 
 
@@ -43,39 +39,6 @@ def ask(request):
     if request.param == "threads":
         return synchronously
     return lambda *given: asyncio.run(asynchronously(*given))
-
-
-@pytest.fixture
-def account(service):
-    """The account of a player of the test's own, with money."""
-    account = Account(operator_id="demo", player_id=f"player-{next(PLAYERS)}", currency_code="EUR")
-    with Client(plain(service.address), PATIENT) as client:
-        client.ledger.OpenAccount(OpenAccountRequest(account=account))
-        client.ledger.Deposit(DepositRequest(account=account, amount_minor=10_000))
-    return account
-
-
-def plain(address):
-    return Target(address, plain=True)
-
-
-def bet(account, request_id="", lines=15):
-    stake = Stake(coin_value="0.01", lines=lines, coins_per_line=1)
-    return SpinRequest(account=account, game="neptune", stake=stake, request_id=request_id)
-
-
-@contextmanager
-def between(service, *acts, method="Spin"):
-    proxy = Proxy(service.address, method, *acts)
-    try:
-        yield proxy
-    finally:
-        proxy.close()
-
-
-def rounds(service, account):
-    with Client(plain(service.address), PATIENT) as client:
-        return client.ledger.ListRounds(ListRoundsRequest(account=account)).rounds
 
 
 def test_the_example_runs_as_it_stands(service, capsys):
@@ -125,6 +88,16 @@ def test_pl_11_a_bet_whose_answer_was_lost_is_one_round_however_often_it_is_sent
         played = ask(plain(proxy.address), policy, lambda client: client.spin.Spin(bet(account))).played
         assert len(proxy.seen) >= 3
         assert len(set(proxy.seen)) == 1
+    assert [known.round_id for known in rounds(service, account)] == [played.round_id]
+
+
+def test_pl_11_a_bet_whose_connections_broke_at_its_answer_is_one_round(service, account, ask):
+    breaking = Breaking(service.address, 2)
+    try:
+        played = ask(plain(breaking.address), PATIENT, lambda client: client.spin.Spin(bet(account))).played
+    finally:
+        breaking.close()
+    assert breaking.connections == 3
     assert [known.round_id for known in rounds(service, account)] == [played.round_id]
 
 

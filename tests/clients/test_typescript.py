@@ -1,0 +1,309 @@
+"""The package for TypeScript, packed and imported as a user has it, against real services (PL-11, PL-33)."""
+
+import json
+import re
+import shutil
+import subprocess
+import tarfile
+import time
+from pathlib import Path
+
+import pytest
+from conftest import ROOT
+from google.protobuf.json_format import MessageToDict, ParseDict
+from playing import account, bet, between, rounds
+from proxy import BUSY, BUSY_S, DOWN, LOSE, SILENT, Breaking
+
+from motherlode.ledger.v1 import ledger_pb2
+from motherlode.ledger.v1.ledger_pb2 import FollowLogRequest, FollowLogResponse, GetRequestRequest, OpenAccountRequest, OpenAccountResponse
+from motherlode.round.v1.round_pb2 import Account
+from motherlode.spin.v1.spin_pb2 import SpinResponse
+
+TYPESCRIPT = ROOT / "deploy/clients/typescript"
+HERE = Path(__file__).parent
+NODE = 20
+# The tests' own: an unoptimised service beside others may take its time.
+PATIENT = {"totalMs": 120_000, "attemptMs": 60_000, "firstWaitMs": 10}
+EXAMPLES = re.findall(r"```ts\n(.*?)```", (TYPESCRIPT / "README.md").read_text(), re.S)
+# npm's names for a registry that isn't there, or doesn't have everything.
+UNREACHABLE = re.compile(r"\b(ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|ERR_SOCKET_TIMEOUT|E40[34]|E50\d|ETARGET)\b")
+
+
+def npm(folder, *command):
+    """Runs npm; skips the test where it can't fetch packages."""
+    # One attempt and one more: without a network it should be said soon.
+    told = ["--fetch-retries=1", "--fetch-retry-mintimeout=1000", "--prefer-offline", "--no-audit", "--no-fund"]
+    ran = subprocess.run(["npm", *command, *told], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    if ran.returncode != 0 and (unreachable := UNREACHABLE.search(ran.stdout)):
+        pytest.skip(f"npm can't fetch packages here: {unreachable[0]}")
+    assert ran.returncode == 0, ran.stdout
+    return ran.stdout
+
+
+@pytest.fixture(scope="session")
+def tarball(tmp_path_factory):
+    """What `npm pack` makes of a copy of the package, beside its locked packages."""
+    for needed in ["node", "npm"]:
+        if not shutil.which(needed):
+            pytest.skip(f"no {needed} here")
+    version = subprocess.run(["node", "--version"], check=True, stdout=subprocess.PIPE, text=True).stdout.strip()
+    if int(version.lstrip("v").split(".")[0]) < NODE:
+        pytest.skip(f"node here is {version}: it needs {NODE}")
+    # Its links lead to the same places.
+    root = tmp_path_factory.mktemp("typescript")
+    for linked in ["LICENSE-APACHE", "LICENSE-MIT", "proto"]:
+        (root / linked).symlink_to(ROOT / linked)
+    folder = root / "deploy/clients/typescript"
+    mine = shutil.ignore_patterns("node_modules", "dist", "gen", "*.tgz")
+    shutil.copytree(TYPESCRIPT, folder, symlinks=True, ignore=mine)
+    npm(folder, "ci")
+    npm(folder, "pack")
+    (packed,) = folder.glob("*.tgz")
+    return packed
+
+
+@pytest.fixture(scope="session")
+def user(tarball):
+    """A program's folder that has the package installed, with what the package asks for as it is locked."""
+    folder = tarball.parent / "user"
+    installed = folder / "node_modules/motherlode-client"
+    installed.mkdir(parents=True)
+    with tarfile.open(tarball) as files:
+        files.extractall(installed, filter="data")
+    # Node and the compiler look for its packages in the folders above.
+    installed.joinpath("package").rename(folder / "unpacked")
+    installed.rmdir()
+    (folder / "unpacked").rename(installed)
+    (folder / "package.json").write_text('{"type": "module"}')
+    for own in ["driver.mjs", "asking.test.mjs"]:
+        shutil.copy(HERE / own, folder)
+    return folder
+
+
+class Thrown(Exception):
+    """What a call threw, as the driver tells it."""
+
+    def __init__(self, told):
+        super().__init__(str(told))
+        self.kinds, self.request_id, self.reason = told["kinds"], told.get("requestId"), told.get("reason")
+        self.told = told
+
+
+class Driver:
+    """A process of Node with the package."""
+
+    def __init__(self, folder):
+        self.process = subprocess.Popen(["node", "driver.mjs"], cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def tell(self, **line):
+        self.process.stdin.write(json.dumps(line) + "\n")
+        self.process.stdin.flush()
+
+    def hear(self, answer):
+        line = self.process.stdout.readline()
+        assert line, "the driver ended"
+        told = json.loads(line)
+        assert "broken" not in told, told["broken"]
+        if "thrown" in told:
+            raise Thrown(told["thrown"])
+        assert told.get("unchanged", True), "the caller's message was changed"
+        return ParseDict(told["answer"], answer)
+
+    def ask(self, answer, target, method, request, policy=None, service="spin", timeout_ms=None):
+        self.begin(target, method, request, policy, service, timeout_ms)
+        return self.hear(answer)
+
+    def begin(self, target, method, request, policy=None, service="spin", timeout_ms=None):
+        policy = PATIENT if policy is None else policy
+        if isinstance(target, str):
+            target = {"address": target, "plain": True}
+        self.tell(target=target, policy=policy, service=service, method=method, request=MessageToDict(request), timeoutMs=timeout_ms)
+
+    def spin(self, address, request, **how):
+        return self.ask(SpinResponse(), address, "spin", request, **how).played
+
+
+@pytest.fixture(scope="session")
+def driver(user):
+    driver = Driver(user)
+    yield driver
+    driver.process.stdin.close()
+    # It ends by itself: no connection of a closed client keeps it.
+    assert driver.process.wait(timeout=60) == 0
+    driver.process.stdout.close()
+
+
+def node(folder, *command):
+    ran = subprocess.run(["node", *command], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert ran.returncode == 0, ran.stdout
+    return ran.stdout
+
+
+def compiled(folder, **sources):
+    """Compiles programs with the package's types, as strictly as it is compiled itself; answers what the compiler says."""
+    for name, source in sources.items():
+        (folder / f"{name}.ts").write_text(source)
+    options = {**json.loads((TYPESCRIPT / "tsconfig.json").read_text())["compilerOptions"], "rootDir": ".", "outDir": "made", "declaration": False}
+    (folder / "tsconfig.json").write_text(json.dumps({"compilerOptions": options, "files": [f"{name}.ts" for name in sources]}))
+    compiler = folder.parent / "node_modules/typescript/bin/tsc"
+    return subprocess.run(["node", compiler], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True).stdout
+
+
+def test_the_examples_are_typed_and_the_first_runs_as_it_stands(user, service):
+    given = 'import type { Client } from "motherlode-client";\nimport type { SpinRequest } from "motherlode-client/spin/v1/spin_pb";\n'
+    given += "declare const client: Client;\ndeclare const bet: SpinRequest;\n"
+    wrong = given + "export const won: number | undefined = (await client.spin.spin(bet)).played?.win?.amountMinor;\n"
+    first = EXAMPLES[0].replace("127.0.0.1:50051", service.address)
+    (said,) = (line for line in compiled(user, first=first, lost=given + EXAMPLES[1], wrong=wrong).splitlines() if line[:1].strip())
+    assert re.match(r"wrong\.ts\(.*Type 'bigint( \| undefined)?' is not assignable to type 'number", said), said
+    assert re.fullmatch(r"demo/[0-9a-f-]{36}/1 \d+ \d+\n", node(user, "made/first.js"))
+
+
+def test_it_is_ready_to_publish(tarball):
+    with tarfile.open(tarball) as files:
+        names = {name.removeprefix("package/") for name in files.getnames()}
+        described = json.load(files.extractfile("package/package.json"))
+        texts = [files.extractfile(name).read() for name in files.getnames()]
+    assert (described["name"], described["license"]) == ("motherlode-client", "MIT OR Apache-2.0")
+    for name in ["index.js", "index.d.ts", "retry.js", "gen/motherlode/spin/v1/spin_pb.js", "gen/motherlode/spin/v1/spin_pb.d.ts"]:
+        assert f"dist/{name}" in names
+    assert {"README.md", "package.json", "dist/LICENSE-MIT", "dist/LICENSE-APACHE"} <= names
+    # What isn't named would be what nobody meant to publish.
+    assert {name.split("/")[0] for name in names} == {"README.md", "package.json", "dist"}
+    assert not any(str(tarball.parent).encode() in text for text in texts)
+
+
+def test_the_lock_names_no_registry():
+    locked = json.loads((TYPESCRIPT / "package-lock.json").read_text())["packages"]
+    assert [name for name, package in locked.items() if "resolved" in package] == []
+    assert [name for name, package in locked.items() if name and "integrity" not in package] == []
+
+
+def test_the_rules_of_asking_again_alone(user):
+    said = node(user, "--test", "--test-reporter=tap", "asking.test.mjs")
+    assert re.search(r"^# fail 0$", said, re.M)
+    assert int(re.search(r"^# pass (\d+)$", said, re.M)[1]) >= 29
+
+
+@pytest.mark.parametrize("act", [LOSE, SILENT])
+def test_pl_11_a_bet_whose_answer_was_lost_is_one_round_however_often_it_is_sent(service, account, driver, act):
+    # Silent ones are given up soon; the last attempt may take as long as it needs.
+    policy = {"totalMs": 120_000, "attemptMs": 500, "attemptsMax": 200, "firstWaitMs": 10}
+    with between(service, act, act) as proxy:
+        played = driver.spin(proxy.address, bet(account), policy=policy)
+        assert len(proxy.seen) >= 3
+        assert len(set(proxy.seen)) == 1
+    assert [known.round_id for known in rounds(service, account)] == [played.round_id]
+
+
+def test_pl_11_a_bet_whose_connections_broke_at_its_answer_is_one_round(service, account, driver):
+    breaking = Breaking(service.address, 2)
+    try:
+        played = driver.spin(breaking.address, bet(account))
+    finally:
+        breaking.close()
+    assert breaking.connections == 3
+    assert [known.round_id for known in rounds(service, account)] == [played.round_id]
+
+
+def test_pl_11_an_id_that_was_used_for_another_content_is_no_reason_to_ask_again(service, account, driver):
+    with between(service) as proxy:
+        driver.spin(proxy.address, bet(account, "r-1"))
+        with pytest.raises(Thrown) as thrown:
+            driver.spin(proxy.address, bet(account, "r-1", lines=10))
+        assert thrown.value.kinds[:3] == ["Conflict", "AlreadyExists", "Refused"]
+        assert (thrown.value.reason, thrown.value.request_id) == ("REQUEST_ID_REUSED", "r-1")
+        assert len(proxy.seen) == 2
+
+
+def test_a_refusal_names_the_fields_at_fault(service, account, driver):
+    with pytest.raises(Thrown) as thrown:
+        driver.spin(service.address, bet(account, "a b"))
+    assert thrown.value.kinds[0] == "InvalidArgument"
+    assert list(thrown.value.told["fields"]) == ["request_id"]
+    unknown = Account(operator_id="demo", player_id="nobody", currency_code="EUR")
+    with pytest.raises(Thrown) as thrown:
+        driver.spin(service.address, bet(unknown))
+    assert thrown.value.kinds[:2] == ["NotFound", "Refused"]
+
+
+def test_unavailable_is_asked_again(service, account, driver):
+    with between(service, DOWN, DOWN, DOWN) as proxy:
+        driver.spin(proxy.address, bet(account, "r-1"))
+        assert len(proxy.seen) == 4
+
+
+def test_the_service_is_asked_again_no_sooner_than_it_says(service, account, driver):
+    with between(service, BUSY, BUSY) as proxy:
+        before_s = time.monotonic()
+        driver.spin(proxy.address, bet(account))
+        assert time.monotonic() - before_s >= 2 * BUSY_S
+        assert len(proxy.seen) == 3
+
+
+def test_pl_33_what_is_unknown_at_the_deadline_can_be_looked_up(service, account, driver):
+    with between(service, *[SILENT] * 100) as proxy:
+        with pytest.raises(Thrown) as thrown:
+            driver.spin(proxy.address, bet(account), policy={"attemptMs": 500}, timeout_ms=1_500)
+        # The service has it, whether or not that was before the deadline.
+        proxy.lost.get(timeout=60)
+    assert (thrown.value.kinds[0], thrown.value.told["cause"]) == ("OutcomeUnknown", "Unavailable")
+    look_up = GetRequestRequest(account=account, request_id=thrown.value.request_id)
+    known = driver.ask(ledger_pb2.GetRequestResponse(), service.address, "getRequest", look_up, service="ledger").outcome
+    assert known.state == ledger_pb2.RequestOutcome.STATE_APPLIED
+    assert [known.round.round_id] == [one.round_id for one in rounds(service, account)]
+
+
+@pytest.mark.parametrize("end", ["abort", "close"])
+def test_pl_33_a_call_that_its_caller_ends_asks_no_more_and_says_that_it_does_not_know(service, account, driver, end):
+    with between(service, SILENT) as proxy:
+        driver.begin(proxy.address, "spin", bet(account, "r-1"))
+        proxy.lost.get(timeout=60)
+        driver.tell(end=end)
+        with pytest.raises(Thrown) as thrown:
+            driver.hear(SpinResponse())
+        assert (thrown.value.kinds[0], thrown.value.request_id) == ("OutcomeUnknown", "r-1")
+        assert len(proxy.seen) == 1
+
+
+@pytest.mark.parametrize("end", ["abort", "close"])
+def test_a_call_that_waits_to_ask_again_is_ended_too(service, account, driver, end):
+    with between(service, LOSE) as proxy:
+        # It draws a wait that the test would not outlive.
+        driver.begin(proxy.address, "spin", bet(account, "r-1"), {"totalMs": 8e7, "firstWaitMs": 6e7, "waitMsMax": 6e7})
+        proxy.lost.get(timeout=60)
+        driver.tell(end=end)
+        with pytest.raises(Thrown) as thrown:
+            driver.hear(SpinResponse())
+        assert (thrown.value.kinds[0], thrown.value.request_id) == ("OutcomeUnknown", "r-1")
+        assert len(proxy.seen) == 1
+
+
+def test_pl_27_over_tls_with_a_token(protected, driver):
+    opening = OpenAccountRequest(account=Account(operator_id="acme", player_id="alice", currency_code="EUR"), request_id="open")
+    right = target_of(protected)
+    driver.ask(OpenAccountResponse(), right, "openAccount", opening, service="ledger")
+    with pytest.raises(Thrown) as thrown:
+        driver.ask(OpenAccountResponse(), {**right, "token": "another"}, "openAccount", opening, service="ledger")
+    assert (thrown.value.kinds[0], thrown.value.reason) == ("Unauthenticated", "TOKEN_UNKNOWN")
+    # One that isn't the service's certificate is no answer.
+    untrusted = {key: value for key, value in right.items() if key != "ca"}
+    with pytest.raises(Thrown) as thrown:
+        driver.ask(OpenAccountResponse(), untrusted, "openAccount", opening, policy={"attemptsMax": 2}, service="ledger")
+    assert thrown.value.kinds[0] == "OutcomeUnknown"
+
+
+def test_streams_are_handed_on_and_have_the_token_too(protected, driver):
+    right = target_of(protected)
+    opening = OpenAccountRequest(account=Account(operator_id="acme", player_id="bob", currency_code="EUR"))
+    driver.ask(OpenAccountResponse(), right, "openAccount", opening, service="ledger")
+    told = driver.ask(FollowLogResponse(), right, "followLog", FollowLogRequest(), service="ledger")
+    assert told.operator_id == "acme"
+    with pytest.raises(Thrown) as thrown:
+        driver.ask(FollowLogResponse(), {**right, "token": "another"}, "followLog", FollowLogRequest(), service="ledger")
+    assert (thrown.value.kinds[0], thrown.value.told["streamed"]) == ("ConnectError", "TOKEN_UNKNOWN")
+
+
+def target_of(service):
+    address = service.address.replace("127.0.0.1", "localhost")
+    return {"address": address, "token": service.token, "ca": service.certificate.read_text()}
