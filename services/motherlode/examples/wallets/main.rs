@@ -227,7 +227,7 @@ async fn beside_one_that_hangs(args: &Args, running: &Running) -> Result<(), Box
     Ok(())
 }
 
-/// Players of the operator whose wallet hangs, each of whom bets again as soon as the last bet has no answer.
+/// Players of the operator whose wallet hangs, each of whom bets again a little after the last bet had no answer.
 async fn hang(args: &Args, running: &Running) -> Result<JoinSet<()>, Box<dyn Error>> {
     let connection = connect(&running.service.target(), &credentials(HANGING), None).await?;
     let mut run = [0; 8];
