@@ -17,7 +17,7 @@ use hyper_util::{
 };
 use motherlode_runtime::{
     Clock, Stop,
-    connections::{Acceptor, network},
+    connections::{Acceptor, Peer, network},
 };
 use parking_lot::Mutex;
 use std::{
@@ -34,7 +34,6 @@ use tokio::{
     task::JoinSet,
     time::{sleep, timeout},
 };
-use tonic::transport::server::TcpConnectInfo;
 use tower::{Service, ServiceExt};
 
 /// Connections at one time, and those from one address: a browser has six.
@@ -101,9 +100,9 @@ async fn begin(stream: TcpStream, peer: SocketAddr, tls: Option<Acceptor>, route
     // An answer is whole in one write; waiting for more to send it with helps nobody.
     let _ = stream.set_nodelay(true);
     // Who fails to log in is said with the peer's address.
-    let peer = TcpConnectInfo { local_addr: stream.local_addr().ok(), remote_addr: Some(peer) };
+    let peer = Arc::new(Peer::at(peer.ip()));
     let router = router.map_request(move |mut request: Request<Incoming>| {
-        request.extensions_mut().insert(peer.clone());
+        request.extensions_mut().insert(Arc::clone(&peer));
         request
     });
     match tls {

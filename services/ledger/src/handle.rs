@@ -159,17 +159,9 @@ impl Handle {
 
     /// Proposes commits for one who waits for many, in this order: each gets one verdict, as [`append`](Self::append)
     /// would give it, through `verdicts` with its ticket; but it's never late. How long to wait says
-    /// [`answer_wait_max`](Self::answer_wait_max). Proposals handed in together need fewer syncs and wakes.
+    /// [`answer_wait_max`](Self::answer_wait_max). Each is judged until its caller's deadline, if it has one: what is not judged by
+    /// then isn't any more, and is late. Proposals handed in together need fewer syncs and wakes.
     pub fn propose(
-        &self,
-        proposals: impl IntoIterator<Item = (u64, Proposal)>,
-        verdicts: &mpsc::UnboundedSender<Verdicts>,
-    ) {
-        self.propose_until(proposals.into_iter().map(|(ticket, proposal)| (ticket, proposal, None)), verdicts);
-    }
-
-    /// The same, each for as long as its caller waits: what is not judged by then isn't any more, and is late.
-    pub(crate) fn propose_until(
         &self,
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
         verdicts: &mpsc::UnboundedSender<Verdicts>,

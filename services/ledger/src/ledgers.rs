@@ -20,7 +20,7 @@ use motherlode_books::{HOME, InternalRequest, StreamId};
 use motherlode_log::{Position, Store};
 use motherlode_runtime::{Reads, Refusal};
 use std::{future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
-use tokio::sync::mpsc;
+use tokio::{sync::mpsc, time::Instant};
 
 /// How long a decision at home is waited for elsewhere, where calls wait for the log as long as it takes.
 const SPREAD_WAIT: Duration = Duration::from_secs(10);
@@ -195,17 +195,17 @@ impl Ledgers {
     /// Proposes commits where their streams live, see [`Handle::propose`]; those of one partition in this order.
     pub fn propose(
         &self,
-        proposals: impl IntoIterator<Item = (u64, Proposal)>,
+        proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
         verdicts: &mpsc::UnboundedSender<Verdicts>,
     ) {
         if self.0.others.is_empty() {
             return self.0.home.propose(proposals, verdicts);
         }
         let mut batches: Vec<Vec<_>> = self.all().map(|_| vec![]).collect();
-        for (ticket, proposal) in proposals {
+        for (ticket, proposal, until) in proposals {
             let partition = proposal.stream.partition(self.count());
             if let Some(batch) = usize::try_from(partition).ok().and_then(|index| batches.get_mut(index)) {
-                batch.push((ticket, proposal));
+                batch.push((ticket, proposal, until));
             }
         }
         for (ledger, batch) in self.all().zip(batches).filter(|(_, batch)| !batch.is_empty()) {

@@ -301,7 +301,7 @@ impl Proposing {
             proposals.push(proposal);
         }
         self.in_flight += proposals.len();
-        ledger.propose_until(proposals, &self.sender);
+        ledger.propose(proposals, &self.sender);
         self.ledger = Some(ledger);
         Ok(())
     }
@@ -355,7 +355,7 @@ mod tests {
         let in_time = now + Duration::from_secs(3_600);
         let proposals =
             [(1, proposal("gone"), Some(now)), (2, proposal("waits"), Some(in_time)), (3, proposal("stays"), None)];
-        ledger.propose_until(proposals, &sender);
+        ledger.propose(proposals, &sender);
         let mut came = vec![];
         while came.len() < 3 {
             came.extend(verdicts.recv().await.unwrap());

@@ -49,8 +49,8 @@ pub struct Config {
     pub partitions: u32,
     /// When the records are verified that an earlier run of the service has closed its segments over.
     pub verify: Verify,
-    /// Threads that answer requests; 0 for half of the processors, one at least. The log's writer, its disk and the
-    /// index need the others.
+    /// Threads that answer requests; 0 for half of the processors, one at least. The log's disk, the index and all that
+    /// follows the log need the others.
     pub worker_threads: usize,
     /// Limits of the service.
     pub limits: Limits,
@@ -309,6 +309,15 @@ impl Default for Telemetry {
 }
 
 impl Config {
+    /// How many threads answer requests.
+    #[must_use]
+    pub fn threads(&self) -> usize {
+        match self.worker_threads {
+            0 => std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),
+            threads => threads,
+        }
+    }
+
     /// Parses and checks a configuration file's text.
     ///
     /// # Errors

@@ -46,6 +46,9 @@ pub enum ServeError {
         /// The system's error.
         source: io::Error,
     },
+    /// The threads that answer calls do not start.
+    #[error("threads: {0}")]
+    Threads(io::Error),
     /// There is no key for checkpoints, or the log is not the one that was signed.
     #[error(transparent)]
     Proofs(#[from] ProofsError),

@@ -12,6 +12,7 @@
 //! Costs: starting reads and verifies the whole log; a standby or a replica holds the memory of a writer.
 
 mod console;
+mod direct;
 mod distrust;
 mod error;
 mod health;

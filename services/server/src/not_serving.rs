@@ -13,7 +13,7 @@ use motherlode_ledger::{Handle, not_the_writer};
 use motherlode_runtime::{
     Config,
     access::Access,
-    connections,
+    connections::{self, Workers},
     refusal_details::RefusalDetails,
     stop::{self, Stopper},
 };
@@ -72,13 +72,15 @@ impl NotServing {
             .layer(Refusing { gives: !written.is_empty() })
             .service(routes.routes().prepare());
         let bounds = bounds(config);
+        // It refuses all but a few calls.
+        let workers = Workers::start(1).map_err(ServeError::Threads)?;
         let serving = tokio::spawn(async move {
             let ended = async {
                 stop.clone().requested().await;
                 // Those who watch get the end of their stream, which else would never come.
                 reporter.clear_service_status("").await;
             };
-            tokio::join!(ended, connections::serve(listener, tls, bounds, service, stop.clone()));
+            tokio::join!(ended, connections::serve(listener, tls, workers, bounds, service, None, stop.clone()));
         });
         Ok(Self { stopper, serving })
     }

@@ -1,7 +1,9 @@
 //! The services that a process offers, put together one by one and then served behind one port.
 
 use crate::{
-    console, distrust,
+    console,
+    direct::DirectPlay,
+    distrust,
     error::ServeError,
     health,
     layers::{call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline},
@@ -33,7 +35,7 @@ use motherlode_runtime::{
     Config, Profiles,
     access::Access,
     config::Role,
-    connections,
+    connections::{self, Direct, Workers},
     refusal_details::RefusalDetails,
     stop::{self, Stop, Stopper},
 };
@@ -70,6 +72,7 @@ pub(crate) struct Services<'a> {
     names: Vec<&'static str>,
     routes: RoutesBuilder,
     background: Vec<JoinHandle<()>>,
+    spin: Option<SpinApi>,
     sweeper: Option<Sweeper>,
     reports: Option<(Follower, SelfCheck)>,
     proofs: Option<Proofs>,
@@ -96,6 +99,7 @@ impl<'a> Services<'a> {
             names: vec![],
             routes: Routes::builder(),
             background: vec![],
+            spin: None,
             sweeper: None,
             reports: None,
             proofs: None,
@@ -122,7 +126,8 @@ impl<'a> Services<'a> {
             .with_campaign_caps(config.campaign_caps())
             .with_demo_balance(Minor(i64::try_from(config.demo.balance_minor).unwrap_or(i64::MAX)));
         self.names.push(SPIN);
-        self.routes.add_service(SpinServiceCalls::new(spin, limits.message_bytes_max));
+        self.routes.add_service(SpinServiceCalls::new(spin.clone(), limits.message_bytes_max));
+        self.spin = Some(spin);
         let sweeper = Sweeper::new(self.ledgers.clone(), dealer.clone(), waits);
         self.background.push(tokio::spawn(dealer.renew_periodically(self.ledgers.home().clone())));
         let sweep_every = Duration::from_millis(config.interruption.sweep_ms);
@@ -231,14 +236,26 @@ impl<'a> Services<'a> {
             self.routes.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
         }
         let exports = config.telemetry.otlp_endpoint.is_some();
-        let clock = self.ledgers.clone();
+        let (clock, metrics) = (self.ledgers.clone(), exports.then(CallMetrics::new));
+        let access = Access::new(config.admitted(), Arc::new(move || clock.clock_ms()));
+        let buffers = buffers(config);
+        let direct = self.spin.map(|api| -> Arc<dyn Direct> {
+            Arc::new(DirectPlay {
+                api: Arc::new(api),
+                ledgers: self.ledgers.clone(),
+                access: access.clone(),
+                buffers: buffers.clone(),
+                message_bytes_max: limits.message_bytes_max,
+                metrics: metrics.clone(),
+            })
+        });
         let service = ServiceBuilder::new()
             // The first is the outermost. Who calls is known before anything else is looked at.
-            .layer(option_layer(exports.then(CallMetrics::new)))
+            .layer(option_layer(metrics))
             .layer(option_layer(exports.then_some(CallSpans)))
             .layer(RefusalDetails)
-            .layer(Access::new(config.admitted(), Arc::new(move || clock.clock_ms())))
-            .layer(buffers(config))
+            .layer(access)
+            .layer(buffers)
             .layer(Deadline)
             .layer(Current(self.ledgers.clone()))
             .service(self.routes.routes().prepare());
@@ -248,6 +265,7 @@ impl<'a> Services<'a> {
             _ => None,
         };
         let (console, pages) = console.unzip();
+        let workers = Workers::start(config.threads()).map_err(ServeError::Threads)?;
         let told: Vec<_> = self.names.into_iter().chain([""]).collect();
         let (bounds, ledgers, stop) = (bounds(config), self.ledgers.clone(), self.stop);
         let serving = tokio::spawn(async move {
@@ -264,7 +282,7 @@ impl<'a> Services<'a> {
                     let _ = pages.await;
                 }
             };
-            tokio::join!(stopped, connections::serve(listener, tls, bounds, service, told_all), pages);
+            tokio::join!(stopped, connections::serve(listener, tls, workers, bounds, service, direct, told_all), pages);
         });
         self.background.push(tokio::spawn(distrust::watch(self.ledgers.clone())));
         let (follower, check) = self.reports.unzip();

@@ -10,6 +10,7 @@ mod api;
 mod automatic;
 mod autospin;
 mod bet;
+mod calls;
 mod campaign;
 mod campaigns;
 mod dealer;
@@ -36,6 +37,7 @@ mod sweeper;
 mod waits;
 
 pub use api::SpinApi;
+pub use calls::{Answered, Call, Calls, Play};
 pub use dealer::{Dealer, RENEW_EVERY, Resolve, Script};
 pub use sweeper::Sweeper;
 pub use waits::{UnknownName, Waits};

@@ -28,10 +28,11 @@ use axum::{
 use body::{Bytes, Lines, Message, read, unwritten};
 use contract::METHODS;
 use http::{HeaderValue, header};
-use motherlode_runtime::Refusal;
+use motherlode_runtime::{Refusal, connections::Peer};
 use prost_reflect::{MessageDescriptor, MethodDescriptor};
 use refusal::refused;
-use tonic::{Code, Status, Streaming, body::Body, transport::server::TcpConnectInfo};
+use std::sync::Arc;
+use tonic::{Code, Status, Streaming, body::Body};
 use tower::ServiceExt;
 
 /// Bytes of the longest answer that is read.
@@ -117,8 +118,8 @@ fn take_along(request: &Request, call: &mut http::Request<Body>) {
         }
     }
     // Failed log-ins are said with the peer's address.
-    if let Some(peer) = request.extensions().get::<TcpConnectInfo>() {
-        call.extensions_mut().insert(peer.clone());
+    if let Some(peer) = request.extensions().get::<Arc<Peer>>() {
+        call.extensions_mut().insert(Arc::clone(peer));
     }
 }
 

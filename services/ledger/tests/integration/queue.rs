@@ -56,8 +56,8 @@ async fn uf_05_proposals_of_one_operator_leave_the_others_their_places_in_the_qu
     let (sender, mut verdicts) = mpsc::unbounded_channel();
     {
         let _held = disk.lock().unwrap();
-        ledger.propose((0..100).map(|number| (number, opening("acme", number))), &sender);
-        ledger.propose((100..104).map(|number| (number, opening("other", number))), &sender);
+        ledger.propose((0..100).map(|number| (number, opening("acme", number), None)), &sender);
+        ledger.propose((100..104).map(|number| (number, opening("other", number), None)), &sender);
     }
     let mut busy = vec![];
     let mut left = 104;

@@ -75,6 +75,7 @@ impl Desk {
 
     /// Proposes, each with its number as its ticket.
     fn propose(&self, proposals: impl IntoIterator<Item = (u64, Proposal)>) {
+        let proposals = proposals.into_iter().map(|(ticket, proposal)| (ticket, proposal, None));
         self.ledger.propose(proposals, &self.sender);
     }
 

@@ -86,11 +86,8 @@ impl Args {
 /// [`Failure`] says what could not be opened, bound or replayed.
 pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     let (config, file) = (args.config()?, args.config.as_deref());
-    let threads = match config.worker_threads {
-        0 => std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),
-        threads => threads,
-    };
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(threads).enable_all().build();
+    // Calls are answered by threads of their own.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(config.threads()).enable_all().build();
     let runtime = runtime.map_err(Failure::found)?;
     runtime.block_on(async {
         let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;

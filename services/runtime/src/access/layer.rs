@@ -9,22 +9,17 @@ use super::{
 use crate::{
     clock::Clock,
     config::{Operator, PLATFORM},
-    connections::Connection,
+    connections::Peer,
     refusal::Refusal,
 };
 use http::{HeaderMap, Request, Response, header::AUTHORIZATION};
 use std::{
-    net::IpAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
 };
 use subtle::ConstantTimeEq;
-use tonic::{
-    Code, Status,
-    body::Body,
-    transport::server::{TcpConnectInfo, TlsConnectInfo},
-};
+use tonic::{Code, Status, body::Body};
 use tower::{Layer, Service};
 
 /// A layer for all services of a server that authenticates callers.
@@ -44,20 +39,30 @@ impl Access {
         Self { identities, clock, failed: Arc::new(Failed::new()) }
     }
 
-    /// Admits a call, and finds its caller if one is needed. The checks come in the order that the module promises.
-    fn admit<B>(&self, request: &Request<B>) -> Result<Option<Arc<Identity>>, Refusal> {
-        let path = request.uri().path();
+    /// Finds the caller of a call by what comes before its message: anyone where nobody is asked for. A failed log-in is counted.
+    ///
+    /// # Errors
+    /// The first of the checks that the module promises which does not hold.
+    pub fn admit(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Caller, Refusal> {
+        self.identify(path, headers, peer).map(Caller).inspect_err(|refusal| {
+            if refusal.code() == Code::Unauthenticated {
+                self.failed.note(refusal, method(path), peer.map(Peer::address));
+            }
+        })
+    }
+
+    fn identify(&self, path: &str, headers: &HeaderMap, peer: Option<&Peer>) -> Result<Option<Arc<Identity>>, Refusal> {
         if OPEN.iter().any(|open| path.starts_with(open)) {
             return Ok(None);
         }
         // Tests of single layers have no connection.
-        let connection = request.extensions().get::<Arc<Connection>>();
+        let connection = peer.and_then(Peer::connection);
         let belongs_to = |operator| connection.map_or(Ok(()), |connection| connection.belongs_to(operator));
         let Some(identities) = &self.identities else {
             belongs_to(None)?;
             return Ok(None);
         };
-        let identity = identify(identities, request)?;
+        let identity = identify(identities, headers, peer)?;
         let now_ms = (self.clock)();
         if let Some(refusal) = identity.expired(now_ms) {
             return Err(refusal);
@@ -80,15 +85,17 @@ impl Access {
 }
 
 /// Finds the operator of the call's credential. A token goes before the connection's certificate.
-fn identify<'a, B>(identities: &'a [Arc<Identity>], request: &Request<B>) -> Result<&'a Arc<Identity>, Refusal> {
+fn identify<'a>(
+    identities: &'a [Arc<Identity>],
+    headers: &HeaderMap,
+    peer: Option<&Peer>,
+) -> Result<&'a Arc<Identity>, Refusal> {
     let refuse = |reason, message: &str| Refusal::new(Code::Unauthenticated, reason, message);
-    if let Some(token) = bearer(request.headers()) {
+    if let Some(token) = bearer(headers) {
         let found = find(identities, Kind::Token, token);
         return found.ok_or_else(|| refuse("TOKEN_UNKNOWN", "no operator has this token"));
     }
-    let certificates =
-        request.extensions().get::<TlsConnectInfo<TcpConnectInfo>>().and_then(TlsConnectInfo::peer_certs);
-    match certificates.as_deref().and_then(|certificates| certificates.first()) {
+    match peer.and_then(Peer::certificate) {
         Some(certificate) => find(identities, Kind::Certificate, certificate)
             .ok_or_else(|| refuse("CERTIFICATE_UNKNOWN", "no operator has this certificate")),
         None => Err(refuse("TOKEN_MISSING", "the call needs the header `authorization: Bearer <token>`")),
@@ -96,16 +103,8 @@ fn identify<'a, B>(identities: &'a [Arc<Identity>], request: &Request<B>) -> Res
 }
 
 /// Names the method of a call; unknown ones are not repeated.
-fn method<B>(request: &Request<B>) -> &'static str {
-    CALLS.iter().find(|call| call.path == request.uri().path()).map_or("unknown", |call| call.path)
-}
-
-/// Returns the peer's address.
-fn peer<B>(request: &Request<B>) -> Option<IpAddr> {
-    let extensions = request.extensions();
-    let plain = extensions.get::<TcpConnectInfo>().and_then(TcpConnectInfo::remote_addr);
-    let tls = || extensions.get::<TlsConnectInfo<TcpConnectInfo>>()?.get_ref().remote_addr();
-    plain.or_else(tls).map(|address| address.ip())
+fn method(path: &str) -> &'static str {
+    CALLS.iter().find(|call| call.path == path).map_or("unknown", |call| call.path)
 }
 
 /// Returns the token after "Bearer"; the scheme's case does not matter (RFC 9110, 11.1).
@@ -170,17 +169,15 @@ where
     }
 
     fn call(&mut self, mut request: Request<B>) -> Self::Future {
-        match self.access.admit(&request) {
-            Err(refusal) => {
-                if refusal.code() == Code::Unauthenticated {
-                    self.access.failed.note(&refusal, method(&request), peer(&request));
+        let peer = request.extensions().get::<Arc<Peer>>().map(AsRef::as_ref);
+        match self.access.admit(request.uri().path(), request.headers(), peer) {
+            Err(refusal) => Answer(State::Refused(Some(refusal))),
+            Ok(caller) => {
+                let expires = caller.0.as_ref().filter(|identity| identity.expires_ms.is_some());
+                let expiring = expires.map(|identity| (Arc::clone(identity), Arc::clone(&self.access.clock)));
+                if caller.0.is_some() {
+                    request.extensions_mut().insert(caller);
                 }
-                Answer(State::Refused(Some(refusal)))
-            }
-            Ok(None) => Answer(State::Asked(self.inner.call(request), None)),
-            Ok(Some(identity)) => {
-                let expiring = identity.expires_ms.map(|_| (Arc::clone(&identity), Arc::clone(&self.access.clock)));
-                request.extensions_mut().insert(Caller(Some(identity)));
                 Answer(State::Asked(self.inner.call(request), expiring))
             }
         }

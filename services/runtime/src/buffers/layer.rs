@@ -1,11 +1,12 @@
 //! The layer around all services that counts waiting bytes.
 
 use super::{
-    budget::{Budget, CALL_BYTES},
+    budget::{Budget, CALL_BYTES, Full, Share},
     inward::Inward,
-    outward::Outward,
+    outward::{Outward, counted},
 };
-use crate::{access::caller::Caller, config::Config};
+use crate::{access::caller::Caller, config::Config, refusal::Refusal};
+use bytes::Bytes;
 use http::{HeaderMap, Request, Response};
 use std::{
     collections::BTreeSet,
@@ -41,6 +42,34 @@ impl Buffers {
         let budget = Budget::new(limits.buffer_bytes_max, most, operators);
         let message = Duration::from_millis(limits.request_ms_max);
         Self { budget, streams: Arc::new(streams.into_iter().collect()), message }
+    }
+}
+
+/// The bytes of a call whose message has arrived whole, until its answer is written.
+pub struct CallBytes(Share);
+
+impl Buffers {
+    /// Takes the bytes of a call whose message has arrived whole.
+    ///
+    /// # Errors
+    /// RESOURCE_EXHAUSTED, BUFFERS_FULL.
+    pub fn take(&self, caller: &Caller, headers: &HeaderMap, message: &[u8]) -> Result<CallBytes, Refusal> {
+        let bytes = CALL_BYTES + length(headers) + message.len();
+        self.budget.take(&caller.operator(), bytes).map(CallBytes).map_err(Full::refused)
+    }
+}
+
+impl CallBytes {
+    /// The answer, for which the call's bytes are held until it's written.
+    ///
+    /// # Errors
+    /// As [`Buffers::take`], where it's longer than the call's bytes and there are no more.
+    pub fn answer(mut self, answer: Bytes) -> Result<Bytes, Refusal> {
+        let longer = answer.len().saturating_sub(self.0.bytes);
+        if longer > 0 {
+            self.0.grow(longer).map_err(Full::unsent)?;
+        }
+        Ok(counted(answer, self.0))
     }
 }
 

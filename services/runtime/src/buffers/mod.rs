@@ -17,4 +17,4 @@ mod layer;
 mod outward;
 
 pub use budget::{Budget, CALL_BYTES};
-pub use layer::{Buffered, Buffers};
+pub use layer::{Buffered, Buffers, CallBytes};

@@ -24,6 +24,11 @@ impl AsRef<[u8]> for Part {
     }
 }
 
+/// A part of an answer that gives its share back when it's written.
+pub(super) fn counted(bytes: Bytes, share: Share) -> Bytes {
+    Bytes::from_owner(Part { bytes, _share: share })
+}
+
 /// A frame of a body, its end, or an error.
 type Polled = Option<Result<Frame<Bytes>, Status>>;
 
@@ -82,7 +87,7 @@ impl Outward {
                 }
             },
         };
-        Poll::Ready(Some(Ok(Frame::data(Bytes::from_owner(Part { bytes, _share: share })))))
+        Poll::Ready(Some(Ok(Frame::data(counted(bytes, share)))))
     }
 }
 

@@ -1,86 +1,29 @@
-//! The calls of one connection: counted while they are under way.
+//! The calls of one connection that go through all layers: each in a task of its own, from its headers to its answer's last byte.
 
-use super::{stream::Wire, table::Connection};
+use super::table::Connection;
 use bytes::Bytes;
+use h2::{RecvStream, SendStream, server::SendResponse};
 use http::{Request, Response};
 use http_body::{Body as _, Frame, SizeHint};
-use hyper::body::Incoming;
 use std::{
     convert::Infallible,
-    pin::Pin,
+    future::poll_fn,
+    pin::{Pin, pin},
     sync::Arc,
     task::{Context, Poll, ready},
 };
-use tonic::{
-    Status,
-    body::Body,
-    transport::server::{Connected, TcpConnectInfo, TlsConnectInfo},
-};
+use tonic::{Status, body::Body};
 use tower::{Service, ServiceExt};
 
-/// A service, called over one connection.
-pub(super) struct Calls<S> {
-    service: S,
-    connection: Arc<Connection>,
-    info: Info,
-}
-
-/// The peer.
-enum Info {
-    Plain(TcpConnectInfo),
-    Tls(TlsConnectInfo<TcpConnectInfo>),
-}
-
-impl<S> Calls<S> {
-    pub(super) fn new(service: S, connection: Arc<Connection>, wire: &Wire) -> Self {
-        let info = match wire {
-            Wire::Plain(stream) => Info::Plain(stream.connect_info()),
-            Wire::Tls(stream) => Info::Tls(stream.connect_info()),
-        };
-        Self { service, connection, info }
-    }
-}
-
-impl<S> hyper::service::Service<Request<Incoming>> for Calls<S>
-where
-    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible> + Clone + Send + 'static,
-    S::Future: Send + 'static,
-{
-    type Response = Response<Counted>;
-    type Error = Infallible;
-    type Future = Pin<Box<dyn Future<Output = Result<Self::Response, Infallible>> + Send>>;
-
-    fn call(&self, request: Request<Incoming>) -> Self::Future {
-        let mut request = request.map(Body::new);
-        let extensions = request.extensions_mut();
-        match &self.info {
-            Info::Plain(info) => extensions.insert(info.clone()).is_some(),
-            Info::Tls(info) => {
-                extensions.insert(info.get_ref().clone());
-                extensions.insert(info.clone()).is_some()
-            }
-        };
-        extensions.insert(Arc::clone(&self.connection));
-        let mut under_way = UnderWay::begin(Arc::clone(&self.connection));
-        let answer = self.service.clone().oneshot(request);
-        Box::pin(async move {
-            let answer = answer.await?;
-            Ok(answer.map(|body| {
-                under_way.answered = body.is_end_stream();
-                Counted { body, under_way }
-            }))
-        })
-    }
-}
-
 /// A call, until its answer is sent or given up.
-struct UnderWay {
+pub(super) struct UnderWay {
     connection: Arc<Connection>,
-    answered: bool,
+    /// Whether the whole answer was handed to the transport; it was given up by its caller otherwise.
+    pub(super) answered: bool,
 }
 
 impl UnderWay {
-    fn begin(connection: Arc<Connection>) -> Self {
+    pub(super) fn begin(connection: Arc<Connection>) -> Self {
         connection.begin();
         Self { connection, answered: false }
     }
@@ -92,30 +35,138 @@ impl Drop for UnderWay {
     }
 }
 
-/// An answer's body.
-pub(super) struct Counted {
-    body: Body,
-    under_way: UnderWay,
+/// Asks a service, and sends its answer as fast as the caller reads it. Ends early when the caller gives the call up.
+pub(super) async fn answer<S>(
+    service: S,
+    request: Request<Arriving>,
+    mut respond: SendResponse<Bytes>,
+    mut under_way: UnderWay,
+) where
+    S: Service<Request<Body>, Response = Response<Body>, Error = Infallible>,
+{
+    let answer = {
+        let mut asked = pin!(service.oneshot(request.map(Body::new)));
+        let answer = poll_fn(|context| match asked.as_mut().poll(context) {
+            Poll::Ready(Ok(answer)) => Poll::Ready(Some(answer)),
+            Poll::Ready(Err(never)) => match never {},
+            Poll::Pending => respond.poll_reset(context).map(|_| None),
+        });
+        answer.await
+    };
+    let Some(answer) = answer else { return };
+    let (head, body) = answer.into_parts();
+    let ended = body.is_end_stream();
+    let Ok(stream) = respond.send_response(Response::from_parts(head, ()), ended) else { return };
+    under_way.answered = ended || send(body, stream).await.is_some();
 }
 
-impl http_body::Body for Counted {
+/// Sends a body; `None` where its caller gave it up, or it ended in an error.
+async fn send(mut body: Body, mut stream: SendStream<Bytes>) -> Option<()> {
+    loop {
+        let next = poll_fn(|context| match Pin::new(&mut body).poll_frame(context) {
+            Poll::Pending => stream.poll_reset(context).map(|_| None),
+            ready => ready,
+        });
+        let frame = match next.await {
+            Some(Ok(frame)) => frame,
+            Some(Err(_)) => {
+                stream.send_reset(h2::Reason::INTERNAL_ERROR);
+                return None;
+            }
+            None => return stream.send_data(Bytes::new(), true).ok(),
+        };
+        let data = match frame.into_data() {
+            Ok(data) => data,
+            Err(frame) => return stream.send_trailers(frame.into_trailers().unwrap_or_default()).ok(),
+        };
+        if !data.is_empty() {
+            // One byte of the window is enough to begin with: the transport keeps the rest of the part until there is more.
+            stream.reserve_capacity(1);
+            while stream.capacity() == 0 {
+                poll_fn(|context| stream.poll_capacity(context)).await?.ok()?;
+            }
+        }
+        stream.send_data(data, false).ok()?;
+    }
+}
+
+/// The body of a request, as it arrives.
+pub(super) struct Arriving {
+    /// Parts that were read already.
+    read: std::vec::IntoIter<Bytes>,
+    stream: RecvStream,
+}
+
+/// The result of reading on as far as has arrived.
+pub(super) enum Arrived {
+    /// The body has ended, and these are its parts.
+    Whole(Vec<Bytes>),
+    /// More is to come.
+    Part(Vec<Bytes>),
+}
+
+impl Arriving {
+    pub(super) fn after(read: Vec<Bytes>, stream: RecvStream) -> Self {
+        Self { read: read.into_iter(), stream }
+    }
+}
+
+/// Takes what has arrived of a body, without waiting.
+pub(super) fn arrived(stream: &mut RecvStream, context: &mut Context<'_>) -> Arrived {
+    let mut parts = vec![];
+    loop {
+        match next(stream, context) {
+            Poll::Ready(Some(Ok(part))) if part.is_empty() => {}
+            Poll::Ready(Some(Ok(part))) => parts.push(part),
+            Poll::Ready(None) => return Arrived::Whole(parts),
+            // An error is found again by whoever reads on.
+            Poll::Ready(Some(Err(_))) | Poll::Pending => return Arrived::Part(parts),
+        }
+    }
+}
+
+/// The next part; the caller may send as much again.
+fn next(stream: &mut RecvStream, context: &mut Context<'_>) -> Poll<Option<Result<Bytes, h2::Error>>> {
+    let part = ready!(stream.poll_data(context));
+    if let Some(Ok(part)) = &part {
+        // It fails for a stream that has ended, where nothing more may come.
+        let _ = stream.flow_control().release_capacity(part.len());
+    }
+    Poll::Ready(part)
+}
+
+impl http_body::Body for Arriving {
     type Data = Bytes;
     type Error = Status;
 
     fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Status>>> {
-        let frame = ready!(Pin::new(&mut self.body).poll_frame(context));
-        self.under_way.answered |= match &frame {
-            Some(Ok(frame)) => frame.is_trailers(),
-            Some(Err(_)) | None => true,
-        };
-        Poll::Ready(frame)
+        if let Some(part) = self.read.next() {
+            return Poll::Ready(Some(Ok(Frame::data(part))));
+        }
+        match ready!(next(&mut self.stream, context)) {
+            Some(Ok(part)) => return Poll::Ready(Some(Ok(Frame::data(part)))),
+            Some(Err(error)) => return Poll::Ready(Some(Err(given_up(&error)))),
+            None => {}
+        }
+        match ready!(self.stream.poll_trailers(context)) {
+            Ok(trailers) => Poll::Ready(trailers.map(|trailers| Ok(Frame::trailers(trailers)))),
+            Err(error) => Poll::Ready(Some(Err(given_up(&error)))),
+        }
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
+        self.read.as_slice().is_empty() && self.stream.is_end_stream()
     }
 
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        SizeHint::default()
+    }
+}
+
+/// The status of a body that breaks off: it tells a reset from all else.
+fn given_up(error: &h2::Error) -> Status {
+    match error.reason() {
+        Some(h2::Reason::NO_ERROR | h2::Reason::CANCEL) => Status::cancelled("the caller gave the call up"),
+        _ => Status::unknown(error.to_string()),
     }
 }

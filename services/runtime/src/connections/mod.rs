@@ -8,27 +8,33 @@
 //! All bounds lie below the limit of descriptors, of which some are kept back for the log and its index. If there are
 //! none left all the same, one connection is dropped, the log says so, and accepting goes on.
 //!
-//! Memory of a connection in the worst case: its receive window of [`CONNECTION_WINDOW`], [`HEADER_TABLE`] twice, and
+//! Memory of a connection in the worst case: its receive window of 256 KiB, HPACK's table of 4 KiB twice, and
 //! the buffers of TLS. Bytes that wait to be sent are counted by [`crate::buffers`].
 
 mod calls;
 mod descriptors;
+mod direct;
 mod handshakes;
+mod http2;
+mod peer;
 mod stream;
 mod table;
 mod tls;
+mod workers;
 
 pub use descriptors::descriptors;
+pub use direct::{Direct, DirectCalls};
+pub use peer::Peer;
 pub use table::{Bounds, Connection, Table, network};
 pub use tls::{Acceptor, TlsError, acceptor};
+pub use workers::Workers;
 
 use crate::stop::Stop;
-use calls::Calls;
 use handshakes::{HandshakeError, Handshakes};
-use hyper::server::conn::http2;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use http2::{Http2, keep_alive};
 use std::{
     convert::Infallible,
+    future::poll_fn,
     io,
     net::SocketAddr,
     pin::pin,
@@ -45,20 +51,6 @@ use tokio::{
 use tonic::body::Body;
 use tower::Service;
 
-/// Bytes that a peer may send on one connection before they are read.
-const CONNECTION_WINDOW: u32 = 256 << 10;
-/// Bytes that a peer may send on one call before they are read.
-const CALL_WINDOW: u32 = 64 << 10;
-/// Bytes of one call's answer that are buffered for sending, but for the last part of them.
-const SEND_BUFFER: usize = 64 << 10;
-/// Bytes of HPACK's table.
-const HEADER_TABLE: u32 = 4 << 10;
-/// Bytes of the longest frame that is accepted.
-const FRAME: u32 = 16 << 10;
-/// Calls that a peer may open and reset before they are looked at; one more ends the connection.
-const RESET_UNSEEN_MAX: usize = 20;
-/// Errors in single calls after which a connection ends.
-const RESET_OWN_MAX: usize = 256;
 /// The longest time for a connection that was told to end.
 const LEAVE: Duration = Duration::from_secs(5);
 /// The pause after an accept that failed for lack of a resource.
@@ -67,9 +59,16 @@ const PAUSE: Duration = Duration::from_millis(50);
 const WARN_EVERY: Duration = Duration::from_secs(10);
 
 /// Serves the connections to an address until the stop; then the listener is closed, and calls under way are answered.
-/// When dropped, it drops all connections.
-pub async fn serve<S>(listener: TcpListener, acceptor: Option<Acceptor>, bounds: Bounds, service: S, stop: Stop)
-where
+/// When dropped, it drops all connections. They are served by the workers, and all calls but the direct ones are the service's.
+pub async fn serve<S>(
+    listener: TcpListener,
+    acceptor: Option<Acceptor>,
+    workers: Workers,
+    bounds: Bounds,
+    service: S,
+    direct: Option<Arc<dyn Direct>>,
+    stop: Stop,
+) where
     S: Service<http::Request<Body>, Response = http::Response<Body>, Error = Infallible>
         + Clone
         + Send
@@ -91,13 +90,15 @@ where
                 Some(_) = served.join_next() => continue,
                 accepted = listener.accept() => accepted,
             };
-            match accepted {
+            // It leaves the events of this runtime for those of its own.
+            match accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer))) {
                 Ok((stream, peer)) => match table.admit(peer.ip()) {
                     // Whoever is refused finds the connection closed.
                     None => table.say_refused(peer.ip()),
                     Some(admitted) => {
-                        let one = One { stream, peer, admitted, secured: secured.clone(), stop: stop.clone() };
-                        served.spawn(one.serve(service.clone()));
+                        let (secured, direct, stop) = (secured.clone(), direct.clone(), stop.clone());
+                        let one = One { stream, peer, admitted, secured, direct, stop };
+                        served.spawn_on(one.serve(service.clone()), workers.next());
                     }
                 },
                 Err(error) if of_the_peer(&error) => {}
@@ -131,10 +132,11 @@ fn of_the_peer(error: &io::Error) -> bool {
 
 /// A connection to be served.
 struct One {
-    stream: TcpStream,
+    stream: std::net::TcpStream,
     peer: SocketAddr,
     admitted: Admitted,
     secured: Option<Arc<(Acceptor, Handshakes)>>,
+    direct: Option<Arc<dyn Direct>>,
     stop: Stop,
 }
 
@@ -169,10 +171,11 @@ impl One {
             + 'static,
         S::Future: Send + 'static,
     {
-        let Self { stream, peer, admitted, secured, stop } = self;
+        let Self { stream, peer, admitted, secured, direct, stop } = self;
         let connection = &admitted.0;
         let bounds = connection.bounds();
         let by = tokio::time::Instant::now() + bounds.handshake;
+        let Ok(stream) = TcpStream::from_std(stream) else { return Some("there are too few descriptors") };
         // It's no reason to refuse anybody.
         let _ = stream.set_nodelay(true);
         let mut stopped = pin!(stop.requested());
@@ -188,19 +191,29 @@ impl One {
                 },
             },
         };
-        let calls = Calls::new(service, Arc::clone(connection), &wire);
+        let peer = Arc::new(Peer::of(peer.ip(), &wire, Arc::clone(connection)));
         let greeted = Greeted::new(wire, Arc::clone(connection));
-        let mut http = pin!(http(bounds).serve_connection(TokioIo::new(greeted), calls));
+        let (mut http, pings) = tokio::select! {
+            begun = Http2::begin(greeted, service, direct, Arc::clone(connection), peer) => match begun {
+                Ok(begun) => begun,
+                Err(_) => return None,
+            },
+            () = &mut stopped => return Some("the service stops"),
+            () = sleep_until(by) => return Some("no HTTP/2 preface in time"),
+        };
+        let mut gone = pin!(keep_alive(pings, bounds));
         let mut leaving = None;
         let mut look = pin!(sleep_until(by));
         loop {
             tokio::select! {
-                _ = http.as_mut() => return None,
+                biased;
+                () = poll_fn(|context| http.poll(context)) => return None,
+                () = &mut gone => return Some("a ping was not answered in time"),
                 () = &mut stopped, if leaving.is_none() => {
                     if !connection.is_greeted() {
                         return Some("the service stops");
                     }
-                    http.as_mut().graceful_shutdown();
+                    http.leave();
                     // As long as calls are under way: whoever stops all knows how long that may take.
                     leaving = Some("the service stops");
                     look.as_mut().reset(tokio::time::Instant::now() + Duration::from_secs(86_400));
@@ -215,7 +228,7 @@ impl One {
                     match connection.left() {
                         Some(left) => look.as_mut().reset(tokio::time::Instant::now() + left),
                         None => {
-                            http.as_mut().graceful_shutdown();
+                            http.leave();
                             leaving = Some("no call for long");
                             look.as_mut().reset(tokio::time::Instant::now() + LEAVE);
                         }
@@ -224,21 +237,4 @@ impl One {
             }
         }
     }
-}
-
-fn http(bounds: &Bounds) -> http2::Builder<TokioExecutor> {
-    let mut http = http2::Builder::new(TokioExecutor::new());
-    http.timer(TokioTimer::new())
-        .initial_connection_window_size(CONNECTION_WINDOW)
-        .initial_stream_window_size(CALL_WINDOW)
-        .max_send_buf_size(SEND_BUFFER)
-        .header_table_size(HEADER_TABLE)
-        .max_frame_size(FRAME)
-        .max_header_list_size(bounds.header_bytes)
-        .max_concurrent_streams(bounds.calls)
-        .max_pending_accept_reset_streams(RESET_UNSEEN_MAX)
-        .max_local_error_reset_streams(RESET_OWN_MAX)
-        .keep_alive_interval(bounds.keep_alive)
-        .keep_alive_timeout(bounds.keep_alive_answer);
-    http
 }

@@ -33,6 +33,20 @@ impl CallMetrics {
             ]);
         Self(duration.build())
     }
+
+    /// Measures a call that went through no layers.
+    pub(crate) fn record(&self, method: &'static str, begun: Instant, code: Code) {
+        record(&self.0, method, begun, name(code));
+    }
+}
+
+fn record(duration: &Histogram<f64>, method: &'static str, begun: Instant, status: &'static str) {
+    let attributes = [
+        KeyValue::new("rpc.system.name", "grpc"),
+        KeyValue::new("rpc.method", method),
+        KeyValue::new("rpc.response.status_code", status),
+    ];
+    duration.record(begun.elapsed().as_secs_f64(), &attributes);
 }
 
 impl Default for CallMetrics {
@@ -91,12 +105,7 @@ where
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = ready!(Pin::new(&mut self.answer).poll(context));
-        let attributes = [
-            KeyValue::new("rpc.system.name", "grpc"),
-            KeyValue::new("rpc.method", self.method),
-            KeyValue::new("rpc.response.status_code", status(answer.as_ref().ok())),
-        ];
-        self.duration.record(self.begun.elapsed().as_secs_f64(), &attributes);
+        record(&self.duration, self.method, self.begun, status(answer.as_ref().ok()));
         Poll::Ready(answer)
     }
 }
@@ -109,7 +118,11 @@ pub(crate) fn method(path: &str) -> &'static str {
 /// How a call ended: an answer that is only a status has it in the headers.
 fn status(answer: Option<&Response<Body>>) -> &'static str {
     let Some(answer) = answer else { return "UNKNOWN" };
-    match answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes())) {
+    name(answer.headers().get("grpc-status").map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes())))
+}
+
+fn name(code: Code) -> &'static str {
+    match code {
         Code::Ok => "OK",
         Code::Cancelled => "CANCELLED",
         Code::Unknown => "UNKNOWN",

@@ -2,12 +2,12 @@
 //! where spans are exported.
 
 use super::call_metrics::method;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use motherlode_runtime::trace::{TRACEPARENT, join};
 use std::task::{Context, Poll};
 use tonic::body::Body;
 use tower::{Layer, Service};
-use tracing::{Instrument, instrument::Instrumented};
+use tracing::{Instrument, Span, instrument::Instrumented};
 
 /// Makes a span of every call.
 #[derive(Debug, Clone, Copy)]
@@ -38,10 +38,16 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let span = tracing::debug_span!("call", rpc.method = method(request.uri().path()));
-        if let Some(parent) = request.headers().get(TRACEPARENT).and_then(|parent| parent.to_str().ok()) {
-            join(&span, parent);
-        }
+        let span = span(request.uri().path(), request.headers());
         self.0.call(request).instrument(span)
     }
+}
+
+/// The span of a call.
+pub(crate) fn span(path: &str, headers: &HeaderMap) -> Span {
+    let span = tracing::debug_span!("call", rpc.method = method(path));
+    if let Some(parent) = headers.get(TRACEPARENT).and_then(|parent| parent.to_str().ok()) {
+        join(&span, parent);
+    }
+    span
 }

@@ -12,6 +12,7 @@ use std::{
     task::{Context, Poll},
     time::Duration,
 };
+use tokio::time::Instant;
 use tonic::{Code, Status, body::Body};
 use tower::{Layer, Service};
 
@@ -46,11 +47,11 @@ where
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
         // Made here and not when first polled: the transport's own comes later, and must not be the first to end.
-        let time = asked(request.headers());
-        if time.is_some_and(|time| time < SHORTEST) {
-            return Box::pin(async { Ok(expired().into_http()) });
-        }
-        let out_of_time = time.map(tokio::time::sleep);
+        let until = match until(request.headers()) {
+            Ok(until) => until,
+            Err(refusal) => return Box::pin(async { Ok(Status::from(refusal).into_http()) }),
+        };
+        let out_of_time = until.map(tokio::time::sleep_until);
         let answer = self.0.call(request);
         Box::pin(async move {
             let Some(out_of_time) = out_of_time else { return answer.await };
@@ -58,7 +59,7 @@ where
             tokio::select! {
                 biased;
                 answer = within(until, answer) => answer,
-                () = out_of_time => Ok(refusal().into_http()),
+                () = out_of_time => Ok(Status::from(time_is_up()).into_http()),
             }
         })
     }
@@ -67,15 +68,26 @@ where
 /// The timer's step: less is no time at all.
 const SHORTEST: Duration = Duration::from_millis(1);
 
-/// Out of time before it was begun.
-fn expired() -> Status {
-    Refusal::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", "time was up when the call arrived; it had no effect")
-        .into()
+/// When a call's time is up; none where its caller names no time.
+///
+/// # Errors
+/// DEADLINE_EXCEEDED: it was up when the call arrived.
+pub(crate) fn until(headers: &HeaderMap) -> Result<Option<Instant>, Refusal> {
+    match asked(headers) {
+        Some(time) if time < SHORTEST => Err(Refusal::new(
+            Code::DeadlineExceeded,
+            "DEADLINE_EXCEEDED",
+            "time was up when the call arrived; it had no effect",
+        )),
+        // One that is centuries away is none.
+        time => Ok(time.and_then(|time| Instant::now().checked_add(time))),
+    }
 }
 
-fn refusal() -> Status {
+/// The refusal of a call whose time was up while it was under way.
+pub(crate) fn time_is_up() -> Refusal {
     let message = "time is up; whether there was an effect is unknown: ask again with the same request id";
-    Refusal::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", message).retry_after(Duration::from_millis(100)).into()
+    Refusal::new(Code::DeadlineExceeded, "DEADLINE_EXCEEDED", message).retry_after(Duration::from_millis(100))
 }
 
 /// The caller's timeout: at most 8 digits and a unit, as gRPC over HTTP/2 has it. Anything else is no timeout.

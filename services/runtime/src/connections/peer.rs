@@ -1,0 +1,48 @@
+//! The other end of a connection.
+
+use super::{stream::Wire, table::Connection};
+use std::{net::IpAddr, sync::Arc};
+use tokio_rustls::rustls::pki_types::CertificateDer;
+
+/// Where a call comes from: every request has it as an extension, in an `Arc`.
+pub struct Peer {
+    address: IpAddr,
+    certificate: Option<CertificateDer<'static>>,
+    connection: Option<Arc<Connection>>,
+}
+
+impl Peer {
+    /// Of a call that is made within the process for somebody at an address.
+    #[must_use]
+    pub fn at(address: IpAddr) -> Self {
+        Self { address, certificate: None, connection: None }
+    }
+
+    /// Of a connection.
+    pub(super) fn of(address: IpAddr, wire: &Wire, connection: Arc<Connection>) -> Self {
+        let certificate = match wire {
+            Wire::Plain(_) => None,
+            Wire::Tls(stream) => stream.get_ref().1.peer_certificates().and_then(|certificates| certificates.first()),
+        };
+        let certificate = certificate.map(|certificate| certificate.clone().into_owned());
+        Self { address, certificate, connection: Some(connection) }
+    }
+
+    /// The address.
+    #[must_use]
+    pub fn address(&self) -> IpAddr {
+        self.address
+    }
+
+    /// The certificate that it proved to have, in DER.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&[u8]> {
+        self.certificate.as_deref()
+    }
+
+    /// The connection; none within the process.
+    #[must_use]
+    pub fn connection(&self) -> Option<&Arc<Connection>> {
+        self.connection.as_ref()
+    }
+}

@@ -1,0 +1,198 @@
+//! Bets and choices as direct calls: what the layers do for all others, done here in one pass.
+//!
+//! In the layers' order: the span and the caller are found, the caller's rate, role and bytes are counted, the deadline begins, and
+//! this process must still write the log. Then the message is read. All calls of a connection that have arrived are decided before
+//! any of them is handed to the writer, and are answered by the group commit that has them.
+
+use crate::layers::{
+    call_metrics::CallMetrics,
+    call_spans::span,
+    deadline::{time_is_up, until},
+};
+use bytes::{BufMut, Bytes};
+use http::request::Parts;
+use motherlode_ledger::Ledgers;
+use motherlode_proto::spin::v1::{ChooseRequest, ChooseResponse, Played, SpinRequest, SpinResponse};
+use motherlode_runtime::{
+    Refusal,
+    access::Access,
+    buffers::{Buffers, CallBytes},
+    connections::{Direct, DirectCalls, Peer},
+};
+use motherlode_spin::{Call, Calls, Play, SpinApi};
+use prost::Message;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+};
+use tokio::time::{Instant, Sleep, sleep_until};
+use tonic::{Code, Status, metadata::MetadataMap};
+use tracing::Span;
+
+const SPIN: &str = "/motherlode.spin.v1.SpinService/Spin";
+const CHOOSE: &str = "/motherlode.spin.v1.SpinService/Choose";
+
+/// Answers bets and choices.
+pub(crate) struct DirectPlay {
+    pub(crate) api: Arc<SpinApi>,
+    pub(crate) ledgers: Ledgers,
+    pub(crate) access: Access,
+    pub(crate) buffers: Buffers,
+    /// The longest message that is read, bytes.
+    pub(crate) message_bytes_max: usize,
+    /// Where calls are measured and traced.
+    pub(crate) metrics: Option<CallMetrics>,
+}
+
+impl Direct for DirectPlay {
+    fn answers(&self, path: &str) -> bool {
+        // A replica has to ask first where the log ends.
+        (path == SPIN || path == CHOOSE) && !self.ledgers.is_replica()
+    }
+
+    fn connect(self: Arc<Self>, peer: Arc<Peer>) -> Box<dyn DirectCalls> {
+        Box::new(Playing {
+            calls: Calls::new(Arc::clone(&self.api)),
+            play: self,
+            peer,
+            waiting: BTreeMap::new(),
+            deadlines: BTreeSet::new(),
+            alarm: None,
+        })
+    }
+}
+
+/// The calls of one connection.
+struct Playing {
+    play: Arc<DirectPlay>,
+    peer: Arc<Peer>,
+    calls: Calls,
+    /// By number.
+    waiting: BTreeMap<u64, Waiting>,
+    /// Of those that have one, the next first.
+    deadlines: BTreeSet<(Instant, u64)>,
+    /// For the next deadline when it was set, or earlier.
+    alarm: Option<Pin<Box<Sleep>>>,
+}
+
+/// A call that is not answered yet.
+struct Waiting {
+    method: &'static str,
+    begun: std::time::Instant,
+    /// Its share of its operator's bytes; none where it was refused before it had one.
+    bytes: Option<CallBytes>,
+    until: Option<Instant>,
+    /// Ends with the call.
+    _span: Option<Span>,
+}
+
+impl DirectCalls for Playing {
+    fn begin(&mut self, number: u64, head: Parts, message: Bytes) {
+        let method = if head.uri.path() == SPIN { SPIN } else { CHOOSE };
+        let span = self.play.metrics.is_some().then(|| span(method, &head.headers));
+        let _within = span.clone().map(Span::entered);
+        let mut waiting = Waiting { method, begun: std::time::Instant::now(), bytes: None, until: None, _span: span };
+        match self.admit(number, head, message, &mut waiting) {
+            Ok(call) => self.calls.begin(call),
+            Err(refusal) => self.calls.refuse(number, refusal),
+        }
+        if let Some(until) = waiting.until {
+            self.deadlines.insert((until, number));
+        }
+        self.waiting.insert(number, waiting);
+    }
+
+    fn hand_in(&mut self) {
+        self.calls.hand_in();
+    }
+
+    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<(u64, Result<Bytes, Status>)> {
+        loop {
+            let (number, played) = match self.calls.poll_answer(context) {
+                Poll::Ready(answered) => answered,
+                Poll::Pending => match self.late(context) {
+                    Some(number) => (number, Err(time_is_up())),
+                    None => return Poll::Pending,
+                },
+            };
+            // It isn't there where its time was up before.
+            let Some(waiting) = self.waiting.remove(&number) else { continue };
+            if let Some(until) = waiting.until {
+                self.deadlines.remove(&(until, number));
+            }
+            let Waiting { method, begun, bytes, .. } = waiting;
+            let answer = played.and_then(|played| {
+                let answer = framed(method, played);
+                bytes.map_or(Ok(answer.clone()), |bytes| bytes.answer(answer))
+            });
+            let answer = answer.map_err(Status::from);
+            if let Some(metrics) = &self.play.metrics {
+                metrics.record(&method[1..], begun, answer.as_ref().map_or_else(Status::code, |_| Code::Ok));
+            }
+            return Poll::Ready((number, answer));
+        }
+    }
+}
+
+impl Playing {
+    /// Admits a call and reads its message; `waiting` gets what it holds and until when.
+    fn admit(&self, number: u64, head: Parts, message: Bytes, waiting: &mut Waiting) -> Result<Call, Refusal> {
+        let DirectPlay { ledgers, access, buffers, message_bytes_max, .. } = &*self.play;
+        let caller = access.admit(waiting.method, &head.headers, Some(&self.peer))?;
+        waiting.bytes = Some(buffers.take(&caller, &head.headers, &message)?);
+        let until = until(&head.headers)?;
+        ledgers.written()?;
+        if message.len() > *message_bytes_max {
+            let long = format!("a message of {} bytes; the longest has {message_bytes_max}", message.len());
+            return Err(Refusal::new(Code::OutOfRange, "MESSAGE_TOO_LONG", long));
+        }
+        let malformed =
+            |error: prost::DecodeError| Refusal::new(Code::InvalidArgument, "MESSAGE_MALFORMED", error.to_string());
+        let play = match waiting.method {
+            SPIN => Play::Spin(SpinRequest::decode(message).map_err(malformed)?),
+            _ => Play::Choose(ChooseRequest::decode(message).map_err(malformed)?),
+        };
+        waiting.until = until;
+        Ok(Call { number, caller, play, metadata: Some(Box::new(MetadataMap::from_headers(head.headers))), until })
+    }
+
+    /// A call whose time is up.
+    fn late(&mut self, context: &mut Context<'_>) -> Option<u64> {
+        loop {
+            let (due, number) = *self.deadlines.first()?;
+            let alarm = self.alarm.get_or_insert_with(|| Box::pin(sleep_until(due)));
+            if alarm.deadline() > due {
+                alarm.as_mut().reset(due);
+            }
+            if alarm.as_mut().poll(context).is_pending() {
+                return None;
+            }
+            if due <= Instant::now() {
+                return Some(number);
+            }
+            alarm.as_mut().reset(due);
+        }
+    }
+}
+
+/// An answer with its length before it, as gRPC sends it.
+fn framed(method: &str, played: Played) -> Bytes {
+    let played = Some(played);
+    match method {
+        SPIN => with_length(&SpinResponse { played }),
+        _ => with_length(&ChooseResponse { played }),
+    }
+}
+
+fn with_length(message: &impl Message) -> Bytes {
+    let length = message.encoded_len();
+    let mut framed = Vec::with_capacity(5 + length);
+    framed.put_u8(0);
+    framed.put_u32(u32::try_from(length).unwrap_or(u32::MAX));
+    // There is room: a vector grows.
+    let _ = message.encode(&mut framed);
+    framed.into()
+}

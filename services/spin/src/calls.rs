@@ -1,0 +1,238 @@
+//! Calls that are played together: those of one stream, or those that a connection answers by itself.
+//!
+//! A bet needs no task, no timer and no channel of its own: it's decided when it's begun, those that came together are handed
+//! to the writer together, and one channel brings all verdicts, those of a group commit at once. What is not plain (a choice, a
+//! refusal, a conflict, a jackpot, a wallet that has to be asked) is played by a future of its own. Either way a call has the same
+//! semantics.
+
+use crate::{
+    answer::Answer,
+    api::{SpinApi, is_stale},
+    bet::{Bet, DrawnFor},
+    dealer::Undecided,
+    decide::{self, Decided, Drawing},
+    pace::Now,
+    state::State,
+};
+use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use motherlode_books::Event;
+use motherlode_ledger::{AppendError, Proposal, Verdict, Verdicts};
+use motherlode_proto::spin::v1::{ChooseRequest, Played, SpinRequest};
+use motherlode_runtime::{Caller, Refusal, until::within};
+use std::{
+    collections::BTreeMap,
+    future::ready,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    vec,
+};
+use tokio::{
+    sync::mpsc,
+    time::{Instant, Sleep, sleep_until},
+};
+use tonic::metadata::MetadataMap;
+
+/// Bets handed to the writer together at the most: it has work while the next are decided.
+const TOGETHER_MAX: usize = 64;
+
+/// Calls under way.
+pub struct Calls {
+    api: Arc<SpinApi>,
+    /// Bets to be handed to the writer, by ticket.
+    decided: Vec<(u64, Proposal, Option<Instant>)>,
+    /// As long as the calls that run at the same time.
+    sender: mpsc::UnboundedSender<Verdicts>,
+    verdicts: mpsc::UnboundedReceiver<Verdicts>,
+    /// Verdicts that are to be answered with next.
+    came: vec::IntoIter<(u64, Verdict)>,
+    /// Bets that wait for a verdict, by ticket: the oldest first.
+    bets: BTreeMap<u64, Box<Waiting>>,
+    tickets: u64,
+    /// Set while bets wait, for the oldest of when it was set or earlier.
+    patience: Option<Pin<Box<Sleep>>>,
+    /// Answers that come another way.
+    others: FuturesUnordered<BoxFuture<'static, Answered>>,
+}
+
+/// The content of a call.
+pub enum Play {
+    /// A bet.
+    Spin(SpinRequest),
+    /// A choice in an open round.
+    Choose(ChooseRequest),
+}
+
+/// A call.
+pub struct Call {
+    /// The number that its answer comes with.
+    pub number: u64,
+    /// Who makes it.
+    pub caller: Caller,
+    /// Its content.
+    pub play: Play,
+    /// Its metadata; none of a call on a stream.
+    pub metadata: Option<Box<MetadataMap>>,
+    /// The caller's deadline.
+    pub until: Option<Instant>,
+}
+
+/// The number of a call, and its answer.
+pub type Answered = (u64, Result<Played, Refusal>);
+
+/// A bet that was proposed.
+struct Waiting {
+    call: Call,
+    answer: Answer,
+    since: Instant,
+}
+
+impl Calls {
+    /// None yet.
+    #[must_use]
+    pub fn new(api: Arc<SpinApi>) -> Self {
+        let (sender, verdicts) = mpsc::unbounded_channel();
+        Self {
+            api,
+            decided: Vec::with_capacity(TOGETHER_MAX),
+            sender,
+            verdicts,
+            came: Verdicts::new().into_iter(),
+            bets: BTreeMap::new(),
+            tickets: 0,
+            patience: None,
+            others: FuturesUnordered::new(),
+        }
+    }
+
+    /// Calls that are not answered yet.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.bets.len() + self.others.len()
+    }
+
+    /// Begins a call. Nothing is answered here, so that what was decided before is not kept waiting.
+    pub fn begin(&mut self, call: Call) {
+        // Only a script of tests looks at metadata.
+        let Play::Spin(spin) = &call.play else { return self.play(call) };
+        if self.api.dealer.is_scripted() && call.metadata.is_some() {
+            return self.play(call);
+        }
+        let bet = match Bet::parse(&call.caller, &self.api.ledgers, &self.api.ladders, spin) {
+            Ok(bet) => bet,
+            Err(refusal) => return self.refuse(call.number, refusal),
+        };
+        // The operator's wallet is asked first, which takes its time.
+        if self.api.wallets.of(&bet.account.stream).is_some() {
+            return self.play(call);
+        }
+        let Ok(Decided { proposal, answer }) = self.decide(&bet) else { return self.play(call) };
+        self.tickets += 1;
+        self.decided.push((self.tickets, proposal, call.until));
+        self.bets.insert(self.tickets, Box::new(Waiting { call, answer, since: Instant::now() }));
+        if self.decided.len() == TOGETHER_MAX {
+            self.hand_in();
+        }
+    }
+
+    /// Answers a call with a refusal.
+    pub fn refuse(&mut self, number: u64, refusal: Refusal) {
+        self.others.push(ready((number, Err(refusal))).boxed());
+    }
+
+    /// Hands what was decided to the writer: no more calls have come for now.
+    pub fn hand_in(&mut self) {
+        if !self.decided.is_empty() {
+            self.api.ledgers.propose(self.decided.drain(..), &self.sender);
+        }
+    }
+
+    /// The next answer.
+    pub fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Answered> {
+        loop {
+            while let Some((ticket, verdict)) = self.came.next() {
+                // A verdict that came too late was answered for.
+                let bet = self.bets.remove(&ticket);
+                if let Some(answer) = bet.and_then(|bet| self.conclude(*bet, verdict)) {
+                    return Poll::Ready(answer);
+                }
+            }
+            match self.verdicts.poll_recv(context) {
+                Poll::Ready(Some(verdicts)) => self.came = verdicts.into_iter(),
+                _ => break,
+            }
+        }
+        if let Poll::Ready(Some(answer)) = self.others.poll_next_unpin(context) {
+            return Poll::Ready(answer);
+        }
+        self.late(context).map_or(Poll::Pending, Poll::Ready)
+    }
+
+    fn decide(&self, bet: &Bet) -> Result<Decided, Undecided> {
+        let rules = self.api.rules_for(bet)?;
+        let stream = &bet.account.stream;
+        let ledger = self.api.ledgers.of(stream);
+        let state = ledger.books_of(stream, |books| State::of_bet(books, bet)).map_err(Refusal::from)?;
+        let DrawnFor { client_seed, sealed } = &bet.drawn;
+        let from = Drawing { dealer: &self.api.dealer, client_seed, sealed: *sealed };
+        decide::spin(&state, bet, &rules, (&self.api.pace, Now::of(ledger)), &from)
+    }
+
+    /// Makes the answer to a bet from its verdict; `None` if the bet takes a way of its own.
+    fn conclude(&mut self, bet: Waiting, verdict: Verdict) -> Option<Answered> {
+        let Waiting { call, answer, .. } = bet;
+        match verdict {
+            Ok(logged) => {
+                self.api.pace.taken(&logged.commit, || self.api.ledgers.ticks_ms());
+                let (api, number) = (Arc::clone(&self.api), call.number);
+                if !logged.commit.events.iter().any(|event| matches!(event, Event::JackpotHit { .. })) {
+                    // Nothing to wait for.
+                    return api.played(&logged, Some(answer)).now_or_never().map(|played| (number, played));
+                }
+                self.others.push(async move { (number, api.played(&logged, Some(answer)).await) }.boxed());
+                None
+            }
+            Err(error) if is_stale(&error) => {
+                self.play(call);
+                None
+            }
+            Err(error) => Some((call.number, Err(error.into()))),
+        }
+    }
+
+    /// Plays a call on its own.
+    fn play(&mut self, call: Call) {
+        let api = Arc::clone(&self.api);
+        let until = call.until;
+        let played = async move {
+            let metadata = call.metadata.map_or_else(MetadataMap::new, |metadata| *metadata);
+            let played = match &call.play {
+                Play::Spin(spin) => api.spin(&call.caller, spin, &metadata).await,
+                Play::Choose(choose) => api.choose(&call.caller, choose, &metadata).await,
+            };
+            (call.number, played)
+        };
+        self.others.push(match until {
+            Some(until) => within(until, played).boxed(),
+            None => played.boxed(),
+        });
+    }
+
+    /// The answer to the oldest bet, if it has waited for the writer too long.
+    fn late(&mut self, context: &mut Context<'_>) -> Option<Answered> {
+        let wait = self.api.ledgers.home().answer_wait_max()?;
+        loop {
+            let (ticket, oldest) = self.bets.first_key_value()?;
+            let (ticket, due) = (*ticket, oldest.since + wait);
+            let patience = self.patience.get_or_insert_with(|| Box::pin(sleep_until(due)));
+            if patience.as_mut().poll(context).is_pending() {
+                return None;
+            }
+            if due <= Instant::now() {
+                let bet = self.bets.remove(&ticket)?;
+                return Some((bet.call.number, Err(AppendError::Late.into())));
+            }
+            patience.as_mut().reset(due);
+        }
+    }
+}
