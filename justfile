@@ -24,3 +24,11 @@ ci:
 # Criterion benches of the hot paths
 bench *ARGS:
     cargo bench --workspace {{ ARGS }}
+
+# Fuzz all targets, or those named: `just fuzz record segment`; FUZZ_RUNS is how often each is run
+fuzz *TARGETS:
+    FUZZ_TARGETS="{{ TARGETS }}" ./tests/run fuzz
+
+# Open the console of a service that runs here in a browser
+console:
+    python3 -m webbrowser http://127.0.0.1:50080/

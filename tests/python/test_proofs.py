@@ -180,13 +180,13 @@ def test_nothing_in_a_proof_can_be_changed_by_the_examples_judgement(signed):
         verify_round.verify(honest, vkey.replace("example.com", "example.org"))
 
 
-def test_pl_06_the_readmes_two_hashes_agree_with_the_round_just_played(start):
+def test_pl_06_the_documented_two_hashes_agree_with_the_round_just_played(start):
     service = start()
     motherlode("play", "bewitched", "--auto", "--rounds", "1", "--target", f"http://{service.address}")
     client = service.client()
     step = client.round("demo/alice/1").steps[0]
     values = os.environ | {"DEALT": step.draw.dealt.hex(), "CLIENT_SEED": step.draw.client_seed.hex()}
-    lines = (ROOT / "README.md").read_text().splitlines()
+    lines = (ROOT / "proto/README.md").read_text().splitlines()
     commands = [line.removeprefix("$ ").partition("#")[0] for line in lines if line.startswith("$ printf 'motherlode/")]
     run = [subprocess.run(["sh", "-c", command], env=values, capture_output=True, text=True, check=True) for command in commands]
     assert [done.stdout.split()[0] for done in run] == [step.draw.seal.hex(), step.seed.hex()]
