@@ -1,20 +1,26 @@
-"""The reference wallet, as its README says: bets and wins by way of an operator's own SQLite file, while much goes wrong."""
+"""The reference wallet, as its README says: bets and wins by way of an operator's own database, while much goes wrong."""
 
 import hashlib
 import hmac
 import json
+import os
 import re
+import shutil
+import signal
 import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import grpc
+import psycopg
 import pytest
 from conftest import BINARY, ROOT
 from client import account, bet, choice_for
@@ -28,17 +34,73 @@ KEY = "a key of the wallet's own, long enough"
 FAULTS = ["--lose-answer", "6", "--lose-call", "8", "--double", "4", "--fail", "9", "--lie", "5", "--seed", "7"]
 
 
+def postgres_program(name):
+    """A program of PostgreSQL: on the path, or where Debian has it; nothing where it isn't installed."""
+    found = [shutil.which(name), *sorted(Path("/usr/lib/postgresql").glob(f"*/bin/{name}"))]
+    return next(filter(None, found), None)
+
+
+@pytest.fixture(scope="session")
+def postgres():
+    """The URL of a PostgreSQL server of the tests' own, on a socket in a folder."""
+    if not (postgres_program("initdb") and postgres_program("postgres")):
+        pytest.skip("no PostgreSQL (Debian: apt-get install postgresql): the wallet's books are tested in SQLite alone")
+    # It serves nobody as root.
+    user = {"user": "postgres"} if os.geteuid() == 0 else {}
+    with tempfile.TemporaryDirectory(prefix="motherlode-postgres-") as folder:
+        if user:
+            shutil.chown(folder, "postgres")
+        place, quiet = {"cwd": folder, **user}, {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+        subprocess.run([postgres_program("initdb"), "-D", f"{folder}/data", "-A", "trust", "-U", "wallet"], check=True, **place, **quiet)
+        command = [postgres_program("postgres"), "-D", f"{folder}/data", "-k", folder, "-c", "listen_addresses="]
+        server = subprocess.Popen(command, **place, **quiet)
+        url = f"postgresql:///postgres?host={folder}&user=wallet"
+        deadline = time.monotonic() + 60
+        while True:
+            try:
+                psycopg.connect(url).close()
+                break
+            except psycopg.OperationalError:
+                assert server.poll() is None and time.monotonic() < deadline
+                time.sleep(0.05)
+        yield url
+        server.send_signal(signal.SIGINT)
+        server.wait()
+
+
+@pytest.fixture(params=["sqlite", "postgres"])
+def database(request, tmp_path):
+    """A database for a wallet's books, empty, by the name that the wallet is given."""
+    if request.param == "sqlite":
+        return str(tmp_path / "wallet.sqlite")
+    url = request.getfixturevalue("postgres")
+    with psycopg.connect(url) as connection:
+        connection.execute("DROP TABLE IF EXISTS balances, transactions, nonces")
+    return url
+
+
+def read(database, query):
+    """Rows of a database."""
+    if database.startswith("postgresql:"):
+        with psycopg.connect(database) as connection:
+            return connection.execute(query).fetchall()
+    connection = sqlite3.connect(database)
+    try:
+        return connection.execute(query).fetchall()
+    finally:
+        connection.close()
+
+
 @pytest.fixture
-def wallet(tmp_path):
-    """Starts reference wallets on one file; whatever still runs at the end is killed."""
+def wallet(tmp_path, database):
+    """Starts reference wallets on one database; whatever still runs at the end is killed."""
     started = []
 
     def start(*more, listen="127.0.0.1:0"):
         (tmp_path / "wallet.token").write_text("the wallet's own\n")
         (tmp_path / "wallet.key").write_text(f"{KEY}\n")
         secret = ["--signing-key-file", tmp_path / "wallet.key"] if "--json" in more else ["--token-file", tmp_path / "wallet.token"]
-        database = ["--database", tmp_path / "wallet.sqlite"]
-        command = [sys.executable, WALLET, "--listen", listen, *database, *secret, *more]
+        command = [sys.executable, WALLET, "--listen", listen, "--database", database, *secret, *more]
         process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
         started.append(process)
         process.address = process.stdout.readline().removeprefix("wallet listens on ").strip()
@@ -76,18 +138,16 @@ def played(client, account, number):
     return steps[-1].win.amount_minor - steps[0].bet.amount_minor
 
 
-def reconciled(tmp_path, net):
+def reconciled(database, net):
     """The wallet's database has what the rounds left each player with, once all is paid, and moved nothing else."""
-    database = sqlite3.connect(tmp_path / "wallet.sqlite")
     expected = {player: FUNDS + of for player, of in net.items()}
-    balances = lambda: dict(database.execute("SELECT player, minor FROM balances"))
+    balances = lambda: dict(read(database, "SELECT player, minor FROM balances"))
     deadline = time.monotonic() + 60
     while balances() != expected and time.monotonic() < deadline:
         time.sleep(0.05)
     assert balances() == expected
     moved = "SELECT player, sum(minor) FROM transactions WHERE ended = 'applied' GROUP BY player"
-    assert dict(database.execute(moved)) == net
-    database.close()
+    assert dict(read(database, moved)) == net
 
 
 def config(protected, address, tmp_path, face):
@@ -97,7 +157,7 @@ def config(protected, address, tmp_path, face):
 
 
 @pytest.mark.parametrize("face", [[], ["--json"]], ids=["grpc", "json"])
-def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_lost(start, wallet, tmp_path, face):
+def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_lost(start, wallet, database, tmp_path, face):
     protected = Protected(tmp_path, {"acme/gateway": ["play", "wallet"]})
     kept = wallet("--give", f"alice:EUR:{FUNDS}", *FAULTS, *face)
     service = start(config=config(protected, kept.address, tmp_path, face))
@@ -112,7 +172,7 @@ def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_l
             kept.kill()
             kept.wait()
             kept = wallet(*FAULTS, *face, listen=kept.address)
-    reconciled(tmp_path, {"alice": net})
+    reconciled(database, {"alice": net})
     client.close()
     kept.terminate()
     said = kept.stdout.read()
@@ -122,7 +182,7 @@ def test_pl_31_rounds_on_the_reference_wallet_come_out_to_the_cent_whatever_is_l
 
 
 @pytest.mark.parametrize("face", [[], ["--json"]], ids=["grpc", "json"])
-def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_to_the_cent(start, wallet, tmp_path, face):
+def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_to_the_cent(start, wallet, database, tmp_path, face):
     players, rounds, kills = [f"p{number}" for number in range(4)], 10, 4
     protected = Protected(tmp_path, {"acme/gateway": ["play", "wallet"]})
     given = [word for player in players for word in ("--give", f"{player}:EUR:{FUNDS}")]
@@ -150,7 +210,7 @@ def test_pl_31_pl_32_a_wallet_that_is_killed_under_load_again_and_again_agrees_t
             kept.wait()
             kept = wallet(*face, listen=kept.address)
         net = {player: of.result() for player, of in playing.items()}
-    reconciled(tmp_path, net)
+    reconciled(database, net)
     assert service.terminate() == 0
     assert subprocess.run([BINARY, "audit", service.place], capture_output=True).returncode == 0
 

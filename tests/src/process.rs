@@ -53,6 +53,21 @@ impl Process {
     /// When it does not start.
     #[must_use]
     pub fn start_as(program: &str, data: &Path, config: Option<&Path>, more: &[&str]) -> Self {
+        Self::start_where(program, data, config, more, &[])
+    }
+
+    /// The same with these variables in its environment.
+    ///
+    /// # Panics
+    /// When it does not start.
+    #[must_use]
+    pub fn start_where(
+        program: &str,
+        data: &Path,
+        config: Option<&Path>,
+        more: &[&str],
+        variables: &[(&str, &Path)],
+    ) -> Self {
         give_draw_key(data).expect("a key can be given");
         let mut command = Command::new(program);
         command.args(["serve", "--listen", "127.0.0.1:0", "--data"]).arg(data).args(more);
@@ -61,7 +76,7 @@ impl Process {
         }
         let log = tempfile::tempfile().expect("a file can be made");
         let logged = log.try_clone().expect("a file can be shared");
-        command.env("NO_COLOR", "1");
+        command.env("NO_COLOR", "1").envs(variables.iter().copied());
         let mut child = command.stdout(Stdio::piped()).stderr(logged).spawn().expect("the program starts");
         let output = BufReader::new(child.stdout.take().expect("its output is piped"));
         let address = output.lines().map_while(Result::ok).find_map(|line| {

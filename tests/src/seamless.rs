@@ -49,11 +49,12 @@ pub(crate) fn give_wallets(config: &mut Config) {
     let seamless = format!("wallet = \"seamless\"\nseamless = {{ url = \"http://{}\" }}\n", wallet.address);
     let of = |id: &str| parsed(&format!("[[operators]]\nid = \"{id}\"\n{seamless}"));
     if config.operators.is_empty() {
-        config.open = true;
-        config.operators = vec![of("acme")];
+        config.wallets_beside = vec![of("acme")];
     }
     let given = of("any");
-    for operator in config.operators.iter_mut().filter(|operator| operator.id != PLATFORM) {
+    for operator in
+        config.operators.iter_mut().chain(&mut config.wallets_beside).filter(|operator| operator.id != PLATFORM)
+    {
         if operator.seamless.is_none() {
             (operator.wallet, operator.seamless) = (given.wallet, given.seamless.clone());
         }

@@ -1,4 +1,4 @@
-"""A reference wallet: what an operator that keeps its players' money implements, over SQLite."""
+"""A reference wallet: what an operator that keeps its players' money implements, over SQLite or PostgreSQL."""
 
 import argparse
 import hmac
@@ -11,6 +11,7 @@ import grpc
 import stubs  # noqa: F401  (makes what is imported next)
 import face
 from books import Books
+from database import open_database
 from faults import Faults
 from signed import Signatures
 
@@ -55,7 +56,7 @@ class Wallet(wallet_pb2_grpc.WalletServiceServicer):
 def options():
     parser = argparse.ArgumentParser(prog="wallet", description=__doc__)
     parser.add_argument("--listen", default="127.0.0.1:50061", help="address; port 0 for any")
-    parser.add_argument("--database", default="wallet.sqlite", help="SQLite file")
+    parser.add_argument("--database", default="wallet.sqlite", help="SQLite file, or a URL as postgresql://...")
     parser.add_argument("--token-file", type=Path, help="file with the token that callers show")
     parser.add_argument("--json", action="store_true", help="JSON with signed requests in place of gRPC")
     parser.add_argument("--signing-key-file", type=Path, help="file with the key that requests in JSON are signed with")
@@ -95,7 +96,7 @@ def in_json(given, wallet, books):
 
 def main():
     given = options()
-    books = Books(given.database)
+    books = Books(open_database(given.database))
     for gift in given.give:
         player, currency, minor = gift.split(":")
         books.give(player, currency, int(minor))

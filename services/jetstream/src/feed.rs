@@ -5,7 +5,8 @@
 //! refused, and the feed goes on after what the stream has. Of messages on their way it names the id as well: at that number there may be
 //! another publisher's. So there can be several publishers, and nothing rests on the time in which
 //! a server knows repetitions by their ids. What the stream has is said by the last message of the subject, which names the positions
-//! of all partitions. Others may publish to the stream as well, but each of their messages makes this one look again.
+//! of all partitions and the hashes of their records: positions come again when a log was restored from an older copy, records don't. Others
+//! may publish to the stream as well, but each of their messages makes this one look again.
 
 use crate::{
     failure::Failure,
@@ -18,11 +19,13 @@ use futures_util::StreamExt;
 use motherlode_log::Position;
 use motherlode_runtime::config::Store as Config;
 use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt::Display};
 use tokio::time::timeout;
 
 /// The header with the positions that readers resume after, `0:17,1:9`: of all partitions that were published so far.
 const POSITIONS: &str = "Motherlode-Positions";
+/// The header with the SHA-256 of the records there, `0:9f86...,1:60303a...`; messages of earlier versions have none.
+const RECORDS: &str = "Motherlode-Records";
 /// JetStream's errors for a message that does not follow the one that it names.
 const WRONG_LAST: [u64; 3] = [10_070, 10_071, 10_164];
 /// JetStream's error where there's no such message.
@@ -63,8 +66,19 @@ pub struct Entry {
     pub partition: u32,
     /// Its position there.
     pub position: Position,
+    /// The SHA-256 of the record, lower-case hexadecimal.
+    pub sha256: String,
     /// The message's text.
     pub payload: Bytes,
+}
+
+/// The record of a partition after which a feed goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Last {
+    /// Its position; 0 before the first.
+    pub position: Position,
+    /// Its SHA-256, lower-case hexadecimal, where it's known: the log must have this very record there.
+    pub sha256: Option<String>,
 }
 
 /// A feed that is published.
@@ -74,7 +88,7 @@ pub struct Feed {
     subject: String,
     stream: String,
     /// Where partitions begin of which the stream has nothing.
-    begin: BTreeMap<u32, Position>,
+    begin: BTreeMap<u32, Last>,
     /// The stream as it was found and went on since; unknown after a failure.
     held: Option<Held>,
 }
@@ -86,28 +100,27 @@ struct Held {
     last: u64,
     /// The number of the last message of the subject, until a message was published after it.
     of_subject: Option<u64>,
-    /// The position of each partition after which it goes on.
-    positions: BTreeMap<u32, Position>,
+    /// The record of each partition after which it goes on.
+    after: BTreeMap<u32, Last>,
 }
 
 impl Feed {
     /// Connects and finds out what the stream has. Partitions of which it has nothing begin after `begin`, or at their first records.
-    /// Returns the positions after which they go on as well.
+    /// Returns the records after which they go on as well.
     ///
     /// # Errors
     /// See [`FeedError`].
     pub async fn open(
         config: &Config,
         subject: &str,
-        begin: Option<BTreeMap<u32, Position>>,
-    ) -> Result<(Self, BTreeMap<u32, Position>), FeedError> {
+        begin: Option<BTreeMap<u32, Last>>,
+    ) -> Result<(Self, BTreeMap<u32, Last>), FeedError> {
         if !is_subject(subject) {
             return Err(FeedError::Unusable(format!("{subject:?} is no subject to publish to")));
         }
         let servers = config.servers();
-        let cannot = |error: &dyn std::fmt::Display| {
-            FeedError::Unusable(format!("cannot connect to {}: {error}", servers.join(", ")))
-        };
+        let cannot =
+            |error: &dyn Display| FeedError::Unusable(format!("cannot connect to {}: {error}", servers.join(", ")));
         let options = options(config).await.map_err(|error| cannot(&error))?;
         let client = options.connect(servers.clone()).await.map_err(|error| cannot(&error))?;
         let names = api(&client, "STREAM.NAMES", &json!({ "subject": subject })).await?;
@@ -125,7 +138,7 @@ impl Feed {
             let fault = format!("stream {stream} has had messages, and none of {subject} is left: say where to begin");
             return Err(FeedError::Unusable(fault));
         }
-        let after = held.positions.clone();
+        let after = held.after.clone();
         feed.held = Some(held);
         Ok((feed, after))
     }
@@ -140,7 +153,14 @@ impl Feed {
             Some(held) => held,
             None => self.look().await?,
         };
-        let has = |entry: &&Entry| held.positions.get(&entry.partition).is_some_and(|had| *had >= entry.position);
+        let had = |entry: &Entry| held.after.get(&entry.partition);
+        for entry in entries {
+            let here = had(entry).filter(|last| last.position == entry.position);
+            if let Some(sha256) = here.and_then(|last| last.sha256.as_ref()).filter(|sha256| **sha256 != entry.sha256) {
+                return Err(other_log(entry.partition, entry.position, sha256, &entry.sha256));
+            }
+        }
+        let has = |entry: &&Entry| had(entry).is_some_and(|last| last.position >= entry.position);
         let missing: Vec<_> = entries.iter().skip_while(has).collect();
         if !missing.is_empty() {
             self.send(&missing, &mut held).await?;
@@ -154,8 +174,9 @@ impl Feed {
         let inbox = self.client.new_inbox();
         let mut answers = self.client.subscribe(inbox.clone()).await.map_err(unknown)?;
         let mut before: Option<String> = None;
-        for (follows, Entry { partition, position, payload }) in (held.last..).zip(entries.iter().copied()) {
-            held.positions.insert(*partition, *position);
+        for (follows, entry) in (held.last..).zip(entries.iter().copied()) {
+            let Entry { partition, position, sha256, payload } = entry;
+            held.after.insert(*partition, Last { position: *position, sha256: Some(sha256.clone()) });
             let mut headers = HeaderMap::new();
             let id = format!("{partition}-{position}");
             headers.insert("Nats-Msg-Id", id.as_str());
@@ -168,7 +189,8 @@ impl Feed {
                 // What was looked at may be older than what the stream's leader has.
                 headers.insert("Nats-Expected-Last-Subject-Sequence", of_subject.to_string());
             }
-            headers.insert(POSITIONS, written(&held.positions));
+            headers.insert(POSITIONS, written(&held.after, |last| Some(last.position)));
+            headers.insert(RECORDS, written(&held.after, |last| last.sha256.as_ref()));
             let (subject, inbox, payload) = (self.subject.clone(), inbox.clone(), payload.clone());
             let sent = self.client.publish_with_reply_and_headers(subject, inbox, headers, payload).await;
             sent.map_err(|error| match error.kind() {
@@ -212,20 +234,20 @@ impl Feed {
         let message = match api(&self.client, &format!("STREAM.MSG.GET.{}", self.stream), &wanted).await {
             Ok(mut answer) => answer["message"].take(),
             Err(Failure::Refused { code: NO_MESSAGE, .. }) => {
-                return Ok(Held { last, of_subject: Some(0), positions: self.begin.clone() });
+                return Ok(Held { last, of_subject: Some(0), after: self.begin.clone() });
             }
             Err(failure) => return Err(failure.into()),
         };
         let of_subject = message["seq"].as_u64().ok_or_else(|| unknown("a message without a number"))?;
-        let published = message["hdrs"].as_str().and_then(positions).ok_or_else(|| {
+        let published = message["hdrs"].as_str().and_then(last_records).ok_or_else(|| {
             let (stream, subject) = (&self.stream, &self.subject);
             FeedError::Unusable(format!(
                 "message {of_subject} of stream {stream}, the last of {subject}, is no feed's: it says no positions"
             ))
         })?;
-        let mut positions = self.begin.clone();
-        positions.extend(published);
-        Ok(Held { last, of_subject: Some(of_subject), positions })
+        let mut after = self.begin.clone();
+        after.extend(published);
+        Ok(Held { last, of_subject: Some(of_subject), after })
     }
 }
 
@@ -237,21 +259,42 @@ fn is_subject(text: &str) -> bool {
     text.len() <= SUBJECT_MAX && !text.starts_with('$') && text.split('.').all(is_token)
 }
 
-/// Writes `0:17,1:9`.
-fn written(positions: &BTreeMap<u32, Position>) -> String {
-    positions.iter().map(|(partition, position)| format!("{partition}:{position}")).collect::<Vec<_>>().join(",")
+/// The log isn't the one that the stream was fed from.
+fn other_log(partition: u32, position: Position, had: &str, has: &str) -> FeedError {
+    FeedError::Unusable(format!(
+        "the feed was made from another log, or from this one before it was restored: its record at position {position} of partition \
+         {partition} has the SHA-256 {had}, and here it is {has}"
+    ))
 }
 
-/// Reads them in a message's headers, as the server has them.
-fn positions(headers: &str) -> Option<BTreeMap<u32, Position>> {
+/// Writes `0:17,1:9`; what isn't known is left out.
+fn written<'a, T: Display>(after: &'a BTreeMap<u32, Last>, of: impl Fn(&'a Last) -> Option<T>) -> String {
+    let parts = after.iter().filter_map(|(partition, last)| Some(format!("{partition}:{}", of(last)?)));
+    parts.collect::<Vec<_>>().join(",")
+}
+
+/// Reads the last records in a message's headers, as the server has them.
+fn last_records(headers: &str) -> Option<BTreeMap<u32, Last>> {
     let headers = String::from_utf8(BASE64.decode(headers.as_bytes()).ok()?).ok()?;
-    let of = |line: &str| line.strip_prefix(POSITIONS)?.strip_prefix(':').map(|value| value.trim().to_owned());
-    let value = headers.lines().find_map(of)?;
-    let one = |part: &str| {
-        let (partition, position) = part.split_once(':')?;
-        Some((partition.parse().ok()?, position.parse().ok()?))
+    let value = |name: &str| {
+        let of = |line: &str| line.strip_prefix(name)?.strip_prefix(':').map(|value| value.trim().to_owned());
+        headers.lines().find_map(of)
     };
-    value.split(',').map(one).collect()
+    let parts = |value: &str| {
+        let one = |part: &str| {
+            let (partition, of) = part.split_once(':')?;
+            Some((partition.parse().ok()?, of.to_owned()))
+        };
+        value.split(',').map(one).collect::<Option<BTreeMap<u32, String>>>()
+    };
+    let mut records = match value(RECORDS).filter(|records| !records.is_empty()) {
+        Some(records) => parts(&records)?,
+        None => BTreeMap::new(),
+    };
+    let last = |(partition, position): (u32, String)| {
+        Some((partition, Last { position: position.parse().ok()?, sha256: records.remove(&partition) }))
+    };
+    parts(&value(POSITIONS)?)?.into_iter().map(last).collect()
 }
 
 /// The number under which the next message is stored.
@@ -277,14 +320,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn positions_are_read_as_they_are_written() {
-        let of = BTreeMap::from([(0, 17), (1, 9), (12, u64::MAX)]);
-        let headers = format!("NATS/1.0\r\nNats-Msg-Id: 0-17\r\n{POSITIONS}: {}\r\n\r\n", written(&of));
-        assert_eq!(positions(&BASE64.encode(headers.as_bytes())), Some(of));
+    fn last_records_are_read_as_they_are_written() {
+        let last = |position, sha256: Option<&str>| Last { position, sha256: sha256.map(str::to_owned) };
+        let of = BTreeMap::from([(0, last(17, Some("9f86"))), (1, last(9, None)), (12, last(u64::MAX, Some("60")))]);
+        let positions = written(&of, |last| Some(last.position));
+        let records = written(&of, |last| last.sha256.as_ref());
+        assert_eq!((&*positions, &*records), (&*format!("0:17,1:9,12:{}", u64::MAX), "0:9f86,12:60"));
+        let read = |headers: String| last_records(&BASE64.encode(headers.as_bytes()));
+        let said = format!("NATS/1.0\r\nNats-Msg-Id: 0-17\r\n{POSITIONS}: {positions}\r\n");
+        assert_eq!(read(format!("{said}{RECORDS}: {records}\r\n\r\n")), Some(of.clone()));
+        let untied = of.keys().zip(of.values()).map(|(partition, of)| (*partition, last(of.position, None)));
+        assert_eq!(read(said), Some(untied.collect()), "as an earlier version has written it");
         for bad in ["", "NATS/1.0\r\n\r\n", "Motherlode-Positions: x\r\n", "Motherlode-Positions: 0:1,\r\n"] {
-            assert_eq!(positions(&BASE64.encode(bad.as_bytes())), None, "{bad:?}");
+            assert_eq!(read(bad.to_owned()), None, "{bad:?}");
         }
-        assert_eq!(positions("no base64"), None);
+        assert_eq!(last_records("no base64"), None);
     }
 
     #[test]

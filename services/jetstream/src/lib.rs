@@ -37,7 +37,7 @@ mod scan;
 mod store;
 
 pub use check::Unsafe;
-pub use feed::{Entry, Feed, FeedError};
+pub use feed::{Entry, Feed, FeedError, Last};
 pub use following::Following;
 pub use open::{OpenError, exists};
 pub use presence::{Presence, vacant};

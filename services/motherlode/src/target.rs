@@ -18,7 +18,7 @@ pub struct Target {
     /// File with the operator's token; without it, the environment variable MOTHERLODE_TOKEN.
     #[arg(long, value_name = "FILE")]
     token_file: Option<PathBuf>,
-    /// Root of the service's certificate (PEM), for TLS.
+    /// Root of the service's certificate (PEM), for TLS; without it, those that the system trusts.
     #[arg(long, value_name = "FILE")]
     ca: Option<PathBuf>,
     /// The client's certificate (PEM), where it's known by one.

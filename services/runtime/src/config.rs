@@ -78,10 +78,10 @@ pub struct Config {
     pub tls: Option<Tls>,
     /// Who may call (PL-27); without any, whoever reaches the service may do everything.
     pub operators: Vec<Operator>,
-    /// Everybody may do everything although there are operators: for tests of what is theirs beside access, in one process. No file
-    /// can say it, and only a service that listens on loopback heeds it.
+    /// Operators whose wallets are called although they are not among those: for tests in one process, without access. No file can
+    /// name one, and nobody is let in by it.
     #[serde(skip)]
-    pub open: bool,
+    pub wallets_beside: Vec<Operator>,
     /// Settings that are refused beyond loopback unless they are allowed here.
     pub allow_beyond_loopback: BeyondLoopback,
 }
@@ -257,7 +257,7 @@ impl Default for Config {
             reflection: true,
             tls: None,
             operators: vec![],
-            open: false,
+            wallets_beside: vec![],
             allow_beyond_loopback: BeyondLoopback::default(),
         }
     }
@@ -423,12 +423,6 @@ impl Config {
     pub fn campaign_caps(&self) -> impl Iterator<Item = (String, motherlode_books::Nano)> + '_ {
         let caps = self.operators.iter().filter_map(|of| Some((of.id.clone(), of.campaign_liability_eur_max?)));
         caps.map(|(operator, eur)| (operator, motherlode_books::Nano::major(eur.into())))
-    }
-
-    /// The operators that callers show themselves to be; none where everybody may do everything.
-    #[must_use]
-    pub fn admitted(&self) -> &[Operator] {
-        if self.open && self.listen.ip().is_loopback() { &[] } else { &self.operators }
     }
 
     /// How many operators share what there is of places: those with players. Without any there's one, everybody.

@@ -2,6 +2,7 @@
 //!
 //! Plain HTTP/2 or TLS by the target's scheme; a bearer token and a client certificate where the caller has them.
 
+use crate::roots;
 use futures_util::future::BoxFuture;
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use std::{
@@ -27,7 +28,7 @@ const PING_EVERY: Duration = Duration::from_secs(1);
 pub struct Credentials {
     /// Bearer token.
     pub token: Option<String>,
-    /// Root of the service's certificate, PEM; needed with TLS.
+    /// Root of the service's certificate, PEM; without it, those that the system trusts.
     pub ca: Option<Vec<u8>>,
     /// The client's certificate and its private key, PEM.
     pub identity: Option<(Vec<u8>, Vec<u8>)>,
@@ -136,8 +137,12 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
     match (endpoint.uri().scheme_str(), &credentials.ca) {
         (Some("http"), None) if credentials.identity.is_none() => {}
         (Some("http"), _) => return Err(unusable("--ca, --cert and --key are for https")),
-        (Some("https"), Some(ca)) => {
-            let mut tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(ca));
+        (Some("https"), ca) => {
+            let tls = ClientTlsConfig::new();
+            let mut tls = match ca {
+                Some(ca) => tls.ca_certificate(Certificate::from_pem(ca)),
+                None => tls.trust_anchors(roots::of_system().map_err(|fault| unusable(&fault))?.roots),
+            };
             if let Some((certificate, key)) = &credentials.identity {
                 tls = tls.identity(Identity::from_pem(certificate, key));
             }
@@ -146,7 +151,6 @@ fn prepare(target: &str, credentials: &Credentials) -> Result<(Endpoint, Option<
             }
             endpoint = endpoint.tls_config(tls).map_err(|error| unusable(&cause(&error)))?;
         }
-        (Some("https"), None) => return Err(unusable("https needs --ca, the root of the service's certificate")),
         _ => return Err(malformed()),
     }
     let authorization = credentials.token.as_ref().map(|token| {
@@ -209,7 +213,6 @@ mod tests {
             ("ftp://localhost:1", &plain),
             ("http://", &plain),
             ("http://a b", &plain),
-            ("https://localhost:1", &plain),
             ("http://localhost:1", &rooted),
         ] {
             let error = refused(target, credentials).await;

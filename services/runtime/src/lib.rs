@@ -13,6 +13,7 @@ mod reads;
 pub mod refusal;
 pub mod refusal_details;
 mod roles;
+pub mod roots;
 pub mod stop;
 pub mod telemetry;
 pub mod trace;

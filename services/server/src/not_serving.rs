@@ -59,7 +59,7 @@ impl NotServing {
         let tls = config.tls.as_ref().map(tls).transpose()?;
         let (stopper, stop) = stop::channel();
         let clock = written.first().cloned();
-        let access = clock.map(|clock| Access::new(config.admitted(), Arc::new(move || clock.clock_ms())));
+        let access = clock.map(|clock| Access::new(&config.operators, Arc::new(move || clock.clock_ms())));
         let mut routes = Routes::builder();
         routes.add_service(health);
         if !written.is_empty() {

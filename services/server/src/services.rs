@@ -237,7 +237,7 @@ impl<'a> Services<'a> {
         }
         let exports = config.telemetry.otlp_endpoint.is_some();
         let (clock, metrics) = (self.ledgers.clone(), exports.then(CallMetrics::new));
-        let access = Access::new(config.admitted(), Arc::new(move || clock.clock_ms()));
+        let access = Access::new(&config.operators, Arc::new(move || clock.clock_ms()));
         let buffers = buffers(config);
         let direct = self.spin.map(|api| -> Arc<dyn Direct> {
             Arc::new(DirectPlay {

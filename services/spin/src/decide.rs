@@ -303,19 +303,24 @@ fn pick_witch(player: &PlayerState, bet: &Bet) -> Result<(Option<Event>, u32), R
 
 /// BW-29: a bet above the balance is refused with the minimum bet, which the balance may still cover.
 fn insufficient(bet: &Bet, balance: Minor, amount: Minor) -> Refusal {
+    Refusal::precondition("INSUFFICIENT_FUNDS", "the balance is below the bet")
+        .with("balance_minor", balance)
+        .with("bet_minor", amount)
+        .with("minimum_bet_minor", minimum_bet(bet).unwrap_or(amount))
+        .with("currency_code", bet.account.currency)
+}
+
+/// The least that a round of a bet's game costs in its currency; none where it's not offered any more.
+pub(crate) fn minimum_bet(bet: &Bet) -> Option<Minor> {
     let currency = bet.account.currency;
     let limits = &bet.game.info().limits;
     let coins = bet.ladders.of(bet.game, currency.code()).map_or_else(Vec::new, |ladder| ladder.coins_micros);
-    let smallest = coins.into_iter().filter_map(|coin| {
+    let bets = coins.into_iter().filter_map(|coin| {
         let (lines, coins_per_line) = (limits.lines.0, limits.coins_per_line.0);
         let stake = Stake { coin_value_micros: coin, lines, coins_per_line, buy_feature: false };
         bet_in(currency, CoinValue(coin), bet.game.check_stake(&stake).ok()?)
     });
-    Refusal::precondition("INSUFFICIENT_FUNDS", "the balance is below the bet")
-        .with("balance_minor", balance)
-        .with("bet_minor", amount)
-        .with("minimum_bet_minor", smallest.min().unwrap_or(amount))
-        .with("currency_code", currency)
+    bets.min()
 }
 
 /// Computes a bet's contribution to the game's pool: none if the game has no jackpot or no pool, while it's suspended

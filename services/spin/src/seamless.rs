@@ -53,7 +53,7 @@ impl SpinApi {
         let amount = match self.before(ledger, bet, place.as_ref().err()).await? {
             Before::Here => return self.bet_here(bet, metadata, None).await,
             Before::Asked(amount) => amount,
-            Before::Ended(logged) => return self.played(&logged, None).await,
+            Before::Ended(logged) => return self.ended_bet(&logged, bet).await,
         };
         let place = Arc::new(place?);
         let debit = Transaction::debit(stream, &bet.request_id, currency, amount);
@@ -75,7 +75,7 @@ impl SpinApi {
                     events: vec![Event::DebitRefused { reason }],
                 };
                 match ledger.append(proposal).await {
-                    Ok(logged) => self.played(&logged, None).await,
+                    Ok(logged) => self.ended_bet(&logged, bet).await,
                     // It's being rolled back: that is how it ends.
                     Err(AppendError::Refused(_)) => Err(unknown("the bet is being rolled back")),
                     Err(error) => Err(error.into()),
@@ -177,6 +177,16 @@ impl SpinApi {
             }
             sleep(PAUSE).await;
         }
+    }
+
+    /// How a bet ended, as its commit has it. One that the wallet has refused is offered the minimum bet (BW-29).
+    async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<Played, Refusal> {
+        self.played(logged, None).await.map_err(|refusal| match (refusal.reason(), decide::minimum_bet(bet)) {
+            ("INSUFFICIENT_FUNDS", Some(minimum)) => {
+                refusal.with("minimum_bet_minor", minimum).with("currency_code", bet.account.currency)
+            }
+            _ => refusal,
+        })
     }
 
     /// The bet is refused after all: its debit is rolled back. The refusal stands, unless the round came to be.

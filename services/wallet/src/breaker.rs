@@ -1,7 +1,10 @@
-//! The circuit breaker of a wallet: after some calls in a row without an answer it's left alone for a while, then tried by one.
+//! The circuit breaker of a wallet: after calls for some players in a row without an answer it's left alone for a while, then tried by
+//! one.
+//!
+//! Players are counted, not calls: a player whose calls fail again and again says nothing about the wallet of the others.
 
-/// Calls in a row without an answer after which the wallet is left alone.
-const FAILURES_MAX: u32 = 5;
+/// Players in a row whose calls had no answer, after which the wallet is left alone.
+const PLAYERS_MAX: usize = 5;
 
 /// How long it's left alone at first, milliseconds, and at the longest.
 const REST_MS: (u64, u64) = (100, 10_000);
@@ -9,27 +12,39 @@ const REST_MS: (u64, u64) = (100, 10_000);
 /// Whether a wallet is asked at all. Its clock is an argument: milliseconds of any start, that never run back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Breaker {
-    failures: u32,
+    /// Players without an answer since the last one, [`PLAYERS_MAX`] at the most.
+    failed: Vec<String>,
+    /// Rests after each of which the wallet didn't answer either.
+    rests: u32,
     closed_until_ms: u64,
+}
+
+/// A call that may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Leave {
+    /// Like any other.
+    Given,
+    /// At the end of a rest: to find out whether the wallet is back.
+    Probe,
 }
 
 impl Breaker {
     /// Whether a call may be made now. While the wallet is left alone, one call at the end of each rest may.
-    pub fn allows(&mut self, now_ms: u64) -> bool {
-        if self.failures < FAILURES_MAX {
-            return true;
+    pub fn leave(&mut self, now_ms: u64) -> Option<Leave> {
+        if self.is_whole() {
+            return Some(Leave::Given);
         }
-        let is_probe = now_ms >= self.closed_until_ms;
-        if is_probe {
+        let ends = now_ms >= self.closed_until_ms;
+        ends.then(|| {
             self.closed_until_ms = now_ms.saturating_add(self.rest_ms());
-        }
-        is_probe
+            Leave::Probe
+        })
     }
 
     /// How long it's left alone from now on, milliseconds; 0 while calls may be made.
     #[must_use]
     pub fn left_ms(&self, now_ms: u64) -> u64 {
-        if self.failures < FAILURES_MAX { 0 } else { self.closed_until_ms.saturating_sub(now_ms) }
+        if self.is_whole() { 0 } else { self.closed_until_ms.saturating_sub(now_ms) }
     }
 
     /// The wallet has answered, whatever it said.
@@ -37,16 +52,27 @@ impl Breaker {
         *self = Self::default();
     }
 
-    /// It has not.
-    pub fn failed(&mut self, now_ms: u64) {
-        self.failures = self.failures.saturating_add(1);
+    /// It has not answered a call for a player. Of calls that were under way when its rest began, none makes the rest longer.
+    pub fn failed(&mut self, leave: Leave, player: &str, now_ms: u64) {
+        match leave {
+            _ if self.is_whole() => {
+                if self.failed.iter().all(|failed| failed != player) {
+                    self.failed.push(player.to_owned());
+                }
+            }
+            Leave::Given => return,
+            Leave::Probe => self.rests = self.rests.saturating_add(1),
+        }
         self.closed_until_ms = now_ms.saturating_add(self.rest_ms());
+    }
+
+    fn is_whole(&self) -> bool {
+        self.failed.len() < PLAYERS_MAX
     }
 
     fn rest_ms(&self) -> u64 {
         let (first, longest) = REST_MS;
-        let doubled = self.failures.saturating_sub(FAILURES_MAX).min(16);
-        (first << doubled).min(longest)
+        (first << self.rests.min(16)).min(longest)
     }
 }
 
@@ -54,26 +80,51 @@ impl Breaker {
 mod tests {
     use super::*;
 
+    /// So many players have had no answer at a time.
+    fn after(players: usize, now_ms: u64) -> Breaker {
+        let mut breaker = Breaker::default();
+        for player in 0..players {
+            breaker.failed(Leave::Given, &format!("p{player}"), now_ms);
+        }
+        breaker
+    }
+
     #[test]
     fn pl_31_a_wallet_that_does_not_answer_is_left_alone_for_longer_and_longer_and_tried_by_one_call() {
-        let mut breaker = Breaker::default();
-        for _ in 1..FAILURES_MAX {
-            breaker.failed(1_000);
-            assert!(breaker.allows(1_000), "a few failures are no outage");
-        }
-        breaker.failed(1_000);
-        assert!(!breaker.allows(1_099));
+        assert_eq!(after(PLAYERS_MAX - 1, 1_000).leave(1_000), Some(Leave::Given), "a few failures are no outage");
+        let mut breaker = after(PLAYERS_MAX, 1_000);
+        assert_eq!(breaker.leave(1_099), None);
         assert_eq!(breaker.left_ms(1_040), 60);
-        assert!(breaker.allows(1_100), "one tries");
-        assert!(!breaker.allows(1_100), "and no other");
+        assert_eq!(breaker.leave(1_100), Some(Leave::Probe), "one tries");
+        assert_eq!(breaker.leave(1_100), None, "and no other");
         let mut rests = vec![];
         for _ in 0..10 {
-            breaker.failed(5_000);
+            breaker.failed(Leave::Probe, "p0", 5_000);
             rests.push(breaker.left_ms(5_000));
         }
         assert_eq!(rests, [200, 400, 800, 1_600, 3_200, 6_400, 10_000, 10_000, 10_000, 10_000]);
         breaker.answered();
-        assert!(breaker.allows(5_000) && breaker.allows(5_000));
+        assert_eq!([breaker.leave(5_000); 2], [Some(Leave::Given); 2]);
         assert_eq!(breaker.left_ms(5_000), 0);
+    }
+
+    #[test]
+    fn pl_31_calls_that_were_under_way_when_a_wallet_stopped_answering_are_one_failure() {
+        let mut breaker = after(PLAYERS_MAX, 1_000);
+        for call in 0..1_000 {
+            breaker.failed(Leave::Given, &format!("q{call}"), 1_050);
+        }
+        assert_eq!(breaker.left_ms(1_050), 50, "it's tried again as soon as after five");
+    }
+
+    #[test]
+    fn pl_31_a_player_whose_calls_fail_again_and_again_does_not_close_the_wallet_to_the_others() {
+        let mut breaker = after(PLAYERS_MAX - 1, 0);
+        for _ in 0..1_000 {
+            breaker.failed(Leave::Given, "p0", 0);
+            assert_eq!(breaker.leave(0), Some(Leave::Given));
+        }
+        breaker.failed(Leave::Given, "another", 0);
+        assert_eq!(breaker.left_ms(0), REST_MS.0, "it's the first rest, whatever failed before");
     }
 }

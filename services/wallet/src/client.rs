@@ -38,6 +38,14 @@ pub enum Answer {
     },
 }
 
+/// The answer to a call, and whether the balance in it can be true.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Told {
+    pub(crate) answer: Answer,
+    /// Why the balance that was told contradicts the answer itself; nothing rests on it (PL-31), but somebody should look.
+    pub(crate) contradiction: Option<&'static str>,
+}
+
 /// A transaction, by what names it for ever and what it moves.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
@@ -60,6 +68,18 @@ impl Transaction {
         let name = InternalRequest::PayCredit { request_id, currency }.to_string();
         let name = name.strip_prefix("credit/").unwrap_or(&name).to_owned();
         Self::of(stream, "credit", name, request_id, (currency, amount))
+    }
+
+    /// The name that it has for ever.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Whose money it moves.
+    #[must_use]
+    pub fn player(&self) -> &str {
+        &self.account.player_id
     }
 
     fn of(
@@ -109,8 +129,8 @@ impl Client {
         Self { face: Face::Grpc(wallet), answer_max }
     }
 
-    /// By JSON over HTTP/1.1 at a URL, each request signed with a key of 32 bytes or more; https needs the root of the wallet's
-    /// certificate (PEM).
+    /// By JSON over HTTP/1.1 at a URL, each request signed with a key of 32 bytes or more; https takes the root of the wallet's
+    /// certificate (PEM), or else those that the system trusts.
     ///
     /// # Errors
     /// The setting that cannot be used.
@@ -119,8 +139,9 @@ impl Client {
     }
 
     /// Takes a bet.
-    pub async fn debit(&self, transaction: &Transaction) -> Answer {
+    pub(crate) async fn debit(&self, transaction: &Transaction) -> Told {
         let Transaction { id, account, amount, request_id } = transaction.clone();
+        let minor = amount.amount_minor;
         let request =
             wire::DebitRequest { transaction_id: id, account: Some(account), amount: Some(amount), request_id };
         let asked = async move {
@@ -130,12 +151,13 @@ impl Client {
             };
             Ok(answered.result)
         };
-        self.answer(asked).await
+        self.answer(Kind::Debit, minor, asked).await
     }
 
     /// Gives what is due since a position of the log.
-    pub async fn credit(&self, transaction: &Transaction, position: u64) -> Answer {
+    pub(crate) async fn credit(&self, transaction: &Transaction, position: u64) -> Told {
         let Transaction { id, account, amount, request_id } = transaction.clone();
+        let minor = amount.amount_minor;
         let request = wire::CreditRequest {
             transaction_id: id,
             account: Some(account),
@@ -150,12 +172,13 @@ impl Client {
             };
             Ok(answered.result)
         };
-        self.answer(asked).await
+        self.answer(Kind::Credit, minor, asked).await
     }
 
     /// Undoes a debit, or sees to it that it's never applied.
-    pub async fn roll_back(&self, transaction: &Transaction) -> Answer {
+    pub(crate) async fn roll_back(&self, transaction: &Transaction) -> Told {
         let Transaction { id, account, amount, .. } = transaction.clone();
+        let minor = amount.amount_minor;
         let request = wire::RollbackRequest { transaction_id: id, account: Some(account), amount: Some(amount) };
         let asked = async move {
             let answered: wire::RollbackResponse = match self.face.clone() {
@@ -164,22 +187,52 @@ impl Client {
             };
             Ok(answered.result)
         };
-        self.answer(asked).await
+        self.answer(Kind::Rollback, minor, asked).await
     }
 
-    async fn answer(&self, asked: impl Future<Output = Result<Option<wire::Result>, Status>>) -> Answer {
-        let unknown = |why: &str| Answer::Unknown { why: kept(why) };
+    async fn answer(
+        &self,
+        kind: Kind,
+        amount_minor: i64,
+        asked: impl Future<Output = Result<Option<wire::Result>, Status>>,
+    ) -> Told {
+        let unknown = |why: &str| Told { answer: Answer::Unknown { why: kept(why) }, contradiction: None };
         match tokio::time::timeout(self.answer_max, asked).await {
             Err(_) => unknown("no answer in time"),
             Ok(Err(status)) => unknown(&format!("{:?}: {}", status.code(), status.message())),
             Ok(Ok(None)) => unknown("an answer without a result"),
-            Ok(Ok(Some(result))) => match result.outcome() {
-                Outcome::Done | Outcome::DoneBefore => Answer::Done { told: Minor(result.balance_minor) },
-                Outcome::Refused => Answer::Refused { reason: kept(&result.reason) },
-                Outcome::Unknown => Answer::Unsure,
-                Outcome::Unspecified => unknown("an answer without an outcome"),
-            },
+            Ok(Ok(Some(result))) => {
+                let answer = match result.outcome() {
+                    Outcome::Done | Outcome::DoneBefore => Answer::Done { told: Minor(result.balance_minor) },
+                    Outcome::Refused => Answer::Refused { reason: kept(&result.reason) },
+                    Outcome::Unknown => Answer::Unsure,
+                    Outcome::Unspecified => return unknown("an answer without an outcome"),
+                };
+                Told { answer, contradiction: contradiction(kind, amount_minor, &result) }
+            }
         }
+    }
+}
+
+/// The calls that move money.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Debit,
+    Credit,
+    Rollback,
+}
+
+/// Why the balance of an answer can't be what the player has after it, as long as nobody has less than nothing (PL-09). That other
+/// games or the cashier moved money meanwhile explains none of it.
+fn contradiction(kind: Kind, amount_minor: i64, result: &wire::Result) -> Option<&'static str> {
+    let told = result.balance_minor;
+    match (result.outcome(), kind) {
+        (Outcome::Done | Outcome::DoneBefore, _) if told < 0 => Some("a balance below 0 after a confirmed call"),
+        (Outcome::Done, Kind::Credit) if told < amount_minor => Some("a balance below the credit that it has in it"),
+        (Outcome::Refused, Kind::Debit) if result.reason == "INSUFFICIENT_FUNDS" && told >= amount_minor => {
+            Some("a balance that covers the bet that is refused for want of it")
+        }
+        _ => None,
     }
 }
 
@@ -207,5 +260,26 @@ mod tests {
     fn pl_12_an_operators_reason_is_short_and_can_be_seen() {
         assert_eq!(kept("no\u{1b}[31m money"), "no[31m money");
         assert_eq!(kept(&"x".repeat(1_000)).len(), REASON_MAX);
+    }
+
+    #[test]
+    fn pl_31_a_balance_that_can_not_be_true_is_found_and_one_that_can_is_not() {
+        let said = |outcome: Outcome, balance_minor, reason: &str| wire::Result {
+            outcome: outcome.into(),
+            balance_minor,
+            reason: reason.to_owned(),
+        };
+        let is_false = |kind, result: &wire::Result| contradiction(kind, 100, result).is_some();
+        for kind in [Kind::Debit, Kind::Credit, Kind::Rollback] {
+            assert!(is_false(kind, &said(Outcome::Done, -1, "")));
+            assert!(is_false(kind, &said(Outcome::DoneBefore, i64::MIN, "")));
+            assert!(!is_false(kind, &said(Outcome::Unknown, -1, "")), "it says nothing");
+        }
+        assert!(!is_false(Kind::Debit, &said(Outcome::Done, 0, "")));
+        assert!(is_false(Kind::Credit, &said(Outcome::Done, 99, "")));
+        assert!(!is_false(Kind::Credit, &said(Outcome::DoneBefore, 0, "")), "it may be spent meanwhile");
+        assert!(is_false(Kind::Debit, &said(Outcome::Refused, 100, "INSUFFICIENT_FUNDS")));
+        assert!(!is_false(Kind::Debit, &said(Outcome::Refused, 99, "INSUFFICIENT_FUNDS")));
+        assert!(!is_false(Kind::Debit, &said(Outcome::Refused, 100, "LIMIT")), "there are other reasons");
     }
 }

@@ -52,8 +52,8 @@ pub(crate) struct Json {
 }
 
 impl Json {
-    /// At a URL, with a key of 32 bytes or more and, for https, the root of the wallet's certificate (PEM). Nothing is connected
-    /// before it's asked.
+    /// At a URL, with a key of 32 bytes or more and, for https, the root of the wallet's certificate (PEM) where it isn't one that the
+    /// system trusts. Nothing is connected before it's asked.
     ///
     /// # Errors
     /// The setting that cannot be used.
@@ -67,8 +67,7 @@ impl Json {
         let connector = match (uri.scheme_str(), ca) {
             (Some("http"), None) => Connector::plain(),
             (Some("http"), Some(_)) => return unusable("ca is for https"),
-            (Some("https"), Some(ca)) => Connector::trusting(ca).map_err(|error| format!("ca: {error}"))?,
-            (Some("https"), None) => return unusable("https needs ca, the root of the wallet's certificate"),
+            (Some("https"), ca) => Connector::trusting(ca).map_err(|error| format!("ca: {error}"))?,
             _ => return unusable("must be https, or http on this machine"),
         };
         let mut http = legacy::Client::builder(TokioExecutor::new());
@@ -189,7 +188,6 @@ mod tests {
         let refused = |url: &str, ca, key: &[u8]| Json::new(url, ca, key, 1).err().unwrap_or_default();
         assert_eq!(refused("http://127.0.0.1:1/wallet/", None, KEY), "");
         for (url, ca, key, said) in [
-            ("https://a:1", None, KEY, "needs ca"),
             ("http://127.0.0.1:1", Some(&b"x"[..]), KEY, "ca is for https"),
             ("https://a:1", Some(b"x"), KEY, "no certificate"),
             ("ftp://a:1", None, KEY, "must be https"),

@@ -13,7 +13,7 @@ mod payer;
 mod sign;
 mod wallets;
 
-pub use breaker::Breaker;
+pub use breaker::{Breaker, Leave};
 pub use client::{Answer, Client, Transaction};
 pub use payer::{Payer, roll_back};
 pub use wallets::{OperatorWallet, WalletError, Wallets};

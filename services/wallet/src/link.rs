@@ -7,6 +7,7 @@ use hyper_util::{
     client::legacy::connect::{Connected, Connection},
     rt::TokioIo,
 };
+use motherlode_runtime::roots;
 use std::{
     io,
     pin::Pin,
@@ -21,11 +22,7 @@ use tokio::{
 };
 use tokio_rustls::{
     TlsConnector,
-    rustls::{
-        ClientConfig, RootCertStore,
-        crypto::ring::default_provider,
-        pki_types::{CertificateDer, ServerName, pem::PemObject},
-    },
+    rustls::{ClientConfig, crypto::ring::default_provider, pki_types::ServerName},
 };
 use tower::Service;
 
@@ -42,17 +39,12 @@ impl Connector {
         Self(None)
     }
 
-    /// Of connections to whom a root, in PEM, vouches for.
+    /// Of connections to whom a root, in PEM, vouches for; without one, those that the system trusts.
     ///
     /// # Errors
-    /// The reason why the root is none.
-    pub(crate) fn trusting(root: &[u8]) -> Result<Self, String> {
-        let certificates = CertificateDer::pem_slice_iter(root).collect::<Result<Vec<_>, _>>();
-        let mut roots = RootCertStore::empty();
-        let (taken, _) = roots.add_parsable_certificates(certificates.map_err(|error| error.to_string())?);
-        if taken == 0 {
-            return Err("no certificate is in it".to_owned());
-        }
+    /// The reason why there's no root.
+    pub(crate) fn trusting(root: Option<&[u8]>) -> Result<Self, String> {
+        let roots = root.map_or_else(roots::of_system, roots::named)?;
         // The same as in all other connections of the process, whatever features others switch on.
         let builder = ClientConfig::builder_with_provider(Arc::new(default_provider()));
         let builder = builder.with_safe_default_protocol_versions().map_err(|error| error.to_string())?;

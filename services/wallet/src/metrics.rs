@@ -17,6 +17,7 @@ pub(crate) struct Meters {
     operator: String,
     calls: Counter<u64>,
     duration: Histogram<u64>,
+    contradictions: Counter<u64>,
 }
 
 impl Meters {
@@ -29,7 +30,11 @@ impl Meters {
         // From a wallet in the next room up to the longest answer that's usually waited for.
         let limits = [1_u32, 2, 5, 10, 25, 50, 100, 250, 500, 1_000, 2_500].map(Into::into);
         let duration = duration.with_boundaries(limits.to_vec()).build();
-        let meters = Self { operator: operator.to_owned(), calls, duration };
+        let contradictions = meter.u64_counter("motherlode.wallet.contradictions");
+        let what = "Balances told by operators' wallets that contradict the answers that they came with (PL-31).";
+        let contradictions = contradictions.with_description(what).build();
+        let meters = Self { operator: operator.to_owned(), calls, duration, contradictions };
+        meters.contradictions.add(0, &meters.of_operator());
         // There from the start: a rate begins at nothing.
         for call in CALLS {
             for outcome in ["done", "refused", "unsure", "unknown"] {
@@ -49,6 +54,15 @@ impl Meters {
         };
         self.calls.add(1, &self.of(call, Some(outcome)));
         self.duration.record(u64::try_from(took.as_millis()).unwrap_or(u64::MAX), &self.of(call, None));
+    }
+
+    /// Counts a balance that can't be true.
+    pub(crate) fn note_contradiction(&self) {
+        self.contradictions.add(1, &self.of_operator());
+    }
+
+    fn of_operator(&self) -> [KeyValue; 1] {
+        [KeyValue::new("operator", self.operator.clone())]
     }
 
     fn of(&self, call: &'static str, outcome: Option<&'static str>) -> Vec<KeyValue> {

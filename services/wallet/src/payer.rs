@@ -2,8 +2,8 @@
 //!
 //! It has no state that matters: what is under way is in the books, so a restart forgets nothing, and two payers at the same time
 //! do the same as one. A player's credits are paid one after the other, in the order in which they became due; of different
-//! players, so many at the same time. Cost: a look at the operator's players with something under way after each group commit,
-//! once in [`LOOK_EVERY`] at the most.
+//! players, so many at the same time. Cost: a look at the operator's players for whom the wallet is to be called after each group commit,
+//! once in [`LOOK_EVERY`] at the most; bets that wait for the wallet cost it nothing.
 
 use crate::{
     client::{Answer, Transaction},
@@ -123,22 +123,44 @@ impl Payer {
         }
     }
 
-    /// The next players to work for: not those that somebody works for, nor those that are left alone.
+    /// The next players to work for: not those that somebody works for, nor those that are left alone. What it costs follows from what
+    /// is to be done, not from the bets that wait for the wallet.
     fn next(&mut self, at_work: &BTreeSet<String>) -> Vec<String> {
-        let room = self.wallet.settings().credits_max.saturating_sub(at_work.len());
-        if room == 0 || self.wallet.left_ms() > 0 {
+        let settings = self.wallet.settings();
+        let room = settings.credits_max.saturating_sub(at_work.len());
+        if room == 0 {
             return vec![];
         }
-        let names: Vec<_> = self.ledger.books(|books| {
-            let names = books.busy_players(self.wallet.operator(), &self.looked).take(LOOKS_MAX);
-            names.map(str::to_owned).collect()
+        let longest = i64::try_from(settings.debit_ms_max).unwrap_or(i64::MAX);
+        let late_ms = self.ledger.now_ms().saturating_sub(longest);
+        let (operator, is_left) = (self.wallet.operator(), self.wallet.left_ms() > 0);
+        let (late, owing): (Vec<_>, Vec<_>) = self.ledger.books(|books| {
+            let late = books.waiting_debits(operator).take_while(|(asked_ms, _)| *asked_ms <= late_ms);
+            let late = late.map(|(_, name)| name.to_owned()).take(LOOKS_MAX).collect();
+            let looks = if is_left { 0 } else { LOOKS_MAX };
+            (late, books.owing_players(operator, &self.looked).take(looks).map(str::to_owned).collect())
         });
-        self.looked = names.last().filter(|_| names.len() == LOOKS_MAX).cloned().unwrap_or_default();
         let now = Instant::now();
         self.resting.retain(|_, (_, until)| *until + REST.1 > now);
-        let rests = |name: &String| self.resting.get(name).is_some_and(|(_, until)| *until > now);
-        let free = names.into_iter().filter(|name| !at_work.contains(name) && !rests(name));
-        free.filter(|name| self.due(name).is_some()).take(room).collect()
+        // Each in its turn: the next look begins after those that found room, so nobody's name keeps anybody waiting.
+        let is_last = owing.len() < LOOKS_MAX;
+        let mut next: Vec<String> = vec![];
+        let mut looked = String::new();
+        let names = late.into_iter().map(|name| (name, false)).chain(owing.into_iter().map(|name| (name, true)));
+        for (name, is_owing) in names {
+            if next.len() == room {
+                break;
+            }
+            if is_owing {
+                looked.clone_from(&name);
+            }
+            let rests = self.resting.get(&name).is_some_and(|(_, until)| *until > now);
+            if !rests && !at_work.contains(&name) && !next.contains(&name) && self.due(&name).is_some() {
+                next.push(name);
+            }
+        }
+        self.looked = if is_last && next.len() < room { String::new() } else { looked };
+        next
     }
 
     fn due(&self, player: &str) -> Option<Todo> {

@@ -2,8 +2,12 @@
 
 use crate::{
     breaker::Breaker,
-    client::{Answer, Client, Transaction},
+    client::{Answer, Client, Told, Transaction},
     metrics::{Meters, observe},
+};
+use futures_util::{
+    FutureExt,
+    future::{BoxFuture, Shared},
 };
 use motherlode_books::StreamId;
 use motherlode_runtime::{
@@ -12,7 +16,11 @@ use motherlode_runtime::{
     connect::{ConnectError, connect_lazily},
 };
 use parking_lot::Mutex;
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::Arc,
+    time::Duration,
+};
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore},
     time::Instant,
@@ -52,7 +60,7 @@ impl Wallets {
     /// [`WalletError`] names the operator.
     pub fn of_config(config: &Config) -> Result<Self, WalletError> {
         let mut wallets = BTreeMap::new();
-        for operator in &config.operators {
+        for operator in config.operators.iter().chain(&config.wallets_beside) {
             let Some(settings) = &operator.seamless else { continue };
             let id = || operator.id.clone();
             let credentials =
@@ -106,6 +114,8 @@ pub struct OperatorWallet {
     opens: bool,
     breaker: Mutex<Breaker>,
     bets: Arc<Semaphore>,
+    /// Debits whose calls are under way, by their ids.
+    asked: Mutex<HashMap<String, Shared<BoxFuture<'static, Answer>>>>,
     since: Instant,
     meters: Meters,
     /// Players with something under way, and those of them with something overdue, by partition.
@@ -115,9 +125,9 @@ pub struct OperatorWallet {
 impl OperatorWallet {
     fn new(operator: String, client: Client, settings: Seamless, opens: bool) -> Self {
         let bets = Arc::new(Semaphore::new(settings.bets_max.min(Semaphore::MAX_PERMITS)));
-        let (breaker, since) = (Mutex::default(), Instant::now());
+        let (breaker, asked, since) = (Mutex::default(), Mutex::default(), Instant::now());
         let meters = Meters::new(&operator);
-        Self { operator, client, settings, opens, breaker, bets, since, meters, under_way: Mutex::default() }
+        Self { operator, client, settings, opens, breaker, bets, asked, since, meters, under_way: Mutex::default() }
     }
 
     /// Whose it is.
@@ -171,39 +181,59 @@ impl OperatorWallet {
     }
 
     /// Takes a bet that has a place. The call goes on to its end when its caller is gone: the breaker hears of it, however little
-    /// time callers bring, and its place is taken until then.
+    /// time callers bring, and its place is taken until then. Who asks for the same debit meanwhile waits for the same answer: a
+    /// bet is one call at a time, however often it's repeated.
     pub async fn debit(self: &Arc<Self>, transaction: &Transaction, place: &Arc<OwnedSemaphorePermit>) -> Answer {
-        let (wallet, transaction, place) = (Arc::clone(self), transaction.clone(), Arc::clone(place));
-        let call = async move {
-            let _place = place;
-            wallet.through("debit", wallet.client.debit(&transaction)).await
-        };
-        tokio::spawn(call).await.unwrap_or_else(|error| Answer::Unknown { why: error.to_string() })
+        let call = self
+            .asked
+            .lock()
+            .entry(transaction.id().to_owned())
+            .or_insert_with(|| {
+                let (wallet, transaction, place) = (Arc::clone(self), transaction.clone(), Arc::clone(place));
+                let call = tokio::spawn(async move {
+                    let _ended = Ended { wallet: &wallet, id: transaction.id(), _place: place };
+                    wallet.through("debit", &transaction, wallet.client.debit(&transaction)).await
+                });
+                let call = call.map(|ended| ended.unwrap_or_else(|error| Answer::Unknown { why: error.to_string() }));
+                call.boxed().shared()
+            })
+            .clone();
+        call.await
     }
 
     /// Gives what is due since a position of the log.
     pub async fn credit(&self, transaction: &Transaction, position: u64) -> Answer {
-        self.through("credit", self.client.credit(transaction, position)).await
+        self.through("credit", transaction, self.client.credit(transaction, position)).await
     }
 
     /// Undoes a debit, or sees to it that it's never applied.
     pub async fn roll_back(&self, transaction: &Transaction) -> Answer {
-        self.through("rollback", self.client.roll_back(transaction)).await
+        self.through("rollback", transaction, self.client.roll_back(transaction)).await
     }
 
     /// Makes a call if the wallet is asked at all now.
-    async fn through(&self, name: &'static str, call: impl Future<Output = Answer>) -> Answer {
-        if !self.breaker.lock().allows(self.now_ms()) {
+    async fn through(&self, name: &'static str, of: &Transaction, call: impl Future<Output = Told>) -> Answer {
+        let Some(leave) = self.breaker.lock().leave(self.now_ms()) else {
             return Answer::Unknown { why: "the wallet is left alone for a while".to_owned() };
-        }
+        };
         let begun = Instant::now();
-        let answer = call.await;
+        let Told { answer, contradiction } = call.await;
         self.meters.note(name, &answer, begun.elapsed());
+        if let Some(contradiction) = contradiction {
+            self.meters.note_contradiction();
+            let operator = self.operator();
+            tracing::warn!(
+                operator,
+                transaction = of.id(),
+                contradiction,
+                "a wallet tells a balance that can't be true"
+            );
+        }
         let mut breaker = self.breaker.lock();
         match &answer {
             // A wallet that doesn't know of one player is there for the others.
             Answer::Done { .. } | Answer::Refused { .. } | Answer::Unsure => breaker.answered(),
-            Answer::Unknown { .. } => breaker.failed(self.now_ms()),
+            Answer::Unknown { .. } => breaker.failed(leave, of.player(), self.now_ms()),
         }
         answer
     }
@@ -213,9 +243,23 @@ impl OperatorWallet {
     }
 }
 
+/// A debit's call that is under way: what it holds is free when it ends, however it ends.
+struct Ended<'a> {
+    wallet: &'a OperatorWallet,
+    id: &'a str,
+    _place: Arc<OwnedSemaphorePermit>,
+}
+
+impl Drop for Ended<'_> {
+    fn drop(&mut self) {
+        self.wallet.asked.lock().remove(self.id);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::breaker::Leave;
     use motherlode_books::{Currency, Minor};
 
     fn wallets(settings: &str) -> Wallets {
@@ -241,15 +285,18 @@ mod tests {
         let wallets = wallets("seamless = { url = \"http://127.0.0.1:1\" }");
         let wallet = wallets.of(&StreamId::player("acme", "alice")).unwrap();
         assert_eq!(wallets.opening().count(), 0, "a wallet that is named opens no players yet");
-        let debit = Transaction::debit(&StreamId::player("acme", "alice"), "r-1", Currency::EUR, Minor(5));
-        assert!(wallet.admit().is_ok());
         let place = Arc::new(wallet.admit().unwrap());
-        for _ in 0..5 {
-            assert!(matches!(wallet.debit(&debit, &place).await, Answer::Unknown { .. }));
+        for player in ["a", "b", "c", "d", "e"] {
+            let debit = Transaction::debit(&StreamId::player("acme", player), "r-1", Currency::EUR, Minor(5));
+            assert!(wallet.admit().is_ok());
+            for _ in 0..3 {
+                assert!(matches!(wallet.debit(&debit, &place).await, Answer::Unknown { .. }));
+            }
         }
-        assert!(wallet.breaker.lock().left_ms(0) > 0, "five in a row without an answer");
+        assert!(wallet.breaker.lock().left_ms(0) > 0, "five players in a row without an answer");
+        assert!(wallet.asked.lock().is_empty(), "nothing is under way");
         // However long the machine takes from here on.
-        wallet.breaker.lock().failed(wallet.now_ms() + 60_000);
+        wallet.breaker.lock().failed(Leave::Probe, "a", wallet.now_ms() + 60_000);
         let refusal = wallet.admit().unwrap_err();
         assert_eq!((refusal.code(), refusal.reason()), (Code::Unavailable, "WALLET_UNAVAILABLE"));
     }

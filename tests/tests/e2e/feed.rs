@@ -30,7 +30,7 @@ fn follow(address: SocketAddr, after: &BTreeMap<u64, u64>) -> Command {
         let after: Vec<_> = after.iter().map(|(partition, position)| format!("{partition}:{position}")).collect();
         command.args(["--after", &after.join(",")]);
     }
-    command.stdout(Stdio::piped()).stderr(Stdio::null());
+    command.stdout(Stdio::piped());
     command
 }
 
@@ -105,7 +105,13 @@ async fn pl_34_a_feed_that_is_killed_goes_on_without_a_gap_and_without_a_line_tw
 
 #[test]
 fn pl_34_a_feed_is_told_where_to_begin_and_no_nonsense() {
-    for bad in [&["--after", "7"][..], &["--after", "0:1,0:2"], &["--after", "0:x"], &["--to", "/nowhere"]] {
+    for bad in [
+        &["--after", "7"][..],
+        &["--after", "0:1,0:2"],
+        &["--after", "0:x"],
+        &["--after", "0:1:ff"],
+        &["--to", "/nowhere"],
+    ] {
         let refused = Command::new(PROGRAM).args(["follow", "--format", "jsonl"]).args(bad).output().unwrap();
         assert_eq!(refused.status.code(), Some(2), "{bad:?}");
     }
@@ -241,5 +247,50 @@ async fn pl_34_a_feed_on_nats_begins_where_it_is_told_and_nowhere_by_guess() {
         let ended = Command::new(PROGRAM).args(["follow", "--once", "--to", &place]).output().unwrap();
         assert_eq!(ended.status.code(), Some(2), "{bad:?}");
     }
+    server.stop().await.unwrap();
+}
+
+/// Positions come again in a log that was restored from an older copy: what was told of them would not be true.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_34_a_feed_goes_on_from_its_own_log_alone() {
+    let data = tempfile::tempdir().unwrap();
+    let node = Node::start(&data.path().join("nats"), "");
+    stream(&node);
+    let once = |server: &Server| publish(server.address(), &node, &["--once"]).output().unwrap();
+    let (server, mut client) = serve(&data.path().join("one")).await;
+    client.fund("alice", EUR, 1_000_000).await;
+    assert!(once(&server).status.success());
+    let told = messages(&node);
+    // The last line of a partition, to go on after in a feed of lines.
+    let (line, _) = message(&node, told);
+    let (partition, position) = place(&line);
+    let after = |sha256: &str| format!("{partition}:{position}:{sha256}");
+    let resumed = |server: &Server, sha256: &str| {
+        let mut command = follow(server.address(), &BTreeMap::new());
+        command.args(["--once", "--after", &after(sha256)]).output().unwrap()
+    };
+    let sha256 = line["sha256"].as_str().unwrap();
+    let lines = String::from_utf8(resumed(&server, sha256).stdout).unwrap();
+    let first = lines.lines().map(|line| serde_json::from_str(line).unwrap()).find(|line| place(line).0 == partition);
+    assert!(first.is_none_or(|line| place(&line).1 == position + 1), "it goes on after it");
+    server.stop().await.unwrap();
+
+    let (other, mut client) = serve(&data.path().join("two")).await;
+    for player in ["bob", "carol", "dora", "eve", "fay", "gus"] {
+        let account = client.fund(player, EUR, 1_000_000).await;
+        client.play_out(bet("r", &account, "0.10")).await.unwrap();
+    }
+    for refused in [once(&other), resumed(&other, sha256)] {
+        let said = String::from_utf8(refused.stderr).unwrap();
+        assert_eq!(refused.status.code(), Some(2), "{said}");
+        assert!(said.contains("another log"), "{said}");
+    }
+    assert_eq!(messages(&node), told, "nothing of it was told");
+    other.stop().await.unwrap();
+
+    let (server, mut client) = serve(&data.path().join("one")).await;
+    client.fund("bob", EUR, 1_000_000).await;
+    assert!(once(&server).status.success());
+    assert!(messages(&node) > told);
     server.stop().await.unwrap();
 }

@@ -151,6 +151,19 @@ impl Books {
         operator.flat_map(move |operator| operator.busy.range(after.clone())).map(SmolStr::as_str)
     }
 
+    /// Those of them for whom the operator's wallet is to be called: a credit is due, or a debit is to be rolled back.
+    pub fn owing_players(&self, operator: &str, after: &str) -> impl Iterator<Item = &str> {
+        let after = (Bound::Excluded(SmolStr::new(after)), Bound::Unbounded);
+        let operator = self.operators.get(operator).into_iter();
+        operator.flat_map(move |operator| operator.owing.range(after.clone())).map(SmolStr::as_str)
+    }
+
+    /// An operator's players whose debits wait for their bets, the oldest first: when they were asked (Unix ms), and the names.
+    pub fn waiting_debits(&self, operator: &str) -> impl Iterator<Item = (i64, &str)> {
+        let operator = self.operators.get(operator).into_iter();
+        operator.flat_map(|operator| &operator.waiting).map(|(asked_ms, name)| (*asked_ms, name.as_str()))
+    }
+
     /// A pool.
     #[must_use]
     pub fn pool(&self, pool: &str) -> Option<&PoolState> {

@@ -10,6 +10,7 @@ use super::age::Watch;
 use super::player::PlayerState;
 use super::players::Players;
 use super::round::OpenRound;
+use super::wallet::Wallet;
 use crate::values::{Nano, PerCurrency};
 
 /// One tenant: its players, and the totals of its accounts.
@@ -23,6 +24,10 @@ pub(crate) struct Operator {
     pub open: BTreeSet<(u64, SmolStr, u64)>,
     /// Players who have a debit or a credit under way with the operator's own wallet.
     pub busy: BTreeSet<SmolStr>,
+    /// Those of them for whom the wallet is to be called: a credit is due, or a debit is to be rolled back.
+    pub owing: BTreeSet<SmolStr>,
+    /// Debits that wait for their bets: when they were asked, and their players.
+    pub waiting: BTreeSet<(i64, SmolStr)>,
 }
 
 impl Operator {
@@ -36,11 +41,32 @@ impl Operator {
             self.open.remove(&key(round));
         }
         self.open.extend(after.open.iter().map(key));
-        match (before.is_some_and(|before| before.is_busy()), after.is_busy()) {
-            (false, true) => _ = self.busy.insert(name.into()),
-            (true, false) => _ = self.busy.remove(name),
-            _ => {}
+        let before = before.as_ref().and_then(|before| before.wallet());
+        if before.is_some() || after.wallet().is_some() {
+            self.put_wallet(name, before, after.wallet());
         }
+    }
+
+    /// Notes what is under way of a player from now on.
+    fn put_wallet(&mut self, name: &str, before: Option<&Wallet>, after: Option<&Wallet>) {
+        let is = |wallet: Option<&Wallet>, belongs: fn(&Wallet) -> bool| wallet.is_some_and(belongs);
+        set(&mut self.busy, name, is(before, Wallet::is_busy), is(after, Wallet::is_busy));
+        set(&mut self.owing, name, is(before, Wallet::is_owing), is(after, Wallet::is_owing));
+        let asked_ms = |wallet: Option<&Wallet>| wallet?.waiting().map(|debit| debit.asked_ms);
+        let (before, after) = (asked_ms(before), asked_ms(after));
+        if before != after {
+            before.map(|asked_ms| self.waiting.remove(&(asked_ms, name.into())));
+            after.map(|asked_ms| self.waiting.insert((asked_ms, name.into())));
+        }
+    }
+}
+
+/// Has a name in a set, or not, from now on.
+fn set(names: &mut BTreeSet<SmolStr>, name: &str, before: bool, after: bool) {
+    match (before, after) {
+        (false, true) => _ = names.insert(name.into()),
+        (true, false) => _ = names.remove(name),
+        _ => {}
     }
 }
 

@@ -140,12 +140,6 @@ impl PlayerState {
         self.wallet()?.debit.as_ref()
     }
 
-    /// Whether anything is under way with the operator's wallet.
-    #[must_use]
-    pub(crate) fn is_busy(&self) -> bool {
-        self.wallet().is_some_and(Wallet::is_busy)
-    }
-
     /// The player as of a commit that begins with so much coming into an account, for the bet that it's for.
     #[must_use]
     pub fn with_funds(&self, currency: Currency, amount: Minor) -> Self {

@@ -25,6 +25,18 @@ impl Wallet {
     pub fn is_busy(&self) -> bool {
         self.debit.is_some() || !self.dues.is_empty()
     }
+
+    /// Whether the operator's wallet is to be called: a credit is due, or a debit is to be rolled back.
+    #[must_use]
+    pub fn is_owing(&self) -> bool {
+        !self.dues.is_empty() || self.debit.as_ref().is_some_and(|debit| debit.rolling_back)
+    }
+
+    /// The debit that waits for its bet, if it isn't being rolled back.
+    #[must_use]
+    pub fn waiting(&self) -> Option<&Debit> {
+        self.debit.as_ref().filter(|debit| !debit.rolling_back)
+    }
 }
 
 /// A debit that was asked: it ends with its round, refused, or rolled back.

@@ -36,7 +36,13 @@ fn named(world: &mut World, request_id: &str, events: Vec<Event>) -> Result<(), 
     }
     check(&world.books);
     let busy = wallet(world).debit.is_some() || !wallet(world).dues.is_empty();
-    assert_eq!(world.books.busy_players("acme", "").collect::<Vec<_>>(), if busy { vec!["alice"] } else { vec![] });
+    let alice_if = |holds: bool| if holds { vec!["alice"] } else { vec![] };
+    assert_eq!(world.books.busy_players("acme", "").collect::<Vec<_>>(), alice_if(busy));
+    let rolling_back = wallet(world).debit.as_ref().map(|debit| debit.rolling_back);
+    let owing = !wallet(world).dues.is_empty() || rolling_back == Some(true);
+    assert_eq!(world.books.owing_players("acme", "").collect::<Vec<_>>(), alice_if(owing));
+    let waiting = world.books.waiting_debits("acme").map(|(_, name)| name);
+    assert_eq!(waiting.collect::<Vec<_>>(), alice_if(rolling_back == Some(false)));
     let due: i64 = wallet(world).dues.iter().map(|due| due.amount.0).sum();
     assert_eq!(transit(world), Minor(due).to_nano(EUR), "what is in transit is what is due");
     assert_eq!(world.balance("alice", EUR), 0, "the balance is the operator's");

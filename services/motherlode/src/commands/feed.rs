@@ -1,7 +1,8 @@
 //! A feed of changes: a line of JSON a record, on standard output, with the partition and the position to resume after (PL-34).
 
-use super::{Failure, sink::Sink};
+use super::{Failure, sink::Sink, tie::Tie};
 use crate::{figures::iso, told};
+use motherlode_jetstream::Last;
 use motherlode_proto::{
     convert::{play::hex, record},
     ledger::v1::FollowLogResponse,
@@ -13,12 +14,14 @@ use std::io::{self, ErrorKind, Write};
 pub(super) struct Feed {
     partition: u32,
     held: u64,
+    tie: Tie,
 }
 
 impl Feed {
-    /// A feed that begins after a position.
-    pub(super) fn new(partition: u32, after: u64) -> Self {
-        Self { partition, held: after }
+    /// A feed that goes on after a record.
+    pub(super) fn new(partition: u32, after: Last) -> Self {
+        let (tie, held) = Tie::after(partition, after);
+        Self { partition, held, tie }
     }
 }
 
@@ -34,7 +37,7 @@ impl Sink for Feed {
     /// Writes a message's lines. Where the stream breaks in the middle, those that were written are not written again.
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let mut output = io::stdout().lock();
-        for stored in message.records {
+        for stored in self.tie.told(&message)? {
             if stored.position <= self.held {
                 return Err(Failure::found(format!("position {} was sent after {}", stored.position, self.held)));
             }

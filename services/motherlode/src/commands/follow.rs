@@ -14,6 +14,7 @@ use super::{
 use crate::{client, target::Target};
 use futures_util::future::try_join_all;
 use motherlode_books::HOME;
+use motherlode_jetstream::Last;
 use motherlode_proto::ledger::v1::{FollowLogRequest, GetLogStatusRequest, ledger_service_client::LedgerServiceClient};
 use motherlode_runtime::{connect::Connection, stop};
 use motherlode_server::Backup;
@@ -32,9 +33,10 @@ pub struct Args {
     #[arg(long, value_enum, value_name = "FORMAT")]
     format: Option<Format>,
     /// Begin a feed after these positions: PARTITION:POSITION,... of the last whole line of each partition; what isn't named
-    /// begins at its first record. On NATS what the stream has goes before it.
+    /// begins at its first record. With the line's hash, PARTITION:POSITION:SHA256, another log than the one it came from is
+    /// refused. On NATS what the stream has goes before it.
     #[arg(long, value_name = "POSITIONS", value_parser = positions)]
-    after: Option<BTreeMap<u32, u64>>,
+    after: Option<BTreeMap<u32, Last>>,
     /// Configuration file (TOML) as for serve: its [store] says how to reach nats://.
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
@@ -50,16 +52,23 @@ enum Format {
     Jsonl,
 }
 
-/// Reads `0:12,1:7`.
-fn positions(text: &str) -> Result<BTreeMap<u32, u64>, String> {
+/// Reads `0:12,1:7`, or with hashes behind.
+fn positions(text: &str) -> Result<BTreeMap<u32, Last>, String> {
     let one = |part: &str| {
-        let (partition, position) = part.split_once(':')?;
-        Some((motherlode_books::number(partition)?, motherlode_books::number(position)?))
+        let mut words = part.split(':');
+        let (partition, position) = (words.next()?, words.next()?);
+        let (partition, position) = (motherlode_books::number(partition)?, motherlode_books::number(position)?);
+        let sha256 = words.next();
+        let is_hash =
+            |word: &str| word.len() == 64 && word.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+        let is_well = words.next().is_none() && sha256.is_none_or(is_hash);
+        is_well.then(|| (partition, Last { position, sha256: sha256.map(str::to_owned) }))
     };
     let mut found = BTreeMap::new();
     for part in text.split(',') {
-        let (partition, position) = one(part).ok_or("must be PARTITION:POSITION, several with commas between")?;
-        if found.insert(partition, position).is_some() {
+        let malformed = "must be PARTITION:POSITION or PARTITION:POSITION:SHA256, several with commas between";
+        let (partition, last) = one(part).ok_or(malformed)?;
+        if found.insert(partition, last).is_some() {
             return Err("names a partition twice".to_owned());
         }
     }
@@ -77,7 +86,8 @@ type Ledger = LedgerServiceClient<Connection>;
 /// The copy or the subject is unusable, the service cannot be reached or refuses, or what it sends does not continue the copy.
 pub fn run(args: &Args) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
-    let after = |partition| args.after.as_ref().and_then(|after| after.get(&partition)).copied().unwrap_or_default();
+    let begin = || Last { position: 0, sha256: None };
+    let after = |partition| args.after.as_ref().and_then(|after| after.get(&partition)).cloned().unwrap_or_else(begin);
     runtime.block_on(async {
         match &args.to {
             Some(to) if to.to_str().is_some_and(|to| to.starts_with("nats://")) => {
@@ -85,7 +95,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
                 let to = to.to_str().unwrap_or_default();
                 let (feed, after) = Published::feed(&config.store, to, args.after.clone()).await?;
                 let open = |partition| {
-                    let after = after.get(&partition).copied().unwrap_or_default();
+                    let after = after.get(&partition).cloned().unwrap_or_else(begin);
                     Ok(Published::new(partition, after, Rc::clone(&feed), args.once))
                 };
                 follow_all(args, &mut vec![], open).await

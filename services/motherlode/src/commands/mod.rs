@@ -23,6 +23,7 @@ pub mod serve;
 pub mod simulate;
 mod sink;
 pub mod stake;
+mod tie;
 pub mod token;
 pub mod verify;
 pub mod watch;

@@ -5,9 +5,10 @@ use super::{
     feed::line,
     say,
     sink::{FAILURES_MAX, FIRST_WAIT, LAST_WAIT, Sink, of},
+    tie::Tie,
 };
-use motherlode_jetstream::{Entry, Feed, FeedError};
-use motherlode_proto::ledger::v1::FollowLogResponse;
+use motherlode_jetstream::{Entry, Feed, FeedError, Last};
+use motherlode_proto::{convert::play::hex, ledger::v1::FollowLogResponse};
 use motherlode_runtime::config::Store;
 use std::{collections::BTreeMap, rc::Rc};
 use tokio::{sync::Mutex, time::sleep};
@@ -16,19 +17,20 @@ use tokio::{sync::Mutex, time::sleep};
 pub(super) struct Published {
     partition: u32,
     held: u64,
+    tie: Tie,
     /// All partitions have one: their messages follow one another.
     feed: Rc<Mutex<Feed>>,
     once: bool,
 }
 
 impl Published {
-    /// Connects to `nats://host:port,.../SUBJECT`, with the rest as the configuration has it; returns the positions as well after which
+    /// Connects to `nats://host:port,.../SUBJECT`, with the rest as the configuration has it; returns the records as well after which
     /// the partitions go on.
     pub(super) async fn feed(
         config: &Store,
         to: &str,
-        begin: Option<BTreeMap<u32, u64>>,
-    ) -> Result<(Rc<Mutex<Feed>>, BTreeMap<u32, u64>), Failure> {
+        begin: Option<BTreeMap<u32, Last>>,
+    ) -> Result<(Rc<Mutex<Feed>>, BTreeMap<u32, Last>), Failure> {
         let (servers, subject) = to.rsplit_once('/').unwrap_or_default();
         let config = config.at(servers).map_err(|_| {
             Failure::unusable(format!(
@@ -39,9 +41,10 @@ impl Published {
         Ok((Rc::new(Mutex::new(feed)), after))
     }
 
-    /// The feed of a partition that goes on after a position.
-    pub(super) fn new(partition: u32, after: u64, feed: Rc<Mutex<Feed>>, once: bool) -> Self {
-        Self { partition, held: after, feed, once }
+    /// The feed of a partition that goes on after a record.
+    pub(super) fn new(partition: u32, after: Last, feed: Rc<Mutex<Feed>>, once: bool) -> Self {
+        let (tie, held) = Tie::after(partition, after);
+        Self { partition, held, tie, feed, once }
     }
 }
 
@@ -58,9 +61,10 @@ impl Sink for Published {
     async fn take(&mut self, message: FollowLogResponse) -> Result<(), Failure> {
         let entry = |stored: &motherlode_proto::ledger::v1::LogRecord| {
             let payload = line(self.partition, stored.position, &stored.record)?.into();
-            Ok(Entry { partition: self.partition, position: stored.position, payload })
+            let sha256 = hex(&motherlode_log::hash(&stored.record));
+            Ok(Entry { partition: self.partition, position: stored.position, sha256, payload })
         };
-        let entries = message.records.iter().map(entry).collect::<Result<Vec<_>, Failure>>()?;
+        let entries = self.tie.told(&message)?.iter().map(entry).collect::<Result<Vec<_>, Failure>>()?;
         let (mut failures, mut wait) = (0, FIRST_WAIT);
         while let Err(error) = { self.feed.lock().await.publish(&entries).await } {
             failures += 1;

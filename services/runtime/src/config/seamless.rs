@@ -49,7 +49,7 @@ pub struct Seamless {
     pub signing_key_file: Option<PathBuf>,
     /// File with the token that it's shown, by gRPC.
     pub token_file: Option<PathBuf>,
-    /// Root of its certificate (PEM), for https.
+    /// Root of its certificate (PEM), for https; without it, those that the system trusts.
     pub ca: Option<PathBuf>,
     /// Milliseconds that an answer may take; then nobody knows, and it's asked again.
     #[serde(default = "answer_ms_max")]

@@ -58,18 +58,59 @@ async fn pl_31_a_wallet_that_does_not_know_of_one_player_is_there_for_the_others
 async fn pl_31_a_wallet_that_hangs_is_left_alone_however_little_time_callers_bring() {
     for world in World::both().await {
         let mut client = world.client("acme").await;
-        let alice = world.player(&mut client, "alice", 1_000).await;
+        let names = ["ann", "ben", "cid", "dan", "eve"];
+        let mut players = vec![];
+        for name in names {
+            players.push(world.player(&mut client, name, 1_000).await);
+        }
         world.wallet.always(Fault::Hangs);
         // Each caller is gone before the wallet's time for an answer is over.
         let mut asked = 0;
-        while reason(&bet_within(&mut client, bet("r", &alice, "0.10"), 300).await.unwrap_err()) != "WALLET_UNAVAILABLE"
-        {
+        for account in players.iter().cycle() {
+            let refused = bet_within(&mut client, bet("r", account, "0.10"), 300).await.unwrap_err();
+            if reason(&refused) == "WALLET_UNAVAILABLE" {
+                break;
+            }
             asked += 1;
             assert!(asked < 100, "it's never left alone");
         }
         world.wallet.script(&[]);
         world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
-        world.reconciled(&["alice"]).await;
+        world.reconciled(&names).await;
+    }
+}
+
+/// Whatever the operator's wallet has with one player, the others play.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_31_a_player_whose_calls_have_no_answer_closes_the_wallet_to_no_other() {
+    for fault in [Fault::LostCall, Fault::Hangs] {
+        for world in World::both().await {
+            let mut client = world.client("acme").await;
+            let alice = world.player(&mut client, "alice", 1_000).await;
+            let bob = world.player(&mut client, "bob", 1_000).await;
+            world.wallet.books().of.insert("alice".into(), fault);
+            let calls = world.wallet.books().calls;
+            // Ten callers of one bet at once are one call at a time.
+            let mut asking = vec![];
+            for _ in 0..10 {
+                let (mut client, account) = (client.clone(), alice.clone());
+                asking.push(tokio::spawn(
+                    async move { bet_within(&mut client, bet("r", &account, "0.10"), 3_000).await },
+                ));
+            }
+            until(|| world.wallet.books().calls > calls + 5, "the wallet is asked again").await;
+            // One at a time, and a few of which the wallet has not noticed yet that nobody waits for them any more.
+            assert!(world.wallet.books().hanging.1 < 5);
+            for number in 0..5 {
+                client.play_out(bet(&format!("r{number}"), &bob, "0.10")).await.unwrap();
+            }
+            for asked in asking {
+                assert_eq!(reason(&asked.await.unwrap().unwrap_err()), "OUTCOME_UNKNOWN");
+            }
+            world.wallet.script(&[]);
+            world.clock.fetch_add(DEBIT_MS, Ordering::SeqCst);
+            world.reconciled(&["alice", "bob"]).await;
+        }
     }
 }
 

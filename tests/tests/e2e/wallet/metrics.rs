@@ -41,6 +41,8 @@ async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_o
     }
     let refused = client.spin(bet("r", &players[0], "0.10"), None).await.unwrap_err();
     assert_eq!(reason(&refused), "INSUFFICIENT_FUNDS");
+    // A balance that nobody can have after a confirmed bet.
+    wallet.books().of.insert("rich".into(), Fault::Lies(-1));
     client.spin(bet("r", &players[1], "0.10"), None).await.unwrap();
     wallet.books().of.insert("lost".into(), Fault::LostCall);
     let lost = bet_within(&mut client, bet("r", &players[2], "0.10"), 2_000).await.unwrap_err();
@@ -56,6 +58,7 @@ async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_o
     while debits(&latest, "unknown").unwrap_or_default() < 1
         || gauge(&latest, "motherlode_wallet_players_under_way").unwrap_or_default() < 1
         || gauge(&latest, "motherlode_wallet_players_overdue").unwrap_or_default() < 1
+        || gauge(&latest, "motherlode_wallet_contradictions_total").unwrap_or_default() < 1
         // Its caller has given up.
         || gauge(&latest, "motherlode_wallet_bets_waiting") != Some(0)
     {

@@ -4,6 +4,7 @@ mod attacks;
 mod json;
 mod lies;
 mod metrics;
+mod roots;
 mod schedules;
 mod scripted;
 mod stakes;
@@ -22,6 +23,7 @@ use motherlode_tests::{Client, Force, audited, bet, next_choice, reason, vials};
 use scripted::{End, Fault};
 use std::{path::Path, sync::atomic::Ordering, time::Duration};
 use tonic::{Code, Request, Status};
+use tonic_types::StatusExt;
 use world::{World, until};
 
 /// Milliseconds that a debit waits for its bet, on the test's clock.
@@ -122,6 +124,10 @@ async fn pl_31_a_bet_that_the_wallet_refuses_is_never_played_and_says_the_operat
         for _ in 0..2 {
             let status = client.spin(bet("poor", &alice, "0.10"), None).await.unwrap_err();
             assert_eq!((status.code(), reason(&status).as_str()), (Code::FailedPrecondition, "INSUFFICIENT_FUNDS"));
+            let details = status.get_error_details();
+            let metadata = &details.error_info().unwrap().metadata;
+            assert_eq!(metadata["minimum_bet_minor"], "1", "BW-29: one line, one coin, of a cent");
+            assert_eq!((&*metadata["wallet_reason"], &*metadata["currency_code"]), ("INSUFFICIENT_FUNDS", "EUR"));
             // It's refused for ever, rich or not.
             world.wallet.fund("alice", 100_000);
         }

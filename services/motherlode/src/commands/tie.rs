@@ -1,0 +1,88 @@
+//! What ties a feed to its log: the record after which it goes on, by its hash. Positions come again when a log was restored from an
+//! older copy, records don't; so a feed never goes on after a record that its readers were not told.
+
+use super::Failure;
+use motherlode_jetstream::Last;
+use motherlode_proto::{
+    convert::play::hex,
+    ledger::v1::{FollowLogResponse, LogRecord},
+};
+
+/// The tie of a partition's feed.
+pub(super) struct Tie {
+    partition: u32,
+    /// The record that comes first, and isn't part of what is told.
+    to: Option<(u64, String)>,
+}
+
+impl Tie {
+    /// The tie of a feed that goes on after a record, and the position after which the log is asked for: the one before, if the
+    /// record is to be seen again.
+    pub(super) fn after(partition: u32, last: Last) -> (Self, u64) {
+        let Last { position, sha256 } = last;
+        let to = sha256.filter(|_| position > 0).map(|sha256| (position, sha256));
+        let held = if to.is_some() { position - 1 } else { position };
+        (Self { partition, to }, held)
+    }
+
+    /// The records of a message that are to be told.
+    ///
+    /// # Errors
+    /// The log has another record where the feed goes on, or none.
+    pub(super) fn told<'a>(&mut self, message: &'a FollowLogResponse) -> Result<&'a [LogRecord], Failure> {
+        let records = message.records.as_slice();
+        let Some((position, had)) = self.to.as_ref().filter(|(position, _)| message.sent_position >= *position) else {
+            return Ok(records);
+        };
+        let of = format!("record at position {position} of partition {}", self.partition);
+        match records.split_first() {
+            Some((first, rest)) if first.position == *position => {
+                let has = hex(&motherlode_log::hash(&first.record));
+                if has != *had {
+                    return Err(another(format!("its {of} has the SHA-256 {had}, and here it is {has}")));
+                }
+                self.to = None;
+                Ok(rest)
+            }
+            _ => Err(another(format!("there is no {of} that this credential may see"))),
+        }
+    }
+}
+
+fn another(why: String) -> Failure {
+    Failure::unusable(format!("the feed was made from another log, or from this one before it was restored: {why}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(positions: &[u64], sent_position: u64) -> FollowLogResponse {
+        let record = |position: &u64| LogRecord { position: *position, record: position.to_be_bytes().to_vec() };
+        FollowLogResponse { records: positions.iter().map(record).collect(), sent_position, ..Default::default() }
+    }
+
+    fn sha256(position: u64) -> String {
+        hex(&motherlode_log::hash(&position.to_be_bytes()))
+    }
+
+    #[test]
+    fn pl_34_a_feed_goes_on_after_its_own_record_alone() {
+        let tied = |position, sha256| Tie::after(0, Last { position, sha256: Some(sha256) });
+        let (mut tie, held) = tied(5, sha256(5));
+        assert_eq!(held, 4, "the record itself is asked for again");
+        // What comes before anything is sent is a sign of life.
+        assert!(tie.told(&message(&[], 4)).unwrap().is_empty());
+        let (first, next) = (message(&[5, 7], 8), message(&[9], 9));
+        assert_eq!(tie.told(&first).unwrap(), &first.records[1..]);
+        assert_eq!(tie.told(&next).unwrap(), &next.records[..]);
+        for (sha256, sent) in
+            [(sha256(4), message(&[5], 5)), (sha256(5), message(&[6], 6)), (sha256(5), message(&[], 9))]
+        {
+            let failure = tied(5, sha256).0.told(&sent).unwrap_err();
+            assert!(failure.message.contains("another log"), "{}", failure.message);
+        }
+        let (mut untied, held) = Tie::after(0, Last { position: 5, sha256: None });
+        assert_eq!((held, untied.told(&next).unwrap().len()), (5, 1));
+    }
+}
