@@ -58,7 +58,8 @@ mod tests {
     use super::*;
 
     fn message(positions: &[u64], sent_position: u64) -> FollowLogResponse {
-        let record = |position: &u64| LogRecord { position: *position, record: position.to_be_bytes().to_vec() };
+        let record =
+            |position: &u64| LogRecord { partition: 0, position: *position, record: position.to_be_bytes().to_vec() };
         FollowLogResponse { records: positions.iter().map(record).collect(), sent_position, ..Default::default() }
     }
 
