@@ -85,7 +85,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_target_that_is_no_url_is_unusable_input() {
-        for bad in ["127.0.0.1:50051", "https://localhost:1", "http://", "http://a b"] {
+        for bad in ["127.0.0.1:50051", "http://", "http://a b"] {
             let failure = Target::open(bad).connect().await.unwrap_err();
             assert_eq!(failure.code, 2, "{bad}");
             assert!(failure.message.contains(bad), "{}", failure.message);

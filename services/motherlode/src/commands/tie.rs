@@ -1,4 +1,4 @@
-//! What ties a feed to its log: the record after which it goes on, by its hash. Positions come again when a log was restored from an
+//! The tie of a feed to its log: the record after which it goes on, by its hash. Positions come again when a log was restored from an
 //! older copy, records don't; so a feed never goes on after a record that its readers were not told.
 
 use super::Failure;
