@@ -93,8 +93,11 @@ fn points(metric: &Metric, key: &str) -> BTreeMap<String, i64> {
     points.iter().map(|point| (attribute(point).unwrap_or_default(), number(point))).collect()
 }
 
+/// The beginning of the names of metrics that only operators with wallets of their own have.
+pub const OF_WALLETS: &str = "motherlode_wallet_";
+
 /// The names of metrics in a text.
-fn asked(text: &str) -> Vec<String> {
+pub fn asked(text: &str) -> Vec<String> {
     let words = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
     let named = words.filter(|word| word.starts_with("motherlode_") || word.starts_with("rpc_server_"));
     let base = |word: &str| {
@@ -216,7 +219,8 @@ async fn a_collector_gets_every_metric_that_alarms_and_pictures_ask_for() {
     for file in ["rules.yaml", "dashboard.json"] {
         let names = asked(&fs::read_to_string(folder.join(file)).unwrap());
         assert!(names.len() > 8, "{file} asks for something");
-        for name in names {
+        // No operator here has a wallet of its own; what is asked of those is in wallet/metrics.rs.
+        for name in names.into_iter().filter(|name| !name.starts_with(OF_WALLETS)) {
             assert!(latest.contains_key(&name), "{file} asks for {name}; there are {:?}", latest.keys());
         }
     }

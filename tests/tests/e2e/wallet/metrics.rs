@@ -3,7 +3,7 @@
 use super::{bet_within, scripted::Fault, scripted::Wallet};
 use crate::{
     PROGRAM,
-    telemetry::{collector, counted, prometheus},
+    telemetry::{OF_WALLETS, asked, collector, counted, prometheus},
 };
 use motherlode_proto::ledger::v1::OpenAccountRequest;
 use motherlode_runtime::connect::connect;
@@ -12,7 +12,7 @@ use motherlode_tests::{
     operators::{operator, token},
     reason,
 };
-use std::{collections::BTreeMap, fs, time::Duration};
+use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_overdue_is_seen() {
@@ -69,5 +69,12 @@ async fn pl_31_pl_32_calls_to_a_wallet_are_counted_by_how_they_end_and_what_is_o
     assert_eq!(debits(&latest, "unsure"), Some(0), "there as nothing, before the first of them");
     assert!(latest.contains_key("motherlode_wallet_call_duration_ms"));
     assert!(gauge(&latest, "motherlode_wallet_left_alone").is_some());
+    let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy/observability/rules.yaml");
+    let mut asked = asked(&fs::read_to_string(rules).unwrap());
+    asked.retain(|name| name.starts_with(OF_WALLETS));
+    assert!(asked.len() > 2, "there are alarms of wallets");
+    for name in asked {
+        assert!(latest.contains_key(&name), "an alarm asks for {name}");
+    }
     assert_eq!(service.terminate().await, Some(0));
 }
