@@ -187,7 +187,8 @@ def test_pl_06_the_documented_two_hashes_agree_with_the_round_just_played(start)
     step = client.round("demo/alice/1").steps[0]
     values = os.environ | {"DEALT": step.draw.dealt.hex(), "CLIENT_SEED": step.draw.client_seed.hex()}
     lines = (ROOT / "proto/README.md").read_text().splitlines()
-    commands = [line.removeprefix("$ ").partition("#")[0] for line in lines if line.startswith("$ printf 'motherlode/")]
+    begin = ("$ printf 'motherlode/seal/v1", "$ printf 'motherlode/seed/v1")
+    commands = [line.removeprefix("$ ").partition("#")[0] for line in lines if line.startswith(begin)]
     run = [subprocess.run(["sh", "-c", command], env=values, capture_output=True, text=True, check=True) for command in commands]
     assert [done.stdout.split()[0] for done in run] == [step.draw.seal.hex(), step.seed.hex()]
     client.close()
