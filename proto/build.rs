@@ -9,7 +9,7 @@ use std::{
     path::PathBuf,
 };
 
-const PROTOS: [&str; 15] = [
+const PROTOS: [&str; 17] = [
     "motherlode/round/v1/round.proto",
     "motherlode/spin/v1/spin.proto",
     "motherlode/ledger/v1/ledger.proto",
@@ -22,8 +22,10 @@ const PROTOS: [&str; 15] = [
     "motherlode/log/v1/log_service.proto",
     "motherlode/report/v1/lists.proto",
     "motherlode/report/v1/report.proto",
+    "motherlode/report/v1/vitals.proto",
     "motherlode/proof/v1/proof.proto",
     "motherlode/wallet/v1/wallet.proto",
+    "motherlode/job/v1/job.proto",
     // What refusals are made of: in JSON they are told by it.
     "google/rpc/error_details.proto",
 ];

@@ -70,6 +70,15 @@ pub mod proof {
     }
 }
 
+/// Long work on demand.
+pub mod job {
+    /// Version 1.
+    #[allow(missing_docs, clippy::all, rustdoc::invalid_html_tags)]
+    pub mod v1 {
+        tonic::include_proto!("motherlode.job.v1");
+    }
+}
+
 /// An operator's own wallet: what the operator implements, and this project calls.
 pub mod wallet {
     /// Version 1.

@@ -131,6 +131,20 @@ def start(tmp_path):
         service.end()
 
 
+@pytest.fixture(scope="module")
+def start_once(tmp_path_factory):
+    """The same for all tests of a file."""
+    started = []
+
+    def start(config="", binary=BINARY):
+        started.append(Service(tmp_path_factory.mktemp("once") / "data", config, binary))
+        return started[-1]
+
+    yield start
+    for service in started:
+        service.end()
+
+
 @pytest.fixture(scope="session")
 def service(tmp_path_factory):
     """One service that most tests share, each with players of its own. At the end it must stop in order."""

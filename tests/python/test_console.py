@@ -5,14 +5,11 @@ Debian's chromium; without one these tests are skipped, and say so.
 
 import base64
 import hashlib
-import os
 import re
-import shutil
 
 import pytest
-from conftest import ROOT, SCRIPTED
+from browsing import CONSOLE, SHOTS, SIZES, assert_accessible, browser, enter, look, needs_chromium, patient
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from playwright.sync_api import sync_playwright
 
 from motherlode.log.v1 import log_pb2
 from motherlode.proof.v1 import proof_pb2
@@ -20,30 +17,7 @@ from motherlode.round.v1 import round_pb2
 from motherlode.spin.v1 import spin_pb2
 from test_page import STAKES
 
-CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
-SHOTS = ROOT / "target" / "console"
-
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
-
-CONSOLE = '[console]\nlisten = "127.0.0.1:0"\n'
-SIZES = [(360, "light"), (360, "dark"), (1440, "light"), (1440, "dark")]
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with sync_playwright() as playwright:
-        # Root has no sandbox.
-        arguments = ["--no-sandbox"] if os.getuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
-        yield browser
-        browser.close()
-
-
-def patient(browser, **options):
-    """A context of a browser that shares its machine with other tests: nothing is too slow for it."""
-    context = browser.new_context(**options)
-    context.set_default_timeout(180_000)
-    return context
+pytestmark = needs_chromium
 
 
 @pytest.fixture
@@ -65,118 +39,22 @@ def console(start):
     return service.console, rounds
 
 
-def enter(context, address):
-    """Opens the console as a person would."""
-    page = context.new_page()
-    page.goto(address)
-    page.get_by_role("button", name="Open the console").click()
-    assert page.get_by_role("heading", level=1).inner_text() == "Now"
-    return page
-
-
-@pytest.mark.parametrize("width,scheme", SIZES)
-def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console, width, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
+def test_pl_19_pages_fit_and_axe_finds_nothing(browser, console):
     address, rounds = console
-    context = patient(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
+    context = patient(browser)
     page = enter(context, address)
     blocked = []
     page.on("console", lambda message: blocked.append(message.text) if message.type == "error" else None)
     paths = ["", "find", "jackpots", "jackpots/bewitched", "reports", "reports/revenue", "trust", "log", "log/0/3"]
+    game = "games/neptune/" + version(page, address)
+    paths += ["games", game, game + "/par", game + "/reels"]
     paths += [f"round/{name}" for name in rounds]
-    paths += [f"player/{rounds[0].rpartition('/')[0]}", "games/neptune/" + version(page, address)]
+    paths += [f"player/{rounds[0].rpartition('/')[0]}"]
     for path in paths:
-        assert page.goto(address + path).status == 200, path
-        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), path
-        violations = Axe().run(page).response["violations"]
-        assert [(found["id"], found["nodes"][0]["html"]) for found in violations] == [], path
-        SHOTS.mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=SHOTS / f"{path.replace('/', '-') or 'now'}-{width}-{scheme}.png", full_page=True)
+        # What goes on by itself stands still for axe and for the picture.
+        assert page.goto(address + path + "?live=off").status == 200, path
+        look(page, path.replace("/", "-") or "now")
     assert blocked == [], "the policy blocks nothing that the pages need"
-    context.close()
-
-
-# What each game has besides a spin that is over at once, as the scripted dealer knows it.
-FEATURES = {
-    "bewitched": ["pick", "free-spins", "double"],
-    "dwarf-mine": ["free-spins"],
-    "mystery-elves": ["feature", "double"],
-    "neptune": ["pick", "free-spins"],
-    "witch-feature": ["free-spins"],
-}
-
-
-@pytest.fixture
-def featured(start):
-    """A service with a finished round of each feature of each game; gives the console's address and the rounds' names."""
-    service = start(CONSOLE, SCRIPTED)
-    client = service.client()
-    alice = client.fund("alice")
-    rounds = {}
-    for game, (coin_value, lines, coins) in STAKES.items():
-        for wish in FEATURES[game]:
-            name = f"{game}-{wish}"
-            stake = round_pb2.Stake(coin_value=coin_value, lines=lines, coins_per_line=coins)
-            witch = round_pb2.WITCH_WHITE if game == "bewitched" else round_pb2.WITCH_UNSPECIFIED
-            bet = spin_pb2.SpinRequest(
-                request_id=name, account=alice, game=game, stake=stake, witch=witch, offer_double=wish == "double"
-            )
-            played = client.spin(bet, metadata=[("motherlode-force", wish)])
-            assert played.state == round_pb2.ROUND_STATE_OPEN, name
-            if wish == "double":
-                red = round_pb2.Choice(double=round_pb2.CARD_RED_HEART)
-                played = client.choose(f"{name}.1", played.round_id, red, metadata=[("motherlode-force", "right")])
-                assert played.outcome.card.won, name
-            if played.state == round_pb2.ROUND_STATE_OPEN:
-                client.spins.SkipRound(spin_pb2.SkipRoundRequest(request_id=f"skip-{name}", round_id=played.round_id))
-            rounds[name] = played.round_id
-    client.close()
-    return service.console, rounds
-
-
-@pytest.mark.parametrize("width,scheme", SIZES[1:3])
-def test_pl_19_rounds_with_each_feature_fit_and_axe_finds_nothing(browser, featured, width, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
-    address, rounds = featured
-    context = patient(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
-    page = enter(context, address)
-    SHOTS.mkdir(parents=True, exist_ok=True)
-    paths = {name: f"round/{round_id}" for name, round_id in rounds.items()}
-    paths |= {"player": "player/acme/alice", "window": paths["dwarf-mine-free-spins"] + "?frame=3"}
-    for name, path in paths.items():
-        assert page.goto(address + path).status == 200, name
-        page.screenshot(path=SHOTS / f"feature-{name}-{width}-{scheme}.png", full_page=True)
-        assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), name
-        assert len(page.content()) <= 100_000, name
-        violations = Axe().run(page).response["violations"]
-        assert [(found["id"], found["nodes"][0]["html"]) for found in violations] == [], name
-    context.close()
-
-
-def test_pl_19_a_round_plays_and_is_stepped_through_without_javascript(browser, featured):
-    address, rounds = featured
-    context = patient(browser, java_script_enabled=False)
-    page = enter(context, address)
-    page.goto(f"{address}round/{rounds['dwarf-mine-free-spins']}")
-    page.get_by_role("link", name="Step through it").click()
-    first, last = map(int, re.search(r"Picture (\d+) of (\d+)", page.content()).groups())
-    # The bet, its spin, ten free spins at the least, those once more beside each other, the end.
-    assert first == 1 and last >= 14
-    for number in range(2, last + 1):
-        page.get_by_role("link", name="Next").click()
-        page.get_by_text(f"Picture {number} of {last}").wait_for()
-        page.get_by_role("main").locator("h2").wait_for()
-    assert page.get_by_role("link", name="Next").count() == 0
-    page.get_by_role("link", name="All at once").click()
-    page.get_by_role("heading", name="The bet").wait_for()
-    page.get_by_role("link", name="Play it").click()
-    # Whichever picture it has come to when somebody looks.
-    page.wait_for_url(re.compile(r"frame=[1-9]\d*&play=on$"))
-    page.get_by_role("link", name="Stop").click()
-    page.wait_for_url(re.compile(r"frame=[1-9]\d*$"))
-    page.get_by_role("link", name="Play").wait_for()
     context.close()
 
 
@@ -215,7 +93,6 @@ def test_pl_20_support_works_by_keyboard_and_without_javascript(browser, console
     context.close()
 
 
-
 def verdict(page):
     """Has the page check the proof that it shows; gives what it says of it."""
     page.get_by_role("button", name="Check it here").click()
@@ -225,8 +102,6 @@ def verdict(page):
 
 @pytest.mark.parametrize("width,scheme", SIZES)
 def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme):
-    from axe_playwright_python.sync_playwright import Axe
-
     address, rounds = console
     context = patient(browser, viewport={"width": width, "height": 900}, color_scheme=scheme)
     page = enter(context, address)
@@ -247,9 +122,7 @@ def test_pl_28_a_proof_is_checked_in_the_browser(browser, console, width, scheme
         assert any(line.startswith("Inclusion: ") for line in told), told
         seals = [line for line in told if line.startswith("Seal: ")]
         assert seals and all("dealt as it had been sealed" in line for line in seals), told
-    violations = Axe().run(page).response["violations"]
-    assert [(found["id"], found["nodes"][0]["html"]) for found in violations] == []
-    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth")
+    assert_accessible(page, "check")
     page.screenshot(path=SHOTS / f"check-{width}-{scheme}.png", full_page=True)
     context.close()
 

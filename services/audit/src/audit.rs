@@ -26,7 +26,7 @@ use std::{
     path::PathBuf,
     sync::{
         Arc,
-        atomic::AtomicU64,
+        atomic::{AtomicBool, AtomicU64},
         mpsc::{Receiver, sync_channel},
     },
     thread::{Builder, Scope, ScopedJoinHandle, available_parallelism, scope},
@@ -56,6 +56,8 @@ pub struct Options {
     pub threads: usize,
     /// Counts the records that were read, for who wants to know how far it is.
     pub read: Option<Arc<AtomicU64>>,
+    /// Ends it with [`Unusable::Stopped`] as soon as it's set.
+    pub stop: Option<Arc<AtomicBool>>,
 }
 
 /// Audits a log.
@@ -106,9 +108,8 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
         let fold = &mut fold;
         let folding = start(threads, "fold".to_owned(), move || fold_in_order(fold, &routes, &from_players))?;
         let (scan, tree, partition) = (&mut scan, tree.as_mut(), options.partition);
-        let read =
-            Reading { scan, tree, partition, held, players: to_players, fold: to_fold, read: options.read.as_deref() }
-                .run();
+        let (read, stop) = (options.read.as_deref(), options.stop.as_deref());
+        let read = Reading { scan, tree, partition, held, players: to_players, fold: to_fold, read, stop }.run();
         let played: Vec<Checked> = playing.into_iter().map(join).collect();
         Ok::<_, Unusable>((read?, join(folding), played))
     })?;

@@ -118,6 +118,9 @@ pub enum Unusable {
         /// Why.
         source: io::Error,
     },
+    /// Who asked for it wants it no more.
+    #[error("the audit was stopped")]
+    Stopped,
     /// The system gives no thread.
     #[error("no thread: {0}")]
     Thread(io::Error),

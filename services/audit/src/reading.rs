@@ -10,7 +10,7 @@ use motherlode_proto::convert::{play::hex, record};
 use std::{
     borrow::Cow,
     sync::{
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::SyncSender,
     },
 };
@@ -51,12 +51,16 @@ pub(crate) struct Reading<'a> {
     pub(crate) players: Vec<SyncSender<Part>>,
     pub(crate) fold: SyncSender<Route>,
     pub(crate) read: Option<&'a AtomicU64>,
+    pub(crate) stop: Option<&'a AtomicBool>,
 }
 
 impl Reading<'_> {
     /// Reads to the end, to the first fault, or until a stage wants no more.
     pub(crate) fn run(mut self) -> Result<Result<(), Box<Divergence>>, Unusable> {
         loop {
+            if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
+                return Err(Unusable::Stopped);
+            }
             let mut parts: Vec<_> = self.players.iter().map(|_| vec![]).collect();
             let mut route = Vec::with_capacity(BATCH);
             let ended = self.fill(&mut route, &mut parts);

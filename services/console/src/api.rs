@@ -3,11 +3,13 @@
 use http::{HeaderValue, Request, Response, header::AUTHORIZATION};
 use motherlode_proto::{
     jackpot::v1::{jackpot_service_client::JackpotServiceClient, jackpot_service_server},
+    job::v1::job_service_client::JobServiceClient,
     ledger::v1::ledger_service_client::LedgerServiceClient,
     proof::v1::proof_service_client::ProofServiceClient,
     report::v1::report_service_client::ReportServiceClient,
     spin::v1::{spin_service_client::SpinServiceClient, spin_service_server},
 };
+use motherlode_runtime::connect::Connection;
 use std::{
     pin::Pin,
     task::{Context, Poll},
@@ -41,6 +43,12 @@ impl Backend {
     {
         let part: Part = BoxCloneSyncService::new(service.map_err(Into::into));
         Self { spin: part.clone(), ledger: part.clone(), jackpot: part }
+    }
+
+    /// Each service at its own place.
+    pub fn apart(spin: Connection, ledger: Connection, jackpot: Connection) -> Self {
+        let part = |connection: Connection| -> Part { BoxCloneSyncService::new(connection.map_err(Into::into)) };
+        Self { spin: part(spin), ledger: part(ledger), jackpot: part(jackpot) }
     }
 
     /// Where a service is, by its full name.
@@ -89,6 +97,10 @@ impl Api {
 
     pub(crate) fn proof(&self) -> ProofServiceClient<Authorized> {
         ProofServiceClient::new(self.shown(&self.backend.ledger)).max_decoding_message_size(ANSWER_MAX)
+    }
+
+    pub(crate) fn job(&self) -> JobServiceClient<Authorized> {
+        JobServiceClient::new(self.shown(&self.backend.ledger)).max_decoding_message_size(ANSWER_MAX)
     }
 
     pub(crate) fn jackpot(&self) -> JackpotServiceClient<Authorized> {

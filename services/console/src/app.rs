@@ -8,6 +8,8 @@ pub(crate) struct Inner {
     pub(crate) backend: Backend,
     pub(crate) sessions: Sessions,
     pub(crate) names: Names,
+    /// Whether it's reached from this machine alone: only there it may be open to everybody.
+    pub(crate) near: bool,
     /// Whether it's reached by TLS.
     pub(crate) secure: bool,
     /// Bytes of the longest message in JSON.

@@ -20,6 +20,15 @@ pub(crate) fn alone(code: StatusCode, title: &str, content: Markup) -> Response 
 
 /// A whole document around a body.
 pub(crate) fn document(title: &str, body: Markup) -> Markup {
+    with_head(title, Markup::default(), body)
+}
+
+/// The same with one of the console's own scripts.
+pub(crate) fn with_script(title: &str, script: &str, body: Markup) -> Markup {
+    with_head(title, html! { script src=(script) defer {} }, body)
+}
+
+fn with_head(title: &str, more: Markup, body: Markup) -> Markup {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -30,6 +39,7 @@ pub(crate) fn document(title: &str, body: Markup) -> Markup {
                 title { (title) " · Motherlode" }
                 link rel="icon" href="/icon.svg" type="image/svg+xml";
                 link rel="stylesheet" href="/console.css";
+                (more)
             }
             (body)
         }
@@ -43,7 +53,7 @@ pub(crate) fn answer(code: StatusCode, page: Markup) -> Response {
 }
 
 /// A file to be kept.
-pub(crate) fn file(media_type: &'static str, name: &str, content: String) -> Response {
+pub(crate) fn file(media_type: &'static str, name: &str, content: impl Into<axum::body::Bytes>) -> Response {
     let safe: String = name
         .chars()
         .map(|letter| if letter.is_ascii_alphanumeric() || ".-_".contains(letter) { letter } else { '-' })
@@ -52,5 +62,5 @@ pub(crate) fn file(media_type: &'static str, name: &str, content: String) -> Res
     let as_file = as_file.unwrap_or(HeaderValue::from_static("attachment"));
     let headers =
         [(header::CONTENT_TYPE, HeaderValue::from_static(media_type)), (header::CONTENT_DISPOSITION, as_file)];
-    (headers, content).into_response()
+    (headers, content.into()).into_response()
 }

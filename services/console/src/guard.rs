@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Version, header};
 use std::time::Duration;
 
 /// No script and no style but the console's own files, nothing from elsewhere, no frame around it.
-const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; form-action 'self'; \
+const POLICY: &str = "default-src 'none'; style-src 'self'; img-src 'self' data:; script-src 'self'; connect-src 'self'; form-action 'self'; \
                       frame-ancestors 'none'; base-uri 'none'";
 /// The longest time that a page takes.
 pub(crate) const PAGE_MAX: Duration = Duration::from_secs(30);

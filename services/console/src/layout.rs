@@ -1,7 +1,8 @@
 //! The frame around every page of a session.
 
 use crate::{
-    document::{answer, document},
+    document::{answer, document, with_script},
+    live,
     sessions::Who,
     visit::Visit,
 };
@@ -23,6 +24,19 @@ const PAGES: [(&str, &str, &str); 7] = [
 /// A page within the frame.
 pub(crate) fn page(visit: &Visit, title: &str, content: Markup) -> Response {
     answer(StatusCode::OK, document(title, frame(visit, title, content)))
+}
+
+/// A page with parts that go on by themselves ([`live`](crate::live)): with a script, or, where somebody asks for it, by being loaded
+/// again.
+pub(crate) fn live_page(visit: &Visit, title: &str, content: Markup) -> Response {
+    let moves = content.0.contains(" hx-get=\"");
+    if !moves && visit.query.get("live").is_empty() && visit.query.get("every").is_empty() {
+        // Nothing of it is under way: work that is over stands still.
+        return page(visit, title, content);
+    }
+    let content = html! { (live::ways(visit)) (content) };
+    let page = with_script(title, live::SCRIPT, frame(visit, title, content));
+    live::again(visit, answer(StatusCode::OK, page))
 }
 
 fn frame(visit: &Visit, title: &str, content: Markup) -> Markup {

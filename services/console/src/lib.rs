@@ -3,7 +3,7 @@
 //! It's a client of the same gRPC services as everybody, and has no data and no rules of its own: each page is made of calls
 //! under the token of whoever has logged in, so roles, limits and what is another's are the access layer's to refuse.
 //! Pages work without JavaScript, load nothing from elsewhere, and stand under a policy that lets no script and no style
-//! but the console's own file in.
+//! but the console's own files in; parts that change by themselves are fetched again by htmx, which is one of them.
 //!
 //! A token is kept in memory only, behind a cookie of 256 random bits that ends with a log-out, with rest, and at the latest
 //! after [`Bounds::lasts_ms_max`]. Every form carries a word of its session, and the browser must say that it comes from
@@ -23,6 +23,7 @@ mod fields;
 mod guard;
 mod json;
 mod layout;
+mod live;
 mod login;
 mod names;
 mod pages;

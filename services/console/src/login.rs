@@ -116,6 +116,11 @@ async fn who(app: &App, token: Option<&str>) -> Result<Who, Failure> {
     let api = api.ok_or(Failure::bad("The token has letters that no token has."))?;
     let identity = api.report().get_identity(GetIdentityRequest {}).await?.into_inner();
     let Some(Caller { operator_id, credential, roles }) = identity.caller else {
+        if !app.near {
+            let why =
+                "The services run without operators, so there is no log-in, and this console can be reached by others.";
+            return Err(Failure::forbidden(why));
+        }
         return Ok(Who { operator: String::new(), credential: String::new(), roles: Roles::ANY });
     };
     let roles = roles.into_iter().map(Value::from).collect::<Value>();

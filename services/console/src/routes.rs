@@ -4,8 +4,8 @@ use crate::{
     app::App,
     calls,
     failure::Failure,
-    guard, login,
-    pages::{check, find, games, jackpots, log, now, player, reports, revenue, round, trust},
+    guard, live, login,
+    pages::{check, find, games, jackpots, jobs, log, now, par, player, reports, revenue, round, trust},
 };
 use axum::{
     Router,
@@ -21,6 +21,8 @@ use std::sync::{Arc, LazyLock};
 /// The console's style sheet: that of rounds' and PAR pages, and what is the console's own.
 static STYLE: LazyLock<String> = LazyLock::new(|| [STYLE_OF_PAGES, include_str!("console.css")].concat());
 const CHECK: &str = include_str!("check.js");
+/// htmx 4.0.1 as its project publishes it, under the licence beside it (0BSD).
+const HTMX: &str = include_str!("../vendor/htmx.min.js");
 const ICON: &str = include_str!("icon.svg");
 
 /// The routes before their guard.
@@ -46,6 +48,11 @@ pub(crate) fn router(app: App) -> Router {
         .route("/switches", post(trust::switch))
         .route("/games", get(games::page))
         .route("/games/{game}/{version}", get(games::game))
+        .route("/games/{game}/{version}/par", get(par::page))
+        .route("/games/{game}/{version}/reels", get(par::reels))
+        .route("/jobs/audit", post(jobs::audit))
+        .route("/jobs/simulation", post(jobs::simulation))
+        .route("/jobs/{id}/cancel", post(jobs::cancel))
         .route("/reports", get(reports::page))
         .route("/reports/events.{form}", get(reports::events))
         .route("/reports/returns.{form}", get(reports::returns))
@@ -59,6 +66,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/logout", post(login::log_out))
         .route("/v1/{service}/{method}", post(calls::call))
         .route("/openapi.json", get(calls::document))
+        .merge(parts())
+        .route("/htmx.js", get(|| asset("text/javascript; charset=utf-8", HTMX)))
         .route("/console.css", get(|| asset("text/css; charset=utf-8", &STYLE)))
         .route("/check.js", get(|| asset("text/javascript; charset=utf-8", CHECK)))
         .route("/icon.svg", get(|| asset("image/svg+xml", ICON)))
@@ -68,6 +77,18 @@ pub(crate) fn router(app: App) -> Router {
         })
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
         .with_state(app)
+}
+
+/// The parts of pages that are asked for by themselves.
+fn parts() -> Router<App> {
+    Router::new()
+        .route("/live/now", get(now::part))
+        .route("/live/jackpots", get(jackpots::part))
+        .route("/live/jackpots/{pool}", get(jackpots::pool_part))
+        .route("/live/log", get(log::part))
+        .route("/live/audits", get(jobs::audits_part))
+        .route("/live/simulations/{game}", get(jobs::simulations_part))
+        .layer(middleware::map_response(live::of_part))
 }
 
 async fn no_page(request: Request, failure: Failure) -> Response {

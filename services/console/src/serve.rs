@@ -68,7 +68,14 @@ impl Console {
         message_bytes_max: usize,
     ) -> Self {
         let (sessions, names) = (Sessions::new(clock, bounds), Names::new(address, hosts));
-        let app: App = Arc::new(Inner { backend, sessions, names, secure: tls.is_some(), message_bytes_max });
+        let app: App = Arc::new(Inner {
+            backend,
+            sessions,
+            names,
+            near: address.ip().is_loopback(),
+            secure: tls.is_some(),
+            message_bytes_max,
+        });
         Self { router: router(app), tls }
     }
 

@@ -113,6 +113,12 @@ impl Sessions {
         Some(found.session.clone())
     }
 
+    /// Finds the session of a cookie without its being used: a page that asks by itself is nobody at work.
+    pub(crate) fn look(&self, id: &str) -> Option<Session> {
+        let (now_ms, open) = ((self.clock)(), self.open.lock());
+        open.get(&digest(id)).filter(|of| self.bounds.alive(of, now_ms)).map(|of| of.session.clone())
+    }
+
     /// Ends the session of a cookie.
     pub(crate) fn end(&self, id: &str) {
         self.open.lock().remove(&digest(id));
@@ -187,6 +193,16 @@ mod tests {
         assert!(sessions.find(&id).is_none(), "it rested");
         now.fetch_sub(100, Ordering::SeqCst);
         assert!(sessions.find(&id).is_none(), "what is over stays over");
+    }
+
+    #[test]
+    fn pl_27_what_a_page_asks_by_itself_keeps_no_session_alive() {
+        let (sessions, now) = on_clock(Bounds { idle_ms_max: 100, ..Bounds::default() });
+        let id = sessions.open(Some("t"), who("acme")).unwrap();
+        now.fetch_add(99, Ordering::SeqCst);
+        assert!(sessions.look(&id).is_some());
+        now.fetch_add(1, Ordering::SeqCst);
+        assert!(sessions.look(&id).is_none() && sessions.find(&id).is_none(), "it rested");
     }
 
     #[test]

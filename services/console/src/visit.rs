@@ -14,6 +14,8 @@ use std::{sync::Arc, time::Duration};
 
 /// The cookie's name.
 pub(crate) const COOKIE: &str = "motherlode_console";
+/// Where parts of pages are asked for by themselves ([`live`](crate::live)).
+const OF_PARTS: &str = "/live/";
 /// Bytes of a form.
 const FORM_MAX: usize = 16 << 10;
 /// The longest time that a form may take to come whole.
@@ -48,9 +50,12 @@ impl FromRequestParts<App> for Visit {
     async fn from_request_parts(parts: &mut Parts, app: &App) -> Result<Self, Failure> {
         let path = parts.uri.path().to_owned();
         let asked = parts.uri.path_and_query().map_or("/", |asked| asked.as_str());
-        let next = if parts.method == Method::GET { asked } else { "" };
+        let of_part = path.starts_with(OF_PARTS);
+        let next = if parts.method == Method::GET && !of_part { asked } else { "" };
         let logged_out = || Failure::LoggedOut(next.to_owned());
-        let session = cookie(&parts.headers).and_then(|id| app.sessions.find(id)).ok_or_else(logged_out)?;
+        let session = cookie(&parts.headers)
+            .and_then(|id| if of_part { app.sessions.look(id) } else { app.sessions.find(id) })
+            .ok_or_else(logged_out)?;
         let api = Api::new(app.backend.clone(), session.token.as_deref()).ok_or_else(logged_out)?;
         let query = Fields::parse(parts.uri.query().unwrap_or("").as_bytes());
         Ok(Self { api, session, path, query })

@@ -6,4 +6,4 @@ pub mod commands;
 pub mod target;
 mod told;
 
-use motherlode_picture::{draw, figures, markup};
+use motherlode_picture::{draw, figures};

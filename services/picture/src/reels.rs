@@ -39,9 +39,10 @@ pub fn symbols<'a>(name: &str, game: &GameInfo, outcomes: impl IntoIterator<Item
     sprite::embedded(sprite, &shown)
 }
 
-/// The windows of a step, in order; several are small. What a small one leaves out stands in the drawing in letters.
+/// The windows of a step, in order; several are small. What a small one leaves out stands in the drawing in letters. Where `opens`
+/// gives an address, a small one leads there.
 #[must_use]
-pub fn windows(game: &GameInfo, outcome: &Outcome) -> Markup {
+pub fn windows(game: &GameInfo, outcome: &Outcome, opens: &dyn Fn(usize) -> Option<String>) -> Markup {
     let small = outcome.spins.len() > 1;
     let (class, numbered_max) = match outcome.spins.len() {
         0..=1 => ("windows", NUMBERED_MAX),
@@ -49,11 +50,17 @@ pub fn windows(game: &GameInfo, outcome: &Outcome) -> Markup {
         4..=20 => ("windows many", NUMBERED_MAX_SMALL),
         _ => ("windows many", 1),
     };
-    let one = |(spin, caption): (&SpinResult, String)| match small {
-        true => plain("figure", [window(game, spin, numbered_max, None), plain("figcaption", caption)]),
-        false => plain("figure", window(game, spin, numbered_max, Some(&told(game, spin)))),
+    let one = |((at, spin), caption): ((usize, &SpinResult), String)| {
+        if !small {
+            return plain("figure", window(game, spin, numbered_max, Some(&told(game, spin))));
+        }
+        let inner = [window(game, spin, numbered_max, None), plain("figcaption", caption)];
+        match opens(at) {
+            None => plain("figure", inner),
+            Some(address) => plain("figure", tag("a", &[("href", &address)], inner)),
+        }
     };
-    let captioned = outcome.spins.iter().zip(captions(&outcome.spins, outcome.spins.len() > 20));
+    let captioned = outcome.spins.iter().enumerate().zip(captions(&outcome.spins, outcome.spins.len() > 20));
     match outcome.spins.is_empty() {
         true => Markup::default(),
         false => tag("div", &[("class", class)], captioned.map(one).collect::<Markup>()),

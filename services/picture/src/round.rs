@@ -48,11 +48,22 @@ impl Section {
 /// was played with, its windows aren't drawn.
 #[must_use]
 pub fn sections(round: &Round, colour: bool) -> Vec<Section> {
+    told(round, colour, &|_, _| None)
+}
+
+/// The same for a page where small windows lead to their pictures: `opens` gives the address, by the place of the step and that of the
+/// window in it, from 0.
+#[must_use]
+pub fn linked(round: &Round, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
+    told(round, false, opens)
+}
+
+fn told(round: &Round, colour: bool, opens: &dyn Fn(usize, usize) -> Option<String>) -> Vec<Section> {
     let secured = secured(round);
     let shelves = info(round).map_or_else(Vec::new, |info| shelf::after_steps(info, round));
     let shelves = shelves.into_iter().chain(iter::repeat(Markup::default()));
-    let steps = round.steps.iter().zip(secured).zip(shelves).map(|((step, secured), shelf)| {
-        let of = of_step(round, step, secured, colour);
+    let steps = round.steps.iter().enumerate().zip(secured).zip(shelves).map(|(((at, step), secured), shelf)| {
+        let of = of_step(round, step, secured, colour, &|window| opens(at, window));
         Section { picture: [of.picture, shelf].into(), ..of }
     });
     [bet(round)].into_iter().chain(steps).chain([end(round)]).collect()
@@ -156,7 +167,13 @@ fn bet(round: &Round) -> Section {
     Section { picture, ..Section::new("The bet", String::new(), facts) }
 }
 
-fn of_step(round: &Round, step: &Step, secured: Option<Secured>, colour: bool) -> Section {
+fn of_step(
+    round: &Round,
+    step: &Step,
+    secured: Option<Secured>,
+    colour: bool,
+    opens: &dyn Fn(usize) -> Option<String>,
+) -> Section {
     let (info, currency) = (info(round), currency(round));
     let drawing = match (info, &step.outcome, currency) {
         (Some(info), Some(outcome), Some(currency)) => draw::outcome(info, outcome, currency, colour),
@@ -195,7 +212,7 @@ fn of_step(round: &Round, step: &Step, secured: Option<Secured>, colour: bool) -
     ];
     let picture = match (info, &step.outcome) {
         (Some(info), Some(outcome)) => {
-            [reels::windows(info, outcome), things::things(info, step.choice.as_ref(), outcome)].into()
+            [reels::windows(info, outcome, opens), things::things(info, step.choice.as_ref(), outcome)].into()
         }
         _ => Markup::default(),
     };

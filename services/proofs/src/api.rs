@@ -12,7 +12,7 @@ use motherlode_ledger::{
 use motherlode_log::Position;
 use motherlode_proto::proof::v1::{self as wire, proof_service_server::ProofService};
 use motherlode_runtime::{Caller, Refusal};
-use motherlode_tiles::consistency;
+use motherlode_tiles::{Hash, consistency};
 use std::{sync::Arc, time::Duration};
 use tonic::{Code, Request, Response, Status};
 
@@ -75,6 +75,29 @@ impl ProofApi {
         let read = move || consistency(&*partition.files, old, size);
         let path = self.ledgers.reads().run(caller, read).await?.map_err(|error| unreadable(&error))?;
         Ok(wire::GetConsistencyResponse { hashes: path.iter().map(|hash| hash.to_vec()).collect(), checkpoint })
+    }
+
+    async fn find(
+        &self,
+        caller: &Caller,
+        request: &wire::FindRecordRequest,
+    ) -> Result<wire::FindRecordResponse, Refusal> {
+        let hash = <Hash>::try_from(request.hash.as_slice());
+        let hash = hash.map_err(|_| Refusal::field("hash", "must have 32 bytes"))?;
+        let (proofs, own) = (self.proofs.clone(), caller.own().map(str::to_owned));
+        let look = move || {
+            for partition in proofs.partitions() {
+                let Some(position) = partition.find(&hash).map_err(|error| unreadable(&error))? else { continue };
+                let logged = partition.ledger.fetch(position)?;
+                // By its hash anybody may ask; it's there for whom it concerns.
+                if own.as_ref().is_none_or(|operator| logged.commit.concerns(operator)) {
+                    return Ok(Some(wire::FindRecordResponse { partition: partition.ledger.partition(), position }));
+                }
+            }
+            Ok::<_, Refusal>(None)
+        };
+        let found = self.ledgers.reads().run(caller, look).await??;
+        found.ok_or_else(|| Refusal::not_found("RECORD_UNKNOWN", "no record has this hash"))
     }
 
     async fn round_proof(
@@ -183,5 +206,13 @@ impl ProofService for ProofApi {
     ) -> Result<Response<wire::GetConsistencyResponse>, Status> {
         let caller = Caller::of(&request);
         Ok(Response::new(self.consistency(&caller, request.get_ref()).await?))
+    }
+
+    async fn find_record(
+        &self,
+        request: Request<wire::FindRecordRequest>,
+    ) -> Result<Response<wire::FindRecordResponse>, Status> {
+        let caller = Caller::of(&request);
+        Ok(Response::new(self.find(&caller, request.get_ref()).await?))
     }
 }

@@ -4,13 +4,14 @@ use crate::{
     files::{Files, proofs_folder},
     growing::{Contradiction, GrowError, Growing, is_sound},
     key::{KeyError, key_file, load_or_make, origin},
+    sorted::Sorted,
     start,
 };
 use futures_util::future::{BoxFuture, join_all, pending, select_all};
 use motherlode_ledger::{DrawKeys, Handle};
 use motherlode_log::Position;
 use motherlode_runtime::Config;
-use motherlode_tiles::{Checkpoint, Malformed, Note, Signature, SignerKey, VerifierKey};
+use motherlode_tiles::{Checkpoint, Hash, Malformed, Note, Signature, SignerKey, VerifierKey};
 use parking_lot::Mutex;
 use std::{
     path::PathBuf,
@@ -86,6 +87,8 @@ pub(crate) struct Partition {
     pub(crate) files: Arc<Files>,
     key: SignerKey,
     draws: DrawKeys,
+    /// None where its file can't be opened: then records are looked for one by one.
+    sorted: Option<Sorted>,
     growing: Mutex<Growing>,
     /// Set at a stop: what can wait for the next start does.
     ending: AtomicBool,
@@ -181,6 +184,8 @@ impl Partition {
         };
         let last = signed.map(|(checkpoint, note)| Arc::new(Signed { checkpoint, note }));
         let files = Arc::clone(&growing.files);
+        let unsorted = |error: &std::io::Error| tracing::error!(%error, "records are not sorted by their hashes");
+        let sorted = Sorted::open(&folder).inspect_err(unsorted).ok();
         let published = watch::Sender::new(Published { last, ..Published::default() });
         Ok(Some(Self {
             ledger,
@@ -188,6 +193,7 @@ impl Partition {
             files,
             key,
             draws,
+            sorted,
             growing: Mutex::new(growing),
             ending: AtomicBool::new(false),
             published,
@@ -203,13 +209,38 @@ impl Partition {
     fn check_now(&self) -> bool {
         let size = self.growing.lock().size();
         if is_sound(&self.files, size, || self.ending.load(Ordering::Acquire)) {
+            self.sort(size);
             return true;
         }
         tracing::warn!(partition = self.ledger.partition(), size, "the tree's files are damaged: they are made anew");
         let mut growing = self.growing.lock();
         let last = self.published.borrow().last.clone();
         growing.begin_anew(last.map(|last| last.checkpoint.clone()));
+        self.sorted.iter().for_each(Sorted::begin_anew);
         false
+    }
+
+    /// Sorts the entries by their hashes, as far as there are whole runs. What can't be sorted is looked for one by one.
+    fn sort(&self, size: Position) {
+        let Some(sorted) = &self.sorted else { return };
+        if let Err(error) = sorted.grow(&self.files, size, || self.ending.load(Ordering::Acquire)) {
+            tracing::warn!(%error, partition = self.ledger.partition(), "the tree's entries are not sorted by their hashes");
+        }
+    }
+
+    /// The position of the record with a hash, among those that are durable; none where there is no such record.
+    pub(crate) fn find(&self, hash: &Hash) -> std::io::Result<Option<Position>> {
+        let size = self.growing.lock().size();
+        // What the tree has not taken up yet is in memory.
+        let newer = self.ledger.hashes(size + 1, usize::MAX).unwrap_or_default();
+        if let Some(after) = newer.iter().rposition(|of| of == hash) {
+            return Ok(Some(size + 1 + after as u64));
+        }
+        let index = match &self.sorted {
+            Some(sorted) => sorted.find(&self.files, hash, size)?,
+            None => Sorted::look_through(&self.files, hash, 0, size)?,
+        };
+        Ok(index.map(|index| index + 1))
     }
 
     async fn run(self: &Arc<Self>) {
@@ -283,6 +314,7 @@ impl Partition {
                 Err(error) => return Err(error),
             }
         }
+        self.sort(growing.size());
         let signed = self.published.borrow().last.as_ref().map(|last| last.checkpoint.size);
         if !growing.is_whole() || growing.size() == 0 || signed == Some(growing.size()) {
             return Ok(());

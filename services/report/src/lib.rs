@@ -20,7 +20,9 @@ mod revenue;
 mod service;
 mod significant;
 mod transactions;
+mod vitals;
 
 pub use follower::{Counts, Follower};
 pub use identity::{Identity, SelfCheck, log as log_finding};
 pub use service::ReportApi;
+pub use vitals::{Calls, Vitals};

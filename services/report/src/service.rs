@@ -6,6 +6,7 @@ use crate::{
     identity::SelfCheck,
     returns::{Found, Wanted},
     revenue, transactions,
+    vitals::Vitals,
 };
 use futures_util::{Stream, stream};
 use motherlode_books::date;
@@ -30,14 +31,15 @@ const PAGE_SIZE_MAX: usize = 500;
 pub struct ReportApi {
     follower: Follower,
     check: SelfCheck,
+    vitals: Vitals,
     stop: Stop,
 }
 
 impl ReportApi {
     /// Serves what a follower has folded; at the stop the streams end.
     #[must_use]
-    pub fn new(follower: Follower, check: SelfCheck, stop: Stop) -> Self {
-        Self { follower, check, stop }
+    pub fn new(follower: Follower, check: SelfCheck, vitals: Vitals, stop: Stop) -> Self {
+        Self { follower, check, vitals, stop }
     }
 
     async fn significant(
@@ -293,6 +295,13 @@ impl ReportService for ReportApi {
         let stated = tokio::task::spawn_blocking(move || identity.to_wire()).await;
         let stated = stated.map_err(|error| Refusal::new(tonic::Code::Internal, "INTERNAL", error.to_string()))?;
         Ok(Response::new(wire::GetIdentityResponse { caller, ..stated }))
+    }
+
+    async fn get_vitals(
+        &self,
+        _: Request<wire::GetVitalsRequest>,
+    ) -> Result<Response<wire::GetVitalsResponse>, Status> {
+        Ok(Response::new(self.vitals.to_wire()))
     }
 
     async fn run_self_check(

@@ -438,7 +438,9 @@ impl Config {
     /// [`ConfigError::Exposed`] names the key that allows it.
     pub fn check_exposure(&self) -> Result<(), ConfigError> {
         let (listen, allowed) = (self.listen, self.allow_beyond_loopback);
-        self.console.check_exposure(!self.operators.is_empty(), self.tls.is_some() || allowed.plaintext)?;
+        // A process that has the console alone has no operators: those whom it calls have, or nobody logs in.
+        let operators = !self.operators.is_empty() || self.role == Role::Console;
+        self.console.check_exposure(operators, self.tls.is_some() || allowed.plaintext)?;
         let faults = [
             (self.tls.is_none() && !allowed.plaintext, "and without TLS all is said in the clear", "plaintext"),
             (

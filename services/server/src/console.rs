@@ -1,11 +1,19 @@
-//! The console of a process that serves everything: a client of its services, which it calls without a socket, through the
-//! same layers as everybody.
+//! The console: of a process that serves everything, a client of its services, which it calls without a socket, through the
+//! same layers as everybody; or of a process of its own, a client of the others.
 
-use crate::{error::ServeError, setup::bind_at, transport::console_tls};
+use crate::{
+    error::ServeError,
+    setup::{Phase, bind_at},
+    transport::console_tls,
+};
 use http::{Request, Response};
 use motherlode_console::{Backend, Bounds, Console};
-use motherlode_ledger::Ledgers;
-use motherlode_runtime::{Config, Stop, config};
+use motherlode_ledger::{Ledgers, Options};
+use motherlode_runtime::{
+    Clock, Config, Stop, config,
+    connect::{Credentials, connect_lazily},
+    stop,
+};
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
 use tokio::{net::TcpListener, task::JoinHandle};
 use tonic::body::Body;
@@ -26,21 +34,52 @@ where
     S::Future: Send + 'static,
 {
     let Some(listener) = listen(&config.console)? else { return Ok(None) };
+    let clock = ledgers.clone();
+    begin(config, listener, Backend::one(service), Arc::new(move || clock.clock_ms()), stop).map(Some)
+}
+
+/// Serves the console alone, in front of the processes that a configuration names, until the signal. They are called when they are
+/// needed: who is not there is said on the pages.
+///
+/// # Errors
+/// An address cannot be bound or makes no sense, or TLS cannot be set up.
+pub(crate) async fn serve(
+    config: &Config,
+    signalled: impl Future<Output = &'static str>,
+    phase: impl Fn(Phase<'_>),
+) -> Result<(), ServeError> {
+    let credentials = Credentials { token: None, identity: None, ..config.ledger.credentials()? };
+    let ledger = config.ledger.targets.first().map_or("", String::as_str);
+    let to = |target: &str| connect_lazily(target, &credentials).map_err(ServeError::Console);
+    let at = |other: &Option<String>| to(other.as_deref().unwrap_or(ledger));
+    let backend = Backend::apart(at(&config.console.spin)?, to(ledger)?, at(&config.console.jackpot)?);
+    let asked =
+        config::Console { listen: config.console.listen.or(Some(config::Console::USUAL)), ..config.console.clone() };
+    let Some(listener) = listen(&asked)? else { return Ok(()) };
+    let (stopper, stop) = stop::channel();
+    let (address, pages) = begin(config, listener, backend, Options::default().clock, &stop)?;
+    phase(Phase::Console(address));
+    let signal = signalled.await;
+    tracing::info!(signal, "stopping");
+    stopper.stop();
+    pages.await.map_err(ServeError::interrupted)
+}
+
+/// Serves it on a listener.
+fn begin(
+    config: &Config,
+    listener: std::net::TcpListener,
+    backend: Backend,
+    clock: Clock,
+    stop: &Stop,
+) -> Result<(SocketAddr, JoinHandle<()>), ServeError> {
     let tls = config.tls.as_ref().map(console_tls).transpose()?;
     let unbound = |source| ServeError::Bind { address: config::Console::USUAL, source };
     let listener = TcpListener::from_std(listener).map_err(unbound)?;
     let address = listener.local_addr().map_err(unbound)?;
-    let clock = ledgers.clone();
-    let console = Console::new(
-        Backend::one(service),
-        Arc::new(move || clock.clock_ms()),
-        Bounds::default(),
-        address,
-        &config.console.hosts,
-        tls,
-        config.limits.message_bytes_max,
-    );
-    Ok(Some((address, tokio::spawn(console.serve(listener, stop.clone())))))
+    let (hosts, bytes_max) = (&config.console.hosts, config.limits.message_bytes_max);
+    let console = Console::new(backend, clock, Bounds::default(), address, hosts, tls, bytes_max);
+    Ok((address, tokio::spawn(console.serve(listener, stop.clone()))))
 }
 
 /// The address that was asked for, or the usual one if nobody else listens there.

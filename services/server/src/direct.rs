@@ -45,6 +45,8 @@ pub(crate) struct DirectPlay {
     pub(crate) message_bytes_max: usize,
     /// Where calls are measured and traced.
     pub(crate) metrics: Option<CallMetrics>,
+    /// Where they are counted always.
+    pub(crate) counts: motherlode_report::Calls,
 }
 
 impl Direct for DirectPlay {
@@ -129,6 +131,7 @@ impl DirectCalls for Playing {
                 bytes.map_or(Ok(answer.clone()), |bytes| bytes.answer(answer))
             });
             let answer = answer.map_err(Status::from);
+            self.play.counts.add(begun.elapsed());
             if let Some(metrics) = &self.play.metrics {
                 metrics.record(&method[1..], begun, answer.as_ref().map_or_else(Status::code, |_| Code::Ok));
             }

@@ -4,7 +4,7 @@ use crate::log::location::LogError;
 use motherlode_books::StreamId;
 use motherlode_ledger::{AppendError, OpenError, Standing, draws::DrawKeysError};
 use motherlode_proofs::ProofsError;
-use motherlode_runtime::{ConfigError, connections::TlsError};
+use motherlode_runtime::{ConfigError, connect::ConnectError, connections::TlsError};
 use motherlode_spin::UnknownName;
 use motherlode_wallet::WalletError;
 use std::{io, net::SocketAddr, path::PathBuf};
@@ -38,6 +38,9 @@ pub enum ServeError {
     /// The TLS configuration's files do not make a TLS.
     #[error("TLS: {0}")]
     TlsUnusable(#[from] TlsError),
+    /// A process that the console is to call is named in a way that makes no sense.
+    #[error("console: {0}")]
+    Console(ConnectError),
     /// The address cannot be bound.
     #[error("cannot listen on {address}: {source}")]
     Bind {

@@ -7,7 +7,7 @@ use crate::{
     log::layout::index_folder,
     not_serving::NotServing,
     server::Server,
-    services::{JACKPOT, LOG, PROOF, REPORT, SPIN, Services, WALLET},
+    services::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, Services, WALLET},
     setup::{Phase, bind, ledger_options, open_log, open_pools, open_proofs},
 };
 use motherlode_ledger::{Handle, Ledgers, Options, Origin, Standing, Stores, join_all, open_all};
@@ -20,8 +20,9 @@ use std::{collections::BTreeSet, net::TcpListener, pin::pin};
 pub(crate) fn names(role: Role) -> Vec<&'static str> {
     let spin = role.spins().then_some(SPIN);
     let jackpot = role.keeps_pools().then_some(JACKPOT);
-    let [wallet, report, log, proof] = [WALLET, REPORT, LOG, PROOF].map(|name| role.has_log().then_some(name));
-    [spin, wallet, jackpot, report, log, proof].into_iter().flatten().collect()
+    let [wallet, report, job, log, proof] =
+        [WALLET, REPORT, JOB, LOG, PROOF].map(|name| role.has_log().then_some(name));
+    [spin, wallet, jackpot, report, job, log, proof].into_iter().flatten().collect()
 }
 
 /// Serves until the signal, or until a replica proves not to be of the log: whoever starts the process again has it replay, and
@@ -129,7 +130,7 @@ fn serve_role(
         services = services.spin(dealer)?;
     }
     if role.has_log() {
-        services = services.wallet().report().log();
+        services = services.wallet().report().jobs().log();
     }
     if let Some(proofs) = proofs {
         services = services.proofs(proofs)?;

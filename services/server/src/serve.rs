@@ -1,6 +1,7 @@
 //! `motherlode serve`: the one place where it is decided what kind of process this is.
 
 use crate::{
+    console,
     error::ServeError,
     log::location::LogLocation,
     roles,
@@ -33,6 +34,7 @@ pub fn serve<'a>(
         };
         let config = config.clone();
         match (config.role, LogLocation::of(&config)) {
+            (Role::Console, _) => console::serve(&config, signalled, phase).await,
             // Everything on one machine.
             (Role::All, LogLocation::Folder { .. }) => single::serve(config, options, dealer, signalled, phase).await,
             // Some of the services, or some of the partitions.

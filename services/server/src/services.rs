@@ -6,8 +6,10 @@ use crate::{
     distrust,
     error::ServeError,
     health,
-    layers::{call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline},
-    log::layout::index_folder,
+    layers::{
+        call_counts::CallCounts, call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline,
+    },
+    log::layout::{index_folder, log_folder},
     metrics::Metrics,
     server::Server,
     setup::bind_at,
@@ -15,22 +17,24 @@ use crate::{
 };
 use motherlode_books::{Minor, SessionLimits};
 use motherlode_jackpot::{JackpotApi, Steward};
+use motherlode_jobs::{AuditOptions, JobApi, Jobs};
 use motherlode_ledger::{Handle, LedgerApi, Ledgers, LogApi, PROPOSAL_BYTES_MAX, offer};
 use motherlode_proofs::{ProofApi, Proofs, Witnesses, serve_tiles};
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     calls::{
-        JackpotServiceCalls, LedgerServiceCalls, LogServiceCalls, ProofServiceCalls, ReportServiceCalls,
-        SpinServiceCalls,
+        JackpotServiceCalls, JobServiceCalls, LedgerServiceCalls, LogServiceCalls, ProofServiceCalls,
+        ReportServiceCalls, SpinServiceCalls,
     },
     jackpot::v1::jackpot_service_server,
+    job::v1::job_service_server,
     ledger::v1::ledger_service_server,
     log::v1::log_service_server,
     proof::v1::proof_service_server,
     report::v1::report_service_server,
     spin::v1::spin_service_server,
 };
-use motherlode_report::{Follower, Identity, ReportApi, SelfCheck, log_finding};
+use motherlode_report::{Calls, Follower, Identity, ReportApi, SelfCheck, Vitals, log_finding};
 use motherlode_runtime::{
     Config, Profiles,
     access::Access,
@@ -57,6 +61,7 @@ pub(crate) const SPIN: &str = spin_service_server::SERVICE_NAME;
 pub(crate) const WALLET: &str = ledger_service_server::SERVICE_NAME;
 pub(crate) const JACKPOT: &str = jackpot_service_server::SERVICE_NAME;
 pub(crate) const REPORT: &str = report_service_server::SERVICE_NAME;
+pub(crate) const JOB: &str = job_service_server::SERVICE_NAME;
 pub(crate) const LOG: &str = log_service_server::SERVICE_NAME;
 pub(crate) const PROOF: &str = proof_service_server::SERVICE_NAME;
 
@@ -74,6 +79,7 @@ pub(crate) struct Services<'a> {
     background: Vec<JoinHandle<()>>,
     spin: Option<SpinApi>,
     sweeper: Option<Sweeper>,
+    calls: Calls,
     reports: Option<(Follower, SelfCheck)>,
     proofs: Option<Proofs>,
     tiles: Option<SocketAddr>,
@@ -101,6 +107,7 @@ impl<'a> Services<'a> {
             background: vec![],
             spin: None,
             sweeper: None,
+            calls: Calls::default(),
             reports: None,
             proofs: None,
             tiles: None,
@@ -166,13 +173,34 @@ impl<'a> Services<'a> {
             index_folder(&self.config.data, partition).with_extension("reports")
         });
         let check = SelfCheck::new(self.identity.clone(), follower.clone());
-        let report = ReportApi::new(follower.clone(), check.clone(), self.stop.clone());
+        let vitals = Vitals::new(follower.clone(), self.calls.clone());
+        let report = ReportApi::new(follower.clone(), check.clone(), vitals.clone(), self.stop.clone());
         let bytes = self.config.limits.message_bytes_max;
         self.names.push(REPORT);
         self.routes.add_service(ReportServiceCalls::new(report, bytes));
         self.background.push(tokio::spawn(follower.clone().run()));
         self.background.push(tokio::spawn(check.clone().run()));
+        self.background.push(tokio::spawn(vitals.run()));
         self.reports = Some((follower, check));
+        self
+    }
+
+    /// Audits and simulations on demand.
+    pub(crate) fn jobs(mut self) -> Self {
+        let clock = self.ledgers.clone();
+        let jobs = Jobs::new(Arc::new(move || clock.now_ms()));
+        let of = |partition| AuditOptions {
+            log: log_folder(&self.config.data, partition),
+            partition,
+            ..AuditOptions::default()
+        };
+        // What is elsewhere is audited elsewhere: a part alone can't be compared with the others.
+        let whole = self.config.store.url.is_none() && self.config.writes().len() == self.ledgers.count() as usize;
+        let parts = if whole { self.config.writes().into_iter().map(of).collect() } else { vec![] };
+        let api = JobApi::new(jobs.clone(), self.ledgers.clone(), parts);
+        self.names.push(JOB);
+        self.routes.add_service(JobServiceCalls::new(api, self.config.limits.message_bytes_max));
+        self.background.push(tokio::spawn(jobs.run(self.stop.clone())));
         self
     }
 
@@ -247,12 +275,14 @@ impl<'a> Services<'a> {
                 buffers: buffers.clone(),
                 message_bytes_max: limits.message_bytes_max,
                 metrics: metrics.clone(),
+                counts: self.calls.clone(),
             })
         });
         let service = ServiceBuilder::new()
             // The first is the outermost. Who calls is known before anything else is looked at.
             .layer(option_layer(metrics))
             .layer(option_layer(exports.then_some(CallSpans)))
+            .layer(CallCounts(self.calls))
             .layer(RefusalDetails)
             .layer(access)
             .layer(buffers)

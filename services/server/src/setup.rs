@@ -21,6 +21,8 @@ pub enum Phase<'a> {
     Serving(&'a Server),
     /// It stands by, and answers so here.
     Standby(&'a TcpListener),
+    /// It serves the console here, and nothing else.
+    Console(SocketAddr),
 }
 
 /// Checks what can be checked before anything is opened.

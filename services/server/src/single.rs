@@ -62,6 +62,7 @@ pub(crate) async fn start(
         .wallet()
         .jackpot()
         .report()
+        .jobs()
         .log()
         .proofs(proofs)?
         .serve(listener)

@@ -135,11 +135,16 @@ fn dependencies_run_one_way() {
         ("motherlode-picture", &["motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
         ("motherlode-report", &["motherlode-spin", "motherlode-jackpot", "motherlode-server"]),
         ("motherlode-proofs", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode-server"]),
-        ("motherlode-server", &["motherlode-audit", "motherlode-loadtest", "motherlode"]),
+        ("motherlode-server", &["motherlode-loadtest", "motherlode"]),
+        ("motherlode-jobs", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode-server"]),
+        ("motherlode-console", &["motherlode-log", "motherlode-ledger", "motherlode-spin", "motherlode-report"]),
+        ("motherlode-tables", &["motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
         ("motherlode-loadtest", &["motherlode-ledger", "motherlode-server"]),
         ("motherlode-audit", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode-server"]),
     ];
     assert!(!beneath("motherlode", "99").contains("motherlode-testkit"), "what is shipped depends on the tests' kit");
+    // An audit that a service starts is a job's: nothing else that serves knows the audit.
+    assert!(!beneath("motherlode-server", "1").contains("motherlode-audit"), "the server uses the audit itself");
     for (package, above) in above {
         let beneath = beneath(package, "99");
         for name in *above {

@@ -1,4 +1,5 @@
-//! A pool's course over the last days: its increments and its reserve at the end of each, and its hits. Made of GetPoolStatement.
+//! A pool's course over the last days: increments, reserve, what the house paid in and what was paid, at the end of each, and its hits.
+//! Made of GetPoolStatement.
 
 use super::parts::{section, table};
 use crate::{
@@ -25,8 +26,20 @@ struct Day {
     date: String,
     increments: String,
     reserve: String,
+    funding: String,
+    paid: String,
     hits: usize,
 }
+
+/// A line of the plot: its class, its name, and its figure on a day.
+type Line = (&'static str, &'static str, fn(&Day) -> &str);
+
+const LINES: [Line; 4] = [
+    ("k", "Increments K", |day| &day.increments),
+    ("r", "Reserve R", |day| &day.reserve),
+    ("h", "House funding H", |day| &day.funding),
+    ("p", "Paid P", |day| &day.paid),
+];
 
 /// The course up to a day, YYYY-MM-DD.
 pub(super) async fn course(visit: &Visit, pool_id: &str, date: &str) -> Result<Markup, Failure> {
@@ -53,6 +66,8 @@ impl Day {
             date: told.date,
             increments: closing.increments_eur,
             reserve: closing.reserve_eur,
+            funding: closing.house_funding_eur,
+            paid: closing.paid_eur,
             hits: told.hits.len(),
         }
     }
@@ -61,29 +76,31 @@ impl Day {
 fn shown(days: &[Day]) -> Markup {
     let [first, .., last] = days else { return Markup::default() };
     let row = |day: &Day| {
-        vec![
-            html! { (day.date) },
-            html! { (eur(&day.increments)) },
-            html! { (eur(&day.reserve)) },
-            html! { (count(day.hits)) },
-        ]
+        let figures = LINES.map(|(_, _, of)| html! { (eur(of(day))) });
+        [html! { (day.date) }].into_iter().chain(figures).chain([html! { (count(day.hits)) }]).collect()
     };
-    let label = format!("Increments and reserve from {} to {}, hits marked", first.date, last.date);
+    let head: Vec<_> = ["Day"].into_iter().chain(LINES.map(|(_, name, _)| name)).chain(["Hits"]).collect();
+    let label =
+        format!("Increments, reserve, house funding and payments from {} to {}, hits marked", first.date, last.date);
     html! {
         section {
             h2 { "Course" }
-            p.legend { span.swatch.part0 {} "Increments K " span.swatch.part2 {} "Reserve R " span.swatch.part4 {} "Hits, at the day's end" }
+            p.legend {
+                @for (class, name, _) in LINES { span.swatch.{ "line-" (class) } {} (name) " " }
+                span.swatch.part4 {} "Hits, at the day's end"
+            }
             svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 16.0) } role="img" aria-label=(label) { (PreEscaped(drawn(days))) }
-            details { summary { "In figures" } (table("Course", &["Day", "Increments", "Reserve", "Hits"], days.iter().map(row).collect())) }
+            details { summary { "In figures" } (table("Course", &head, days.iter().map(row).collect())) }
         }
     }
 }
 
-/// Two lines from the left edge to the right, on one scale that begins at zero; hits stand on that of the increments.
+/// Lines from the left edge to the right, on one scale that begins at zero; hits stand on that of the increments.
 fn drawn(days: &[Day]) -> String {
     // Money is exact in the table; a place in a picture is no sum.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
-    let most = days.iter().map(|day| number(&day.increments).max(number(&day.reserve))).fold(1.0, f64::max);
+    let each = days.iter().flat_map(|day| LINES.map(|(_, _, of)| number(of(day))));
+    let most = each.fold(1.0, f64::max);
     let step = WIDTH / f64::from(u32::try_from(days.len().saturating_sub(1)).unwrap_or(1).max(1));
     let across = |at: usize| step * f64::from(u32::try_from(at).unwrap_or_default());
     let down = |text: &str| TOP + HEIGHT * (1.0 - number(text) / most);
@@ -107,7 +124,8 @@ fn drawn(days: &[Day]) -> String {
         first.date,
         last.date
     );
-    [scale, line("k", |day| &day.increments), line("r", |day| &day.reserve), hits].concat()
+    let lines: String = LINES.iter().map(|(class, _, of)| line(class, *of)).collect();
+    [scale, lines, hits].concat()
 }
 
 #[cfg(test)]
@@ -118,12 +136,14 @@ mod tests {
     fn pl_24_a_pools_course_is_drawn_to_scale_with_its_hits() {
         let day = |date: &str, increments: &str, hits| {
             let (date, increments) = (date.to_owned(), increments.to_owned());
-            Day { date, increments, reserve: "50.000000000".to_owned(), hits }
+            Day { date, increments, reserve: "50.000000000".into(), funding: "20".into(), paid: "200".into(), hits }
         };
         let days = [day("2027-01-01", "0", 0), day("2027-01-02", "200", 0), day("2027-01-03", "100.5", 2)];
         let drawn = drawn(&days);
         assert!(drawn.contains("<polyline class=\"k\" points=\"0.0,174.0 320.0,14.0 640.0,93.6\"/>"), "{drawn}");
         assert!(drawn.contains("<polyline class=\"r\" points=\"0.0,134.0 320.0,134.0 640.0,134.0\"/>"), "{drawn}");
+        assert!(drawn.contains("<polyline class=\"h\" points=\"0.0,158.0 320.0,158.0 640.0,158.0\"/>"), "{drawn}");
+        assert_eq!(drawn.matches("<polyline").count(), 4, "K, R, H and P");
         assert_eq!(drawn.matches("<circle").count(), 1, "a day with hits has one mark");
         assert!(drawn.contains("<title>2027-01-03: 2 hits</title>") && drawn.contains(">200 EUR</text>"), "{drawn}");
         assert_eq!(shown(&days[..1]).into_string(), "", "one day has no course");

@@ -1,4 +1,5 @@
-//! Find: one box for a round, a player, a request or a position. Made of GetRequest; all else is a page of its own.
+//! Find: one box for a round, a player, a request, a position or a hash. Made of GetRequest and FindRecord; all else is a page of its
+//! own.
 
 use super::parts::facts;
 use crate::{
@@ -12,9 +13,10 @@ use axum::response::{IntoResponse, Redirect, Response};
 use maud::{Markup, html};
 use motherlode_proto::{
     ledger::v1::{GetLogStatusRequest, GetRequestRequest, RequestOutcome, Transaction, request_outcome::State},
+    proof::v1::{FindRecordRequest, FindRecordResponse},
     round::v1::Account,
 };
-use tonic::Code;
+use tonic::{Code, Status};
 
 /// The page; what names a page by itself is gone to.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
@@ -37,16 +39,24 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
                 Ok(layout::page(&visit, "Find", form(&visit, links)))
             }
         },
+        Sought::Hash(hash) => match visit.api.proof().find_record(FindRecordRequest { hash }).await {
+            Ok(found) => {
+                let FindRecordResponse { partition, position } = found.into_inner();
+                Ok(Redirect::to(&format!("/log/{partition}/{position}")).into_response())
+            }
+            Err(status) => refused(&visit, status),
+        },
         Sought::Request { operator, player, request } => {
             let currency_code = if currency.is_empty() { "EUR" } else { currency }.to_owned();
             let account = Account { operator_id: operator.to_owned(), player_id: player.to_owned(), currency_code };
             let asked = GetRequestRequest { account: Some(account), request_id: request.to_owned() };
-            let found = match visit.api.ledger().get_request(asked).await {
-                Ok(answer) => outcome(request, &answer.into_inner().outcome.unwrap_or_default()),
-                Err(status) if status.code() == Code::Unauthenticated => return Err(status.into()),
-                Err(status) => html! { p.notice role="status" { (capital(status.message())) "." } },
-            };
-            Ok(layout::page(&visit, "Find", form(&visit, found)))
+            match visit.api.ledger().get_request(asked).await {
+                Ok(answer) => {
+                    let found = outcome(request, &answer.into_inner().outcome.unwrap_or_default());
+                    Ok(layout::page(&visit, "Find", form(&visit, found)))
+                }
+                Err(status) => refused(&visit, status),
+            }
         }
         Sought::Unclear => {
             let told =
@@ -54,6 +64,15 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             Ok(layout::page(&visit, "Find", form(&visit, told)))
         }
     }
+}
+
+/// Why nothing was found, beside the box.
+fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
+    if status.code() == Code::Unauthenticated {
+        return Err(status.into());
+    }
+    let told = html! { p.notice role="status" { (capital(status.message())) "." } };
+    Ok(layout::page(visit, "Find", form(visit, told)))
 }
 
 /// How many partitions the log has, as far as the credential may know.
@@ -72,8 +91,20 @@ enum Sought<'a> {
     Nothing,
     Page(String),
     Position(Option<u32>, u64),
+    Hash(Vec<u8>),
     Request { operator: &'a str, player: &'a str, request: &'a str },
     Unclear,
+}
+
+/// A record's hash: 64 hexadecimal digits.
+fn hash(text: &str) -> Option<Sought<'_>> {
+    let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+    let byte = |pair: &[u8; 2]| match pair.iter().all(u8::is_ascii_hexdigit) {
+        true => u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok(),
+        false => None,
+    };
+    let bytes: Vec<_> = pairs.iter().map(byte).collect::<Option<_>>()?;
+    (rest.is_empty() && bytes.len() == 32).then_some(Sought::Hash(bytes))
 }
 
 /// A position of the log: `42`, or `2:42` of partition 2.
@@ -96,6 +127,7 @@ fn sought(asked: &str) -> Sought<'_> {
     let whole = parts.iter().all(name);
     match (parts.as_slice(), request) {
         ([""], _) => Sought::Nothing,
+        ([digits], "") if digits.len() == 64 => hash(digits).unwrap_or(Sought::Unclear),
         ([number], "") if position(number).is_some() => position(number).unwrap_or(Sought::Unclear),
         ([operator, player], "") if whole => Sought::Page(format!("/player/{operator}/{player}")),
         ([operator, player], request) if whole && name(&request) => Sought::Request { operator, player, request },
@@ -111,7 +143,7 @@ fn form(visit: &Visit, found: Markup) -> Markup {
     let currency = visit.query.get("currency");
     html! {
         form.row method="get" action="/find" {
-            p { label for="what" { "Round, player, request, transaction or position" }
+            p { label for="what" { "Round, player, request, transaction, position or hash" }
                 input #what name="q" value=(asked) maxlength="200" autocomplete="off" spellcheck="false" size="48"; }
             p { label for="currency" { "Currency" }
                 input #currency name="currency" value=(currency) maxlength="3" size="4" placeholder="EUR"; }
@@ -124,6 +156,7 @@ fn form(visit: &Visit, found: Markup) -> Markup {
                 ("A round", html! { code { "operator/player/number" } ", as every answer and every event names it" }),
                 ("A player", html! { code { "operator/player" } ": balances, collections, open rounds, history" }),
                 ("A request or a transaction", html! { code { "operator/player request-id" } ": what became of a bet, a choice, a deposit, a withdrawal, and what was booked; of an account in the currency beside it" }),
+                ("A record by its hash", html! { "64 hexadecimal digits: SHA-256 of the record, as the next one and a log's head have it" }),
                 ("A position", html! { "a number: the record at that place of the log; " code { "2:42" } " of partition 2" }),
             ]))
         }
@@ -188,6 +221,9 @@ mod tests {
         assert_eq!(sought("acme/alice"), Sought::Page("/player/acme/alice".to_owned()));
         assert_eq!(sought("42"), Sought::Position(None, 42));
         assert_eq!(sought("2:42"), Sought::Position(Some(2), 42));
+        assert_eq!(sought(&"0F".repeat(32)), Sought::Hash(vec![15; 32]));
+        assert_eq!(sought(&"0g".repeat(32)), Sought::Unclear);
+        assert_eq!(sought(&"+1".repeat(32)), Sought::Unclear);
         let found = Sought::Request { operator: "acme", player: "alice", request: "d-1" };
         assert_eq!(sought("acme/alice   d-1"), found);
         for unclear in [

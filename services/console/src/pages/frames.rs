@@ -5,7 +5,7 @@ use crate::text::drawn;
 use maud::{Markup, html};
 use motherlode_picture::{
     reels,
-    round::{Section, info},
+    round::{self as picture, Section, info},
 };
 use motherlode_proto::round::v1::Round;
 
@@ -32,6 +32,15 @@ pub(super) fn all(round: &Round) -> Vec<Frame> {
     let steps = round.steps.iter().enumerate().flat_map(of_step);
     let end = Frame { section: round.steps.len() + 1, window: None };
     [Frame { section: 0, window: None }].into_iter().chain(steps).chain([end]).collect()
+}
+
+/// The sections of a round whose small windows lead to their pictures.
+pub(super) fn linked(round: &Round) -> Vec<Section> {
+    let frames = all(round);
+    picture::linked(round, &|step, window| {
+        let at = frames.iter().position(|frame| *frame == Frame { section: step + 1, window: Some(window) })?;
+        Some(format!("?frame={at}"))
+    })
 }
 
 /// Where the picture after this one is, while the round plays; none after the last.

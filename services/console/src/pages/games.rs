@@ -1,6 +1,8 @@
-//! Games: what players read of each, its figures, and what it has returned. Made of ListGames, GetGame and ListReturns.
+//! Games: what players read of each, its figures, what it has returned, and simulations. Made of ListGames, GetGame, ListReturns,
+//! ListRevenue, StartJob and ListJobs.
 
 use super::{
+    days, jobs,
     parts::{facts, table},
     returns::returned,
 };
@@ -49,15 +51,21 @@ pub(crate) async fn game(
             div.tile { span { "Highest win of a window" } b { (short(&told.max_win_bets)) " bets" } }
             div.tile { span { "Window" } b { (told.reels) " × " (told.rows) } }
         }
+        ul.links {
+            li { a href={ "/games/" (summary.game) "/" (summary.rules_version) "/par" } { "PAR sheet" } }
+            li { a href={ "/games/" (summary.game) "/" (summary.rules_version) "/reels" } { "Its reels" } }
+        }
         (symbols(&game, &told))
         (pays(&told))
         (lines(&told))
         (figures(&told))
         (offers(&told))
+        (days::course(&visit, &told).await?)
         (returned(&visit, &game).await?)
+        (jobs::simulations(&visit, &game, &summary.rules_version).await?)
         section { h2 { "Rules" } details { summary { "The rules as players read them" } pre { (told.rules_text) } } }
     };
-    Ok(layout::page(&visit, &told.title, content))
+    Ok(layout::live_page(&visit, &told.title, content))
 }
 
 /// A decimal figure with four places at most.

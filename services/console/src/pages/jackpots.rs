@@ -8,7 +8,7 @@ use super::{
 use crate::{
     failure::Failure,
     fields::query,
-    layout,
+    layout, live,
     text::{count, eur, money, when, words},
     visit::{Form, Visit},
 };
@@ -28,10 +28,22 @@ use motherlode_proto::{
 use std::collections::BTreeSet;
 use tonic::Code;
 
+/// Seconds from one look at the figures to the next: counters change as often (BW-14).
+pub(crate) const REFRESH_S: u32 = 3;
+
 /// The page of all pools.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
-    let content = html! { (tiles(&visit).await?) (changes(&visit).await?) };
-    Ok(layout::page(&visit, "Jackpots", content))
+    let content = html! { (counting(&visit).await?) (changes(&visit).await?) };
+    Ok(layout::live_page(&visit, "Jackpots", content))
+}
+
+/// The part of it that counts.
+pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
+    Ok(live::answer(counting(&visit).await?))
+}
+
+async fn counting(visit: &Visit) -> Result<Markup, Failure> {
+    Ok(live::part(visit, Some("/live/jackpots"), REFRESH_S, tiles(visit).await?))
 }
 
 /// Every pool in a tile.
@@ -72,9 +84,38 @@ fn status(pool: &Pool) -> String {
 
 /// The page of one pool.
 pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
-    let answer = visit.api.jackpot().get_pool(GetPoolRequest { pool_id: pool_id.clone() }).await?;
-    let pool = answer.into_inner().pool.unwrap_or_default();
+    let (pool, figures) = figures(&visit, &pool_id).await?;
     let terms = pool.terms.clone().unwrap_or_default();
+    let content = html! {
+        (figures)
+        section {
+            h2 { "Terms, version " (terms.version) }
+            (facts(&[
+                ("Share of each bet", html! { (count(terms.contribution_ppm)) " millionths" }),
+                ("Seed at the base coin", html! { (eur(&terms.seed_eur)) }),
+                ("Base coin", html! { (eur(&terms.base_coin)) }),
+                ("Counters change every", html! { (count(terms.refresh_ms)) " ms" }),
+                ("Two wins within one refresh", html! { (words(terms.collision_share().as_str_name(), "COLLISION_SHARE_")) }),
+            ]))
+        }
+        (drawn(&visit, &pool_id).await?)
+        (awards(&visit, &pool_id).await?)
+        (statement(&visit, &pool_id).await?)
+        (switched(&visit, &pool)?)
+        (changes(&visit).await?)
+    };
+    Ok(layout::live_page(&visit, &format!("Jackpot {pool_id}"), content))
+}
+
+/// The part of it that counts.
+pub(crate) async fn pool_part(Path(pool_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
+    Ok(live::answer(figures(&visit, &pool_id).await?.1))
+}
+
+/// A pool, and its figures as they are now.
+async fn figures(visit: &Visit, pool_id: &str) -> Result<(Pool, Markup), Failure> {
+    let answer = visit.api.jackpot().get_pool(GetPoolRequest { pool_id: pool_id.to_owned() }).await?;
+    let pool = answer.into_inner().pool.unwrap_or_default();
     let content = html! {
         div.tiles {
             div.tile { span { "Figure at the base coin" } b.figure { (eur(&pool.base_figure_eur)) } }
@@ -93,24 +134,10 @@ pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Re
                 ("Pooled up to position", html! { (count(pool.pooled_position)) }),
             ]))
         }
-        section {
-            h2 { "Terms, version " (terms.version) }
-            (facts(&[
-                ("Share of each bet", html! { (count(terms.contribution_ppm)) " millionths" }),
-                ("Seed at the base coin", html! { (eur(&terms.seed_eur)) }),
-                ("Base coin", html! { (eur(&terms.base_coin)) }),
-                ("Counters change every", html! { (count(terms.refresh_ms)) " ms" }),
-                ("Two wins within one refresh", html! { (words(terms.collision_share().as_str_name(), "COLLISION_SHARE_")) }),
-            ]))
-        }
-        (counters(&visit, &pool_id).await?)
-        (drawn(&visit, &pool_id).await?)
-        (awards(&visit, &pool_id).await?)
-        (statement(&visit, &pool_id).await?)
-        (switched(&visit, &pool)?)
-        (changes(&visit).await?)
+        (counters(visit, pool_id).await?)
     };
-    Ok(layout::page(&visit, &format!("Jackpot {pool_id}"), content))
+    let address = format!("/live/jackpots/{pool_id}");
+    Ok((pool, live::part(visit, Some(&address), REFRESH_S, content)))
 }
 
 async fn counters(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {

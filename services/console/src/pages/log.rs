@@ -1,7 +1,7 @@
 //! The log: its latest records, and one with all that it says. Made of GetLogStatus and FollowLog.
 
 use super::parts::{facts, table};
-use crate::{failure::Failure, fields::query, json, layout, text::count, visit::Visit};
+use crate::{failure::Failure, fields::query, json, layout, live, text::count, visit::Visit};
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
 use motherlode_picture::figures;
@@ -16,11 +16,25 @@ use std::time::Duration;
 
 /// Records on a page.
 const RECORDS: usize = 25;
+/// Seconds from one look at the log's end to the next.
+const TAIL_S: u32 = 2;
 /// The longest time that a page waits for the records of an operator among those of others.
 const READ_MAX: Duration = Duration::from_secs(5);
 
 /// The page of a partition's latest records, or of those before a position.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
+    let (choose, records) = shown(&visit).await?;
+    let content = html! { (choose) (records) };
+    Ok(layout::live_page(&visit, "Log", content))
+}
+
+/// Its records as they are now.
+pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
+    Ok(live::answer(shown(&visit).await?.1))
+}
+
+/// The choice of a place, and the records there. Those at the log's end go on by themselves.
+async fn shown(visit: &Visit) -> Result<(Markup, Markup), Failure> {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await?.into_inner();
     let partition = visit.query.number::<u32>("partition").unwrap_or(0);
     let Some(part) = status.partitions.iter().find(|part| part.partition == partition) else {
@@ -28,11 +42,10 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     };
     let end = visit.query.number::<u64>("to").unwrap_or(part.position).min(part.position);
     let after = end.saturating_sub(RECORDS as u64);
-    let mut records = read(&visit, partition, after, end).await?;
+    let mut records = read(visit, partition, after, end).await?;
     records.reverse();
     let path = |to: u64| query("/log", &[("partition", &partition.to_string()), ("to", &to.to_string())]);
     let content = html! {
-        (choose(&status.partitions, partition, end))
         @if records.is_empty() { p { "No record of yours between positions " (count(after)) " and " (count(end)) "." } }
         @else { (table("Records, the latest first", &["Position", "Time", "Stream", "Events"], records.iter().map(line).collect())) }
         ul.links {
@@ -40,7 +53,9 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             @if end < part.position { li { a href=(path(end.saturating_add(RECORDS as u64))) rel="prev" { "Later" } } }
         }
     };
-    Ok(layout::page(&visit, "Log", content))
+    let tail = query("/live/log", &[("partition", &partition.to_string())]);
+    let tail = Some(tail.as_str()).filter(|_| visit.query.get("to").is_empty());
+    Ok((choose(&status.partitions, partition, end), live::part(visit, tail, TAIL_S, content)))
 }
 
 fn choose(partitions: &[PartitionStatus], partition: u32, end: u64) -> Markup {

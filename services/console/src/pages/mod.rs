@@ -2,12 +2,15 @@
 
 pub(crate) mod check;
 mod course;
+mod days;
 pub(crate) mod find;
 mod frames;
 pub(crate) mod games;
 pub(crate) mod jackpots;
+pub(crate) mod jobs;
 pub(crate) mod log;
 pub(crate) mod now;
+pub(crate) mod par;
 mod parts;
 pub(crate) mod player;
 pub(crate) mod reports;

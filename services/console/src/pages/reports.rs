@@ -4,14 +4,17 @@ use super::parts::{events as shown, kind};
 use crate::{document, failure::Failure, fields::query, json, layout, visit::Visit};
 use axum::{extract::Path, response::Response};
 use maud::html;
-use motherlode_picture::figures;
 use motherlode_proto::report::v1::{
-    ListReturnsRequest, ListSignificantEventsRequest, Return, SignificantEvent, SignificantKind,
+    ListReturnsRequest, ListSignificantEventsRequest, SignificantEvent, SignificantKind,
 };
-use std::fmt::Write;
+use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, column};
+use prost_types::Timestamp;
+use std::{borrow::Cow, fmt::Write};
 
 /// Events on a page.
 const EVENTS: i32 = 50;
+/// Pages that are read for one of the console's, where none of their events is of the days that are asked for.
+const PAGES_MAX: usize = 40;
 /// Most rows of a file.
 const ROWS_MAX: usize = 10_000;
 
@@ -34,17 +37,58 @@ fn asked(visit: &Visit) -> Vec<i32> {
     visit.query.number::<i32>("kind").into_iter().filter(|kind| *kind > 0).collect()
 }
 
+/// The days that are asked for, both included, in Unix seconds; without one it's open at that end.
+struct Interval {
+    from: i64,
+    end: i64,
+}
+
+impl Interval {
+    fn of(visit: &Visit) -> Result<Self, Failure> {
+        let day = |name: &str| match visit.query.get(name) {
+            "" => Ok(None),
+            day => match format!("{day}T00:00:00Z").parse::<Timestamp>() {
+                Ok(begin) => Ok(Some(begin.seconds)),
+                Err(_) => Err(Failure::bad("A day is written as YYYY-MM-DD.")),
+            },
+        };
+        let end = day("to")?.map_or(i64::MAX, |begin| begin.saturating_add(86_400));
+        Ok(Self { from: day("from")?.unwrap_or(i64::MIN), end })
+    }
+
+    fn has(&self, event: &SignificantEvent) -> bool {
+        event.time.is_some_and(|time| (self.from..self.end).contains(&time.seconds))
+    }
+
+    /// Whether all that comes after these, the latest first, is earlier.
+    fn is_over(&self, events: &[SignificantEvent]) -> bool {
+        events.last().and_then(|event| event.time).is_some_and(|time| time.seconds < self.from)
+    }
+}
+
+/// Events of the days that are asked for, the latest first, and where to go on; of days that are long ago, as far as a page looks.
+async fn found(visit: &Visit, kinds: &[i32], within: &Interval) -> Result<(Vec<SignificantEvent>, String), Failure> {
+    let mut page_token = visit.query.get("page").to_owned();
+    for _ in 0..PAGES_MAX {
+        let request = ListSignificantEventsRequest { kinds: kinds.to_vec(), page_size: EVENTS, page_token };
+        let mut answer = visit.api.report().list_significant_events(request).await?.into_inner();
+        let over = within.is_over(&answer.events);
+        answer.events.retain(|event| within.has(event));
+        page_token = if over { String::new() } else { answer.next_page_token };
+        if !answer.events.is_empty() || page_token.is_empty() {
+            return Ok((answer.events, page_token));
+        }
+    }
+    Ok((vec![], page_token))
+}
+
 /// The page.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     let kinds = asked(&visit);
-    let request = ListSignificantEventsRequest {
-        kinds: kinds.clone(),
-        page_size: EVENTS,
-        page_token: visit.query.get("page").to_owned(),
-    };
-    let answer = visit.api.report().list_significant_events(request).await?.into_inner();
-    let wanted = visit.query.get("kind");
-    let file = |path: &str| query(path, &[("kind", wanted)]);
+    let (events, next) = found(&visit, &kinds, &Interval::of(&visit)?).await?;
+    let wanted = ["kind", "from", "to"].map(|name| (name, visit.query.get(name)));
+    let file = |path: &str| query(path, &wanted);
+    let later = [&wanted[..], &[("page", &next)]].concat();
     let content = html! {
         section {
             h2 { "Significant events" }
@@ -54,15 +98,16 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
                         option value="" { "all" }
                         @for of in KINDS { option value=(i32::from(of)) selected[kinds.contains(&of.into())] { (kind(of)) } }
                     } }
+                p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
+                p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }
                 p { button type="submit" { "Show" } }
             }
-            (shown(&visit, &answer.events))
-            @if !answer.next_page_token.is_empty() {
-                p { a href=(query("/reports", &[("kind", wanted), ("page", &answer.next_page_token)])) rel="next" { "Earlier" } }
-            }
+            (shown(&visit, &events))
+            @if !next.is_empty() { p { a href=(query("/reports", &later)) rel="next" { "Earlier" } } }
             ul.links {
-                li { a href=(file("/reports/events.csv")) { "All as CSV" } }
-                li { a href=(file("/reports/events.jsonl")) { "All as JSON Lines" } }
+                li { a href=(file("/reports/events.csv")) { "These as CSV" } }
+                li { a href=(file("/reports/events.jsonl")) { "These as JSON Lines" } }
+                li { a href=(file("/reports/events.parquet")) { "These as Parquet" } }
             }
         }
         section {
@@ -75,6 +120,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             ul.links {
                 li { a href="/reports/returns.csv" { "Returns as CSV" } }
                 li { a href="/reports/returns.jsonl" { "Returns as JSON Lines" } }
+                li { a href="/reports/returns.parquet" { "Returns as Parquet" } }
             }
         }
     };
@@ -94,110 +140,160 @@ pub(super) fn goes_on(rows: usize, next_page: &str) -> Result<bool, Failure> {
 
 /// Significant events as a file, the latest first.
 pub(crate) async fn events(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
-    let (kinds, mut all, mut page_token) = (asked(&visit), vec![], String::new());
+    let (kinds, within) = (asked(&visit), Interval::of(&visit)?);
+    let (mut all, mut page_token) = (vec![], String::new());
     loop {
         let request = ListSignificantEventsRequest { kinds: kinds.clone(), page_size: 500, page_token };
         let answer = visit.api.report().list_significant_events(request).await?.into_inner();
-        all.extend(answer.events);
-        page_token = answer.next_page_token;
+        let over = within.is_over(&answer.events);
+        all.extend(answer.events.into_iter().filter(|event| within.has(event)));
+        page_token = if over { String::new() } else { answer.next_page_token };
         if !goes_on(all.len(), &page_token)? {
             break;
         }
     }
-    let head = "time,kind,operator,subject,before,after,actor,approver,reason,partition,position,number";
-    let row = |of: &SignificantEvent| {
-        row(&[
-            &of.time.as_ref().map(figures::time).unwrap_or_default(),
-            &kind(of.kind()),
-            &of.operator_id,
-            &of.subject,
-            &of.before,
-            &of.after,
-            &of.actor,
-            &of.approver,
-            &of.reason,
-            &of.partition.to_string(),
-            &of.position.to_string(),
-            &of.number.to_string(),
+    let name = |event: &SignificantEvent| kind(event.kind());
+    table(&form, "significant-events", EVENTS_COLUMNS, "motherlode.report.v1.SignificantEvent", &all, |of, rows| {
+        let time = of.time.map(|time| time.seconds * 1_000 + i64::from(time.nanos) / 1_000_000);
+        rows.row(&[
+            Value::Time(time),
+            Value::Text(&name(of)),
+            Value::Text(&of.operator_id),
+            Value::Text(&safe(&form, &of.subject)),
+            Value::Text(&safe(&form, &of.before)),
+            Value::Text(&safe(&form, &of.after)),
+            Value::Text(&safe(&form, &of.actor)),
+            Value::Text(&safe(&form, &of.approver)),
+            Value::Text(&safe(&form, &of.reason)),
+            Value::Int(of.partition.into()),
+            Value::of(of.position)?,
+            Value::Int(of.number.into()),
         ])
-    };
-    file(&form, "significant-events", head, "motherlode.report.v1.SignificantEvent", &all, row)
+    })
 }
 
 /// Returns by stake as a file.
 pub(crate) async fn returns(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
     let answer = visit.api.report().list_returns(ListReturnsRequest::default()).await?.into_inner();
-    let head = "game,rules_version,currency,coin_value,lines,coins_per_line,buy_feature,rounds,bets_minor,wins_minor,rtp,theoretical_rtp,out_of_band";
-    let row = |of: &Return| {
+    table(&form, "returns", RETURNS_COLUMNS, "motherlode.report.v1.Return", &answer.returns, |of, rows| {
         let stake = of.stake.clone().unwrap_or_default();
-        row(&[
-            &of.game,
-            &of.rules_version,
-            &of.currency_code,
-            &stake.coin_value,
-            &stake.lines.to_string(),
-            &stake.coins_per_line.to_string(),
-            &stake.buy_feature.to_string(),
-            &of.rounds.to_string(),
-            &of.bets_minor,
-            &of.wins_minor,
-            &of.rtp,
-            &of.theoretical_rtp,
-            &of.out_of_band.to_string(),
+        rows.row(&[
+            Value::Text(&of.game),
+            Value::Text(&of.rules_version),
+            Value::Text(&of.currency_code),
+            Value::Text(&stake.coin_value),
+            Value::Int(stake.lines.into()),
+            Value::Int(stake.coins_per_line.into()),
+            Value::Text(&stake.buy_feature.to_string()),
+            Value::of(of.rounds)?,
+            minor(&of.bets_minor)?,
+            minor(&of.wins_minor)?,
+            Value::Text(&of.rtp),
+            Value::Text(&of.theoretical_rtp),
+            Value::Text(&of.out_of_band.to_string()),
         ])
-    };
-    file(&form, "returns", head, "motherlode.report.v1.Return", &answer.returns, row)
+    })
 }
 
-pub(super) fn file<M: prost::Message>(
+/// A sum in minor units, which a service says as a decimal string.
+pub(super) fn minor(amount: &str) -> Result<Value<'_>, TableError> {
+    amount.parse().map(Value::Int).map_err(|_| TableError::Past64Bits)
+}
+
+/// Rows as a file: CSV and Parquet by the columns, JSON Lines by the message, of which nothing is left out.
+pub(super) fn table<M: prost::Message>(
     form: &str,
     name: &str,
-    head: &str,
+    columns: &'static [Column],
     message: &str,
     all: &[M],
-    row: impl Fn(&M) -> String,
+    row: impl Fn(&M, &mut dyn Rows) -> Result<(), TableError>,
 ) -> Result<Response, Failure> {
-    let (media_type, text) = match form {
-        "csv" => ("text/csv; charset=utf-8", [format!("{head}\r\n")].into_iter().chain(all.iter().map(row)).collect()),
+    let (media_type, format) = match form {
+        "csv" => ("text/csv; charset=utf-8", Format::Csv),
+        "parquet" => ("application/vnd.apache.parquet", Format::Parquet),
         "jsonl" => {
-            let line = |text: String, of: &M| {
-                let mut text = text;
+            let line = |mut text: String, of: &M| {
                 // Writing to a string cannot fail.
                 let _ = writeln!(text, "{}", json::of(message, of));
                 text
             };
-            ("application/x-ndjson; charset=utf-8", all.iter().fold(String::new(), line))
+            let text = all.iter().fold(String::new(), line);
+            return Ok(document::file("application/x-ndjson; charset=utf-8", &format!("{name}.jsonl"), text));
         }
-        _ => return Err(Failure::unknown("Reports are had as csv and jsonl.")),
+        _ => return Err(Failure::unknown("Reports are had as csv, jsonl and parquet.")),
     };
-    Ok(document::file(media_type, &format!("{name}.{form}"), text))
+    let mut content = vec![];
+    let written = (|| {
+        let mut table = Table::new(format, columns, &mut content)?;
+        all.iter().try_for_each(|of| row(of, &mut table))?;
+        table.end()
+    })();
+    match written {
+        Ok(_) => Ok(document::file(media_type, &format!("{name}.{form}"), content)),
+        Err(error) => {
+            tracing::error!(%error, name, "a report can't be written");
+            Err(Failure::Said(http::StatusCode::INTERNAL_SERVER_ERROR, "The report can't be written in this form."))
+        }
+    }
 }
 
-/// A row of CSV (RFC 4180). What a spreadsheet would take for a formula is told as text; a whole number below zero is a number.
-pub(super) fn row(cells: &[&str]) -> String {
-    let cell = |text: &&str| {
-        let number = text
-            .strip_prefix('-')
-            .is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|byte| byte.is_ascii_digit()));
-        let formula = !number && text.starts_with(['=', '+', '-', '@', '\t', '\r']);
-        let text = if formula { format!("'{text}") } else { (*text).to_owned() };
-        match text.contains([',', '"', '\n', '\r']) {
-            true => format!("\"{}\"", text.replace('"', "\"\"")),
-            false => text,
-        }
-    };
-    cells.iter().map(cell).collect::<Vec<_>>().join(",") + "\r\n"
+/// A text that somebody typed. In CSV what a spreadsheet would take for a formula is told as text.
+fn safe<'a>(form: &str, text: &'a str) -> Cow<'a, str> {
+    match form == "csv" && text.starts_with(['=', '+', '-', '@', '\t', '\r']) {
+        true => format!("'{text}").into(),
+        false => text.into(),
+    }
 }
+
+const EVENTS_COLUMNS: &[Column] = &[
+    column("time", Kind::Time),
+    column("kind", Kind::Text),
+    column("operator", Kind::Text),
+    column("subject", Kind::Text),
+    column("before", Kind::Text),
+    column("after", Kind::Text),
+    column("actor", Kind::Text),
+    column("approver", Kind::Text),
+    column("reason", Kind::Text),
+    column("partition", Kind::Place),
+    column("position", Kind::Place),
+    column("number", Kind::Place),
+];
+
+const RETURNS_COLUMNS: &[Column] = &[
+    column("game", Kind::Text),
+    column("rules_version", Kind::Text),
+    column("currency", Kind::Text),
+    column("coin_value", Kind::Text),
+    column("lines", Kind::Place),
+    column("coins_per_line", Kind::Place),
+    column("buy_feature", Kind::Text),
+    column("rounds", Kind::Place),
+    column("bets_minor", Kind::Place),
+    column("wins_minor", Kind::Place),
+    column("rtp", Kind::Text),
+    column("theoretical_rtp", Kind::Text),
+    column("out_of_band", Kind::Text),
+];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn pl_22_a_row_of_csv_keeps_what_was_typed_and_runs_nothing() {
-        assert_eq!(row(&["a", "b,c", "say \"x\"", "", "1\n2"]), "a,\"b,c\",\"say \"\"x\"\"\",,\"1\n2\"\r\n");
-        assert_eq!(row(&["=HYPERLINK(\"x\")", "-1+2", "@a"]), "\"'=HYPERLINK(\"\"x\"\")\",'-1+2,'@a\r\n");
-        assert_eq!(row(&["-120", "-", "-1A"]), "-120,'-,'-1A\r\n");
+    fn pl_22_what_was_typed_is_no_formula_to_a_spreadsheet_and_itself_elsewhere() {
+        for typed in ["=HYPERLINK(\"x\")", "-1+2", "@a", "+1", "\tx"] {
+            assert_eq!(safe("csv", typed), format!("'{typed}"));
+            assert_eq!(safe("parquet", typed), typed);
+        }
+        assert_eq!(safe("csv", "reel 3 stuck"), "reel 3 stuck");
+    }
+
+    #[test]
+    fn pl_34_a_sum_past_64_bits_is_refused_and_never_cut() {
+        assert!(matches!(minor("-120"), Ok(Value::Int(-120))));
+        assert!(minor("9223372036854775808").is_err() && minor("").is_err());
     }
 
     #[test]

@@ -1,6 +1,9 @@
 //! Revenue by day, operator, game and currency, of any interval: on a page and as files (PL-34). Made of ListRevenue.
 
-use super::{parts::table, reports};
+use super::{
+    parts::table,
+    reports::{self, minor},
+};
 use crate::{failure::Failure, fields::query, layout, text::count, visit::Visit};
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
@@ -9,6 +12,7 @@ use motherlode_proto::{
     report::v1::{ListRevenueRequest, ListRevenueResponse, Revenue},
     round::v1::Money,
 };
+use motherlode_tables::{Column, Kind, Value, column};
 
 /// Rows on a page.
 const ROWS: i32 = 100;
@@ -48,6 +52,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
         ul.links {
             li { a href=(query("/reports/revenue.csv", &asked)) { "This interval as CSV" } }
             li { a href=(query("/reports/revenue.jsonl", &asked)) { "This interval as JSON Lines" } }
+            li { a href=(query("/reports/revenue.parquet", &asked)) { "This interval as Parquet" } }
         }
     };
     Ok(layout::page(&visit, "Revenue by day", content))
@@ -114,26 +119,44 @@ pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Respo
             break;
         }
     }
-    let head = "date,operator,game,currency,currency_digits,rounds,free_rounds,voided_rounds,bets_minor,free_bets_minor,wins_minor,jackpots_minor,refunds_minor,free_bets_returned_minor,wins_taken_back_minor,revenue_minor";
-    let row = |of: &Revenue| {
-        reports::row(&[
-            &of.date,
-            &of.operator_id,
-            &of.game,
-            &of.currency_code,
-            &of.currency_digits.to_string(),
-            &of.rounds.to_string(),
-            &of.free_rounds.to_string(),
-            &of.voided_rounds.to_string(),
-            &of.bets_minor,
-            &of.free_bets_minor,
-            &of.wins_minor,
-            &of.jackpots_minor,
-            &of.refunds_minor,
-            &of.free_bets_returned_minor,
-            &of.wins_taken_back_minor,
-            &of.revenue_minor,
+    reports::table(&form, "revenue", COLUMNS, "motherlode.report.v1.Revenue", &all, |of, rows| {
+        rows.row(&[
+            Value::Text(&of.date),
+            Value::Text(&of.operator_id),
+            Value::Text(&of.game),
+            Value::Text(&of.currency_code),
+            Value::Int(of.currency_digits.into()),
+            Value::of(of.rounds)?,
+            Value::of(of.free_rounds)?,
+            Value::of(of.voided_rounds)?,
+            minor(&of.bets_minor)?,
+            minor(&of.free_bets_minor)?,
+            minor(&of.wins_minor)?,
+            minor(&of.jackpots_minor)?,
+            minor(&of.refunds_minor)?,
+            minor(&of.free_bets_returned_minor)?,
+            minor(&of.wins_taken_back_minor)?,
+            minor(&of.revenue_minor)?,
         ])
-    };
-    reports::file(&form, "revenue", head, "motherlode.report.v1.Revenue", &all, row)
+    })
 }
+
+/// Those of `motherlode export --what revenue`.
+const COLUMNS: &[Column] = &[
+    column("date", Kind::Text),
+    column("operator", Kind::Text),
+    column("game", Kind::Text),
+    column("currency", Kind::Text),
+    column("currency_digits", Kind::Count),
+    column("rounds", Kind::Place),
+    column("free_rounds", Kind::Place),
+    column("voided_rounds", Kind::Place),
+    column("bets_minor", Kind::Place),
+    column("free_bets_minor", Kind::Place),
+    column("wins_minor", Kind::Place),
+    column("jackpots_minor", Kind::Place),
+    column("refunds_minor", Kind::Place),
+    column("free_bets_returned_minor", Kind::Place),
+    column("wins_taken_back_minor", Kind::Place),
+    column("revenue_minor", Kind::Place),
+];

@@ -1,7 +1,10 @@
 //! Trust: what the program is, what was signed of its log, and who may stop and start what. Made of GetIdentity,
 //! GetLogStatus, GetCheckpoint, RunSelfCheck, ListSwitches, SetSwitch, ListChanges, ApproveChange and RejectChange.
 
-use super::parts::{act, changes, facts, section, switches, table};
+use super::{
+    jobs,
+    parts::{act, changes, events, facts, section, switches, table},
+};
 use crate::{
     failure::Failure,
     layout,
@@ -19,7 +22,9 @@ use motherlode_proto::{
         set_switch_request::State,
     },
     proof::v1::GetCheckpointRequest,
-    report::v1::{GetIdentityRequest, GetIdentityResponse, RunSelfCheckRequest},
+    report::v1::{
+        GetIdentityRequest, GetIdentityResponse, ListSignificantEventsRequest, RunSelfCheckRequest, SignificantKind,
+    },
 };
 
 /// The page.
@@ -46,11 +51,13 @@ async fn show(visit: &Visit, told: Markup) -> Result<Response, Failure> {
         (told)
         (program(visit, &identity))
         @for partition in 0..partitions(visit).await { (checkpoint(visit, partition).await?) }
+        (jobs::audits(visit).await?)
+        (resealed(visit).await?)
         (switches(visit).await?)
         (off(visit)?)
         (changes(visit).await?)
     };
-    Ok(layout::page(visit, "Trust", content))
+    Ok(layout::live_page(visit, "Trust", content))
 }
 
 fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
@@ -90,6 +97,25 @@ async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {
             p.note { "Signed over the first " (count(told.size)) " records. Keep one elsewhere: nothing before it can be rewritten unseen." }
             pre.code { (told.checkpoint) }
             (facts(&[("Verifier key, to be compared with the one you were given", html! { code { (told.verifier_key) } })]))
+        }
+    })
+}
+
+/// Draws that were sealed again since their keys were gone.
+async fn resealed(visit: &Visit) -> Result<Markup, Failure> {
+    if !visit.may("ListSignificantEvents") {
+        return Ok(Markup::default());
+    }
+    let request = ListSignificantEventsRequest {
+        kinds: vec![SignificantKind::DrawKeyLost.into()],
+        page_size: 8,
+        ..Default::default()
+    };
+    let answer = visit.api.report().list_significant_events(request).await;
+    section("Reseals", answer, |answer| {
+        html! {
+            p.note { "A draw is sealed again in place of one whose key is gone. Each is in the log, and counted by the audit." }
+            (events(visit, &answer.events))
         }
     })
 }

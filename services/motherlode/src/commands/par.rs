@@ -1,13 +1,11 @@
 //! `par`: a game's exact mathematics at a stake: for people, for programs, and as a page for a test laboratory.
 //!
-//! All figures are exact fractions, written with the number of places stated in [`report::ROUNDING`]. The parts of the return
+//! All figures are exact fractions, written with the number of places stated in [`motherlode_picture::par::report::ROUNDING`]. The parts of the return
 //! are rounded so that they add up as printed: see [`figures::parts`]. Other figures are rounded half to even. Only the
 //! page has a simulation as well, which says so.
 
 mod cash;
-mod html;
 mod json;
-pub(super) mod report;
 mod sheet;
 
 use super::{
@@ -17,8 +15,8 @@ use super::{
     stake::{StakeArgs, newest},
 };
 use crate::figures;
-use html::Played;
 use motherlode_books::CoinValue;
+use motherlode_picture::par::{Played, Sheet};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Game, Seed, Stake};
 use std::{fs, num::NonZeroUsize, path::PathBuf, sync::atomic::AtomicBool, thread};
@@ -73,7 +71,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     let written = match args.format {
         Format::Text => sheet::text(game, &stake, &par),
         Format::Json => super::json(&json::Report::of(game, &stake, &par))?,
-        Format::Html => html::page(game, &stake, &par, &played(game, &stake, args.rounds.unwrap_or(ROUNDS))?),
+        Format::Html => {
+            let played = played(game, &stake, args.rounds.unwrap_or(ROUNDS))?;
+            let cash = cash::returns(game, &par);
+            Sheet { game, stake: &stake, par: &par, cash: &cash, played: Some(&played) }.page()
+        }
     };
     match &args.out {
         None => say(&written),
@@ -103,7 +105,8 @@ fn played(game: &'static dyn Game, stake: &Stake, rounds: u64) -> Result<Played,
 
 #[cfg(test)]
 mod tests {
-    use super::{report::*, *};
+    use super::*;
+    use motherlode_picture::par::report::shifted;
 
     #[test]
     fn a_fraction_becomes_percent_digit_by_digit() {

@@ -28,7 +28,7 @@ pub struct Args {
     /// Partitions of the log, 1 to 64: fixed for ever when it's made. Default 1.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=64))]
     partitions: Option<u32>,
-    /// The role of this process: all, ledger, spin or jackpot. Default all.
+    /// The role of this process: all, ledger, spin, jackpot or console. Default all.
     #[arg(long, value_name = "ROLE")]
     role: Option<Role>,
     /// The processes with the log, for the roles without: http://host:port,... Their index stays in the folder.
@@ -92,7 +92,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     runtime.block_on(async {
         let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;
         let signalled = stop::signalled().map_err(Failure::found)?;
-        let keys = match config.draw_key_file() {
+        let keys = match config.draw_key_file().filter(|_| config.role != Role::Console) {
             Some(file) => DrawKeys::open(&file, (Options::default().clock)()).map_err(Failure::found)?,
             None => DrawKeys::none(),
         };
@@ -104,6 +104,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
                 announce::say_serving(server, &config, file, scripted);
             }
             Phase::Standby(listener) => announce::say_standing_by(listener, &config),
+            Phase::Console(address) => announce::say_console(address, &config),
         };
         serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| Failure::caused(&error))
     })

@@ -5,7 +5,7 @@ use super::{
     window,
 };
 use motherlode_books::CoinValue;
-use motherlode_proto::round::v1::CarriedFigure;
+use motherlode_proto::round::v1::{CarriedFigure, Witch};
 use motherlode_slots::{GameInfo, SymbolRole};
 
 /// The Potion features in the order in which they are unlocked (WF-11).
@@ -99,6 +99,9 @@ pub(super) fn changes(game: &GameInfo, figures: &[CarriedFigure], currency: &str
                 let count = usize::try_from(*value).unwrap_or_default().clamp(1, FEATURES.len());
                 format!("unlocked {}", FEATURES[..count].join(", "))
             }
+            // BW-02: the one that the player has picked.
+            ("witch", _) if *value == i64::from(i32::from(Witch::White)) => "the white witch".to_owned(),
+            ("witch", _) if *value == i64::from(i32::from(Witch::Dark)) => "the dark witch".to_owned(),
             (other, _) => format!("{} {value}", other.replace('_', " ")),
         }
     };

@@ -32,6 +32,11 @@ const fn platform(path: &'static str) -> Call {
     Call { path, roles: ADMIN, platform: true }
 }
 
+/// A call of the platform's, for roles of its own.
+const fn platforms(path: &'static str, roles: Roles) -> Call {
+    Call { path, roles, platform: true }
+}
+
 /// A call of the installation's other processes.
 const fn node(path: &'static str) -> Call {
     Call { path, roles: Roles::NODE, platform: true }
@@ -94,9 +99,14 @@ pub const CALLS: &[Call] = &[
     own("/motherlode.report.v1.ReportService/GetRoundPage", VIEW),
     own("/motherlode.report.v1.ReportService/GetIdentity", ANY),
     platform("/motherlode.report.v1.ReportService/RunSelfCheck"),
+    platforms("/motherlode.report.v1.ReportService/GetVitals", AUDIT.or(ADMIN)),
     own("/motherlode.proof.v1.ProofService/GetCheckpoint", ANY),
     own("/motherlode.proof.v1.ProofService/GetRoundProof", VIEW),
     own("/motherlode.proof.v1.ProofService/GetConsistency", ANY),
+    own("/motherlode.proof.v1.ProofService/FindRecord", AUDIT),
+    platforms("/motherlode.job.v1.JobService/StartJob", AUDIT.or(ADMIN)),
+    platforms("/motherlode.job.v1.JobService/ListJobs", AUDIT.or(ADMIN)),
+    platforms("/motherlode.job.v1.JobService/CancelJob", AUDIT.or(ADMIN)),
     node("/motherlode.log.v1.LogService/GetHead"),
     node("/motherlode.log.v1.LogService/ReadRecords"),
     node("/motherlode.log.v1.LogService/FollowRecords"),

@@ -14,6 +14,11 @@ pub struct Console {
     /// Names by which people reach it beside the address itself, such as `console.example.com`. A request with another `Host` is
     /// refused where it listens on loopback, and everywhere once there are some.
     pub hosts: Vec<String>,
+    /// Where the role `console` finds the spin service, such as "https://spin:50051"; with the ledger's (`[ledger] targets`) where it's
+    /// not said, as behind a gateway. Its certificate is of the same root.
+    pub spin: Option<String>,
+    /// The same of the jackpot service.
+    pub jackpot: Option<String>,
     /// Whether an address is looked for where none is named; not for the file.
     #[serde(skip)]
     pub usual: bool,

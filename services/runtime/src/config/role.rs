@@ -18,6 +18,8 @@ pub enum Role {
     Spin,
     /// Keeps the pools.
     Jackpot,
+    /// Serves the console, and nothing else: a client of the other processes, without a log or a replica.
+    Console,
 }
 
 impl Role {
@@ -49,7 +51,8 @@ impl std::str::FromStr for Role {
             "ledger" => Ok(Self::Ledger),
             "spin" => Ok(Self::Spin),
             "jackpot" => Ok(Self::Jackpot),
-            _ => Err("must be all, ledger, spin or jackpot".to_owned()),
+            "console" => Ok(Self::Console),
+            _ => Err("must be all, ledger, spin, jackpot or console".to_owned()),
         }
     }
 }

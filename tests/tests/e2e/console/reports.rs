@@ -19,8 +19,21 @@ async fn pl_22_reports_are_had_as_files() {
     let event: serde_json::Value = serde_json::from_str(json.body.trim()).unwrap();
     assert_eq!((event["subject"].as_str(), event["reason"].as_str()), (Some(over.as_str()), Some(typed[0].1)));
     assert_eq!(browser.get("/reports/returns.csv").await.status, 200);
-    assert_eq!(browser.get("/reports/events.parquet").await.status, 404);
+    assert_eq!(browser.get("/reports/events.xlsx").await.status, 404);
     assert!(browser.get("/reports?kind=4").await.body.contains("No activity."));
+    // The clock of the service stands an hour before the new year.
+    for (days, there) in [("from=2026-12-31&to=2026-12-31", true), ("to=2026-12-30", false), ("from=2027-01-01", false)]
+    {
+        let page = browser.get(&format!("/reports?kind=2&{days}")).await;
+        assert_eq!((page.status, page.body.contains(&over)), (200, there), "{days}: {}", page.body);
+        assert_eq!(page.body.contains("No activity."), !there, "{days}");
+        assert_eq!(
+            browser.get(&format!("/reports/events.jsonl?kind=2&{days}")).await.body.is_empty(),
+            !there,
+            "{days}"
+        );
+    }
+    assert_eq!(browser.get("/reports?from=yesterday").await.status, 400);
     service.server.stop().await.unwrap();
 }
 
@@ -55,7 +68,7 @@ async fn pl_34_revenue_of_any_interval_is_a_page_and_files_of_ones_own() {
     for refused in ["?from=yesterday", "?to=2026-02-30", "?page=x"] {
         assert_eq!(browser.get(&format!("/reports/revenue{refused}")).await.status, 400, "{refused}");
     }
-    assert_eq!(browser.get("/reports/revenue.parquet").await.status, 404);
+    assert_eq!(browser.get("/reports/revenue.xlsx").await.status, 404);
     let mut other = Browser::logged_in(service.server.console(), "bravo-all").await;
     assert!(other.get("/reports/revenue?operator=acme").await.body.contains("No activity."));
     service.server.stop().await.unwrap();

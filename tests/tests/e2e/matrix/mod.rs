@@ -7,7 +7,7 @@ mod rows;
 
 use motherlode_books::StreamId;
 use motherlode_ledger::PROPOSAL_BYTES_MAX;
-use motherlode_log::Position;
+use motherlode_log::{Position, hash};
 use motherlode_proto::{
     FILE_DESCRIPTOR_SET,
     jackpot::v1::SuspendPoolRequest,
@@ -233,8 +233,13 @@ impl Service {
             Some("OpenPool" | "ChangePoolTerms" | "SuspendPool" | "ResumePool" | "RetirePool") => "extra",
             _ => "bewitched",
         };
+        let record = match row.path.ends_with("FindRecord") {
+            true => self.record_of(&player),
+            false => vec![],
+        };
         Names {
             operator: "acme".into(),
+            record,
             player,
             round,
             session,
@@ -247,6 +252,17 @@ impl Service {
             currency: if row.path.ends_with("SetExchangeRate") { "SEK" } else { "EUR" },
             other: false,
         }
+    }
+}
+
+impl Service {
+    /// The hash of the last record of one of acme's players.
+    fn record_of(&self, player: &str) -> Vec<u8> {
+        let stream = StreamId::player("acme", player);
+        let ledger = self.server.ledgers().of(&stream);
+        let last = commits(ledger, 1).filter(|logged| logged.commit.stream == stream).last().unwrap();
+        let record = ledger.records(last.commit.position, 1, usize::MAX).unwrap();
+        hash(&record[0].bytes).to_vec()
     }
 }
 
@@ -274,6 +290,7 @@ fn nobody(operator: &str, names: &Names) -> Names {
         pool: "none".into(),
         game: "none".into(),
         changes: [u64::MAX; 2],
+        record: vec![7; 32],
         ..names.clone()
     }
 }
@@ -281,7 +298,17 @@ fn nobody(operator: &str, names: &Names) -> Names {
 /// Names that nothing can have.
 fn malformed(names: &Names) -> Names {
     let bad = || "a b".to_owned();
-    Names { operator: bad(), player: bad(), round: bad(), session: bad(), request: bad(), pool: bad(), ..names.clone() }
+    let record = vec![7];
+    Names {
+        operator: bad(),
+        player: bad(),
+        round: bad(),
+        session: bad(),
+        request: bad(),
+        pool: bad(),
+        record,
+        ..names.clone()
+    }
 }
 
 /// Every method that is served, with whether its request has an id of its own that is to have one effect.

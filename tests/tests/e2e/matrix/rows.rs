@@ -2,6 +2,7 @@
 
 use motherlode_proto::{
     jackpot::v1 as jackpot,
+    job::v1 as job,
     ledger::v1 as ledger,
     log::v1 as log,
     proof::v1 as proof,
@@ -32,6 +33,8 @@ pub struct Names {
     /// Two changes that wait for the caller's approval.
     pub changes: [u64; 2],
     pub currency: &'static str,
+    /// The hash of a record of the player's.
+    pub record: Vec<u8>,
     /// Another content under the same request id.
     pub other: bool,
 }
@@ -285,12 +288,26 @@ pub const ROWS: &[Row] = &[
     }),
     plain("/motherlode.report.v1.ReportService/GetIdentity", None, |_| vec![]),
     plain("/motherlode.report.v1.ReportService/RunSelfCheck", None, |_| vec![]),
+    plain("/motherlode.report.v1.ReportService/GetVitals", None, |_| vec![]),
     plain("/motherlode.proof.v1.ProofService/GetCheckpoint", None, |_| vec![]),
     row("/motherlode.proof.v1.ProofService/GetRoundProof", NO_ROUND, |it| {
         proof::GetRoundProofRequest { round_id: it.round.clone(), without_seals: false }.encode_to_vec()
     }),
     plain("/motherlode.proof.v1.ProofService/GetConsistency", None, |_| {
         proof::GetConsistencyRequest { partition: 0, old_size: 1 }.encode_to_vec()
+    }),
+    row("/motherlode.proof.v1.ProofService/FindRecord", Some((NotFound, "RECORD_UNKNOWN")), |it| {
+        proof::FindRecordRequest { hash: it.record.clone() }.encode_to_vec()
+    }),
+    row("/motherlode.job.v1.JobService/StartJob", NO_GAME, |it| {
+        let simulation =
+            job::Simulation { game: it.game.clone(), rounds: if it.other { 2 } else { 1 }, ..Default::default() };
+        let work = Some(job::start_job_request::Work::Simulation(simulation));
+        job::StartJobRequest { request_id: it.request.clone(), work }.encode_to_vec()
+    }),
+    plain("/motherlode.job.v1.JobService/ListJobs", None, |_| vec![]),
+    plain("/motherlode.job.v1.JobService/CancelJob", Some((NotFound, "JOB_UNKNOWN")), |it| {
+        job::CancelJobRequest { job_id: it.changes[0].max(1) }.encode_to_vec()
     }),
     plain("/motherlode.log.v1.LogService/GetHead", None, |_| log::GetHeadRequest { partition: 0 }.encode_to_vec()),
     plain("/motherlode.log.v1.LogService/ReadRecords", None, |_| {

@@ -1,15 +1,12 @@
 //! A row an event of the log, with all that it says.
 
-use super::{
-    column::{
-        Column,
-        Kind::{Count, Json, Place, Text, Time},
-        Rows, Value, column,
-    },
-    source::Read,
-    wanted::Wanted,
-};
+use super::{source::Read, wanted::Wanted};
 use crate::{commands::Failure, told};
+use motherlode_tables::{
+    Column,
+    Kind::{Count, Json, Place, Text, Time},
+    Rows, Value, column,
+};
 
 pub(super) const COLUMNS: &[Column] = &[
     column("partition", Count),

@@ -3,24 +3,21 @@
 //! The log is read twice, as it ends when the command begins: first for what comes to rounds after their ends (voids and jackpots), then for
 //! the rows. Rows go out as they come. Memory grows with open rounds, with voids and jackpots, and for revenue with its rows; not with the log.
 
-mod column;
 mod events;
 mod later;
 mod output;
-mod parquet;
 mod rounds;
 mod source;
 mod sums;
-mod table;
 mod transactions;
 mod wanted;
 
 use super::{Failure, config_file, progress::shown};
 use crate::{figures::grouped, target::Target};
+use motherlode_tables::{self as tables, Table, TableError};
 use output::Output;
 use source::{Read, Source};
 use std::{path::PathBuf, sync::atomic::Ordering};
-use table::{Format, Table};
 use wanted::Wanted;
 
 /// The arguments of `export`.
@@ -52,6 +49,36 @@ pub struct Args {
     config: Option<PathBuf>,
     #[command(flatten)]
     target: Target,
+}
+
+/// How a table is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Format {
+    /// Comma-separated, with the columns' names in the first line.
+    Csv,
+    /// An object a line.
+    Jsonl,
+    /// Columns of 32 and 64 bits, texts and times; not compressed.
+    Parquet,
+}
+
+impl From<Format> for tables::Format {
+    fn from(format: Format) -> Self {
+        match format {
+            Format::Csv => Self::Csv,
+            Format::Jsonl => Self::Jsonl,
+            Format::Parquet => Self::Parquet,
+        }
+    }
+}
+
+impl From<TableError> for Failure {
+    fn from(error: TableError) -> Self {
+        match error {
+            TableError::Output(error) => Output::failed(error),
+            error => Self::found(error),
+        }
+    }
 }
 
 /// Tables that can be exported.
@@ -90,7 +117,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             What::Rounds => {
                 let mut later = later::Later::default();
                 read(&mut |read| later.take(read, &wanted))?;
-                let mut table = Table::new(args.format, rounds::COLUMNS, &mut output)?;
+                let mut table = Table::new(args.format.into(), rounds::COLUMNS, &mut output)?;
                 let mut rounds = rounds::Rounds::new(later, &wanted);
                 read(&mut |read| rounds.take(read, &mut table))?;
                 rounds.end(&mut table)?;
@@ -99,7 +126,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             What::Transactions => {
                 let mut later = later::Later::default();
                 read(&mut |read| later.take(read, &wanted))?;
-                let mut table = Table::new(args.format, transactions::COLUMNS, &mut output)?;
+                let mut table = Table::new(args.format.into(), transactions::COLUMNS, &mut output)?;
                 let mut told = later::Told::new(later);
                 read(&mut |read| transactions::take(&mut told, read, &wanted, &mut table))?;
                 table.end()
@@ -107,14 +134,14 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             What::Revenue => {
                 let mut later = later::Later::default();
                 read(&mut |read| later.take(read, &wanted))?;
-                let mut table = Table::new(args.format, sums::COLUMNS, &mut output)?;
+                let mut table = Table::new(args.format.into(), sums::COLUMNS, &mut output)?;
                 let mut sums = sums::Sums::new(later);
                 read(&mut |read| sums.take(read, &wanted))?;
                 sums.end(&mut table)?;
                 table.end()
             }
             What::Events => {
-                let mut table = Table::new(args.format, events::COLUMNS, &mut output)?;
+                let mut table = Table::new(args.format.into(), events::COLUMNS, &mut output)?;
                 read(&mut |read| events::take(read, &wanted, &mut table))?;
                 table.end()
             }

@@ -1,17 +1,17 @@
 //! A row a round, when it ends; those that are open at the log's end come last.
 
 use super::{
-    column::{
-        Column,
-        Kind::{Count, Place, Text, Time},
-        Rows, Value, column,
-    },
     later::{After, Later},
     source::Read,
     wanted::Wanted,
 };
 use crate::commands::Failure;
 use motherlode_books::{Event, Minor, RoundKey, RoundStarted, StreamId};
+use motherlode_tables::{
+    Column,
+    Kind::{Count, Place, Text, Time},
+    Rows, Value, column,
+};
 use std::collections::BTreeMap;
 
 pub(super) const COLUMNS: &[Column] = &[
@@ -118,7 +118,7 @@ impl<'a> Rounds<'a> {
             (None, None) => "open",
         };
         let Open { started, time_ms, partition, position, steps, credited } = open;
-        rows.row(&[
+        Ok(rows.row(&[
             Value::Time(Some(time_ms)),
             Value::Time(settled.map(|(time_ms, _)| time_ms)),
             Value::Time(void.map(|void| void.time_ms)),
@@ -141,6 +141,6 @@ impl<'a> Rounds<'a> {
             Value::Int(steps.into()),
             Value::Int(partition.into()),
             Value::of(position)?,
-        ])
+        ])?)
     }
 }

@@ -1,17 +1,17 @@
 //! A row a day, operator, game and currency.
 
 use super::{
-    column::{
-        Column,
-        Kind::{Count, Place, Text},
-        Rows, Value, column,
-    },
     later::{Later, Told},
     source::Read,
     wanted::Wanted,
 };
 use crate::commands::Failure;
 use motherlode_books::{Revenue, date};
+use motherlode_tables::{
+    Column,
+    Kind::{Count, Place, Text},
+    Rows, Value, column,
+};
 
 pub(super) const COLUMNS: &[Column] = &[
     column("date", Text),

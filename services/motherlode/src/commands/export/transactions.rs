@@ -1,17 +1,13 @@
 //! A row a transaction.
 
-use super::{
-    column::{
-        Column,
-        Kind::{Count, Place, Text, Time},
-        Rows, Value, column,
-    },
-    later::Told,
-    source::Read,
-    wanted::Wanted,
-};
+use super::{later::Told, source::Read, wanted::Wanted};
 use crate::commands::Failure;
 use motherlode_books::TransactionKind;
+use motherlode_tables::{
+    Column,
+    Kind::{Count, Place, Text, Time},
+    Rows, Value, column,
+};
 
 pub(super) const COLUMNS: &[Column] = &[
     column("time", Time),

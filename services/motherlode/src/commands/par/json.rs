@@ -1,10 +1,10 @@
 //! The sheet as JSON. Returns, chances and bets are decimal strings.
 
-use super::{
-    cash::{self, CashReport},
-    report::{INCREMENTS, PLACES, ROUNDING, StakeReport, pays, returns, symbol_name, symbols},
-};
+use super::cash;
 use crate::figures::chance;
+use motherlode_picture::par::report::{
+    CASH_PROOF, CashReport, INCREMENTS, PLACES, ROUNDING, StakeReport, pays, returns, symbol_name, symbols,
+};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
     Game, GameInfo, HighestWin, Par, Stake,
@@ -120,7 +120,7 @@ impl Report {
             win_up_to_says: highest.as_ref().map_or("", HighestWin::said),
             jackpot_assumes: game.info().jackpot_assumes.clone(),
             cash: cash::returns(game, par),
-            cash_proof: cash::PROOF,
+            cash_proof: CASH_PROOF,
             exactness: par.exactness,
             rounding: ROUNDING,
         }

@@ -1,10 +1,10 @@
 //! The PAR sheet as text, 80 columns wide.
 
-use super::{
-    cash,
-    report::{INCREMENTS, PERCENT_PLACES, PLACES, StakeReport, pays, returns, shifted, symbol_name, symbols},
-};
+use super::cash;
 use crate::figures::{grouped, once_in, percent};
+use motherlode_picture::par::report::{
+    CASH_PROOF, INCREMENTS, PERCENT_PLACES, PLACES, StakeReport, pays, returns, shifted, symbol_name, symbols,
+};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{
     Game, GameInfo, Par, Stake,
@@ -114,7 +114,7 @@ fn in_cash(game: &dyn Game, par: &Par) -> Vec<String> {
         );
         lines.push(row(&label, &shifted(&mixed.mixed_at_most)));
     }
-    lines.extend(wrapped(cash::PROOF, ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
+    lines.extend(wrapped(CASH_PROOF, ROW_WIDTH - 2).into_iter().map(|line| format!("  {line}")));
     lines
 }
 

@@ -23,6 +23,17 @@ pub(super) fn say_standing_by(listener: &TcpListener, config: &Config) {
     let _ = writeln!(out, "motherlode listens on {address}, stands by for log {log}");
 }
 
+/// Says where the console is, of a process that has nothing else.
+pub(super) fn say_console(address: SocketAddr, config: &Config) {
+    let (scheme, of) = (if config.tls.is_some() { "https" } else { "http" }, config.ledger.targets.join(", "));
+    // As with all that is said.
+    let _ = writeln!(
+        std::io::stdout().lock(),
+        "console for people: {scheme}://{}/, of the services at {of}",
+        reached(address)
+    );
+}
+
 /// Says where it listens, and what to try next; `file` is where the configuration was read from, `scripted` whether the dealer
 /// is a test's.
 pub(super) fn say_serving(server: &Server, config: &Config, file: Option<&Path>, scripted: bool) {

@@ -2,19 +2,24 @@
 //!
 //! Floating point is at home here: the exact figures are fractions of [`Par`], these are estimates of them.
 
-use super::super::par::report::StakeReport;
-use crate::figures::{grouped, number};
+use motherlode_picture::{
+    figures::{grouped, number},
+    par::report::StakeReport,
+};
 use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Game, Par, Seed, Stake, Tally, par::Exact, simulate::Sum};
 use serde::{Serialize, Serializer};
 use std::time::Duration;
 
+/// Distance from the exact return, in standard errors, at which a simulation is taken to contradict it: by chance, one
+/// run in 16,000 for a normal distribution.
+const SIGMAS_MAX: f64 = 4.0;
 /// Half the width of the 95 % interval in standard errors.
 const Z_95: f64 = 1.959_963_985;
 
 /// The result of a simulation.
 #[derive(Debug, Serialize)]
-pub(super) struct Report {
+pub struct Report {
     game: &'static str,
     #[serde(skip)]
     title: String,
@@ -51,15 +56,17 @@ fn by_name<S: Serializer>(parts: &[(&'static str, Estimate)], serializer: S) -> 
 
 /// A mean beside its exact value.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Estimate {
-    simulated: f64,
-    exact: f64,
+pub struct Estimate {
+    /// As it was played.
+    pub simulated: f64,
+    /// As mathematics have it.
+    pub exact: f64,
     /// Of one round, as the rounds played show it.
     std_dev_sample: f64,
     /// Of one round, from the mathematics; none where only the sample knows.
     std_dev_exact: Option<f64>,
     /// Distance from the exact value in standard errors.
-    sigmas: f64,
+    pub sigmas: f64,
 }
 
 /// Where the mean lies, by the exact standard deviation and by the sample's.
@@ -105,7 +112,9 @@ impl Estimate {
 }
 
 impl Report {
-    pub(super) fn new(
+    /// Of the rounds of a tally. `threads` and `took` are told as they are.
+    #[must_use]
+    pub fn new(
         game: &dyn Game,
         stake: &Stake,
         par: &Par,
@@ -148,13 +157,28 @@ impl Report {
         }
     }
 
-    /// Distance of the return from the exact one in standard errors.
-    pub(super) fn sigmas(&self) -> f64 {
-        self.rtp_without_jackpot.sigmas
+    /// That the return contradicts the exact one, where it does.
+    #[must_use]
+    pub fn contradiction(&self) -> Option<String> {
+        let sigmas = self.rtp_without_jackpot.sigmas;
+        (sigmas.abs() > SIGMAS_MAX).then(|| format!("the return is {sigmas:+.2} sigma from the exact one"))
     }
 
-    /// For people.
-    pub(super) fn text(&self) -> String {
+    /// Each figure beside the exact one: its name, as it was played, as mathematics have it, and the distance in standard errors.
+    #[must_use]
+    pub fn figures(&self) -> Vec<(String, Estimate)> {
+        let parts = self.rtp_parts.iter().map(|(key, of)| ((*key).to_owned(), *of));
+        let whole = [
+            ("rtp_without_jackpot".to_owned(), self.rtp_without_jackpot),
+            ("hit_frequency".to_owned(), self.hit_frequency),
+        ];
+        let jackpots = self.jackpots.map(|of| ("jackpots".to_owned(), of));
+        whole.into_iter().chain(parts).chain(jackpots).collect()
+    }
+
+    /// For people, 80 columns wide.
+    #[must_use]
+    pub fn text(&self) -> String {
         let rounds = float(self.rounds);
         let total = &self.rtp_without_jackpot;
         let whole = |number: f64| grouped(&format!("{number:.0}"));
@@ -249,7 +273,13 @@ mod tests {
     #[test]
     fn parts_are_reported_by_name_and_add_up_to_the_whole() {
         for game in motherlode_slots::games().iter().copied() {
-            let stake = crate::commands::stake::StakeArgs::default().of(game);
+            let limits = &game.info().limits;
+            let stake = Stake {
+                coin_value_micros: limits.coin_values_micros[0],
+                lines: limits.lines.1,
+                coins_per_line: limits.coins_per_line.0,
+                buy_feature: false,
+            };
             let par = game.par(&stake).unwrap();
             let tally = motherlode_slots::simulate(game, &stake, Carried::default(), 20_000, [3; 32]).unwrap();
             let report = Report::new(game, &stake, &par, &tally, [3; 32], 1, Duration::from_secs(1));

@@ -10,7 +10,7 @@ use motherlode_proto::convert::play::hex;
 use motherlode_slots::{Par, Seed, Tally, simulate::WIN_BOUNDS_TENTHS};
 
 /// Rounds that were simulated for the page.
-pub(in super::super) struct Played {
+pub struct Played {
     /// The sums of their wins.
     pub tally: Tally,
     /// The simulation's master seed.
@@ -52,7 +52,7 @@ impl Played {
             percent(&par.rtp_without_jackpot, 4),
             grouped(&format!("{:.2}", float(tally.max_win_coins) / (float(tally.bet_coins) / rounds))),
         );
-        let mut classes = classes(&tally.by_win);
+        let mut classes = win_classes(&tally.by_win);
         while classes.last().is_some_and(|class| class.count == 0) {
             classes.pop();
         }
@@ -86,14 +86,18 @@ impl Played {
 }
 
 /// A class of wins.
-struct Class {
-    /// The least win, in short.
-    from: String,
-    title: String,
-    count: u64,
+pub struct WinClass {
+    /// The least win in bets, in short.
+    pub from: String,
+    /// Its wins, in words.
+    pub title: String,
+    /// Rounds in it.
+    pub count: u64,
 }
 
-fn classes(by_win: &[u64]) -> Vec<Class> {
+/// The classes of a tally's rounds by their win, from none to the highest.
+#[must_use]
+pub fn win_classes(by_win: &[u64]) -> Vec<WinClass> {
     let bets = |tenths: u64| match (tenths / 10, tenths % 10) {
         (whole, 0) => grouped(&whole.to_string()),
         (whole, tenth) => format!("{whole}.{tenth}"),
@@ -113,7 +117,7 @@ fn classes(by_win: &[u64]) -> Vec<Class> {
             (_, Some(from), Some(below)) => (short(from), format!("{} to below {}", bets(from), bets(below))),
             (_, from, None) => (short(from.unwrap_or(0)), format!("{} and more", bets(from.unwrap_or(0)))),
         };
-        classes.push(Class { from, title, count });
+        classes.push(WinClass { from, title, count });
     }
     classes
 }
@@ -125,7 +129,8 @@ mod tests {
 
     #[test]
     fn classes_are_named_by_their_bounds() {
-        let titles: Vec<_> = classes(&[1; WIN_CLASSES]).into_iter().map(|class| (class.from, class.title)).collect();
+        let titles: Vec<_> =
+            win_classes(&[1; WIN_CLASSES]).into_iter().map(|class| (class.from, class.title)).collect();
         let title = |place: usize| (titles[place].0.as_str(), titles[place].1.as_str());
         assert_eq!(title(0), ("none", "no win"));
         assert_eq!(title(1), ("> 0", "less than 0.1"));

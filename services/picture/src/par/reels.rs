@@ -1,9 +1,9 @@
 //! The page's part on symbols: the paytable, the lines, and for each set of reels its strips and combinations.
 
 use super::{
-    super::report::{pays, symbol_name, symbols},
     parts::{note, section},
     plot,
+    report::{pays, symbol_name, symbols},
 };
 use crate::figures::{chance, grouped, percent};
 use crate::markup::{Markup, plain, table, tag};
@@ -73,11 +73,11 @@ fn role(role: SymbolRole) -> &'static str {
     }
 }
 
-pub(super) fn sets(info: &GameInfo, par: &Par) -> Markup {
-    par.reel_sets.iter().map(|set| section(&format!("Reels: {}", set.title), whole(info, set))).collect()
+pub(super) fn sets(info: &GameInfo, par: &Par, strips: bool) -> Markup {
+    par.reel_sets.iter().map(|set| section(&format!("Reels: {}", set.title), whole(info, set, strips))).collect()
 }
 
-fn whole(info: &GameInfo, set: &ReelSet) -> Markup {
+fn whole(info: &GameInfo, set: &ReelSet, with_strips: bool) -> Markup {
     let reels = reels(set);
     let head: Vec<_> = ["symbol"].into_iter().chain(reels.iter().map(String::as_str)).collect();
     let mut rows: Vec<Vec<Markup>> = symbols(info, set)
@@ -89,7 +89,10 @@ fn whole(info: &GameInfo, set: &ReelSet) -> Markup {
     rows.push([tag("span", &[("class", "sum")], "stops")].into_iter().chain(stops).collect());
     let cycle =
         format!("Every stop of a reel is equally likely. Stop combinations: {}.", grouped(&set.cycle().to_string()));
-    let mut inner = vec![plain("h3", "Symbols by reel"), table(&head, rows), note(cycle), strips(info, set)];
+    let mut inner = vec![plain("h3", "Symbols by reel"), table(&head, rows), note(cycle)];
+    if with_strips {
+        inner.push(strips(info, set));
+    }
     if !set.combinations.is_empty() {
         inner.extend(combinations(info, set));
     }

@@ -1,17 +1,17 @@
 //! Tables as CSV (RFC 4180), JSON Lines or Parquet. All numbers are whole; money is minor units beside its currency.
 
-use super::{
+use crate::{
     column::{Column, Kind, Rows, Value},
-    output::Output,
+    error::TableError,
     parquet,
 };
-use crate::{commands::Failure, figures::iso};
+use motherlode_picture::figures::iso;
 use serde_json::Value as Json;
 use std::io::Write;
 
 /// How a table is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
-pub(super) enum Format {
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
     /// Comma-separated, with the columns' names in the first line.
     Csv,
     /// An object a line.
@@ -21,20 +21,24 @@ pub(super) enum Format {
 }
 
 /// A table that is being written.
-pub(super) struct Table<'a> {
+pub struct Table<'a, W: Write + Send> {
     columns: &'static [Column],
     rows: u64,
-    writer: Writer<'a>,
+    writer: Writer<'a, W>,
 }
 
-enum Writer<'a> {
-    Csv(&'a mut Output),
-    Jsonl(&'a mut Output),
-    Parquet(Box<parquet::Writer<'a>>),
+enum Writer<'a, W: Write + Send> {
+    Csv(&'a mut W),
+    Jsonl(&'a mut W),
+    Parquet(Box<parquet::Writer<'a, W>>),
 }
 
-impl<'a> Table<'a> {
-    pub(super) fn new(format: Format, columns: &'static [Column], output: &'a mut Output) -> Result<Self, Failure> {
+impl<'a, W: Write + Send> Table<'a, W> {
+    /// Begins one.
+    ///
+    /// # Errors
+    /// See [`TableError`].
+    pub fn new(format: Format, columns: &'static [Column], output: &'a mut W) -> Result<Self, TableError> {
         let writer = match format {
             Format::Csv => {
                 let names: Vec<_> = columns.iter().map(|column| column.name).collect();
@@ -48,7 +52,10 @@ impl<'a> Table<'a> {
     }
 
     /// Ends the table; its rows.
-    pub(super) fn end(self) -> Result<u64, Failure> {
+    ///
+    /// # Errors
+    /// See [`TableError`].
+    pub fn end(self) -> Result<u64, TableError> {
         if let Writer::Parquet(writer) = self.writer {
             writer.end()?;
         }
@@ -56,8 +63,8 @@ impl<'a> Table<'a> {
     }
 }
 
-impl Rows for Table<'_> {
-    fn row(&mut self, values: &[Value<'_>]) -> Result<(), Failure> {
+impl<W: Write + Send> Rows for Table<'_, W> {
+    fn row(&mut self, values: &[Value<'_>]) -> Result<(), TableError> {
         self.rows += 1;
         match &mut self.writer {
             Writer::Csv(output) => write(output, &csv(values)),
@@ -67,8 +74,8 @@ impl Rows for Table<'_> {
     }
 }
 
-fn write(output: &mut Output, text: &str) -> Result<(), Failure> {
-    output.write_all(text.as_bytes()).map_err(Output::failed)
+fn write(output: &mut impl Write, text: &str) -> Result<(), TableError> {
+    Ok(output.write_all(text.as_bytes())?)
 }
 
 fn csv(values: &[Value<'_>]) -> String {
@@ -111,7 +118,7 @@ fn json(columns: &[Column], values: &[Value<'_>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::commands::export::column::column;
+    use crate::column::column;
 
     const COLUMNS: &[Column] = &[column("who", Kind::Text), column("what", Kind::Json), column("when", Kind::Time)];
 

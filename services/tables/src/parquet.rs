@@ -1,10 +1,9 @@
 //! Parquet: row groups of bounded size, each of which is written when it's full.
 
-use super::{
+use crate::{
     column::{Column, Kind, Value},
-    output::Output,
+    error::TableError,
 };
-use crate::commands::Failure;
 use parquet::{
     basic::{ConvertedType, LogicalType, Repetition, TimeUnit, Type as Physical},
     data_type::{ByteArray, ByteArrayType, Int32Type, Int64Type},
@@ -12,15 +11,15 @@ use parquet::{
     file::writer::SerializedFileWriter,
     schema::types::Type,
 };
-use std::sync::Arc;
+use std::{io::Write, sync::Arc};
 
 /// Rows of a row group, and bytes of texts, at most but for one row.
 const ROWS: usize = 65_536;
 const BYTES: usize = 16 << 20;
 
 /// A table that is being written.
-pub(super) struct Writer<'a> {
-    file: SerializedFileWriter<&'a mut Output>,
+pub(crate) struct Writer<'a, W: Write + Send> {
+    file: SerializedFileWriter<&'a mut W>,
     columns: Vec<Held>,
     rows: usize,
     bytes: usize,
@@ -35,8 +34,8 @@ enum Held {
     Times(Vec<i64>, Vec<i16>),
 }
 
-impl<'a> Writer<'a> {
-    pub(super) fn new(columns: &[Column], output: &'a mut Output) -> Result<Self, Failure> {
+impl<'a, W: Write + Send> Writer<'a, W> {
+    pub(crate) fn new(columns: &[Column], output: &'a mut W) -> Result<Self, TableError> {
         let fields = columns.iter().map(|column| field(column).map(Arc::new)).collect::<Result<_, _>>();
         let schema = Type::group_type_builder("motherlode").with_fields(fields.map_err(failed)?).build();
         let file = SerializedFileWriter::new(output, Arc::new(schema.map_err(failed)?), Arc::default());
@@ -44,7 +43,7 @@ impl<'a> Writer<'a> {
         Ok(Self { file: file.map_err(failed)?, columns, rows: 0, bytes: 0 })
     }
 
-    pub(super) fn row(&mut self, values: &[Value<'_>]) -> Result<(), Failure> {
+    pub(crate) fn row(&mut self, values: &[Value<'_>]) -> Result<(), TableError> {
         for (held, value) in self.columns.iter_mut().zip(values) {
             match (held, value) {
                 (Held::Texts(held), Value::Text(text)) => {
@@ -52,12 +51,14 @@ impl<'a> Writer<'a> {
                     held.push(ByteArray::from(*text));
                 }
                 (Held::Places(held), Value::Int(number)) => held.push(*number),
-                (Held::Counts(held), Value::Int(number)) => held.push(i32::try_from(*number).map_err(Failure::found)?),
+                (Held::Counts(held), Value::Int(number)) => {
+                    held.push(i32::try_from(*number).map_err(|_| TableError::Past64Bits)?)
+                }
                 (Held::Times(held, there), Value::Time(time)) => {
                     held.extend(time);
                     there.push(time.is_some().into());
                 }
-                _ => return Err(Failure::found("a value is not of its column's kind")),
+                _ => return Err(TableError::Kind),
             }
         }
         self.rows += 1;
@@ -65,7 +66,7 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the row group under way, and what readers need to find all.
-    pub(super) fn end(mut self) -> Result<(), Failure> {
+    pub(crate) fn end(mut self) -> Result<(), TableError> {
         if self.rows > 0 {
             self.flush().map_err(failed)?;
         }
@@ -122,12 +123,12 @@ fn held(column: &Column) -> Held {
     }
 }
 
-fn failed(error: ParquetError) -> Failure {
+fn failed(error: ParquetError) -> TableError {
     match error {
         ParquetError::External(error) => match error.downcast::<std::io::Error>() {
-            Ok(error) => Output::failed(*error),
-            Err(error) => Failure::found(format!("the output cannot be written: {error}")),
+            Ok(error) => TableError::Output(*error),
+            Err(error) => TableError::Parquet(error.to_string()),
         },
-        error => Failure::found(format!("the output cannot be written: {error}")),
+        error => TableError::Parquet(error.to_string()),
     }
 }

@@ -1,10 +1,10 @@
 //! Columns of tables, and the rows that are of them.
 
-use crate::commands::Failure;
+use crate::error::TableError;
 
 /// The values of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub enum Kind {
     /// A text.
     Text,
     /// An object in JSON; where there is none in the format, as a text.
@@ -19,19 +19,25 @@ pub(super) enum Kind {
 
 /// A column of a table.
 #[derive(Debug)]
-pub(super) struct Column {
-    pub(super) name: &'static str,
-    pub(super) kind: Kind,
+pub struct Column {
+    /// Its name.
+    pub name: &'static str,
+    /// The kind of its values.
+    pub kind: Kind,
 }
 
-pub(super) const fn column(name: &'static str, kind: Kind) -> Column {
+/// A column.
+#[must_use]
+pub const fn column(name: &'static str, kind: Kind) -> Column {
     Column { name, kind }
 }
 
 /// A value of a row.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Value<'a> {
+pub enum Value<'a> {
+    /// A text, or an object in JSON.
     Text(&'a str),
+    /// A whole number.
     Int(i64),
     /// Unix milliseconds.
     Time(Option<i64>),
@@ -39,13 +45,19 @@ pub(super) enum Value<'a> {
 
 impl Value<'_> {
     /// A number, which must fit into 64 bits.
-    pub(super) fn of(number: impl TryInto<i64>) -> Result<Self, Failure> {
-        number.try_into().map(Self::Int).map_err(|_| Failure::found("a sum is past 64 bits"))
+    ///
+    /// # Errors
+    /// [`TableError::Past64Bits`].
+    pub fn of(number: impl TryInto<i64>) -> Result<Self, TableError> {
+        number.try_into().map(Self::Int).map_err(|_| TableError::Past64Bits)
     }
 }
 
 /// Takes rows.
-pub(super) trait Rows {
+pub trait Rows {
     /// Takes a row: a value a column, in their order.
-    fn row(&mut self, values: &[Value<'_>]) -> Result<(), Failure>;
+    ///
+    /// # Errors
+    /// See [`TableError`].
+    fn row(&mut self, values: &[Value<'_>]) -> Result<(), TableError>;
 }

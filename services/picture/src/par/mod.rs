@@ -1,16 +1,13 @@
-//! The sheet as one self-contained page for a mathematician who checks the game: nothing is loaded from anywhere.
+//! A game's PAR sheet for a mathematician who checks it: as a page that loads nothing from anywhere, and as sections of another.
 //!
 //! All figures are the exact ones of [`Par`], but for one section, which is a simulation and says so.
 
 mod parts;
 mod played;
-mod plot;
+pub mod plot;
 mod reels;
+pub mod report;
 
-use super::{
-    cash,
-    report::{INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted},
-};
 use crate::figures::{chance, grouped, number, once_in, percent};
 use crate::markup::{Markup, page as whole, plain, table, tag};
 use motherlode_proto::convert::play::hex;
@@ -19,47 +16,116 @@ use motherlode_slots::{
     par::{Exact, decimal},
 };
 use parts::{list, note, section};
-pub(super) use played::Played;
+pub use played::{Played, WinClass, win_classes};
 use plot::Bands;
+use report::{CASH_PROOF, CashReport, INCREMENTS, PERCENT_PLACES, PLACES, ROUNDING, StakeReport, returns, shifted};
 
 /// Half-widths of the bands of a session's return in standard errors, and the share of sessions within them, in percent.
 const BANDS: [(f64, u32); 3] = [(2.575_829_304, 99), (1.959_963_985, 95), (1.644_853_627, 90)];
 /// Rounds of the sessions shown: ten to the power of these.
 const BAND_DECADES: (u32, u32) = (2, 8);
 
-/// The whole page.
-pub(super) fn page(game: &dyn Game, stake: &Stake, par: &Par, played: &Played) -> String {
-    let title = format!("{}: PAR sheet", game.info().title);
-    let main = [
-        identification(game, stake, par),
-        tiles(game, par),
-        returned(game, par),
-        in_cash(game, par),
-        rates(par),
-        volatility(game, stake, par),
-        played.section(par),
-        reels::paytable(game.info()),
-        reels::sets(game.info(), par),
-        statements(game, par),
-    ];
-    whole(&title, main)
+/// A part of a sheet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// From the return to the pay table.
+    Figures,
+    /// The reels, without the strips themselves.
+    Reels,
 }
 
-fn identification(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
-    let rules = format!("{}, of {}", par.rules_version, game.rules_date());
-    [
-        tag("p", &[("class", "kind")], "PAR sheet"),
-        plain("h1", game.info().title.as_str()),
-        list([
-            ("game", plain("code", par.game)),
-            ("rules version", rules.into()),
-            ("model hash (SHA-256 of the data file)", plain("code", hex(&par.model_hash))),
-            ("program", format!("motherlode {}", env!("CARGO_PKG_VERSION")).into()),
-            ("stake", StakeReport::of(game, stake, par).to_string().into()),
-            ("exactness", par.exactness.into()),
-        ]),
-    ]
-    .into()
+/// The coin value of the sheet where nobody names one and the game offers it, in millionths; else the game's smallest.
+const COIN_MICROS: u64 = 100_000;
+
+/// A part of the sheet of a game that this program has in the very model, at the usual stake: all lines, the fewest coins on each. It
+/// may take seconds.
+#[must_use]
+pub fn part(name: &str, rules_version: &str, model_hash: &str, cash: &[CashReport], part: Part) -> Option<Markup> {
+    let game = motherlode_slots::game(name, rules_version).filter(|game| hex(&game.model_hash()) == model_hash)?;
+    let limits = &game.info().limits;
+    let coins = &limits.coin_values_micros;
+    let stake = Stake {
+        coin_value_micros: coins.iter().find(|micros| **micros == COIN_MICROS).or(coins.first()).copied()?,
+        lines: limits.lines.1,
+        coins_per_line: limits.coins_per_line.0,
+        buy_feature: false,
+    };
+    let par = game.par(&stake).ok()?;
+    let sheet = Sheet { game, stake: &stake, par: &par, cash, played: None };
+    let at = note(format!(
+        "At {}. Exactness: {}. Rounding: {ROUNDING}.",
+        StakeReport::of(game, &stake, &par),
+        par.exactness
+    ));
+    let of = if part == Part::Reels { sheet.reels(false) } else { sheet.figures() };
+    Some([at, of].into())
+}
+
+/// The figures of a sheet.
+pub struct Sheet<'a> {
+    /// The game.
+    pub game: &'a dyn Game,
+    /// The stake that they hold for.
+    pub stake: &'a Stake,
+    /// The exact ones.
+    pub par: &'a Par,
+    /// The returns in cash, by currency and coin value.
+    pub cash: &'a [CashReport],
+    /// Rounds that were simulated, if any were.
+    pub played: Option<&'a Played>,
+}
+
+impl Sheet<'_> {
+    /// The whole page.
+    #[must_use]
+    pub fn page(&self) -> String {
+        let title = format!("{}: PAR sheet", self.game.info().title);
+        let reels = reels::sets(self.game.info(), self.par, true);
+        whole(&title, [self.identification(), self.figures(), reels, statements(self.game, self.par)])
+    }
+
+    /// The lines that tell the game, its rules and the stake.
+    #[must_use]
+    pub fn identification(&self) -> Markup {
+        let Self { game, stake, par, .. } = *self;
+        let rules = format!("{}, of {}", par.rules_version, game.rules_date());
+        [
+            tag("p", &[("class", "kind")], "PAR sheet"),
+            plain("h1", game.info().title.as_str()),
+            list([
+                ("game", plain("code", par.game)),
+                ("rules version", rules.into()),
+                ("model hash (SHA-256 of the data file)", plain("code", hex(&par.model_hash))),
+                ("program", format!("motherlode {}", env!("CARGO_PKG_VERSION")).into()),
+                ("stake", StakeReport::of(game, stake, par).to_string().into()),
+                ("exactness", par.exactness.into()),
+            ]),
+        ]
+        .into()
+    }
+
+    /// The sections from the return to the pay table.
+    #[must_use]
+    pub fn figures(&self) -> Markup {
+        let Self { game, stake, par, cash, played } = *self;
+        [
+            tiles(game, par),
+            returned(game, par),
+            if cash.is_empty() { Markup::default() } else { in_cash(cash) },
+            rates(par),
+            volatility(game, stake, par),
+            played.map(|played| played.section(par)).unwrap_or_default(),
+            reels::paytable(game.info()),
+        ]
+        .into_iter()
+        .collect()
+    }
+
+    /// The reels: how often each symbol stands on them, and what their combinations pay; the strips themselves where they are asked for.
+    #[must_use]
+    pub fn reels(&self, strips: bool) -> Markup {
+        reels::sets(self.game.info(), self.par, strips)
+    }
 }
 
 fn tiles(game: &dyn Game, par: &Par) -> Markup {
@@ -183,17 +249,18 @@ fn volatility(game: &dyn Game, stake: &Stake, par: &Par) -> Markup {
     section("Volatility", [spread, highest, note(says), bands.plot(), table(&head, rows)])
 }
 
-fn in_cash(game: &dyn Game, par: &Par) -> Markup {
-    let reports = cash::returns(game, par);
+fn in_cash(reports: &[CashReport]) -> Markup {
     let rows = reports.iter().map(|of| {
         let rounded = if of.rounds_wins { "rounded" } else { "exact" };
         let mixed = shifted(&of.mixed_at_most);
-        let cells = [of.currency, of.coin_value.as_str(), &shifted(&of.rtp), rounded, &of.within, &mixed];
+        let cells = [&*of.currency, of.coin_value.as_str(), &shifted(&of.rtp), rounded, &of.within, &mixed];
         cells.map(Markup::from).to_vec()
     });
     let head =
         ["currency", "coin value", "return in cash", "wins", "known within", "after other coin values, at most ±"];
-    section("Return in cash", [note(cash::PROOF), table(&head, rows)])
+    let all = format!("All {} coin values", reports.len());
+    let folded = plain("details", [plain("summary", all), table(&head, rows)]);
+    section("Return in cash", [note(CASH_PROOF), folded])
 }
 
 fn statements(game: &dyn Game, par: &Par) -> Markup {

@@ -116,6 +116,7 @@ impl Bands<'_> {
         errors * self.std_dev / rounds.sqrt()
     }
 
+    /// The plot.
     pub fn plot(&self) -> Markup {
         let height = 330.0;
         let (first, last) = (f64::from(self.decades.0), f64::from(self.decades.1));

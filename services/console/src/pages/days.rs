@@ -1,0 +1,201 @@
+//! A game's return over the days, from the first on, in its band: where a fair game's return lies in 95 of 100 cases. Made of
+//! ListRevenue and GetGame.
+
+use super::parts::{section, table};
+use crate::{
+    failure::Failure,
+    text::{count, percent},
+    visit::Visit,
+};
+use maud::{Markup, PreEscaped, html};
+use motherlode_proto::{
+    report::v1::{ListRevenueRequest, Revenue},
+    spin::v1::GetGameResponse,
+};
+use std::collections::BTreeMap;
+
+/// Rows of revenue that are read: of a year in several currencies.
+const ROWS: i32 = 500;
+/// Half the width of the band in standard errors.
+const ERRORS: f64 = 1.959_963_985;
+/// The plot's size, and the room above and below it for its scale.
+const WIDTH: f64 = 640.0;
+const HEIGHT: f64 = 180.0;
+const TOP: f64 = 16.0;
+const LEFT: f64 = 52.0;
+
+/// All up to a day: rounds, bets and wins in the currency that most was played in.
+#[derive(Debug, Clone, PartialEq)]
+struct Day {
+    date: String,
+    rounds: u64,
+    bets: i128,
+    wins: i128,
+}
+
+/// The return over the days, for who may have revenue.
+pub(super) async fn course(visit: &Visit, told: &GetGameResponse) -> Result<Markup, Failure> {
+    if !visit.may("ListRevenue") {
+        return Ok(Markup::default());
+    }
+    let game = told.summary.clone().unwrap_or_default().game;
+    let request = ListRevenueRequest { game, page_size: ROWS, ..Default::default() };
+    let answer = visit.api.report().list_revenue(request).await;
+    section("Return over time", answer, |answer| {
+        let (currency, days) = days(&answer.rows);
+        match days.len() {
+            0 => html! { p { "No activity." } },
+            _ => shown(&currency, &days, told),
+        }
+    })
+}
+
+/// The sums up to each day, in the currency with the most rounds.
+fn days(rows: &[Revenue]) -> (String, Vec<Day>) {
+    let mut rounds: BTreeMap<&str, u64> = BTreeMap::new();
+    for row in rows {
+        *rounds.entry(&row.currency_code).or_default() += row.rounds + row.free_rounds;
+    }
+    let Some((currency, _)) = rounds.into_iter().max_by_key(|(_, rounds)| *rounds) else {
+        return (String::new(), vec![]);
+    };
+    let mut by_day: BTreeMap<&str, (u64, i128, i128)> = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.currency_code == currency) {
+        let minor = |text: &str| text.parse::<i128>().unwrap_or_default();
+        let day = by_day.entry(&row.date).or_default();
+        day.0 += row.rounds + row.free_rounds;
+        day.1 += minor(&row.bets_minor) + minor(&row.free_bets_minor)
+            - minor(&row.refunds_minor)
+            - minor(&row.free_bets_returned_minor);
+        day.2 += minor(&row.wins_minor) - minor(&row.wins_taken_back_minor);
+    }
+    let mut sum = (0, 0, 0);
+    let mut add = |(date, of): (&str, (u64, i128, i128))| {
+        sum = (sum.0 + of.0, sum.1 + of.1, sum.2 + of.2);
+        Day { date: date.to_owned(), rounds: sum.0, bets: sum.1, wins: sum.2 }
+    };
+    (currency.to_owned(), by_day.into_iter().map(&mut add).collect())
+}
+
+impl Day {
+    /// The return in ten-thousandths of a percent, rounded down; none before a bet.
+    fn rtp_millionths(&self) -> Option<i128> {
+        (self.bets > 0).then(|| self.wins * 1_000_000 / self.bets)
+    }
+
+    /// The same as a decimal fraction.
+    fn rtp(&self) -> String {
+        self.rtp_millionths().map_or_else(String::new, |rtp| format!("{}.{:06}", rtp / 1_000_000, rtp % 1_000_000))
+    }
+}
+
+fn shown(currency: &str, days: &[Day], told: &GetGameResponse) -> Markup {
+    let row = |day: &Day| {
+        let rtp = day.rtp();
+        vec![
+            html! { (day.date) },
+            html! { (count(day.rounds)) },
+            html! { (if rtp.is_empty() { "–".to_owned() } else { percent(&rtp) }) },
+        ]
+    };
+    let label = format!("The return up to each day beside the exact {}, in its band", percent(&told.rtp));
+    html! {
+        p.note { "All rounds in " (currency) " up to each day, bets and wins as they were booked, jackpots left out. The band is where 95 of 100 such sums lie, were "
+            "each bet the same. Each stake's own return and band are below." }
+        p.legend { span.swatch.part0 {} "Return" span.swatch.part1 {} "Exact" span.swatch.band {} "Band" }
+        svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 18.0) } role="img" aria-label=(label) { (PreEscaped(plotted(days, told))) }
+        details { summary { "In figures" } (table("Return up to each day", &["Day", "Rounds", "Return"], days.iter().map(row).collect())) }
+    }
+}
+
+/// Lines from the first day to the last; a band on both sides of the exact return.
+fn plotted(days: &[Day], told: &GetGameResponse) -> String {
+    // Places in a picture: the figures are in the table.
+    let number = |text: &str| text.parse::<f64>().unwrap_or_default();
+    let (exact, spread) = (number(&told.rtp), number(&told.std_dev_bets));
+    let float = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
+    let half = |day: &Day| ERRORS * spread / float(day.rounds.max(1)).sqrt();
+    let rtp = |day: &Day| number(&day.rtp());
+    let top = days.iter().map(|day| rtp(day).max(exact + half(day).min(exact))).fold((exact * 1.1).max(0.01), f64::max);
+    let step = (WIDTH - LEFT) / float(u64::try_from(days.len().saturating_sub(1)).unwrap_or(1).max(1));
+    let across = |at: usize| if days.len() == 1 { LEFT + (WIDTH - LEFT) / 2.0 } else { LEFT + step * float(at as u64) };
+    let down = |share: f64| TOP + HEIGHT * (1.0 - (share / top).clamp(0.0, 1.0));
+    let point = |at: usize, share: f64| format!("{:.1},{:.1}", across(at), down(share));
+    let each =
+        |of: &dyn Fn(&Day) -> f64| days.iter().enumerate().map(|(at, day)| point(at, of(day))).collect::<Vec<_>>();
+    let (above, mut below) = (each(&|day| exact + half(day)), each(&|day| exact - half(day)));
+    below.reverse();
+    let line = |y: f64, label: &str| {
+        format!(
+            "<line class=\"grid\" x1=\"{LEFT}\" y1=\"{y:.1}\" x2=\"{WIDTH}\" y2=\"{y:.1}\"/><text class=\"end\" x=\"{:.1}\" y=\"{:.1}\">{label}</text>",
+            LEFT - 6.0,
+            y + 4.0
+        )
+    };
+    let share = |share: f64| line(down(share), &format!("{:.0} %", share * 100.0));
+    let scale = [share(0.0), share(exact), share(top)].concat();
+    let band = format!("<polygon class=\"band\" points=\"{} {}\"/>", above.join(" "), below.join(" "));
+    let middle =
+        format!("<line class=\"exact\" x1=\"{LEFT}\" y1=\"{0:.1}\" x2=\"{WIDTH}\" y2=\"{0:.1}\"/>", down(exact));
+    let played = format!("<polyline class=\"k\" points=\"{}\"/>", each(&rtp).join(" "));
+    let dot = days.last().map(|last| {
+        let (x, y) = (across(days.len() - 1), down(rtp(last)));
+        format!(
+            "<circle cx=\"{x:.1}\" cy=\"{y:.1}\" r=\"4\"><title>{}: {}</title></circle>",
+            last.date,
+            percent(&last.rtp())
+        )
+    });
+    let (first, last) = (days.first().map_or("", |day| &day.date), days.last().map_or("", |day| &day.date));
+    let y = TOP + HEIGHT + 14.0;
+    let ends = match first == last {
+        true => format!("<text class=\"end\" x=\"{WIDTH}\" y=\"{y}\">{last}</text>"),
+        false => format!(
+            "<text x=\"{LEFT}\" y=\"{y}\">{first}</text><text class=\"end\" x=\"{WIDTH}\" y=\"{y}\">{last}</text>"
+        ),
+    };
+    [band, scale, middle, played, dot.unwrap_or_default(), ends].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(date: &str, currency: &str, rounds: u64, bets: &str, wins: &str) -> Revenue {
+        let (date, currency_code) = (date.to_owned(), currency.to_owned());
+        Revenue { date, currency_code, rounds, bets_minor: bets.into(), wins_minor: wins.into(), ..Revenue::default() }
+    }
+
+    #[test]
+    fn pl_23_the_return_is_that_of_all_rounds_up_to_each_day_less_what_was_voided() {
+        let voided = Revenue {
+            refunds_minor: "100".into(),
+            wins_taken_back_minor: "40".into(),
+            ..row("2027-01-02", "EUR", 2, "300", "140")
+        };
+        let rows = [
+            row("2027-01-02", "EUR", 3, "500", "450"),
+            voided,
+            row("2027-01-01", "EUR", 1, "100", "20"),
+            row("2027-01-01", "SEK", 5, "9", "9"),
+        ];
+        let (currency, days) = days(&rows);
+        assert_eq!(currency, "EUR", "six rounds of eleven");
+        assert_eq!(days[0], Day { date: "2027-01-01".into(), rounds: 1, bets: 100, wins: 20 });
+        assert_eq!(days[1], Day { date: "2027-01-02".into(), rounds: 6, bets: 800, wins: 570 });
+        assert_eq!((days[0].rtp(), days[1].rtp()), ("0.200000".into(), "0.712500".into()));
+        let told = GetGameResponse { rtp: "0.95".into(), std_dev_bets: "5".into(), ..GetGameResponse::default() };
+        let drawn = plotted(&days, &told);
+        assert_eq!(drawn.matches("<polygon class=\"band\"").count(), 1);
+        assert!(drawn.contains("<title>2027-01-02: 71.2500 %</title>"), "{drawn}");
+        assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
+    }
+
+    #[test]
+    fn pl_23_days_without_a_bet_have_no_return() {
+        assert_eq!(days(&[]), (String::new(), vec![]));
+        let (_, days) = days(&[row("2027-01-01", "EUR", 1, "0", "0")]);
+        assert_eq!(days[0].rtp(), "");
+        assert!(!plotted(&days, &GetGameResponse::default()).contains("NaN"));
+    }
+}

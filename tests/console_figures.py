@@ -1,0 +1,220 @@
+"""What the console costs, in ratios: a page of 60 free spins, what Find takes in a long log, and bets beside fifty consoles.
+
+    python3 tests/console_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS]
+
+MOTHERLODE and SCRIPTED are the service and the one with the tests' dealer, LONG_LOG the example of services/audit that writes logs; all of
+the same build. ROUNDS is the length of the log for Find, 10,000,000 by default. It needs the packages of tests/python and its generated
+stubs (tests/run python makes both): run it by tests/.venv/bin/python.
+"""
+
+import hashlib
+import http.client
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import urllib.parse
+from contextlib import contextmanager
+from pathlib import Path
+
+sys.path[:0] = [str(Path(__file__).parent / "python"), str(Path(__file__).parent / "python/gen")]
+
+from client import Client  # noqa: E402
+from motherlode.ledger.v1 import ledger_pb2  # noqa: E402
+from motherlode.round.v1 import round_pb2  # noqa: E402
+from motherlode.spin.v1 import spin_pb2  # noqa: E402
+
+PLAYERS = 5_000
+CONSOLES = 50
+TURNS = 5
+
+
+@contextmanager
+def serving(motherlode, data):
+    """A service; gives its address and its console's."""
+    command = [motherlode, "serve", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--data", data]
+    quiet = {**os.environ, "RUST_LOG": "warn"}
+    service = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=quiet)
+    told = {}
+    for line in service.stdout:
+        if line.startswith("console for people: http://"):
+            told["console"] = line.split("http://")[1].strip().rstrip("/")
+        if "motherlode listens on " in line:
+            told["address"] = line.split("listens on ")[1].split(",")[0]
+            break
+    try:
+        yield told["address"], told["console"]
+    finally:
+        service.terminate()
+        service.wait(timeout=300)
+        service.stdout.close()
+
+
+class Console:
+    """Somebody at the console, on one connection."""
+
+    def __init__(self, console):
+        self.connection = http.client.HTTPConnection(console)
+        self.cookie = ""
+        self.connection.request("POST", "/login", "", {"content-type": "application/x-www-form-urlencoded"})
+        answer = self.connection.getresponse()
+        answer.read()
+        self.cookie = answer.headers["set-cookie"].split(";")[0]
+
+    def get(self, path):
+        self.connection.request("GET", path, headers={"cookie": self.cookie})
+        answer = self.connection.getresponse()
+        return answer.status, answer.headers.get("location", ""), answer.read()
+
+
+def timed(calls):
+    """The median of some calls in milliseconds, and the longest."""
+    times = []
+    for call in calls:
+        begun = time.perf_counter()
+        call()
+        times.append((time.perf_counter() - begun) * 1_000)
+    return statistics.median(times), max(times)
+
+
+def told(what, of, median, longest, base):
+    print(f"{what}: median {median:.2f} ms, longest {longest:.2f} ms, {median / base:.1f} times {of} ({base:.2f} ms)", flush=True)
+
+
+def page_of_sixty(scripted):
+    """The page of a round with 60 free spins, beside the call that it's made of."""
+    with tempfile.TemporaryDirectory() as data, serving(scripted, data) as (address, console):
+        client = Client(address)
+        alice = client.fund("alice")
+        stake = round_pb2.Stake(coin_value="0.01", lines=15, coins_per_line=1)
+        bet = spin_pb2.SpinRequest(request_id="a", account=alice, game="bewitched", stake=stake, witch=round_pb2.WITCH_WHITE)
+        played = client.spin(bet, metadata=[("motherlode-force", "pick")])
+        pick = round_pb2.Choice(pick=round_pb2.Choice.Pick(numbers=[6, 2, 4]))
+        played = client.choose("a.1", played.round_id, pick, metadata=[("motherlode-force", "left 60")])
+        start = round_pb2.Choice(start_free_spins=round_pb2.Choice.StartFreeSpins())
+        played = client.choose("a.2", played.round_id, start)
+        if played.state == round_pb2.ROUND_STATE_OPEN:
+            client.spins.SkipRound(spin_pb2.SkipRoundRequest(request_id="s", round_id=played.round_id))
+        somebody = Console(console)
+        status, _, page = somebody.get(f"/round/{played.round_id}")
+        windows = page.count(b'<svg class="reels"')
+        assert status == 200 and windows >= 60, (status, windows)
+        print(f"page of a round with {windows} windows: {len(page)} bytes, {len(page) / 100_000:.2f} of 100 kB")
+        base, _ = timed([lambda: client.round(played.round_id)] * 200)
+        median, longest = timed([lambda: somebody.get(f"/round/{played.round_id}")] * 200)
+        told("its page", "GetRound by gRPC", median, longest, base)
+        print(f"  {median / 50:.2f} of 50 ms", flush=True)
+
+
+def found(motherlode, long_log, rounds):
+    """Find by each kind of name, beside a point read, in a long log."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as data:
+        subprocess.run([long_log, str(rounds), str(PLAYERS), data], check=True)
+        with serving(motherlode, data) as (address, console):
+            client, somebody = Client(address), Console(console)
+            # The tree and its sorted runs are made behind the start.
+            deadline = time.monotonic() + 3_600
+            end = client.position()
+            while tree_size(data) < end:
+                assert time.monotonic() < deadline
+                time.sleep(1)
+            some = random.Random(7)
+            names = [f"player-{some.randrange(PLAYERS):08}" for _ in range(200)]
+            ids = [f"acme/{name}/{some.randrange(1, max(rounds // PLAYERS, 2))}" for name in names]
+            positions = [some.randrange(1, end) for _ in names]
+            hashes = [hashlib.sha256(record(client, position)).hexdigest() for position in positions]
+            ids = [name for name in ids if somebody.get(f"/round/{name}")[0] == 200]
+            assert len(ids) > 100, len(ids)
+            base, _ = timed([lambda name=name: client.round(name) for name in ids])
+            print(f"Find among {end} records:")
+            for what, sought in [("a round", ids), ("a position", positions), ("a hash", hashes)]:
+                def find(name):
+                    status, to, _ = somebody.get("/find?q=" + urllib.parse.quote(str(name)))
+                    assert status == 303, (what, name, status)
+                    return to
+
+                median, longest = timed([lambda name=name: find(name) for name in sought])
+                told(f"  {what}", "a point read", median, longest, base)
+                assert somebody.get(find(sought[0]))[0] == 200
+
+
+def record(client, position):
+    """A record of partition 0, as it's stored."""
+    request = ledger_pb2.FollowLogRequest(after_position=position - 1)
+    stream = client.ledger.FollowLog(request)
+    for answer in stream:
+        for one in answer.records:
+            if one.position == position:
+                stream.cancel()
+                return one.record
+    raise AssertionError(position)
+
+
+def tree_size(data):
+    """The size of the last signed checkpoint."""
+    try:
+        return int(Path(data, "proofs/0/checkpoint").read_text().split("\n")[1])
+    except (OSError, IndexError, ValueError):
+        return 0
+
+
+def beside_consoles(motherlode):
+    """Bets' p99 at a constant rate, with fifty consoles open and without, in turns."""
+    with tempfile.TemporaryDirectory() as data, serving(motherlode, data) as (address, console):
+        load(motherlode, address, 20_000, 0)
+        rate = int(load(motherlode, address, 20_000, 0)["rate"] * 0.3)
+        print(f"bets at {rate} a second, 30 % of the most:", flush=True)
+        ratios = []
+        for turn in range(TURNS):
+            order = [False, True] if turn % 2 else [True, False]
+            p99 = {}
+            for watched in order:
+                with consoles(console if watched else None):
+                    p99[watched] = load(motherlode, address, rate * 10, rate)["p99"]
+            ratios.append(p99[True] / p99[False])
+            print(f"  turn {turn + 1}: p99 {p99[True]:.2f} ms beside {CONSOLES} consoles, {p99[False]:.2f} ms without: {ratios[-1]:.2f}", flush=True)
+        print(f"  median ratio {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+
+
+@contextmanager
+def consoles(console):
+    """Fifty pages that count, each asking every three seconds, as a browser does; none without an address."""
+    over = threading.Event()
+
+    def watch(number):
+        somebody = Console(console)
+        over.wait(number * 3 / CONSOLES)
+        while not over.is_set():
+            path = ["/live/now", "/live/jackpots/bewitched", "/live/log"][number % 3]
+            status, _, _ = somebody.get(path)
+            assert status == 200, path
+            over.wait(3)
+
+    watching = [threading.Thread(target=watch, args=(number,)) for number in range(CONSOLES if console else 0)]
+    [one.start() for one in watching]
+    yield
+    over.set()
+    [one.join() for one in watching]
+
+
+def load(motherlode, address, rounds, rate):
+    """Rounds by unary calls; gives the rate in rounds a second and p99 in milliseconds."""
+    command = [motherlode, "loadtest", "--target", f"http://{address}", "--rounds", str(rounds), "--concurrency", "32"]
+    command += ["--players", "500", "--format", "json", *(["--rate", str(rate)] if rate else [])]
+    said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return {"rate": said["rounds_per_second"], "p99": said["latency_ms"]["p99"]}
+
+
+def main(motherlode, scripted, long_log, rounds="10000000"):
+    page_of_sixty(scripted)
+    beside_consoles(motherlode)
+    found(motherlode, long_log, int(rounds))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

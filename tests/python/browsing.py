@@ -1,0 +1,60 @@
+"""A browser for tests of the console: Debian's chromium, without one they are skipped, and say so."""
+
+import os
+import shutil
+
+import pytest
+from conftest import ROOT
+from playwright.sync_api import sync_playwright
+
+CHROMIUM = next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
+SHOTS = ROOT / "target" / "console"
+CONSOLE = '[console]\nlisten = "127.0.0.1:0"\n'
+SIZES = [(360, "light"), (360, "dark"), (1440, "light"), (1440, "dark")]
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no chromium: apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        # Root has no sandbox.
+        arguments = ["--no-sandbox"] if os.getuid() == 0 else []
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+def patient(browser, **options):
+    """A context of a browser that shares its machine with other tests: nothing is too slow for it."""
+    context = browser.new_context(**options)
+    context.set_default_timeout(180_000)
+    return context
+
+
+def enter(context, address):
+    """Opens the console as a person would."""
+    page = context.new_page()
+    page.goto(address)
+    page.get_by_role("button", name="Open the console").click()
+    assert page.get_by_role("heading", level=1).inner_text() == "Now"
+    return page
+
+
+def assert_accessible(page, name):
+    """It fits its width, and axe finds nothing."""
+    from axe_playwright_python.sync_playwright import Axe
+
+    assert page.evaluate("document.documentElement.scrollWidth <= document.documentElement.clientWidth"), name
+    violations = Axe().run(page).response["violations"]
+    assert [(found["id"], found["nodes"][0]["html"]) for found in violations] == [], name
+
+
+def look(page, name, sizes=SIZES):
+    """A page at each size, by day and by night: it fits, axe finds nothing, and there is a picture of it for people."""
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    for width, scheme in sizes:
+        page.emulate_media(color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        page.screenshot(path=SHOTS / f"{name}-{width}-{scheme}.png", full_page=True)
+        assert_accessible(page, f"{name} at {width}, {scheme}")

@@ -1,0 +1,282 @@
+"""The console's pages of rounds in each feature of each game, live parts, roles and pages of other sites, in a real browser."""
+
+import http.server
+import re
+import threading
+from contextlib import contextmanager
+
+import pytest
+from browsing import CONSOLE, SHOTS, browser, enter, look, needs_chromium, patient
+from conftest import SCRIPTED
+from playwright.sync_api import expect
+from protected import Protected
+
+from motherlode.round.v1 import round_pb2
+from motherlode.spin.v1 import spin_pb2
+from test_page import STAKES
+
+pytestmark = needs_chromium
+
+# What each game has besides a spin that is over at once, as the scripted dealer knows it: a bet for each wish, of which the last has
+# what is looked at. Crystals and Potions are collected by the bets before it.
+FEATURES = {
+    "bewitched": {"pick": ["pick"], "free-spins": ["free-spins"], "double": ["double"]},
+    "dwarf-mine": {"free-spins": ["free-spins"], "collection": ["carries red=4", "carries red=0"]},
+    "mystery-elves": {"feature": ["feature"], "double": ["double"], "bought": [""]},
+    "neptune": {"pick": ["pick"], "free-spins": ["free-spins"]},
+    "witch-feature": {
+        "free-spins": ["free-spins"],
+        "high-symbols": ["spin HIGH_SYMBOLS"],
+        "random-wilds": ["spin HIGH_SYMBOLS", "spin RANDOM_WILDS"],
+        "multiplier": ["spin HIGH_SYMBOLS", "spin RANDOM_WILDS", "spin MULTIPLIER_RESPIN"],
+        "mega-wild": ["spin HIGH_SYMBOLS", "spin RANDOM_WILDS", "spin MULTIPLIER_RESPIN", "spin MEGA_WILD"],
+        "explosion": ["spin EXPLOSION"],
+    },
+}
+
+
+def play(client, name, game, wishes):
+    """A player of its own bets for each wish, and each round is brought to its end; gives the last one's name."""
+    player = client.fund(name)
+    coin_value, lines, coins = STAKES[game]
+    stake = round_pb2.Stake(coin_value=coin_value, lines=lines, coins_per_line=coins, buy_feature=name.endswith("bought"))
+    witch = round_pb2.WITCH_WHITE if game == "bewitched" else round_pb2.WITCH_UNSPECIFIED
+    for number, wish in enumerate(wishes):
+        bet = spin_pb2.SpinRequest(
+            request_id=str(number), account=player, game=game, stake=stake, witch=witch, offer_double=wish == "double"
+        )
+        played = client.spin(bet, metadata=[("motherlode-force", wish)] if wish else None)
+        if wish == "double":
+            red = round_pb2.Choice(double=round_pb2.CARD_RED_HEART)
+            played = client.choose(f"{number}.1", played.round_id, red, metadata=[("motherlode-force", "right")])
+            assert played.outcome.card.won, name
+        if played.state == round_pb2.ROUND_STATE_OPEN:
+            client.spins.SkipRound(spin_pb2.SkipRoundRequest(request_id=f"skip-{number}", round_id=played.round_id))
+    return played.round_id
+
+
+@pytest.fixture(scope="module")
+def featured(start_once):
+    """A service with a finished round of each feature of each game; gives the console's address and the rounds' names."""
+    service = start_once(CONSOLE, SCRIPTED)
+    client = service.client()
+    features = [(f"{game}-{name}", game, wishes) for game, all in FEATURES.items() for name, wishes in all.items()]
+    rounds = {name: play(client, name, game, wishes) for name, game, wishes in features}
+    client.close()
+    return service.console, rounds
+
+
+def test_pl_19_rounds_with_each_feature_fit_and_axe_finds_nothing(browser, featured):
+    address, rounds = featured
+    context = patient(browser)
+    page = enter(context, address)
+    paths = {name: f"round/{round_id}" for name, round_id in rounds.items()}
+    paths |= {
+        "player": "player/acme/dwarf-mine-collection",
+        "player-of-witches": "player/acme/bewitched-pick",
+        "window": paths["dwarf-mine-free-spins"] + "?frame=3",
+        "pool": "jackpots/bewitched?live=off",
+    }
+    shows = {
+        "dwarf-mine-collection": "Collection free spin",
+        "mystery-elves-bought": "feature bought",
+        "witch-feature-high-symbols": "High Symbols",
+        "witch-feature-random-wilds": "Random Wilds",
+        "witch-feature-multiplier": "Multiplier",
+        "witch-feature-mega-wild": "Mega Wild",
+        "witch-feature-explosion": "Explosion",
+    }
+    for name, path in paths.items():
+        assert page.goto(address + path).status == 200, name
+        assert len(page.content()) <= 100_000, name
+        assert shows.get(name, "").lower() in page.content().lower(), f"{name} shows {shows.get(name)}"
+        look(page, f"feature-{name}")
+    context.close()
+
+
+def test_pl_19_a_small_window_opens_without_javascript(browser, featured):
+    address, rounds = featured
+    context = patient(browser, java_script_enabled=False)
+    page = enter(context, address)
+    page.goto(f"{address}round/{rounds['dwarf-mine-free-spins']}")
+    page.locator(".windows figure a").nth(4).click()
+    page.wait_for_url(re.compile(r"frame=\d+$"))
+    page.get_by_role("heading", name="Step 2").wait_for()
+    assert "Free spin 5" in page.locator("figcaption").inner_text()
+    context.close()
+
+
+def test_pl_19_a_round_plays_and_is_stepped_through_without_javascript(browser, featured):
+    address, rounds = featured
+    context = patient(browser, java_script_enabled=False)
+    page = enter(context, address)
+    page.goto(f"{address}round/{rounds['dwarf-mine-free-spins']}")
+    page.get_by_role("link", name="Step through it").click()
+    first, last = map(int, re.search(r"Picture (\d+) of (\d+)", page.content()).groups())
+    # The bet, its spin, ten free spins at the least, those once more beside each other, the end.
+    assert first == 1 and last >= 14
+    for number in range(2, last + 1):
+        page.get_by_role("link", name="Next").click()
+        page.get_by_text(f"Picture {number} of {last}").wait_for()
+        page.get_by_role("main").locator("h2").wait_for()
+    assert page.get_by_role("link", name="Next").count() == 0
+    page.get_by_role("link", name="All at once").click()
+    page.get_by_role("heading", name="The bet").wait_for()
+    page.get_by_role("link", name="Play it").click()
+    # Whichever picture it has come to when somebody looks.
+    page.wait_for_url(re.compile(r"frame=[1-9]\d*&play=on$"))
+    page.get_by_role("link", name="Stop").click()
+    page.wait_for_url(re.compile(r"frame=[1-9]\d*$"))
+    page.get_by_role("link", name="Play").wait_for()
+    context.close()
+
+
+def test_bw_14_figures_count_and_the_logs_end_goes_on_by_themselves(browser, start):
+    service = start(CONSOLE)
+    client = service.client()
+    alice = client.fund("alice")
+    context = patient(browser)
+    page = enter(context, service.console)
+    page.goto(f"{service.console}log")
+    page.get_by_role("region", name="Records, the latest first").wait_for()
+    # Nobody loads the page again: the record comes to it.
+    client.fund("bob-who-came-later")
+    page.get_by_text("bob-who-came-later").first.wait_for()
+    page.goto(f"{service.console}jackpots/bewitched")
+    pooled = page.locator("dt", has_text="Contributions").locator("+ dd")
+    before = pooled.inner_text()
+    stake = round_pb2.Stake(coin_value="0.10", lines=15, coins_per_line=1)
+    bet = spin_pb2.SpinRequest(request_id="a", account=alice, game="bewitched", stake=stake, witch=round_pb2.WITCH_WHITE)
+    client.spin(bet)
+    expect(pooled).not_to_have_text(before, timeout=180_000)
+    page.get_by_role("link", name="Stop what changes by itself").click()
+    assert page.locator("[hx-get]").count() == 0
+    client.close()
+    context.close()
+
+
+def test_pl_23_a_simulation_is_started_and_watched_in_the_browser(browser, start):
+    service = start(CONSOLE)
+    context = patient(browser)
+    page = enter(context, service.console)
+    page.goto(f"{service.console}games")
+    page.get_by_role("link", name="neptune").first.click()
+    page.get_by_label("Rounds").select_option("100000")
+    page.get_by_role("button", name="Simulate").click()
+    page.get_by_text("the return is within 4 standard errors").wait_for()
+    look(page, "simulation")
+    page.goto(f"{service.console}trust")
+    page.get_by_role("button", name="Audit the log now").click()
+    page.get_by_text("every step was resolved again").wait_for()
+    look(page, "audit")
+    context.close()
+
+
+ROLES = ["play", "wallet", "support", "audit", "admin"]
+
+
+@pytest.fixture
+def protected(start, tmp_path):
+    """A service with a credential for each role, by TLS; gives it and its tokens."""
+    protected = Protected(tmp_path, {f"acme/{role}": [role] for role in ROLES} | {"platform/all": ROLES})
+    return start(protected.config + CONSOLE), protected.tokens
+
+
+def test_pl_27_each_role_logs_in_and_sees_its_pages(browser, protected):
+    service, tokens = protected
+    pages = {"acme/play": 5, "acme/wallet": 5, "acme/support": 5, "acme/audit": 7, "acme/admin": 5, "platform/all": 7}
+    for name, count in pages.items():
+        context = patient(browser, ignore_https_errors=True)
+        page = context.new_page()
+        page.goto(service.console)
+        page.get_by_label("Token").fill(tokens[name])
+        page.keyboard.press("Enter")
+        page.get_by_role("heading", name="Now").wait_for()
+        links = page.get_by_role("navigation", name="Pages").get_by_role("link")
+        assert links.count() == count, name
+        for path in [link.get_attribute("href") for link in links.all()]:
+            assert page.goto(service.console.rstrip("/") + path).status == 200, f"{path} as {name}"
+        assert tokens[name] not in page.content()
+        assert page.evaluate("document.cookie") == "", "no script reads the session's cookie"
+        (cookie,) = context.cookies()
+        assert cookie["httpOnly"] and cookie["secure"] and cookie["sameSite"] == "Strict"
+        # By plain HTTP the cookie doesn't go along, and nobody answers.
+        assert context.cookies(service.console.replace("https", "http")) == []
+        page.get_by_role("button", name="Log out").click()
+        page.get_by_role("heading", name="Log in").wait_for()
+        context.close()
+
+
+@contextmanager
+def another_site(content):
+    """A page of another origin."""
+
+    class Site(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            self.send_response(200)
+            self.send_header("content-type", "text/html")
+            self.end_headers()
+            self.wfile.write(content.encode())
+
+        def log_message(self, *_):
+            pass
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Site)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    # Another site to a browser, whose address is the same machine's.
+    yield f"http://localhost:{server.server_port}/"
+    server.shutdown()
+
+
+def test_pl_27_a_page_of_another_site_frames_nothing_sends_nothing_and_reads_nothing(browser, start):
+    service = start(CONSOLE)
+    client = service.client()
+    alice = client.fund("alice")
+    bet = spin_pb2.SpinRequest(
+        request_id="a",
+        account=alice,
+        game="neptune",
+        stake=round_pb2.Stake(coin_value="0.01", lines=15, coins_per_line=1),
+    )
+    played = client.spin(bet)
+    context = patient(browser)
+    page = enter(context, service.console)
+    void = f"{service.console}round/{played.round_id}/void"
+    switch = f"{service.console}switches"
+    form = f'<form method="post" action="{{}}"><input name="reason" value="stolen"><input name="request" value="x"><button>{{}}</button></form>'
+    content = f'<iframe src="{service.console}trust"></iframe>' + form.format(void, "void") + form.format(switch, "switch")
+    with another_site("<!DOCTYPE html>" + content) as site:
+        page.goto(site)
+        frame = page.frames[1]
+        frame.wait_for_load_state()
+        assert "Trust" not in frame.content() and "Switch off" not in frame.content(), "it can't be framed"
+        for button in ["void", "switch"]:
+            page.goto(site)
+            with page.expect_navigation():
+                page.get_by_role("button", name=button).click()
+            assert page.get_by_role("heading", level=1).inner_text() in ["Not allowed", "Log in"]
+        page.goto(site)
+        read = "url => fetch(url, {credentials: 'include'}).then(answer => answer.text(), error => String(error))"
+        assert "Failed to fetch" in page.evaluate(read, f"{service.console}trust")
+    assert client.round(played.round_id).state != round_pb2.ROUND_STATE_VOIDED
+    # What leads on after a log-in is a page of the console.
+    for path in ["login?next=https://evil.example/", "login?next=//evil.example/", "login?next=/%5Cevil.example"]:
+        page.goto(service.console + path)
+        page.get_by_role("button", name="Open the console").click()
+        assert page.url == service.console
+    client.close()
+    context.close()
+
+
+def test_pl_19_pictures_for_the_readme(browser, featured):
+    """What README.md shows: copied from target/console/readme to services/console/docs by whoever has looked at them."""
+    address, rounds = featured
+    folder = SHOTS / "readme"
+    folder.mkdir(parents=True, exist_ok=True)
+    context = patient(browser, viewport={"width": 1120, "height": 900}, color_scheme="light")
+    page = enter(context, address)
+    for name, path in {"round": f"round/{rounds['neptune-pick']}", "jackpot": "jackpots/bewitched?live=off"}.items():
+        assert page.goto(address + path).status == 200
+        page.screenshot(path=folder / f"{name}.png")
+        assert (folder / f"{name}.png").stat().st_size < 200_000, "small"
+    context.close()

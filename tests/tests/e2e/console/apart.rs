@@ -1,0 +1,80 @@
+//! The console as a process of its own, in front of services that are elsewhere.
+
+use super::{Browser, rounds, service};
+use motherlode_runtime::{Config, config::Role};
+use motherlode_server::{Phase, serve};
+use motherlode_spin::Dealer;
+use motherlode_tests::operators::Service;
+use std::{
+    net::SocketAddr,
+    sync::mpsc::{Sender, channel},
+    thread,
+};
+use tokio::sync::oneshot;
+
+/// A console that runs until it's dropped.
+struct Apart {
+    address: SocketAddr,
+    _stop: oneshot::Sender<()>,
+}
+
+impl Apart {
+    /// In front of a service. What it needs of the machine is an address: it has no data.
+    fn start(target: String) -> Self {
+        let mut config = Config { role: Role::Console, data: "/nowhere".into(), ..Config::default() };
+        config.console.listen = Some(([127, 0, 0, 1], 0).into());
+        config.ledger.targets = vec![target];
+        let (stop, stopped) = oneshot::channel::<()>();
+        let (told, addresses): (Sender<SocketAddr>, _) = channel();
+        thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            let signalled = Box::pin(async move {
+                let _ = stopped.await;
+                "dropped"
+            });
+            let phase = |phase: Phase<'_>| match phase {
+                Phase::Console(address) => told.send(address).unwrap(),
+                _ => panic!("it has nothing but a console"),
+            };
+            let dealer = Dealer::from_master([7; 32]);
+            runtime.block_on(serve(&config, dealer, signalled, &phase)).unwrap();
+        });
+        Self { address: addresses.recv().unwrap(), _stop: stop }
+    }
+}
+
+async fn target(service: &Service) -> String {
+    format!("http://{}", service.server.address())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_a_console_of_its_own_shows_each_call_the_token_of_who_asks() {
+    let service = service().await;
+    let (_, over, open) = rounds(&service).await;
+    let console = Apart::start(target(&service).await);
+    let mut support = Browser::logged_in(console.address, "acme-support").await;
+    let page = support.get(&format!("/round/{over}")).await;
+    assert!(page.status == 200 && page.body.contains("settled"), "{}", page.body);
+    assert_eq!(support.get("/reports").await.status, 403);
+    let page = support.get(&format!("/round/{open}")).await;
+    let closed =
+        support.submit(&page, &format!("/round/{open}/close"), &[("reason", "asked for"), ("actor", "")]).await;
+    assert_eq!(closed.status, 303, "{}", closed.body);
+    let mut bravo = Browser::logged_in(console.address, "bravo-all").await;
+    assert_eq!(bravo.get(&format!("/round/{over}")).await.status, 404);
+    let mut platform = Browser::logged_in(console.address, "platform-all").await;
+    for path in ["/", "/live/now", "/jackpots/bewitched", "/trust", "/log", "/reports/revenue"] {
+        assert_eq!(platform.get(path).await.status, 200, "{path}");
+    }
+    let refused = Browser::new(console.address).post("/login", &[("token", "guessed")]).await;
+    assert_eq!((refused.status, refused.header("location")), (303, "/login?next=%2F&why=TOKEN_UNKNOWN"));
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_12_a_console_of_its_own_says_that_nobody_answers() {
+    let console = Apart::start("http://127.0.0.1:1".to_owned());
+    let page = Browser::new(console.address).get("/login").await;
+    assert_eq!(page.status, 503, "{}", page.body);
+    assert!(page.body.contains("Not available"), "{}", page.body);
+}

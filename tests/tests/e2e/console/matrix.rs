@@ -1,0 +1,236 @@
+//! Every route of the console against every role and another operator: a route without its row fails.
+
+use super::{Browser, Page, round, rounds, service, text};
+use motherlode_proto::round::v1::RoundState;
+use motherlode_tests::operators::Service;
+use std::collections::BTreeSet;
+
+/// Who may ask for a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    /// Everybody, logged in or not.
+    Anybody,
+    /// An operator's credential of any role.
+    Any,
+    /// One of these roles of an operator.
+    Roles(&'static [&'static str]),
+    /// The platform alone.
+    Platform,
+}
+
+/// A route: as the console has it, what is asked for, and who may. `{round}` and `{open}` stand for rounds of acme's that are over and
+/// open; a POST sends `form` with the word of its own session.
+struct Row {
+    route: &'static str,
+    path: &'static str,
+    who: Who,
+    form: Option<&'static [(&'static str, &'static str)]>,
+    /// It's about things of one operator: to another they are what isn't there.
+    own: bool,
+}
+
+const VIEW: Who = Who::Roles(&["play", "support", "audit"]);
+const AUDIT: Who = Who::Roles(&["audit"]);
+const SUPPORT: Who = Who::Roles(&["support"]);
+const ADMIN: Who = Who::Roles(&["admin"]);
+
+const fn page(route: &'static str, path: &'static str, who: Who) -> Row {
+    Row { route, path, who, form: None, own: false }
+}
+
+const fn own(route: &'static str, path: &'static str, who: Who) -> Row {
+    Row { route, path, who, form: None, own: true }
+}
+
+const fn act(
+    route: &'static str,
+    path: &'static str,
+    who: Who,
+    own: bool,
+    form: &'static [(&'static str, &'static str)],
+) -> Row {
+    Row { route, path, who, form: Some(form), own }
+}
+
+const REASON: &[(&str, &str)] = &[("request", "matrix"), ("reason", "why"), ("actor", "")];
+
+const ROWS: &[Row] = &[
+    page("/", "/", Who::Any),
+    page("/find", "/find?q=acme%2Falice", Who::Any),
+    own("/round/{operator}/{player}/{number}", "/round/{round}", VIEW),
+    own("/round/{operator}/{player}/{number}/json", "/round/{round}/json", VIEW),
+    own("/round/{operator}/{player}/{number}/words", "/round/{round}/words", VIEW),
+    own("/round/{operator}/{player}/{number}/proof", "/round/{round}/proof", VIEW),
+    own("/round/{operator}/{player}/{number}/check", "/round/{round}/check", VIEW),
+    act("/round/{operator}/{player}/{number}/void", "/round/{round}/void", SUPPORT, true, REASON),
+    act("/round/{operator}/{player}/{number}/close", "/round/{open}/close", SUPPORT, true, REASON),
+    own("/player/{operator}/{player}", "/player/acme/alice", Who::Roles(&["play", "wallet", "support", "audit"])),
+    page("/open/{operator}", "/open/acme", VIEW),
+    page("/jackpots", "/jackpots", Who::Any),
+    page("/jackpots/{pool}", "/jackpots/bewitched", Who::Any),
+    act("/jackpots/{pool}/suspend", "/jackpots/bewitched/suspend", Who::Platform, false, REASON),
+    act("/jackpots/{pool}/resume", "/jackpots/bewitched/resume", Who::Platform, false, &[("request", "again")]),
+    act("/changes/{id}/approve", "/changes/1/approve", ADMIN, true, &[("request", "approve")]),
+    act("/changes/{id}/reject", "/changes/1/reject", ADMIN, true, REASON),
+    act(
+        "/switches",
+        "/switches",
+        ADMIN,
+        false,
+        &[
+            ("request", "off"),
+            ("state", "off"),
+            ("operator", "acme"),
+            ("game", "neptune"),
+            ("version", ""),
+            ("reason", "why"),
+            ("actor", ""),
+        ],
+    ),
+    page("/games", "/games", Who::Any),
+    page("/games/{game}/{version}", "/games/neptune/{version}", Who::Any),
+    page("/games/{game}/{version}/par", "/games/neptune/{version}/par", Who::Any),
+    page("/games/{game}/{version}/reels", "/games/neptune/{version}/reels", Who::Any),
+    act("/jobs/audit", "/jobs/audit", Who::Platform, false, &[("request", "audit")]),
+    act(
+        "/jobs/simulation",
+        "/jobs/simulation",
+        Who::Platform,
+        false,
+        &[("request", "simulation"), ("game", "neptune"), ("version", ""), ("rounds", "1000")],
+    ),
+    act("/jobs/{id}/cancel", "/jobs/1/cancel", Who::Platform, false, &[]),
+    page("/reports", "/reports", AUDIT),
+    page("/reports/events.{form}", "/reports/events.csv", AUDIT),
+    page("/reports/returns.{form}", "/reports/returns.jsonl", AUDIT),
+    page("/reports/revenue", "/reports/revenue", AUDIT),
+    page("/reports/revenue.{form}", "/reports/revenue.csv", AUDIT),
+    page("/trust", "/trust", Who::Any),
+    act("/trust/check", "/trust/check", Who::Platform, false, &[]),
+    page("/log", "/log", AUDIT),
+    own("/log/{partition}/{position}", "/log/{record}", AUDIT),
+    page("/login", "/login", Who::Anybody),
+    act("/logout", "/logout", Who::Any, false, &[]),
+    // A call by itself: the matrix of calls has it.
+    act("/v1/{service}/{method}", "", Who::Anybody, false, &[]),
+    page("/live/now", "/live/now", Who::Any),
+    page("/live/jackpots", "/live/jackpots", Who::Any),
+    page("/live/jackpots/{pool}", "/live/jackpots/bewitched", Who::Any),
+    page("/live/log", "/live/log", AUDIT),
+    page("/live/audits", "/live/audits", Who::Platform),
+    page("/live/simulations/{game}", "/live/simulations/neptune", Who::Platform),
+    page("/openapi.json", "/openapi.json", Who::Anybody),
+    page("/console.css", "/console.css", Who::Anybody),
+    page("/check.js", "/check.js", Who::Anybody),
+    page("/htmx.js", "/htmx.js", Who::Anybody),
+    page("/icon.svg", "/icon.svg", Who::Anybody),
+];
+
+/// The things that names in rows stand for.
+struct Names {
+    over: String,
+    open: String,
+    record: String,
+}
+
+impl Names {
+    async fn of(service: &Service) -> Self {
+        let (_, over, open) = rounds(service).await;
+        let position = round(service, &over).await.steps[0].position;
+        let ledger = service.server.ledgers().of(&motherlode_books::StreamId::player("acme", "alice"));
+        let record = format!("{}/{position}", ledger.partition());
+        Self { over, open, record }
+    }
+
+    fn path(&self, path: &str) -> String {
+        let version = motherlode_slots::latest("neptune").unwrap().rules_version();
+        let named = path.replace("{round}", &self.over).replace("{open}", &self.open);
+        named.replace("{record}", &self.record).replace("{version}", version)
+    }
+}
+
+/// Asks for a row's route; a form has the word of the browser's own session.
+async fn ask(browser: &mut Browser, row: &Row, path: &str, word: &str) -> Page {
+    match row.form {
+        None => browser.get(path).await,
+        Some(fields) => browser.post(path, &[&[("word", word)], fields].concat()).await,
+    }
+}
+
+#[test]
+fn pl_27_every_route_of_the_console_has_its_row() {
+    let source = include_str!("../../../../services/console/src/routes.rs");
+    let routes: BTreeSet<_> = source.split(".route(\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+    assert_eq!(routes, ROWS.iter().map(|row| row.route).collect());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_every_page_and_every_action_is_for_its_roles() {
+    let service = service().await;
+    let names = Names::of(&service).await;
+    for row in ROWS.iter().filter(|row| !row.path.is_empty()) {
+        let path = names.path(row.path);
+        // Nobody: a page leads to the log-in, a form does nothing, a part leads the page around it there.
+        let mut nobody = Browser::new(service.server.console());
+        let page = ask(&mut nobody, row, &path, "").await;
+        match row.who {
+            Who::Anybody => assert_eq!(page.status, 200, "{path} to nobody"),
+            _ if path.starts_with("/live/") => {
+                assert_eq!((page.status, page.header("hx-redirect")), (200, "/login"), "{path} to nobody");
+                assert!(page.body.is_empty(), "{path} tells nobody nothing");
+            }
+            _ => assert_eq!(page.status, 303, "{path} to nobody"),
+        }
+        for role in ["play", "wallet", "support", "audit", "admin"] {
+            let may = match row.who {
+                Who::Anybody | Who::Any => true,
+                Who::Roles(roles) => roles.contains(&role),
+                Who::Platform => false,
+            };
+            // What an action does is other tests' matter; here is asked who can't.
+            if row.form.is_some() && may {
+                continue;
+            }
+            let mut browser = Browser::logged_in(service.server.console(), &format!("acme-{role}")).await;
+            let word = browser.get("/find").await.hidden("/logout", "word").unwrap();
+            let page = ask(&mut browser, row, &path, &word).await;
+            let wanted = if may { 200 } else { 403 };
+            let found = path.starts_with("/find") && page.status == 303;
+            assert!(page.status == wanted || found, "{path} as {role}: {} {}", page.status, page.body);
+        }
+    }
+    assert_eq!(round(&service, &names.over).await.state(), RoundState::Settled);
+    assert_eq!(round(&service, &names.open).await.state(), RoundState::Open);
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_another_operators_things_are_to_every_page_and_action_what_is_not_there() {
+    let service = service().await;
+    let names = Names::of(&service).await;
+    let nobodys = Names { over: "acme/nobody/1".into(), open: "acme/nobody/1".into(), record: "0/999999".into() };
+    for row in ROWS.iter().filter(|row| row.own) {
+        let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
+        let word = bravo.get("/find").await.hidden("/logout", "word").unwrap();
+        let there = ask(&mut bravo, row, &names.path(row.path), &word).await;
+        let nothing = ask(&mut bravo, row, &nobodys.path(row.path).replace("acme/alice", "acme/nobody"), &word).await;
+        assert_eq!(there.status, 404, "{}: {}", row.route, there.body);
+        assert_eq!((there.status, text(&there)), (nothing.status, text(&nothing)), "{}", row.route);
+        // The word of a session of acme's is none of bravo's.
+        if row.form.is_some() {
+            let mut acme = Browser::logged_in(service.server.console(), "acme-all").await;
+            let word = acme.get("/find").await.hidden("/logout", "word").unwrap();
+            assert_eq!(ask(&mut bravo, row, &names.path(row.path), &word).await.status, 403, "{}", row.route);
+        }
+    }
+    // What has no name of its own in the path: nothing of acme's is on bravo's pages.
+    for row in ROWS.iter().filter(|row| !row.own && row.form.is_none() && row.who != Who::Platform) {
+        let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
+        let page = bravo.get(&names.path(row.path)).await;
+        let told = text(&page).replace("q=acme%2Falice", "").replace("acme/alice", "");
+        assert!(!told.contains("alice"), "{}: {}", row.route, page.body);
+    }
+    assert_eq!(round(&service, &names.over).await.state(), RoundState::Settled);
+    assert_eq!(round(&service, &names.open).await.state(), RoundState::Open);
+    service.server.stop().await.unwrap();
+}
