@@ -75,7 +75,8 @@ pub fn plain(name: &'static str, inner: impl Into<Markup>) -> Markup {
     tag(name, &[], inner)
 }
 
-/// A table: the head's titles, then rows of as many cells. The first cell of each row names it.
+/// A table: the head's titles, then rows of as many cells. The first cell of each row names it. One that is wider than its page is scrolled,
+/// by keyboard too.
 pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Markup {
     let titles = head.iter().map(|title| tag("th", &[("scope", "col")], *title));
     let body = rows.into_iter().map(|cells| {
@@ -85,9 +86,10 @@ pub fn table(head: &[&str], rows: impl IntoIterator<Item = Vec<Markup>>) -> Mark
         });
         plain("tr", cells.collect::<Markup>())
     });
+    let label = format!("Table of {}", head.join(", "));
     let head = plain("thead", plain("tr", titles.collect::<Markup>()));
     let table = plain("table", [head, plain("tbody", body.collect::<Markup>())]);
-    tag("div", &[("class", "scroll")], table)
+    tag("div", &[("class", "scroll"), ("tabindex", "0"), ("role", "group"), ("aria-label", &label)], table)
 }
 
 impl Display for Markup {
