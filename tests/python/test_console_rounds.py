@@ -275,7 +275,7 @@ def test_pl_19_pictures_for_the_readme(browser, featured):
     address, rounds = featured
     folder = SHOTS / "readme"
     folder.mkdir(parents=True, exist_ok=True)
-    context = patient(browser, viewport={"width": 1120, "height": 900}, color_scheme="light")
+    context = patient(browser, viewport={"width": 1040, "height": 720}, color_scheme="light")
     page = enter(context, address)
     # WebP is a third of PNG here, and Playwright has no name for it.
     devtools = context.new_cdp_session(page)
@@ -283,7 +283,11 @@ def test_pl_19_pictures_for_the_readme(browser, featured):
         assert page.goto(address + path).status == 200
         if name == "round":
             page.get_by_role("heading", name="Step 1").evaluate("heading => heading.scrollIntoView()")
-        shot = devtools.send("Page.captureScreenshot", {"format": "webp", "quality": 80})
-        (folder / f"{name}.webp").write_bytes(base64.b64decode(shot["data"]))
-        assert (folder / f"{name}.webp").stat().st_size <= 60_000, "small"
+        for quality in [80, 65, 50, 35]:
+            shot = devtools.send("Page.captureScreenshot", {"format": "webp", "quality": quality})
+            picture = base64.b64decode(shot["data"])
+            if len(picture) <= 60_000:
+                break
+        assert len(picture) <= 60_000, "small"
+        (folder / f"{name}.webp").write_bytes(picture)
     context.close()
