@@ -17,6 +17,7 @@ mod appender;
 mod applier;
 mod chain;
 pub mod changes;
+mod day;
 mod draw_marks;
 pub mod draws;
 mod error;

@@ -2,7 +2,7 @@
 
 use crate::{
     append::{AppendError, Proposal, fingerprint},
-    changes,
+    changes, day,
     fields::{self, AccountId, money, round_name, unknown_account, unknown_round},
     follow::{self, Followers},
     handle::Handle,
@@ -388,6 +388,13 @@ impl LedgerService for LedgerApi {
         request: Request<wire::ListCollectionsRequest>,
     ) -> Result<Response<wire::ListCollectionsResponse>, Status> {
         Ok(Response::new(self.list_collections(&Caller::of(&request), request.get_ref())?))
+    }
+
+    async fn get_player_day(
+        &self,
+        request: Request<wire::GetPlayerDayRequest>,
+    ) -> Result<Response<wire::GetPlayerDayResponse>, Status> {
+        Ok(Response::new(day::of(&self.ledgers, &Caller::of(&request), request.get_ref())?))
     }
 
     async fn void_round(

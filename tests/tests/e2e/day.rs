@@ -2,8 +2,9 @@
 
 use motherlode_ledger::Options;
 use motherlode_proto::{
+    ledger::v1::{GetPlayerDayRequest, GetPlayerDayResponse, PlayerLimits},
     report::v1::{ListSignificantEventsRequest, SignificantKind},
-    round::v1::{Account, Stake},
+    round::v1::{Account, Money, Stake},
     spin::v1::{
         AcknowledgeRealityCheckRequest, AutospinRequest, AutospinStop, CloseSessionRequest, OpenSessionRequest,
         OpenSessionResponse, PlayStreamRequest, Played, SessionLimits, SpinRequest, play_stream_request::Call,
@@ -104,6 +105,12 @@ impl Timed {
         Ok(self.client.spin.open_session(request).await?.into_inner())
     }
 
+    /// The day as support staff see it.
+    async fn told(&mut self) -> GetPlayerDayResponse {
+        let request = GetPlayerDayRequest { account: Some(self.alice.clone()) };
+        self.client.ledger.get_player_day(request).await.unwrap().into_inner()
+    }
+
     async fn close(&mut self, session: &str) {
         let request = CloseSessionRequest { session_id: session.to_owned() };
         self.client.spin.close_session(request).await.unwrap();
@@ -181,6 +188,54 @@ async fn uf_06_pl_26_neither_a_new_session_nor_a_restart_clears_what_is_due() {
     timed.close(&fourth).await;
     timed.pass(DAY);
     timed.round("next", "").await.unwrap();
+    timed.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_16_pl_26_a_players_day_is_told_with_its_limits_and_sessions() {
+    let data = tempfile::tempdir().unwrap();
+    let mut timed = Timed::start(data.path(), "").await;
+    let told = timed.told().await;
+    assert_eq!((told.played_ms, told.unseen_ms, told.act_time), (0, 0, None), "nothing was done");
+    assert_eq!((told.limits, told.sessions.len()), (Some(PlayerLimits::default()), 0));
+    let limits = SessionLimits {
+        reality_check_ms: Some(600_000),
+        session_ms_max: Some(1_800_000),
+        loss_max_minor: Some(500),
+        bet_max_minor: Some(70),
+    };
+    let opened = timed.open("o", "", limits).await.unwrap();
+    let mut net = 0;
+    for number in 0..2 {
+        net += timed.round(&format!("a{number}"), &opened.session_id).await.unwrap().win.unwrap().amount_minor - 10;
+        timed.pass(3 * MINUTE);
+    }
+    let told = timed.told().await;
+    // The time since the latest action is played, too, until it's a break.
+    assert_eq!((told.played_ms, told.unseen_ms), (6 * 60_000, 6 * 60_000));
+    let amount = |money: Option<Money>| money.unwrap().amount_minor;
+    assert_eq!(amount(told.net), net);
+    let limits = told.limits.unwrap();
+    assert_eq!((limits.reality_check_ms, limits.played_ms_max), (Some(600_000), Some(1_800_000)));
+    assert_eq!((amount(limits.loss_max), amount(limits.bet_max)), (500, 70));
+    let [session] = &told.sessions[..] else { panic!("{:?}", told.sessions) };
+    assert_eq!((&session.session_name, session.game.as_str()), (&opened.session_name, "neptune"));
+    assert_eq!((session.held_ms, session.open_time.unwrap().seconds), (0, 10 * DAY / 1_000));
+    // Acknowledged, the time is seen but played; closed, the session is gone; the limits hold.
+    let acknowledgement = AcknowledgeRealityCheckRequest { session_id: opened.session_id.clone() };
+    timed.client.spin.acknowledge_reality_check(acknowledgement).await.unwrap();
+    timed.close(&opened.session_id).await;
+    timed.restart().await;
+    let told = timed.told().await;
+    assert_eq!((told.played_ms, told.unseen_ms, told.sessions.len()), (6 * 60_000, 0, 0));
+    assert_eq!((amount(told.net), amount(told.limits.unwrap().loss_max)), (net, 500));
+    // The next day has none of it.
+    timed.pass(DAY);
+    let told = timed.told().await;
+    assert_eq!((told.played_ms, amount(told.net), told.limits), (0, 0, Some(PlayerLimits::default())));
+    let nobody = Account { player_id: "nobody".into(), ..timed.alice.clone() };
+    let request = GetPlayerDayRequest { account: Some(nobody) };
+    assert_eq!(reason(&timed.client.ledger.get_player_day(request).await.unwrap_err()), "ACCOUNT_UNKNOWN");
     timed.stop().await;
 }
 

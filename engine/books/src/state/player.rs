@@ -153,14 +153,19 @@ impl PlayerState {
     /// The seat at a game.
     #[must_use]
     pub fn seat(&self, game: &str, currency: Currency) -> Option<&Seat> {
-        self.seats.iter().find(|seat| seat.game == game && seat.real == currency.is_real())
+        self.seats(currency).find(|seat| seat.game == game)
+    }
+
+    /// The seats with the kind of money that a currency is, in the order of their sessions' openings.
+    pub fn seats(&self, currency: Currency) -> impl Iterator<Item = &Seat> {
+        self.seats.iter().filter(move |seat| seat.real == currency.is_real())
     }
 
     /// A live session of the player at any game, with real money or with play money.
     #[must_use]
     pub fn live_seat(&self, currency: Currency, now_ms: i64) -> Option<&Seat> {
         let acted_ms = self.day(currency).acted_ms();
-        self.seats.iter().find(|seat| seat.real == currency.is_real() && seat.is_live(acted_ms, now_ms))
+        self.seats(currency).find(|seat| seat.is_live(acted_ms, now_ms))
     }
 
     /// A collection; none when it is empty.

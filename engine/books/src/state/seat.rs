@@ -41,6 +41,12 @@ impl Seat {
         }
     }
 
+    /// Time of the session's opening, Unix ms.
+    #[must_use]
+    pub fn opened_ms(&self) -> i64 {
+        self.opened_ms
+    }
+
     /// Whether a session holds it, as far as the log tells.
     fn is_of(&self, session: SessionName) -> bool {
         self.session == session && self.held.is_none()

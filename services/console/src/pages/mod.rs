@@ -2,6 +2,7 @@
 
 pub(crate) mod check;
 mod course;
+mod day;
 mod days;
 pub(crate) mod find;
 mod frames;

@@ -1,7 +1,10 @@
-//! A player: balances, collections, open rounds, free rounds, history. Made of ListExchangeRates, GetAccount, ListCollections,
-//! ListOpenRounds, ListCampaigns and ListRounds.
+//! A player: balances, the day with its limits and sessions, collections, open rounds, free rounds, history. Made of ListExchangeRates,
+//! GetAccount, GetPlayerDay, ListCollections, ListOpenRounds, ListCampaigns and ListRounds.
 
-use super::parts::{round, section, table};
+use super::{
+    day,
+    parts::{round, section, table},
+};
 use crate::{
     failure::Failure,
     fields::query,
@@ -47,6 +50,7 @@ pub(crate) async fn page(Path((operator, player)): Path<(String, String)>, visit
             }
         }
         (open(&visit, &account).await?)
+        (day::today(&visit, &account).await?)
         (collections(&visit, &account).await?)
         (campaigns(&visit, &account).await?)
         (history(&visit, &account).await?)

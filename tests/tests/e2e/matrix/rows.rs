@@ -187,6 +187,9 @@ pub const ROWS: &[Row] = &[
     row("/motherlode.ledger.v1.LedgerService/ListCollections", NO_ACCOUNT, |it| {
         ledger::ListCollectionsRequest { account: account(it), ..Default::default() }.encode_to_vec()
     }),
+    row("/motherlode.ledger.v1.LedgerService/GetPlayerDay", NO_ACCOUNT, |it| {
+        ledger::GetPlayerDayRequest { account: account(it) }.encode_to_vec()
+    }),
     row("/motherlode.ledger.v1.LedgerService/VoidRound", NO_ROUND, |it| {
         ledger::VoidRoundRequest {
             request_id: it.request.clone(),
