@@ -9,6 +9,7 @@
 //! game and bet and per pool and day.
 
 mod band;
+mod features;
 mod figures;
 mod follower;
 mod identity;

@@ -1,11 +1,12 @@
 //! A round that is under way, as far as the reports need it.
 
+use crate::features;
 use motherlode_books::{RoundStarted, SmolStr, StepResolved};
 use motherlode_proto::round::v1::{Outcome, SpinKind};
 use motherlode_slots as slots;
 use prost::Message;
 use serde::{Deserialize, Serialize};
-use std::borrow::Cow;
+use std::{borrow::Cow, mem};
 
 /// A round that is under way, as far as the reports need it.
 #[derive(Serialize, Deserialize)]
@@ -21,23 +22,34 @@ pub(crate) struct OpenRound<'a> {
     collects: bool,
     /// Free spins have begun: what follows is theirs.
     in_free_spins: bool,
+    /// The first step was taken up.
+    spun: bool,
+    /// The features that it had, as [`features`] numbers them.
+    pub(crate) features: u16,
 }
 
 impl<'a> OpenRound<'a> {
     pub(crate) fn new(started: Cow<'a, RoundStarted>) -> Self {
         let game = slots::game(&started.game, &started.rules_version);
         let collects = game.is_some_and(|game| !game.carries().keys.is_empty());
-        Self { started, win: 0, collected: 0, gift: false, collects, in_free_spins: false }
+        Self { started, win: 0, collected: 0, gift: false, collects, in_free_spins: false, spun: false, features: 0 }
     }
 
     /// Takes up a step that is no gamble.
     pub(crate) fn step(&mut self, step: &StepResolved) {
         self.win = step.win.0;
+        let first = !mem::replace(&mut self.spun, true);
+        if !first && !self.collects {
+            return;
+        }
+        let outcome = Outcome::decode(step.outcome.as_slice()).unwrap_or_default();
+        if first {
+            self.features = features::seen(&outcome);
+        }
         if !self.collects {
             return;
         }
-        let spins = Outcome::decode(step.outcome.as_slice()).unwrap_or_default().spins;
-        for spin in &spins {
+        for spin in &outcome.spins {
             let collected = match spin.kind() {
                 SpinKind::Base | SpinKind::Unspecified => false,
                 SpinKind::Free => {

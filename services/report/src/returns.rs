@@ -16,6 +16,7 @@
 
 use crate::{
     band::{self, Part, Theory, Verdict, Wins},
+    features,
     open_round::OpenRound,
 };
 use motherlode_books::{Currency, Minor, SmolStr};
@@ -73,6 +74,8 @@ struct Tally {
     own: Wins,
     /// New players who were given something.
     gifts: u64,
+    /// Rounds that had each of the game's features.
+    features: [u64; features::MAX],
 }
 
 /// The exact mathematics of a level.
@@ -84,6 +87,8 @@ struct Known {
     gift: f64,
     /// The most that the rounding of what was collected at several coin values adds to the return, or takes from it.
     mixed: f64,
+    /// The chances of the game's features.
+    chances: [f64; features::MAX],
 }
 
 /// Returns that are asked for.
@@ -124,6 +129,9 @@ impl Returns {
         tally.gifts += u64::from(open.gift);
         tally.all.add(bets(open.win, bet));
         tally.own.add(bets(open.win - open.collected, bet));
+        for (at, count) in tally.features.iter_mut().enumerate() {
+            *count += u64::from(open.features >> at & 1);
+        }
     }
 
     fn count(&mut self, level: Level, operator: &str, rounds: &Tally) {
@@ -199,9 +207,23 @@ fn total(levels: &[Counted<'_>], weighting: Weighting) -> Option<wire::Return> {
         theoretical_rtp: decimal(verdict.theoretical_rtp),
         weighting: weighting.into(),
         currency_code: first.currency.code().to_owned(),
+        features: if weighting == Weighting::Round { frequencies(levels, &known) } else { vec![] },
         ..wire::Return::default()
     };
     Some(held(shown, &verdict))
+}
+
+/// How often a version's features came in its levels, those with a bought feature left out.
+fn frequencies(levels: &[Counted<'_>], known: &[(f64, Known)]) -> Vec<wire::FeatureFrequency> {
+    let paid = levels.iter().zip(known).filter(|((level, ..), _)| !level.buy_feature);
+    let counted: Vec<_> = paid
+        .map(|((_, tally, _), (_, known))| features::Counted {
+            rounds: tally.all.rounds,
+            seen: &tally.features,
+            chances: known.chances,
+        })
+        .collect();
+    features::frequencies(&counted)
 }
 
 /// With what a verdict says.
@@ -300,7 +322,8 @@ fn known(game: &dyn Game, level: &Level) -> Option<Known> {
     // What is collected comes in rounds that win more anyway, or independently of them: without it the spread is no wider.
     let own = Theory { rtp: rtp - collected, rtp_least: rtp - collected, std_dev };
     let all = Theory { rtp, rtp_least: own.rtp, std_dev };
-    Some(Known { all, own, gift: par.rate("gift_worth").map_or(0.0, float), mixed: 0.0 })
+    let chances = features::chances(&par, float);
+    Some(Known { all, own, gift: par.rate("gift_worth").map_or(0.0, float), mixed: 0.0, chances })
 }
 
 impl Tally {
@@ -309,6 +332,9 @@ impl Tally {
         self.bet = other.bet;
         self.wins += other.wins;
         self.gifts += other.gifts;
+        for (count, more) in self.features.iter_mut().zip(other.features) {
+            *count += more;
+        }
         self.all.merge(&other.all);
         self.own.merge(&other.own);
     }

@@ -7,7 +7,7 @@ use crate::{
     visit::Visit,
 };
 use maud::{Markup, PreEscaped, html};
-use motherlode_proto::report::v1::{ListReturnsRequest, Return, r#return::Weighting};
+use motherlode_proto::report::v1::{FeatureFrequency, ListReturnsRequest, Return, r#return::Weighting};
 use std::cmp::Reverse;
 
 /// Stakes that a page has room for; a report has all.
@@ -25,7 +25,10 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
         html! {
             @if answer.totals.is_empty() { p { "No round was settled yet." } }
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
-            @if !game.is_empty() && !answer.returns.is_empty() { (at_stakes(answer.returns)) }
+            @if !game.is_empty() {
+                @for total in answer.totals.iter().filter(|of| !of.features.is_empty()) { (features(total)) }
+                @if !answer.returns.is_empty() { (at_stakes(answer.returns)) }
+            }
         }
     })
 }
@@ -38,6 +41,25 @@ fn total(of: &Return) -> Vec<Markup> {
     };
     let named = [html! { (of.game) " " (of.rules_version) }, html! { (of.currency_code) ", " (weighed) }];
     named.into_iter().chain(held(of)).collect()
+}
+
+/// How often a version's features came in a currency, each beside its chance.
+fn features(total: &Return) -> Markup {
+    let row = |of: &FeatureFrequency| {
+        vec![
+            html! { (of.title) },
+            html! { (count(of.rounds)) },
+            html! { (percent(&of.frequency)) },
+            html! { (percent(&of.theoretical_frequency)) },
+            html! { (of.standard_errors) " σ" },
+        ]
+    };
+    let (version, currency) = (&total.rules_version, &total.currency_code);
+    let head = ["Feature", "Rounds", "Came in", "By mathematics", "Distance"];
+    html! {
+        h3 { "Features of " (version) " in " (currency) }
+        (table(&format!("Features of {version} in {currency}"), &head, total.features.iter().map(row).collect()))
+    }
 }
 
 /// The returns at each stake: those out of their band first, then those with the most rounds.
@@ -92,6 +114,28 @@ fn band(of: &Return) -> Markup {
 mod tests {
     use super::*;
     use motherlode_proto::round::v1::Stake;
+
+    #[test]
+    fn pl_23_features_are_shown_beside_their_chances() {
+        let of = FeatureFrequency {
+            title: "Treasure".into(),
+            rounds: 1_234,
+            frequency: "0.012340".into(),
+            theoretical_frequency: "0.012360".into(),
+            standard_errors: "-0.06".into(),
+            ..FeatureFrequency::default()
+        };
+        let total = Return {
+            rules_version: "1.0.1".into(),
+            currency_code: "EUR".into(),
+            features: vec![of],
+            ..Return::default()
+        };
+        let told = features(&total).into_string();
+        for part in ["Features of 1.0.1 in EUR", "Treasure", "1,234", "1.2340 %", "1.2360 %", "-0.06 σ"] {
+            assert!(told.contains(part), "{part}: {told}");
+        }
+    }
 
     #[test]
     fn pl_23_stakes_out_of_their_band_come_first_and_the_page_has_a_bound() {

@@ -18,7 +18,11 @@ struct Player {
 
 impl Player {
     fn new(percent: u64) -> Self {
-        let game = slots::latest("dwarf-mine").unwrap();
+        Self::at("dwarf-mine", percent)
+    }
+
+    fn at(game: &str, percent: u64) -> Self {
+        let game = slots::latest(game).unwrap();
         let carried = Carried::default();
         Self { game, carried, draws: Draws::from_seed([9; 32]), returns: Returns::default(), percent }
     }
@@ -112,6 +116,25 @@ fn pl_23_a_fault_is_found_at_mixed_coin_values() {
     let found = Player::new(300).play(8_000);
     assert!(found.levels.iter().all(|of| of.out_of_band), "{:?}", found.levels);
     assert!(found.totals.iter().all(|of| of.out_of_band), "{:?}", found.totals);
+}
+
+/// Whole rounds of each game have each feature as often as mathematics say, but for chance: one figure in 500,000 is 5 standard errors off.
+#[test]
+fn pl_23_features_come_as_often_as_they_should() {
+    for game in slots::latest_games() {
+        let mut player = Player::at(game.name(), 100);
+        let coin = game.info().limits.coin_values_micros[0];
+        for _ in 0..20_000 {
+            player.round(coin);
+        }
+        let found = player.returns.report(&Wanted { game: String::new(), operator: None, out_of_band_only: false });
+        let [by_stake, by_round] = &found.totals[..] else { panic!("{:?}", found.totals) };
+        assert!(by_stake.features.is_empty() && !by_round.features.is_empty(), "{}", game.name());
+        for of in &by_round.features {
+            assert!(of.rounds > 0 && figure(&of.theoretical_frequency) > 0.0, "{} {of:?}", game.name());
+            assert!(figure(&of.standard_errors).abs() < 5.0, "{} {of:?}", game.name());
+        }
+    }
 }
 
 #[test]
