@@ -8,6 +8,7 @@ use crate::{
     options::Options,
     projected::Projected,
     queue::{Message, Proposed, QueueSlot, QueueSlots, Reply, Verdict, Verdicts, answer, repeated},
+    readers::{LogReader, Reading},
     requests::Name,
     shared::{Appended, Shared, Standing},
     upstream::{Upstream, not_current},
@@ -92,6 +93,16 @@ impl Handle {
             Standing::Fenced(_) => Err(not_the_writer()),
             Standing::Takes | Standing::Stalled(_) | Standing::Failed(_) => Ok(()),
         }
+    }
+
+    /// Who follows the log from other processes.
+    pub fn readers(&self) -> Vec<LogReader> {
+        self.shared.readers.all()
+    }
+
+    /// Takes up somebody who follows it, after a position.
+    pub(crate) fn reading(&self, name: String, after: Position) -> Reading {
+        self.shared.readers.enter(name, self.shared.time.now_ms(), after)
     }
 
     /// Whether [`current`](Self::current) has anything to wait for.

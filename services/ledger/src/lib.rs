@@ -4,7 +4,7 @@
 //! state, propose commits, and follow what was committed. What they hold is [`Ledgers`], the handles of all partitions.
 //!
 //! No module imports one that imports it back. From the ground up: values and errors (`append`, `draws`, `error`, `fields`, `index`,
-//! `images`, `options`, `region`, `requests`, `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
+//! `images`, `options`, `readers`, `region`, `requests`, `time`, `trails`, `trouble`), the state that is shared and the ways to it (`shared`, `projected`,
 //! `queue`, `writer`, `upstream`, [`Handle`]), what changes it (`appender`, `applier`, `projector`, `snapshot`), `verifier`, `recovery`, then
 //! [`open`] and [`replica`], which put all that together, [`Ledgers`], and the services.
 //!
@@ -39,6 +39,7 @@ mod outcomes;
 mod projected;
 mod projector;
 mod queue;
+mod readers;
 mod recovery;
 mod region;
 pub mod replica;
@@ -70,6 +71,7 @@ pub use motherlode_runtime::Clock;
 pub use open::open;
 pub use options::Options;
 pub use queue::{Verdict, Verdicts};
+pub use readers::LogReader;
 pub use recovery::Recovered;
 pub use replica::{Origin, join};
 pub use service::LedgerApi;

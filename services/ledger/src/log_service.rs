@@ -7,13 +7,15 @@ use crate::{
     error::FetchError,
     handle::{Handle, not_the_writer},
     queue::{Verdict, Verdicts},
+    readers::Reading,
     shared::{Appended, Standing},
     wire::{error_to_wire, proposal_from_wire},
 };
 use futures_util::{Stream, stream};
+use motherlode_books::ANYONE;
 use motherlode_log::{Position, ReadError, Record};
 use motherlode_proto::log::v1::{self as wire, log_service_server::LogService, verdict::Outcome};
-use motherlode_runtime::{Refusal, Stop, trace::join};
+use motherlode_runtime::{Caller, Refusal, Stop, trace::join};
 use std::{collections::BTreeMap, io, pin::Pin, sync::Arc, time::Duration};
 use tokio::{
     sync::{broadcast, mpsc, watch},
@@ -95,6 +97,8 @@ impl LogService for LogApi {
         request: Request<wire::FollowRecordsRequest>,
     ) -> Result<Response<Self::FollowRecordsStream>, Status> {
         let ledger = self.of(request.get_ref().partition)?.clone();
+        let from = request.remote_addr().map_or_else(|| ANYONE.to_owned(), |address| address.to_string());
+        let name = Caller::of(&request).actor().unwrap_or(from);
         let tail = ledger.tail();
         // Read after the subscription: what is appended later comes that way.
         let (sent, end) = (request.get_ref().after_position, ledger.durable());
@@ -105,7 +109,8 @@ impl LogService for LogApi {
         let mut standing = ledger.standing();
         // Said first of all: who was told otherwise by another process has to know.
         standing.mark_changed();
-        let follow = Follow { ledger, stop: self.stop.clone(), tail, standing, sent, end };
+        let reading = ledger.reading(name, sent);
+        let follow = Follow { ledger, stop: self.stop.clone(), tail, standing, sent, end, reading };
         let answers = stream::unfold(Some(follow), |follow| async {
             let mut follow = follow?;
             match follow.next().await {
@@ -159,6 +164,8 @@ struct Follow {
     sent: Position,
     /// Records up to here are durable, and read from the store.
     end: Position,
+    /// Tells others that it's there.
+    reading: Reading,
 }
 
 impl Follow {
@@ -217,6 +224,7 @@ impl Follow {
     }
 
     fn message(&mut self, first_position: Position, records: Vec<Vec<u8>>) -> wire::FollowRecordsResponse {
+        self.reading.sent(self.sent);
         let stalled = match &*self.standing.borrow_and_update() {
             Standing::Stalled(why) => why.clone(),
             // A process that has failed for good ends, and the stream with it.
@@ -336,8 +344,35 @@ mod tests {
         open::open,
         options::Options,
     };
+    use futures_util::StreamExt;
     use motherlode_books::{Currency, Event, StreamId};
     use motherlode_log::MemoryStore;
+
+    #[tokio::test]
+    async fn pl_30_who_follows_the_log_is_told_with_what_it_was_sent() {
+        let index = tempfile::tempdir().unwrap();
+        let ledger = open(Box::new(MemoryStore::new(0)), index.path(), Options::default()).unwrap();
+        let (_asks, stop) = motherlode_runtime::stop::channel();
+        let api = LogApi::new([&ledger], 1, stop);
+        assert_eq!(ledger.readers(), []);
+        let mut follow =
+            api.follow_records(Request::new(wire::FollowRecordsRequest::default())).await.unwrap().into_inner();
+        let open = |name: &str| Proposal {
+            stream: StreamId::player("acme", name),
+            expected_version: None,
+            request_id: "o".into(),
+            fingerprint: [0; 16],
+            events: vec![Event::AccountOpened { currency: Currency::EUR }],
+        };
+        ledger.append(open("alice")).await.unwrap();
+        let told: Vec<_> = ledger.readers().into_iter().map(|reader| (reader.name, reader.sent)).collect();
+        assert_eq!(told, [(ANYONE.to_owned(), 0)], "one record behind");
+        while follow.next().await.unwrap().unwrap().records.is_empty() {}
+        assert_eq!(ledger.readers()[0].sent, 1);
+        drop(follow);
+        assert_eq!(ledger.readers(), [], "it has gone");
+        ledger.close().await;
+    }
 
     #[tokio::test]
     async fn pl_12_what_is_judged_after_its_caller_has_gone_is_late_and_changes_nothing() {

@@ -8,6 +8,7 @@ use crate::{
     images::Images,
     index::Held,
     projected::Projected,
+    readers::Readers,
     requests::{Name, Requests},
     time::LogTime,
     verifier::Verification,
@@ -74,6 +75,8 @@ pub(crate) struct Shared {
     pub(crate) decisions: watch::Sender<()>,
     /// The newest groups as they're stored; nobody keeps them where nobody follows.
     pub(crate) tail: broadcast::Sender<Appended>,
+    /// Who is sent them.
+    pub(crate) readers: Readers,
     pub(crate) standing: watch::Sender<Standing>,
     /// Of what the opening of the log has not read.
     pub(crate) verification: Arc<watch::Sender<Verification>>,

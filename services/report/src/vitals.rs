@@ -3,7 +3,7 @@
 //! Costs: two additions to counters a call; a look a second; a minute of looks in memory.
 
 use crate::follower::Follower;
-use motherlode_ledger::{Handle, fields::timestamp};
+use motherlode_ledger::{Handle, LogReader, fields::timestamp};
 use motherlode_proto::report::v1 as wire;
 use parking_lot::Mutex;
 use std::{
@@ -151,6 +151,11 @@ fn of_partition(ledger: &Handle, reports: u64) -> wire::PartitionVitals {
         verification.unread.saturating_sub(verification.verified)
     };
     let position = ledger.durable();
+    let reader = |of: LogReader| wire::LogReader {
+        name: of.name,
+        since_time: Some(timestamp(of.since_ms)),
+        behind: position.saturating_sub(of.sent),
+    };
     wire::PartitionVitals {
         partition: ledger.partition(),
         position,
@@ -160,6 +165,7 @@ fn of_partition(ledger: &Handle, reports: u64) -> wire::PartitionVitals {
         index_behind: ledger.index_behind(),
         reports_behind: position.saturating_sub(reports),
         unverified,
+        readers: ledger.readers().into_iter().map(reader).collect(),
     }
 }
 

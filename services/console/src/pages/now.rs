@@ -2,7 +2,13 @@
 //! ListSignificantEvents.
 
 use super::parts::{changes, events, section, switches, table};
-use crate::{failure::Failure, layout, live, pages::jackpots, text::count, visit::Visit};
+use crate::{
+    failure::Failure,
+    layout, live,
+    pages::jackpots,
+    text::{count, when},
+    visit::Visit,
+};
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
 use motherlode_proto::{
@@ -85,8 +91,26 @@ async fn vitals(visit: &Visit) -> Result<Markup, Failure> {
                 (tile("Rounds that wait for players", &count(told.open_rounds)))
             }
             (table("Partitions and their followers, in records", &head, told.partitions.iter().map(row).collect()))
+            (readers(&told.partitions))
         }
     })
+}
+
+/// The processes that follow partitions which this one writes.
+fn readers(partitions: &[PartitionVitals]) -> Markup {
+    let rows: Vec<_> = partitions
+        .iter()
+        .flat_map(|of| of.readers.iter().map(|reader| (of.partition, reader)))
+        .map(|(partition, of)| {
+            vec![html! { (of.name) }, html! { (partition) }, when(of.since_time.as_ref()), html! { (count(of.behind)) }]
+        })
+        .collect();
+    html! {
+        @if !rows.is_empty() {
+            h3 { "Other processes that follow the log" }
+            (table("Other processes that follow the log", &["Process", "Partition", "Since", "Records behind"], rows))
+        }
+    }
 }
 
 /// A figure of the last second, with its course over the last minute.
@@ -146,4 +170,19 @@ async fn latest(visit: &Visit) -> Result<Markup, Failure> {
             p { a href="/reports" { "All events and returns" } }
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_proto::report::v1::LogReader;
+
+    #[test]
+    fn pl_30_who_follows_the_log_is_shown_with_its_lag() {
+        let reader = LogReader { name: "spin-1".into(), behind: 1_200, since_time: None };
+        let of = PartitionVitals { partition: 3, readers: vec![reader], ..PartitionVitals::default() };
+        let told = readers(&[PartitionVitals::default(), of]).into_string();
+        assert!(told.contains("<th scope=\"row\">spin-1</th><td>3</td>") && told.contains("<td>1,200</td>"), "{told}");
+        assert_eq!(readers(&[PartitionVitals::default()]).into_string(), "");
+    }
 }
