@@ -89,7 +89,7 @@ impl Figures {
                 Event::RoundSettled { round, .. } => {
                     let open = begun.take().or_else(|| self.open.remove(&key(*round)));
                     if let (Some(open), StreamId::Player { operator, .. }) = (&open, &commit.stream) {
-                        self.returns.settled(operator, open);
+                        self.returns.settled(operator, open, commit.time_ms);
                     }
                     open
                 }

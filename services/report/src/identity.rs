@@ -168,7 +168,7 @@ impl SelfCheck {
 
     /// Logs every return that is out of its band (PL-23), once an hour while it is.
     pub async fn alert(&self) {
-        let wanted = Wanted { game: String::new(), operator: None, out_of_band_only: true };
+        let wanted = Wanted { game: String::new(), operator: None, out_of_band_only: true, days: false };
         let Ok((returns, _)) = self.follower.returns(wanted).await else { return };
         for of in returns.levels.into_iter().chain(returns.totals) {
             let bets = match (&of.bet, of.weighting()) {

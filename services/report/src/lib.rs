@@ -14,6 +14,7 @@ mod figures;
 mod follower;
 mod identity;
 mod kept;
+mod level_days;
 mod open_round;
 mod pools;
 mod returns;

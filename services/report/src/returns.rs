@@ -17,6 +17,7 @@
 use crate::{
     band::{self, Part, Theory, Verdict, Wins},
     features,
+    level_days::LevelDays,
     open_round::OpenRound,
 };
 use motherlode_books::{Currency, Minor, SmolStr};
@@ -49,6 +50,8 @@ pub(crate) struct Wanted {
     pub(crate) operator: Option<String>,
     /// Only those out of their band.
     pub(crate) out_of_band_only: bool,
+    /// With the days of each level.
+    pub(crate) days: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -76,6 +79,7 @@ struct Tally {
     gifts: u64,
     /// Rounds that had each of the game's features.
     features: [u64; features::MAX],
+    days: LevelDays,
 }
 
 /// The exact mathematics of a level.
@@ -110,7 +114,7 @@ impl Returns {
     }
 
     /// Counts a settled round of an operator's player.
-    pub(crate) fn settled(&mut self, operator: &str, open: &OpenRound<'_>) {
+    pub(crate) fn settled(&mut self, operator: &str, open: &OpenRound<'_>, time_ms: i64) {
         let started = &open.started;
         let Some(terms) = started.stake.terms() else { return };
         let level = Level {
@@ -126,6 +130,7 @@ impl Returns {
         let tally = self.of(level, operator);
         tally.bet = bet;
         tally.wins += i128::from(open.win);
+        tally.days.add(time_ms, open.win);
         tally.gifts += u64::from(open.gift);
         tally.all.add(bets(open.win, bet));
         tally.own.add(bets(open.win - open.collected, bet));
@@ -167,7 +172,10 @@ impl Returns {
             })
             .collect();
         let shown = |of: &wire::Return| of.out_of_band || !wanted.out_of_band_only;
-        let levels = tallies.iter().map(|(level, tally, known)| level.report(tally, *known)).filter(shown).collect();
+        let days = |tally: &Tally| if wanted.days { tally.days.told(tally.all.rounds, tally.wins) } else { vec![] };
+        let told =
+            |(level, tally, known): &Counted<'_>| wire::Return { days: days(tally), ..level.report(tally, *known) };
+        let levels = tallies.iter().map(told).filter(shown).collect();
         // Levels are in the order of game, version and currency.
         let versions = tallies.chunk_by(|(one, ..), (next, ..)| one.version() == next.version());
         let totals = versions.flat_map(|levels| [total(levels, Weighting::Stake), total(levels, Weighting::Round)]);
@@ -332,6 +340,7 @@ impl Tally {
         self.bet = other.bet;
         self.wins += other.wins;
         self.gifts += other.gifts;
+        self.days.merge(&other.days);
         for (count, more) in self.features.iter_mut().zip(other.features) {
             *count += more;
         }

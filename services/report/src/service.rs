@@ -242,7 +242,7 @@ impl ReportService for ReportApi {
         request: Request<wire::ListReturnsRequest>,
     ) -> Result<Response<wire::ListReturnsResponse>, Status> {
         let caller = Caller::of(&request);
-        let wire::ListReturnsRequest { game, out_of_band_only, operator_id } = request.into_inner();
+        let wire::ListReturnsRequest { game, out_of_band_only, operator_id, days } = request.into_inner();
         fields::optional_id("game", &game)?;
         let operator = match operator_id.as_str() {
             "" => caller.own().map(str::to_owned),
@@ -252,7 +252,7 @@ impl ReportService for ReportApi {
             let ((), position) = self.follower.read(|_| ()).await?;
             return Ok(Response::new(wire::ListReturnsResponse { position, ..wire::ListReturnsResponse::default() }));
         }
-        let (returns, position) = self.follower.returns(Wanted { game, operator, out_of_band_only }).await?;
+        let (returns, position) = self.follower.returns(Wanted { game, operator, out_of_band_only, days }).await?;
         let Found { levels: returns, totals } = returns;
         Ok(Response::new(wire::ListReturnsResponse { returns, position, totals }))
     }

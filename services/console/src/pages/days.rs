@@ -4,18 +4,20 @@
 use super::parts::{section, table};
 use crate::{
     failure::Failure,
-    text::{count, percent},
+    text::{count, money, percent},
     visit::Visit,
 };
 use maud::{Markup, PreEscaped, html};
 use motherlode_proto::{
-    report::v1::{ListRevenueRequest, Revenue},
+    report::v1::{ListRevenueRequest, Return, ReturnDay, Revenue},
     spin::v1::GetGameResponse,
 };
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 /// Rows of revenue that are read: of a year in several currencies.
 const ROWS: i32 = 500;
+/// Stakes that have a plot of their own.
+const STAKES: usize = 4;
 /// Half the width of the band in standard errors.
 const ERRORS: f64 = 1.959_963_985;
 /// The plot's size, and the room above and below it for its scale.
@@ -103,16 +105,48 @@ fn shown(currency: &str, days: &[Day], told: &GetGameResponse) -> Markup {
         p.note { "All rounds in " (currency) " up to each day, bets and wins as they were booked, jackpots left out. The band is where 95 of 100 such sums lie, were "
             "each bet the same. Each stake's own return and band are below." }
         p.legend { span.swatch.part0 {} "Return" span.swatch.part1 {} "Exact" span.swatch.band {} "Band" }
-        svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 18.0) } role="img" aria-label=(label) { (PreEscaped(plotted(days, told))) }
+        svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 18.0) } role="img" aria-label=(label) { (PreEscaped(plotted(days, &told.rtp, &told.std_dev_bets))) }
         details { summary { "In figures" } (table("Return up to each day", &["Day", "Rounds", "Return"], days.iter().map(row).collect())) }
     }
 }
 
+/// The returns at the stakes that most was played at, each over the days in its own band.
+pub(super) fn at_stakes(all: &[Return]) -> Markup {
+    let mut most: Vec<_> = all.iter().filter(|of| !of.days.is_empty() && !of.std_dev.is_empty()).collect();
+    most.sort_by_key(|of| Reverse(of.rounds));
+    let plot = |of: &Return| {
+        let bet = of.bet.as_ref().map_or(0, |bet| i128::from(bet.amount_minor));
+        let day = |day: &ReturnDay| Day {
+            date: day.date.clone(),
+            rounds: day.rounds,
+            bets: bet * i128::from(day.rounds),
+            wins: day.wins_minor.parse().unwrap_or_default(),
+        };
+        let days: Vec<_> = of.days.iter().map(day).collect();
+        let stake = of.stake.clone().unwrap_or_default();
+        let named = html! { (money(of.bet.as_ref())) ", " (stake.lines) " × " (stake.coins_per_line) " of " (stake.coin_value) ": " (count(of.rounds)) " rounds" };
+        let label = format!("The return up to each day beside the exact {}, in its band", percent(&of.theoretical_rtp));
+        html! {
+            figure.stake {
+                figcaption { (named) }
+                svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 18.0) } role="img" aria-label=(label) { (PreEscaped(plotted(&days, &of.theoretical_rtp, &of.std_dev))) }
+            }
+        }
+    };
+    html! {
+        @if !most.is_empty() {
+            h3 { "Over time, at the stakes that most was played at" }
+            p.note { "All rounds at the stake up to each day. What is collected over rounds is won at one stake and paid for at others." }
+            div.stakes { @for of in most.into_iter().take(STAKES) { (plot(of)) } }
+        }
+    }
+}
+
 /// Lines from the first day to the last; a band on both sides of the exact return.
-fn plotted(days: &[Day], told: &GetGameResponse) -> String {
+fn plotted(days: &[Day], exact: &str, spread: &str) -> String {
     // Places in a picture: the figures are in the table.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
-    let (exact, spread) = (number(&told.rtp), number(&told.std_dev_bets));
+    let (exact, spread) = (number(exact), number(spread));
     let float = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
     let half = |day: &Day| ERRORS * spread / float(day.rounds.max(1)).sqrt();
     let rtp = |day: &Day| number(&day.rtp());
@@ -160,6 +194,7 @@ fn plotted(days: &[Day], told: &GetGameResponse) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use motherlode_proto::round::v1::{Money, Stake};
 
     fn row(date: &str, currency: &str, rounds: u64, bets: &str, wins: &str) -> Revenue {
         let (date, currency_code) = (date.to_owned(), currency.to_owned());
@@ -184,11 +219,32 @@ mod tests {
         assert_eq!(days[0], Day { date: "2027-01-01".into(), rounds: 1, bets: 100, wins: 20 });
         assert_eq!(days[1], Day { date: "2027-01-02".into(), rounds: 6, bets: 800, wins: 570 });
         assert_eq!((days[0].rtp(), days[1].rtp()), ("0.200000".into(), "0.712500".into()));
-        let told = GetGameResponse { rtp: "0.95".into(), std_dev_bets: "5".into(), ..GetGameResponse::default() };
-        let drawn = plotted(&days, &told);
+        let drawn = plotted(&days, "0.95", "5");
         assert_eq!(drawn.matches("<polygon class=\"band\"").count(), 1);
         assert!(drawn.contains("<title>2027-01-02: 71.2500 %</title>"), "{drawn}");
         assert!(!drawn.contains("NaN") && !drawn.contains("inf"), "{drawn}");
+    }
+
+    #[test]
+    fn pl_23_each_stakes_return_is_drawn_in_its_own_band_the_most_played_first() {
+        let day = |date: &str, rounds, wins: &str| ReturnDay { date: date.into(), rounds, wins_minor: wins.into() };
+        let at = |lines: u32, rounds| Return {
+            stake: Some(Stake { lines, coins_per_line: 1, coin_value: "0.01".into(), buy_feature: false }),
+            bet: Some(Money { amount_minor: i64::from(lines), currency_code: "EUR".into() }),
+            rounds,
+            theoretical_rtp: "0.960000".into(),
+            std_dev: "4.0".into(),
+            days: vec![day("2027-01-01", rounds / 2, "0"), day("2027-01-02", rounds, "12")],
+            ..Return::default()
+        };
+        let all: Vec<_> = (1..=6).map(|lines| at(lines, 10 * u64::from(lines))).collect();
+        let told = at_stakes(&all).into_string();
+        assert_eq!(told.matches("<polygon class=\"band\"").count(), STAKES);
+        assert!(told.find("6 × 1 of 0.01: 60 rounds") < told.find("5 × 1 of 0.01: 50 rounds"), "{told}");
+        // 12 of 60 rounds at 6.
+        assert!(told.contains("<title>2027-01-02: 3.3333 %</title>"), "{told}");
+        let unknown = Return { std_dev: String::new(), ..at(1, 10) };
+        assert_eq!(at_stakes(&[unknown]).into_string(), "", "without mathematics there is no band");
     }
 
     #[test]
@@ -196,6 +252,6 @@ mod tests {
         assert_eq!(days(&[]), (String::new(), vec![]));
         let (_, days) = days(&[row("2027-01-01", "EUR", 1, "0", "0")]);
         assert_eq!(days[0].rtp(), "");
-        assert!(!plotted(&days, &GetGameResponse::default()).contains("NaN"));
+        assert!(!plotted(&days, "", "").contains("NaN"));
     }
 }

@@ -1,6 +1,9 @@
 //! The returns of games, each against its band: in sums over all stakes, and at each stake. Made of ListReturns.
 
-use super::parts::{section, table};
+use super::{
+    days,
+    parts::{section, table},
+};
 use crate::{
     failure::Failure,
     text::{count, money, percent},
@@ -18,7 +21,7 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
     if !visit.may("ListReturns") {
         return Ok(Markup::default());
     }
-    let request = ListReturnsRequest { game: game.to_owned(), ..Default::default() };
+    let request = ListReturnsRequest { game: game.to_owned(), days: !game.is_empty(), ..Default::default() };
     let answer = visit.api.report().list_returns(request).await;
     section("What was returned", answer, |answer| {
         let head = ["Game", "Weighed", "Rounds", "Returned", "By mathematics", "Band", "Verdict"];
@@ -27,6 +30,7 @@ pub(super) async fn returned(visit: &Visit, game: &str) -> Result<Markup, Failur
             @else { (table("Returns", &head, answer.totals.iter().map(total).collect())) }
             @if !game.is_empty() {
                 @for total in answer.totals.iter().filter(|of| !of.features.is_empty()) { (features(total)) }
+                (days::at_stakes(&answer.returns))
                 @if !answer.returns.is_empty() { (at_stakes(answer.returns)) }
             }
         }

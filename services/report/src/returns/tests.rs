@@ -70,7 +70,7 @@ impl Player {
             });
             self.carried = outcome.carried.unwrap_or(self.carried);
         }
-        self.returns.settled("acme", &open);
+        self.returns.settled("acme", &open, 0);
     }
 
     /// Collects at the highest coin value, and plays at a low one while any collection lacks but one crystal.
@@ -81,7 +81,7 @@ impl Player {
             let nearly = self.carried.0[..4].contains(&4);
             self.round(if nearly { low } else { high });
         }
-        self.returns.report(&Wanted { game: String::new(), operator: None, out_of_band_only: false })
+        self.returns.report(&Wanted { game: String::new(), operator: None, out_of_band_only: false, days: false })
     }
 }
 
@@ -127,7 +127,12 @@ fn pl_23_features_come_as_often_as_they_should() {
         for _ in 0..20_000 {
             player.round(coin);
         }
-        let found = player.returns.report(&Wanted { game: String::new(), operator: None, out_of_band_only: false });
+        let found = player.returns.report(&Wanted {
+            game: String::new(),
+            operator: None,
+            out_of_band_only: false,
+            days: false,
+        });
         let [by_stake, by_round] = &found.totals[..] else { panic!("{:?}", found.totals) };
         assert!(by_stake.features.is_empty() && !by_round.features.is_empty(), "{}", game.name());
         for of in &by_round.features {
