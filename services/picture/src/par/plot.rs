@@ -58,7 +58,10 @@ pub fn parts(shares: &[(f64, String)]) -> Markup {
             "middle"
         };
         drawn.push(rule("tick", (x, top + 36.0), (x, top + 41.0)));
-        drawn.push(text(x, height - 6.0, anchor, &format!("{} %", tenth * 10)));
+        // Every other one, so that a telephone has room for them.
+        if tenth % 2 == 0 {
+            drawn.push(text(x, height - 6.0, anchor, &format!("{} %", tenth * 10)));
+        }
     }
     figure(height, "the return by part, of the bet", drawn.into_iter().collect())
 }
@@ -144,7 +147,8 @@ impl Bands<'_> {
         }
         drawn.push(rule("exact", (x(first), y(self.rtp)), (x(last), y(self.rtp))));
         for decade in self.decades.0..=self.decades.1 {
-            let power = [plain("tspan", "10"), tag("tspan", &[("dy", "-4"), ("font-size", "9")], decade.to_string())];
+            let power =
+                [plain("tspan", "10"), tag("tspan", &[("dy", "-4"), ("font-size", "0.78em")], decade.to_string())];
             let (x, y) = (at(x(f64::from(decade))), at(height - BELOW + 17.0));
             drawn.push(tag("text", &[("x", &x), ("y", &y), ("text-anchor", "middle")], power));
         }
