@@ -29,7 +29,8 @@ const FEATURES: [Feature; MAX] = [
     feature("treasure", "Treasure", |spin| spin.bonus),
     feature("hold_and_win", "Hold and Win", |spin| spin.bonus),
     feature("scatter_free_spins", "Free spins by scatters", |spin| spin.free_spins_won > 0),
-    feature("free_spins", "Free spins", |spin| spin.free_spins_won > 0),
+    // Where rows grow, the seventh comes with them; what a collection awards without it is no part of the chance.
+    feature("free_spins", "Free spins", |spin| spin.free_spins_won > 0 && (spin.ways == 0 || spin.rows == 7)),
     feature("free_spins_trigger", "Free spins", |spin| spin.free_spins_won > 0),
     feature("five_rows", "Five rows", |spin| spin.rows == 5),
     feature("six_rows", "Six rows", |spin| spin.rows == 6),
