@@ -50,6 +50,7 @@ pub(crate) fn router(app: App) -> Router {
         .route("/games/{game}/{version}", get(games::game))
         .route("/games/{game}/{version}/par", get(par::page))
         .route("/games/{game}/{version}/reels", get(par::reels))
+        .route("/games/{game}/{version}/returns", get(games::returns))
         .route("/jobs/audit", post(jobs::audit))
         .route("/jobs/simulation", post(jobs::simulation))
         .route("/jobs/{id}/cancel", post(jobs::cancel))

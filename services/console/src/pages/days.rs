@@ -16,6 +16,8 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 /// Rows of revenue that are read: of a year in several currencies.
 const ROWS: i32 = 500;
+/// Points of a plot at the most; and days in a table, the latest.
+const POINTS: usize = 60;
 /// Stakes that have a plot of their own.
 const STAKES: usize = 4;
 /// Half the width of the band in standard errors.
@@ -106,7 +108,7 @@ fn shown(currency: &str, days: &[Day], told: &GetGameResponse) -> Markup {
             "each bet the same. Each stake's own return and band are below." }
         p.legend { span.swatch.part0 {} "Return" span.swatch.part1 {} "Exact" span.swatch.band {} "Band" }
         svg.course viewBox={ "0 0 " (WIDTH) " " (HEIGHT + TOP + 18.0) } role="img" aria-label=(label) { (PreEscaped(plotted(days, &told.rtp, &told.std_dev_bets))) }
-        details { summary { "In figures" } (table("Return up to each day", &["Day", "Rounds", "Return"], days.iter().map(row).collect())) }
+        details { summary { "In figures" } (table("Return up to each day", &["Day", "Rounds", "Return"], days.iter().rev().take(POINTS).map(row).collect())) }
     }
 }
 
@@ -142,21 +144,33 @@ pub(super) fn at_stakes(all: &[Return]) -> Markup {
     }
 }
 
+/// Some of the days, evenly, the first and the last among them: a page has a bound.
+fn thinned(days: &[Day]) -> Vec<&Day> {
+    let most = POINTS.min(days.len());
+    (0..most).filter_map(|at| days.get(at * days.len().saturating_sub(1) / most.saturating_sub(1).max(1))).collect()
+}
+
 /// Lines from the first day to the last; a band on both sides of the exact return.
 fn plotted(days: &[Day], exact: &str, spread: &str) -> String {
+    let days = thinned(days);
     // Places in a picture: the figures are in the table.
     let number = |text: &str| text.parse::<f64>().unwrap_or_default();
     let (exact, spread) = (number(exact), number(spread));
     let float = |number: u64| f64::from(u32::try_from(number).unwrap_or(u32::MAX));
     let half = |day: &Day| ERRORS * spread / float(day.rounds.max(1)).sqrt();
     let rtp = |day: &Day| number(&day.rtp());
-    let top = days.iter().map(|day| rtp(day).max(exact + half(day).min(exact))).fold((exact * 1.1).max(0.01), f64::max);
+    let top = days
+        .iter()
+        .copied()
+        .map(|day| rtp(day).max(exact + half(day).min(exact)))
+        .fold((exact * 1.1).max(0.01), f64::max);
     let step = (WIDTH - LEFT) / float(u64::try_from(days.len().saturating_sub(1)).unwrap_or(1).max(1));
     let across = |at: usize| if days.len() == 1 { LEFT + (WIDTH - LEFT) / 2.0 } else { LEFT + step * float(at as u64) };
     let down = |share: f64| TOP + HEIGHT * (1.0 - (share / top).clamp(0.0, 1.0));
     let point = |at: usize, share: f64| format!("{:.1},{:.1}", across(at), down(share));
-    let each =
-        |of: &dyn Fn(&Day) -> f64| days.iter().enumerate().map(|(at, day)| point(at, of(day))).collect::<Vec<_>>();
+    let each = |of: &dyn Fn(&Day) -> f64| {
+        days.iter().copied().enumerate().map(|(at, day)| point(at, of(day))).collect::<Vec<_>>()
+    };
     let (above, mut below) = (each(&|day| exact + half(day)), each(&|day| exact - half(day)));
     below.reverse();
     let line = |y: f64, label: &str| {
@@ -245,6 +259,19 @@ mod tests {
         assert!(told.contains("<title>2027-01-02: 3.3333 %</title>"), "{told}");
         let unknown = Return { std_dev: String::new(), ..at(1, 10) };
         assert_eq!(at_stakes(&[unknown]).into_string(), "", "without mathematics there is no band");
+    }
+
+    #[test]
+    fn a_year_has_a_bound_and_keeps_its_ends() {
+        let day = |at: u64| Day { date: format!("day {at}"), rounds: at + 1, bets: 100, wins: 90 };
+        for count in [1, 2, 59, 60, 61, 366] {
+            let days: Vec<_> = (0..count).map(day).collect();
+            let thin = thinned(&days);
+            assert_eq!(thin.len(), days.len().min(POINTS));
+            assert_eq!((thin[0], thin.last().copied()), (&days[0], days.last()), "{count}");
+            assert!(plotted(&days, "0.95", "5").len() < 6_000, "{count}");
+        }
+        assert!(thinned(&[]).is_empty());
     }
 
     #[test]

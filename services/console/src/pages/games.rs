@@ -1,4 +1,4 @@
-//! Games: what players read of each, its figures, what it has returned, and simulations. Made of ListGames, GetGame, ListReturns,
+//! Games: what players read of each, its figures and simulations; on another page what it has returned. Made of ListGames, GetGame, ListReturns,
 //! ListRevenue, StartJob and ListJobs.
 
 use super::{
@@ -54,18 +54,34 @@ pub(crate) async fn game(
         ul.links {
             li { a href={ "/games/" (summary.game) "/" (summary.rules_version) "/par" } { "PAR sheet" } }
             li { a href={ "/games/" (summary.game) "/" (summary.rules_version) "/reels" } { "Its reels" } }
+            li { a href={ "/games/" (summary.game) "/" (summary.rules_version) "/returns" } { "Its returns" } }
         }
         (symbols(&game, &told))
         (pays(&told))
         (lines(&told))
         (figures(&told))
         (offers(&told))
-        (days::course(&visit, &told).await?)
-        (returned(&visit, &game).await?)
         (jobs::simulations(&visit, &game, &summary.rules_version).await?)
         section { h2 { "Rules" } details { summary { "The rules as players read them" } pre { (told.rules_text) } } }
     };
     Ok(layout::live_page(&visit, &told.title, content))
+}
+
+/// The page of what it has returned: over time, by feature, at each stake. A page of its own, so that each has room for a year.
+pub(crate) async fn returns(
+    Path((game, rules_version)): Path<(String, String)>,
+    visit: Visit,
+) -> Result<Response, Failure> {
+    let request = GetGameRequest { game: game.clone(), rules_version, ..Default::default() };
+    let told = visit.api.spin().get_game(request).await?.into_inner();
+    let summary = told.summary.clone().unwrap_or_default();
+    let content = html! {
+        ul.links { li { a href={ "/games/" (summary.game) "/" (summary.rules_version) } { "The game" } } }
+        @if !visit.may("ListReturns") { p.note { "Your credential has no role for this." } }
+        (days::course(&visit, &told).await?)
+        (returned(&visit, &game).await?)
+    };
+    Ok(layout::page(&visit, &format!("{}: returns", told.title), content))
 }
 
 /// A decimal figure with four places at most.

@@ -91,6 +91,7 @@ const ROWS: &[Row] = &[
     page("/games/{game}/{version}", "/games/neptune/{version}", Who::Any),
     page("/games/{game}/{version}/par", "/games/neptune/{version}/par", Who::Any),
     page("/games/{game}/{version}/reels", "/games/neptune/{version}/reels", Who::Any),
+    page("/games/{game}/{version}/returns", "/games/neptune/{version}/returns", Who::Any),
     act("/jobs/audit", "/jobs/audit", Who::Platform, false, &[("request", "audit")]),
     act(
         "/jobs/simulation",

@@ -133,7 +133,7 @@ async fn pl_19_pages_are_well_formed_small_and_load_nothing() {
         paths.push(format!("/round/{}", steps[0].round_id));
         paths.push(format!("/round/{}?frame=1", steps[0].round_id));
         let of_game = format!("/games/{}/{}", game.name(), game.rules_version());
-        paths.extend(["", "/par", "/reels"].map(|end| format!("{of_game}{end}")));
+        paths.extend(["", "/par", "/reels", "/returns"].map(|end| format!("{of_game}{end}")));
     }
     paths.extend([over, open].map(|id| format!("/round/{id}")));
     let fixed = [
