@@ -134,22 +134,23 @@ def draws(round_id, records, sealing):
             draw = one(event, 6, 8)
             if draw is not None:
                 if one(event, 6, 1) == number:
-                    used.append((one(draw, 1), one(event, 6, 2), one(draw, 3) or request, position))
+                    used.append((one(draw, 1), one(event, 6, 2), one(draw, 3) or request, position, one(draw, 6)))
                 seal = one(draw, 1) + 1, one(draw, 5)
             else:
                 seal = one(event, 43, 1), one(event, 43, 3)
             if seal[0]:
                 check(seal[0] not in seals, f"draw {seal[0]} was sealed twice")
-                seals[seal[0]] = position, seal[1]
+                seals[seal[0]] = position, seal[1], sha256(record)
             if one(event, 44, 1) == number:
                 dealt += parts(event, 44, 2)
             lost = lost or one(event, 45, 1) == number
     # A round that was settled has revealed its draws, whatever came later.
     check(lost and not settled or len(dealt) == len(used), "a dealt value is not revealed")
     found = []
-    for (draw, step, client_seed, position), value in zip(used, dealt):
-        where, seal = seals.get(draw, (position, None))
+    for (draw, step, client_seed, position, sealed_by), value in zip(used, dealt):
+        where, seal, entry = seals.get(draw, (position, None, None))
         shown = where < position
+        check(not shown or sealed_by in (None, entry), f"draw {draw}: sealed in another record than the step names")
         check(not shown or sha256(f"motherlode/seal/v1\n{value.hex()}\n".encode()) == seal, f"draw {draw}: not as sealed")
         lines = ("motherlode/seed/v1", value.hex(), client_seed.hex(), round_id, step)
         seed = sha256("".join(f"{line}\n" for line in lines).encode())
@@ -174,23 +175,22 @@ def proven(proof, vkey):
     size, root = checkpoint(note, vkey)
     extra = decode(extra.removeprefix("extra "))
     round_id = one(extra, 2).decode()
-    *before, last = parts(extra, 1)
-    # The last record is what the file itself proves.
-    check(int(index.removeprefix("index ")) == one(last, 1) - 1, "the index is another record's")
-
-    def included(message, path):
-        position, record = one(message, 1), one(message, 2)
-        check(root_of(sha256(record), position - 1, size, path) == root, f"position {position}: not in the log")
-        check(one(record, 2) == position, f"position {position}: the record names another one")
-        check(f"player/{round_id}".startswith(one(record, 4).decode() + "/"), f"position {position}: another player's")
-        return position, record
-
-    sealing = [included(message, parts(message, 3)) for message in parts(extra, 3)]
-    records = [included(message, parts(message, 3)) for message in before]
-    records.append(included(last, [decode(hash) for hash in path]))
+    sealing, records = ([(one(message, 1), one(message, 2)) for message in parts(extra, kind)] for kind in (3, 1))
     for found in (sealing, records):
         positions = [position for position, _ in found]
         check(positions == sorted(set(positions)), "the records are not in the log's order")
+    paths = {one(message, 1): list(parts(message, 3)) for kind in (3, 1) for message in parts(extra, kind)}
+    # The last record is what the file itself proves; what it names by the hash needs no path, nor what that names.
+    last = int(index.removeprefix("index ")) + 1
+    check(last == records[-1][0] == max(paths) and not paths[last], "the index is another record's")
+    paths[last], named = [decode(hash) for hash in path], set()
+    for position, record in sorted(sealing + records, reverse=True):
+        entry = sha256(record)
+        if paths[position] or entry not in named:
+            check(root_of(entry, position - 1, size, paths[position]) == root, f"position {position}: not in the log")
+        check(one(record, 2) == position, f"position {position}: the record names another one")
+        check(f"player/{round_id}".startswith(one(record, 4).decode() + "/"), f"position {position}: another player's")
+        named.update(parts(record, 10, 6, 8, 6))
     return round_id, size, records, draws(round_id, records, sealing)
 
 

@@ -14,10 +14,14 @@ from contextlib import contextmanager
 import pytest
 from conftest import BINARY, ROOT
 from client import bet
+from forged import PARTLY, PROVEN, REFUSED, forged
+from test_page import STAKES
 from tlog_scales import backend, reader, signing, tlog
 from tlog_scales.tiles import leaf_hash
 
 from motherlode.proof.v1 import proof_pb2, proof_pb2_grpc
+from motherlode.round.v1 import round_pb2
+from motherlode.spin.v1 import spin_pb2
 
 sys.path.insert(0, str(ROOT / "examples"))
 
@@ -150,6 +154,37 @@ def test_pl_06_a_round_is_proven_by_a_file_offline_by_the_tool_and_by_the_exampl
         kept = tmp_path / "kept"
         kept.write_text((data / "proofs/0/checkpoint").read_text())
         motherlode("audit", data, "--key", vkey, "--checkpoint", kept)
+
+
+def test_pl_06_the_tool_and_the_example_say_the_same_of_every_proof_honest_or_forged(start, tmp_path):
+    client = start().client()
+    account = client.fund("ann")
+    rounds = []
+    for number, (game, (coin_value, lines, coins)) in enumerate([*STAKES.items()][:3]):
+        stake = round_pb2.Stake(coin_value=coin_value, lines=lines, coins_per_line=coins, buy_feature=game == "mystery-elves")
+        request = spin_pb2.SpinRequest(request_id=f"spin-{number}", account=account, game=game, stake=stake)
+        played = client.spin(request)
+        if played.state == round_pb2.ROUND_STATE_OPEN:
+            client.spins.SkipRound(spin_pb2.SkipRoundRequest(request_id=f"skip-{number}", round_id=played.round_id))
+        rounds.append(played.round_id)
+    proof, other = round_proof(client, rounds[2]), round_proof(client, rounds[1])
+    key = proofs(client).GetRoundProof(proof_pb2.GetRoundProofRequest(round_id=rounds[2])).verifier_key
+    client.close()
+    said, file = {}, tmp_path / "round.tlog-proof"
+    for name, shown, by, expected in forged(proof, other, key):
+        try:
+            _, _, _, drawn = verify_round.verify(shown, by)
+            example = PARTLY if any(where is None for _, _, where in drawn) else PROVEN
+        except verify_round.Unproven:
+            example = REFUSED
+        file.write_text(shown)
+        done = subprocess.run([BINARY, "verify", file, "--key", by], capture_output=True, text=True, timeout=60)
+        is_shown = "that each draw was sealed before its request" not in done.stdout
+        tool = REFUSED if done.returncode else PROVEN if is_shown else PARTLY
+        assert "panicked" not in done.stderr, name
+        said[name] = example, tool, expected
+    assert {name: verdicts for name, verdicts in said.items() if len(set(verdicts)) > 1} == {}
+    assert len(said) > 40
 
 
 def test_nothing_in_a_proof_can_be_changed_by_the_examples_judgement(signed):

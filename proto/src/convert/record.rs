@@ -26,7 +26,12 @@ pub struct Logged {
 /// Encodes a record that follows the one with hash `previous`.
 #[must_use]
 pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
-    let Logged { commit, balances_after } = logged;
+    encode_commit(previous, &logged.commit, &logged.balances_after)
+}
+
+/// Encodes the record of a commit, with the balances after it, that follows the one with hash `previous`.
+#[must_use]
+pub fn encode_commit(previous: &[u8; 32], commit: &Commit, balances_after: &Vec<(Currency, Minor)>) -> Bytes {
     let mut bytes = Vec::with_capacity(512);
     let out = &mut Out(&mut bytes);
     previous.put(out, 1);

@@ -133,6 +133,7 @@ reasons! {
     76 NoSuchDebit;
     77 DebitUnused;
     78 NoSuchDue;
+    79 SealedElsewhere { number };
     200 AmountAboveCeiling { currency, amount, ceiling };
     201 BalanceAboveCeiling { currency, balance, ceiling };
     202 RateOutOfBounds { currency };

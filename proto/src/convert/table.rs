@@ -167,7 +167,7 @@ messages! {
     }
     "Contribution" Contribution { 1 pool, 2 terms_version, 3 amount }
     "StepResolved" StepResolved { 1 round, 2 step, 3 seed, 4 choice, 5 outcome, 6 win, 7 automatic, 8 draw }
-    "Draw" Draw { 1 number, 2 epoch, 3 client_seed, 4 next_epoch, 5 next_seal }
+    "Draw" Draw { 1 number, 2 epoch, 3 client_seed, 4 next_epoch, 5 next_seal, 6 sealed_by }
     "DebitAsked" DebitAsked { 1 request_id, 2 fingerprint, 3 currency, 4 amount }
     "DrawSealed" DrawSealed { 1 number, 2 epoch, 3 seal, 4 reason }
     "JackpotAwarded" Award {

@@ -3,8 +3,8 @@
 use motherlode_books::{
     Automatic, Award, Campaign, ChangeProposed, CoinValue, CollisionShare, Commit, Contribution, Currency, DayLimits,
     DebitAsked, Decision, Draw, DrawSealed, Event, FxRate, Hit, LiabilityReserved, LoggedTerms, Minor, MirroredAward,
-    Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RoundStarted, RoundTerms, SealReason, SessionOpened,
-    StepResolved, StreamId, StretchEnd, Switch, TakeBack,
+    Nano, PartitionReported, PoolMirrored, PoolStatus, PoolTerms, RecordHash, RoundStarted, RoundTerms, SealReason,
+    SessionOpened, StepResolved, StreamId, StretchEnd, Switch, TakeBack,
 };
 use motherlode_proto::{
     convert::{
@@ -214,8 +214,8 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
         Event::RealityCheckAcknowledged { session: [5; 16] },
         Event::ClockSkewed { by_ms: -amount },
         Event::WinCredited { round, amount: minor },
-        sealed_step(vec![7; 64]),
-        sealed_step(vec![]),
+        sealed_step(vec![7; 64], None),
+        sealed_step(vec![], None),
         sealed(1, SealReason::Opened),
         sealed(1, SealReason::Unsealed),
         sealed(78, SealReason::KeyLost),
@@ -238,12 +238,14 @@ fn every_event(amount: i64, nano: i128, text: &str) -> Vec<Event> {
             expires_ms: 1_798_761_600_000,
             cap: Nano::ZERO,
         }),
+        sealed_step(vec![], Some([6; 32])),
     ]
 }
 
 /// A step of a sealed draw.
-fn sealed_step(client_seed: Vec<u8>) -> Event {
-    let draw = Draw { number: 77, epoch: [1, 2, 3, 4], client_seed, next_epoch: [5, 6, 7, 8], next_seal: [9; 32] };
+fn sealed_step(client_seed: Vec<u8>, sealed_by: Option<RecordHash>) -> Event {
+    let (epoch, next_epoch) = ([1, 2, 3, 4], [5, 6, 7, 8]);
+    let draw = Draw { number: 77, epoch, client_seed, next_epoch, next_seal: [9; 32], sealed_by };
     Event::StepResolved(StepResolved {
         round: 7,
         step: 3,
@@ -386,6 +388,7 @@ fn rounds() -> impl Strategy<Value = Logged> {
             client_seed: text.clone().into_bytes(),
             next_epoch: four,
             next_seal: [four[3]; 32],
+            sealed_by: (narrow[2] % 5 > 0).then_some([four[2]; 32]),
         });
         let step = StepResolved {
             round: wide[3],

@@ -18,7 +18,7 @@ use crate::{
     verify,
 };
 use bytes::Bytes;
-use common::{Tale, chained, player, step};
+use common::{Tale, chained, chained_as_they_are, linked, player, step};
 use motherlode_books::{CoinValue, Event, Minor, StreamId};
 use motherlode_ledger::rounds::is_of;
 use motherlode_log::hash;
@@ -76,20 +76,16 @@ fn signed(records: &[Bytes]) -> Note {
 }
 
 /// The proof that the log's writer gives of a round, in the log as it is.
-fn proof_of(log: &[Logged], stream: &StreamId, number: u64) -> Proof {
-    let (records, mut sealing, mut round) = (chained(log), vec![], vec![]);
+fn proof_of(log: &[(Logged, Bytes)], stream: &StreamId, number: u64) -> Proof {
+    let (linked, records) = log.iter().cloned().unzip::<_, _, Vec<_>, Vec<_>>();
+    let (mut sealing, mut round) = (vec![], vec![]);
     let leaves = Leaves::of(&records);
     let path = |at: usize| inclusion(&leaves, at as u64, records.len() as u64).unwrap();
-    let proven = |at: usize| ProvenRecord {
-        position: at as u64 + 1,
-        record: records[at].to_vec(),
-        path: path(at).iter().map(|hash| hash.to_vec()).collect(),
-    };
     let mut sealed = None;
-    for (at, logged) in log.iter().enumerate().filter(|(_, logged)| logged.commit.stream == *stream) {
+    for (at, logged) in linked.iter().enumerate().filter(|(_, logged)| logged.commit.stream == *stream) {
         let (events, of_round) = (&logged.commit.events, is_of(logged, number));
         if draws::used(events, number).next().is_some() {
-            sealing.extend(sealed.take().map(proven));
+            sealing.extend(sealed.take());
         }
         if draws::sealed(events).next().is_some() {
             sealed = (!of_round).then_some(at);
@@ -99,17 +95,26 @@ fn proof_of(log: &[Logged], stream: &StreamId, number: u64) -> Proof {
         }
     }
     let last = *round.last().expect("the round");
+    let named = |at: usize| {
+        let after = round.iter().chain(&sealing).filter(|after| **after > at);
+        after.flat_map(|after| draws::sealed_by(&linked[*after].commit.events)).any(|named| named == hash(&records[at]))
+    };
+    let proven = |at: &usize| {
+        let path = if *at == last || named(*at) { vec![] } else { path(*at) };
+        let path = path.iter().map(|hash| hash.to_vec()).collect();
+        ProvenRecord { position: *at as u64 + 1, record: records[*at].to_vec(), path }
+    };
     let extra = RoundRecords {
-        records: round.into_iter().map(proven).collect(),
+        records: round.iter().map(proven).collect(),
         round_id: round_name(stream, number),
-        sealing,
+        sealing: sealing.iter().map(proven).collect(),
     };
     Proof { extra: extra.encode_to_vec(), index: last as u64, path: path(last), checkpoint: signed(&records) }
 }
 
 /// Whether `verify` finds something wrong with the round that a commit is of, or ends.
-fn refuted(log: &[Logged], at: usize) -> bool {
-    let commit = &log[at].commit;
+fn refuted(log: &[(Logged, Bytes)], at: usize) -> bool {
+    let commit = &log[at].0.commit;
     let round = commit.events.iter().find_map(|event| match event {
         Event::StepResolved(step) => Some(step.round),
         Event::RoundVoided { round, .. } => Some(*round),
@@ -132,11 +137,18 @@ fn dice(mut state: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// The verdict of the audit's stages on commits, without the chain; books first, as at one position they come first.
+/// The verdict of the audit's stages on commits that were linked anew, without the chain; books first, as at one position they come
+/// first.
 fn judged(log: &[Logged]) -> Option<Box<Divergence>> {
+    judged_with(&linked(log))
+}
+
+/// The same of commits and their records.
+fn judged_with(log: &[(Logged, Bytes)]) -> Option<Box<Divergence>> {
     let recalled = Recalled::new(PathBuf::new(), |_| None);
-    let folded = Fold::new(0, &recalled, VecDeque::new()).batch(log.iter()).err();
-    let played = Plays::new(&recalled).batch(log).err();
+    let with_hashes = log.iter().map(|(logged, bytes)| (logged, hash(bytes)));
+    let folded = Fold::new(0, &recalled, VecDeque::new()).batch(with_hashes).err();
+    let played = Plays::new(&recalled).batch(log.iter().map(|(logged, _)| logged)).err();
     [folded, played].into_iter().flatten().min_by_key(|divergence| divergence.position)
 }
 
@@ -170,8 +182,8 @@ fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64
         let found = judged(&log).unwrap_or_else(|| panic!("attack {number} on position {} is not found", at + 1));
         assert!(found.position > at as u64, "attack {number}: {found}");
         if number % VERIFIED == 0 {
-            assert!(!refuted(&tale.log, at), "attack {number}: the round is proven before");
-            assert!(refuted(&log, at), "attack {number} on position {} is believed by verify", at + 1);
+            assert!(!refuted(&linked(&tale.log), at), "attack {number}: the round is proven before");
+            assert!(refuted(&linked(&log), at), "attack {number} on position {} is believed by verify", at + 1);
         }
     }
 }
@@ -250,7 +262,7 @@ fn an_outcome_of_another_seed_is_found() {
             "forgery {number}: {found}"
         );
         assert!(
-            number % VERIFIED > 0 || refuted(&tale.log, tale.log.len() - 1),
+            number % VERIFIED > 0 || refuted(&linked(&tale.log), tale.log.len() - 1),
             "forgery {number} is believed by verify"
         );
     }
@@ -269,6 +281,36 @@ fn a_draw_used_twice_or_given_up_without_a_word_is_found() {
             _ => draw.epoch[usize::try_from(number).unwrap_or_default() % 4] ^= 1,
         }
     });
+}
+
+#[test]
+fn a_step_that_names_another_record_for_its_seal_is_found() {
+    let mut tale = tale();
+    tale.log.pop();
+    let hashes: Vec<_> = chained(&tale.log).iter().map(|record| hash(record)).collect();
+    let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(first_step)).collect();
+    let mut roll = dice(9);
+    for (number, at) in (0..TIMES).zip(places.into_iter().cycle()) {
+        let mut log = tale.log.clone();
+        let named = step(&mut log[at]).draw.as_mut().and_then(|draw| draw.sealed_by.as_mut()).expect("a name");
+        match number % 2 {
+            0 => named[roll(32)] ^= 1 << roll(8),
+            // A record that there is, the player's own too.
+            _ => {
+                let right = *named;
+                let others: Vec<_> = hashes[..at].iter().filter(|other| **other != right).collect();
+                *named = *others[roll(others.len())];
+            }
+        }
+        let log = chained_as_they_are(&log);
+        let found = judged_with(&log).unwrap_or_else(|| panic!("attack {number} on position {} is not found", at + 1));
+        assert!(found.position == at as u64 + 1, "attack {number}: {found}");
+        assert!(
+            number % VERIFIED > 0 || refuted(&log, at),
+            "attack {number} on position {} is believed by verify",
+            at + 1
+        );
+    }
 }
 
 #[test]
@@ -364,7 +406,7 @@ fn a_split_view_is_caught_by_the_witness() {
 fn a_checkpoint_of_another_key_proves_nothing() {
     let tale = tale();
     let at = tale.find(|event| matches!(event, Event::RoundSettled { .. }));
-    let honest = proof_of(&tale.log, &tale.log[at].commit.stream, 1);
+    let honest = proof_of(&linked(&tale.log), &tale.log[at].commit.stream, 1);
     let key = log_key();
     assert!(verify(&honest, key.verifier(), None).is_ok());
     let mut roll = dice(7);
@@ -387,7 +429,7 @@ fn a_truncated_tree_is_found() {
     let tale = tale();
     let honest = chained(&tale.log);
     let at = tale.find(|event| matches!(event, Event::RoundSettled { .. }));
-    let proof = proof_of(&tale.log, &tale.log[at].commit.stream, 1);
+    let proof = proof_of(&linked(&tale.log), &tale.log[at].commit.stream, 1);
     let mut roll = dice(8);
     for number in 0..TIMES {
         let kept = 2 + roll(honest.len() - 1);

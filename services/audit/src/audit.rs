@@ -18,7 +18,7 @@ use crate::{
     tree::{Checkpoints, TreeCheck},
 };
 use motherlode_ledger::Held;
-use motherlode_log::Position;
+use motherlode_log::{Hash, Position};
 use motherlode_proto::convert::record;
 use std::{
     num::NonZero,
@@ -172,7 +172,8 @@ fn fold_in_order(fold: &mut Fold, routes: &Receiver<Route>, players: &[Receiver<
     for route in routes {
         let Ok(parts) = players.iter().map(Receiver::recv).collect::<Result<Vec<_>, _>>() else { break };
         let mut each: Vec<_> = parts.iter().map(|commits| commits.iter()).collect();
-        let batch: Vec<_> = route.iter().map_while(|thread| each.get_mut(usize::from(*thread))?.next()).collect();
+        let next = |(thread, hash): &(u8, Hash)| Some((each.get_mut(usize::from(*thread))?.next()?, *hash));
+        let batch: Vec<_> = route.iter().map_while(next).collect();
         let is_whole = batch.len() == route.len();
         fold.batch(batch)?;
         if !is_whole {

@@ -204,7 +204,10 @@ impl<'a> Auditing<'a> {
         let (partition, position) = (copied.partition, copied.position);
         let logged = self.place(&copied).map_err(|fault| fault.at(partition, position))?;
         let commit = &logged.commit;
-        let checked = self.stream(commit).and_then(|()| self.jackpots(commit)).and_then(|()| self.fold(&logged));
+        let checked = self
+            .stream(commit)
+            .and_then(|()| self.jackpots(commit))
+            .and_then(|()| self.fold(&logged, hash(&copied.record)));
         checked.map_err(|fault| fault.at(partition, position))?;
         self.plays.batch(&[logged])?;
         self.digest.add(position, &copied.record);
@@ -304,7 +307,7 @@ impl<'a> Auditing<'a> {
     }
 
     /// Folds a commit as if there were no pools and no records of others.
-    fn fold(&mut self, logged: &Logged) -> Result<(), Fault> {
+    fn fold(&mut self, logged: &Logged, record: Hash) -> Result<(), Fault> {
         let Logged { commit, balances_after } = logged;
         let events: Vec<_> = commit.events.iter().filter_map(without_pools).collect();
         if events.is_empty() {
@@ -321,7 +324,7 @@ impl<'a> Auditing<'a> {
             ..commit.clone()
         };
         self.days.take(&commit)?;
-        self.fold.commit(&Logged { commit, balances_after: balances_after.clone() })
+        self.fold.commit(&Logged { commit, balances_after: balances_after.clone() }, record)
     }
 }
 

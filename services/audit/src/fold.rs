@@ -16,7 +16,7 @@ use crate::{
 };
 use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, PerCurrency, Refused, StreamId};
 use motherlode_ledger::index::ProjectedBalance;
-use motherlode_log::Position;
+use motherlode_log::{Hash, Position};
 use motherlode_proto::convert::record::Logged;
 use std::collections::{BTreeMap, VecDeque};
 
@@ -58,11 +58,14 @@ impl<'a> Fold<'a> {
         }
     }
 
-    pub(crate) fn batch<'b>(&mut self, batch: impl IntoIterator<Item = &'b Logged>) -> Result<(), Box<Divergence>> {
+    pub(crate) fn batch<'b>(
+        &mut self,
+        batch: impl IntoIterator<Item = (&'b Logged, Hash)>,
+    ) -> Result<(), Box<Divergence>> {
         let mut position = 0;
-        for logged in batch {
+        for (logged, hash) in batch {
             position = logged.commit.position;
-            self.commit(logged).map_err(|fault| fault.at(self.partition, position))?;
+            self.commit(logged, hash).map_err(|fault| fault.at(self.partition, position))?;
         }
         self.facts.iter_mut().for_each(FactSender::flush);
         self.trial_balance().map_err(|fault| fault.at(self.partition, position))
@@ -73,10 +76,11 @@ impl<'a> Fold<'a> {
         self.facts.iter_mut().for_each(|facts| facts.end(end));
     }
 
-    pub(crate) fn commit(&mut self, logged: &Logged) -> Result<(), Fault> {
+    /// Takes a commit, whose record has this hash.
+    pub(crate) fn commit(&mut self, logged: &Logged, hash: Hash) -> Result<(), Fault> {
         let Logged { commit, balances_after } = logged;
         self.placed(commit)?;
-        self.apply(commit)?;
+        self.apply(commit, hash)?;
         self.seals.count(&commit.events);
         self.facts.iter_mut().for_each(|facts| facts.take(commit, &self.books));
         self.demo.take(commit)?;
@@ -111,21 +115,21 @@ impl<'a> Fold<'a> {
         }
     }
 
-    fn apply(&mut self, commit: &Commit) -> Result<(), Fault> {
+    fn apply(&mut self, commit: &Commit, hash: Hash) -> Result<(), Fault> {
         let void = commit.events.iter().find_map(|event| match event {
             Event::RoundVoided { round, refund, win_taken_back, .. } => Some((*round, *refund, *win_taken_back)),
             _ => None,
         });
         let Some((round, refund, win_taken_back)) = void else {
-            self.books.apply(commit)?;
+            self.books.apply_recorded(commit, None, hash)?;
             return self.campaigns.take(commit, None);
         };
         let open = self.books.player(&commit.stream).and_then(|player| player.open_round(round));
         let of = open.map(|open| (open.started.clone(), open.credited));
-        let of = match self.books.apply(commit) {
+        let of = match self.books.apply_recorded(commit, None, hash) {
             Err(Refused::RecallNeeded { .. }) => {
                 let settled = self.recalled.round(&commit.stream, round)?;
-                self.books.apply_recalling(commit, Some(settled))?;
+                self.books.apply_recorded(commit, Some(settled), hash)?;
                 Some((settled.started.clone(), settled.win))
             }
             applied => applied.map(|()| of)?,

@@ -64,8 +64,8 @@ impl<'a> Plays<'a> {
         Self { players: HashMap::new(), replay }
     }
 
-    pub(crate) fn batch(&mut self, batch: &[Logged]) -> Result<(), Box<Divergence>> {
-        batch.iter().try_for_each(|Logged { commit, .. }| {
+    pub(crate) fn batch<'b>(&mut self, batch: impl IntoIterator<Item = &'b Logged>) -> Result<(), Box<Divergence>> {
+        batch.into_iter().try_for_each(|Logged { commit, .. }| {
             self.commit(commit).map_err(|fault| fault.at(commit.partition, commit.position))
         })
     }

@@ -1,7 +1,8 @@
 //! A round's proof, verified by itself: no service, no log, nothing but the file, a key and this program.
 //!
-//! The proof says that each record of the round is in the log that the key has signed; the records say how the round was played,
-//! and each step is resolved again from them. Each draw is held against its seal, which stands in the step before or in an
+//! The proof says that the round's last record is in the log that the key has signed. A step's record names by its hash the one in
+//! which its draw was sealed, so the last vouches for those before it; one that none names has its own proof of inclusion. The
+//! records say how the round was played, and each step is resolved again from them. Each draw is held against its seal, which stands in the step before or in an
 //! earlier record of the player's ([`RoundRecords::sealing`]). Cost: a signature (a tenth of a millisecond) and some thirty hashes
 //! a record, and the resolving.
 
@@ -22,7 +23,7 @@ use motherlode_rounds::{
 };
 use motherlode_tiles::{Checkpoint, Hash, NoteError, Policy, Proof, VerifierKey, is_included, leaf};
 use prost::Message as _;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A round that was proven.
 #[derive(Debug)]
@@ -37,6 +38,9 @@ pub struct Proven {
     pub number: u64,
     /// Positions of its records.
     pub positions: Vec<Position>,
+    /// Those of its records, and of the records in which its draws were sealed, that are named by the hash in a later one instead of
+    /// having a proof of inclusion.
+    pub named: Vec<Position>,
     /// The seal of each step's draw, as far as it's shown.
     pub draws: Vec<ShownDraw>,
     /// The round, each step resolved again.
@@ -103,31 +107,33 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let cosigned = cosigned.map(|(name, time)| (name.to_owned(), time)).collect();
     let malformed = |what: &str| Unproven::Records(what.to_owned());
     let extra = RoundRecords::decode(&*proof.extra).map_err(|_| malformed("the proof's extra is none of a round"))?;
-    let (stream, number) = named(&extra.round_id).ok_or_else(|| malformed("the proof names no round"))?;
-    included(&extra, proof, &checkpoint)?;
-    let mut seals = BTreeMap::new();
-    for logged in read(&extra.sealing, &checkpoint.origin, &stream)? {
-        note_seals(&mut seals, &logged.commit)?;
-    }
+    let (stream, number) = player_and_number(&extra.round_id).ok_or_else(|| malformed("the proof names no round"))?;
+    let sealing = read(&extra.sealing, &checkpoint.origin, &stream)?;
     let records = read(&extra.records, &checkpoint.origin, &stream)?;
-    records.iter().try_for_each(|logged| note_seals(&mut seals, &logged.commit))?;
+    let named = included(proof, &checkpoint, sealing.iter().chain(&records))?;
+    let mut seals = BTreeMap::new();
+    for (logged, record) in sealing.iter().chain(&records) {
+        note_seals(&mut seals, &logged.commit, hash(&record.record))?;
+    }
+    let records: Vec<_> = records.into_iter().map(|(logged, _)| logged).collect();
     let lost = |event: &Event| matches!(event, Event::DrawsLost { round } if *round == number);
     let is_lost = records.iter().flat_map(|logged| &logged.commit.events).any(lost);
     let view = told(&records, number)?;
     // A round that was settled has revealed its draws, whatever came later.
     let is_lost = is_lost && view.settled.is_none();
     let draws = view.steps.iter().map(|step| drawn(step, &seals, is_lost)).collect::<Result<_, _>>()?;
-    let positions = extra.records.iter().map(|record| record.position).collect();
-    Ok(Proven { checkpoint, cosigned, stream, number, positions, draws, replayed: resolved(view) })
+    let positions = records.iter().map(|logged| logged.commit.position).collect();
+    let replayed = resolved(view);
+    Ok(Proven { checkpoint, cosigned, stream, number, positions, named, draws, replayed })
 }
 
-/// Seals by the numbers of their draws, with the positions at which they stand.
-type Seals = BTreeMap<u64, (Sealed, Position)>;
+/// Seals by the numbers of their draws, with the positions at which they stand and the hashes of the records there.
+type Seals = BTreeMap<u64, (Sealed, Position, Hash)>;
 
 /// Notes what a commit sealed. A draw is sealed once.
-fn note_seals(seals: &mut Seals, commit: &Commit) -> Result<(), Unproven> {
+fn note_seals(seals: &mut Seals, commit: &Commit, record: Hash) -> Result<(), Unproven> {
     for sealed in draws::sealed(&commit.events) {
-        if let Some((_, before)) = seals.insert(sealed.number, (sealed, commit.position)) {
+        if let Some((_, before, _)) = seals.insert(sealed.number, (sealed, commit.position, record)) {
             let (number, position) = (sealed.number, commit.position);
             return Err(Unproven::Records(format!(
                 "draw {number} was sealed at position {before} and again at {position}"
@@ -148,12 +154,16 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
         };
     };
     // A seal in the very commit that uses it was not there before its request.
-    match seals.get(&draw.number).filter(|(_, position)| *position < step.position) {
+    match seals.get(&draw.number).filter(|(_, position, _)| *position < step.position) {
         None => Ok(ShownDraw::NotShown(draw.number)),
-        Some((sealed, position)) if (sealed.seal, sealed.epoch) == (found, draw.epoch) => {
+        Some((_, position, record)) if draw.sealed_by.is_some_and(|named| named != *record) => Err(fault(format!(
+            "the record at position {position} is not the one that it names for the seal of draw {}",
+            draw.number
+        ))),
+        Some((sealed, position, _)) if (sealed.seal, sealed.epoch) == (found, draw.epoch) => {
             Ok(ShownDraw::Sealed(*sealed, *position))
         }
-        Some((sealed, position)) => Err(fault(format!(
+        Some((sealed, position, _)) => Err(fault(format!(
             "draw {} was sealed as {} at position {position}, and what was dealt has the seal {}",
             draw.number,
             hex(&sealed.seal),
@@ -163,40 +173,56 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
 }
 
 /// The player and the number that a round is named by.
-fn named(round: &str) -> Option<(StreamId, u64)> {
+fn player_and_number(round: &str) -> Option<(StreamId, u64)> {
     let (player, digits) = round.rsplit_once('/')?;
     let stream: StreamId = format!("player/{player}").parse().ok()?;
     let is_player = matches!(stream, StreamId::Player { .. });
     Some((stream, number(digits)?)).filter(|_| is_player)
 }
 
-/// Each record must be in the tree, at its own place.
-fn included(extra: &RoundRecords, proof: &Proof, checkpoint: &Checkpoint) -> Result<(), Unproven> {
+/// Each record must be in the tree, at its own place, or be named by the hash in one that is. Gives those that are named.
+fn included<'r>(
+    proof: &Proof,
+    checkpoint: &Checkpoint,
+    records: impl Iterator<Item = &'r (Logged, &'r ProvenRecord)>,
+) -> Result<Vec<Position>, Unproven> {
     let Checkpoint { size, root, .. } = checkpoint;
-    let Some((last, before)) = extra.records.split_last() else {
-        return Err(Unproven::Records("the proof has no records".to_owned()));
-    };
-    let holds = |record: &ProvenRecord, path: &[Hash]| match record.position.checked_sub(1) {
-        Some(index) => is_included(&leaf(&hash(&record.record)), index, *size, path, root),
-        None => false,
-    };
-    for record in extra.sealing.iter().chain(before) {
+    let mut records: Vec<_> = records.collect();
+    records.sort_by_key(|(_, record)| record.position);
+    let last = proof.index.saturating_add(1);
+    match records.last() {
+        None => return Err(Unproven::Records("the proof has no records".to_owned())),
+        // The last one is what the file itself proves.
+        Some((_, record)) if record.position != last => return Err(Unproven::NotIncluded(record.position)),
+        Some(_) => {}
+    }
+    let (mut known, mut named) = (BTreeSet::new(), vec![]);
+    for (logged, record) in records.into_iter().rev() {
+        let (position, entry) = (record.position, hash(&record.record));
+        let is_in = |path: &[Hash]| is_included(&leaf(&entry), position.saturating_sub(1), *size, path, root);
         let path: Option<Vec<Hash>> = record.path.iter().map(|hash| hash.as_slice().try_into().ok()).collect();
-        if !path.is_some_and(|path| path.len() <= Proof::PATH_MAX && holds(record, &path)) {
-            return Err(Unproven::NotIncluded(record.position));
+        let path = path.filter(|path| path.len() <= Proof::PATH_MAX).ok_or(Unproven::NotIncluded(position))?;
+        match (position == last, known.contains(&entry)) {
+            (true, _) if path.is_empty() && is_in(&proof.path) => {}
+            (false, true) if path.is_empty() => named.push(position),
+            (false, _) if is_in(&path) => {}
+            _ => return Err(Unproven::NotIncluded(position)),
         }
+        known.extend(draws::sealed_by(&logged.commit.events));
     }
-    // The last one is what the file itself proves.
-    match last.position == proof.index.saturating_add(1) && holds(last, &proof.path) {
-        true => Ok(()),
-        false => Err(Unproven::NotIncluded(last.position)),
-    }
+    named.reverse();
+    Ok(named)
 }
 
 /// Reads records, which must be the player's, of the checkpoint's log, and in order.
-fn read(records: &[ProvenRecord], origin: &str, stream: &StreamId) -> Result<Vec<Logged>, Unproven> {
+fn read<'r>(
+    records: &'r [ProvenRecord],
+    origin: &str,
+    stream: &StreamId,
+) -> Result<Vec<(Logged, &'r ProvenRecord)>, Unproven> {
     let mut before = 0;
-    let read = records.iter().map(|ProvenRecord { position, record, .. }| {
+    let read = records.iter().map(|proven| {
+        let ProvenRecord { position, record, .. } = proven;
         let at = |what: String| Unproven::Records(format!("position {position}: {what}"));
         let logged = record::decode(record).map_err(|error| at(error.to_string()))?;
         let commit = &logged.commit;
@@ -210,7 +236,7 @@ fn read(records: &[ProvenRecord], origin: &str, stream: &StreamId) -> Result<Vec
             return Err(at(format!("the record is of {}, not of {stream}", commit.stream)));
         }
         before = *position;
-        Ok(logged)
+        Ok((logged, proven))
     });
     read.collect()
 }

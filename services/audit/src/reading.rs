@@ -5,7 +5,7 @@ use crate::{
     tree::TreeCheck,
 };
 use motherlode_ledger::Held;
-use motherlode_log::{Record, Scan, ScanError, hash, previous_hash};
+use motherlode_log::{Hash, Record, Scan, ScanError, hash, previous_hash};
 use motherlode_proto::convert::{play::hex, record};
 use std::{
     borrow::Cow,
@@ -25,8 +25,8 @@ pub(crate) struct Part {
     pub(crate) records: Vec<Record>,
 }
 
-/// Which thread has each record of a batch, in order.
-pub(crate) type Route = Vec<u8>;
+/// Which thread has each record of a batch, in order, and the record's hash.
+pub(crate) type Route = Vec<(u8, Hash)>;
 
 /// The thread, among so many, that has the records of a stream.
 fn thread_of(stream: &[u8], threads: usize) -> usize {
@@ -97,7 +97,12 @@ impl Reading<'_> {
             let before = previous_hash(&record.bytes);
             let held = self.held.filter(|held| held.position == position).map(|held| (held.hash, hash(&record.bytes)));
             let thread = thread_of(&name_of(&record.bytes), parts.len());
-            route.push(u8::try_from(thread).unwrap_or_default());
+            // Each record names the hash of the one before it, which nobody has to compute again.
+            if let (Some((_, hash)), Some(before)) = (route.last_mut(), before) {
+                *hash = before;
+            }
+            let of_last = if route.len() + 1 == BATCH { hash(&record.bytes) } else { Hash::default() };
+            route.push((u8::try_from(thread).unwrap_or_default(), of_last));
             parts[thread].push(record);
             let partition = self.partition;
             let at = |fault: Fault, position| Stopped::Divergence(fault.at(partition, position));
@@ -105,7 +110,6 @@ impl Reading<'_> {
                 let what = "the record is not the one that the index was made from";
                 return Err(at(Fault::new(what, hex(&expected), hex(&found)), position));
             }
-            // Each record names the hash of the one before it, which nobody has to compute again.
             if let (Some(tree), Some(before), 2..) = (&mut self.tree, before, position) {
                 tree.take(before).map_err(|fault| at(fault, position - 1))?;
             }

@@ -129,12 +129,13 @@ async function draws(roundId, number, settled, records, sealing) {
     for (const event of parts(record, 10)) {
       const draw = one(event, 6, 8);
       if (draw && one(event, 6, 1) === number) {
-        used.push({ draw: one(draw, 1), step: one(event, 6, 2), clientSeed: one(draw, 3) ?? request, position });
+        const [step, clientSeed] = [one(event, 6, 2), one(draw, 3) ?? request];
+        used.push({ draw: one(draw, 1), step, clientSeed, position, sealedBy: one(draw, 6) });
       }
       const [sealed, seal] = draw ? [one(draw, 1) + 1, one(draw, 5)] : [one(event, 43, 1), one(event, 43, 3)];
       if (sealed) {
         check(!seals.has(sealed), `draw ${sealed} was sealed twice`);
-        seals.set(sealed, { position, seal });
+        seals.set(sealed, { position, seal, entry: await sha256(record) });
       }
       if (one(event, 44, 1) === number) dealt.push(...parts(event, 44, 2));
       lost ||= one(event, 45, 1) === number;
@@ -144,10 +145,11 @@ async function draws(roundId, number, settled, records, sealing) {
   check((lost && !settled) || dealt.length === used.length, "a dealt value is not revealed");
   const found = [];
   for (const [at, value] of dealt.slice(0, used.length).entries()) {
-    const { draw, step, clientSeed, position } = used[at];
+    const { draw, step, clientSeed, position, sealedBy } = used[at];
     const where = seals.get(draw);
     const shown = where !== undefined && where.position < position;
     const seal = await sha256(encoded(`motherlode/seal/v1\n${hex(value)}\n`));
+    check(!shown || !sealedBy || same(sealedBy, where.entry), `draw ${draw} was sealed in another record than the step names`);
     check(!shown || same(seal, where.seal), `draw ${draw} was not dealt as it was sealed`);
     const lines = ["motherlode/seed/v1", hex(value), hex(clientSeed), roundId, step];
     const seed = hex(await sha256(encoded(lines.map((line) => `${line}\n`).join(""))));
@@ -168,30 +170,31 @@ async function verify(proof, key, wanted, tell) {
   const found = bytesOf(extra.slice("extra ".length));
   const roundId = decoded(one(found, 2) ?? new Uint8Array());
   check(roundId === wanted, `the proof is of another round: ${roundId}`);
-  const messages = parts(found, 1);
-  const last = messages.pop();
-  check(last && Number(index.slice("index ".length)) === one(last, 1) - 1, "the index is another record's");
-  const included = async (message, path) => {
-    const [position, record] = [one(message, 1), one(message, 2)];
-    check(same(await rootOf(await sha256(record), position - 1, size, path), root), `position ${position} is not in the log`);
+  const read = (message) => ({ position: one(message, 1), record: one(message, 2), path: parts(message, 3) });
+  const inOrder = (all) => all.every(({ position }, at) => at === 0 || all[at - 1].position < position);
+  const [records, sealing] = [1, 3].map((kind) => parts(found, kind).map(read));
+  check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
+  // The last record is what the file itself proves; what it names by the hash needs no path, nor what that names.
+  const last = records.at(-1);
+  const ends = last && last.path.length === 0 && Number(index.slice("index ".length)) === last.position - 1;
+  check(ends && sealing.every(({ position }) => position < last.position), "the index is another record's");
+  last.path = path.map(bytesOf);
+  const named = new Set();
+  for (const { position, record, path } of [...sealing, ...records].sort((one, other) => other.position - one.position)) {
+    const entry = await sha256(record);
+    if (path.length > 0 || !named.has(hex(entry))) {
+      check(same(await rootOf(entry, position - 1, size, path), root), `position ${position} is not in the log`);
+    }
     check(one(record, 2) === position, `position ${position}: the record names another one`);
     const stream = `${decoded(one(record, 4))}/`;
     check(`player/${roundId}`.startsWith(stream), `position ${position}: the record is another player's`);
-    return { position, record };
-  };
-  const all = async (messages) => {
-    const found = [];
-    for (const message of messages) found.push(await included(message, parts(message, 3)));
-    return found;
-  };
-  const inOrder = (all) => all.every(({ position }, at) => at === 0 || all[at - 1].position < position);
-  const sealing = await all(parts(found, 3));
-  const records = [...(await all(messages)), await included(last, path.map(bytesOf))];
-  check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
+    parts(record, 10, 6, 8, 6).forEach((hash) => named.add(hex(hash)));
+  }
   const number = Number(roundId.slice(roundId.lastIndexOf("/") + 1));
   const { steps, settled } = whole(number, records);
-  for (const { position, record } of records) {
-    tell(`Inclusion: position ${position}, ${record.length} bytes with SHA-256 ${hex(await sha256(record))}, is in that log.`);
+  for (const { position, record, path } of records) {
+    const found = path.length > 0 || size === 1 ? "is in that log" : "is named by its hash in a record that is in that log";
+    tell(`Inclusion: position ${position}, ${record.length} bytes with SHA-256 ${hex(await sha256(record))}, ${found}.`);
   }
   const drawn = await draws(roundId, number, settled, records, sealing);
   for (const { draw, seed, where } of drawn) {

@@ -11,7 +11,7 @@ use crate::{
 };
 use bytes::Bytes;
 use motherlode_books::{Books, Commit, Refused, SettledRound, Stage, StreamId};
-use motherlode_log::{Reader, Record};
+use motherlode_log::{Hash, Reader, Record};
 use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::RwLockReadGuard;
 use std::sync::{Arc, mpsc::SyncSender};
@@ -31,11 +31,11 @@ impl Applier {
             let position = record.position;
             let hash = verify(group.held.hash, std::slice::from_ref(&record))?;
             let logged = record::decode(&record.bytes).map_err(|source| OpenError::Malformed { position, source })?;
-            let mut staged = self.stage(&mut group.stage, &logged.commit)?;
+            let mut staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             if staged.is_err() && !group.logged.is_empty() {
                 // Whoever wrote it rested on what was durable by then, which may be among these very records.
                 group = self.publish(group);
-                staged = self.stage(&mut group.stage, &logged.commit)?;
+                staged = self.stage(&mut group.stage, &logged.commit, hash)?;
             }
             staged.map_err(|source| OpenError::Refused { position, source })?;
             group.names.push(self.shared.requests.name(&logged.commit.stream, &logged.commit.request_id));
@@ -46,13 +46,14 @@ impl Applier {
         Ok(())
     }
 
-    /// Adds a commit to a stage over the books, with what it recalls.
-    fn stage(&self, stage: &mut Stage, commit: &Commit) -> Result<Result<(), Refused>, OpenError> {
+    /// Adds a commit to a stage over the books, with its record's hash and what it recalls.
+    fn stage(&self, stage: &mut Stage, commit: &Commit, hash: Hash) -> Result<Result<(), Refused>, OpenError> {
         // Locked once a commit: to recall a round may take a while, and readers are not to wait for it.
-        let applied = stage.apply(&*self.books_with(&commit.stream)?, commit);
+        let applied = stage.apply_recorded(&*self.books_with(&commit.stream)?, commit, None, |_| hash);
         let Err(Refused::RecallNeeded { round }) = applied else { return Ok(applied) };
         let recalled = recall(&*self.shared.reader, commit, round)?;
-        Ok(stage.apply_recalling(&*self.books_with(&commit.stream)?, commit, recalled.as_ref()))
+        let books = self.books_with(&commit.stream)?;
+        Ok(stage.apply_recorded(&books, commit, recalled.as_ref(), |_| hash))
     }
 
     fn books_with(&self, stream: &StreamId) -> Result<RwLockReadGuard<'_, Books>, OpenError> {

@@ -336,7 +336,7 @@ mod tests {
         let path = folder.path().join("draws");
         let (keys, again) = (DrawKeys::open(&path, 5).unwrap(), DrawKeys::open(&path, 5).unwrap());
         let (epoch, seal) = keys.seal(&alice(), 9).unwrap();
-        let next = NextDraw { number: 9, epoch, seal };
+        let next = NextDraw { number: 9, epoch, seal, sealed_by: None };
         let dealt = Some(draw::deal(&again.0.keys.read()[0].key, &alice(), 9));
         assert_eq!((keys.dealt_under(&alice(), &next), again.dealt_under(&alice(), &next)), (dealt, dealt));
         assert_eq!(keys.dealt_under(&alice(), &NextDraw { number: 1, ..next }), None, "of another draw");

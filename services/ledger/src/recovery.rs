@@ -24,7 +24,7 @@ use crate::{
     writer::Writer,
 };
 use motherlode_books::{Books, Commit, Refused};
-use motherlode_log::{Hash, Position, Reader, Store, genesis, previous_hash};
+use motherlode_log::{Hash, Position, Reader, Store, genesis, hash, previous_hash};
 use motherlode_proto::convert::record;
 use parking_lot::{Mutex, RwLock};
 use std::{
@@ -272,7 +272,7 @@ fn replay_past(
             *head = verify(*head, &records)?;
         }
         let mut unmarked = vec![];
-        for stored in &records {
+        for (index, stored) in records.iter().enumerate() {
             let position = stored.position;
             let logged = record::decode(&stored.bytes).map_err(|source| OpenError::Malformed { position, source })?;
             if position > folded.position {
@@ -283,7 +283,8 @@ fn replay_past(
                 {
                     images.load(&mut books, stream, state);
                 }
-                fold(reader, &mut books, &logged.commit)?;
+                let named = records.get(index + 1).and_then(|next| previous_hash(&next.bytes));
+                fold(reader, &mut books, &logged.commit, named.unwrap_or_else(|| hash(&stored.bytes)))?;
             }
             // Runs may have more than the snapshot.
             if position > requests.to() {
@@ -309,11 +310,11 @@ fn replay_past(
     }
 }
 
-fn fold(reader: &dyn Reader, books: &mut Books, commit: &Commit) -> Result<(), OpenError> {
-    match books.apply(commit) {
+fn fold(reader: &dyn Reader, books: &mut Books, commit: &Commit, hash: Hash) -> Result<(), OpenError> {
+    match books.apply_recorded(commit, None, hash) {
         Err(Refused::RecallNeeded { round }) => {
             let recalled = recall(reader, commit, round)?;
-            books.apply_recalling(commit, recalled.as_ref())
+            books.apply_recorded(commit, recalled.as_ref(), hash)
         }
         applied => applied,
     }

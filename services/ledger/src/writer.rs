@@ -20,7 +20,7 @@ use crate::{
     shared::{Shared, Standing, is_by},
     trouble::Trouble,
 };
-use motherlode_books::{Books, Commit, Currency, Head, Minor, SettledRound, Stage, StreamId};
+use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId};
 use motherlode_log::{AppendError as Failed, Chained, Position};
 use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::{Condvar, Mutex};
@@ -352,30 +352,27 @@ impl Judging<'_> {
             staged.stage.seal();
         }
         staged.stage.admit(books, &commit)?;
-        staged.stage.apply_recalling(books, &commit, recalled)?;
-        let balances_after = balances(&staged.stage, books, &commit.stream);
-        let logged = Logged { commit, balances_after };
-        let Held { position: after, hash: before } = staged.end;
-        let record = record::encode(&before, &logged);
-        if begins {
-            staged.groups.push_back(Group::after(staged.end));
-        }
-        let logged = Arc::new(logged);
-        if let Some(youngest) = staged.groups.back_mut() {
-            youngest
-                .records
-                .push(after, record)
-                .map_err(|broken| AppendError::Unknown { reason: broken.to_string() })?;
+        let Staged { stage, groups, end, .. } = staged;
+        let Held { position: after, hash: before } = *end;
+        let (mut balances_after, mut chained) = (vec![], Ok(()));
+        stage.apply_recorded(books, &commit, recalled, |player| {
+            balances_after = player.map(|player| player.balances().collect()).unwrap_or_default();
+            let record = record::encode_commit(&before, &commit, &balances_after);
+            if begins {
+                groups.push_back(Group::after(*end));
+            }
+            let Some(youngest) = groups.back_mut() else { return before };
+            chained = youngest.records.push(after, record);
+            *end = Held { position: commit.position, hash: youngest.records.head() };
+            end.hash
+        })?;
+        chained.map_err(|broken| AppendError::Unknown { reason: broken.to_string() })?;
+        let logged = Arc::new(Logged { commit, balances_after });
+        if let Some(youngest) = groups.back_mut() {
             youngest.logged.push(Arc::clone(&logged));
             youngest.names.push(name);
-            youngest.end = Held { position: logged.commit.position, hash: youngest.records.head() };
-            staged.end = youngest.end;
+            youngest.end = *end;
         }
         Ok(logged)
     }
-}
-
-/// The balances of the player whose stream it is, in every currency.
-fn balances(stage: &Stage, books: &Books, stream: &StreamId) -> Vec<(Currency, Minor)> {
-    stage.player(books, stream).map(|player| player.balances().collect()).unwrap_or_default()
 }

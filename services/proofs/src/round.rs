@@ -1,14 +1,20 @@
-//! The proof of a round: the inclusion of each of its records under one checkpoint.
+//! The proof of a round: the inclusion of its last record under a checkpoint, and of all before by the hashes that records name.
 
 use crate::files::Files;
-use motherlode_log::{Record, hash};
-use motherlode_proto::proof::v1::{ProvenRecord, RoundRecords};
-use motherlode_tiles::{Checkpoint, Hash, Note, Proof, inclusion, is_included, leaf};
+use motherlode_log::{Hash, Record, hash};
+use motherlode_proto::{
+    convert::record::decode,
+    proof::v1::{ProvenRecord, RoundRecords},
+};
+use motherlode_rounds::draws;
+use motherlode_tiles::{Checkpoint, Note, Proof, inclusion, is_included, leaf};
 use prost::Message as _;
-use std::io;
+use std::{collections::BTreeSet, io};
 
 /// Proves that a round's records, in their order, are in the tree of a checkpoint, and so are the records in which its draws
-/// were sealed. The proof is that of the round's last one; `extra` has all of them ([`RoundRecords`]), each with its own path.
+/// were sealed. The proof is that of the round's last one; `extra` has all of them ([`RoundRecords`]). A record has a path of its own
+/// where none of those after it names its hash: where it ended without a step, where steps of another round of the player's came
+/// between that aren't shown, and in older logs.
 ///
 /// # Errors
 /// The tree can't be read; or its files are damaged, so that nothing can be proven by them.
@@ -20,29 +26,38 @@ pub fn proof_of(
     records: &[Record],
     sealing: &[Record],
 ) -> io::Result<Proof> {
-    let Some((last, before)) = records.split_last() else { return Err(io::ErrorKind::InvalidInput.into()) };
+    let Some(last) = records.last() else { return Err(io::ErrorKind::InvalidInput.into()) };
     let size = checkpoint.size;
-    let path_of = |record: &Record| {
-        let index = record.position.saturating_sub(1);
+    let path_of = |index: u64, entry: &Hash| {
         let path = inclusion(files, index, size)?;
-        match is_included(&leaf(&hash(&record.bytes)), index, size, &path, &checkpoint.root) {
+        match is_included(&leaf(entry), index, size, &path, &checkpoint.root) {
             true => Ok(path),
             false => {
                 Err(io::Error::new(io::ErrorKind::InvalidData, "the tree's files are not those of its checkpoint"))
             }
         }
     };
-    let proven = |record: &Record, path: Vec<Hash>| ProvenRecord {
-        position: record.position,
-        record: record.bytes.to_vec(),
-        path: path.iter().map(|hash| hash.to_vec()).collect(),
-    };
-    let with_paths = |records: &[Record]| {
-        let each = records.iter().map(|record| Ok(proven(record, path_of(record)?)));
-        each.collect::<io::Result<Vec<_>>>()
-    };
-    let (mut records, sealing, path) = (with_paths(before)?, with_paths(sealing)?, path_of(last)?);
-    records.push(proven(last, vec![]));
-    let extra = RoundRecords { records, round_id: round.to_owned(), sealing }.encode_to_vec();
-    Ok(Proof { extra, index: last.position.saturating_sub(1), path, checkpoint: note.clone() })
+    let mut extra = RoundRecords { round_id: round.to_owned(), ..RoundRecords::default() };
+    let (mut named, mut path) = (BTreeSet::new(), vec![]);
+    let of_round = records.iter().map(|record| (record, true));
+    let mut all: Vec<_> = of_round.chain(sealing.iter().map(|record| (record, false))).collect();
+    all.sort_by_key(|(record, _)| record.position);
+    for (record, of_round) in all.into_iter().rev() {
+        let entry = hash(&record.bytes);
+        let mut proven =
+            ProvenRecord { position: record.position, record: record.bytes.to_vec(), ..ProvenRecord::default() };
+        if record.position == last.position {
+            path = path_of(record.position.saturating_sub(1), &entry)?;
+        } else if !named.contains(&entry) {
+            let path = path_of(record.position.saturating_sub(1), &entry)?;
+            proven.path = path.iter().map(|hash| hash.to_vec()).collect();
+        }
+        let logged =
+            decode(&record.bytes).map_err(|malformed| io::Error::new(io::ErrorKind::InvalidData, malformed))?;
+        named.extend(draws::sealed_by(&logged.commit.events));
+        if of_round { &mut extra.records } else { &mut extra.sealing }.push(proven);
+    }
+    extra.records.reverse();
+    extra.sealing.reverse();
+    Ok(Proof { extra: extra.encode_to_vec(), index: last.position.saturating_sub(1), path, checkpoint: note.clone() })
 }

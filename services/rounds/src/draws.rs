@@ -1,6 +1,6 @@
 //! The seeds of steps: logged, or worked out from a sealed draw.
 
-use motherlode_books::{Dealt, Drawn, Epoch, Event, Seal, SealReason, StepResolved, draw};
+use motherlode_books::{Dealt, Drawn, Epoch, Event, RecordHash, Seal, SealReason, StepResolved, draw};
 use motherlode_slots::Seed;
 
 /// The key of a draw that a round used is not to be had.
@@ -48,6 +48,8 @@ pub struct StepDraw {
     pub dealt: Option<Dealt>,
     /// Its seal, where it's known.
     pub seal: Option<Seal>,
+    /// The record in which it was sealed, where the step names it.
+    pub sealed_by: Option<RecordHash>,
 }
 
 impl StepDraw {
@@ -60,6 +62,7 @@ impl StepDraw {
             client_seed: draw.client_seed(request_id).to_vec(),
             dealt: None,
             seal: None,
+            sealed_by: draw.sealed_by,
         })
     }
 
@@ -102,6 +105,14 @@ pub fn sealed(events: &[Event]) -> impl Iterator<Item = Sealed> {
 pub fn used(events: &[Event], round: u64) -> impl Iterator<Item = u64> {
     events.iter().filter_map(move |event| match event {
         Event::StepResolved(StepResolved { round: of, draw: Some(draw), .. }) if *of == round => Some(draw.number),
+        _ => None,
+    })
+}
+
+/// The records in which the draws of a commit's steps were sealed, as far as its steps name them.
+pub fn sealed_by(events: &[Event]) -> impl Iterator<Item = RecordHash> {
+    events.iter().filter_map(|event| match event {
+        Event::StepResolved(StepResolved { draw: Some(draw), .. }) => draw.sealed_by,
         _ => None,
     })
 }

@@ -96,6 +96,7 @@ impl Dealer {
             client_seed: step.client_seed.to_vec(),
             next_epoch,
             next_seal,
+            sealed_by: next.sealed_by,
         };
         let round = round_name(step.stream, step.round);
         let seed = draw::seed(&dealt, draw.client_seed(step.request_id), &round, step.step);
@@ -232,7 +233,7 @@ mod tests {
     fn player(dealer: &Dealer, stream: &StreamId, number: u64) -> PlayerState {
         let (epoch, seal) = dealer.keys.seal(stream, number).unwrap();
         let mut player = PlayerState::default();
-        player.draw = Some(NextDraw { number, epoch, seal });
+        player.draw = Some(NextDraw { number, epoch, seal, sealed_by: Some([9; 32]) });
         player
     }
 

@@ -101,6 +101,13 @@ async fn pl_06_a_round_of_every_game_is_proven_by_its_file_and_a_key_and_nothing
             let sealed = |draw: &ShownDraw| matches!(draw, ShownDraw::Sealed(..));
             assert!(!proven.draws.is_empty() && proven.draws.iter().all(sealed), "{round}: {:?}", proven.draws);
             assert_eq!(format!("{}/{}", proven.stream, proven.number), format!("player/{round}"));
+            // One path for all of it: what was before is named by the records after it.
+            let extra = RoundRecords::decode(&*proof.extra).unwrap();
+            assert!(extra.records.iter().chain(&extra.sealing).all(|record| record.path.is_empty()), "{round}");
+            assert_eq!(proven.named.len(), proven.positions.len() - 1 + extra.sealing.len(), "{round}");
+            let bytes = bytes_at_ten_million(&proof);
+            println!("{round} of {}: {} records, {bytes} bytes", game.name(), proven.positions.len());
+            assert!(bytes <= 2_500 || proven.positions.len() > 1, "{round}: {bytes} bytes");
             several += usize::from(proven.positions.len() > 1);
             files.push((proof, key));
         }
@@ -172,7 +179,8 @@ fn forged(files: &[(Proof, VerifierKey)]) {
 fn bytes_at_ten_million(proof: &Proof) -> usize {
     let (mut proof, mut extra) = (proof.clone(), RoundRecords::decode(&*proof.extra).unwrap());
     (proof.index, proof.path) = (9_999_999, vec![[0; 32]; 24]);
-    extra.sealing.iter_mut().for_each(|record| record.path = vec![vec![0; 32]; 24]);
+    let own = extra.records.iter_mut().chain(&mut extra.sealing).filter(|record| !record.path.is_empty());
+    own.for_each(|record| record.path = vec![vec![0; 32]; 24]);
     proof.extra = extra.encode_to_vec();
     proof.to_string().len()
 }
@@ -210,7 +218,7 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         extra.sealing.clear();
         assert_eq!(extra.encode_to_vec(), short.extra);
         let (with, without) = (bytes_at_ten_million(&full), bytes_at_ten_million(&short));
-        assert!(without <= 2_500 && with <= 3_700, "{without} and {with} bytes");
+        assert!(without <= 2_000 && with <= 2_500, "{without} and {with} bytes");
     }
     server.stop().await.unwrap();
     // The log alone gives the same as the service.

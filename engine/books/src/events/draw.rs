@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::values::{Epoch, Seal};
+use crate::values::{Epoch, RecordHash, Seal};
 
 /// The sealed draw that a step used, and the seal of the next (see [`draw`](crate::draw)).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -18,6 +18,9 @@ pub struct Draw {
     pub next_epoch: Epoch,
     /// The seal of the next draw.
     pub next_seal: Seal,
+    /// The record in which this draw was sealed, an earlier one of the player's: so whoever trusts the step's record can trust that
+    /// one. None in older logs.
+    pub sealed_by: Option<RecordHash>,
 }
 
 impl Draw {

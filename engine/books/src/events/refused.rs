@@ -139,6 +139,9 @@ pub enum Refused {
     /// Another draw than the player's next: it was used, isn't sealed, or is of another key.
     #[error("draw {found} where {expected} comes next")]
     WrongDraw { expected: u64, found: u64 },
+    /// A draw that is said to have been sealed in another record than the one in which it was.
+    #[error("draw {number} was not sealed in the record that the step names")]
+    SealedElsewhere { number: u64 },
     /// A draw that is sealed though one is out, or anew though none is.
     #[error("draw {number} is not to be sealed for this reason")]
     SealUnfounded { number: u64 },

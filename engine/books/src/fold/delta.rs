@@ -6,12 +6,14 @@ use crate::events::{Commit, Decision};
 use crate::state::{
     AwardKey, Books, CurrentRates, Operator, OperatorTotals, PendingTotals, PlayerState, PoolState, System, UnpaidAward,
 };
-use crate::values::{End, Nano, PerCurrency, StreamId};
+use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 
 /// The consequences of one commit. States replace those of the books, totals add to them.
 pub(super) struct Delta {
     pub end: End,
     pub player: Option<PlayerState>,
+    /// Whether the commit sealed the player's next draw.
+    pub sealed: bool,
     pub pool: Option<Box<PoolState>>,
     pub rates: Option<CurrentRates>,
     pub system: Option<System>,
@@ -39,6 +41,7 @@ impl Delta {
         Self {
             end,
             player: None,
+            sealed: false,
             pool: None,
             rates: None,
             system: None,
@@ -49,6 +52,13 @@ impl Delta {
             exchange: PerCurrency::default(),
             transfer: Nano::ZERO,
             interpartition: Nano::ZERO,
+        }
+    }
+
+    /// Takes up the hash of the commit's record, by which the next draw names where it was sealed.
+    pub fn recorded(&mut self, hash: RecordHash) {
+        if let Some(draw) = self.player.as_mut().filter(|_| self.sealed).and_then(|player| player.draw.as_mut()) {
+            draw.sealed_by = Some(hash);
         }
     }
 

@@ -17,7 +17,8 @@ impl Transition<'_> {
         if !founded {
             return Err(Refused::SealUnfounded { number });
         }
-        player.draw = Some(NextDraw { number, epoch, seal });
+        player.draw = Some(NextDraw { number, epoch, seal, sealed_by: None });
+        self.delta.sealed = true;
         Ok(())
     }
 
@@ -39,9 +40,13 @@ impl Transition<'_> {
         if draw.client_seed.len() > draw::CLIENT_SEED_MAX {
             return Err(Refused::ClientSeedTooLong { bytes: draw.client_seed.len() });
         }
+        if draw.sealed_by.is_some() && draw.sealed_by != next.sealed_by {
+            return Err(Refused::SealedElsewhere { number: next.number });
+        }
         let number = next.number.checked_add(1).ok_or(Refused::WrongDraw { expected: 0, found: next.number })?;
-        player.draw = Some(NextDraw { number, epoch: draw.next_epoch, seal: draw.next_seal });
-        let NextDraw { number, epoch, seal } = next;
+        player.draw = Some(NextDraw { number, epoch: draw.next_epoch, seal: draw.next_seal, sealed_by: None });
+        self.delta.sealed = true;
+        let NextDraw { number, epoch, seal, .. } = next;
         Ok(Drawn::Sealed { number, epoch, seal, client_seed: draw.client_seed(request_id).to_vec() })
     }
 }

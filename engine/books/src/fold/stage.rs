@@ -3,10 +3,11 @@
 use std::collections::VecDeque;
 
 use super::decide::decide;
+use super::delta::Delta;
 use super::view::{NOTHING, Overlay, View};
 use crate::events::{Commit, Refused};
 use crate::state::{Books, PlayerState, SettledRound};
-use crate::values::{End, Head, Posting, StreamId};
+use crate::values::{End, Head, Posting, RecordHash, StreamId};
 
 /// Commits that are decided but not durable yet, over durable books, in groups that become durable one after the other.
 ///
@@ -78,16 +79,38 @@ impl Stage {
         recalled: Option<&SettledRound>,
     ) -> Result<(), Refused> {
         let (delta, _) = decide(self.over(books), commit, recalled)?;
+        self.take(delta, commit);
+        Ok(())
+    }
+
+    /// Adds a commit as [`Stage::apply_recalling`] does, with its record. Once the commit is found right, `record` makes its record
+    /// from the player of its stream, as that is after it, and gives the record's hash.
+    ///
+    /// # Errors
+    /// As [`Stage::apply`]; no record is made then.
+    pub fn apply_recorded(
+        &mut self,
+        books: &Books,
+        commit: &Commit,
+        recalled: Option<&SettledRound>,
+        record: impl FnOnce(Option<&PlayerState>) -> RecordHash,
+    ) -> Result<(), Refused> {
+        let (mut delta, _) = decide(self.over(books), commit, recalled)?;
+        delta.recorded(record(delta.player.as_ref()));
+        self.take(delta, commit);
+        Ok(())
+    }
+
+    fn take(&mut self, delta: Delta, commit: &Commit) {
         if self.sealed || self.groups.is_empty() {
             self.groups.push_back(Overlay::default());
             self.sealed = false;
         }
-        let Some(over) = self.groups.back_mut() else { return Ok(()) };
+        let Some(over) = self.groups.back_mut() else { return };
         over.rates_changed |= delta.rates.is_some();
         over.system_changed |= delta.system.is_some();
         over.paid.extend(&delta.paid);
         delta.merge_into(&mut over.books, commit);
-        Ok(())
     }
 
     /// The end of a partition's log after all groups.
@@ -178,6 +201,22 @@ impl Books {
     /// As [`Books::apply`].
     pub fn apply_recalling(&mut self, commit: &Commit, recalled: Option<&SettledRound>) -> Result<(), Refused> {
         let (delta, _) = decide(self.view(), commit, recalled)?;
+        delta.merge_into(self, commit);
+        Ok(())
+    }
+
+    /// Applies one durable commit, whose record has this hash.
+    ///
+    /// # Errors
+    /// As [`Books::apply`].
+    pub fn apply_recorded(
+        &mut self,
+        commit: &Commit,
+        recalled: Option<&SettledRound>,
+        record: RecordHash,
+    ) -> Result<(), Refused> {
+        let (mut delta, _) = decide(self.view(), commit, recalled)?;
+        delta.recorded(record);
         delta.merge_into(self, commit);
         Ok(())
     }

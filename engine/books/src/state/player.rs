@@ -15,7 +15,7 @@ use super::round::OpenRound;
 use super::seat::{Seat, Seats};
 use super::wallet::{Debit, Wallet};
 use crate::events::{RoundStarted, SessionName};
-use crate::values::{Currency, Epoch, Head, Minor, PerCurrency, Seal};
+use crate::values::{Currency, Epoch, Head, Minor, PerCurrency, RecordHash, Seal};
 
 /// Keys and values of one collection: of a game and a bet level.
 pub type Collection = BTreeMap<SmolStr, i64>;
@@ -70,6 +70,8 @@ pub struct NextDraw {
     pub epoch: Epoch,
     /// Its seal.
     pub seal: Seal,
+    /// The record in which it was sealed, where the fold was told of records.
+    pub sealed_by: Option<RecordHash>,
 }
 
 /// The net result of a session: the latest that bet at a game.

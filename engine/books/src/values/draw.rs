@@ -19,6 +19,9 @@ use super::stream::StreamId;
 pub type Dealt = [u8; 32];
 /// The stand-in of a dealt value in the log, until it's revealed.
 pub type Seal = [u8; 32];
+
+/// SHA-256 of a record as it's stored: its entry in the log's tree.
+pub type RecordHash = [u8; 32];
 /// The name of a draw key: digits of its digest, which tell nothing of it.
 pub type Epoch = [u8; 4];
 

@@ -20,7 +20,7 @@ pub use account::{Account, Posting};
 pub use actor::ANYONE;
 pub use ceiling::Ceiling;
 pub use currency::Currency;
-pub use draw::{Dealt, Epoch, Seal};
+pub use draw::{Dealt, Epoch, RecordHash, Seal};
 pub use error::MoneyError;
 pub use head::{End, Head};
 pub use money::{CoinValue, Minor, Nano, cash};

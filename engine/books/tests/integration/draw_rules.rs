@@ -30,7 +30,8 @@ fn sealed(number: u64, reason: SealReason) -> Event {
 fn drawn(round: u64, number: u32, of: u64, win: i64) -> StepResolved {
     let Event::StepResolved(plain) = step(round, number, win) else { panic!("a step") };
     let epoch = draw::epoch(&KEY);
-    let draw = Draw { number: of, epoch, client_seed: vec![1], next_epoch: epoch, next_seal: seal_of(of + 1) };
+    let (client_seed, next_seal) = (vec![1], seal_of(of + 1));
+    let draw = Draw { number: of, epoch, client_seed, next_epoch: epoch, next_seal, sealed_by: None };
     StepResolved { seed: None, draw: Some(draw), ..plain }
 }
 
@@ -133,6 +134,48 @@ fn no_draw_is_used_twice_left_out_or_of_another_key() {
     let longest = step.draw.clone().map(|draw| Draw { client_seed: vec![1; 64], ..draw });
     let events = vec![started, Event::StepResolved(StepResolved { draw: longest, ..step })];
     world.write(alice(), events);
+}
+
+#[test]
+fn pl_06_a_step_names_the_record_in_which_its_draw_was_sealed_or_none() {
+    let world = World::with_players(&["alice"]);
+    let (opening, other) = ([7; 32], [8; 32]);
+    let mut books = world.books.clone();
+    books.apply_recorded(&world.next(alice(), vec![sealed(1, SealReason::Opened)]), None, opening).unwrap();
+    let at = |books: &Books| World { books: books.clone(), ..world.clone() };
+    let bet = started(&at(&books));
+    let step = |of: u64, sealed_by: Option<RecordHash>| {
+        let step = drawn(1, u32::try_from(of).unwrap(), of, 30);
+        let draw = step.draw.clone().map(|draw| Draw { sealed_by, ..draw });
+        Event::StepResolved(StepResolved { draw, ..step })
+    };
+    let first = |named| at(&books).next(alice(), vec![bet.clone(), step(1, named)]);
+    let elsewhere = Refused::SealedElsewhere { number: 1 };
+    assert_eq!(books.clone().apply_recorded(&first(Some(other)), None, other), Err(elsewhere.clone()));
+    assert!(books.clone().apply_recorded(&first(None), None, other).is_ok(), "an older program's");
+    // What was not told of records can't tell.
+    let mut untold = world.books.clone();
+    untold.apply(&world.next(alice(), vec![sealed(1, SealReason::Opened)])).unwrap();
+    assert_eq!(untold.apply(&first(Some(opening))), Err(elsewhere));
+    // Staged as folded: the next step's draw is sealed by this one's record, whatever came between.
+    let mut stage = Stage::new();
+    stage
+        .apply_recorded(&books, &first(Some(opening)), None, |player| {
+            assert_eq!(player.unwrap().draw.unwrap().number, 2);
+            other
+        })
+        .unwrap();
+    books.absorb(stage);
+    let between = at(&books).next(alice(), vec![Event::Deposited { currency: Currency::EUR, amount: Minor(1) }]);
+    books.apply_recorded(&between, None, [9; 32]).unwrap();
+    let second = |named| at(&books).next(alice(), vec![step(2, named)]);
+    for wrong in [opening, [9; 32]] {
+        assert_eq!(
+            books.clone().apply_recorded(&second(Some(wrong)), None, opening),
+            Err(Refused::SealedElsewhere { number: 2 })
+        );
+    }
+    books.clone().apply_recorded(&second(Some(other)), None, opening).unwrap();
 }
 
 #[test]

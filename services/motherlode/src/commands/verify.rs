@@ -73,7 +73,7 @@ fn proof_name(proven: &Proven) -> String {
 
 /// Each check, and what it rests on.
 fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String {
-    let Proven { checkpoint, cosigned, positions, replayed, .. } = proven;
+    let Proven { checkpoint, cosigned, positions, named, replayed, .. } = proven;
     let mut text = String::from("\nChecked\n");
     let mut say = |what: &str, found: String, rests: &str| {
         text.push_str(&format!("  {what:<11}{found}\n  {:<11}rests on: {rests}\n", ""));
@@ -91,8 +91,16 @@ fn checks(proven: &Proven, key: &VerifierKey, policy: Option<&Policy>) -> String
             say("witnesses", found, "that those who run them are not the log's: one of its own proves nothing");
         }
     }
-    let places: Vec<_> = positions.iter().map(u64::to_string).collect();
-    say("inclusion", format!("every record of the round is in that log: {}", places.join(", ")), "SHA-256");
+    let places = |places: Vec<u64>| places.iter().map(u64::to_string).collect::<Vec<_>>().join(", ");
+    let by_path = positions.iter().copied().filter(|position| !named.contains(position)).collect();
+    let in_log = format!("in that log: the record of the round at {}", places(by_path));
+    match named[..] {
+        [] => say("inclusion", in_log, "SHA-256"),
+        _ => {
+            let found = format!("{in_log}; named there by their hashes: those at {}", places(named.clone()));
+            say("inclusion", found, "SHA-256; and that the log has those records at their places, audits of it");
+        }
+    }
     let (steps, wrong) = (replayed.differs.len(), replayed.differs.iter().flatten().count());
     let found = match wrong {
         0 if replayed.resolved < steps => {

@@ -13,10 +13,17 @@ use motherlode_proto::{
     },
     round::v1,
 };
-use motherlode_rounds::{Live, collection, draws::seed_of, gamble_max_minor, round_name, terms_to_log};
+use motherlode_rounds::{
+    Live, collection,
+    draws::{self, seed_of},
+    gamble_max_minor, round_name, terms_to_log,
+};
 use motherlode_slots::{self as slots, Awaiting, Choice, Outcome};
 use prost::Message;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 pub const POOL: &str = "bewitched";
 
@@ -45,6 +52,8 @@ pub fn terms() -> PoolTerms {
 pub struct Tale {
     pub books: Books,
     pub log: Vec<Logged>,
+    /// The hash of the last record.
+    pub head: Option<RecordHash>,
     pub now_ms: i64,
     pub double: bool,
     /// Bets are free rounds of this campaign.
@@ -112,9 +121,14 @@ impl Tale {
             events,
         };
         self.now_ms += 7;
-        self.books.apply_recalling(&commit, recalled).expect("the tale is sound");
-        let player = self.books.player(&commit.stream);
-        let balances_after = player.map(|player| player.balances().collect()).unwrap_or_default();
+        let (mut stage, mut balances_after) = (Stage::new(), vec![]);
+        let previous = self.head.unwrap_or_else(|| genesis(self.partition));
+        let applied = stage.apply_recorded(&self.books, &commit, recalled, |player| {
+            balances_after = player.map(|player| player.balances().collect()).unwrap_or_default();
+            *self.head.insert(hash(&record::encode_commit(&previous, &commit, &balances_after)))
+        });
+        applied.expect("the tale is sound");
+        self.books.absorb(stage);
         let position = commit.position;
         self.log.push(Logged { commit, balances_after });
         position
@@ -231,7 +245,8 @@ impl Tale {
         };
         let sealed = next.map(|next| {
             let (next_epoch, next_seal) = self.seal(stream, next.number + 1).expect("a key");
-            Draw { number: next.number, epoch: next.epoch, client_seed, next_epoch, next_seal }
+            let (number, epoch, sealed_by) = (next.number, next.epoch, next.sealed_by);
+            Draw { number, epoch, client_seed, next_epoch, next_seal, sealed_by }
         });
         let game = live.game;
         let win = Minor(i64::try_from(outcome.round_win_minor).expect("cash"));
@@ -344,13 +359,42 @@ impl Tale {
 
 /// The records of a log, chained.
 pub fn chained(log: &[Logged]) -> Vec<Bytes> {
-    let mut previous = genesis(log.first().map_or(0, |logged| logged.commit.partition));
-    let encode = |logged| {
-        let bytes = record::encode(&previous, logged);
-        previous = hash(&bytes);
-        bytes
+    linked(log).into_iter().map(|(_, bytes)| bytes).collect()
+}
+
+/// Commits as they are chained, with their records: the steps among them name the records in which their draws were sealed, as those
+/// are now.
+pub fn linked(log: &[Logged]) -> Vec<(Logged, Bytes)> {
+    let mut sealed_by = BTreeMap::new();
+    chaining(log, |logged, before| {
+        let mut sealing = sealed_by.get(&logged.commit.stream).copied();
+        for event in &mut logged.commit.events {
+            if let Event::StepResolved(StepResolved { draw: Some(Draw { sealed_by: Some(named), .. }), .. }) = event {
+                *named = sealing.take().unwrap_or(*named);
+            }
+        }
+        let record = hash(&record::encode(before, logged));
+        if draws::sealed(&logged.commit.events).next().is_some() {
+            sealed_by.insert(logged.commit.stream.clone(), record);
+        }
+    })
+}
+
+/// Commits as they are chained, with their records, whatever they name.
+pub fn chained_as_they_are(log: &[Logged]) -> Vec<(Logged, Bytes)> {
+    chaining(log, |_, _| {})
+}
+
+fn chaining(log: &[Logged], mut change: impl FnMut(&mut Logged, &RecordHash)) -> Vec<(Logged, Bytes)> {
+    let mut before = genesis(log.first().map_or(0, |logged| logged.commit.partition));
+    let chain = |logged: &Logged| {
+        let mut logged = logged.clone();
+        change(&mut logged, &before);
+        let bytes = record::encode(&before, &logged);
+        before = hash(&bytes);
+        (logged, bytes)
     };
-    log.iter().map(encode).collect()
+    log.iter().map(chain).collect()
 }
 
 /// Writes records to a folder's log, some a block, in small segments.

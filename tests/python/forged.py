@@ -1,0 +1,251 @@
+"""What every verifier of a round's proof is shown: one list of proofs, honest and forged, with what is to be said of each.
+
+The forger has a log key of his own, so he can sign what he likes. `motherlode verify`, examples/verify_round.py and the console's page
+are held to the same list (test_proofs, test_console).
+"""
+
+import base64
+import hashlib
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from motherlode.log.v1 import log_pb2
+from motherlode.proof.v1 import proof_pb2
+
+# All holds; all that is there holds, and seals aren't shown; something doesn't hold.
+PROVEN, PARTLY, REFUSED = "proven", "partly", "refused"
+
+
+def proven(proof):
+    """What the extra part of a round's proof has."""
+    extra = proof.partition("\nextra ")[2].partition("\n")[0]
+    return proof_pb2.RoundRecords.FromString(base64.b64decode(extra))
+
+
+def with_records(lines, records):
+    """The head of a proof, with other records."""
+    return "\n".join([lines[0], "extra " + base64.b64encode(records.SerializeToString()).decode(), *lines[2:]])
+
+
+def log_of(vkey, records, named=()):
+    """A proof of these records in a log of their own, signed by a new key of the same name; with that key.
+
+    Each record has a path, but for those at positions that are said to be named in later ones.
+    """
+    name = vkey.partition("+")[0]
+    signer = Ed25519PrivateKey.generate()
+    public = b"\x01" + signer.public_key().public_bytes_raw()
+    key_id = hashlib.sha256(name.encode() + b"\n" + public).digest()[:4]
+    size = records.records[-1].position
+    leaves = [hashlib.sha256(b"\0" + bytes(32)).digest()] * size
+    for record in [*records.sealing, *records.records]:
+        leaves[record.position - 1] = hashlib.sha256(b"\0" + hashlib.sha256(record.record).digest()).digest()
+    for record in [*records.sealing, *records.records]:
+        del record.path[:]
+        record.path.extend([] if record.position in named else path(leaves, record.position - 1))
+    head = ["c2sp.org/tlog-proof@v1", "", f"index {size - 1}"]
+    head += [base64.b64encode(step).decode() for step in path(leaves, size - 1)]
+    del records.records[-1].path[:]
+    text = f"{name}\n{size}\n{base64.b64encode(root(leaves)).decode()}\n"
+    signature = base64.b64encode(key_id + signer.sign(text.encode())).decode()
+    proof = f"{with_records(head, records)}\n\n{text}\n\u2014 {name} {signature}\n"
+    return proof, f"{name}+{key_id.hex()}+{base64.b64encode(public).decode()}"
+
+
+def split(leaves):
+    """The leaves of both halves of a tree (RFC 6962, section 2.1)."""
+    left = 1 << (len(leaves) - 1).bit_length() - 1
+    return leaves[:left], leaves[left:]
+
+
+def root(leaves):
+    if len(leaves) == 1:
+        return leaves[0]
+    left, right = split(leaves)
+    return hashlib.sha256(b"\1" + root(left) + root(right)).digest()
+
+
+def path(leaves, index):
+    if len(leaves) == 1:
+        return []
+    left, right = split(leaves)
+    if index < len(left):
+        return [*path(left, index), root(right)]
+    return [*path(right, index - len(left)), root(left)]
+
+
+def changed(record, change):
+    """Changes the commit that a record is."""
+    commit = log_pb2.Commit.FromString(record.record)
+    change(commit)
+    record.record = commit.SerializeToString()
+
+
+def draws_of(commit):
+    return [event.step_resolved.draw for event in commit.events if event.HasField("step_resolved")]
+
+
+def linked(records):
+    """Has each step name the record before it, as a log's writer does that makes his links anew."""
+    before = None
+    for record in [*records.sealing, *records.records]:
+
+        def link(commit):
+            for draw in draws_of(commit):
+                draw.sealed_by = before or draw.sealed_by
+
+        changed(record, link)
+        commit = log_pb2.Commit.FromString(record.record)
+        if draws_of(commit) or any(event.HasField("draw_sealed") for event in commit.events):
+            before = hashlib.sha256(record.record).digest()
+
+
+def forged(proof, other, key):
+    """Names of cases, proofs, keys, and what is to be said of each: of a round of several records, and another of the same player's."""
+    assert len(proven(proof).records) > 1 and len(proven(proof).sealing) == 1, "a round of several steps"
+    head, note = proof.split("\n\n", 1)
+    lines = head.split("\n")
+    number = int(proven(proof).round_id.rpartition("/")[2])
+
+    def beside(change):
+        """Something else beside what was signed."""
+        records = proven(proof)
+        change(records)
+        return with_records(lines, records) + "\n\n" + note, key
+
+    def signed(change, relink=False, named=()):
+        """A log that says otherwise, signed as it is."""
+        records = proven(proof)
+        change(records)
+        if relink:
+            linked(records)
+        return log_of(key, records, named)
+
+    def events(of, change):
+        """Changes the events of a record of a round's proof."""
+        return lambda records: changed(of(records), lambda commit: [change(commit, event) for event in list(commit.events)])
+
+    def first(records):
+        return records.records[0]
+
+    def last(records):
+        return records.records[-1]
+
+    def sealing(records):
+        return records.sealing[0]
+
+    def flip(value, at=0):
+        return value[:at] + bytes([value[at] ^ 1]) + value[at + 1 :]
+
+    def redealt(_, event):
+        if event.draws_revealed.round == number:
+            event.draws_revealed.dealt[0] = flip(event.draws_revealed.dealt[0])
+
+    def unrevealed(commit, event):
+        if event.HasField("draws_revealed"):
+            commit.events.remove(event)
+
+    def underdealt(_, event):
+        if event.HasField("draws_revealed"):
+            del event.draws_revealed.dealt[-1]
+
+    def resealed(_, event):
+        if event.HasField("step_resolved"):
+            event.step_resolved.draw.next_seal = flip(event.step_resolved.draw.next_seal)
+        if event.HasField("draw_sealed"):
+            event.draw_sealed.seal = flip(event.draw_sealed.seal)
+
+    def named_otherwise(_, event):
+        if event.HasField("step_resolved"):
+            event.step_resolved.draw.sealed_by = flip(event.step_resolved.draw.sealed_by)
+
+    def unnamed(records):
+        for record in [*records.sealing, *records.records]:
+            changed(record, lambda commit: [draw.ClearField("sealed_by") for draw in draws_of(commit)])
+
+    def unsettled(commit, event):
+        if event.HasField("round_settled"):
+            commit.events.remove(event)
+
+    def renumbered(_, event):
+        if event.HasField("step_resolved"):
+            event.step_resolved.step += 1
+
+    def sealed_twice(records):
+        again = proof_pb2.ProvenRecord.FromString(records.sealing[0].SerializeToString())
+        again.position -= 1
+        changed(again, lambda commit: setattr(commit, "position", again.position))
+        records.sealing.insert(0, again)
+
+    def others(records):
+        renamed = proven(other)
+        renamed.round_id = records.round_id
+        records.CopyFrom(renamed)
+
+    def of_another_player(commit):
+        commit.stream += "x"
+
+    everywhere = [record.position for record in [*proven(proof).sealing, *proven(proof).records]]
+    other_note = other.partition("\n\n")[2]
+    renamed = proven(other)
+    renamed.round_id = proven(proof).round_id
+    otherwise = with_records(other.partition("\n\n")[0].split("\n"), renamed) + "\n\n" + other_note
+    signature = base64.b64decode(note.rstrip("\n").splitlines()[-1].rpartition(" ")[2])
+    false = base64.b64encode(flip(signature, 20)).decode()
+    size = note.split("\n")[1]
+    zeros = base64.b64encode(bytes(32)).decode()
+    index = int(lines[2].removeprefix("index "))
+
+    yield "as it is", proof, key, PROVEN
+    yield "in another log, with a path for each record", *signed(lambda _: None), PROVEN
+    yield "in another log, with no path but the last record's", *signed(lambda _: None, named=everywhere), PROVEN
+    yield "of an older log, with no links and a path for each record", *signed(unnamed), PROVEN
+    yield "without the record that sealed", *beside(lambda records: records.ClearField("sealing")), PARTLY
+    # Records that are not the round's.
+    yield "another round called this one", otherwise, key, REFUSED
+    yield "another round's records", *signed(others), REFUSED
+    yield "no records", *beside(lambda records: records.ClearField("records")), REFUSED
+    yield "the bet is missing", *signed(lambda records: records.records.pop(0)), REFUSED
+    if len(proven(proof).records) > 2:
+        yield "a step is missing", *signed(lambda records: records.records.pop(1)), REFUSED
+    yield "the end is missing", *signed(lambda records: records.records.pop()), REFUSED
+    yield "the settlement is missing", *signed(events(last, unsettled)), REFUSED
+    yield "the first step has another number", *signed(events(first, renumbered), relink=True), REFUSED
+    yield "a record comes twice", *beside(lambda records: records.records.insert(0, records.records[0])), REFUSED
+    yield "in another order", *beside(lambda records: records.records.insert(0, records.records.pop(1))), REFUSED
+    yield "another player's", *signed(lambda records: changed(first(records), of_another_player), relink=True), REFUSED
+    yield (
+        "of another position",
+        *signed(lambda records: changed(first(records), lambda commit: setattr(commit, "position", 1)), relink=True),
+        REFUSED,
+    )
+    # Records that are not in the log.
+    for name, of in {"the record that sealed": sealing, "the first record": first, "the last record": last}.items():
+        yield f"a bit of {name}", *beside(lambda records, of=of: setattr(of(records), "record", flip(of(records).record, -20))), REFUSED
+        yield f"a path too many at {name}", *beside(lambda records, of=of: of(records).path.append(bytes(32))), REFUSED
+    yield "no path and no name", *signed(unnamed, named=everywhere), REFUSED
+    yield "a record that is named otherwise", *signed(events(last, named_otherwise), named=everywhere), REFUSED
+    yield "another index", "\n".join([*lines[:2], f"index {index + 1}", *lines[3:]]) + "\n\n" + note, key, REFUSED
+    yield "a path that is too short", "\n".join(lines[:-1]) + "\n\n" + note, key, REFUSED
+    yield "a path that is too long", "\n".join([*lines, zeros]) + "\n\n" + note, key, REFUSED
+    yield "another path", "\n".join([*lines[:3], zeros, *lines[4:]]) + "\n\n" + note, key, REFUSED
+    # A log that was signed, in which the round was not drawn as was sealed.
+    yield "a dealt value is another", *signed(events(last, redealt)), REFUSED
+    yield "a reveal is missing", *signed(events(last, unrevealed)), REFUSED
+    yield "a dealt value is missing", *signed(events(last, underdealt)), REFUSED
+    yield "a seal is another", *signed(events(sealing, resealed)), REFUSED
+    yield "a seal is another, and the step names its record", *signed(events(sealing, resealed), relink=True), REFUSED
+    yield "a step names another record", *signed(events(first, named_otherwise)), REFUSED
+    yield "a draw is sealed twice", *signed(sealed_twice), REFUSED
+    # Checkpoints that the key has not signed.
+    yield "a false signature", proof.replace(note.rstrip("\n").splitlines()[-1].rpartition(" ")[2], false), key, REFUSED
+    yield "a larger log", head + "\n\n" + note.replace(f"\n{size}\n", f"\n{int(size) + 1}\n"), key, REFUSED
+    yield "no signature", head + "\n\n" + note.partition("\n\n")[0] + "\n\n", key, REFUSED
+    yield "another key", proof, log_of(key, proven(proof))[1], REFUSED
+    yield "another log's key", proof, key.replace("/log/", "/logs/"), REFUSED
+    # What is no proof.
+    yield "nothing", "nothing", key, REFUSED
+    yield "another format", proof.replace("@v1", "@v2"), key, REFUSED
+    yield "no base64", proof.replace("extra ", "extra *"), key, REFUSED
+    yield "cut off", proof[: len(proof) // 3], key, REFUSED
+    yield "an extra that is cut off", "\n".join([lines[0], lines[1][:-40], *lines[2:]]) + "\n\n" + note, key, REFUSED
