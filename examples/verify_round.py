@@ -75,25 +75,27 @@ def root_of(entry, index, size, path):
     return reached
 
 
+def varint(message, at):
+    """A number of protobuf's, and where it ends."""
+    value = shift = 0
+    while True:
+        byte = message[at]
+        at, value, shift = at + 1, value | (byte & 0x7F) << shift, shift + 7
+        if byte < 0x80:
+            return value, at
+
+
 def fields(message):
     """Numbers and values of a protobuf message's fields."""
-
-    def varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = message[at]
-            at, value, shift = at + 1, value | (byte & 0x7F) << shift, shift + 7
-            if byte < 0x80:
-                return value
-
     at = 0
     while at < len(message):
-        number, kind = divmod(varint(), 8)
+        tag, at = varint(message, at)
+        number, kind = divmod(tag, 8)
         if kind == 0:
-            yield number, varint()
+            value, at = varint(message, at)
+            yield number, value
         else:
-            length = {1: 8, 5: 4}[kind] if kind != 2 else varint()
+            length, at = varint(message, at) if kind == 2 else ({1: 8, 5: 4}[kind], at)
             check(at + length <= len(message), "a message is cut off")
             yield number, message[at : at + length]
             at += length
@@ -108,6 +110,27 @@ def parts(message, *path):
 
 def one(message, *path):
     return next(parts(message, *path), None)
+
+
+def records_of(extra, *kinds):
+    """Bytes and paths of the records in each of these fields, put together from what they copy of the one before."""
+    before, found = b"", []
+    for kind in kinds:
+        found.append([])
+        for message in parts(extra, kind):
+            copied, at, own, record = one(message, 4) or b"", 0, one(message, 2) or b"", b""
+            source, runs = sha256(before) + before, []
+            while at < len(copied):
+                number, at = varint(copied, at)
+                runs.append(number)
+            check(len(runs) % 3 == 0 and sum(runs[2::3]) <= 1024 and (before or not runs), "too much is copied")
+            for more, start, length in zip(runs[::3], runs[1::3], runs[2::3]):
+                check(more <= len(own) and start + length <= len(source), "what is copied is not there")
+                record, own = record + own[:more] + source[start : start + length], own[more:]
+            before = record + own
+            check(one(message, 1) in (None, one(before, 2)), "a record is of another position")
+            found[-1].append((one(before, 2), before, list(parts(message, 3))))
+    return found
 
 
 def whole(number, records):
@@ -174,23 +197,26 @@ def proven(proof, vkey):
     check(extra.startswith("extra ") and index.startswith("index "), "not the proof of a round")
     size, root = checkpoint(note, vkey)
     extra = decode(extra.removeprefix("extra "))
-    round_id = one(extra, 2).decode()
-    sealing, records = ([(one(message, 1), one(message, 2)) for message in parts(extra, kind)] for kind in (3, 1))
-    for found in (sealing, records):
-        positions = [position for position, _ in found]
+    found = sealing, records = records_of(extra, 3, 1)
+    for some in found:
+        positions = [position for position, _, _ in some]
         check(positions == sorted(set(positions)), "the records are not in the log's order")
-    paths = {one(message, 1): list(parts(message, 3)) for kind in (3, 1) for message in parts(extra, kind)}
     # The last record is what the file itself proves; what it names by the hash needs no path, nor what that names.
     last = int(index.removeprefix("index ")) + 1
-    check(last == records[-1][0] == max(paths) and not paths[last], "the index is another record's")
-    paths[last], named = [decode(hash) for hash in path], set()
-    for position, record in sorted(sealing + records, reverse=True):
+    check(records and last == records[-1][0], "the index is another record's")
+    stream = one(records[-1][1], 4).decode()
+    round_id = (one(extra, 2) or b"").decode() or f"{stream.removeprefix('player/')}/{one(extra, 4)}"
+    check(f"player/{round_id}".rpartition("/")[0] == stream, "the round is another player's")
+    named = set()
+    for position, record, own in sorted(sealing + records, reverse=True):
         entry = sha256(record)
-        if paths[position] or entry not in named:
-            check(root_of(entry, position - 1, size, paths[position]) == root, f"position {position}: not in the log")
-        check(one(record, 2) == position, f"position {position}: the record names another one")
-        check(f"player/{round_id}".startswith(one(record, 4).decode() + "/"), f"position {position}: another player's")
+        check(position < last or not own, "the index is another record's")
+        if own or position == last or entry not in named:
+            reached = root_of(entry, position - 1, size, [decode(hash) for hash in path] if position == last else own)
+            check(reached == root, f"position {position}: not in the log")
+        check(one(record, 4).decode() == stream, f"position {position}: another player's")
         named.update(parts(record, 10, 6, 8, 6))
+    sealing, records = ([(position, record) for position, record, _ in some] for some in found)
     return round_id, size, records, draws(round_id, records, sealing)
 
 

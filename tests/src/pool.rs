@@ -7,6 +7,8 @@
 use crate::commits;
 use motherlode_books::{Books, CoinValue, Commit, Event, Nano, PoolState, StreamId};
 use motherlode_ledger::Ledgers;
+use motherlode_log::{genesis, hash};
+use motherlode_proto::convert::record;
 use std::collections::{BTreeMap, VecDeque};
 
 /// The pool of the game that has one.
@@ -120,11 +122,13 @@ pub fn pool_model(ledgers: &Ledgers, hits: usize) -> Model {
     let (mut steps, mut awarded, mut paid) = (vec![], vec![], BTreeMap::<Hit, Vec<i128>>::new());
     for ledger in ledgers.all() {
         let (mut books, mut view, partition) = (Books::new(), Partition::default(), ledger.partition());
+        let mut head = genesis(partition);
         for logged in commits(ledger, 1) {
             let commit = &logged.commit;
             assert_eq!(commit.partition, partition);
             view.take(commit);
-            books.apply(commit).expect("the books take it");
+            head = hash(&record::encode(&head, &logged));
+            books.apply_recorded(commit, None, head).expect("the books take it");
             let all_zero = books.trial_balance().is_empty();
             assert!(books.pools().all(PoolState::is_balanced) && all_zero, "{partition}: {}", commit.position);
             let is_pool = commit.stream == StreamId::pool(POOL);

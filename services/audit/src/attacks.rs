@@ -22,11 +22,12 @@ use common::{Tale, chained, chained_as_they_are, linked, player, step};
 use motherlode_books::{CoinValue, Event, Minor, StreamId};
 use motherlode_ledger::rounds::is_of;
 use motherlode_log::hash;
+use motherlode_proofs::shortened;
 use motherlode_proto::{
     convert::record::Logged,
     proof::v1::{ProvenRecord, RoundRecords},
 };
-use motherlode_rounds::{draws, round_name};
+use motherlode_rounds::draws;
 use motherlode_slots::{Awaiting, Card, Choice, Picked};
 use motherlode_tiles::{
     AddCheckpoint, Checkpoint, Hash, KeyKind, Note, NoteError, Proof, Seen, SignerKey, Stored, Tree, Unwitnessed,
@@ -99,16 +100,16 @@ fn proof_of(log: &[(Logged, Bytes)], stream: &StreamId, number: u64) -> Proof {
         let after = round.iter().chain(&sealing).filter(|after| **after > at);
         after.flat_map(|after| draws::sealed_by(&linked[*after].commit.events)).any(|named| named == hash(&records[at]))
     };
-    let proven = |at: &usize| {
+    let mut before = None;
+    let mut proven = |at: &usize| {
         let path = if *at == last || named(*at) { vec![] } else { path(*at) };
         let path = path.iter().map(|hash| hash.to_vec()).collect();
-        ProvenRecord { position: *at as u64 + 1, record: records[*at].to_vec(), path }
+        let (record, copied) = shortened(&records[*at], before.replace(&records[*at]).map(|before| &before[..]));
+        ProvenRecord { record, copied, path, ..ProvenRecord::default() }
     };
-    let extra = RoundRecords {
-        records: round.iter().map(proven).collect(),
-        round_id: round_name(stream, number),
-        sealing: sealing.iter().map(proven).collect(),
-    };
+    let sealing = sealing.iter().map(&mut proven).collect();
+    let records_of_round = round.iter().map(proven).collect();
+    let extra = RoundRecords { records: records_of_round, sealing, round: number, ..RoundRecords::default() };
     Proof { extra: extra.encode_to_vec(), index: last as u64, path: path(last), checkpoint: signed(&records) }
 }
 

@@ -2,13 +2,15 @@
 //!
 //! The proof says that the round's last record is in the log that the key has signed. A step's record names by its hash the one in
 //! which its draw was sealed, so the last vouches for those before it; one that none names has its own proof of inclusion. The
-//! records say how the round was played, and each step is resolved again from them. Each draw is held against its seal, which stands in the step before or in an
-//! earlier record of the player's ([`RoundRecords::sealing`]). Cost: a signature (a tenth of a millisecond) and some thirty hashes
-//! a record, and the resolving.
+//! records say how the round was played, and each step is resolved again from them. Each draw is held against its seal, which stands in
+//! the step before or in an earlier record of the player's ([`RoundRecords::sealing`]). What a record has in common with the one before
+//! it is there once, and is put together before anything is hashed. Cost: a signature (a tenth of a millisecond), some thirty hashes,
+//! and the resolving.
 
 use crate::replay::{Replayed, resolved};
 use motherlode_books::{Commit, Event, StreamId, number};
 use motherlode_log::{Position, hash};
+use motherlode_proofs::restored;
 use motherlode_proto::{
     convert::{
         play::hex,
@@ -23,7 +25,10 @@ use motherlode_rounds::{
 };
 use motherlode_tiles::{Checkpoint, Hash, NoteError, Policy, Proof, VerifierKey, is_included, leaf};
 use prost::Message as _;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+};
 
 /// A round that was proven.
 #[derive(Debug)]
@@ -107,15 +112,26 @@ pub fn verify(proof: &Proof, key: &VerifierKey, policy: Option<&Policy>) -> Resu
     let cosigned = cosigned.map(|(name, time)| (name.to_owned(), time)).collect();
     let malformed = |what: &str| Unproven::Records(what.to_owned());
     let extra = RoundRecords::decode(&*proof.extra).map_err(|_| malformed("the proof's extra is none of a round"))?;
-    let (stream, number) = player_and_number(&extra.round_id).ok_or_else(|| malformed("the proof names no round"))?;
-    let sealing = read(&extra.sealing, &checkpoint.origin, &stream)?;
-    let records = read(&extra.records, &checkpoint.origin, &stream)?;
+    let mut before = None;
+    let sealing = read(&extra.sealing, &mut before)?;
+    let records = read(&extra.records, &mut before)?;
+    let Some(last) = records.last() else { return Err(malformed("the proof has no records")) };
+    let named_so = match &*extra.round_id {
+        "" => Some((last.logged.commit.stream.clone(), extra.round)),
+        older => player_and_number(older),
+    };
+    let is_player = |stream: &StreamId| matches!(stream, StreamId::Player { .. });
+    let (stream, number) =
+        named_so.filter(|(stream, _)| is_player(stream)).ok_or_else(|| malformed("the proof names no round"))?;
+    for records in [&sealing, &records] {
+        belong(records, &checkpoint.origin, &stream)?;
+    }
     let named = included(proof, &checkpoint, sealing.iter().chain(&records))?;
     let mut seals = BTreeMap::new();
-    for (logged, record) in sealing.iter().chain(&records) {
-        note_seals(&mut seals, &logged.commit, hash(&record.record))?;
+    for record in sealing.iter().chain(&records) {
+        note_seals(&mut seals, &record.logged.commit, record.entry)?;
     }
-    let records: Vec<_> = records.into_iter().map(|(logged, _)| logged).collect();
+    let records: Vec<_> = records.into_iter().map(|record| record.logged).collect();
     let lost = |event: &Event| matches!(event, Event::DrawsLost { round } if *round == number);
     let is_lost = records.iter().flat_map(|logged| &logged.commit.events).any(lost);
     let view = told(&records, number)?;
@@ -175,34 +191,80 @@ fn drawn(step: &StepView, seals: &Seals, is_lost: bool) -> Result<ShownDraw, Unp
 /// The player and the number that a round is named by.
 fn player_and_number(round: &str) -> Option<(StreamId, u64)> {
     let (player, digits) = round.rsplit_once('/')?;
-    let stream: StreamId = format!("player/{player}").parse().ok()?;
-    let is_player = matches!(stream, StreamId::Player { .. });
-    Some((stream, number(digits)?)).filter(|_| is_player)
+    Some((format!("player/{player}").parse().ok()?, number(digits)?))
+}
+
+/// A record of a proof, put together again.
+struct Shown<'r> {
+    logged: Logged,
+    /// The entry of the tree: the hash of all its bytes.
+    entry: Hash,
+    path: &'r [Vec<u8>],
+}
+
+impl Shown<'_> {
+    fn position(&self) -> Position {
+        self.logged.commit.position
+    }
+}
+
+/// Reads records, each of which may copy from the one before it.
+fn read<'r>(records: &'r [ProvenRecord], before: &mut Option<Vec<u8>>) -> Result<Vec<Shown<'r>>, Unproven> {
+    let read = records.iter().zip(1..).map(|(ProvenRecord { position, record, path, copied }, count)| {
+        let at = |what: &dyn Display| Unproven::Records(format!("record {count}: {what}"));
+        let bytes = restored(record, copied, before.as_deref())
+            .ok_or_else(|| at(&"what it copies is not in the record before it"))?;
+        let logged = record::decode(&bytes).map_err(|error| at(&error))?;
+        if *position > 0 && logged.commit.position != *position {
+            return Err(at(&format!("it is not of position {position}")));
+        }
+        let entry = hash(&bytes);
+        *before = Some(bytes);
+        Ok(Shown { logged, entry, path })
+    });
+    read.collect()
+}
+
+/// The records must be the player's, of the checkpoint's log, and in order.
+fn belong(records: &[Shown], origin: &str, stream: &StreamId) -> Result<(), Unproven> {
+    let mut before = 0;
+    for Shown { logged: Logged { commit, .. }, .. } in records {
+        let at = |what: String| Unproven::Records(format!("position {}: {what}", commit.position));
+        if commit.position <= before {
+            return Err(at("the record is not in the log's order".to_owned()));
+        }
+        if !origin.ends_with(&format!("/log/{}", commit.partition)) {
+            return Err(at(format!("the record is of partition {}, the checkpoint of {origin}", commit.partition)));
+        }
+        if commit.stream != *stream {
+            return Err(at(format!("the record is of {}, not of {stream}", commit.stream)));
+        }
+        before = commit.position;
+    }
+    Ok(())
 }
 
 /// Each record must be in the tree, at its own place, or be named by the hash in one that is. Gives those that are named.
 fn included<'r>(
     proof: &Proof,
     checkpoint: &Checkpoint,
-    records: impl Iterator<Item = &'r (Logged, &'r ProvenRecord)>,
+    records: impl Iterator<Item = &'r Shown<'r>>,
 ) -> Result<Vec<Position>, Unproven> {
     let Checkpoint { size, root, .. } = checkpoint;
     let mut records: Vec<_> = records.collect();
-    records.sort_by_key(|(_, record)| record.position);
+    records.sort_by_key(|record| record.position());
     let last = proof.index.saturating_add(1);
-    match records.last() {
-        None => return Err(Unproven::Records("the proof has no records".to_owned())),
-        // The last one is what the file itself proves.
-        Some((_, record)) if record.position != last => return Err(Unproven::NotIncluded(record.position)),
-        Some(_) => {}
+    // The last one is what the file itself proves.
+    if let Some(record) = records.last().filter(|record| record.position() != last) {
+        return Err(Unproven::NotIncluded(record.position()));
     }
     let (mut known, mut named) = (BTreeSet::new(), vec![]);
-    for (logged, record) in records.into_iter().rev() {
-        let (position, entry) = (record.position, hash(&record.record));
-        let is_in = |path: &[Hash]| is_included(&leaf(&entry), position.saturating_sub(1), *size, path, root);
-        let path: Option<Vec<Hash>> = record.path.iter().map(|hash| hash.as_slice().try_into().ok()).collect();
+    for Shown { logged, entry, path } in records.into_iter().rev() {
+        let position = logged.commit.position;
+        let is_in = |path: &[Hash]| is_included(&leaf(entry), position.saturating_sub(1), *size, path, root);
+        let path: Option<Vec<Hash>> = path.iter().map(|hash| hash.as_slice().try_into().ok()).collect();
         let path = path.filter(|path| path.len() <= Proof::PATH_MAX).ok_or(Unproven::NotIncluded(position))?;
-        match (position == last, known.contains(&entry)) {
+        match (position == last, known.contains(entry)) {
             (true, _) if path.is_empty() && is_in(&proof.path) => {}
             (false, true) if path.is_empty() => named.push(position),
             (false, _) if is_in(&path) => {}
@@ -212,33 +274,6 @@ fn included<'r>(
     }
     named.reverse();
     Ok(named)
-}
-
-/// Reads records, which must be the player's, of the checkpoint's log, and in order.
-fn read<'r>(
-    records: &'r [ProvenRecord],
-    origin: &str,
-    stream: &StreamId,
-) -> Result<Vec<(Logged, &'r ProvenRecord)>, Unproven> {
-    let mut before = 0;
-    let read = records.iter().map(|proven| {
-        let ProvenRecord { position, record, .. } = proven;
-        let at = |what: String| Unproven::Records(format!("position {position}: {what}"));
-        let logged = record::decode(record).map_err(|error| at(error.to_string()))?;
-        let commit = &logged.commit;
-        if commit.position != *position || *position <= before {
-            return Err(at("the record is of another place".to_owned()));
-        }
-        if !origin.ends_with(&format!("/log/{}", commit.partition)) {
-            return Err(at(format!("the record is of partition {}, the checkpoint of {origin}", commit.partition)));
-        }
-        if commit.stream != *stream {
-            return Err(at(format!("the record is of {}, not of {stream}", commit.stream)));
-        }
-        before = *position;
-        Ok((logged, proven))
-    });
-    read.collect()
 }
 
 /// The round that the records tell, whole.

@@ -106,7 +106,7 @@ impl ProofApi {
         request: &wire::GetRoundProofRequest,
     ) -> Result<wire::GetRoundProofResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
-        let ledger = self.ledgers.of(&id.stream).clone();
+        let (ledger, round) = (self.ledgers.of(&id.stream).clone(), id.number);
         let of = ledger.clone();
         let found = self.ledgers.reads().run(caller, move || rounds::places(&of, &id.stream, id.number)).await??;
         let Some(mut places) = found else { return Err(unknown_round(&request.round_id)) };
@@ -123,8 +123,7 @@ impl ProofApi {
         let last = places.round.last().copied().unwrap_or_default();
         let signed = self.best(&partition, last).await?;
         let verifier_key = partition.verifier.to_string();
-        let round = request.round_id.clone();
-        let read = move || prove(&partition, &ledger, &signed, &round, &places);
+        let read = move || prove(&partition, &ledger, &signed, round, &places);
         let proof = self.ledgers.reads().run(caller, read).await??;
         Ok(wire::GetRoundProofResponse { proof, verifier_key })
     }
@@ -163,7 +162,7 @@ fn prove(
     partition: &Partition,
     ledger: &Handle,
     signed: &Signed,
-    round: &str,
+    round: u64,
     places: &Places,
 ) -> Result<String, Refusal> {
     let read = |positions: &[Position]| {

@@ -1,6 +1,6 @@
 //! The proof of a round: the inclusion of its last record under a checkpoint, and of all before by the hashes that records name.
 
-use crate::files::Files;
+use crate::{copied::shortened, files::Files};
 use motherlode_log::{Hash, Record, hash};
 use motherlode_proto::{
     convert::record::decode,
@@ -12,9 +12,9 @@ use prost::Message as _;
 use std::{collections::BTreeSet, io};
 
 /// Proves that a round's records, in their order, are in the tree of a checkpoint, and so are the records in which its draws
-/// were sealed. The proof is that of the round's last one; `extra` has all of them ([`RoundRecords`]). A record has a path of its own
-/// where none of those after it names its hash: where it ended without a step, where steps of another round of the player's came
-/// between that aren't shown, and in older logs.
+/// were sealed. The proof is that of the round's last one; `extra` has all of them ([`RoundRecords`]), each without what it has in
+/// common with the one before. A record has a path of its own where none of those after it names its hash: where it ended without a
+/// step, where steps of another round of the player's came between that aren't shown, and in older logs.
 ///
 /// # Errors
 /// The tree can't be read; or its files are damaged, so that nothing can be proven by them.
@@ -22,7 +22,7 @@ pub fn proof_of(
     files: &Files,
     checkpoint: &Checkpoint,
     note: &Note,
-    round: &str,
+    round: u64,
     records: &[Record],
     sealing: &[Record],
 ) -> io::Result<Proof> {
@@ -37,27 +37,29 @@ pub fn proof_of(
             }
         }
     };
-    let mut extra = RoundRecords { round_id: round.to_owned(), ..RoundRecords::default() };
+    let mut extra = RoundRecords { round, ..RoundRecords::default() };
+    let mut before = None;
+    for (records, proven) in [(sealing, &mut extra.sealing), (records, &mut extra.records)] {
+        for Record { bytes, .. } in records {
+            let (record, copied) = shortened(bytes, before);
+            proven.push(ProvenRecord { record, copied, ..ProvenRecord::default() });
+            before = Some(bytes);
+        }
+    }
     let (mut named, mut path) = (BTreeSet::new(), vec![]);
-    let of_round = records.iter().map(|record| (record, true));
-    let mut all: Vec<_> = of_round.chain(sealing.iter().map(|record| (record, false))).collect();
+    let all = sealing.iter().zip(&mut extra.sealing).chain(records.iter().zip(&mut extra.records));
+    let mut all: Vec<_> = all.collect();
     all.sort_by_key(|(record, _)| record.position);
-    for (record, of_round) in all.into_iter().rev() {
-        let entry = hash(&record.bytes);
-        let mut proven =
-            ProvenRecord { position: record.position, record: record.bytes.to_vec(), ..ProvenRecord::default() };
+    for (record, proven) in all.into_iter().rev() {
+        let (index, entry) = (record.position.saturating_sub(1), hash(&record.bytes));
         if record.position == last.position {
-            path = path_of(record.position.saturating_sub(1), &entry)?;
+            path = path_of(index, &entry)?;
         } else if !named.contains(&entry) {
-            let path = path_of(record.position.saturating_sub(1), &entry)?;
-            proven.path = path.iter().map(|hash| hash.to_vec()).collect();
+            proven.path = path_of(index, &entry)?.iter().map(|hash| hash.to_vec()).collect();
         }
         let logged =
             decode(&record.bytes).map_err(|malformed| io::Error::new(io::ErrorKind::InvalidData, malformed))?;
         named.extend(draws::sealed_by(&logged.commit.events));
-        if of_round { &mut extra.records } else { &mut extra.sealing }.push(proven);
     }
-    extra.records.reverse();
-    extra.sealing.reverse();
     Ok(Proof { extra: extra.encode_to_vec(), index: last.position.saturating_sub(1), path, checkpoint: note.clone() })
 }

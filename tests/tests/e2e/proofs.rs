@@ -4,10 +4,10 @@
 use crate::upgrade;
 use bytes::Bytes;
 use motherlode_audit::{Checkpoints, Options as Audited, ShownDraw, Unproven, audit, verify};
-use motherlode_books::{Event, HOME};
+use motherlode_books::{Event, HOME, StepResolved};
 use motherlode_ledger::Options;
 use motherlode_log::{Options as StoreOptions, SegmentStore, Store, genesis, hash};
-use motherlode_proofs::{Files, Witness, load, make, of_partition, proofs_folder};
+use motherlode_proofs::{Files, Witness, load, make, of_partition, proofs_folder, restored};
 use motherlode_proto::{
     convert::record,
     proof::v1::{
@@ -15,6 +15,7 @@ use motherlode_proto::{
         proof_service_client::ProofServiceClient,
     },
 };
+use motherlode_rounds::draws;
 use motherlode_runtime::{Config, config, stop};
 use motherlode_server::{ServeError, log_folder};
 use motherlode_slots::latest_games;
@@ -26,7 +27,7 @@ use motherlode_tiles::{
     Checkpoint, Hash, KeyKind, Note, Policy, Proof, SignerKey, Tree, VerifierKey, is_consistent, leaf,
 };
 use prost::Message;
-use std::{fs, net::SocketAddr, path::Path};
+use std::{collections::BTreeMap, fs, net::SocketAddr, path::Path};
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
     net::{TcpListener, TcpStream},
@@ -129,8 +130,8 @@ fn forged(files: &[(Proof, VerifierKey)]) {
         let (honest, key) = &files[roll(files.len())];
         let mut proof = honest.clone();
         let mut extra = RoundRecords::decode(&*proof.extra).unwrap();
-        match attempt % 7 {
-            // A bit of what is beside the proof: records, positions, paths, the round's name.
+        match attempt % 8 {
+            // A bit of what is beside the proof: records, what they copy, paths, the round's number.
             0 | 1 => {
                 let at = roll(proof.extra.len());
                 proof.extra[at] ^= 1 << roll(8);
@@ -138,15 +139,24 @@ fn forged(files: &[(Proof, VerifierKey)]) {
             // A record of another round, with the proof that it is in the log.
             2 => {
                 let other = RoundRecords::decode(&*files[roll(files.len())].0.extra).unwrap();
-                if other.round_id == extra.round_id {
+                if other == extra {
                     continue;
                 }
-                extra.records = other.records;
+                (extra.records, extra.sealing) = (other.records, other.sealing);
                 proof.extra = extra.encode_to_vec();
             }
             // A record is missing.
             3 => {
                 extra.records.remove(roll(extra.records.len()));
+                proof.extra = extra.encode_to_vec();
+            }
+            // A run is copied from elsewhere, or has another length.
+            7 => {
+                let all = extra.records.iter_mut().chain(&mut extra.sealing);
+                let mut copying: Vec<_> = all.filter(|record| !record.copied.is_empty()).collect();
+                let [.., record] = &mut copying[..] else { continue };
+                let at = roll(record.copied.len());
+                record.copied[at] ^= 1 << roll(8);
                 proof.extra = extra.encode_to_vec();
             }
             4 => proof.index ^= 1 << roll(5),
@@ -185,6 +195,20 @@ fn bytes_at_ten_million(proof: &Proof) -> usize {
     proof.to_string().len()
 }
 
+/// What a proof has beside its path, as it was written before records were copied from one another.
+fn older_form(proof: &Proof, round: &str) -> RoundRecords {
+    let mut extra = RoundRecords::decode(&*proof.extra).unwrap();
+    (extra.round, extra.round_id) = (0, round.to_owned());
+    let mut before = None;
+    for record in extra.sealing.iter_mut().chain(&mut extra.records) {
+        record.record = restored(&record.record, &record.copied, before.as_deref()).unwrap();
+        record.copied.clear();
+        record.position = record::decode(&record.record).unwrap().commit.position;
+        before = Some(record.record.clone());
+    }
+    extra
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_none() {
     let data = tempfile::tempdir().unwrap();
@@ -212,12 +236,17 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         let short: Proof = proofs.get_round_proof(request).await.unwrap().into_inner().proof.parse().unwrap();
         let proven = verify(&short, &key, None).unwrap();
         assert!(proven.replayed.matches() && proven.draws == [ShownDraw::NotShown(sealed.number)]);
-        // An older program's proof is the same bytes.
-        let mut extra = RoundRecords::decode(&*full.extra).unwrap();
+        // Older programs' proofs have every record whole, its position and the round's name; the oldest have no seals.
+        let mut older = full.clone();
+        let mut extra = older_form(&full, round);
         assert_eq!(extra.sealing.len(), 1);
+        older.extra = extra.encode_to_vec();
+        assert_eq!(verify(&older, &key, None).unwrap().draws, [ShownDraw::Sealed(sealed, at)]);
         extra.sealing.clear();
-        assert_eq!(extra.encode_to_vec(), short.extra);
+        older.extra = extra.encode_to_vec();
+        assert_eq!(verify(&older, &key, None).unwrap().draws, [ShownDraw::NotShown(sealed.number)]);
         let (with, without) = (bytes_at_ten_million(&full), bytes_at_ten_million(&short));
+        println!("{round}: {with} bytes with seals, {without} without, at ten million records");
         assert!(without <= 2_000 && with <= 2_500, "{without} and {with} bytes");
     }
     server.stop().await.unwrap();
@@ -297,16 +326,24 @@ async fn pl_30_a_stop_signs_what_there_is_and_a_tree_that_is_missing_or_damaged_
     server.stop().await.unwrap();
 }
 
-/// Records with one of them rewritten and the chain behind it made anew.
+/// Records with one of them rewritten, and the chain and the names of records behind it made anew.
 fn rewritten(records: &[Bytes], at: usize) -> Vec<Bytes> {
-    let mut head = genesis(HOME);
+    let (mut head, mut sealed_by) = (genesis(HOME), BTreeMap::new());
     let anew = records.iter().enumerate().map(|(index, bytes)| {
         let mut logged = record::decode(bytes).unwrap();
         if index == at {
             logged.commit.request_id = format!("{}x", logged.commit.request_id).into();
         }
+        for event in &mut logged.commit.events {
+            if let Event::StepResolved(StepResolved { draw: Some(draw), .. }) = event {
+                draw.sealed_by = sealed_by.get(&logged.commit.stream).copied();
+            }
+        }
         let bytes = record::encode(&head, &logged);
         head = hash(&bytes);
+        if draws::sealed(&logged.commit.events).next().is_some() {
+            sealed_by.insert(logged.commit.stream, head);
+        }
         bytes
     });
     anew.collect()

@@ -110,7 +110,7 @@ fn from_log(args: &Args, data: &Path) -> Result<String, Failure> {
         ))),
         Some(_) => {
             let files = Files::open_unchanged(&folder).map_err(Failure::found)?;
-            let proof = proof_of(&files, &checkpoint, &note, &args.round.to_string(), &records, &sealing);
+            let proof = proof_of(&files, &checkpoint, &note, *number, &records, &sealing);
             Ok(proof.map_err(Failure::found)?.to_string())
         }
     }
