@@ -113,23 +113,25 @@ def one(message, *path):
 
 
 def records_of(extra, *kinds):
-    """Bytes and paths of the records in each of these fields, put together from what they copy of the one before."""
-    before, found = b"", []
+    """Position, bytes and path of the records in each of these fields, put together from what they repeat: see ProvenRecord.copied."""
+    text, found = b"", []
     for kind in kinds:
         found.append([])
         for message in parts(extra, kind):
-            copied, at, own, record = one(message, 4) or b"", 0, one(message, 2) or b"", b""
-            source, runs = sha256(before) + before, []
+            own, copied = one(message, 2) or b"", one(message, 4) or b""
+            runs, at, begun = [], 0, len(text)
             while at < len(copied):
                 number, at = varint(copied, at)
                 runs.append(number)
-            check(len(runs) % 3 == 0 and sum(runs[2::3]) <= 1024 and (before or not runs), "too much is copied")
+            check(len(runs) % 3 == 0 and sum(runs[2::3]) <= 4096, "too much is copied")
             for more, start, length in zip(runs[::3], runs[1::3], runs[2::3]):
-                check(more <= len(own) and start + length <= len(source), "what is copied is not there")
-                record, own = record + own[:more] + source[start : start + length], own[more:]
-            before = record + own
-            check(one(message, 1) in (None, one(before, 2)), "a record is of another position")
-            found[-1].append((one(before, 2), before, list(parts(message, 3))))
+                text, own = text + own[:more], own[more:]
+                check(start + length <= len(text), "what is copied is not there")
+                text += text[start : start + length]
+            record = text[begun:] + own
+            position, text = one(record, 2), sha256(record) + record
+            check(one(message, 1) in (None, position), f"position {position}: the record names another one")
+            found[-1].append((position, record, list(parts(message, 3))))
     return found
 
 
@@ -203,17 +205,16 @@ def proven(proof, vkey):
         check(positions == sorted(set(positions)), "the records are not in the log's order")
     # The last record is what the file itself proves; what it names by the hash needs no path, nor what that names.
     last = int(index.removeprefix("index ")) + 1
-    check(records and last == records[-1][0], "the index is another record's")
+    check(records and records[-1][0] == last and not records[-1][2], "the index is another record's")
+    check(all(position < last for position, _, _ in sealing), "the index is another record's")
     stream = one(records[-1][1], 4).decode()
     round_id = (one(extra, 2) or b"").decode() or f"{stream.removeprefix('player/')}/{one(extra, 4)}"
     check(f"player/{round_id}".rpartition("/")[0] == stream, "the round is another player's")
     named = set()
     for position, record, own in sorted(sealing + records, reverse=True):
-        entry = sha256(record)
-        check(position < last or not own, "the index is another record's")
-        if own or position == last or entry not in named:
-            reached = root_of(entry, position - 1, size, [decode(hash) for hash in path] if position == last else own)
-            check(reached == root, f"position {position}: not in the log")
+        entry, own = sha256(record), own if position < last else [decode(hash) for hash in path]
+        if own or entry not in named:
+            check(root_of(entry, position - 1, size, own) == root, f"position {position}: not in the log")
         check(one(record, 4).decode() == stream, f"position {position}: another player's")
         named.update(parts(record, 10, 6, 8, 6))
     sealing, records = ([(position, record) for position, record, _ in some] for some in found)

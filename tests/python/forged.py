@@ -16,10 +16,27 @@ from motherlode.proof.v1 import proof_pb2
 PROVEN, PARTLY, REFUSED = "proven", "partly", "refused"
 
 
-def proven(proof):
-    """What the extra part of a round's proof has."""
+def written(proof):
+    """What the extra part of a round's proof has, as it's written."""
     extra = proof.partition("\nextra ")[2].partition("\n")[0]
     return proof_pb2.RoundRecords.FromString(base64.b64decode(extra))
+
+
+def proven(proof):
+    """The same with each record whole, and with its position: the form of older proofs."""
+    records, text = written(proof), b""
+    for record in [*records.sealing, *records.records]:
+        own, begun = record.record, len(text)
+        for more, start, length in zip(*[iter(record.copied)] * 3):
+            text, own = text + own[:more], own[more:]
+            text += text[start : start + length]
+        record.record = before = text[begun:] + own
+        text = hashlib.sha256(before).digest() + before
+        del record.copied[:]
+        record.position = log_pb2.Commit.FromString(before).position
+    player = log_pb2.Commit.FromString(before).stream.removeprefix("player/")
+    records.round_id, records.round = f"{player}/{records.round}", 0
+    return records
 
 
 def with_records(lines, records):
@@ -121,6 +138,12 @@ def forged(proof, other, key):
             linked(records)
         return log_of(key, records, named)
 
+    def rewritten(change):
+        """The proof as it was written, but for something in it."""
+        records = written(proof)
+        change(records)
+        return with_records(lines, records) + "\n\n" + note, key
+
     def events(of, change):
         """Changes the events of a record of a round's proof."""
         return lambda records: changed(of(records), lambda commit: [change(commit, event) for event in list(commit.events)])
@@ -200,6 +223,7 @@ def forged(proof, other, key):
     yield "in another log, with a path for each record", *signed(lambda _: None), PROVEN
     yield "in another log, with no path but the last record's", *signed(lambda _: None, named=everywhere), PROVEN
     yield "of an older log, with no links and a path for each record", *signed(unnamed), PROVEN
+    yield "of an older program, with each record whole, positions and the round's name", *beside(lambda _: None), PROVEN
     yield "without the record that sealed", *beside(lambda records: records.ClearField("sealing")), PARTLY
     # Records that are not the round's.
     yield "another round called this one", otherwise, key, REFUSED
@@ -219,6 +243,25 @@ def forged(proof, other, key):
         *signed(lambda records: changed(first(records), lambda commit: setattr(commit, "position", 1)), relink=True),
         REFUSED,
     )
+    yield "of another position than it says", *beside(lambda records: setattr(first(records), "position", 1)), REFUSED
+    # What is copied from the record before.
+    copying = [record for record in [*written(proof).sealing, *written(proof).records] if record.copied]
+    assert copying, "what records repeat is there once"
+    for name, change in {
+        "a run is copied from elsewhere": lambda copied: copied.__setitem__(1, copied[1] + 1),
+        "a run is longer": lambda copied: copied.__setitem__(2, copied[2] + 1),
+        "a run is copied to elsewhere": lambda copied: copied.__setitem__(0, copied[0] + 1),
+        "a run is not there": lambda copied: copied.__setitem__(1, 1 << 31),
+        "a run is behind the record": lambda copied: copied.__setitem__(0, 1 << 31),
+        "a run without a length": lambda copied: copied.pop(),
+        "no runs": lambda copied: copied.__delitem__(slice(None)),
+        "more is copied than may be": lambda copied: copied.extend([0, 0, 32] * 129),
+    }.items():
+        yield name, *rewritten(lambda records, change=change: change(last(records).copied)), REFUSED
+    yield "the first copies, and there is none before", *rewritten(lambda records: sealing(records).copied.__setitem__(slice(None), [0, 0, 1])), REFUSED
+    yield "the record is missing that is copied from", *rewritten(lambda records: records.ClearField("sealing")), REFUSED
+    yield "another round's number", *rewritten(lambda records: setattr(records, "round", number + 1)), REFUSED
+    yield "no round's number", *rewritten(lambda records: records.ClearField("round")), REFUSED
     # Records that are not in the log.
     for name, of in {"the record that sealed": sealing, "the first record": first, "the last record": last}.items():
         yield f"a bit of {name}", *beside(lambda records, of=of: setattr(of(records), "record", flip(of(records).record, -20))), REFUSED

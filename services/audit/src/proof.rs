@@ -3,8 +3,8 @@
 //! The proof says that the round's last record is in the log that the key has signed. A step's record names by its hash the one in
 //! which its draw was sealed, so the last vouches for those before it; one that none names has its own proof of inclusion. The
 //! records say how the round was played, and each step is resolved again from them. Each draw is held against its seal, which stands in
-//! the step before or in an earlier record of the player's ([`RoundRecords::sealing`]). What a record has in common with the one before
-//! it is there once, and is put together before anything is hashed. Cost: a signature (a tenth of a millisecond), some thirty hashes,
+//! the step before or in an earlier record of the player's ([`RoundRecords::sealing`]). What a record repeats is
+//! copied into it before anything is hashed. Cost: a signature (a tenth of a millisecond), some thirty hashes,
 //! and the resolving.
 
 use crate::replay::{Replayed, resolved};
@@ -212,8 +212,7 @@ impl Shown<'_> {
 fn read<'r>(records: &'r [ProvenRecord], before: &mut Option<Vec<u8>>) -> Result<Vec<Shown<'r>>, Unproven> {
     let read = records.iter().zip(1..).map(|(ProvenRecord { position, record, path, copied }, count)| {
         let at = |what: &dyn Display| Unproven::Records(format!("record {count}: {what}"));
-        let bytes = restored(record, copied, before.as_deref())
-            .ok_or_else(|| at(&"what it copies is not in the record before it"))?;
+        let bytes = restored(record, copied, before.as_deref()).ok_or_else(|| at(&"what it copies is not there"))?;
         let logged = record::decode(&bytes).map_err(|error| at(&error))?;
         if *position > 0 && logged.commit.position != *position {
             return Err(at(&format!("it is not of position {position}")));

@@ -18,6 +18,10 @@ function bytesOf(base64) {
   return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
 }
 
+function joined(...parts) {
+  return Uint8Array.from(parts.flatMap((part) => [...part]));
+}
+
 async function sha256(...parts) {
   return new Uint8Array(await crypto.subtle.digest("SHA-256", await new Blob(parts).arrayBuffer()));
 }
@@ -69,27 +73,34 @@ async function rootOf(entry, index, size, path) {
   return reached;
 }
 
+// A number of protobuf's, and where it ends.
+function varint(message, at) {
+  for (let value = 0n, shift = 0n; shift < 64n; shift += 7n) {
+    check(at < message.length, "a message is cut off");
+    const byte = message[at++];
+    value |= BigInt(byte & 0x7f) << shift;
+    if (byte < 0x80) return [Number(value), at];
+  }
+  throw new Unproven("a number is too long");
+}
+
 // Numbers and values of a protobuf message's fields.
 function* fields(message) {
   let at = 0;
-  const varint = () => {
-    for (let value = 0n, shift = 0n; shift < 64n; shift += 7n) {
-      check(at < message.length, "a message is cut off");
-      const byte = message[at++];
-      value |= BigInt(byte & 0x7f) << shift;
-      if (byte < 0x80) return Number(value);
-    }
-    throw new Unproven("a number is too long");
+  const next = () => {
+    const [value, end] = varint(message, at);
+    at = end;
+    return value;
   };
   while (at < message.length) {
-    const tag = varint();
+    const tag = next();
     const kind = tag % 8;
     if (kind === 0) {
-      yield [Math.floor(tag / 8), varint()];
+      yield [Math.floor(tag / 8), next()];
       continue;
     }
     check([1, 2, 5].includes(kind), "a message is not of its format");
-    const length = kind === 2 ? varint() : kind === 1 ? 8 : 4;
+    const length = kind === 2 ? next() : kind === 1 ? 8 : 4;
     check(at + length <= message.length, "a message is cut off");
     yield [Math.floor(tag / 8), message.slice(at, at + length)];
     at += length;
@@ -106,6 +117,39 @@ function parts(message, first, ...rest) {
 }
 
 const one = (message, ...path) => parts(message, ...path)[0];
+
+// The records in each of these fields of a proof, put together from what they repeat: see ProvenRecord.copied.
+async function recordsOf(extra, ...kinds) {
+  let text = new Uint8Array();
+  const found = [];
+  for (const kind of kinds) {
+    const some = [];
+    for (const message of parts(extra, kind)) {
+      const own = one(message, 2) ?? new Uint8Array();
+      const copied = one(message, 4) ?? new Uint8Array();
+      const begun = text.length;
+      let [used, room] = [0, 4096];
+      for (let at = 0; at < copied.length; ) {
+        const run = [];
+        for (; run.length < 3; at = run.at(-1)[1]) run.push(varint(copied, at));
+        const [more, from, length] = run.map(([number]) => number);
+        room -= length;
+        check(room >= 0, "too much is copied");
+        text = joined(text, own.slice(used, used + more));
+        used += more;
+        check(used <= own.length && from + length <= text.length, "what is copied is not there");
+        text = joined(text, text.slice(from, from + length));
+      }
+      const record = joined(text.slice(begun), own.slice(used));
+      text = joined(await sha256(record), record);
+      const position = one(record, 2);
+      check([undefined, position].includes(one(message, 1)), `position ${position}: the record names another one`);
+      some.push({ position, record, path: parts(message, 3) });
+    }
+    found.push(some);
+  }
+  return found;
+}
 
 // How many steps the round has, which the records must tell whole: its bet, each step, its end. Only so are they that round's, whatever
 // the proof calls itself; and whether it was settled.
@@ -168,16 +212,17 @@ async function verify(proof, key, wanted, tell) {
   tell(`Signature: ${name} signed a log of ${size.toLocaleString("en")} records.`);
 
   const found = bytesOf(extra.slice("extra ".length));
-  const roundId = decoded(one(found, 2) ?? new Uint8Array());
-  check(roundId === wanted, `the proof is of another round: ${roundId}`);
-  const read = (message) => ({ position: one(message, 1), record: one(message, 2), path: parts(message, 3) });
-  const inOrder = (all) => all.every(({ position }, at) => at === 0 || all[at - 1].position < position);
-  const [records, sealing] = [1, 3].map((kind) => parts(found, kind).map(read));
+  const inOrder = (all) => all.every(({ position }, at) => position > (at === 0 ? 0 : all[at - 1].position));
+  const [sealing, records] = await recordsOf(found, 3, 1);
   check(inOrder(sealing) && inOrder(records), "the records are not in the log's order");
   // The last record is what the file itself proves; what it names by the hash needs no path, nor what that names.
   const last = records.at(-1);
   const ends = last && last.path.length === 0 && Number(index.slice("index ".length)) === last.position - 1;
   check(ends && sealing.every(({ position }) => position < last.position), "the index is another record's");
+  const stream = decoded(one(last.record, 4));
+  const roundId = decoded(one(found, 2) ?? new Uint8Array()) || `${stream.replace("player/", "")}/${one(found, 4)}`;
+  check(roundId === wanted, `the proof is of another round: ${roundId}`);
+  check(`player/${roundId}`.replace(/\/[0-9]+$/, "") === stream, "the round is another player's");
   last.path = path.map(bytesOf);
   const named = new Set();
   for (const { position, record, path } of [...sealing, ...records].sort((one, other) => other.position - one.position)) {
@@ -185,9 +230,7 @@ async function verify(proof, key, wanted, tell) {
     if (path.length > 0 || !named.has(hex(entry))) {
       check(same(await rootOf(entry, position - 1, size, path), root), `position ${position} is not in the log`);
     }
-    check(one(record, 2) === position, `position ${position}: the record names another one`);
-    const stream = `${decoded(one(record, 4))}/`;
-    check(`player/${roundId}`.startsWith(stream), `position ${position}: the record is another player's`);
+    check(decoded(one(record, 4)) === stream, `position ${position}: the record is another player's`);
     parts(record, 10, 6, 8, 6).forEach((hash) => named.add(hex(hash)));
   }
   const number = Number(roundId.slice(roundId.lastIndexOf("/") + 1));

@@ -1,47 +1,70 @@
-//! A round's proof in a log of ten million records, without its seals: its size, how long it takes to make, and to verify without resolving the round,
-//! beside one verification of an Ed25519 signature, which is most of it.
+//! A round's proof in a log of ten million records, with the seal of its draw: its size, how long it takes to make, and to verify without
+//! resolving the round, beside one verification of an Ed25519 signature, which is most of it.
 //!
-//! The tree is a real one over entries that are made up; the round is one of a log as it was played (tests/golden/sealed.hex).
-//! `cargo bench -p motherlode-proofs` needs 330 MB of disk for its run.
+//! The tree is a real one over entries that are made up; the round, and the one before it that sealed its draw, are of a log as it was
+//! played (tests/golden/linked.hex), but for their positions. `cargo bench -p motherlode-proofs` needs 330 MB of disk for its run.
 #![allow(missing_docs, reason = "criterion's macro makes an undocumented function")]
 #![allow(clippy::unwrap_used, reason = "a bench may panic")]
 
-use bytes::Bytes;
 use criterion::{Criterion, criterion_group, criterion_main};
 use ed25519_dalek::{Signer, SigningKey, Verifier};
-use motherlode_books::Event;
+use motherlode_books::{Commit, Event, StepResolved, draw};
 use motherlode_log::{Record, hash};
-use motherlode_proofs::{Files, proof_of};
-use motherlode_proto::{convert::record::decode, proof::v1::RoundRecords};
+use motherlode_proofs::{Files, proof_of, restored};
+use motherlode_proto::{
+    convert::record::{Logged, decode, encode},
+    proof::v1::{ProvenRecord, RoundRecords},
+};
+use motherlode_rounds::draws::{sealed, sealed_by};
 use motherlode_tiles::{Checkpoint, Hash, KeyKind, Note, Proof, SignerKey, Tree, VerifierKey, is_included, leaf};
 use prost::Message as _;
-use std::{fs, hint::black_box, path::Path};
+use std::{fs, hint::black_box, path::Path, slice};
 
 const SIZE: u64 = 10_000_000;
 /// The most that a proof file may have, bytes.
 const BYTES_MAX: usize = 2_500;
 
-/// The record of a round that ended with its first step.
-fn one_step_round() -> Bytes {
-    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/sealed.hex");
+/// Positions of the record that sealed the round's draw, and of the round.
+const POSITIONS: [u64; 2] = [7_123_456, 7_654_321];
+
+/// Two records of one player's that each are a round that ended with its first step, the second naming the first; at these positions.
+fn rounds_of_one_step() -> [Record; 2] {
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/golden/linked.hex");
     let byte = |pair: &[u8]| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
-    let records = fs::read_to_string(golden).unwrap();
-    let mut records = records.lines().map(|line| line.as_bytes().chunks(2).map(byte).collect::<Vec<_>>());
-    let is_one = |record: &Vec<u8>| {
-        let events = decode(record).map(|logged| logged.commit.events).unwrap_or_default();
-        let has = |wanted: fn(&Event) -> bool| events.iter().any(wanted);
+    let lines = fs::read_to_string(golden).unwrap();
+    let records = lines.lines().map(|line| line.as_bytes().chunks(2).map(byte).collect::<Vec<_>>());
+    let records: Vec<_> = records.map(|bytes| (hash(&bytes), decode(&bytes).unwrap())).collect();
+    let is_one = |logged: &Logged| {
+        let has = |wanted: fn(&Event) -> bool| logged.commit.events.iter().any(wanted);
         has(|event| matches!(event, Event::RoundStarted(_)))
             && has(|event| matches!(event, Event::DrawsRevealed { .. }))
     };
-    records.find(is_one).unwrap().into()
+    let pair = records.iter().filter(|(_, logged)| is_one(logged)).find_map(|(_, logged)| {
+        let named = sealed_by(&logged.commit.events).next()?;
+        let (_, before) = records.iter().find(|(entry, before)| *entry == named && is_one(before))?;
+        Some([before.clone(), logged.clone()])
+    });
+    let [mut before, mut round] = pair.unwrap();
+    before.commit.position = POSITIONS[0];
+    let before = encode(&[1; 32], &before);
+    (round.commit.position, round.commit.previous) = (POSITIONS[1], POSITIONS[0]);
+    for event in &mut round.commit.events {
+        if let Event::StepResolved(StepResolved { draw: Some(draw), .. }) = event {
+            draw.sealed_by = Some(hash(&before));
+        }
+    }
+    let round = encode(&[2; 32], &round);
+    let [first, second] = POSITIONS;
+    [Record { position: first, bytes: before }, Record { position: second, bytes: round }]
 }
 
-/// The files of a tree that has one record at a position, and the tree's root.
-fn grown(folder: &Path, positions: [u64; 2], record: &[u8]) -> Hash {
+/// The files of a tree that has these records, and the tree's root.
+fn grown(folder: &Path, records: &[Record]) -> Hash {
     let (mut tree, mut entries) = (Tree::default(), Vec::with_capacity(32 * usize::try_from(SIZE).unwrap()));
     let mut levels: [Vec<u8>; 8] = Default::default();
     for index in 0..SIZE {
-        let entry = if positions.contains(&(index + 1)) { hash(record) } else { hash(&index.to_be_bytes()) };
+        let record = records.iter().find(|record| record.position == index + 1);
+        let entry = record.map_or_else(|| hash(&index.to_be_bytes()), |record| hash(&record.bytes));
         entries.extend_from_slice(&entry);
         tree.append(&entry, |level, hash| {
             if (1..5).contains(&level) {
@@ -56,31 +79,51 @@ fn grown(folder: &Path, positions: [u64; 2], record: &[u8]) -> Hash {
     tree.root()
 }
 
-/// All that a verifier does but for resolving the round: text, signature, inclusion of each record.
+/// All that a verifier does but for resolving the round: text, signature, the records put together, inclusion of the last, and that
+/// what was dealt is what was sealed in the record that it names.
 fn verified(file: &str, key: &VerifierKey) -> bool {
     let proof: Proof = file.parse().unwrap();
     let checkpoint = Checkpoint::open(&proof.checkpoint, key).unwrap();
     let extra = RoundRecords::decode(&*proof.extra).unwrap();
-    let record = &extra.records[0].record;
-    decode(record).is_ok()
-        && is_included(&leaf(&hash(record)), proof.index, checkpoint.size, &proof.path, &checkpoint.root)
+    let mut before = None;
+    for ProvenRecord { record, copied, .. } in extra.sealing.iter().chain(&extra.records) {
+        let bytes = restored(record, copied, before.as_ref().map(|(bytes, ..): &(Vec<u8>, _, _)| &bytes[..])).unwrap();
+        let (entry, logged) = (hash(&bytes), decode(&bytes).unwrap());
+        before = match before {
+            Some((_, sealing, Logged { commit: Commit { events, .. }, .. })) => {
+                let sealed = sealed(&events).last().unwrap();
+                let named = sealed_by(&logged.commit.events).next() == Some(sealing);
+                let dealt = logged.commit.events.iter().find_map(|event| match event {
+                    Event::DrawsRevealed { dealt, .. } => dealt.first(),
+                    _ => None,
+                });
+                if !named || dealt.map(draw::seal) != Some(sealed.seal) {
+                    return false;
+                }
+                Some((bytes, entry, logged))
+            }
+            None => Some((bytes, entry, logged)),
+        };
+    }
+    let (_, entry, logged) = before.unwrap();
+    logged.commit.position == proof.index + 1
+        && is_included(&leaf(&entry), proof.index, checkpoint.size, &proof.path, &checkpoint.root)
 }
 
 fn proofs(criterion: &mut Criterion) {
-    // The record before it in the player's stream seals its draw.
-    let (folder, bytes, position, before) = (tempfile::tempdir().unwrap(), one_step_round(), 7_654_321, 7_123_456);
-    let root = grown(folder.path(), [position, before], &bytes);
+    let (folder, [before, round]) = (tempfile::tempdir().unwrap(), rounds_of_one_step());
+    let root = grown(folder.path(), &[before.clone(), round.clone()]);
     let files = Files::open(folder.path()).unwrap();
     let signer = SignerKey::new("example.com/motherlode/log/0", KeyKind::Log, [7; 32]).unwrap();
     let key = signer.verifier().clone();
     let checkpoint = Checkpoint { origin: key.name().to_owned(), size: SIZE, root };
     let mut note = checkpoint.sign(&signer).unwrap();
-    let records = [Record { position, bytes: bytes.clone() }];
+    let number = 12_345;
     let with = |note: &Note, sealing: &[Record]| {
-        proof_of(&files, &checkpoint, note, "acme/ann/12345", &records, sealing).unwrap().to_string()
+        proof_of(&files, &checkpoint, note, number, slice::from_ref(&round), sealing).unwrap().to_string()
     };
-    let make = |note: &Note| with(note, &[]);
-    let file = make(&note);
+    let make = |note: &Note| with(note, slice::from_ref(&before));
+    let (file, without) = (make(&note), with(&note, &[]).len());
     assert!(verified(&file, &key));
     for number in 0..3 {
         let witness = SignerKey::new(&format!("witness-{number}.example/w"), KeyKind::Witness, [number; 32]).unwrap();
@@ -88,14 +131,14 @@ fn proofs(criterion: &mut Criterion) {
         note.signatures.push(cosignature);
     }
     let cosigned = make(&note).len();
-    let sealed = with(&note, &[Record { position: before, bytes: bytes.clone() }]).len();
     println!(
-        "a record of {} bytes in a log of {SIZE}: the proof file has {} bytes, {cosigned} with three cosignatures, and {sealed} with these \
-         and the record that seals its draw",
-        bytes.len(),
+        "a record of {} bytes, and that of {} which seals its draw, in a log of {SIZE}: the proof file has {} bytes, {without} without the \
+         latter, and {cosigned} with three cosignatures",
+        round.bytes.len(),
+        before.bytes.len(),
         file.len()
     );
-    assert!(cosigned <= BYTES_MAX);
+    assert!(file.len() <= BYTES_MAX);
     let mut group = criterion.benchmark_group("a round's proof of ten million records");
     let ed25519 = SigningKey::from_bytes(&[7; 32]);
     let signature = ed25519.sign(note.text().as_bytes());

@@ -24,7 +24,7 @@ use std::{
 
 /// Whole logs, each partition's records a line, as earlier versions of the service wrote them. Each has a round that waits for
 /// a guess. A version that adds to the log adds one here, and none is ever changed.
-pub const LOGS: [(&str, &[&str]); 4] = [
+pub const LOGS: [(&str, &[&str]); 5] = [
     // The first with five games, before reports, voids and switches: commit 6ba7d5f.
     ("five-games", &[include_str!("../../golden/five-games.hex")]),
     // All that the service on one machine could write in its open mode: commit d920879.
@@ -38,6 +38,9 @@ pub const LOGS: [(&str, &[&str]); 4] = [
     // The first with sealed draws: client seeds, rounds of every game, a void that reveals, a lost key with a void that can't,
     // automatic steps; the open round's draw is of the tests' own key.
     ("sealed", &[include_str!("../../golden/sealed.hex")]),
+    // The first whose steps name the records in which their draws were sealed: what "sealed" has, rounds of every game thrice, and a
+    // round between the steps of another.
+    ("linked", &[include_str!("../../golden/linked.hex")]),
 ];
 
 /// The records of each partition.

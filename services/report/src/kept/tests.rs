@@ -8,10 +8,11 @@ use motherlode_log::SegmentStore;
 use motherlode_proto::convert::record::{self, Logged};
 use std::{collections::BTreeMap, path::PathBuf};
 
-const GOLDEN: [&str; 5] = [
+const GOLDEN: [&str; 6] = [
     include_str!("../../../../tests/golden/one-machine.hex"),
     include_str!("../../../../tests/golden/five-games.hex"),
     include_str!("../../../../tests/golden/sealed.hex"),
+    include_str!("../../../../tests/golden/linked.hex"),
     include_str!("../../../../tests/golden/two-partitions-0.hex"),
     include_str!("../../../../tests/golden/two-partitions-1.hex"),
 ];
