@@ -238,6 +238,7 @@ async fn np_12_nothing_that_a_reader_has_tells_what_an_open_round_hides() {
     }
     reader.has_files(&data.path().join("log"));
     reader.has_files(&data.path().join("index"));
+    reader.has_files(&data.path().join("proofs"));
     let to = LogLocation::Folder { data: kept.path().to_owned(), segment_bytes: 1 << 20 };
     copy(&LogLocation::of(&config), &to, false, &AtomicBool::new(false), &AtomicU64::new(0)).unwrap();
     // A replica on it, whose folds, index and snapshot are its own, has no key.
