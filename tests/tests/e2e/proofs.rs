@@ -126,6 +126,7 @@ fn forged(files: &[(Proof, VerifierKey)]) {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         usize::try_from(state >> 33).unwrap() % below
     };
+    let mut same = 0;
     for attempt in 0..10_000 {
         let (honest, key) = &files[roll(files.len())];
         let mut proof = honest.clone();
@@ -176,13 +177,17 @@ fn forged(files: &[(Proof, VerifierKey)]) {
                 proof.checkpoint = proof.checkpoint.with(vec![signature]);
             }
         }
-        // Whoever takes the sealing records out leaves a proof of the same round that says that it shows no seals.
+        // Whoever takes the sealing records out leaves a proof of the same round that says that it shows no seals; and who has a run
+        // copied from another place where it stands too leaves the same records.
         if let Ok(proven) = verify(&proof, key, None)
             && !proven.draws.iter().any(|draw| matches!(draw, ShownDraw::NotShown(_)))
         {
-            panic!("attempt {attempt} was believed: {:?}", proven.positions);
+            let (now, before) = (older_form(&proof, "").1, older_form(honest, "").1);
+            assert!(now == before, "attempt {attempt} was believed: {:?}", proven.positions);
+            same += 1;
         }
     }
+    assert!(same < 100, "{same} of 10,000 changed nothing");
 }
 
 /// The size of a proof's file where its log has 10 million records.
@@ -195,18 +200,18 @@ fn bytes_at_ten_million(proof: &Proof) -> usize {
     proof.to_string().len()
 }
 
-/// What a proof has beside its path, as it was written before records were copied from one another.
-fn older_form(proof: &Proof, round: &str) -> RoundRecords {
+/// What a proof has beside its path, as it was written before records were copied together; and the records.
+fn older_form(proof: &Proof, round: &str) -> (RoundRecords, Vec<Vec<u8>>) {
     let mut extra = RoundRecords::decode(&*proof.extra).unwrap();
     (extra.round, extra.round_id) = (0, round.to_owned());
-    let mut before = None;
+    let mut whole: Vec<Vec<u8>> = vec![];
     for record in extra.sealing.iter_mut().chain(&mut extra.records) {
-        record.record = restored(&record.record, &record.copied, before.as_deref()).unwrap();
+        record.record = restored(&record.record, &record.copied, whole.last().map(|before| &before[..])).unwrap();
         record.copied.clear();
         record.position = record::decode(&record.record).unwrap().commit.position;
-        before = Some(record.record.clone());
+        whole.push(record.record.clone());
     }
-    extra
+    (extra, whole)
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -238,7 +243,7 @@ async fn pl_06_a_proof_without_seals_is_short_and_older_ones_say_that_they_show_
         assert!(proven.replayed.matches() && proven.draws == [ShownDraw::NotShown(sealed.number)]);
         // Older programs' proofs have every record whole, its position and the round's name; the oldest have no seals.
         let mut older = full.clone();
-        let mut extra = older_form(&full, round);
+        let mut extra = older_form(&full, round).0;
         assert_eq!(extra.sealing.len(), 1);
         older.extra = extra.encode_to_vec();
         assert_eq!(verify(&older, &key, None).unwrap().draws, [ShownDraw::Sealed(sealed, at)]);
