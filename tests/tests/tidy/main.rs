@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod circles;
+mod documents;
 mod modules;
 mod names;
 
@@ -121,33 +122,50 @@ fn the_engine_depends_on_nothing_that_does_io_or_tells_the_time() {
     }
 }
 
+/// The lines of ARCHITECTURE.md's drawing of the crates, the lowest first.
+fn lines_of_crates() -> Vec<Vec<String>> {
+    let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
+    let drawing = architecture.split("stands on crates of lower lines only:\n\n```\n").nth(1).unwrap();
+    let lines = drawing.split("```").next().unwrap().lines().rev();
+    // What stands at the right says what they are for.
+    lines.map(|line| line.get(..36).unwrap_or(line).split_whitespace().map(str::to_owned).collect()).collect()
+}
+
 #[test]
-fn dependencies_run_one_way() {
-    let above: &[(&str, &[&str])] = &[
-        ("motherlode-log", &["motherlode-books", "motherlode-proto", "motherlode-runtime", "motherlode-ledger"]),
-        ("motherlode-proto", &["motherlode-rounds", "motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
-        ("motherlode-rounds", &["motherlode-log", "motherlode-runtime", "motherlode-ledger", "motherlode-picture"]),
-        ("motherlode-jetstream", &["motherlode-ledger", "motherlode-server"]),
-        ("motherlode-ledger", &["motherlode-jetstream", "motherlode-spin", "motherlode-jackpot", "motherlode-server"]),
-        ("motherlode-wallet", &["motherlode-spin", "motherlode-jackpot", "motherlode-server"]),
-        ("motherlode-spin", &["motherlode-jackpot", "motherlode-server"]),
-        ("motherlode-jackpot", &["motherlode-spin", "motherlode-server"]),
-        ("motherlode-picture", &["motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
-        ("motherlode-report", &["motherlode-spin", "motherlode-jackpot", "motherlode-server"]),
-        ("motherlode-proofs", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode-server"]),
-        ("motherlode-server", &["motherlode-loadtest", "motherlode"]),
-        ("motherlode-jobs", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode-server"]),
-        ("motherlode-console", &["motherlode-log", "motherlode-ledger", "motherlode-spin", "motherlode-report"]),
-        ("motherlode-tables", &["motherlode-log", "motherlode-runtime", "motherlode-ledger"]),
-        ("motherlode-loadtest", &["motherlode-ledger", "motherlode-server"]),
-        ("motherlode-audit", &["motherlode-spin", "motherlode-jackpot", "motherlode-report", "motherlode-server"]),
+fn crates_stand_on_lower_lines_of_architectures_drawing_only() {
+    let lines = lines_of_crates();
+    let line_of = |name: &str| lines.iter().position(|line| line.iter().any(|drawn| drawn == name));
+    let mut found = 0;
+    for folder in ["engine", "services", "."] {
+        for entry in fs::read_dir(root().join(folder)).unwrap().map(Result::unwrap) {
+            let name = entry.file_name().into_string().unwrap();
+            if !entry.path().join("src").is_dir() || name == "tests" {
+                continue;
+            }
+            found += 1;
+            let line = line_of(&name).unwrap_or_else(|| panic!("{name} is not in the drawing"));
+            let package = if name == "motherlode" { name.clone() } else { format!("motherlode-{name}") };
+            for beneath in beneath(&package, "1").iter().filter_map(|beneath| beneath.strip_prefix("motherlode-")) {
+                assert!(line_of(beneath).is_some_and(|lower| lower < line), "{name} stands on {beneath}");
+            }
+        }
+    }
+    assert_eq!(found, lines.iter().flatten().count(), "each crate is drawn, and nothing else");
+}
+
+#[test]
+fn some_crates_never_reach_others_below_them() {
+    let never: &[(&str, &[&str])] = &[
+        ("motherlode-spin", &["motherlode-jackpot", "motherlode-report"]),
+        ("motherlode-picture", &["motherlode-log", "motherlode-runtime"]),
+        ("motherlode-rounds", &["motherlode-log", "motherlode-runtime"]),
+        ("motherlode-audit", &["motherlode-jackpot", "motherlode-report", "motherlode-jetstream"]),
+        ("motherlode-server", &["motherlode-loadtest"]),
+        ("motherlode", &["motherlode-testkit"]),
     ];
-    assert!(!beneath("motherlode", "99").contains("motherlode-testkit"), "what is shipped depends on the tests' kit");
-    // An audit that a service starts is a job's: nothing else that serves knows the audit.
-    assert!(!beneath("motherlode-server", "1").contains("motherlode-audit"), "the server uses the audit itself");
-    for (package, above) in above {
+    for (package, others) in never {
         let beneath = beneath(package, "99");
-        for name in *above {
+        for name in *others {
             assert!(!beneath.contains(*name), "{package} depends on {name}");
         }
     }

@@ -1,0 +1,82 @@
+//! Documents name files and folders that are there.
+
+use crate::root;
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Endings by which a word in a document is taken for a file of this project.
+const FILES: [&str; 5] = [".rs", ".py", ".proto", ".toml", ".md"];
+
+/// Folders that are made by running something, and files that are read elsewhere.
+const ELSEWHERE: [&str; 3] = ["target/", "fuzz/corpus/", "fuzz/artifacts/"];
+
+/// Paths of all files and folders, from the root.
+fn paths() -> Vec<PathBuf> {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            if [".git", ".venv", ".nats", "target", "node_modules", "__pycache__"].contains(&&*name) {
+                continue;
+            }
+            if path.is_dir() {
+                walk(&path, found);
+            }
+            found.push(path.strip_prefix(root()).unwrap().to_owned());
+        }
+    }
+    let mut found = vec![];
+    walk(&root(), &mut found);
+    found
+}
+
+/// `a/{b,c}.rs` is `a/b.rs` and `a/c.rs`.
+fn alternatives(name: &str) -> Vec<String> {
+    let innermost = name.find('}').and_then(|close| Some((name[..close].rfind('{')?, close)));
+    let Some((open, close)) = innermost else { return vec![name.to_owned()] };
+    let whole = |part: &str| format!("{}{part}{}", &name[..open], &name[close + 1..]);
+    name[open + 1..close].split(',').flat_map(|part| alternatives(&whole(part))).collect()
+}
+
+/// A word between backticks that names a file, or a folder from the root.
+fn is_path(word: &str, folders: &[String]) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || "_-./{},".contains(letter);
+    let from_root = folders.iter().any(|folder| word.starts_with(folder.as_str()));
+    word.contains('/')
+        && !word.starts_with('/')
+        && !word.contains("...")
+        && word.chars().all(plain)
+        && (from_root || FILES.iter().any(|ending| word.ends_with(ending)))
+        && !ELSEWHERE.iter().any(|elsewhere| word.starts_with(elsewhere))
+}
+
+#[test]
+fn every_path_in_a_document_is_there() {
+    let paths = paths();
+    let folders: Vec<_> = paths.iter().filter(|path| path.components().count() == 1 && root().join(path).is_dir());
+    let folders: Vec<_> = folders.map(|path| format!("{}/", path.display())).collect();
+    let documents: Vec<_> = paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
+    assert!(documents.len() > 10, "the documents are found");
+    let mut missing = vec![];
+    // What changed is told with the names of its time.
+    for document in documents.into_iter().filter(|path| !path.ends_with("CHANGELOG.md")) {
+        let text = fs::read_to_string(root().join(document)).unwrap();
+        let words = text.lines().flat_map(|line| line.split('`').skip(1).step_by(2));
+        for word in words.filter(|word| is_path(word, &folders)) {
+            for name in alternatives(word.trim_end_matches('/')) {
+                if !paths.iter().any(|path| path.ends_with(&name)) {
+                    missing.push(format!("{}: {name}", document.display()));
+                }
+            }
+        }
+        let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next());
+        for link in links.filter(|link| !link.is_empty() && !link.contains("://")) {
+            if !root().join(document).parent().unwrap().join(link).exists() {
+                missing.push(format!("{}: link to {link}", document.display()));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "documents name what is not there: {missing:#?}");
+}
