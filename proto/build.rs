@@ -1,11 +1,13 @@
 //! Compiles the protos with a compiler written in Rust, so that a fresh machine needs no protoc.
 
 use prost::Message;
-use prost_types::FileDescriptorSet;
+use prost_types::{FileDescriptorSet, MethodDescriptorProto};
 use std::{
+    collections::BTreeSet,
     env,
     fmt::{self, Write as _},
-    fs,
+    fs::{self, OpenOptions},
+    io::Write as _,
     path::PathBuf,
 };
 
@@ -37,40 +39,104 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let descriptors = protox::compile(PROTOS, ["."])?;
     let out = PathBuf::from(env::var("OUT_DIR")?);
     fs::write(out.join("motherlode.bin"), descriptors.encode_to_vec())?;
-    fs::write(out.join("calls.rs"), calls(&descriptors)?)?;
+    let contract = Contract::of(&descriptors);
+    fs::write(out.join("calls.rs"), contract.calls()?)?;
+    fs::write(out.join("messages.rs"), contract.messages())?;
     tonic_prost_build::configure()
+        // clients.rs has them.
+        .build_client(false)
         // tonic-types has these messages; generating them again would split the type in two.
         .extern_path(".google.rpc", "::tonic_types::pb")
         // By far its largest answer, and moved through many hands.
         .boxed(".motherlode.spin.v1.PlayStreamResponse.answer.played")
         .compile_fds(descriptors)?;
+    for service in &contract.0 {
+        let generated = out.join(format!("{}.rs", service.package));
+        OpenOptions::new().append(true).open(generated)?.write_all(service.client()?.as_bytes())?;
+    }
     Ok(())
 }
 
-/// The list of the services and their calls, for the macro in `src/calls.rs`.
-fn calls(descriptors: &FileDescriptorSet) -> Result<String, fmt::Error> {
-    let mut list = String::new();
-    for file in &descriptors.file {
-        for service in &file.service {
-            let (package, name) = (file.package(), service.name());
-            let module = package.strip_prefix("motherlode.").unwrap_or(package).replace('.', "::");
-            writeln!(
-                list,
-                "served! {{ crate::{module}::{}_server::{name}, {name}Calls, \"{package}.{name}\",",
-                snake(name)
-            )?;
-            for method in &service.method {
-                let kind = match (method.client_streaming(), method.server_streaming()) {
-                    (false, false) => "unary",
-                    (false, true) => "server_streaming",
-                    (true, _) => "streaming",
-                };
-                writeln!(list, "    \"/{package}.{name}/{1}\" {kind} {0}", snake(method.name()), method.name())?;
+/// The services.
+struct Contract(Vec<Service>);
+
+struct Service {
+    package: String,
+    name: String,
+    methods: Vec<Method>,
+}
+
+struct Method {
+    kind: &'static str,
+    name: String,
+    /// The request's and the answer's types, as paths in this crate.
+    request: String,
+    answer: String,
+}
+
+impl Contract {
+    fn of(descriptors: &FileDescriptorSet) -> Self {
+        let method = |method: &MethodDescriptorProto| Method {
+            kind: match (method.client_streaming(), method.server_streaming()) {
+                (false, false) => "unary",
+                (false, true) => "server_streaming",
+                (true, _) => "streaming",
+            },
+            name: method.name().to_owned(),
+            request: path(method.input_type()),
+            answer: path(method.output_type()),
+        };
+        let services = descriptors.file.iter().flat_map(|file| {
+            file.service.iter().map(|service| Service {
+                package: file.package().to_owned(),
+                name: service.name().to_owned(),
+                methods: service.method.iter().map(method).collect(),
+            })
+        });
+        Self(services.collect())
+    }
+
+    /// The list of the services and their calls, for the macro in `src/calls.rs`.
+    fn calls(&self) -> Result<String, fmt::Error> {
+        let mut list = String::new();
+        for Service { package, name, methods } in &self.0 {
+            let module = path(package);
+            writeln!(list, "served! {{ {module}::{}_server::{name}, {name}Calls, \"{package}.{name}\",", snake(name))?;
+            for Method { kind, name: method, .. } in methods {
+                writeln!(list, "    \"/{package}.{name}/{method}\" {kind} {}", snake(method))?;
             }
             list.push_str("}\n");
         }
+        Ok(list)
     }
-    Ok(list)
+
+    /// The list of the messages of calls, for the macro in `src/wire.rs`.
+    fn messages(&self) -> String {
+        let methods = self.0.iter().flat_map(|service| &service.methods);
+        let messages: BTreeSet<_> = methods.flat_map(|method| [&*method.request, &*method.answer]).collect();
+        format!("wire! {{ {} }}\n", messages.into_iter().collect::<Vec<_>>().join(" "))
+    }
+}
+
+impl Service {
+    /// The service's calls, for the macro in `src/clients.rs`.
+    fn client(&self) -> Result<String, fmt::Error> {
+        let Self { package, name, methods } = self;
+        let mut client = format!("pub mod {}_client {{\n    crate::clients::called! {{\n", snake(name));
+        writeln!(client, "        {name}Client, \"{package}.{name}\",")?;
+        for Method { kind, name: method, request, answer } in methods {
+            let called = snake(method);
+            writeln!(client, "        {kind} {called} \"/{package}.{name}/{method}\" {request} => {answer};")?;
+        }
+        client.push_str("    }\n}\n");
+        Ok(client)
+    }
+}
+
+/// `.motherlode.ledger.v1.Account` as `crate::ledger::v1::Account`.
+fn path(name: &str) -> String {
+    let name = name.trim_start_matches('.');
+    format!("crate::{}", name.strip_prefix("motherlode.").unwrap_or(name).replace('.', "::"))
 }
 
 /// `OpenAccount` as `open_account`.

@@ -11,6 +11,7 @@ use std::{
     task::{Context, Poll},
 };
 
+use crate::wire::Wire;
 use bytes::{Buf as _, BufMut as _, Bytes};
 use prost::Message;
 use tonic::{
@@ -44,8 +45,8 @@ impl<T: Send + Sync + 'static> Serving<T> {
     /// A call with one request and one answer.
     fn unary<M, R, F>(&self, request: http::Request<Body>, call: fn(Arc<T>, Request<M>) -> F) -> Answer
     where
-        M: Message + Default + 'static,
-        R: Message + 'static,
+        M: Wire,
+        R: Wire,
         F: Future<Output = Result<Response<R>, Status>> + Send + 'static,
     {
         let service = Arc::clone(&self.service);
@@ -53,7 +54,7 @@ impl<T: Send + Sync + 'static> Serving<T> {
             let service = Arc::clone(&service);
             Box::pin(async move {
                 let answer = call(service, decoded(request)?).await?;
-                Ok(answer.map(|answer| encoded(&answer)))
+                Ok(answer.map(|answer| answer.written()))
             })
         });
         unary(call, request, self.request_bytes_max)
@@ -62,8 +63,8 @@ impl<T: Send + Sync + 'static> Serving<T> {
     /// A call with one request and a stream of answers.
     fn server_streaming<M, R, S, F>(&self, request: http::Request<Body>, call: fn(Arc<T>, Request<M>) -> F) -> Answer
     where
-        M: Message + Default + 'static,
-        R: Message + 'static,
+        M: Wire,
+        R: Wire,
         S: Stream<Item = Result<R, Status>> + Send + 'static,
         F: Future<Output = Result<Response<S>, Status>> + Send + 'static,
     {
@@ -72,7 +73,7 @@ impl<T: Send + Sync + 'static> Serving<T> {
             let service = Arc::clone(&service);
             Box::pin(async move {
                 let answers = call(service, decoded(request)?).await?;
-                Ok(answers.map(|answers| -> BoxStream { Box::pin(answers.map(|answer| Ok(encoded(&answer?)))) }))
+                Ok(answers.map(|answers| -> BoxStream { Box::pin(answers.map(|answer| Ok(answer?.written()))) }))
             })
         });
         server_streaming(call, request, self.request_bytes_max)
@@ -139,15 +140,11 @@ impl<M, A> Service<Request<M>> for Call<M, A> {
     }
 }
 
-fn decoded<M: Message + Default>(request: Request<Bytes>) -> Result<Request<M>, Status> {
+fn decoded<M: Wire>(request: Request<Bytes>) -> Result<Request<M>, Status> {
     let (metadata, extensions, bytes) = request.into_parts();
     // As tonic's codec has it, and <https://grpc.github.io/grpc/core/md_doc_statuscodes.html>.
-    let message = M::decode(bytes).map_err(|error| Status::internal(error.to_string()))?;
+    let message = M::read(&bytes).map_err(|error| Status::internal(error.to_string()))?;
     Ok(Request::from_parts(metadata, extensions, message))
-}
-
-fn encoded(message: &impl Message) -> Bytes {
-    message.encode_to_vec().into()
 }
 
 /// The codec of messages that are encoded already, for callers who bring and take them as bytes.

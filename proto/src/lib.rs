@@ -5,7 +5,9 @@
 //! checks what the engine's type demands and names the field at fault.
 
 pub mod calls;
+pub mod clients;
 pub mod convert;
+pub mod wire;
 
 /// Words that all services share.
 pub mod round {

@@ -55,7 +55,7 @@ fn is_path(word: &str, folders: &[String]) -> bool {
 #[test]
 fn every_path_in_a_document_is_there() {
     let paths = paths();
-    let folders: Vec<_> = paths.iter().filter(|path| path.components().count() == 1 && root().join(path).is_dir());
+    let folders = paths.iter().filter(|path| path.components().count() == 1 && root().join(path).is_dir());
     let folders: Vec<_> = folders.map(|path| format!("{}/", path.display())).collect();
     let documents: Vec<_> = paths.iter().filter(|path| path.extension().is_some_and(|ending| ending == "md")).collect();
     assert!(documents.len() > 10, "the documents are found");

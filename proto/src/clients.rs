@@ -1,0 +1,215 @@
+//! Services as they are called: one copy of tonic's client, for bytes, and of each call only what encodes its request and decodes its
+//! answer. The clients that tonic generates have all of it compiled again for every method, in every crate that calls it. A call
+//! whose requests are a stream keeps its types all the way, as in [`calls`](crate::calls).
+
+use crate::{calls::Encoded, wire::Wire};
+use bytes::Bytes;
+use prost::Message;
+use std::{
+    marker::PhantomData,
+    pin::Pin,
+    task::{Context, Poll, ready},
+};
+use tonic::{
+    IntoStreamingRequest, Request, Response, Status, Streaming,
+    body::Body,
+    client::{Grpc, GrpcService},
+    codec::{Codec, DecodeBuf, Decoder},
+    codegen::{Body as HttpBody, StdError, http::uri::PathAndQuery},
+};
+use tonic_prost::ProstCodec;
+
+/// A call under way, whatever its answer.
+pub type Pending<'a, A> = Pin<Box<dyn Future<Output = Result<Response<A>, Status>> + Send + 'a>>;
+
+/// All that clients of services share.
+#[derive(Debug, Clone)]
+pub struct Client<T>(Grpc<T>);
+
+impl<T> Client<T> {
+    /// Calls by a connection.
+    pub fn new(connection: T) -> Self
+    where
+        T: GrpcService<Body>,
+    {
+        Self(Grpc::new(connection))
+    }
+
+    /// Reads no answer of more bytes; 4 MiB unless said.
+    #[must_use]
+    pub fn max_decoding_message_size(self, bytes: usize) -> Self {
+        Self(self.0.max_decoding_message_size(bytes))
+    }
+}
+
+impl<T> Client<T>
+where
+    T: GrpcService<Body> + Send,
+    T::Error: Into<StdError>,
+    T::Future: Send,
+    T::ResponseBody: HttpBody<Data = Bytes> + Send + 'static,
+    <T::ResponseBody as HttpBody>::Error: Into<StdError> + Send,
+{
+    /// One request, one answer.
+    pub fn unary<M: Wire, R: Wire>(&mut self, request: Request<M>, path: &'static str) -> Answering<'_, R> {
+        let answer = self.answer(request.map(|message| message.written()), path);
+        Answering { answer, message: PhantomData }
+    }
+
+    fn answer(&mut self, request: Request<Bytes>, path: &'static str) -> Pending<'_, Bytes> {
+        Box::pin(async move {
+            self.ready().await?;
+            self.0.unary(request, PathAndQuery::from_static(path), Encoded).await
+        })
+    }
+
+    /// One request, a stream of answers.
+    pub fn server_streaming<M: Wire, R: Wire>(
+        &mut self,
+        request: Request<M>,
+        path: &'static str,
+    ) -> Pending<'_, Streaming<R>> {
+        let request = request.map(|message| message.written());
+        Box::pin(async move {
+            self.ready().await?;
+            self.0.server_streaming(request, PathAndQuery::from_static(path), Answers(PhantomData)).await
+        })
+    }
+
+    /// A stream of requests, a stream of answers.
+    pub fn streaming<S, M, R>(&mut self, requests: S, path: &'static str) -> Pending<'_, Streaming<R>>
+    where
+        S: IntoStreamingRequest<Message = M>,
+        M: Message + 'static,
+        R: Message + Default + 'static,
+    {
+        let requests = requests.into_streaming_request();
+        Box::pin(async move {
+            self.ready().await?;
+            self.0.streaming(requests, PathAndQuery::from_static(path), ProstCodec::default()).await
+        })
+    }
+
+    async fn ready(&mut self) -> Result<(), Status> {
+        let ready = self.0.ready().await;
+        ready.map_err(|error| Status::unknown(format!("Service was not ready: {}", error.into())))
+    }
+}
+
+/// A call with one answer, under way.
+#[must_use = "a call is made when it's awaited"]
+pub struct Answering<'a, R> {
+    answer: Pending<'a, Bytes>,
+    message: PhantomData<fn() -> R>,
+}
+
+impl<R: Wire> Future for Answering<'_, R> {
+    type Output = Result<Response<R>, Status>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let (metadata, bytes, extensions) = ready!(self.answer.as_mut().poll(context))?.into_parts();
+        Poll::Ready(read(&bytes).map(|message| Response::from_parts(metadata, message, extensions)))
+    }
+}
+
+fn read<R: Wire>(bytes: &[u8]) -> Result<R, Status> {
+    R::read(bytes).map_err(|error| Status::internal(error.to_string()))
+}
+
+/// The codec of a call whose request is bytes already.
+struct Answers<R>(PhantomData<fn() -> R>);
+
+impl<R: Wire> Codec for Answers<R> {
+    type Encode = Bytes;
+    type Decode = R;
+    type Encoder = Encoded;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Encoded {
+        Encoded
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<R: Wire> Decoder for Answers<R> {
+    type Item = R;
+    type Error = Status;
+
+    fn decode(&mut self, buffer: &mut DecodeBuf<'_>) -> Result<Option<R>, Status> {
+        Encoded.decode(buffer)?.map(|bytes| read(&bytes)).transpose()
+    }
+}
+
+/// Declares the client of a service: its name, and each call with its kind, path, request and answer.
+macro_rules! called {
+    ($client:ident, $name:literal, $($kind:ident $method:ident $path:literal $request:path => $answer:path;)+) => {
+        #[doc = concat!("Calls `", $name, "`.")]
+        #[derive(Debug, Clone)]
+        pub struct $client<T>($crate::clients::Client<T>);
+
+        impl $client<tonic::transport::Channel> {
+            /// Connects to an address such as `http://127.0.0.1:50051`, without a token.
+            ///
+            /// # Errors
+            /// It's no address, or nobody answers there.
+            pub async fn connect(address: impl Into<bytes::Bytes>) -> Result<Self, tonic::transport::Error> {
+                Ok(Self::new(tonic::transport::Endpoint::from_shared(address)?.connect().await?))
+            }
+        }
+
+        impl<T> $client<T>
+        where
+            T: tonic::client::GrpcService<tonic::body::Body> + Send,
+            T::Error: Into<tonic::codegen::StdError>,
+            T::Future: Send,
+            T::ResponseBody: tonic::codegen::Body<Data = bytes::Bytes> + Send + 'static,
+            <T::ResponseBody as tonic::codegen::Body>::Error: Into<tonic::codegen::StdError> + Send,
+        {
+            /// Calls by a connection.
+            pub fn new(connection: T) -> Self {
+                Self($crate::clients::Client::new(connection))
+            }
+
+            /// Reads no answer of more bytes; 4 MiB unless said.
+            #[must_use]
+            pub fn max_decoding_message_size(self, bytes: usize) -> Self {
+                Self(self.0.max_decoding_message_size(bytes))
+            }
+
+            $($crate::clients::method!($kind $method $path $request => $answer);)+
+        }
+    };
+}
+
+/// One call of a client.
+macro_rules! method {
+    (unary $method:ident $path:literal $request:path => $answer:path) => {
+        pub fn $method(
+            &mut self,
+            request: impl tonic::IntoRequest<$request>,
+        ) -> $crate::clients::Answering<'_, $answer> {
+            self.0.unary(request.into_request(), $path)
+        }
+    };
+    (server_streaming $method:ident $path:literal $request:path => $answer:path) => {
+        pub fn $method(
+            &mut self,
+            request: impl tonic::IntoRequest<$request>,
+        ) -> $crate::clients::Pending<'_, tonic::Streaming<$answer>> {
+            self.0.server_streaming(request.into_request(), $path)
+        }
+    };
+    (streaming $method:ident $path:literal $request:path => $answer:path) => {
+        pub fn $method(
+            &mut self,
+            requests: impl tonic::IntoStreamingRequest<Message = $request>,
+        ) -> $crate::clients::Pending<'_, tonic::Streaming<$answer>> {
+            self.0.streaming(requests, $path)
+        }
+    };
+}
+
+pub(crate) use {called, method};
