@@ -75,8 +75,7 @@ async fn answered(answers: &AtomicU64, more: u64) {
 
 /// Takes a backup while one player plays and another has stopped, restores it, and holds what is served then against the
 /// log that it was taken of. `played` answers are given before.
-async fn restores(at: &Path, store: Store, played: u64, take: impl Fn(&LogLocation, &Path) + Send + 'static) {
-    let config = on(&at.join("data"), store);
+async fn restores(at: &Path, config: Config, played: u64, take: impl Fn(&LogLocation, &Path) + Send + 'static) {
     let server = serve(&config).await;
     let mut client = Client::connect(server.address()).await;
     let mut idle = Player::join(&mut client, "idle", "0.05").await;
@@ -119,14 +118,19 @@ async fn restores(at: &Path, store: Store, played: u64, take: impl Fn(&LogLocati
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_a_copy_of_segment_files_that_are_written_restores_to_an_audited_service() {
     let at = tempfile::tempdir().unwrap();
-    restores(at.path(), Store::default(), 100, |from, backup| copied(from, &folder(backup)).unwrap()).await;
+    restores(at.path(), on(&at.path().join("data"), Store::default()), 100, |from, backup| {
+        copied(from, &folder(backup)).unwrap()
+    })
+    .await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn pl_30_the_files_themselves_copied_while_they_are_written_restore_to_an_audited_service() {
     let at = tempfile::tempdir().unwrap();
-    // So many that the log has several segments.
-    restores(at.path(), Store::default(), 2_500, |from, backup| match from {
+    // So small that the log has several.
+    let mut config = on(&at.path().join("data"), Store::default());
+    config.limits.segment_bytes = 64 << 10;
+    restores(at.path(), config, 300, |from, backup| match from {
         LogLocation::Folder { data, .. } => files_copied(data, backup),
         LogLocation::Stream(_) => panic!("files are copied"),
     })
@@ -137,7 +141,10 @@ async fn pl_30_the_files_themselves_copied_while_they_are_written_restore_to_an_
 async fn pl_30_a_copy_of_a_stream_that_is_written_restores_to_an_audited_service() {
     let at = tempfile::tempdir().unwrap();
     let node = Node::start(&at.path().join("nats"), "");
-    restores(at.path(), node.config("S"), 100, |from, backup| copied(from, &folder(backup)).unwrap()).await;
+    restores(at.path(), on(&at.path().join("data"), node.config("S")), 100, |from, backup| {
+        copied(from, &folder(backup)).unwrap()
+    })
+    .await;
 }
 
 /// PL-30: neither onto a log that is served, nor onto one that went on after the backup, nor onto another.
