@@ -9,7 +9,7 @@ use motherlode_tests::{
     operators::{Certificates, operator, token},
     reason,
 };
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Command};
 
 /// A configuration whose operator acme has a wallet at a port of localhost.
 fn config(folder: &Path, port: u16, in_json: bool) -> String {
@@ -65,5 +65,29 @@ async fn pl_31_without_a_root_of_its_own_a_wallet_is_one_that_the_system_trusts(
             }
             service.kill();
         }
+    }
+}
+
+#[test]
+fn pl_31_a_service_that_can_trust_no_wallet_says_so_and_does_not_start() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("none.pem"), "").unwrap();
+    fs::write(at("wallet.key"), json::KEY).unwrap();
+    for in_json in [false, true] {
+        fs::write(at("config.toml"), config(folder.path(), 1, in_json)).unwrap();
+        let mut serve = Command::new(PROGRAM);
+        serve
+            .args(["serve", "--listen", "127.0.0.1:0", "--data"])
+            .arg(at("data"))
+            .arg("--config")
+            .arg(at("config.toml"));
+        // The folder would be searched too.
+        serve.env("SSL_CERT_FILE", at("none.pem")).env_remove("SSL_CERT_DIR");
+        let ended = serve.output().unwrap();
+        assert!(!ended.status.success());
+        let said = String::from_utf8(ended.stderr).unwrap();
+        let expected = ["wallet of operator acme", "the system has no roots that it trusts", "name one by ca"];
+        assert!(expected.iter().all(|words| said.contains(words)), "{said}");
     }
 }
