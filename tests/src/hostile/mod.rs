@@ -2,7 +2,7 @@
 //! message. They speak HTTP/2 by hand, since a well-kept client does none of this.
 
 use h2::{
-    Reason, RecvStream, SendStream,
+    Ping, Reason, RecvStream, SendStream,
     client::{self, Connection, ResponseFuture, SendRequest},
 };
 use http::{HeaderMap, Request};
@@ -165,12 +165,32 @@ impl Target {
     /// # Errors
     /// The status that it ends with; UNAVAILABLE where the connection did.
     pub async fn call(&self, path: &str, bytes: Bytes) -> Result<(), Status> {
+        self.call_in_pieces(path, vec![bytes]).await
+    }
+
+    /// The same with a message in pieces. The next one is sent when those before it have arrived.
+    ///
+    /// # Errors
+    /// As [`Self::call`].
+    ///
+    /// # Panics
+    /// Never.
+    pub async fn call_in_pieces(&self, path: &str, pieces: Vec<Bytes>) -> Result<(), Status> {
         let gone = |error: h2::Error| Status::unavailable(error.to_string());
-        let (send, connection) = self.http().await.map_err(gone)?;
+        let (send, mut connection) = self.http().await.map_err(gone)?;
+        let mut pings = connection.ping_pong().expect("nobody has taken it");
         let driver = tokio::spawn(connection);
         let answered = async {
             let (response, mut body) = send.ready().await?.send_request(self.head(path), false)?;
-            body.send_data(bytes, true)?;
+            let last = pieces.len().saturating_sub(1);
+            for (number, piece) in pieces.into_iter().enumerate() {
+                if number > 0 {
+                    // The first ping may be written before the piece, the second is not.
+                    pings.ping(Ping::opaque()).await?;
+                    pings.ping(Ping::opaque()).await?;
+                }
+                body.send_data(piece, number == last)?;
+            }
             status(response).await
         };
         let status = answered.await.map_err(gone);

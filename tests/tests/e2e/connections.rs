@@ -22,6 +22,8 @@ use tonic::{
 };
 use tonic_health::pb::{HealthCheckRequest, health_client::HealthClient};
 
+const SPIN: &str = "/motherlode.spin.v1.SpinService/Spin";
+
 /// Nothing that is waited for takes nearly as long.
 const NEVER: Duration = Duration::from_secs(30);
 
@@ -196,6 +198,40 @@ async fn uf_02_headers_have_a_bound() {
     target.with(&"x".repeat(1_000)).call(path, message.clone()).await.unwrap();
     assert!(target.with(&"x".repeat(10_000)).call(path, message.clone()).await.is_err());
     target.call(path, message).await.unwrap();
+    server.stop().await.unwrap();
+}
+
+/// A bet that arrives whole is answered by its connection's task, another one by a task of its own: it's the same bet.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_11_a_bet_that_arrives_in_pieces_is_the_one_that_arrives_whole() {
+    let data = tempfile::tempdir().unwrap();
+    let server = start(data.path(), |_| {}).await;
+    let mut client = Client::connect(server.address()).await;
+    let target = Target::plain(server.address());
+    let mut accounts = vec![];
+    // One for each bet: a round may stay open.
+    for player in 0..8 {
+        accounts.push(client.fund(&format!("p{player}"), EUR, 10_000).await);
+    }
+    let whole = |player: usize| framed(&bet("r", &accounts[player], "0.01"));
+    let length = whole(0).len();
+    // Nothing, a part of the length, all of it, a part of the message, all but a byte, all and nothing.
+    for (player, cut) in [0, 3, 5, length / 2, length - 1, length].into_iter().enumerate() {
+        let whole = whole(player);
+        let pieces = vec![whole.slice(..cut), whole.slice(cut..)];
+        target.call_in_pieces(SPIN, pieces).await.unwrap();
+        let position = server.ends();
+        target.call(SPIN, whole).await.unwrap();
+        assert_eq!(server.ends(), position, "cut at {cut}: the repetition is answered from the log");
+    }
+    let bytes = whole(6).chunks(1).map(Bytes::copy_from_slice).collect();
+    target.call_in_pieces(SPIN, bytes).await.unwrap();
+    // One that ends before its message does is none.
+    let (whole, position) = (whole(7), server.ends());
+    let short = vec![whole.slice(..5), whole.slice(5..whole.len() - 1)];
+    let refused = target.call_in_pieces(SPIN, short).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument, "{refused}");
+    assert_eq!(server.ends(), position);
     server.stop().await.unwrap();
 }
 
