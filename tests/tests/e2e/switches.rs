@@ -183,16 +183,13 @@ async fn pl_25_a_pool_is_switched_by_its_suspension() {
     let suspend = SuspendPoolRequest { request_id, pool_id: pool_id.clone(), reason, actor: actor.clone() };
     client.jackpot.suspend_pool(suspend).await.unwrap();
     let bob = client.fund("bob", EUR, 1_000_000).await;
-    client.spin(bet("b", &bob, "0.01"), None).await.unwrap();
-    let contributed = |player: &str| {
-        let logged = server.ledger_of(player).fetch(server.player(player).head.position).unwrap();
-        let mut started = logged.commit.events.iter().filter_map(|event| match event {
-            motherlode_books::Event::RoundStarted(started) => Some(started.contribution.is_some()),
-            _ => None,
-        });
-        started.next()
-    };
-    assert_eq!(contributed("bob"), Some(false), "a new round is outside the pool");
+    let played = client.spin(bet("b", &bob, "0.01"), None).await.unwrap();
+    let logged = server.ledger_of("bob").fetch(played.position).unwrap();
+    let contributed = logged.commit.events.iter().find_map(|event| match event {
+        motherlode_books::Event::RoundStarted(started) => Some(started.contribution.is_some()),
+        _ => None,
+    });
+    assert_eq!(contributed, Some(false), "a new round is outside the pool");
     let opened = server.player("alice");
     assert!(opened.open_rounds().next().unwrap().started.contribution.is_some(), "an open one concludes within it");
     let kind = next_choice(&open).unwrap();
