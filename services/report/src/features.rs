@@ -3,10 +3,8 @@
 //! Counted is what the first step of a round shows; what comes of it in later steps is not. Rounds whose feature was bought don't count.
 //! Features that come whenever enough was collected are no independent draws: their spread is narrower than the one that is told.
 
-use motherlode_proto::{
-    report::v1 as wire,
-    round::v1::{Outcome, SpinKind, SpinResult},
-};
+use crate::shown::{Outcome, Spin};
+use motherlode_proto::{report::v1 as wire, round::v1::SpinKind};
 use motherlode_slots::{Par, par::Exact};
 
 /// Features that are known; a game has those whose keys its PAR sheet names.
@@ -17,10 +15,10 @@ struct Feature {
     /// The key of its chance in the PAR sheet.
     key: &'static str,
     title: &'static str,
-    is: fn(&SpinResult) -> bool,
+    is: fn(&Spin) -> bool,
 }
 
-const fn feature(key: &'static str, title: &'static str, is: fn(&SpinResult) -> bool) -> Feature {
+const fn feature(key: &'static str, title: &'static str, is: fn(&Spin) -> bool) -> Feature {
     Feature { key, title, is }
 }
 
@@ -113,9 +111,9 @@ mod tests {
 
     #[test]
     fn a_first_step_is_seen_with_each_of_its_windows() {
-        let base = SpinResult { kind: SpinKind::Base.into(), rows: 4, free_spins_won: 10, ..SpinResult::default() };
-        let blown = SpinResult { kind: SpinKind::Explosion.into(), ..SpinResult::default() };
-        let seen = seen(&Outcome { spins: vec![base, blown], ..Outcome::default() });
+        let base = Spin { kind: SpinKind::Base.into(), rows: 4, free_spins_won: 10, ..Spin::default() };
+        let blown = Spin { kind: SpinKind::Explosion.into(), ..Spin::default() };
+        let seen = seen(&Outcome { spins: vec![base, blown] });
         let keys: Vec<_> = (0..MAX).filter(|at| seen >> at & 1 == 1).map(|at| FEATURES[at].key).collect();
         assert_eq!(keys, ["scatter_free_spins", "free_spins", "free_spins_trigger", "explosion"]);
     }

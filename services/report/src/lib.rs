@@ -20,6 +20,7 @@ mod pools;
 mod returns;
 mod revenue;
 mod service;
+mod shown;
 mod significant;
 mod transactions;
 mod vitals;

@@ -1,8 +1,8 @@
 //! A round that is under way, as far as the reports need it.
 
-use crate::features;
+use crate::{features, shown::Outcome};
 use motherlode_books::{RoundStarted, SmolStr, StepResolved};
-use motherlode_proto::round::v1::{Outcome, SpinKind};
+use motherlode_proto::round::v1::SpinKind;
 use motherlode_slots as slots;
 use prost::Message;
 use serde::{Deserialize, Serialize};
