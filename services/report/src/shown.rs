@@ -1,4 +1,4 @@
-//! What the reports read of an outcome: a few fields, of every round. The others are passed over.
+//! The few fields of an outcome that the reports read, of every round. The others are passed over.
 
 use motherlode_proto::round::v1::SpinKind;
 use prost::Message;

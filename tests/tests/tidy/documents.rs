@@ -10,7 +10,7 @@ use std::{
 const FILES: [&str; 5] = [".rs", ".py", ".proto", ".toml", ".md"];
 
 /// Folders that are made by running something, and files that are read elsewhere.
-const ELSEWHERE: [&str; 3] = ["target/", "fuzz/corpus/", "fuzz/artifacts/"];
+const ELSEWHERE: [&str; 4] = ["target/", "tests/.venv/", "fuzz/corpus/", "fuzz/artifacts/"];
 
 /// Paths of all files and folders, from the root.
 fn paths() -> Vec<PathBuf> {

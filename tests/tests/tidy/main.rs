@@ -127,8 +127,9 @@ fn lines_of_crates() -> Vec<Vec<String>> {
     let architecture = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let drawing = architecture.split("stands on crates of lower lines only:\n\n```\n").nth(1).unwrap();
     let lines = drawing.split("```").next().unwrap().lines().rev();
-    // What stands at the right says what they are for.
-    lines.map(|line| line.get(..36).unwrap_or(line).split_whitespace().map(str::to_owned).collect()).collect()
+    // What stands at the right, behind a gap, says what they are for.
+    let names = |line: &'_ str| line.trim_start().split("   ").next().unwrap_or_default().to_owned();
+    lines.map(|line| names(line).split_whitespace().map(str::to_owned).collect()).collect()
 }
 
 #[test]
