@@ -162,7 +162,8 @@ def test_pl_06_the_tool_and_the_example_say_the_same_of_every_proof_honest_or_fo
     rounds = []
     for number, (game, (coin_value, lines, coins)) in enumerate([*STAKES.items()][:3]):
         stake = round_pb2.Stake(coin_value=coin_value, lines=lines, coins_per_line=coins, buy_feature=game == "mystery-elves")
-        request = spin_pb2.SpinRequest(request_id=f"spin-{number}", account=account, game=game, stake=stake)
+        witch = round_pb2.WITCH_WHITE if game == "bewitched" else round_pb2.WITCH_UNSPECIFIED
+        request = spin_pb2.SpinRequest(request_id=f"spin-{number}", account=account, game=game, stake=stake, witch=witch)
         played = client.spin(request)
         if played.state == round_pb2.ROUND_STATE_OPEN:
             client.spins.SkipRound(spin_pb2.SkipRoundRequest(request_id=f"skip-{number}", round_id=played.round_id))
