@@ -1,7 +1,7 @@
 //! Durable rounds a second where the operator keeps its players' money, in turns: by how long its wallet takes, against an operator
 //! whose players' money is here. Then another operator's p99 while a wallet hangs.
 //!
-//! `cargo run --profile dist -p motherlode --example wallets -- --seconds 1 --repeats 5`
+//! `cargo run --release -p motherlode --example wallets -- --seconds 1 --repeats 5`
 //!
 //! One service has all the operators, and one is measured at a time. Printed are ratios within a turn, the median of the turns and
 //! their span; bare figures go to standard error, and mean nothing on another machine. Wallets are processes of their own, which remember
