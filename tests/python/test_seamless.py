@@ -142,7 +142,8 @@ def reconciled(database, net):
     """The wallet's database has what the rounds left each player with, once all is paid, and moved nothing else."""
     expected = {player: FUNDS + of for player, of in net.items()}
     balances = lambda: dict(read(database, "SELECT player, minor FROM balances"))
-    deadline = time.monotonic() + 60
+    # Between two tries of a credit are up to 30 s, and faults by chance are several in a row now and then.
+    deadline = time.monotonic() + 300
     while balances() != expected and time.monotonic() < deadline:
         time.sleep(0.05)
     assert balances() == expected
