@@ -44,9 +44,7 @@ pub(crate) struct DirectPlay {
     /// The longest message that is read, bytes.
     pub(crate) message_bytes_max: usize,
     /// Where calls are measured and traced.
-    pub(crate) metrics: Option<CallMetrics>,
-    /// Where they are counted always.
-    pub(crate) counts: motherlode_report::Calls,
+    pub(crate) metrics: CallMetrics,
 }
 
 impl Direct for DirectPlay {
@@ -94,7 +92,7 @@ struct Waiting {
 impl DirectCalls for Playing {
     fn begin(&mut self, number: u64, head: Parts, message: Bytes) {
         let method = if head.uri.path() == SPIN { SPIN } else { CHOOSE };
-        let span = self.play.metrics.is_some().then(|| span(method, &head.headers));
+        let span = self.play.metrics.exports().then(|| span(method, &head.headers));
         let _within = span.clone().map(Span::entered);
         let mut waiting = Waiting { method, begun: std::time::Instant::now(), bytes: None, until: None, _span: span };
         match self.admit(number, head, message, &mut waiting) {
@@ -131,10 +129,7 @@ impl DirectCalls for Playing {
                 bytes.map_or(Ok(answer.clone()), |bytes| bytes.answer(answer))
             });
             let answer = answer.map_err(Status::from);
-            self.play.counts.add(begun.elapsed());
-            if let Some(metrics) = &self.play.metrics {
-                metrics.record(&method[1..], begun, answer.as_ref().map_or_else(Status::code, |_| Code::Ok));
-            }
+            self.play.metrics.record(&method[1..], begun, answer.as_ref().map_or_else(Status::code, |_| Code::Ok));
             return Poll::Ready((number, answer));
         }
     }

@@ -6,9 +6,7 @@ use crate::{
     distrust,
     error::ServeError,
     health,
-    layers::{
-        call_counts::CallCounts, call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline,
-    },
+    layers::{call_metrics::CallMetrics, call_spans::CallSpans, current::Current, deadline::Deadline},
     log::layout::{index_folder, log_folder},
     metrics::Metrics,
     server::Server,
@@ -264,7 +262,7 @@ impl<'a> Services<'a> {
             self.routes.add_service(descriptors().build_v1()?).add_service(descriptors().build_v1alpha()?);
         }
         let exports = config.telemetry.otlp_endpoint.is_some();
-        let (clock, metrics) = (self.ledgers.clone(), exports.then(CallMetrics::new));
+        let (clock, metrics) = (self.ledgers.clone(), CallMetrics::new(self.calls, exports));
         let access = Access::new(&config.operators, Arc::new(move || clock.clock_ms()));
         let buffers = buffers(config);
         let direct = self.spin.map(|api| -> Arc<dyn Direct> {
@@ -275,14 +273,12 @@ impl<'a> Services<'a> {
                 buffers: buffers.clone(),
                 message_bytes_max: limits.message_bytes_max,
                 metrics: metrics.clone(),
-                counts: self.calls.clone(),
             })
         });
         let service = ServiceBuilder::new()
             // The first is the outermost. Who calls is known before anything else is looked at.
-            .layer(option_layer(metrics))
+            .layer(metrics)
             .layer(option_layer(exports.then_some(CallSpans)))
-            .layer(CallCounts(self.calls))
             .layer(RefusalDetails)
             .layer(access)
             .layer(buffers)

@@ -1,7 +1,6 @@
-//! Metrics of operators' wallets, by operator: how calls end and how long they take, whether a wallet is left alone, the bets that
-//! wait for it, and the players with something under way.
+//! Metrics of operators' wallets, by operator: how calls end and how long they take, and gauges that are read when they are asked for.
 
-use crate::{client::Answer, wallets::OperatorWallet};
+use crate::client::Answer;
 use opentelemetry::{
     KeyValue, global,
     metrics::{AsyncInstrument, Counter, Histogram},
@@ -74,28 +73,19 @@ impl Meters {
     }
 }
 
-/// Has wallets observed for as long as they are there.
-pub(crate) fn observe(wallets: &Arc<BTreeMap<String, Arc<OperatorWallet>>>) {
-    type Read = fn(&OperatorWallet) -> u64;
-    let gauges: [(&'static str, &'static str, Read); 4] = [
-        (
-            "motherlode.wallet.left_alone",
-            "1 while an operator's wallet is not asked, since it did not answer.",
-            |wallet| (wallet.left_ms() > 0).into(),
-        ),
-        ("motherlode.wallet.bets_waiting", "Bets that wait for an operator's wallet.", OperatorWallet::bets_waiting),
-        ("motherlode.wallet.players_under_way", "Players with a debit without its end, or a credit due.", |wallet| {
-            wallet.under_way().0
-        }),
-        ("motherlode.wallet.players_overdue", "Those with something under way for too long (PL-32).", |wallet| {
-            wallet.under_way().1
-        }),
-    ];
+/// A gauge: its name, what it tells, and how it's read.
+pub(crate) type Gauge<T> = (&'static str, &'static str, fn(&T) -> u64);
+
+/// Has gauges of what belongs to operators read for as long as it's there.
+pub(crate) fn observe<T>(operators: &Arc<BTreeMap<String, Arc<T>>>, gauges: [Gauge<T>; 4])
+where
+    T: Send + Sync + 'static,
+{
     for (name, what, read) in gauges {
-        let observed = Arc::downgrade(wallets);
+        let observed = Arc::downgrade(operators);
         let seen = move |seen: &dyn AsyncInstrument<u64>| {
-            for (operator, wallet) in observed.upgrade().iter().flat_map(|wallets| wallets.iter()) {
-                seen.observe(read(wallet), &[KeyValue::new("operator", operator.clone())]);
+            for (operator, of) in observed.upgrade().iter().flat_map(|operators| operators.iter()) {
+                seen.observe(read(of), &[KeyValue::new("operator", operator.clone())]);
             }
         };
         global::meter("motherlode").u64_observable_gauge(name).with_description(what).with_callback(seen).build();

@@ -3,7 +3,7 @@
 use crate::{
     breaker::Breaker,
     client::{Answer, Client, Told, Transaction},
-    metrics::{Meters, observe},
+    metrics::{Gauge, Meters, observe},
 };
 use futures_util::{
     FutureExt,
@@ -79,7 +79,7 @@ impl Wallets {
             return Ok(Self::default());
         }
         let wallets = Arc::new(wallets);
-        observe(&wallets);
+        observe(&wallets, GAUGES);
         Ok(Self(Some(wallets)))
     }
 
@@ -103,6 +103,20 @@ impl Wallets {
         self.0.iter().flat_map(|wallets| wallets.values())
     }
 }
+
+/// Each wallet's gauges, read whenever they are asked for.
+const GAUGES: [Gauge<OperatorWallet>; 4] = [
+    ("motherlode.wallet.left_alone", "1 while an operator's wallet is not asked, since it did not answer.", |wallet| {
+        (wallet.left_ms() > 0).into()
+    }),
+    ("motherlode.wallet.bets_waiting", "Bets that wait for an operator's wallet.", OperatorWallet::bets_waiting),
+    ("motherlode.wallet.players_under_way", "Players with a debit without its end, or a credit due.", |wallet| {
+        wallet.under_way().0
+    }),
+    ("motherlode.wallet.players_overdue", "Those with something under way for too long (PL-32).", |wallet| {
+        wallet.under_way().1
+    }),
+];
 
 /// The wallet of one operator.
 #[derive(Debug)]

@@ -15,7 +15,7 @@ use crate::{
 use axum::{extract::Path, response::Response};
 use maud::{Markup, PreEscaped, html};
 use motherlode_picture::sprite;
-use motherlode_proto::spin::v1::{GetGameRequest, GetGameResponse, ListGamesRequest, Symbol};
+use motherlode_proto::spin::v1::{GameSummary, GetGameRequest, GetGameResponse, ListGamesRequest, Symbol};
 
 /// The page of all games.
 pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
@@ -35,14 +35,20 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
     Ok(layout::page(&visit, "Games", content))
 }
 
-/// The page of one version of a game.
-pub(crate) async fn game(
-    Path((game, rules_version)): Path<(String, String)>,
-    visit: Visit,
-) -> Result<Response, Failure> {
-    let request = GetGameRequest { game: game.clone(), rules_version, ..Default::default() };
+/// A version of a game as the service describes it, named by the game and the version.
+pub(super) async fn described(
+    visit: &Visit,
+    (game, rules_version): (String, String),
+) -> Result<(GetGameResponse, GameSummary), Failure> {
+    let request = GetGameRequest { game, rules_version, ..Default::default() };
     let told = visit.api.spin().get_game(request).await?.into_inner();
     let summary = told.summary.clone().unwrap_or_default();
+    Ok((told, summary))
+}
+
+/// The page of one version of a game.
+pub(crate) async fn game(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
+    let (told, summary) = described(&visit, named).await?;
     let content = html! {
         p.note { "Rules version " (summary.rules_version) " of " (summary.rules_date) ", model " code { (summary.model_hash) } }
         div.tiles {
@@ -56,30 +62,25 @@ pub(crate) async fn game(
             li { a href={ "/games/" (summary.game) "/" (summary.rules_version) "/reels" } { "Its reels" } }
             li { a href={ "/games/" (summary.game) "/" (summary.rules_version) "/returns" } { "Its returns" } }
         }
-        (symbols(&game, &told))
+        (symbols(&summary.game, &told))
         (pays(&told))
         (lines(&told))
         (figures(&told))
         (offers(&told))
-        (jobs::simulations(&visit, &game, &summary.rules_version).await?)
+        (jobs::simulations(&visit, &summary.game, &summary.rules_version).await?)
         section { h2 { "Rules" } details { summary { "The rules as players read them" } pre { (told.rules_text) } } }
     };
     Ok(layout::live_page(&visit, &told.title, content))
 }
 
 /// The page of what it has returned: over time, by feature, at each stake. A page of its own, so that each has room for a year.
-pub(crate) async fn returns(
-    Path((game, rules_version)): Path<(String, String)>,
-    visit: Visit,
-) -> Result<Response, Failure> {
-    let request = GetGameRequest { game: game.clone(), rules_version, ..Default::default() };
-    let told = visit.api.spin().get_game(request).await?.into_inner();
-    let summary = told.summary.clone().unwrap_or_default();
+pub(crate) async fn returns(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
+    let (told, summary) = described(&visit, named).await?;
     let content = html! {
         ul.links { li { a href={ "/games/" (summary.game) "/" (summary.rules_version) } { "The game" } } }
         @if !visit.may("ListReturns") { p.note { "Your credential has no role for this." } }
         (days::course(&visit, &told).await?)
-        (returned(&visit, &game).await?)
+        (returned(&visit, &summary.game).await?)
     };
     Ok(layout::page(&visit, &format!("{}: returns", told.title), content))
 }

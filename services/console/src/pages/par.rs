@@ -1,30 +1,29 @@
 //! A game's PAR sheet at its usual stake: the exact mathematics, as `motherlode par --format html` has them. Made of GetGame.
 
+use super::games::described;
 use crate::{failure::Failure, layout, text::drawn, visit::Visit};
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
 use motherlode_picture::par::{self, report::CashReport};
-use motherlode_proto::spin::v1::{GetGameRequest, GetGameResponse};
+use motherlode_proto::spin::v1::{GameSummary, GetGameResponse};
 
 /// The page: the return, its parts, features, volatility, pay table.
 pub(crate) async fn page(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
-    let (told, sheet) = sheet(&visit, named, par::Part::Figures).await?;
-    let summary = told.summary.unwrap_or_default();
+    let (told, summary) = described(&visit, named).await?;
     let path = format!("/games/{}/{}", summary.game, summary.rules_version);
     let content = html! {
         ul.links {
             li { a href=(path) { "The game" } }
             li { a href={ (path) "/reels" } { "Its reels" } }
         }
-        div.par { (sheet) }
+        (sheet(&told, summary, par::Part::Figures).await?)
     };
     Ok(layout::page(&visit, &format!("{}: PAR sheet", told.title), content))
 }
 
 /// The page of its reels: what stands on them, and what their combinations pay.
 pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> Result<Response, Failure> {
-    let (told, sheet) = sheet(&visit, named, par::Part::Reels).await?;
-    let summary = told.summary.unwrap_or_default();
+    let (told, summary) = described(&visit, named).await?;
     let path = format!("/games/{}/{}", summary.game, summary.rules_version);
     let content = html! {
         ul.links {
@@ -32,28 +31,21 @@ pub(crate) async fn reels(Path(named): Path<(String, String)>, visit: Visit) -> 
             li { a href={ (path) "/par" } { "PAR sheet" } }
         }
         p.note { "The strips themselves, stop by stop, are on the page that " code { "motherlode par " (summary.game) " --format html" } " writes." }
-        div.par { (sheet) }
+        (sheet(&told, summary, par::Part::Reels).await?)
     };
     Ok(layout::page(&visit, &format!("{}: reels", told.title), content))
 }
 
 /// A part of the sheet of the very model that the service plays by.
-async fn sheet(
-    visit: &Visit,
-    (game, rules_version): (String, String),
-    part: par::Part,
-) -> Result<(GetGameResponse, Markup), Failure> {
-    let request = GetGameRequest { game, rules_version, ..Default::default() };
-    let told = visit.api.spin().get_game(request).await?.into_inner();
-    let summary = told.summary.clone().unwrap_or_default();
-    let cash = cash(&told);
+async fn sheet(told: &GetGameResponse, summary: GameSummary, part: par::Part) -> Result<Markup, Failure> {
+    let cash = cash(told);
     // Exact fractions take their time, the first time.
     let computed = tokio::task::spawn_blocking(move || {
         par::part(&summary.game, &summary.rules_version, &summary.model_hash, &cash, part)
     });
     let missing = "This process does not have the model that the service plays by, and so no sheet of it.";
     let sheet = computed.await.ok().flatten().ok_or_else(|| Failure::unknown(missing))?;
-    Ok((told, drawn(&sheet)))
+    Ok(html! { div.par { (drawn(&sheet)) } })
 }
 
 /// The returns in cash that the service says.

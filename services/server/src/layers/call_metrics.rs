@@ -1,9 +1,11 @@
-//! How long calls take and how they end: OpenTelemetry's `rpc.server.call.duration`, where a collector is configured.
+//! How many calls there are, how long they take and how they end: counted for [`Vitals`](motherlode_report::Vitals) always, and
+//! OpenTelemetry's `rpc.server.call.duration` where a collector is configured.
 //!
 //! A stream is measured up to when it's opened. Names of methods are those that exist; anything else is `_OTHER`, so
 //! that nobody can fill a collector with names.
 
 use http::{Request, Response};
+use motherlode_report::Calls;
 use motherlode_runtime::access::CALLS;
 use opentelemetry::{KeyValue, global, metrics::Histogram};
 use std::{
@@ -16,49 +18,56 @@ use tower::{Layer, Service};
 
 /// Measures every call.
 #[derive(Debug, Clone)]
-pub struct CallMetrics(Histogram<f64>);
+pub struct CallMetrics {
+    counts: Calls,
+    /// Where a collector is.
+    duration: Option<Histogram<f64>>,
+}
 
 impl CallMetrics {
-    /// A layer that measures for the global meter.
+    /// A layer that counts, and measures for the global meter where that is exported.
     #[must_use]
-    pub fn new() -> Self {
-        let meter = global::meter("motherlode");
-        let duration = meter
-            .f64_histogram("rpc.server.call.duration")
-            .with_unit("s")
-            .with_description("Time from a call's arrival to its answer.")
+    pub fn new(counts: Calls, exports: bool) -> Self {
+        let duration = exports.then(|| {
+            let meter = global::meter("motherlode");
+            let duration = meter.f64_histogram("rpc.server.call.duration").with_unit("s");
+            let described = duration.with_description("Time from a call's arrival to its answer.");
             // The conventions' boundaries begin at 5 ms: most of ours are done by then.
-            .with_boundaries(vec![
-                2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0,
-            ]);
-        Self(duration.build())
+            let boundaries =
+                [2.5e-4, 5e-4, 1e-3, 2.5e-3, 5e-3, 1e-2, 2.5e-2, 5e-2, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+            described.with_boundaries(boundaries.to_vec()).build()
+        });
+        Self { counts, duration }
+    }
+
+    /// Whether a collector is there.
+    pub(crate) fn exports(&self) -> bool {
+        self.duration.is_some()
     }
 
     /// Measures a call that went through no layers.
     pub(crate) fn record(&self, method: &'static str, begun: Instant, code: Code) {
-        record(&self.0, method, begun, name(code));
+        self.ended(method, begun, name(code));
     }
-}
 
-fn record(duration: &Histogram<f64>, method: &'static str, begun: Instant, status: &'static str) {
-    let attributes = [
-        KeyValue::new("rpc.system.name", "grpc"),
-        KeyValue::new("rpc.method", method),
-        KeyValue::new("rpc.response.status_code", status),
-    ];
-    duration.record(begun.elapsed().as_secs_f64(), &attributes);
-}
-
-impl Default for CallMetrics {
-    fn default() -> Self {
-        Self::new()
+    fn ended(&self, method: &'static str, begun: Instant, status: &'static str) {
+        let took = begun.elapsed();
+        self.counts.add(took);
+        if let Some(duration) = &self.duration {
+            let attributes = [
+                KeyValue::new("rpc.system.name", "grpc"),
+                KeyValue::new("rpc.method", method),
+                KeyValue::new("rpc.response.status_code", status),
+            ];
+            duration.record(took.as_secs_f64(), &attributes);
+        }
     }
 }
 
 /// A service whose calls are measured.
 #[derive(Debug, Clone)]
 pub struct Stopwatch<S> {
-    duration: Histogram<f64>,
+    metrics: CallMetrics,
     inner: S,
 }
 
@@ -66,7 +75,7 @@ impl<S> Layer<S> for CallMetrics {
     type Service = Stopwatch<S>;
 
     fn layer(&self, inner: S) -> Stopwatch<S> {
-        Stopwatch { duration: self.0.clone(), inner }
+        Stopwatch { metrics: self.clone(), inner }
     }
 }
 
@@ -84,16 +93,18 @@ where
     }
 
     fn call(&mut self, request: Request<B>) -> Self::Future {
-        let (begun, method) = (Instant::now(), method(request.uri().path()));
-        Running { begun, method, duration: self.duration.clone(), answer: self.inner.call(request) }
+        let method = if self.metrics.exports() { method(request.uri().path()) } else { "" };
+        let (begun, metrics) = (Instant::now(), self.metrics.clone());
+        Running { begun, method, metrics, answer: self.inner.call(request) }
     }
 }
 
 /// A call under way.
 pub struct Running<F> {
     begun: Instant,
+    /// Empty where nobody is told.
     method: &'static str,
-    duration: Histogram<f64>,
+    metrics: CallMetrics,
     answer: F,
 }
 
@@ -105,7 +116,7 @@ where
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let answer = ready!(Pin::new(&mut self.answer).poll(context));
-        record(&self.duration, self.method, self.begun, status(answer.as_ref().ok()));
+        self.metrics.ended(self.method, self.begun, status(answer.as_ref().ok()));
         Poll::Ready(answer)
     }
 }
