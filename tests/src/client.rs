@@ -11,7 +11,8 @@ use motherlode_proto::{
     },
 };
 use motherlode_runtime::connect::Connection;
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
+use tokio::time::sleep;
 use tonic::{Request, Status, Streaming, transport::Channel};
 use tonic_types::StatusExt;
 
@@ -137,6 +138,24 @@ impl Client {
         response.into_inner().played.ok_or_else(|| Status::internal("no answer in the response"))
     }
 
+    /// Bets, and asks again for as long as so much is due to the operator's own wallet that it must be paid first (PL-31): as callers do,
+    /// after a rest.
+    ///
+    /// # Errors
+    /// The service's status; DUES_WAITING after two minutes of it.
+    pub async fn bet(&mut self, request: SpinRequest) -> Result<Played, Status> {
+        let mut rests = 2_400;
+        loop {
+            match self.spin(request.clone(), None).await {
+                Err(status) if rests > 0 && reason(&status) == "DUES_WAITING" => {
+                    rests -= 1;
+                    sleep(Duration::from_millis(50)).await;
+                }
+                answered => return answered,
+            }
+        }
+    }
+
     /// Makes a choice.
     ///
     /// # Errors
@@ -176,7 +195,7 @@ impl Client {
     /// The first status that is not OK.
     pub async fn play_out(&mut self, request: SpinRequest) -> Result<Vec<Played>, Status> {
         let id = request.request_id.clone();
-        let mut played = vec![self.spin(request, None).await?];
+        let mut played = vec![self.bet(request).await?];
         while let Some(last) = played.last()
             && let Some(kind) = next_choice(last)
         {

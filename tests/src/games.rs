@@ -73,7 +73,7 @@ pub fn smallest(game: &dyn Game) -> CoinValue {
 /// When a call is refused.
 pub async fn play(client: &mut Client, game: &dyn Game, request: SpinRequest, turn: usize) -> Vec<Played> {
     let id = request.request_id.clone();
-    let mut last = client.spin(request, None).await.expect("the bet is taken");
+    let mut last = client.bet(request).await.expect("the bet is taken");
     let mut steps = vec![];
     loop {
         steps.push(last.clone());
