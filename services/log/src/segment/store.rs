@@ -278,13 +278,14 @@ impl SegmentStore {
         Ok(())
     }
 
-    /// Writes the outline of a full segment: one a time, so that nobody waits for many.
-    fn write_outline(&mut self) {
-        let Some((segment, head)) = self.full.pop() else { return };
+    /// Writes the outlines of full segments that have none: many only behind an opening that has read them all.
+    fn write_outlines(&mut self) {
         let Shared { disk, dir, index } = &*self.shared;
-        let outline = index.read().outline(self.partition, segment, head);
-        // Without one the next start reads the segment.
-        let _ = outline.map(|outline| outline.write(&**disk, dir));
+        for (segment, head) in self.full.drain(..) {
+            let outline = index.read().outline(self.partition, segment, head);
+            // Without one the next start reads the segment.
+            let _ = outline.map(|outline| outline.write(&**disk, dir));
+        }
     }
 
     /// Writes and syncs records as one block, and only then shows them to the readers.
@@ -339,7 +340,9 @@ impl Store for SegmentStore {
     }
 
     fn settle(&mut self) -> Result<(), AppendError> {
-        self.mend().map_err(refused)
+        self.mend().map_err(refused)?;
+        self.write_outlines();
+        Ok(())
     }
 
     /// Makes ready the room that the last append did not find, and the next segment's file; writes a full segment's outline.
@@ -349,7 +352,7 @@ impl Store for SegmentStore {
             None => self.settle()?,
         }
         self.make_spare().map_err(refused)?;
-        self.write_outline();
+        self.write_outlines();
         Ok(())
     }
 
