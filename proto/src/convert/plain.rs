@@ -37,7 +37,10 @@ impl Out<'_> {
     /// A varint within a packed field.
     #[inline]
     pub(super) fn packed(&mut self, value: u64) {
-        prost::encoding::encode_varint(value, self.0);
+        match u8::try_from(value) {
+            Ok(short @ 0..0x80) => self.0.push(short),
+            _ => prost::encoding::encode_varint(value, self.0),
+        }
     }
 
     #[inline]
