@@ -1,0 +1,79 @@
+"""How large the proofs of rounds are, by game, as they would be in a log of ten million records.
+
+    python3 tests/proof_sizes.py MOTHERLODE [ROUNDS]
+
+MOTHERLODE is the service's binary; so many ROUNDS of each game, 1,000 by default, are played on it with its own dealer and proven. Its log is
+short, so each proof's path is: what is said has the lines that a path of ten million records has more, 45 bytes each.
+"""
+
+import json
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from contextlib import contextmanager
+
+GAMES = ("bewitched", "dwarf-mine", "mystery-elves", "neptune", "witch-feature")
+SIZE = 10_000_000
+# A hash in base64, and its line's end.
+LINE = 45
+AIM = 2_500
+
+
+@contextmanager
+def serving(motherlode, data):
+    """A service on a folder; gives its address and its console's."""
+    command = [motherlode, "serve", "--listen", "127.0.0.1:0", "--console", "127.0.0.1:0", "--data", data]
+    service = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+    console = ""
+    for line in service.stdout:
+        if line.startswith("console for people: "):
+            console = line.split(": ")[1].strip().rstrip("/")
+        if "motherlode listens on " in line:
+            break
+    try:
+        yield "http://" + line.split("listens on ")[1].split(",")[0], console
+    finally:
+        service.terminate()
+        service.stdout.close()
+        service.wait(timeout=60)
+
+
+def proof_of(console, round_id):
+    """The proof's text, by the call in JSON."""
+    body = json.dumps({"roundId": round_id}).encode()
+    request = urllib.request.Request(
+        f"{console}/v1/ProofService/GetRoundProof", body, {"content-type": "application/json"}
+    )
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)["proof"]
+
+
+def at_ten_million(proof):
+    """A proof's bytes in a log of ten million records, at the place that takes the longest path."""
+    lines = proof[: proof.index("\n\n")].split("\n")
+    path = len([line for line in lines if line.endswith("=") and " " not in line])
+    return len(proof) + LINE * (SIZE.bit_length() - path)
+
+
+def main():
+    motherlode, rounds = sys.argv[1], int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
+    with tempfile.TemporaryDirectory() as data, serving(motherlode, data) as (target, console):
+        for game in GAMES:
+            played = [motherlode, "loadtest", "--target", target, "--game", game, "--operator", game]
+            subprocess.run([*played, "--rounds", str(rounds)], stdout=subprocess.DEVNULL, check=True)
+        listed = [motherlode, "export", data, "--what", "rounds", "--format", "jsonl"]
+        ended = map(json.loads, subprocess.run(listed, capture_output=True, check=True).stdout.splitlines())
+        sizes = {}
+        for each in ended:
+            if each["state"] == "settled":
+                sizes.setdefault(each["game"], []).append(at_ten_million(proof_of(console, each["round_id"])))
+    for game, of in sorted(sizes.items()):
+        of.sort()
+        within = sum(size <= AIM for size in of) / len(of)
+        tenths = [of[len(of) * part // 100] for part in (50, 90, 99)]
+        print(f"{game}: {len(of)} rounds, bytes at 50, 90 and 99 %: {tenths}, at most {of[-1]}, {within:.1%} within {AIM}")
+
+
+if __name__ == "__main__":
+    main()
