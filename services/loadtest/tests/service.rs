@@ -117,8 +117,8 @@ async fn others_who_play_meanwhile_are_found_out_unless_they_were_said_to_be_the
     let data = tempfile::tempdir().unwrap();
     let server = serve(data.path()).await;
     for shared in [false, true] {
-        let other = Options { rounds: 2_000, shared: true, ..options(&server) };
-        let mine = Options { rounds: 2_000, shared, ..options(&server) };
+        let other = Options { rounds: 400, shared: true, ..options(&server) };
+        let mine = Options { rounds: 400, shared, ..options(&server) };
         let (other, mine) = tokio::join!(run(&other, &|_| ()), run(&mine, &|_| ()));
         assert!(other.unwrap().ok);
         let mine = mine.unwrap();

@@ -1,0 +1,13 @@
+"""What is worked out once for all versions of a game is worked out by one process: its tests of exact returns go there together."""
+
+import pytest
+from games import VERSIONS
+
+EXACT = ("test_return.py", "test_cash.py")
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        if item.path.name in EXACT:
+            (game,) = (game.NAME for game in VERSIONS if game.NAME in item.name)
+            item.add_marker(pytest.mark.xdist_group(game))
