@@ -93,7 +93,11 @@ impl Lines {
     /// Bytes as lower-case hexadecimal digits.
     fn hex(mut self, bytes: &[u8]) -> Self {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
-        self.0.extend(bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|digit| DIGITS[usize::from(digit)]));
+        let start = self.0.len();
+        self.0.resize(start + 2 * bytes.len(), 0);
+        for (digits, byte) in self.0[start..].chunks_exact_mut(2).zip(bytes) {
+            digits.copy_from_slice(&[byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]));
+        }
         self.0.push(b'\n');
         self
     }
