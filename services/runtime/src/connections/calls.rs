@@ -97,12 +97,14 @@ pub(super) struct Arriving {
     stream: RecvStream,
 }
 
-/// The result of reading on as far as has arrived.
+/// How far a body has arrived.
 pub(super) enum Arrived {
-    /// The body has ended, and these are its parts.
-    Whole(Vec<Bytes>),
+    /// To its end.
+    Whole,
     /// More is to come.
-    Part(Vec<Bytes>),
+    Part,
+    /// It broke off. Whoever reads on finds the error again.
+    Broken,
 }
 
 impl Arriving {
@@ -112,15 +114,14 @@ impl Arriving {
 }
 
 /// Takes what has arrived of a body, without waiting.
-pub(super) fn arrived(stream: &mut RecvStream, context: &mut Context<'_>) -> Arrived {
-    let mut parts = vec![];
+pub(super) fn arrived(stream: &mut RecvStream, read: &mut Vec<Bytes>, context: &mut Context<'_>) -> Arrived {
     loop {
         match next(stream, context) {
             Poll::Ready(Some(Ok(part))) if part.is_empty() => {}
-            Poll::Ready(Some(Ok(part))) => parts.push(part),
-            Poll::Ready(None) => return Arrived::Whole(parts),
-            // An error is found again by whoever reads on.
-            Poll::Ready(Some(Err(_))) | Poll::Pending => return Arrived::Part(parts),
+            Poll::Ready(Some(Ok(part))) => read.push(part),
+            Poll::Ready(None) => return Arrived::Whole,
+            Poll::Ready(Some(Err(_))) => return Arrived::Broken,
+            Poll::Pending => return Arrived::Part,
         }
     }
 }

@@ -9,14 +9,16 @@ use super::{
 };
 use bytes::{Buf, Bytes};
 use h2::{Ping, PingPong, RecvStream, server};
-use http::{Request, Response};
+use http::{Request, Response, request::Parts};
 use std::{
     convert::Infallible,
-    future::poll_fn,
+    future::{Future, poll_fn},
+    pin::Pin,
     sync::Arc,
     task::{Context, Poll},
+    time::Duration,
 };
-use tokio::time::{sleep, timeout};
+use tokio::time::{Sleep, sleep, timeout};
 use tonic::body::Body;
 use tower::Service;
 
@@ -36,6 +38,10 @@ const RESET_UNSEEN_MAX: usize = 20;
 const RESET_OWN_MAX: usize = 256;
 /// Calls that are begun before others get their turn.
 const TOGETHER_MAX: usize = 64;
+/// How long the message of a direct call may come after its headers, and how many bytes of it are kept for so long. The layers, which
+/// keep account of both, take over then.
+const COMING_FOR: Duration = Duration::from_millis(5);
+const COMING_BYTES_MAX: usize = 4 << 10;
 
 /// A connection that has begun.
 pub(super) struct Http2<S> {
@@ -44,6 +50,18 @@ pub(super) struct Http2<S> {
     connection: Arc<Connection>,
     peer: Arc<Peer>,
     direct: Option<Answering>,
+    /// Direct calls whose messages are not whole yet, and how long they may still wait.
+    coming: Vec<Coming>,
+    patience: Option<Pin<Box<Sleep>>>,
+}
+
+/// A call whose message is coming.
+struct Coming {
+    head: Parts,
+    read: Vec<Bytes>,
+    stream: RecvStream,
+    respond: server::SendResponse<Bytes>,
+    under_way: UnderWay,
 }
 
 impl<S> Http2<S>
@@ -65,7 +83,7 @@ where
         let mut http = builder(connection.bounds()).handshake(wire).await?;
         let pings = http.ping_pong();
         let direct = direct.map(|direct| Answering::new(direct, Arc::clone(&peer)));
-        Ok((Self { http, service, connection, peer, direct }, pings))
+        Ok((Self { http, service, connection, peer, direct, coming: vec![], patience: None }, pings))
     }
 
     /// Takes no more calls; ends when those under way are answered.
@@ -82,7 +100,9 @@ where
             }
             match self.http.poll_accept(context) {
                 Poll::Ready(Some(Ok((request, respond)))) => {
-                    self.begin_call(request, respond, context);
+                    let under_way = UnderWay::begin(Arc::clone(&self.connection));
+                    let (head, stream) = request.into_parts();
+                    self.begin_call(Coming { head, read: vec![], stream, respond, under_way }, true, context);
                     begun += 1;
                     if begun == TOGETHER_MAX {
                         self.hand_in();
@@ -92,6 +112,7 @@ where
                 }
                 Poll::Ready(Some(Err(_)) | None) => return Poll::Ready(()),
                 Poll::Pending => {
+                    self.begin_coming(context);
                     self.hand_in();
                     // What was answered at once is to be written, too.
                     if !self.direct.as_mut().is_some_and(|direct| direct.send(context)) {
@@ -108,38 +129,55 @@ where
         }
     }
 
-    fn begin_call(
-        &mut self,
-        request: Request<RecvStream>,
-        respond: server::SendResponse<Bytes>,
-        context: &mut Context<'_>,
-    ) {
-        let under_way = UnderWay::begin(Arc::clone(&self.connection));
-        let (mut head, mut stream) = request.into_parts();
-        let mut read = vec![];
+    /// Begins a call, or keeps it while its message is coming.
+    fn begin_call(&mut self, mut call: Coming, patient: bool, context: &mut Context<'_>) {
         if let Some(direct) = &mut self.direct
-            && direct.answers(head.uri.path())
+            && direct.answers(call.head.uri.path())
         {
-            match arrived(&mut stream, context) {
-                Arrived::Whole(parts) => match message(&parts) {
-                    Some(message) => return direct.begin(head, message, respond, under_way),
-                    None => read = parts,
-                },
-                Arrived::Part(parts) => read = parts,
+            match arrived(&mut call.stream, &mut call.read, context) {
+                Arrived::Whole => {
+                    if let Some(message) = message(&call.read) {
+                        return direct.begin(call.head, message, call.respond, call.under_way);
+                    }
+                }
+                Arrived::Part if patient && length(&call.read) <= COMING_BYTES_MAX => return self.coming.push(call),
+                Arrived::Part | Arrived::Broken => {}
             }
         }
+        let Coming { mut head, read, stream, respond, under_way } = call;
         head.extensions.insert(Arc::clone(&self.peer));
         let request = Request::from_parts(head, Arriving::after(read, stream));
         tokio::spawn(answer(self.service.clone(), request, respond, under_way));
     }
+
+    /// Begins the calls whose messages have come, and those that have waited for them long enough.
+    fn begin_coming(&mut self, context: &mut Context<'_>) {
+        if self.coming.is_empty() {
+            return;
+        }
+        let patience = self.patience.get_or_insert_with(|| Box::pin(sleep(COMING_FOR)));
+        let patient = patience.as_mut().poll(context).is_pending();
+        for call in std::mem::take(&mut self.coming) {
+            self.begin_call(call, patient, context);
+        }
+        if self.coming.is_empty() {
+            self.patience = None;
+        }
+    }
 }
 
-/// The message of a body that is one message, in one part and not compressed: a byte of flags, four of length, the message.
+/// The message of a body that is one message, and not compressed: a byte of flags, four of length, the message.
 fn message(parts: &[Bytes]) -> Option<Bytes> {
-    let [part] = parts else { return None };
-    let mut part = part.clone();
-    let (flags, length) = (part.try_get_u8().ok()?, part.try_get_u32().ok()?);
-    (flags == 0 && usize::try_from(length).is_ok_and(|length| length == part.len())).then_some(part)
+    let mut body = match parts {
+        [whole] => whole.clone(),
+        parts => parts.concat().into(),
+    };
+    let (flags, length) = (body.try_get_u8().ok()?, body.try_get_u32().ok()?);
+    (flags == 0 && usize::try_from(length).is_ok_and(|length| length == body.len())).then_some(body)
+}
+
+fn length(parts: &[Bytes]) -> usize {
+    parts.iter().map(Bytes::len).sum()
 }
 
 /// Asks the peer again and again whether it's still there; returns once it did not answer in time.
