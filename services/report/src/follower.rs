@@ -24,7 +24,10 @@ use std::{
     thread,
     time::Duration,
 };
-use tokio::sync::{oneshot, watch};
+use tokio::{
+    sync::{Notify, oneshot, watch},
+    time::{sleep, timeout},
+};
 use tonic::Code;
 
 /// Commits past the kept figures that make it worth keeping them again: when a start has come to the log's end, and then.
@@ -32,6 +35,8 @@ const KEEP_AT_START: u64 = 10_000;
 const KEEP_EVERY: u64 = 200_000;
 /// Commits read at once.
 const BATCH: usize = 512;
+/// How long what has become durable waits for more, unless somebody asks: this is woken once for many groups.
+const GATHER_FOR: Duration = Duration::from_millis(10);
 /// Waits after a read that failed.
 const PAUSE: Duration = Duration::from_secs(1);
 /// How long a call waits for the follower to be where the log is.
@@ -54,6 +59,8 @@ struct Partition {
     past: u64,
     figures: RwLock<Figures>,
     position: watch::Sender<u64>,
+    /// Somebody waits for what is durable now.
+    wanted: Notify,
     config: Report,
     /// Keeps the figures.
     file: PathBuf,
@@ -123,13 +130,14 @@ impl Follower {
             match partition.catch_up(&self.grown).await {
                 Ok(()) => {
                     self.keep(at, KEEP_EVERY).await;
+                    let _ = timeout(GATHER_FOR, partition.wanted.notified()).await;
                     if head.changed().await.is_err() {
                         return;
                     }
                 }
                 Err(error) => {
                     tracing::error!(%error, "the reports are behind the log");
-                    tokio::time::sleep(PAUSE).await;
+                    sleep(PAUSE).await;
                 }
             }
         }
@@ -200,7 +208,7 @@ impl Follower {
                 .retry_after(Duration::from_secs(1))
         };
         let caught_up = join_all(self.partitions.iter().map(Partition::caught_up));
-        let caught_up = tokio::time::timeout(WAIT_MAX, caught_up).await.map_err(|_| behind())?;
+        let caught_up = timeout(WAIT_MAX, caught_up).await.map_err(|_| behind())?;
         if caught_up.contains(&false) { Err(behind()) } else { Ok(()) }
     }
 
@@ -224,7 +232,8 @@ impl Partition {
         let past = ledger.durable();
         let (position, figures) = kept::read(&file, &ledger, config).unwrap_or_else(|| (0, Figures::new(config)));
         let (figures, kept) = (RwLock::new(figures), AtomicU64::new(position));
-        Self { ledger, past, figures, position: watch::Sender::new(position), config: config.clone(), file, kept }
+        let (position, wanted) = (watch::Sender::new(position), Notify::new());
+        Self { ledger, past, figures, position, wanted, config: config.clone(), file, kept }
     }
 
     /// Keeps the figures as they are; where that fails, the next start folds more of the log, and nothing else is different.
@@ -286,6 +295,7 @@ impl Partition {
     /// Waits until everything is folded that is durable now; false when it never will be.
     async fn caught_up(&self) -> bool {
         let wanted = self.ledger.durable();
+        self.wanted.notify_one();
         self.position.subscribe().wait_for(|position| *position >= wanted).await.is_ok()
     }
 }
