@@ -51,8 +51,8 @@ pub(crate) fn spin(
     let dealing = from.dealer.deal(player, &from.to(stream, &bet.request_id, (started.round, 1)))?;
     live.resolve(&Choice::Spin, dealing.seed, &mut outcome).map_err(|refused| internal(&refused))?;
     let step = Step { number: 1, choice: &Choice::Spin, dealing, why: None };
-    let (step, answer) = resolved(stream, player, &live, (&started, None), (step, from.dealer), &outcome)?;
-    let events = witch.into_iter().chain([Event::RoundStarted(started)]).chain(step).collect();
+    let (mut events, answer) = resolved(stream, player, &live, (&started, None), (step, from.dealer), &outcome)?;
+    events.splice(..0, witch.into_iter().chain([Event::RoundStarted(started)]));
     Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
 }
 
@@ -280,7 +280,8 @@ fn resolved(
     let mut shown = wire::Outcome::decode(step.outcome.as_slice()).map_err(|error| internal(&error))?;
     shown::add(live.game, outcome, &mut shown, due.over);
     let answer = Answer::of(round, started, &step, shown, due.over);
-    let mut events = Vec::with_capacity(4);
+    // With the round's start, and without what is rare.
+    let mut events = Vec::with_capacity(5);
     events.push(Event::StepResolved(step));
     events.extend(due.events(started).chain(revealed));
     Ok((events, answer))

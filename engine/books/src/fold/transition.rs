@@ -65,6 +65,8 @@ impl<'s> Transition<'s> {
             Some(index) => index,
             None => {
                 let name = self.view.pool(pool).map_or_else(|| Arc::from(pool), |pool| Arc::clone(&pool.name));
+                // Hardly ever more than one, and they are large.
+                self.delta.pending.reserve_exact(1);
                 self.delta.pending.push(PendingDelta {
                     pool: name,
                     totals: PendingTotals::default(),
