@@ -21,12 +21,15 @@ use motherlode_proto::convert::record::Logged;
 use motherlode_runtime::{Refusal, trace::traceparent, until::until};
 use parking_lot::Mutex;
 use std::{io, sync::Arc, thread::JoinHandle, time::Duration};
-use tokio::sync::{
-    broadcast,
-    mpsc::{self, error::TrySendError},
-    oneshot, watch,
+use tokio::{
+    runtime,
+    sync::{
+        broadcast,
+        mpsc::{self, error::TrySendError},
+        oneshot, watch,
+    },
+    time::Instant,
 };
-use tokio::time::Instant;
 use tonic::Code;
 
 /// How often is looked whether a request is still on its way.
@@ -69,6 +72,14 @@ impl Drop for Desk {
 impl Handle {
     pub(crate) fn new(shared: Arc<Shared>, way: Way, options: &Options, threads: Vec<JoinHandle<()>>) -> Self {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
+    }
+
+    /// Has answers to proposals given by a runtime from now on: that of the thread where most of those who wait are. Only the first one
+    /// counts.
+    pub fn answer_on(&self, runtime: &runtime::Handle) {
+        if let Way::Here(desk) = &self.way {
+            desk.0.answer_on(runtime);
+        }
     }
 
     /// Waits until the state read here is no older than the call. The writer's own is current; a replica asks for the

@@ -3,7 +3,8 @@
 //! Whoever proposes has the proposal judged at once, on its own thread and under one lock: by the durable books and what is
 //! staged before it. What passes gets its position, time and hash, and is staged in a group. A thread of its own
 //! ([`Appender`](crate::appender::Appender)) appends the groups in their order, while the next one is staged. When a group is durable
-//! the books absorb it, and its answers are given. So readers never see anything that is not durable.
+//! the books absorb it, and its answers are given. So readers never see anything that is not durable. They are given together where most
+//! of those who wait are, if the writer was told where ([`Writer::answer_on`]): one thread wakes another once a group.
 //!
 //! A verdict that rests on a staged commit, a rejection too, waits for the youngest group. When an append fails, all that is staged is
 //! dropped, and with it every verdict that waits: they might have rested on what was not written. Only repetitions of what
@@ -24,7 +25,12 @@ use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId};
 use motherlode_log::{AppendError as Failed, Chained, Position};
 use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::{Condvar, Mutex};
-use std::{collections::VecDeque, sync::Arc, time::Instant};
+use std::{
+    collections::VecDeque,
+    sync::{Arc, OnceLock},
+    time::Instant,
+};
+use tokio::{runtime, sync::mpsc};
 
 pub(crate) struct Writer {
     shared: Arc<Shared>,
@@ -34,6 +40,8 @@ pub(crate) struct Writer {
     staged: Mutex<Staged>,
     /// Tells the appender of the first group, and of the end.
     due: Condvar,
+    /// Who gives the answers of a group; the appender does where there's nobody.
+    answering: OnceLock<mpsc::UnboundedSender<Vec<Waiter>>>,
 }
 
 /// Commits that are not durable yet, and who waits for them.
@@ -70,6 +78,23 @@ struct Waiter {
     _slot: QueueSlot,
 }
 
+fn give(waiters: Vec<Waiter>) {
+    answer(waiters.into_iter().map(|waiter| (waiter.reply, waiter.verdict)));
+}
+
+/// Gives the answers of the groups that it's handed.
+struct Answering(mpsc::UnboundedReceiver<Vec<Waiter>>);
+
+impl Drop for Answering {
+    /// Its runtime ends. The appender answers from here on; what this was handed before is left to do.
+    fn drop(&mut self) {
+        self.0.close();
+        while let Ok(waiters) = self.0.try_recv() {
+            give(waiters);
+        }
+    }
+}
+
 /// The appender's next work.
 pub(crate) enum Due {
     /// Append these at the end of the log.
@@ -98,6 +123,20 @@ impl Writer {
             waiting_max: options.queue_length_max,
             staged: Mutex::new(staged),
             due: Condvar::new(),
+            answering: OnceLock::new(),
+        }
+    }
+
+    /// Has answers given by a runtime from now on; only the first one that is named.
+    pub(crate) fn answer_on(&self, runtime: &runtime::Handle) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        if self.answering.set(sender).is_ok() {
+            let mut answering = Answering(receiver);
+            runtime.spawn(async move {
+                while let Some(waiters) = answering.0.recv().await {
+                    give(waiters);
+                }
+            });
         }
     }
 
@@ -205,7 +244,11 @@ impl Writer {
             group
         };
         self.shared.recover();
-        answer(group.waiters.into_iter().map(|waiter| (waiter.reply, waiter.verdict)));
+        let unsent = match self.answering.get() {
+            Some(answering) => answering.send(group.waiters).map_err(|unsent| unsent.0),
+            None => Err(group.waiters),
+        };
+        unsent.unwrap_or_else(give);
         group.logged
     }
 

@@ -8,7 +8,10 @@ use std::{
     sync::mpsc::{Receiver, Sender, channel},
 };
 use tempfile::TempDir;
-use tokio::sync::mpsc;
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::mpsc,
+};
 
 /// A store that says when an append begins, and then does what it's told.
 struct Told {
@@ -226,4 +229,30 @@ async fn pl_11_of_an_append_in_doubt_only_its_own_requests_are_unknown() {
         "{verdicts:?}"
     );
     desk.ledger.clone().close().await;
+}
+
+#[test]
+fn pl_12_answers_are_given_where_it_was_said_and_by_the_appender_when_that_has_ended() {
+    let (mut desk, runtime) = (Desk::open(), Builder::new_current_thread().build().unwrap());
+    desk.ledger.answer_on(runtime.handle());
+    desk.propose([(1, opening("alice"))]);
+    desk.begun();
+    desk.tell(Do::Append);
+    assert_eq!(positions(runtime.block_on(desk.verdicts.recv())), [(1, Ok(1))]);
+    desk.propose([(2, opening("bob"))]);
+    desk.begun();
+    desk.tell(Do::Append);
+    desk.propose([(3, opening("carol"))]);
+    // The next append begins when the one before has ended.
+    desk.begun();
+    assert_eq!(desk.balance("bob"), Some(Minor(0)));
+    desk.none_yet();
+    drop(runtime);
+    assert_eq!(positions(desk.verdicts.blocking_recv()), [(2, Ok(2))]);
+    desk.tell(Do::Append);
+    assert_eq!(positions(desk.verdicts.blocking_recv()), [(3, Ok(3))]);
+}
+
+fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendError>)> {
+    verdicts.unwrap().into_iter().map(|(ticket, verdict)| (ticket, verdict.map(|made| made.commit.position))).collect()
 }

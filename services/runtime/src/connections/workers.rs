@@ -41,7 +41,7 @@ impl Workers {
     }
 
     /// The runtime of the thread whose turn it is.
-    pub(super) fn next(&self) -> &Handle {
+    pub fn next(&self) -> &Handle {
         let turn = self.next.fetch_add(1, Ordering::Relaxed);
         &self.runtimes[turn % self.runtimes.len()]
     }
