@@ -1,16 +1,18 @@
 //! The dealer's script: a request's metadata `motherlode-force` asks for an outcome, and client seeds are tried until the step has
 //! it. What was sealed stays, so the log reveals, replays and audits like any other.
 //!
-//! A wish is a word (`open`, `pick`, ...), `spin KIND` for a window of a kind such as `HIGH_SYMBOLS`, `left N` for so many free spins
-//! still to be played, or `carries KEY=VALUE` for a figure of the player's collection that the step changes so. One that isn't granted in
-//! as many tries as there are fails the call: nothing spins for minutes.
+//! A wish is a word (`open`, `pick`, ...) or one with a figure, see [`figured`]; several are joined by `, ` and must all hold in the
+//! one step. It's of the step that the request asks for: a round's later steps have wishes of their own, by the requests for them. One
+//! that isn't granted in as many tries as there are, or that nobody knows, fails the call: nothing spins for minutes, and nothing is
+//! played that nobody asked for.
 
 use motherlode_books::Event;
 use motherlode_ledger::Proposal;
-use motherlode_proto::round::v1::{Awaiting, Outcome, SpinKind};
+use motherlode_proto::round::v1::{Awaiting, Card, MarkKind, Outcome, SpinKind, SpinResult, prize::Kind as PrizeKind};
+use motherlode_runtime::Refusal;
 use motherlode_spin::{Dealer, Resolve, Script};
 use prost::Message;
-use std::sync::Arc;
+use std::{collections::BTreeSet, sync::Arc};
 use tonic::metadata::MetadataMap;
 
 /// Client seeds tried before the wish is given up. Of what a step can have at all, the rarest comes once in some ten thousand.
@@ -28,17 +30,19 @@ pub fn scripted(dealer: Dealer) -> Dealer {
 struct Wishes;
 
 impl Script for Wishes {
-    fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Option<Vec<u8>> {
-        let wish = metadata.get(KEY)?.to_str().unwrap_or_default();
-        let wanted = wanted(wish);
+    fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal> {
+        let Some(asked) = metadata.get(KEY) else { return Ok(None) };
+        let asked = asked.to_str().unwrap_or_default();
+        let refused = |why: String| Refusal::precondition("WISH_NOT_GRANTED", why).with("wish", asked);
+        let wishes = asked.split(", ").map(wanted).collect::<Result<Vec<_>, _>>().map_err(refused)?;
+        let all = |proposal: &Proposal, outcome: &Outcome| wishes.iter().all(|wanted| wanted(proposal, outcome));
         // A step that can't be resolved is refused with any.
         let granted = |client_seed: &Vec<u8>| match resolve(client_seed) {
-            Some(proposal) => outcome(&proposal).is_some_and(|outcome| wanted(&proposal, &outcome)),
+            Some(proposal) => outcome(&proposal).is_some_and(|outcome| all(&proposal, &outcome)),
             None => true,
         };
         let found = (0..TRIES_MAX).map(|number| format!("wish {number}").into_bytes()).find(granted);
-        assert!(found.is_some(), "{wish} is not granted in {TRIES_MAX} tries");
-        found
+        found.map(Some).ok_or_else(|| refused(format!("{asked} is not granted in {TRIES_MAX} tries")))
     }
 }
 
@@ -46,21 +50,100 @@ impl Script for Wishes {
 type Wanted<'a> = Box<dyn Fn(&Proposal, &Outcome) -> bool + 'a>;
 
 /// The wish in words.
-fn wanted(wish: &str) -> Wanted<'_> {
-    if let Some(kind) = wish.strip_prefix("spin ") {
-        let kind = SpinKind::from_str_name(&format!("SPIN_KIND_{kind}"));
-        let kind = kind.unwrap_or_else(|| panic!("{wish} names no kind of spin"));
-        return Box::new(move |_, outcome| outcome.spins.iter().any(|spin| spin.kind() == kind));
+fn wanted(wish: &str) -> Result<Wanted<'_>, String> {
+    match wish.split_once(' ') {
+        Some((what, figure)) => figured(what, figure).ok_or_else(|| format!("{wish} is no wish")),
+        None => {
+            worded(wish).map(|wanted| -> Wanted<'_> { Box::new(wanted) }).ok_or_else(|| format!("{wish} is no wish"))
+        }
     }
-    if let Some(count) = wish.strip_prefix("left ") {
-        let count: u32 = count.parse().unwrap_or_else(|_| panic!("{wish} names no number of free spins"));
-        return Box::new(move |_, outcome| outcome.free_spins_left >= count);
-    }
-    if let Some((key, value)) = wish.strip_prefix("carries ").and_then(|figure| figure.split_once('=')) {
-        let value: i64 = value.parse().unwrap_or_else(|_| panic!("{wish} names no figure"));
-        return Box::new(move |proposal, _| proposal.events.iter().any(|event| carries(event, key, value)));
-    }
-    Box::new(worded(wish))
+}
+
+/// The same of one with a figure:
+///
+/// - `spin KIND`, such as `spin HIGH_SYMBOLS`: a window of the kind; `rows N`: one of so many rows; `times N`: one whose wins are
+///   multiplied by so much; `features N`: windows of so many kinds.
+/// - `mark KIND` or `mark KIND=VALUE`: something on a cell, such as `mark MYSTERY=1000`; `marks N`: so many on one window.
+/// - `win LINE`, `win WAYS`, `win SCATTER`: a win of the kind.
+/// - `left N`: so many free spins still to be played; `more N`: a free spin that awards so many.
+/// - `needs N`: a pick of so many objects; `prize multiple`, `prize free-spins`: what the bonus gives.
+/// - `card NAME`, such as `card JOKER`: the card that is turned.
+/// - `carries KEY=VALUE`: a figure of the player's collection that the step changes so.
+fn figured<'a>(what: &str, figure: &'a str) -> Option<Wanted<'a>> {
+    let number = || figure.parse::<u32>().ok();
+    Some(match what {
+        "spin" => {
+            let kind = SpinKind::from_str_name(&format!("SPIN_KIND_{figure}"))?;
+            of_spins(move |spin| spin.kind() == kind)
+        }
+        "rows" => {
+            let rows = number()?;
+            of_spins(move |spin| spin.rows == rows)
+        }
+        "times" => {
+            let times = number()?;
+            of_spins(move |spin| spin.multiplier == times)
+        }
+        "features" => {
+            let kinds = figure.parse::<usize>().ok()?;
+            Box::new(move |_, outcome| {
+                outcome.spins.iter().map(|spin| spin.kind).collect::<BTreeSet<_>>().len() >= kinds
+            })
+        }
+        "mark" => {
+            let (kind, value) = figure.split_once('=').map_or((figure, None), |(kind, value)| (kind, Some(value)));
+            let value: Option<u32> = value.map(str::parse).transpose().ok()?;
+            let kind = MarkKind::from_str_name(&format!("MARK_KIND_{kind}"))?;
+            of_spins(move |spin| {
+                spin.marks.iter().any(|mark| mark.kind() == kind && value.is_none_or(|value| mark.value == value))
+            })
+        }
+        "marks" => {
+            let marks = figure.parse::<usize>().ok()?;
+            of_spins(move |spin| spin.marks.len() >= marks)
+        }
+        "win" => match figure {
+            "LINE" => of_spins(|spin| spin.wins.iter().any(|win| win.line > 0)),
+            "WAYS" => of_spins(|spin| spin.wins.iter().any(|win| win.ways > 0)),
+            "SCATTER" => of_spins(|spin| spin.wins.iter().any(|win| win.line == 0 && win.ways == 0)),
+            _ => return None,
+        },
+        "left" => {
+            let left = number()?;
+            Box::new(move |_, outcome| outcome.free_spins_left >= left)
+        }
+        "more" => {
+            let more = number()?;
+            of_spins(move |spin| spin.kind() == SpinKind::Free && spin.free_spins_won == more)
+        }
+        "needs" => {
+            let needs = number()?;
+            Box::new(move |_, outcome| outcome.pick.is_some_and(|pick| pick.needs == needs))
+        }
+        "prize" => {
+            let wanted: fn(&PrizeKind) -> bool = match figure {
+                "multiple" => |prize| matches!(prize, PrizeKind::Multiple(_)),
+                "free-spins" => |prize| matches!(prize, PrizeKind::FreeSpins(_)),
+                _ => return None,
+            };
+            Box::new(move |_, outcome| outcome.prize.and_then(|prize| prize.kind).is_some_and(|prize| wanted(&prize)))
+        }
+        "card" => {
+            let card = Card::from_str_name(&format!("CARD_{figure}"))?;
+            Box::new(move |_, outcome| outcome.card.is_some_and(|turn| turn.drawn() == card))
+        }
+        "carries" => {
+            let (key, value) = figure.split_once('=')?;
+            let value: i64 = value.parse().ok()?;
+            Box::new(move |proposal, _| proposal.events.iter().any(|event| carries(event, key, value)))
+        }
+        _ => return None,
+    })
+}
+
+/// Wants a window.
+fn of_spins<'a>(wanted: impl Fn(&SpinResult) -> bool + 'a) -> Wanted<'a> {
+    Box::new(move |_, outcome| outcome.spins.iter().any(&wanted))
 }
 
 /// Whether an event leaves a figure of a collection so.
@@ -72,18 +155,23 @@ fn carries(event: &Event, key: &str, value: i64) -> bool {
 }
 
 /// The same of a wish of one word.
-fn worded(wish: &str) -> fn(&Proposal, &Outcome) -> bool {
-    match wish {
+fn worded(wish: &str) -> Option<fn(&Proposal, &Outcome) -> bool> {
+    Some(match wish {
         "open" => |_, outcome| outcome.awaiting() != Awaiting::Nothing,
+        "over" => |_, outcome| outcome.awaiting() == Awaiting::Nothing,
         "pick" => |_, outcome| outcome.awaiting() == Awaiting::Pick,
         "free-spins" => |_, outcome| outcome.awaiting() == Awaiting::FreeSpins,
         "feature" => |_, outcome| outcome.awaiting() == Awaiting::Feature,
+        "again" => {
+            |_, outcome| outcome.spins.iter().any(|spin| spin.kind() == SpinKind::Free && spin.free_spins_won > 0)
+        }
         "double" => |_, outcome| outcome.awaiting() == Awaiting::Double,
         "loss" => |_, outcome| outcome.round_win_coins == 0 && outcome.awaiting() == Awaiting::Nothing,
         "right" => |_, outcome| outcome.card.is_some_and(|card| card.won),
+        "wrong" => |_, outcome| outcome.card.is_some_and(|card| !card.won),
         "jackpot" => |proposal, _| proposal.events.iter().any(|event| matches!(event, Event::JackpotHit { .. })),
-        other => panic!("{other} is no outcome that can be forced"),
-    }
+        _ => return None,
+    })
 }
 
 fn outcome(proposal: &Proposal) -> Option<Outcome> {

@@ -218,7 +218,7 @@ impl SpinApi {
         loop {
             let state = ledger.books_of(stream, state)?;
             let resolve = |client_seed: &[u8]| Some(decide(&state, &self.drawing(client_seed, drawn)).ok()?.proposal);
-            let scripted = self.dealer.scripted_seed(metadata, &resolve);
+            let scripted = self.dealer.scripted_seed(metadata, &resolve)?;
             let client_seed = scripted.as_deref().unwrap_or(&drawn.client_seed);
             let decided = decide(&state, &self.drawing(client_seed, drawn));
             let (logged, answer) = match decided {

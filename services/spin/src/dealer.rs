@@ -26,7 +26,10 @@ pub type Resolve<'a> = &'a dyn Fn(&[u8]) -> Option<Proposal>;
 /// a script says so in its identity (`test_build`).
 pub trait Script: Send + Sync {
     /// The client seed of a step; none for the caller's own. `metadata` is that of the request which asks for the step.
-    fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Option<Vec<u8>>;
+    ///
+    /// # Errors
+    /// It finds none with which the step is as it's wished for: then nothing is played.
+    fn client_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Result<Option<Vec<u8>>, Refusal>;
 }
 
 /// The dealer; clones deal from the same keys.
@@ -76,8 +79,12 @@ impl Dealer {
     }
 
     /// The client seed that a script chooses for the step that a request asks for.
-    pub(crate) fn scripted_seed(&self, metadata: &MetadataMap, resolve: Resolve<'_>) -> Option<Vec<u8>> {
-        self.script.as_ref()?.client_seed(metadata, resolve)
+    pub(crate) fn scripted_seed(
+        &self,
+        metadata: &MetadataMap,
+        resolve: Resolve<'_>,
+    ) -> Result<Option<Vec<u8>>, Refusal> {
+        self.script.as_ref().map_or(Ok(None), |script| script.client_seed(metadata, resolve))
     }
 
     /// The dealt value of the player's next draw, its seed for a step, and the seal of the draw after it.
