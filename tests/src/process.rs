@@ -113,6 +113,15 @@ impl Process {
         self.end();
     }
 
+    /// Holds it as it is with SIGSTOP: it does nothing more until it's killed.
+    ///
+    /// # Panics
+    /// When it has ended.
+    pub fn hold(&self) {
+        let held = Command::new("sh").args(["-c", &format!("kill -STOP {}", self.child.id())]).status();
+        assert!(held.expect("a shell is there").success(), "the process is still there");
+    }
+
     /// Asks it to stop with SIGTERM and waits; answers its exit code.
     ///
     /// # Panics

@@ -104,6 +104,10 @@ impl Following {
         &self.steps.walk
     }
 
+    pub(crate) fn stream(&self) -> &Stream {
+        self.shared.stream()
+    }
+
     pub(crate) fn shared(&self) -> &Arc<Shared> {
         &self.shared
     }

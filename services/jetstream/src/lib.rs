@@ -1,7 +1,7 @@
 //! The log on NATS JetStream: a partition is a stream, an append is a message, and a lost node loses nothing.
 //!
 //! * [`JetStreamStore`] is the [`Store`](motherlode_log::Store); it keeps the same contract as the files do.
-//! * [`Following`] reads a stream that another process writes, and can take it over.
+//! * [`Following`] reads a stream that another process writes, tells it how far it is, and can take it over.
 //! * [`scan`] reads a stream from its first message without trusting or changing anything.
 //! * [`Feed`] is no log: it publishes what others read, to a stream of theirs.
 //!
@@ -34,6 +34,7 @@ mod presence;
 mod reader;
 mod recent;
 mod scan;
+mod standbys;
 mod store;
 
 pub use check::Unsafe;
@@ -42,4 +43,5 @@ pub use following::Following;
 pub use open::{OpenError, exists};
 pub use presence::{Presence, vacant};
 pub use scan::{Scan, scan};
+pub use standbys::Told;
 pub use store::JetStreamStore;

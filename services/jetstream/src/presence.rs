@@ -48,6 +48,8 @@ pub struct Presence {
 #[derive(Debug, Clone)]
 pub(crate) struct Taken {
     pub stream: Stream,
+    /// The partition that it has.
+    pub partition: u32,
     /// The number of the message by which it was taken.
     pub epoch: u64,
 }
@@ -56,6 +58,11 @@ impl Presence {
     /// Makes the presence of a writer of these streams, which answers as that of the first.
     pub(crate) fn new(first: Taken, others: impl Iterator<Item = Taken>, leaderless_max: Duration) -> Self {
         Self { stream: first.stream.clone(), taken: [first].into_iter().chain(others).collect(), leaderless_max }
+    }
+
+    /// The streams that it writes, by partition.
+    pub(crate) fn streams(&self) -> impl Iterator<Item = (u32, &Stream)> {
+        self.taken.iter().map(|taken| (taken.partition, &taken.stream))
     }
 
     /// Answers for the writer until this is dropped; ends when it must step down, with the reason. It runs on the

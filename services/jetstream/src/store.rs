@@ -146,7 +146,7 @@ impl JetStreamStore {
     }
 
     fn taken(&self) -> Taken {
-        Taken { stream: self.shared.stream().clone(), epoch: self.epoch }
+        Taken { stream: self.shared.stream().clone(), partition: self.partition, epoch: self.epoch }
     }
 
     fn fail(&mut self, failed: Failed) -> AppendError {

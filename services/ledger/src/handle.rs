@@ -111,8 +111,8 @@ impl Handle {
         self.shared.readers.all()
     }
 
-    /// Takes up somebody who follows it, after a position.
-    pub(crate) fn reading(&self, name: String, after: Position) -> Reading {
+    /// Takes up somebody who follows it, after a position, for as long as the answer is held.
+    pub fn reading(&self, name: String, after: Position) -> Reading {
         self.shared.readers.enter(name, self.shared.time.now_ms(), after)
     }
 

@@ -71,7 +71,7 @@ pub use motherlode_runtime::Clock;
 pub use open::open;
 pub use options::Options;
 pub use queue::{Verdict, Verdicts};
-pub use readers::LogReader;
+pub use readers::{LogReader, Reading};
 pub use recovery::Recovered;
 pub use replica::{Origin, join};
 pub use service::LedgerApi;

@@ -33,7 +33,7 @@ struct Listed {
 }
 
 /// One of them, for as long as it's held.
-pub(crate) struct Reading {
+pub struct Reading {
     list: Readers,
     number: u64,
     sent: Arc<AtomicU64>,
@@ -62,7 +62,8 @@ impl Readers {
 }
 
 impl Reading {
-    pub(crate) fn sent(&self, position: Position) {
+    /// It has got as far as this position.
+    pub fn sent(&self, position: Position) {
         self.sent.store(position, Ordering::Relaxed);
     }
 }

@@ -1,10 +1,11 @@
 //! A ledger process that stands by follows the log: it takes over by what came since, and loses nothing (PL-30).
 
 use crate::PROGRAM;
+use motherlode_proto::report::v1::{GetVitalsRequest, PartitionVitals};
 use motherlode_runtime::config::Store;
 use motherlode_testkit::nats::Node;
 use motherlode_tests::{Cable, Client, Player, Process, reason};
-use std::{fs, net::SocketAddr, path::PathBuf, process::Command, time::Duration};
+use std::{collections::BTreeMap, fs, net::SocketAddr, path::PathBuf, process::Command, time::Duration};
 use tempfile::TempDir;
 use tokio::time::{sleep, timeout};
 
@@ -131,6 +132,55 @@ async fn pl_30_a_standby_takes_over_what_it_holds_and_reads_only_what_came_since
             assert_eq!(process.terminate().await, Some(0));
         }
         installation.audit();
+    }
+}
+
+/// Who follows the writer's partitions, and how many records each is yet to get, by name and partition.
+async fn readers(writer: &Process) -> BTreeMap<(String, u32), u64> {
+    let mut client = Client::connect(writer.address).await;
+    let told = client.report.get_vitals(GetVitalsRequest {}).await.unwrap().into_inner();
+    let of =
+        |of: PartitionVitals| of.readers.into_iter().map(move |reader| ((reader.name, of.partition), reader.behind));
+    told.partitions.into_iter().flat_map(of).collect()
+}
+
+/// Waits until they are so.
+async fn wait_for_readers(writer: &Process, wanted: impl Fn(&BTreeMap<(String, u32), u64>) -> bool) {
+    let waiting = async {
+        while !wanted(&readers(writer).await) {
+            sleep(LOOK).await;
+        }
+    };
+    let waited = timeout(NEVER, waiting).await;
+    assert!(waited.is_ok(), "it never comes to that: {:?}", readers(writer).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_a_writer_lists_standbys_that_read_jetstream_and_processes_that_follow_it_with_their_lag() {
+    let installation = Installation::new(2);
+    let a = installation.start("a", "all", &[]);
+    let mut player = Player::join(&mut Client::connect(a.address).await, "p", "0.05").await;
+    let b = installation.start("b", "ledger", &[]);
+    let spin = installation.spin([&a, &b]);
+    let standby = |readers: &BTreeMap<(String, u32), u64>, process: &Process, partition| {
+        readers.get(&(format!("standby {}", process.address), partition)).copied()
+    };
+    // Both hold both partitions: the standby by JetStream, the other by the writer.
+    wait_for_readers(&a, |all| {
+        (0..2).all(|partition| standby(all, &b, partition) == Some(0))
+            && all.keys().filter(|(name, _)| !name.starts_with("standby ")).count() == 2
+    })
+    .await;
+    play(&mut player, &mut Client::connect(a.address).await, 20).await;
+    wait_for_readers(&a, |all| (0..2).all(|partition| standby(all, &b, partition) == Some(0))).await;
+    // What is held up falls behind, and is told so.
+    b.hold();
+    play(&mut player, &mut Client::connect(a.address).await, 20).await;
+    wait_for_readers(&a, |all| (0..2).any(|partition| standby(all, &b, partition) > Some(0))).await;
+    b.kill();
+    wait_for_readers(&a, |all| all.keys().all(|(name, _)| !name.starts_with("standby "))).await;
+    for process in [spin, a] {
+        assert_eq!(process.terminate().await, Some(0));
     }
 }
 

@@ -25,6 +25,8 @@ const END_MAX: Duration = Duration::from_secs(20);
 pub(super) struct CatchUp {
     config: Config,
     options: Options,
+    /// Where the process answers.
+    port: u16,
     /// Those who follow stop when these are dropped.
     stops: Vec<Sender<()>>,
     /// None once it has given what it held.
@@ -37,10 +39,11 @@ impl CatchUp {
         config: &Config,
         options: Options,
         dealer: &Dealer,
+        port: u16,
         free: impl Future<Output = Result<(), ServeError>> + Send + 'static,
     ) -> Self {
         let options = ledger_options(config, options, dealer);
-        let mut catch_up = Self { config: config.clone(), options, stops: vec![], following: None };
+        let mut catch_up = Self { config: config.clone(), options, port, stops: vec![], following: None };
         let config = config.clone();
         catch_up.follow(async move {
             free.await?;
@@ -56,13 +59,13 @@ impl CatchUp {
 
     fn follow(&mut self, replica: impl Future<Output = Result<Replica, ServeError>> + Send + 'static) {
         let (stops, told): (Vec<_>, Vec<_>) = self.config.writes().into_iter().map(|_| channel()).unzip();
-        let (config, options) = (self.config.clone(), self.options.clone());
+        let (config, options, port) = (self.config.clone(), self.options.clone(), self.port);
         self.stops = stops;
         self.following = Some(tokio::spawn(async move {
             let mut replica = replica.await?;
             let following = replica.partitions.drain(..).zip(told).map(|(partition, stop)| {
                 let (config, options) = (config.clone(), options.clone());
-                on_a_thread(move || partition.follow(&config, &options, &stop))
+                on_a_thread(move || partition.follow(&config, &options, port, &stop))
             });
             let following: Vec<_> = following.collect();
             replica.partitions = try_join_all(following).await?;

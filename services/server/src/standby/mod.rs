@@ -5,6 +5,7 @@
 //! begin at once end with one: the later epoch's.
 
 mod catch_up;
+mod heard;
 mod replica;
 
 use crate::{
@@ -100,6 +101,11 @@ pub(crate) fn open(config: &Config) -> Result<Opened, LogError> {
 }
 
 impl Candidate {
+    /// The port that it answers at, by which the writer tells standbys of one machine apart.
+    fn port(&self) -> u16 {
+        self.listener.local_addr().map_or(self.config.listen.port(), |address| address.port())
+    }
+
     async fn open(&self) -> Result<Opened, ServeError> {
         let config = self.config.clone();
         Ok(spawn_blocking(move || open(&config)).await.map_err(ServeError::interrupted)??)
@@ -115,7 +121,8 @@ impl Candidate {
     ) -> Result<Option<Opened>, ServeError> {
         let answering = NotServing::start(&self.listener, &self.config, &names(self.config.role), &[]).await?;
         phase(Phase::Standby(&self.listener));
-        let mut catch_up = CatchUp::start(&self.config, self.options.clone(), &self.dealer, closed(leaving));
+        let mut catch_up =
+            CatchUp::start(&self.config, self.options.clone(), &self.dealer, self.port(), closed(leaving));
         let opened = tokio::select! {
             opened = self.take_over(&mut catch_up) => opened?,
             _ = signalled => {
@@ -174,7 +181,7 @@ impl Candidate {
                 None => pending().await,
             }
         });
-        let server = tokio::select! {
+        let mut server = tokio::select! {
             started = &mut starting => match started.map_err(ServeError::interrupted)? {
                 Ok(server) => server,
                 // Its first append came too late: another took the log meanwhile.
@@ -190,6 +197,9 @@ impl Candidate {
             }
             _ = &mut signalled => return Ok(Turn::Signalled),
         };
+        if let Some(presence) = &presence {
+            server.background.push(tokio::spawn(heard::list(presence.clone(), server.ledgers().clone())));
+        }
         phase(Phase::Serving(&server));
         let ledgers = server.ledgers().clone();
         let why = tokio::select! {

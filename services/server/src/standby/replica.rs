@@ -12,11 +12,13 @@ use motherlode_runtime::{Config, config};
 use std::{
     io,
     sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// From one look for more to the next, where there was none.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
+/// From one word to the log's writer to the next.
+const TELL_EVERY: Duration = Duration::from_secs(1);
 /// Before what failed is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(1);
 /// Before a log is loaded anew, since that may be for nothing.
@@ -99,11 +101,11 @@ impl PartitionReplica {
         })
     }
 
-    /// Catches up again and again until it's told to stop.
-    pub(super) fn follow(mut self, config: &Config, options: &Options, stop: &Receiver<()>) -> Self {
-        let (mut pause, mut said) = (Duration::ZERO, false);
+    /// Catches up again and again until it's told to stop, and tells the writer how far it is.
+    pub(super) fn follow(mut self, config: &Config, options: &Options, port: u16, stop: &Receiver<()>) -> Self {
+        let (mut pause, mut said, mut telling) = (Duration::ZERO, false, Telling { port, last: None });
         while stop.recv_timeout(pause) == Err(RecvTimeoutError::Timeout) {
-            let Err(why) = self.catch_up(config, options, stop) else {
+            let Err(why) = self.catch_up(config, options, &mut telling, stop) else {
                 (pause, said) = (LOOK_EVERY, false);
                 continue;
             };
@@ -121,7 +123,13 @@ impl PartitionReplica {
     }
 
     /// Reads and folds what there is by now; breaks off when it's told to stop.
-    fn catch_up(&mut self, config: &Config, options: &Options, stop: &Receiver<()>) -> Result<(), CatchUpError> {
+    fn catch_up(
+        &mut self,
+        config: &Config,
+        options: &Options,
+        telling: &mut Telling,
+        stop: &Receiver<()>,
+    ) -> Result<(), CatchUpError> {
         let following = match &mut self.stream {
             Some(following) => following,
             none => match Following::find(&config.store, self.number) {
@@ -132,6 +140,7 @@ impl PartitionReplica {
         };
         while stop.try_recv() != Err(TryRecvError::Disconnected) {
             let any = following.more()?;
+            telling.tell(following);
             match &self.ledger {
                 Some(ledger) => ledger.catch_up()?,
                 None if following.has_all_found() => {
@@ -153,6 +162,21 @@ impl PartitionReplica {
         self.stream = None;
         if let Some(ledger) = self.ledger.take() {
             ledger.close();
+        }
+    }
+}
+
+/// A word to the writer, once in a while.
+struct Telling {
+    port: u16,
+    last: Option<Instant>,
+}
+
+impl Telling {
+    fn tell(&mut self, following: &Following) {
+        if self.last.is_none_or(|last| last.elapsed() >= TELL_EVERY) {
+            following.tell(self.port);
+            self.last = Some(Instant::now());
         }
     }
 }

@@ -1,0 +1,98 @@
+//! Standbys: how far those who follow a log's streams hold them, as they tell its writer.
+//!
+//! A standby reads the streams from the servers, so the writer sees nothing of it. It tells on a subject outside the streams, about once
+//! a second, and who falls silent is gone. Nothing rests on what is told: it's for people to see. Cost: a short message a second and
+//! partition, which nothing stores.
+
+use crate::{following::Following, presence::Presence};
+use futures_util::{StreamExt, stream::SelectAll};
+use motherlode_log::Position;
+use serde_json::{Value, json};
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// Before a subscription that failed is tried again.
+const PAUSE: Duration = Duration::from_secs(1);
+/// Bytes of a standby's name.
+const NAME_MAX: usize = 64;
+
+/// The subject on which standbys of a stream tell how far they are.
+fn subject(stream: &str) -> String {
+    format!("{stream}-standby")
+}
+
+/// How far a standby holds a partition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The partition.
+    pub partition: u32,
+    /// Where it answers: its address as the servers see it, and its port.
+    pub name: String,
+    /// The last record that it has verified.
+    pub position: Position,
+}
+
+impl Told {
+    /// Reads what a standby has told of a partition; none where it makes no sense.
+    fn parse(partition: u32, payload: &[u8]) -> Option<Self> {
+        let told: Value = serde_json::from_slice(payload).ok()?;
+        let name = told["name"].as_str().filter(|name| !name.is_empty() && name.len() <= NAME_MAX)?;
+        let position = told["position"].as_u64()?;
+        name.bytes().all(|byte| byte.is_ascii_graphic()).then(|| Self { partition, name: name.to_owned(), position })
+    }
+}
+
+impl Following {
+    /// Tells the log's writer how far the partition is held by the process that answers at this port. What is lost on the way is told
+    /// again by whoever calls this again.
+    pub fn tell(&self, port: u16) {
+        let stream = self.stream();
+        let (client, Some(thread)) = (stream.link.client(), stream.link.handle()) else { return };
+        let name = format!("{}:{port}", client.server_info().client_ip);
+        let told = json!({ "name": name, "position": self.verified().0 }).to_string();
+        let subject = subject(&stream.name);
+        thread.spawn(async move { drop(client.publish(subject, told.into()).await) });
+    }
+}
+
+impl Presence {
+    /// Hears what the standbys of the writer's partitions tell, for as long as it's polled.
+    pub async fn hear_standbys(&self, mut heard: impl FnMut(Told) + Send) {
+        loop {
+            let mut all = SelectAll::new();
+            for (partition, stream) in self.streams() {
+                match stream.link.client().subscribe(subject(&stream.name)).await {
+                    Ok(told) => all.push(told.map(move |told| (partition, told.payload)).boxed()),
+                    Err(error) => tracing::warn!(%error, partition, "standbys are not heard for now"),
+                }
+            }
+            while let Some((partition, payload)) = all.next().await {
+                Told::parse(partition, &payload).into_iter().for_each(&mut heard);
+            }
+            sleep(PAUSE).await;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_30_what_a_standby_tells_is_read_and_what_makes_no_sense_is_not() {
+        let told = Told { partition: 3, name: "10.0.0.7:50051".into(), position: 42 };
+        assert_eq!(Told::parse(3, br#"{"name":"10.0.0.7:50051","position":42}"#), Some(told));
+        let long = format!(r#"{{"name":"{}","position":42}}"#, "a".repeat(NAME_MAX + 1));
+        for none in [
+            "",
+            "[]",
+            r#"{"name":"","position":42}"#,
+            r#"{"name":"a b","position":42}"#,
+            r#"{"name":"a","position":-1}"#,
+            r#"{"name":"a"}"#,
+            &long,
+        ] {
+            assert_eq!(Told::parse(3, none.as_bytes()), None, "{none}");
+        }
+    }
+}
