@@ -4,6 +4,7 @@
 
 pub mod draw;
 pub mod figures;
+mod labels;
 pub mod markup;
 pub mod par;
 pub mod reels;
@@ -11,3 +12,4 @@ pub mod round;
 pub mod shelf;
 pub mod sprite;
 pub mod things;
+mod ways;

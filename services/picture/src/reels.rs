@@ -6,21 +6,17 @@
 use crate::{
     draw::cells,
     figures::{self, grouped},
+    labels::{CELL, HUES, LABEL, spread},
     markup::{Markup, plain, tag},
     shelf, sprite,
+    ways::Ways,
 };
 use motherlode_proto::round::v1::{Mark, MarkKind, Outcome, SpinKind, SpinResult, Win};
 use motherlode_slots::GameInfo;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Width and height of a cell.
-const CELL: usize = 100;
 /// Room before the reels for the lines' numbers, and behind them at the least, for their coins.
 const GUTTERS: (usize, usize) = (56, 40);
-/// Height of a label, and the width of one of its digits.
-const LABEL: (usize, usize) = (28, 15);
-/// Colours of lines; `line0` and so on in the style sheet.
-const HUES: usize = 10;
 /// More winning lines than these have no numbers beside the window: there is no room. In a small window there is for fewer.
 const NUMBERED_MAX: usize = 12;
 const NUMBERED_MAX_SMALL: usize = 3;
@@ -117,7 +113,9 @@ fn captions(spins: &[SpinResult], short: bool) -> Vec<String> {
 fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<&str>) -> Markup {
     let (reels, rows) = cells::size(spin);
     let lines = Lines::of(game, spin, numbered_max);
-    let width = reels * CELL + GUTTERS.0 + lines.gutter();
+    // In a small window there is no room for them.
+    let ways = (numbered_max == NUMBERED_MAX).then(|| Ways::of(spin));
+    let width = reels * CELL + GUTTERS.0 + lines.gutter().max(ways.as_ref().map_or(0, Ways::gutter));
     let view = format!("-{} -6 {width} {}", GUTTERS.0, rows * CELL + 12);
     let places: Vec<_> = (0..reels).flat_map(|reel| (0..rows).map(move |row| (reel, row))).collect();
     // What was collected or placed is what the window is about, even where it's no part of a win.
@@ -132,8 +130,9 @@ fn window(game: &GameInfo, spin: &SpinResult, numbered_max: usize, told: Option<
     };
     // Symbols stand at whole numbers, which the style sheet scales: a page of many free spins is mostly these.
     let rest = tag("g", if any { &[("class", "rest")] } else { &[] }, drawn(false));
-    let marks: Markup = spin.marks.iter().map(|of| mark(spin, of)).collect();
-    let parts = [rest, tag("g", &[], drawn(true)), marks, lines.drawn()];
+    let marks: Markup = spin.marks.iter().map(|of| mark(game, spin, of)).collect();
+    let ways = ways.map(|ways| ways.drawn()).unwrap_or_default();
+    let parts = [rest, tag("g", &[], drawn(true)), ways, marks, lines.drawn()];
     let (class, view) = (("class", "reels"), ("viewBox", view.as_str()));
     match told {
         Some(told) => tag("svg", &[class, view, ("role", "img"), ("aria-label", told)], parts),
@@ -151,7 +150,7 @@ fn symbol(game: &GameInfo, spin: &SpinResult, reel: usize, row: usize) -> Markup
 }
 
 /// A mark on a cell: its value, or a frame around what was placed or collected.
-fn mark(spin: &SpinResult, mark: &Mark) -> Markup {
+fn mark(game: &GameInfo, spin: &SpinResult, mark: &Mark) -> Markup {
     let (_, rows) = cells::size(spin);
     let Ok(cell) = usize::try_from(mark.cell) else { return Markup::default() };
     let (Some(reel), Some(row)) = (cell.checked_div(rows), cell.checked_rem(rows)) else { return Markup::default() };
@@ -182,6 +181,10 @@ fn mark(spin: &SpinResult, mark: &Mark) -> Markup {
         ],
         "",
     );
+    if mark.kind() == MarkKind::Potion {
+        // It was here before what has moved down into its place (WF-05).
+        return [frame, collected(game, mark, x + CELL / 2, y)].into();
+    }
     if text.is_empty() {
         return frame;
     }
@@ -199,6 +202,18 @@ fn mark(spin: &SpinResult, mark: &Mark) -> Markup {
         "",
     );
     [frame, plate, tag("text", &[("class", "value"), ("x", &middle), ("y", &(y + 89).to_string())], text)].into()
+}
+
+/// The symbol that was collected from a cell, small in its corner.
+fn collected(game: &GameInfo, mark: &Mark, x: usize, y: usize) -> Markup {
+    let symbol = usize::try_from(mark.value).ok().and_then(|symbol| game.symbols.get(symbol));
+    let Some(symbol) = symbol else { return Markup::default() };
+    let (href, x, y, side) = (format!("#{}", sprite::id(symbol)), x.to_string(), y.to_string(), (CELL / 2).to_string());
+    tag(
+        "use",
+        &[("href", &href), ("class", "collected"), ("x", &x), ("y", &y), ("width", &side), ("height", &side)],
+        "",
+    )
 }
 
 /// A place in a window, from its top left corner.
@@ -301,24 +316,6 @@ fn stroke(points: &[Point]) -> String {
     begin + &runs.collect::<String>()
 }
 
-/// Places for labels that want to stand at heights: as near to them as can be without lying over each other.
-fn spread(wanted: Vec<usize>, height: usize) -> Vec<usize> {
-    let mut order: Vec<_> = (0..wanted.len()).collect();
-    order.sort_by_key(|at| wanted[*at]);
-    let mut places = wanted;
-    let mut free = LABEL.0 / 2;
-    for at in &order {
-        places[*at] = places[*at].max(free);
-        free = places[*at] + LABEL.0;
-    }
-    let mut free = height.saturating_sub(LABEL.0 / 2);
-    for at in order.iter().rev() {
-        places[*at] = places[*at].min(free);
-        free = places[*at].saturating_sub(LABEL.0);
-    }
-    places
-}
-
 fn kind(spin: &SpinResult) -> &'static str {
     match spin.kind() {
         SpinKind::Base | SpinKind::Unspecified => "Window",
@@ -368,20 +365,5 @@ mod tests {
         let won = SpinResult { win_coins: 1_250, multiplier: 3, free_spins_won: 10, ..free.clone() };
         let told = ["Free spin 1", "Free spin 2, ×3: +1,250, 10 free spins more"];
         assert_eq!(captions(&[free, won], false), told);
-    }
-
-    #[test]
-    fn pl_19_labels_stand_at_their_lines_and_never_over_each_other() {
-        assert_eq!(spread(vec![150, 50, 250], 300), [150, 50, 250], "with room each stands where its line begins");
-        let crowded = spread(vec![44, 38, 38, 250, 292, 292], 300);
-        let mut sorted = crowded.clone();
-        sorted.sort_unstable();
-        assert!(sorted.windows(2).all(|pair| pair[1] - pair[0] >= LABEL.0), "{crowded:?}");
-        assert!(
-            crowded.iter().all(|y| (LABEL.0 / 2..=300 - LABEL.0 / 2).contains(y)),
-            "within the window: {crowded:?}"
-        );
-        assert!(crowded[1] < crowded[2] && crowded[2] < crowded[0], "in the order of their lines: {crowded:?}");
-        assert_eq!(spread(vec![], 300), Vec::<usize>::new());
     }
 }

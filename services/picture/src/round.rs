@@ -13,8 +13,8 @@ use motherlode_books::{Currency, Minor, is_visible};
 use motherlode_proto::{
     convert::play::hex,
     round::v1::{
-        Automatic, CarriedFigure, Choice, JackpotWin, Money, Outcome, Round, RoundState, Step, Void, Witch,
-        automatic::Cause, choice, jackpot_win,
+        Automatic, CarriedFigure, Choice, JackpotWin, Money, Outcome, Prize, Round, RoundState, Step, Void, Witch,
+        automatic::Cause, choice, jackpot_win, prize,
     },
 };
 use motherlode_slots::{GameInfo, game};
@@ -198,6 +198,10 @@ fn of_step(
         ("Window", drawn.to_owned()),
         ("Choice", chosen(info, &choice, step.automatic.as_ref())),
         ("Reference", step.reference.clone()),
+        (
+            "The bonus gives",
+            step.outcome.as_ref().and_then(|outcome| outcome.prize.as_ref()).map_or_else(String::new, given),
+        ),
         ("Secured", secured),
         ("Time", time(step.time.as_ref())),
         ("Log position", step.position.to_string()),
@@ -217,6 +221,20 @@ fn of_step(
         _ => Markup::default(),
     };
     Section { picture, ..Section::new(format!("Step {}", step.number), drawing, facts) }
+}
+
+/// The prize of a bonus, or of a feature.
+fn given(prize: &Prize) -> String {
+    match &prize.kind {
+        Some(prize::Kind::Multiple(multiple)) => format!(
+            "{} times the total bet: {}",
+            figures::grouped(&multiple.to_string()),
+            figures::counted(prize.coins, "coin")
+        ),
+        Some(prize::Kind::FreeSpins(spins)) => figures::counted((*spins).into(), "free spin"),
+        Some(prize::Kind::Jackpot(_)) => "the progressive jackpot".to_owned(),
+        None => String::new(),
+    }
 }
 
 /// A client seed: in hexadecimal digits, as it's hashed, and as text where it is one.
