@@ -1,12 +1,13 @@
 //! All that requests share.
 
-use crate::{api::Backend, names::Names, sessions::Sessions};
+use crate::{api::Backend, names::Names, sessions::Sessions, shared::Shared};
 use std::sync::Arc;
 
 /// All that requests share.
 pub(crate) struct Inner {
     pub(crate) backend: Backend,
     pub(crate) sessions: Sessions,
+    pub(crate) shared: Shared,
     pub(crate) names: Names,
     /// Whether it's reached from this machine alone: only there it may be open to everybody.
     pub(crate) near: bool,

@@ -30,6 +30,7 @@ mod pages;
 mod routes;
 mod serve;
 mod sessions;
+mod shared;
 mod text;
 mod visit;
 

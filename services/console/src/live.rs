@@ -4,13 +4,15 @@
 //! as a whole, every few seconds, where somebody asks for that. What moves can be stopped (WCAG 2.2.2). A part that is asked for by
 //! itself is no use of a session: who has gone away is logged out in time.
 
-use crate::{fields::query, visit::Visit};
+use crate::{failure::Failure, fields::query, shared::FRESH, visit::Visit};
 use axum::{
     body::Body,
     response::{IntoResponse, Response},
 };
 use http::{HeaderName, HeaderValue, StatusCode, header};
-use maud::{Markup, html};
+use maud::{Markup, PreEscaped, html};
+use motherlode_proto::report::v1::GetIdentityRequest;
+use std::time::Instant;
 
 /// The script, in the binary as all others.
 pub(crate) const SCRIPT: &str = "/htmx.js";
@@ -54,6 +56,29 @@ pub(super) fn again(visit: &Visit, mut answer: Response) -> Response {
 /// A part as an answer.
 pub(crate) fn answer(part: Markup) -> Response {
     ([(header::CONTENT_TYPE, "text/html; charset=utf-8")], part.into_string()).into_response()
+}
+
+/// A part as an answer: as it was made for somebody with the same rights, or made now.
+pub(crate) async fn shared(
+    visit: &Visit,
+    made: impl Future<Output = Result<Markup, Failure>>,
+) -> Result<Response, Failure> {
+    let who = visit.who();
+    // The word and the forms of a session are in no part that is shared: two with the same rights are shown the same.
+    let name = format!("{} {} {}", who.operator, who.roles, visit.asked);
+    let Some(part) = visit.app.shared.part(name) else { return Ok(answer(made.await?)) };
+    visit.api.report().get_identity(GetIdentityRequest {}).await?;
+    let mut held = part.lock().await;
+    let fresh = held.as_ref().filter(|(made, _)| made.elapsed() < FRESH).map(|(_, text)| text.clone());
+    let text = match fresh {
+        Some(text) => text,
+        None => {
+            let text = made.await?.into_string();
+            *held = Some((Instant::now(), text.clone()));
+            text
+        }
+    };
+    Ok(answer(PreEscaped(text)))
 }
 
 /// The answer in place of a part that can't be had: whoever is logged out is led to the log-in as a whole, and a refusal says that

@@ -5,7 +5,9 @@ use crate::{
     calls,
     failure::Failure,
     guard, live, login,
-    pages::{check, find, games, jackpots, jobs, log, now, par, player, reports, revenue, round, trust},
+    pages::{
+        check, find, games, jackpots, jobs, log, now, par, player, reconciliation, reports, revenue, round, trust,
+    },
 };
 use axum::{
     Router,
@@ -57,6 +59,8 @@ pub(crate) fn router(app: App) -> Router {
         .route("/reports", get(reports::page))
         .route("/reports/events.{form}", get(reports::events))
         .route("/reports/returns.{form}", get(reports::returns))
+        .route("/reports/reconciliation", get(reconciliation::page))
+        .route("/reports/reconciliation.{form}", get(reconciliation::file))
         .route("/reports/revenue", get(revenue::page))
         .route("/reports/revenue.{form}", get(revenue::file))
         .route("/trust", get(trust::page))

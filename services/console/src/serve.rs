@@ -7,6 +7,7 @@ use crate::{
     names::Names,
     routes::router,
     sessions::{Bounds, Sessions},
+    shared::Shared,
 };
 use axum::{Router, body::Body};
 use http::{Request, Response};
@@ -71,6 +72,7 @@ impl Console {
         let app: App = Arc::new(Inner {
             backend,
             sessions,
+            shared: Shared::default(),
             names,
             near: address.ip().is_loopback(),
             secure: tls.is_some(),

@@ -78,6 +78,11 @@ impl Sessions {
         Self { clock, bounds, open: Mutex::new(BTreeMap::new()) }
     }
 
+    /// The services' time, Unix ms.
+    pub(crate) fn now_ms(&self) -> i64 {
+        (self.clock)()
+    }
+
     /// Opens a session, and returns the cookie's value. Where there are too many, the one that rested longest is over.
     ///
     /// # Errors

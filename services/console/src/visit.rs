@@ -29,8 +29,12 @@ pub(crate) struct Visit {
     pub(crate) session: Session,
     /// The path that was asked for.
     pub(crate) path: String,
+    /// The same with its query, as it was asked for.
+    pub(crate) asked: String,
     /// Fields of its query.
     pub(crate) query: Fields,
+    /// All that requests share.
+    pub(crate) app: App,
 }
 
 impl Visit {
@@ -58,7 +62,7 @@ impl FromRequestParts<App> for Visit {
             .ok_or_else(logged_out)?;
         let api = Api::new(app.backend.clone(), session.token.as_deref()).ok_or_else(logged_out)?;
         let query = Fields::parse(parts.uri.query().unwrap_or("").as_bytes());
-        Ok(Self { api, session, path, query })
+        Ok(Self { api, session, path, asked: asked.to_owned(), query, app: Arc::clone(app) })
     }
 }
 

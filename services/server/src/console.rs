@@ -1,5 +1,7 @@
 //! The console: of a process that serves everything, a client of its services, which it calls without a socket, through the
 //! same layers as everybody; or of a process of its own, a client of the others.
+//!
+//! It has threads of its own, of a lower priority than those that answer bets: a page, and all that its calls do, is made behind them.
 
 use crate::{
     error::ServeError,
@@ -12,12 +14,19 @@ use motherlode_ledger::{Ledgers, Options};
 use motherlode_runtime::{
     Clock, Config, Stop, config,
     connect::{Credentials, connect_lazily},
-    stop,
+    lower_priority, stop,
 };
 use std::{convert::Infallible, net::SocketAddr, sync::Arc};
-use tokio::{net::TcpListener, task::JoinHandle};
+use tokio::{
+    net::TcpListener,
+    runtime::{self, Runtime},
+    task::JoinHandle,
+};
 use tonic::body::Body;
 use tower::Service;
+
+/// Threads at one time for what blocks: a game's mathematics, say.
+const BLOCKING_MAX: usize = 8;
 
 /// Starts it in front of the services, where the configuration wants one.
 ///
@@ -75,11 +84,48 @@ fn begin(
 ) -> Result<(SocketAddr, JoinHandle<()>), ServeError> {
     let tls = config.tls.as_ref().map(console_tls).transpose()?;
     let unbound = |source| ServeError::Bind { address: config::Console::USUAL, source };
-    let listener = TcpListener::from_std(listener).map_err(unbound)?;
+    let threads = Threads::start().map_err(ServeError::Threads)?;
+    // Its events are those threads' to hear.
+    let listener = {
+        let _within = threads.enter();
+        TcpListener::from_std(listener).map_err(unbound)?
+    };
     let address = listener.local_addr().map_err(unbound)?;
     let (hosts, bytes_max) = (&config.console.hosts, config.limits.message_bytes_max);
     let console = Console::new(backend, clock, Bounds::default(), address, hosts, tls, bytes_max);
-    Ok((address, tokio::spawn(console.serve(listener, stop.clone()))))
+    let serving = console.serve(listener, stop.clone());
+    Ok((address, tokio::spawn(async move { threads.run(serving).await })))
+}
+
+/// The console's own threads: one for its pages, and one for each wait that has to block.
+struct Threads(Option<Runtime>);
+
+impl Threads {
+    fn start() -> std::io::Result<Self> {
+        let mut threads = runtime::Builder::new_multi_thread();
+        threads.worker_threads(1).max_blocking_threads(BLOCKING_MAX).thread_name("console");
+        threads.on_thread_start(lower_priority).enable_all().build().map(Some).map(Self)
+    }
+
+    fn enter(&self) -> Option<runtime::EnterGuard<'_>> {
+        self.0.as_ref().map(Runtime::enter)
+    }
+
+    async fn run(&self, serving: impl Future<Output = ()> + Send + 'static) {
+        if let Some(threads) = &self.0 {
+            // It ends with the stop, or in a panic, which was said.
+            let _ = threads.spawn(serving).await;
+        }
+    }
+}
+
+impl Drop for Threads {
+    fn drop(&mut self) {
+        if let Some(threads) = self.0.take() {
+            // Waits for nothing, and so may be called wherever the task ends.
+            threads.shutdown_background();
+        }
+    }
 }
 
 /// The address that was asked for, or the usual one if nobody else listens there.

@@ -17,6 +17,7 @@ use axum::{
     response::{Redirect, Response},
 };
 use maud::{Markup, html};
+use motherlode_books::HOME;
 use motherlode_proto::{
     jackpot::v1::{
         Award, GetPoolRequest, ListAwardsRequest, Pool, PoolStatus, ResumePoolRequest, SuspendPoolRequest,
@@ -39,7 +40,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
 
 /// The part of it that counts.
 pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
-    Ok(live::answer(counting(&visit).await?))
+    live::shared(&visit, counting(&visit)).await
 }
 
 async fn counting(visit: &Visit) -> Result<Markup, Failure> {
@@ -64,7 +65,7 @@ pub(crate) async fn tiles(visit: &Visit) -> Result<Markup, Failure> {
 }
 
 /// The pools: each is named as the game whose bets it pools.
-async fn pools(visit: &Visit) -> Result<Vec<Pool>, Failure> {
+pub(super) async fn pools(visit: &Visit) -> Result<Vec<Pool>, Failure> {
     let games = visit.api.spin().list_games(ListGamesRequest {}).await?.into_inner().games;
     let games: BTreeSet<_> = games.into_iter().map(|game| game.game).collect();
     let mut pools = vec![];
@@ -109,7 +110,7 @@ pub(crate) async fn pool(Path(pool_id): Path<String>, visit: Visit) -> Result<Re
 
 /// The part of it that counts.
 pub(crate) async fn pool_part(Path(pool_id): Path<String>, visit: Visit) -> Result<Response, Failure> {
-    Ok(live::answer(figures(&visit, &pool_id).await?.1))
+    live::shared(&visit, async { Ok(figures(&visit, &pool_id).await?.1) }).await
 }
 
 /// A pool, and its figures as they are now.
@@ -176,7 +177,9 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
                 html! { (eur(&of.seed_from_reserve_eur)) },
                 html! { (eur(&of.seed_from_house_eur)) },
                 html! { (eur(&of.to_reserve_eur)) },
-                position(visit, of.hit_partition, of.hit_position),
+                html! { (eur(&of.paid_eur)) },
+                html! { (of.hit_partition) ":" (position(visit, of.hit_partition, of.hit_position)) },
+                position(visit, HOME, of.position),
             ]
         };
         let head = [
@@ -189,10 +192,16 @@ async fn awards(visit: &Visit, pool_id: &str) -> Result<Markup, Failure> {
             "Seed of reserve",
             "Seed of house",
             "To reserve",
+            "Booked as paid",
             "Hit at",
+            "Priced at",
         ];
         let next = query(&format!("/jackpots/{pool_id}"), &[("page", &answer.next_page_token)]);
         html! {
+            p.note { "A hit is priced by its place in the log, the winner's own bet included: the pool's figure times the coin over the base coin. "
+                "That is all increments' share, and the seed's share out of the reserve first, then out of the house. What the increments "
+                "hold beyond it goes to the reserve. A collision is a second hit within one refresh of the counters: it gets the seed's share "
+                "and all increments since the first." }
             @if answer.awards.is_empty() { p { "None." } }
             @else { (table("Awards", &head, answer.awards.iter().map(row).collect())) }
             @if !answer.next_page_token.is_empty() { p { a href=(next) rel="next" { "Earlier" } } }

@@ -11,6 +11,7 @@ use motherlode_proto::{
     log::v1::{Commit, Event},
 };
 use prost::Message;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::time::Duration;
 
@@ -18,6 +19,9 @@ use std::time::Duration;
 const RECORDS: usize = 25;
 /// Seconds from one look at the log's end to the next.
 const TAIL_S: u32 = 2;
+/// Fields of an event in a line, and letters of one: what is longer is a hash, or on the record's own page.
+const WORDS_MAX: usize = 5;
+const WORD_MAX: usize = 32;
 /// The longest time that a page waits for the records of an operator among those of others.
 const READ_MAX: Duration = Duration::from_secs(5);
 
@@ -30,7 +34,7 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
 
 /// Its records as they are now.
 pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
-    Ok(live::answer(shown(&visit).await?.1))
+    live::shared(&visit, async { Ok(shown(&visit).await?.1) }).await
 }
 
 /// The choice of a place, and the records there. Those at the log's end go on by themselves.
@@ -102,6 +106,9 @@ pub(crate) async fn record(Path((partition, position)): Path<(u32, u64)>, visit:
             section { h2 { (kind(event)) } pre.code { (json::pretty(told)) } }
         }
         ul.links {
+            @if commit.previous_position > 0 {
+                li { a href={ "/log/" (partition) "/" (commit.previous_position) } { "Before in its stream" } }
+            }
             @if before > 0 { li { a href={ "/log/" (partition) "/" (before) } rel="prev" { "Before" } } }
             li { a href={ "/log/" (partition) "/" (position.saturating_add(1)) } rel="next" { "After" } }
         }
@@ -132,12 +139,11 @@ async fn read(visit: &Visit, partition: u32, after: u64, end: u64) -> Result<Vec
 
 fn line(record: &LogRecord) -> Vec<Markup> {
     let commit = Commit::decode(record.record.as_slice()).unwrap_or_default();
-    let kinds: Vec<_> = commit.events.iter().map(kind).collect();
     vec![
         html! { a href={ "/log/" (record.partition) "/" (record.position) } { (count(record.position)) } },
         at(commit.time_unix_ms),
         stream(&commit.stream),
-        html! { (kinds.join(", ")) },
+        html! { @for (at, event) in commit.events.iter().enumerate() { @if at > 0 { br; } (words(event)) } },
     ]
 }
 
@@ -157,7 +163,45 @@ fn stream(name: &str) -> Markup {
 
 /// The kind of an event in words: the name of its field in the contract.
 fn kind(event: &Event) -> String {
+    named(event).0
+}
+
+/// An event in a line: its kind, and what of it are names and numbers.
+fn words(event: &Event) -> Markup {
+    let (kind, fields) = named(event);
+    let short = |(name, value): (&String, &Value)| {
+        let value = match value {
+            Value::String(text) if !text.is_empty() && text.len() <= WORD_MAX => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Bool(true) => return Some(name.replace('_', " ")),
+            _ => return None,
+        };
+        Some(format!("{} {value}", name.replace('_', " ")))
+    };
+    let told: Vec<_> = fields.as_object().into_iter().flatten().filter_map(short).take(WORDS_MAX).collect();
+    html! { (kind) @if !told.is_empty() { span.soft { ": " (told.join(", ")) } } }
+}
+
+/// An event's kind in words, and its fields.
+fn named(event: &Event) -> (String, Value) {
     let told = json::of("motherlode.log.v1.Event", event);
-    let name = told.as_object().and_then(|fields| fields.keys().next().cloned());
-    name.map_or_else(|| "unknown".to_owned(), |name| name.replace('_', " "))
+    match told.as_object().and_then(|fields| fields.iter().next()) {
+        Some((name, fields)) => (name.replace('_', " "), fields.clone()),
+        None => ("unknown".to_owned(), Value::Null),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use motherlode_proto::log::v1::{Deposited, event};
+
+    #[test]
+    fn pl_30_an_event_is_told_in_a_line_of_words() {
+        let deposited = Deposited { currency: "EUR".into(), amount: 500 };
+        let event = Event { kind: Some(event::Kind::Deposited(deposited)) };
+        let told = words(&event).into_string();
+        assert_eq!(told, "deposited<span class=\"soft\">: amount 500, currency EUR</span>");
+        assert_eq!(words(&Event::default()).into_string(), "unknown");
+    }
 }

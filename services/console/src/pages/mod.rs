@@ -14,6 +14,8 @@ pub(crate) mod now;
 pub(crate) mod par;
 mod parts;
 pub(crate) mod player;
+mod postings;
+pub(crate) mod reconciliation;
 pub(crate) mod reports;
 mod returns;
 pub(crate) mod revenue;

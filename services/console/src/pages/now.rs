@@ -1,20 +1,24 @@
-//! Now: how the service stands, in a look. Made of Check, GetIdentity, GetVitals, GetLogStatus, GetPool, ListSwitches, ListChanges and
-//! ListSignificantEvents.
+//! Now: how the service stands, in a look. Made of Check, GetIdentity, GetVitals, GetLogStatus, GetPool, ListReturns, ListSwitches,
+//! ListChanges and ListSignificantEvents.
 
-use super::parts::{changes, events, section, switches, table};
+use super::parts::{changes, events, kind, section, switches, table};
 use crate::{
-    failure::Failure,
+    failure::{Failure, capital, reason},
     layout, live,
     pages::jackpots,
-    text::{count, when},
+    text::{count, percent, when},
     visit::Visit,
 };
 use axum::response::Response;
 use maud::{Markup, PreEscaped, html};
 use motherlode_proto::{
     ledger::v1::GetLogStatusRequest,
-    report::v1::{GetIdentityRequest, GetVitalsRequest, ListSignificantEventsRequest, PartitionVitals},
+    report::v1::{
+        GetIdentityRequest, GetVitalsRequest, ListReturnsRequest, ListSignificantEventsRequest, PartitionVitals,
+        SignificantKind,
+    },
 };
+use tonic::{Code, Status};
 use tonic_health::pb::{HealthCheckRequest, health_check_response::ServingStatus};
 
 /// The page.
@@ -39,16 +43,97 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
 
 /// The part that goes on by itself.
 pub(crate) async fn part(visit: Visit) -> Result<Response, Failure> {
-    Ok(live::answer(going(&visit).await?))
+    live::shared(&visit, going(&visit)).await
 }
 
 async fn going(visit: &Visit) -> Result<Markup, Failure> {
     let content = html! {
+        (alerts(visit).await?)
         (vitals(visit).await?)
-        section { h2 { "Jackpots" } (jackpots::tiles(visit).await?) }
+        section { h2 { "Jackpots" } (figures(visit).await?) }
         (log(visit).await?)
     };
     Ok(live::part(visit, Some("/live/now"), jackpots::REFRESH_S, content))
+}
+
+/// The pools' figures. Whoever keeps the pools may not be there, and the rest of the page is to be seen all the more then.
+async fn figures(visit: &Visit) -> Result<Markup, Failure> {
+    match jackpots::tiles(visit).await {
+        Err(Failure::Refused(status)) if status.code() != Code::Unauthenticated => {
+            Ok(html! { p.note { (capital(status.message())) ". " code { (reason(&status)) } } })
+        }
+        told => told,
+    }
+}
+
+/// The significant events that somebody has to look at.
+const ALARMING: [SignificantKind; 5] = [
+    SignificantKind::IntegrityFailed,
+    SignificantKind::AwardSetAside,
+    SignificantKind::ClockSkewed,
+    SignificantKind::DrawKeyLost,
+    SignificantKind::WalletOverdue,
+];
+/// Alerts of a kind that are named; more are counted.
+const NAMED_MAX: usize = 5;
+/// Seconds for which an event is an alert.
+const ALARMING_SECONDS: i64 = 86_400;
+
+/// Alerts, of all that is not as it should be: partitions that take no appends, returns out of their bands, and alarming events of the last day.
+async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
+    let mut told: Vec<Markup> = vec![];
+    if visit.may("GetLogStatus") {
+        let status = had(visit.api.ledger().get_log_status(GetLogStatusRequest {}).await, &mut told)?;
+        let stopped = status.partitions.iter().filter(|part| !part.writable);
+        told.extend(stopped.map(|part| html! { "Partition " (part.partition) " takes no appends." }));
+    }
+    if !visit.may("ListReturns") || !visit.may("ListSignificantEvents") {
+        return Ok(if told.is_empty() { Markup::default() } else { alarms(&told) });
+    }
+    let request = ListReturnsRequest { out_of_band_only: true, ..Default::default() };
+    let out = had(visit.api.report().list_returns(request).await, &mut told)?.returns;
+    told.extend(out.iter().take(NAMED_MAX).map(|of| {
+        let stake = of.stake.clone().unwrap_or_default();
+        html! {
+            a href={ "/games/" (of.game) "/" (of.rules_version) "/returns" } { (of.game) " " (of.rules_version) }
+            " at " (stake.lines) " x " (stake.coins_per_line) " of " (stake.coin_value) " has returned " (percent(&of.rtp)) " in " (count(of.rounds))
+            " rounds: out of its band around " (percent(&of.theoretical_rtp)) "."
+        }
+    }));
+    if out.len() > NAMED_MAX {
+        told.push(html! { (count(out.len() - NAMED_MAX)) " more stakes are out of their bands." });
+    }
+    let kinds = ALARMING.map(i32::from).to_vec();
+    let request = ListSignificantEventsRequest { kinds, page_size: 5, ..Default::default() };
+    let events = had(visit.api.report().list_significant_events(request).await, &mut told)?.events;
+    let since = visit.app.sessions.now_ms() / 1_000 - ALARMING_SECONDS;
+    let late = events.iter().filter(|event| event.time.is_some_and(|time| time.seconds >= since));
+    told.extend(late.map(|event| {
+        html! { (capital(&kind(event.kind()))) ", " (event.subject) ", " (when(event.time.as_ref())) @if !event.reason.is_empty() { ": " (event.reason) } "." }
+    }));
+    Ok(alarms(&told))
+}
+
+/// An answer; one that can't be had is an alert itself.
+fn had<T: Default>(answer: Result<tonic::Response<T>, Status>, told: &mut Vec<Markup>) -> Result<T, Failure> {
+    match answer {
+        Ok(answer) => Ok(answer.into_inner()),
+        Err(status) if status.code() == Code::Unauthenticated => Err(status.into()),
+        Err(status) => {
+            told.push(html! { (capital(status.message())) "." });
+            Ok(T::default())
+        }
+    }
+}
+
+fn alarms(told: &[Markup]) -> Markup {
+    html! {
+        section {
+            h2 { "Alerts" }
+            @if told.is_empty() { p { "None." } }
+            @else { ul.notice role="status" { @for alarm in told { li { (alarm) } } } }
+        }
+    }
 }
 
 /// A figure with its name.
@@ -176,6 +261,13 @@ async fn latest(visit: &Visit) -> Result<Markup, Failure> {
 mod tests {
     use super::*;
     use motherlode_proto::report::v1::LogReader;
+
+    #[test]
+    fn pl_23_what_is_not_as_it_should_be_is_an_alert() {
+        assert!(alarms(&[]).into_string().contains("<p>None.</p>"));
+        let told = alarms(&[html! { "Partition 2 takes no appends." }]).into_string();
+        assert!(told.contains("<li>Partition 2 takes no appends.</li>") && !told.contains("None."), "{told}");
+    }
 
     #[test]
     fn pl_30_who_follows_the_log_is_shown_with_its_lag() {

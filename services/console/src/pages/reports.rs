@@ -114,6 +114,12 @@ pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
             h2 { "Revenue by day" }
             p { "Bets, wins, jackpots and voids by day, operator, game and currency. " a href="/reports/revenue" { "Revenue of any interval" } }
         }
+        @if visit.may("GetPoolStatement") {
+            section {
+                h2 { "Reconciliation" }
+                p { "Each pool's meters by day, held against each other. " a href="/reports/reconciliation" { "Reconciliation of any interval" } }
+            }
+        }
         section {
             h2 { "Returns by stake" }
             p { "Bets, wins and rounds of every game, version, currency and stake. " a href="/games" { "Against their bands: Games" } }

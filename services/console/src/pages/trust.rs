@@ -96,9 +96,20 @@ async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {
         html! {
             p.note { "Signed over the first " (count(told.size)) " records. Keep one elsewhere: nothing before it can be rewritten unseen." }
             pre.code { (told.checkpoint) }
+            @match cosigners(&told.checkpoint).as_slice() {
+                [] => p { "No witness has cosigned it." },
+                names => p { "Cosigned by " (names.join(", ")) "." },
+            }
             (facts(&[("Verifier key, to be compared with the one you were given", html! { code { (told.verifier_key) } })]))
         }
     })
+}
+
+/// Those besides the log itself who have signed a checkpoint: each by its name on a line of its own below the text.
+fn cosigners(checkpoint: &str) -> Vec<&str> {
+    let signed = checkpoint.split_once("\n\n").map_or("", |(_, signatures)| signatures);
+    let names = signed.lines().filter_map(|line| line.strip_prefix("\u{2014} ")?.split(' ').next());
+    names.skip(1).collect()
 }
 
 /// Draws that were sealed again since their keys were gone.

@@ -104,6 +104,8 @@ const ROWS: &[Row] = &[
     page("/reports", "/reports", AUDIT),
     page("/reports/events.{form}", "/reports/events.csv", AUDIT),
     page("/reports/returns.{form}", "/reports/returns.jsonl", AUDIT),
+    page("/reports/reconciliation", "/reports/reconciliation", Who::Platform),
+    page("/reports/reconciliation.{form}", "/reports/reconciliation.csv", Who::Platform),
     page("/reports/revenue", "/reports/revenue", AUDIT),
     page("/reports/revenue.{form}", "/reports/revenue.csv", AUDIT),
     page("/trust", "/trust", Who::Any),
@@ -202,6 +204,50 @@ async fn pl_27_every_page_and_every_action_is_for_its_roles() {
     }
     assert_eq!(round(&service, &names.over).await.state(), RoundState::Settled);
     assert_eq!(round(&service, &names.open).await.state(), RoundState::Open);
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_no_action_is_done_without_the_word_of_its_session_or_for_another_site() {
+    let service = service().await;
+    let names = Names::of(&service).await;
+    for row in ROWS.iter().filter(|row| row.form.is_some() && !row.path.is_empty()) {
+        let token = if row.who == Who::Platform { "platform-all" } else { "acme-all" };
+        let mut browser = Browser::logged_in(service.server.console(), token).await;
+        let mut other = Browser::logged_in(service.server.console(), token).await;
+        let words = [browser.get("/find").await, other.get("/find").await].map(|page| page.hidden("/logout", "word"));
+        let [own, others] = words.map(Option::unwrap);
+        let path = names.path(row.path);
+        for word in ["", "guessed", &others] {
+            assert_eq!(ask(&mut browser, row, &path, word).await.status, 403, "{path} with {word:?}");
+        }
+        for headers in [[("sec-fetch-site", "cross-site")], [("origin", "http://evil.example")]] {
+            assert_eq!(browser.ask("POST", &path, &headers, &format!("word={own}")).await.status, 403, "{path}");
+        }
+    }
+    assert_eq!(round(&service, &names.over).await.state(), RoundState::Settled);
+    assert_eq!(round(&service, &names.open).await.state(), RoundState::Open);
+    service.server.stop().await.unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_27_a_part_that_is_shared_is_for_those_with_the_same_rights_and_a_token_that_is_good() {
+    let service = service().await;
+    rounds(&service).await;
+    let path = "/live/log?partition=0";
+    let mut acme = Browser::logged_in(service.server.console(), "acme-all").await;
+    let mut same = Browser::logged_in(service.server.console(), "acme-two").await;
+    let mut bravo = Browser::logged_in(service.server.console(), "bravo-all").await;
+    let mut support = Browser::logged_in(service.server.console(), "acme-support").await;
+    let own = acme.get(path).await.body;
+    assert!(own.contains("alice"), "{own}");
+    assert!(same.get(path).await.body.contains("alice"), "as the other was shown it");
+    assert!(!bravo.get(path).await.body.contains("alice"));
+    assert_eq!(support.get(path).await.status, 403);
+    let word = same.get("/find").await.hidden("/logout", "word").unwrap();
+    assert_eq!(same.post("/logout", &[("word", &word)]).await.status, 303);
+    let page = same.get(path).await;
+    assert_eq!((page.header("hx-redirect"), page.body.as_str()), ("/login", ""), "who has logged out sees none of it");
     service.server.stop().await.unwrap();
 }
 

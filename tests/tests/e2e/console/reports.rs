@@ -73,3 +73,29 @@ async fn pl_34_revenue_of_any_interval_is_a_page_and_files_of_ones_own() {
     assert!(other.get("/reports/revenue?operator=acme").await.body.contains("No activity."));
     service.server.stop().await.unwrap();
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_24_reconciliation_of_any_interval_is_a_page_and_files_for_the_platform() {
+    let service = service().await;
+    rounds(&service).await;
+    let mut browser = Browser::logged_in(service.server.console(), "platform-all").await;
+    let page = browser.get("/reports/reconciliation").await;
+    assert!(
+        page.status == 200 && page.body.contains("bewitched") && !page.body.contains("class=\"bad"),
+        "{}",
+        page.body
+    );
+    let csv = browser.get("/reports/reconciliation.csv").await;
+    let lines: Vec<Vec<_>> = csv.body.lines().map(|line| line.split(',').collect()).collect();
+    assert_eq!((lines[0].len(), lines[0][17]), (18, "difference"), "{lines:?}");
+    let day = lines[1][0];
+    let json = browser.get(&format!("/reports/reconciliation.jsonl?from={day}&to={day}")).await;
+    let of: serde_json::Value = serde_json::from_str(json.body.trim()).unwrap();
+    assert_eq!((of["date"].as_str(), of["pool_id"].as_str()), (Some(day), Some("bewitched")));
+    assert!(browser.get("/reports/reconciliation?to=1999-12-31").await.body.contains("No activity."));
+    let refused = browser.get("/reports/reconciliation?from=%22%3E%3Cscript%3E").await;
+    assert!(refused.status == 400 && !refused.body.contains("<script>"), "{}", refused.body);
+    assert_eq!(browser.get("/reports/reconciliation?from=1999-01-01").await.status, 400, "366 days at the most");
+    assert_eq!(browser.get("/reports/reconciliation.xlsx").await.status, 404);
+    service.server.stop().await.unwrap();
+}

@@ -1,0 +1,213 @@
+//! Reconciliation: each pool's meters by day, held against each other (PL-24), on a page and as files. Made of ListGames, GetPool and
+//! GetPoolStatement.
+
+use super::{jackpots, parts::table, reports};
+use crate::{
+    failure::Failure,
+    fields::query,
+    layout,
+    text::{count, eur},
+    visit::Visit,
+};
+use axum::{extract::Path, response::Response};
+use maud::{Markup, html};
+use motherlode_picture::figures::iso;
+use motherlode_proto::report::v1::{GetPoolStatementRequest, GetPoolStatementResponse};
+use motherlode_tables::{Column, Kind, Value, column};
+use prost_types::Timestamp;
+use tonic::Code;
+
+const DAY_SECONDS: i64 = 86_400;
+/// Days that are shown where no interval is asked for, and the most of one.
+const DAYS: i64 = 14;
+const DAYS_MAX: i64 = 366;
+/// Days on a page; a file has all of them.
+const SHOWN: usize = 100;
+
+/// The first second of a day, YYYY-MM-DD, in Unix seconds.
+fn begin(day: &str) -> Result<i64, Failure> {
+    let begin = format!("{day}T00:00:00Z").parse::<Timestamp>();
+    begin.map(|begin| begin.seconds).map_err(|_| Failure::bad("A day is written as YYYY-MM-DD."))
+}
+
+/// A day by its first second.
+fn date(seconds: i64) -> String {
+    iso(seconds.saturating_mul(1_000)).chars().take(10).collect()
+}
+
+async fn statement(visit: &Visit, pool_id: &str, date: String) -> Result<Option<GetPoolStatementResponse>, Failure> {
+    let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date };
+    match visit.api.report().get_pool_statement(request).await {
+        Ok(answer) => Ok(Some(answer.into_inner())),
+        // The pool was not there, or the day has not come.
+        Err(status) if status.code() == Code::NotFound => Ok(None),
+        Err(status) => Err(status.into()),
+    }
+}
+
+/// The statements of the days that are asked for, the latest first.
+async fn rows(visit: &Visit) -> Result<Vec<GetPoolStatementResponse>, Failure> {
+    let mut rows = vec![];
+    for pool in jackpots::pools(visit).await? {
+        let Some(today) = statement(visit, &pool.pool_id, String::new()).await? else { continue };
+        let today_begins = begin(&today.date)?;
+        let day = |name: &str| match visit.query.get(name) {
+            "" => Ok(None),
+            day => begin(day).map(Some),
+        };
+        let last = day("to")?.unwrap_or(today_begins).min(today_begins);
+        let first = day("from")?.unwrap_or(last - (DAYS - 1) * DAY_SECONDS);
+        if (last - first) / DAY_SECONDS >= DAYS_MAX {
+            return Err(Failure::bad("An interval has 366 days at the most."));
+        }
+        let mut at = last;
+        while at >= first {
+            match statement(visit, &pool.pool_id, date(at)).await? {
+                Some(of) => rows.push(of),
+                None => break,
+            }
+            at -= DAY_SECONDS;
+        }
+    }
+    rows.sort_by(|one, other| (&other.date, &one.pool_id).cmp(&(&one.date, &other.pool_id)));
+    Ok(rows)
+}
+
+/// The page.
+pub(crate) async fn page(visit: Visit) -> Result<Response, Failure> {
+    let rows = rows(&visit).await?;
+    let asked = ["from", "to"].map(|name| (name, visit.query.get(name)));
+    let file = |form: &str| query(&format!("/reports/reconciliation.{form}"), &asked);
+    let content = html! {
+        p { "What went into a pool (contributions, what the house paid in, money of retired pools) less what went out, less what the pool holds "
+            "more: zero, or its meters are wrong. A day is one in UTC by the log's time; meters are those at its end." }
+        form.row method="get" action="/reports/reconciliation" {
+            p { label for="from" { "First day" } input #from type="date" name="from" value=(visit.query.get("from")); }
+            p { label for="to" { "Last day" } input #to type="date" name="to" value=(visit.query.get("to")); }
+            p { button type="submit" { "Show" } }
+        }
+        (shown(&rows))
+        ul.links {
+            li { a href=(file("csv")) { "These as CSV" } }
+            li { a href=(file("jsonl")) { "These as JSON Lines" } }
+            li { a href=(file("parquet")) { "These as Parquet" } }
+        }
+    };
+    Ok(layout::page(&visit, "Reconciliation", content))
+}
+
+/// Whether a decimal figure is zero.
+fn is_zero(figure: &str) -> bool {
+    figure.bytes().all(|byte| b"-0.".contains(&byte))
+}
+
+fn shown(rows: &[GetPoolStatementResponse]) -> Markup {
+    let row = |of: &GetPoolStatementResponse| {
+        let closing = of.closing.clone().unwrap_or_default();
+        let figure = |figure: &str| html! { span.cash { (eur(figure)) } };
+        let day = query(&format!("/jackpots/{}", of.pool_id), &[("date", &of.date)]);
+        vec![
+            html! { a.cash href=(day) { (of.date) } },
+            html! { (of.pool_id) },
+            figure(&closing.contributions_eur),
+            figure(&closing.house_funding_eur),
+            figure(&closing.moved_in_eur),
+            figure(&closing.paid_eur),
+            figure(&closing.moved_out_eur),
+            figure(&closing.increments_eur),
+            figure(&closing.reserve_eur),
+            html! { (count(of.hits.len())) },
+            html! { strong.cash.bad[!is_zero(&of.difference_eur)] { (eur(&of.difference_eur)) } },
+        ]
+    };
+    let head = [
+        "Day",
+        "Pool",
+        "Contributions",
+        "House funding",
+        "Moved in",
+        "Paid",
+        "Moved out",
+        "Increments",
+        "Reserve",
+        "Hits",
+        "Difference",
+    ];
+    match rows {
+        [] => html! { p { "No activity." } },
+        rows => html! {
+            (table("Reconciliation by day", &head, rows.iter().take(SHOWN).map(row).collect()))
+            @if rows.len() > SHOWN { p.note { "The latest " (SHOWN) " of " (count(rows.len())) " rows; the files have all." } }
+        },
+    }
+}
+
+/// The same as a file.
+pub(crate) async fn file(Path(form): Path<String>, visit: Visit) -> Result<Response, Failure> {
+    let rows = rows(&visit).await?;
+    let message = "motherlode.report.v1.GetPoolStatementResponse";
+    reports::table(&form, "reconciliation", COLUMNS, message, &rows, |of, table| {
+        let (opening, closing) = (of.opening.clone().unwrap_or_default(), of.closing.clone().unwrap_or_default());
+        table.row(&[
+            Value::Text(&of.date),
+            Value::Text(&of.pool_id),
+            Value::Text(&opening.contributions_eur),
+            Value::Text(&closing.contributions_eur),
+            Value::Text(&opening.house_funding_eur),
+            Value::Text(&closing.house_funding_eur),
+            Value::Text(&opening.moved_in_eur),
+            Value::Text(&closing.moved_in_eur),
+            Value::Text(&opening.paid_eur),
+            Value::Text(&closing.paid_eur),
+            Value::Text(&opening.moved_out_eur),
+            Value::Text(&closing.moved_out_eur),
+            Value::Text(&opening.increments_eur),
+            Value::Text(&closing.increments_eur),
+            Value::Text(&opening.reserve_eur),
+            Value::Text(&closing.reserve_eur),
+            Value::of(of.hits.len() as u64)?,
+            Value::Text(&of.difference_eur),
+        ])
+    })
+}
+
+const COLUMNS: &[Column] = &[
+    column("date", Kind::Text),
+    column("pool", Kind::Text),
+    column("contributions_before", Kind::Text),
+    column("contributions", Kind::Text),
+    column("house_funding_before", Kind::Text),
+    column("house_funding", Kind::Text),
+    column("moved_in_before", Kind::Text),
+    column("moved_in", Kind::Text),
+    column("paid_before", Kind::Text),
+    column("paid", Kind::Text),
+    column("moved_out_before", Kind::Text),
+    column("moved_out", Kind::Text),
+    column("increments_before", Kind::Text),
+    column("increments", Kind::Text),
+    column("reserve_before", Kind::Text),
+    column("reserve", Kind::Text),
+    column("hits", Kind::Place),
+    column("difference", Kind::Text),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_24_a_days_difference_stands_out_unless_it_is_zero() {
+        assert!(is_zero("0") && is_zero("0.000000000") && !is_zero("0.000000001") && !is_zero("-1"));
+        let day = |difference: &str| GetPoolStatementResponse {
+            date: "2027-01-02".into(),
+            pool_id: "bewitched".into(),
+            difference_eur: difference.into(),
+            ..Default::default()
+        };
+        assert!(!shown(&[day("0")]).into_string().contains("bad"));
+        assert!(shown(&[day("0.000000001")]).into_string().contains("bad"));
+        assert_eq!(shown(&[]).into_string(), "<p>No activity.</p>");
+        assert_eq!((begin("2027-01-02").unwrap(), date(1_798_848_000)), (1_798_848_000, "2027-01-02".to_owned()));
+    }
+}
