@@ -1,10 +1,8 @@
 //! Awards that cannot be paid: set aside, in nobody's way, and paid in the end (issue 10, A1).
 
-use motherlode_books::{Commit, Currency, Event, Minor, StreamId};
+use motherlode_books::{Currency, StreamId};
 use motherlode_ledger::{Ledgers, Options};
-use motherlode_log::Store;
 use motherlode_proto::{
-    convert::record::{self, Logged},
     jackpot::v1::ResolveAwardsRequest,
     ledger::v1::{GetRoundRequest, WithdrawRequest},
     report::v1::{ListSignificantEventsRequest, SignificantEvent, SignificantKind as Kind},
@@ -14,37 +12,11 @@ use motherlode_proto::{
 use motherlode_runtime::stop;
 use motherlode_spin::{Dealer, SpinApi};
 use motherlode_tests::{
-    Client, EUR, Force, Server, bet, checked, config, partitions::settled, reason, scripted, start, vials,
+    Client, EUR, Force, Server, bet, checked, config, deposit_of_old, partitions::settled, reason, scripted, start,
+    vials,
 };
-use std::{path::Path, time::Duration};
+use std::time::Duration;
 use tonic::Request;
-
-/// Writes a deposit into the log of a stopped service, as a program could that knew no ceilings.
-fn deposit_of_old(data: &Path, stream: &StreamId, amount: i64) {
-    let config = config(data);
-    let mut stores = motherlode_server::open_stores(&config).unwrap().stores;
-    let partition = usize::try_from(stream.partition(config.partitions)).unwrap();
-    let store: &mut Box<dyn Store> = &mut stores[partition];
-    let end = store.end();
-    let reader = store.reader();
-    let read = |position| record::decode(&reader.read(position, 1, usize::MAX).unwrap()[0].bytes).unwrap();
-    let last = (1..=end).rev().map(read).find(|logged| logged.commit.stream == *stream).unwrap();
-    let balances_after = last.balances_after.iter().map(|(currency, balance)| (*currency, Minor(balance.0 + amount)));
-    let commit = Commit {
-        partition: store.partition(),
-        position: end + 1,
-        stream: stream.clone(),
-        version: last.commit.version + 1,
-        previous: last.commit.position,
-        request_id: "of-old".into(),
-        fingerprint: [0; 16],
-        time_ms: read(end).commit.time_ms,
-        events: vec![Event::Deposited { currency: Currency::EUR, amount: Minor(amount) }],
-    };
-    let logged = Logged { commit, balances_after: balances_after.collect() };
-    let bytes = record::encode(&store.head(), &logged);
-    store.append(end, &[bytes]).unwrap();
-}
 
 async fn significant(client: &mut Client, kind: Kind) -> Vec<SignificantEvent> {
     let request = ListSignificantEventsRequest { page_size: 100, ..ListSignificantEventsRequest::default() };

@@ -1,0 +1,40 @@
+//! Logs as they can be that were written before there were ceilings.
+
+use crate::config;
+use motherlode_books::{Commit, Currency, Event, Minor, StreamId};
+use motherlode_log::Store;
+use motherlode_proto::convert::record::{self, Logged};
+use std::path::Path;
+
+/// Writes a deposit into the log of a stopped service, as a program could that knew no ceilings.
+///
+/// # Panics
+/// The log is not there, or the player has none of it.
+pub fn deposit_of_old(data: &Path, stream: &StreamId, amount: i64) {
+    let config = config(data);
+    let mut stores = motherlode_server::open_stores(&config).expect("the log opens").stores;
+    let partition = usize::try_from(stream.partition(config.partitions)).expect("it fits");
+    let store: &mut Box<dyn Store> = &mut stores[partition];
+    let end = store.end();
+    let reader = store.reader();
+    let read = |position| {
+        let read = reader.read(position, 1, usize::MAX).expect("it can be read");
+        record::decode(&read[0].bytes).expect("it is a record")
+    };
+    let last = (1..=end).rev().map(read).find(|logged| logged.commit.stream == *stream).expect("the player has one");
+    let balances_after = last.balances_after.iter().map(|(currency, balance)| (*currency, Minor(balance.0 + amount)));
+    let commit = Commit {
+        partition: store.partition(),
+        position: end + 1,
+        stream: stream.clone(),
+        version: last.commit.version + 1,
+        previous: last.commit.position,
+        request_id: "of-old".into(),
+        fingerprint: [0; 16],
+        time_ms: read(end).commit.time_ms,
+        events: vec![Event::Deposited { currency: Currency::EUR, amount: Minor(amount) }],
+    };
+    let logged = Logged { commit, balances_after: balances_after.collect() };
+    let bytes = record::encode(&store.head(), &logged);
+    store.append(end, &[bytes]).expect("it is appended");
+}
