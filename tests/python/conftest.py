@@ -85,7 +85,11 @@ class Service:
             if line.startswith("checkpoints and tiles as files: "):
                 self.tiles = line.removeprefix("checkpoints and tiles as files: ").strip()
             if line.startswith("console for people: "):
-                self.console = line.removeprefix("console for people: ").strip()
+                self.console, _, apart = line.removeprefix("console for people: ").strip().partition(", of the services at ")
+                if apart:
+                    # A console by itself listens nowhere else.
+                    self.address = self.console
+                    break
             if line.startswith("motherlode listens on "):
                 self.address = line.removeprefix("motherlode listens on ").split(",")[0]
                 break
