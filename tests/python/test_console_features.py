@@ -4,9 +4,10 @@ The rounds are those of scripted.py, which is held to what the games declare and
 """
 
 import re
+from itertools import cycle
 
 import pytest
-from browsing import CONSOLE, browser, enter, look, needs_chromium, patient
+from browsing import CONSOLE, SIZES, browser, enter, look, needs_chromium, patient
 from conftest import ROOT, SCRIPTED
 from scripted import ELSEWHERE, KINDS, SCRIPTS, all_kinds, declared, kinds_of, play, shown_by
 from test_page import STAKES, cash
@@ -45,11 +46,13 @@ def test_pl_19_the_page_of_every_feature_shows_all_of_it_fits_and_axe_finds_noth
     assert kinds_of(game) - shown == set(), "nor have these"
     context = patient(browser)
     page = enter(context, service.console)
+    # Each page at both sizes, by day and by night: half of all four ways each, by turns.
+    ways = cycle([[SIZES[0], SIZES[3]], [SIZES[1], SIZES[2]]])
     for name, round in rounds.items():
         assert page.goto(f"{service.console}round/{round.round_id}").status == 200, name
         assert len(page.content()) <= 100_000, name
         holds(page, name, game, SCRIPTS[game][name], round)
-        look(page, f"{game}-{name}")
+        look(page, f"{game}-{name}", next(ways))
     context.close()
     client.close()
 
