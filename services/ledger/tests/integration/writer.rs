@@ -8,10 +8,7 @@ use std::{
     sync::mpsc::{Receiver, Sender, channel},
 };
 use tempfile::TempDir;
-use tokio::{
-    runtime::{Builder, Runtime},
-    sync::mpsc,
-};
+use tokio::{runtime::Builder, sync::mpsc};
 
 /// A store that says when an append begins, and then does what it's told.
 struct Told {
