@@ -2,20 +2,13 @@
 //!
 //! While no append gets through, the store is tried now and then, whether or not anybody asks.
 
-use crate::{
-    shared::{Appended, Handed},
-    writer::{Due, Writer},
-};
+use crate::writer::{Due, Writer};
 use motherlode_log::{Chained, Store};
-use std::{
-    sync::{Arc, mpsc::SyncSender},
-    time::Instant,
-};
+use std::{sync::Arc, time::Instant};
 
 pub(crate) struct Appender {
     pub(crate) store: Box<dyn Store>,
     pub(crate) writer: Arc<Writer>,
-    pub(crate) projector: SyncSender<Handed>,
     pub(crate) appends: motherlode_runtime::Appends,
 }
 
@@ -42,15 +35,8 @@ impl Appender {
             tracing::debug!(%error, after, records = count, "an append failed");
             return self.writer.failed(error);
         }
-        let shared = self.writer.shared();
-        shared.hashes.lock().push(after, &chained);
-        let logged = self.writer.appended();
-        if shared.tail.receiver_count() > 0 {
-            // The last follower may have left since.
-            let _ = shared.tail.send(Appended { first: after + 1, records: Vec::from(chained).into() });
-        }
-        // Where it's behind, it reads the log.
-        let _ = self.projector.try_send(Handed { logged });
+        self.writer.shared().hashes.lock().push(after, &chained);
+        self.writer.appended(chained);
     }
 
     /// Has the store do what is due between appends.
@@ -58,5 +44,11 @@ impl Appender {
         if self.writer.may_tend() {
             self.writer.tended(self.store.tend());
         }
+    }
+}
+
+impl Drop for Appender {
+    fn drop(&mut self) {
+        self.writer.end();
     }
 }

@@ -74,11 +74,11 @@ impl Handle {
         Self { shared, way, slots: QueueSlots::new(options), threads: Arc::new(Mutex::new(threads)) }
     }
 
-    /// Has answers to proposals given by a runtime from now on: that of the thread where most of those who wait are. Only the first one
+    /// Has groups published by a runtime from now on: that of the thread where most of those who wait for them are. Only the first one
     /// counts.
-    pub fn answer_on(&self, runtime: &runtime::Handle) {
+    pub fn publish_on(&self, runtime: &runtime::Handle) {
         if let Way::Here(desk) = &self.way {
-            desk.0.answer_on(runtime);
+            desk.0.publish_on(runtime);
         }
     }
 

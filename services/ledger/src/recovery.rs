@@ -109,9 +109,9 @@ impl Recovered {
     pub(crate) fn write(self, store: Box<dyn Store>, options: Options) -> Result<Handle, OpenError> {
         let Self { applier: Applier { shared, projector }, projecting } = self;
         let verifier = unread(&*store, &shared)?;
-        let writer = Arc::new(Writer::new(Arc::clone(&shared), &options));
+        let writer = Arc::new(Writer::new(Arc::clone(&shared), projector, &options));
         let appends = motherlode_runtime::Appends::new();
-        let appender = Appender { store, writer: Arc::clone(&writer), projector, appends };
+        let appender = Appender { store, writer: Arc::clone(&writer), appends };
         let (open, closed) = channel::<()>();
         let verifying = verifier.map(|verifier| spawn("verifier", move || verifier.run(&closed))).transpose()?;
         let appending = spawn("appender", move || {

@@ -3,8 +3,9 @@
 //! Whoever proposes has the proposal judged at once, on its own thread and under one lock: by the durable books and what is
 //! staged before it. What passes gets its position, time and hash, and is staged in a group. A thread of its own
 //! ([`Appender`](crate::appender::Appender)) appends the groups in their order, while the next one is staged. When a group is durable
-//! the books absorb it, and its answers are given. So readers never see anything that is not durable. They are given together where most
-//! of those who wait are, if the writer was told where ([`Writer::answer_on`]): one thread wakes another once a group.
+//! it's published: the books absorb it, and its answers are given. So readers never see anything that is not durable. It's published
+//! where most of those who wait are, if the writer was told where ([`Writer::publish_on`]): one thread wakes another once a group, and
+//! a group's memory stays with one processor.
 //!
 //! A verdict that rests on a staged commit, a rejection too, waits for the youngest group. When an append fails, all that is staged is
 //! dropped, and with it every verdict that waits: they might have rested on what was not written. Only repetitions of what
@@ -18,7 +19,7 @@ use crate::{
     options::Options,
     queue::{Proposed, QueueSlot, Reply, Verdict, answer, repeated},
     requests::Name,
-    shared::{Shared, Standing, is_by},
+    shared::{Appended, Handed, Shared, Standing, is_by},
     trouble::Trouble,
 };
 use motherlode_books::{Books, Commit, Head, SettledRound, Stage, StreamId};
@@ -27,7 +28,7 @@ use motherlode_proto::convert::record::{self, Logged};
 use parking_lot::{Condvar, Mutex};
 use std::{
     collections::VecDeque,
-    sync::{Arc, OnceLock},
+    sync::{Arc, OnceLock, Weak, mpsc::SyncSender},
     time::Instant,
 };
 use tokio::{runtime, sync::mpsc};
@@ -40,8 +41,8 @@ pub(crate) struct Writer {
     staged: Mutex<Staged>,
     /// Tells the appender of the first group, and of the end.
     due: Condvar,
-    /// Who gives the answers of a group; the appender does where there's nobody.
-    answering: OnceLock<mpsc::UnboundedSender<Vec<Waiter>>>,
+    /// Tells who publishes that a group has become durable; the appender publishes where there's nobody.
+    publisher: OnceLock<mpsc::Sender<()>>,
 }
 
 /// Commits that are not durable yet, and who waits for them.
@@ -51,12 +52,16 @@ struct Staged {
     end: Held,
     /// The oldest first: each is a group of the stage, and has a commit.
     groups: VecDeque<Group>,
-    /// Whether the oldest is being appended.
+    /// So many of them, the oldest, are durable and not published yet.
+    durable: usize,
+    /// Whether the oldest of the others is being appended.
     appending: bool,
     /// Verdicts that are not given yet.
     waiting: usize,
     trouble: Option<Trouble>,
     closed: bool,
+    /// Until the appender ends.
+    projector: Option<SyncSender<Handed>>,
 }
 
 /// A group commit.
@@ -78,20 +83,25 @@ struct Waiter {
     _slot: QueueSlot,
 }
 
-fn give(waiters: Vec<Waiter>) {
-    answer(waiters.into_iter().map(|waiter| (waiter.reply, waiter.verdict)));
+/// Publishes groups when it's told that they are durable.
+struct Publisher {
+    writer: Weak<Writer>,
+    durable: mpsc::Receiver<()>,
 }
 
-/// Gives the answers of the groups that it's handed.
-struct Answering(mpsc::UnboundedReceiver<Vec<Waiter>>);
-
-impl Drop for Answering {
-    /// Its runtime ends. The appender answers from here on; what this was handed before is left to do.
-    fn drop(&mut self) {
-        self.0.close();
-        while let Ok(waiters) = self.0.try_recv() {
-            give(waiters);
+impl Publisher {
+    fn publish(&self) {
+        if let Some(writer) = self.writer.upgrade() {
+            writer.publish();
         }
+    }
+}
+
+impl Drop for Publisher {
+    /// Its runtime ends. From here on the appender publishes; what this was told of before is left to do.
+    fn drop(&mut self) {
+        self.durable.close();
+        self.publish();
     }
 }
 
@@ -107,15 +117,17 @@ pub(crate) enum Due {
 
 impl Writer {
     /// Of a log whose durable end the shared state has.
-    pub(crate) fn new(shared: Arc<Shared>, options: &Options) -> Self {
+    pub(crate) fn new(shared: Arc<Shared>, projector: SyncSender<Handed>, options: &Options) -> Self {
         let staged = Staged {
             stage: Stage::new(),
             end: *shared.head.borrow(),
             groups: VecDeque::new(),
+            durable: 0,
             appending: false,
             waiting: 0,
             trouble: None,
             closed: false,
+            projector: Some(projector),
         };
         Self {
             shared,
@@ -123,18 +135,19 @@ impl Writer {
             waiting_max: options.queue_length_max,
             staged: Mutex::new(staged),
             due: Condvar::new(),
-            answering: OnceLock::new(),
+            publisher: OnceLock::new(),
         }
     }
 
-    /// Has answers given by a runtime from now on; only the first one that is named.
-    pub(crate) fn answer_on(&self, runtime: &runtime::Handle) {
-        let (sender, receiver) = mpsc::unbounded_channel();
-        if self.answering.set(sender).is_ok() {
-            let mut answering = Answering(receiver);
+    /// Has groups published by a runtime from now on; only the first one that is named.
+    pub(crate) fn publish_on(self: &Arc<Self>, runtime: &runtime::Handle) {
+        // One word is enough: whoever hears it publishes all that is durable.
+        let (sender, durable) = mpsc::channel(1);
+        if self.publisher.set(sender).is_ok() {
+            let mut publisher = Publisher { writer: Arc::downgrade(self), durable };
             runtime.spawn(async move {
-                while let Some(waiters) = answering.0.recv().await {
-                    give(waiters);
+                while publisher.durable.recv().await.is_some() {
+                    publisher.publish();
                 }
             });
         }
@@ -188,7 +201,7 @@ impl Writer {
                 None => known.push((reply, verdict)),
             }
         }
-        let is_idle = !staged.appending && !staged.groups.is_empty();
+        let is_idle = !staged.appending && staged.groups.len() > staged.durable;
         drop((books, staged));
         if is_idle {
             self.due.notify_one();
@@ -216,7 +229,8 @@ impl Writer {
     pub(crate) fn due(&self) -> Due {
         let mut staged = self.staged.lock();
         loop {
-            if let Some(oldest) = staged.groups.front_mut() {
+            let durable = staged.durable;
+            if let Some(oldest) = staged.groups.get_mut(durable) {
                 let records = std::mem::replace(&mut oldest.records, Chained::after(oldest.end.hash));
                 staged.appending = true;
                 return Due::Append(records);
@@ -232,28 +246,56 @@ impl Writer {
         }
     }
 
-    /// The oldest group has become durable. Returns its commits.
-    pub(crate) fn appended(&self) -> Vec<Arc<Logged>> {
-        let group = {
+    /// The group that was being appended, with these records, has become durable.
+    pub(crate) fn appended(&self, records: Chained) {
+        {
             let mut staged = self.staged.lock();
-            let Some(group) = staged.groups.pop_front() else { return vec![] };
-            staged.appending = false;
-            staged.trouble = None;
-            staged.waiting -= group.waiters.len();
-            self.shared.publish(&mut staged.stage, &group.logged, &group.names, group.end);
-            group
-        };
+            let durable = staged.durable;
+            let Some(group) = staged.groups.get_mut(durable) else { return };
+            group.records = records;
+            staged.durable += 1;
+            (staged.appending, staged.trouble) = (false, None);
+        }
         self.shared.recover();
-        let unsent = match self.answering.get() {
-            Some(answering) => answering.send(group.waiters).map_err(|unsent| unsent.0),
-            None => Err(group.waiters),
-        };
-        unsent.unwrap_or_else(give);
-        group.logged
+        // Whoever has not heard the last word yet publishes this group, too.
+        let told = self.publisher.get().map(|publisher| publisher.try_send(()));
+        if !matches!(told, Some(Ok(()) | Err(mpsc::error::TrySendError::Full(())))) {
+            self.publish();
+        }
     }
 
-    /// The append of the oldest group failed: all that is staged is undone.
+    /// Publishes what is durable: the books absorb it, those who wait are answered, those who follow get it.
+    pub(crate) fn publish(&self) {
+        let mut waiters = vec![];
+        {
+            let mut staged = self.staged.lock();
+            let staged = &mut *staged;
+            for group in staged.groups.drain(..std::mem::take(&mut staged.durable)) {
+                let Group { records, logged, names, end, waiters: of_group } = group;
+                staged.waiting -= of_group.len();
+                self.shared.publish(&mut staged.stage, &logged, &names, end);
+                waiters.extend(of_group);
+                if self.shared.tail.receiver_count() > 0 {
+                    let first = end.position + 1 - logged.len() as Position;
+                    // The last follower may have left since.
+                    let _ = self.shared.tail.send(Appended { first, records: Vec::from(records).into() });
+                }
+                // Where it's behind, it reads the log.
+                let _ = staged.projector.as_ref().map(|projector| projector.try_send(Handed { logged }));
+            }
+        }
+        answer(waiters.into_iter().map(|waiter| (waiter.reply, waiter.verdict)));
+    }
+
+    /// The appender has ended: what it appended is published, and the index hears of no more.
+    pub(crate) fn end(&self) {
+        self.publish();
+        self.staged.lock().projector = None;
+    }
+
+    /// The append of the oldest group that is not durable failed: all that is staged is undone.
     pub(crate) fn failed(&self, error: Failed) {
+        self.publish();
         let durable = *self.shared.head.borrow();
         let mut staged = self.staged.lock();
         let groups = std::mem::take(&mut staged.groups);
@@ -330,7 +372,8 @@ impl Staged {
 
     /// Whether the next commit begins a group.
     fn is_full(&self, batch_commits_max: usize) -> bool {
-        let youngest = self.groups.back().filter(|_| !(self.appending && self.groups.len() == 1));
+        let closed = self.durable + usize::from(self.appending);
+        let youngest = self.groups.back().filter(|_| self.groups.len() > closed);
         youngest.is_none_or(|youngest| youngest.logged.len() >= batch_commits_max)
     }
 

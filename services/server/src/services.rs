@@ -292,7 +292,7 @@ impl<'a> Services<'a> {
         };
         let (console, pages) = console.unzip();
         let workers = Workers::start(config.threads()).map_err(ServeError::Threads)?;
-        self.ledgers.all().for_each(|ledger| ledger.answer_on(workers.next()));
+        self.ledgers.all().for_each(|ledger| ledger.publish_on(workers.next()));
         let told: Vec<_> = self.names.into_iter().chain([""]).collect();
         let (bounds, ledgers, stop) = (bounds(config), self.ledgers.clone(), self.stop);
         let serving = tokio::spawn(async move {

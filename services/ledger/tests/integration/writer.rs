@@ -8,7 +8,10 @@ use std::{
     sync::mpsc::{Receiver, Sender, channel},
 };
 use tempfile::TempDir;
-use tokio::{runtime::Builder, sync::mpsc};
+use tokio::{
+    runtime::{Builder, Runtime},
+    sync::mpsc,
+};
 
 /// A store that says when an append begins, and then does what it's told.
 struct Told {
@@ -228,26 +231,61 @@ async fn pl_11_of_an_append_in_doubt_only_its_own_requests_are_unknown() {
     desk.ledger.clone().close().await;
 }
 
-#[test]
-fn pl_12_answers_are_given_where_it_was_said_and_by_the_appender_when_that_has_ended() {
+/// A desk whose groups are published by a runtime that runs only when it's let: one is durable, the next is being appended.
+fn one_durable() -> (Desk, Runtime) {
     let (mut desk, runtime) = (Desk::open(), Builder::new_current_thread().build().unwrap());
-    desk.ledger.answer_on(runtime.handle());
+    desk.ledger.publish_on(runtime.handle());
     desk.propose([(1, opening("alice"))]);
     desk.begun();
+    desk.propose([(2, deposit("alice", "d", 500))]);
     desk.tell(Do::Append);
-    assert_eq!(positions(runtime.block_on(desk.verdicts.recv())), [(1, Ok(1))]);
-    desk.propose([(2, opening("bob"))]);
-    desk.begun();
-    desk.tell(Do::Append);
-    desk.propose([(3, opening("carol"))]);
     // The next append begins when the one before has ended.
+    assert_eq!(desk.begun(), 1);
+    desk.none_yet();
+    assert_eq!(desk.balance("alice"), None);
+    (desk, runtime)
+}
+
+#[test]
+fn pl_12_a_durable_group_is_published_where_it_was_said_and_by_the_appender_when_that_has_ended() {
+    let (mut desk, runtime) = one_durable();
+    desk.propose([(3, withdrawal("alice", "w", 400))]);
+    assert_eq!(positions(runtime.block_on(desk.verdicts.recv())), [(1, Ok(1))]);
+    assert_eq!(desk.balance("alice"), Some(Minor(0)));
+    desk.tell(Do::Append);
     desk.begun();
-    assert_eq!(desk.balance("bob"), Some(Minor(0)));
     desk.none_yet();
     drop(runtime);
     assert_eq!(positions(desk.verdicts.blocking_recv()), [(2, Ok(2))]);
     desk.tell(Do::Append);
-    assert_eq!(positions(desk.verdicts.blocking_recv()), [(3, Ok(3))]);
+    assert_eq!(positions(desk.verdicts.blocking_recv()), [(3, Ok(3))], "it was judged by what was not published");
+    assert_eq!(desk.balance("alice"), Some(Minor(100)));
+}
+
+#[test]
+fn pl_12_a_failed_append_undoes_nothing_that_is_durable_and_not_published_yet() {
+    let (mut desk, _runtime) = one_durable();
+    desk.propose([(3, withdrawal("alice", "w", 400))]);
+    desk.tell(Do::Refuse);
+    assert_eq!(positions(desk.verdicts.blocking_recv()), [(1, Ok(1))]);
+    let refused = positions(desk.verdicts.blocking_recv());
+    assert!(
+        matches!(&refused[..], [(2, Err(AppendError::Unavailable { .. })), (3, Err(AppendError::Unavailable { .. }))]),
+        "{refused:?}"
+    );
+    assert_eq!(desk.balance("alice"), Some(Minor(0)));
+}
+
+#[test]
+fn pl_12_what_is_durable_and_not_published_is_answered_when_the_ledger_closes() {
+    let (mut desk, _runtime) = one_durable();
+    desk.tell(Do::Append);
+    Builder::new_current_thread().build().unwrap().block_on(desk.ledger.clone().close());
+    let mut answered = vec![];
+    while let Ok(verdicts) = desk.verdicts.try_recv() {
+        answered.extend(positions(Some(verdicts)));
+    }
+    assert_eq!(answered, [(1, Ok(1)), (2, Ok(2))]);
 }
 
 fn positions(verdicts: Option<Verdicts>) -> Vec<(u64, Result<Position, AppendError>)> {
