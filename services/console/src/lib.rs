@@ -17,6 +17,7 @@
 mod api;
 mod app;
 mod calls;
+mod days;
 mod document;
 mod failure;
 mod fields;

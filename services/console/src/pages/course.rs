@@ -3,19 +3,17 @@
 
 use super::parts::{section, table};
 use crate::{
+    days,
     failure::Failure,
     text::{count, eur},
     visit::Visit,
 };
 use maud::{Markup, PreEscaped, html};
-use motherlode_picture::figures::iso;
 use motherlode_proto::report::v1::{GetPoolStatementRequest, GetPoolStatementResponse};
-use prost_types::Timestamp;
 use tonic::{Code, Response};
 
 /// Days that are shown.
 const DAYS: i64 = 14;
-const DAY_SECONDS: i64 = 86_400;
 /// The plot's size, and the room above it for its scale.
 const WIDTH: f64 = 640.0;
 const HEIGHT: f64 = 160.0;
@@ -43,10 +41,10 @@ const LINES: [Line; 4] = [
 
 /// The course up to a day, YYYY-MM-DD.
 pub(super) async fn course(visit: &Visit, pool_id: &str, date: &str) -> Result<Markup, Failure> {
-    let Ok(last) = format!("{date}T00:00:00Z").parse::<Timestamp>() else { return Ok(Markup::default()) };
+    let Ok(last) = days::begin(date) else { return Ok(Markup::default()) };
     let mut days = vec![];
     for back in 0..DAYS {
-        let date = iso((last.seconds - back * DAY_SECONDS) * 1_000).chars().take(10).collect();
+        let date = days::date(last - back * days::SECONDS);
         let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date };
         match visit.api.report().get_pool_statement(request).await {
             Ok(answer) => days.push(Day::of(answer.into_inner())),

@@ -3,6 +3,7 @@
 
 use super::parts::{changes, events, kind, section, switches, table};
 use crate::{
+    days,
     failure::{Failure, capital, reason},
     layout, live,
     pages::jackpots,
@@ -74,10 +75,8 @@ const ALARMING: [SignificantKind; 5] = [
     SignificantKind::DrawKeyLost,
     SignificantKind::WalletOverdue,
 ];
-/// Alerts of a kind that are named; more are counted.
-const NAMED_MAX: usize = 5;
-/// Seconds for which an event is an alert.
-const ALARMING_SECONDS: i64 = 86_400;
+/// Stakes that are named, and events: of more stakes it's said how many they are, the events are all on the page of reports.
+const NAMED_MAX: u8 = 5;
 
 /// Alerts, of all that is not as it should be: partitions that take no appends, returns out of their bands, and alarming events of the last day.
 async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
@@ -92,7 +91,7 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
     }
     let request = ListReturnsRequest { out_of_band_only: true, ..Default::default() };
     let out = had(visit.api.report().list_returns(request).await, &mut told)?.returns;
-    told.extend(out.iter().take(NAMED_MAX).map(|of| {
+    told.extend(out.iter().take(NAMED_MAX.into()).map(|of| {
         let stake = of.stake.clone().unwrap_or_default();
         html! {
             a href={ "/games/" (of.game) "/" (of.rules_version) "/returns" } { (of.game) " " (of.rules_version) }
@@ -100,13 +99,14 @@ async fn alerts(visit: &Visit) -> Result<Markup, Failure> {
             " rounds: out of its band around " (percent(&of.theoretical_rtp)) "."
         }
     }));
-    if out.len() > NAMED_MAX {
-        told.push(html! { (count(out.len() - NAMED_MAX)) " more stakes are out of their bands." });
+    let more = out.len().saturating_sub(NAMED_MAX.into());
+    if more > 0 {
+        told.push(html! { (count(more)) " more stakes are out of their bands." });
     }
     let kinds = ALARMING.map(i32::from).to_vec();
-    let request = ListSignificantEventsRequest { kinds, page_size: 5, ..Default::default() };
+    let request = ListSignificantEventsRequest { kinds, page_size: NAMED_MAX.into(), ..Default::default() };
     let events = had(visit.api.report().list_significant_events(request).await, &mut told)?.events;
-    let since = visit.app.sessions.now_ms() / 1_000 - ALARMING_SECONDS;
+    let since = visit.app.sessions.now_ms() / 1_000 - days::SECONDS;
     let late = events.iter().filter(|event| event.time.is_some_and(|time| time.seconds >= since));
     told.extend(late.map(|event| {
         html! { (capital(&kind(event.kind()))) ", " (event.subject) ", " (when(event.time.as_ref())) @if !event.reason.is_empty() { ": " (event.reason) } "." }

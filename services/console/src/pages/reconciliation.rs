@@ -3,6 +3,7 @@
 
 use super::{jackpots, parts::table, reports};
 use crate::{
+    days,
     failure::Failure,
     fields::query,
     layout,
@@ -11,29 +12,15 @@ use crate::{
 };
 use axum::{extract::Path, response::Response};
 use maud::{Markup, html};
-use motherlode_picture::figures::iso;
 use motherlode_proto::report::v1::{GetPoolStatementRequest, GetPoolStatementResponse};
 use motherlode_tables::{Column, Kind, Value, column};
-use prost_types::Timestamp;
 use tonic::Code;
 
-const DAY_SECONDS: i64 = 86_400;
 /// Days that are shown where no interval is asked for, and the most of one.
 const DAYS: i64 = 14;
 const DAYS_MAX: i64 = 366;
 /// Days on a page; a file has all of them.
 const SHOWN: usize = 100;
-
-/// The first second of a day, YYYY-MM-DD, in Unix seconds.
-fn begin(day: &str) -> Result<i64, Failure> {
-    let begin = format!("{day}T00:00:00Z").parse::<Timestamp>();
-    begin.map(|begin| begin.seconds).map_err(|_| Failure::bad("A day is written as YYYY-MM-DD."))
-}
-
-/// A day by its first second.
-fn date(seconds: i64) -> String {
-    iso(seconds.saturating_mul(1_000)).chars().take(10).collect()
-}
 
 async fn statement(visit: &Visit, pool_id: &str, date: String) -> Result<Option<GetPoolStatementResponse>, Failure> {
     let request = GetPoolStatementRequest { pool_id: pool_id.to_owned(), date };
@@ -50,23 +37,19 @@ async fn rows(visit: &Visit) -> Result<Vec<GetPoolStatementResponse>, Failure> {
     let mut rows = vec![];
     for pool in jackpots::pools(visit).await? {
         let Some(today) = statement(visit, &pool.pool_id, String::new()).await? else { continue };
-        let today_begins = begin(&today.date)?;
-        let day = |name: &str| match visit.query.get(name) {
-            "" => Ok(None),
-            day => begin(day).map(Some),
-        };
-        let last = day("to")?.unwrap_or(today_begins).min(today_begins);
-        let first = day("from")?.unwrap_or(last - (DAYS - 1) * DAY_SECONDS);
-        if (last - first) / DAY_SECONDS >= DAYS_MAX {
+        let today_begins = days::begin(&today.date)?;
+        let last = days::field(&visit.query, "to")?.unwrap_or(today_begins).min(today_begins);
+        let first = days::field(&visit.query, "from")?.unwrap_or(last - (DAYS - 1) * days::SECONDS);
+        if (last - first) / days::SECONDS >= DAYS_MAX {
             return Err(Failure::bad("An interval has 366 days at the most."));
         }
         let mut at = last;
         while at >= first {
-            match statement(visit, &pool.pool_id, date(at)).await? {
+            match statement(visit, &pool.pool_id, days::date(at)).await? {
                 Some(of) => rows.push(of),
                 None => break,
             }
-            at -= DAY_SECONDS;
+            at -= days::SECONDS;
         }
     }
     rows.sort_by(|one, other| (&other.date, &one.pool_id).cmp(&(&one.date, &other.pool_id)));
@@ -208,6 +191,5 @@ mod tests {
         assert!(!shown(&[day("0")]).into_string().contains("bad"));
         assert!(shown(&[day("0.000000001")]).into_string().contains("bad"));
         assert_eq!(shown(&[]).into_string(), "<p>No activity.</p>");
-        assert_eq!((begin("2027-01-02").unwrap(), date(1_798_848_000)), (1_798_848_000, "2027-01-02".to_owned()));
     }
 }

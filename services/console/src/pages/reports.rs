@@ -1,14 +1,13 @@
 //! Reports: significant events and returns, on a page and as files. Made of ListSignificantEvents and ListReturns.
 
 use super::parts::{events as shown, kind};
-use crate::{document, failure::Failure, fields::query, json, layout, visit::Visit};
+use crate::{days, document, failure::Failure, fields::query, json, layout, visit::Visit};
 use axum::{extract::Path, response::Response};
 use maud::html;
 use motherlode_proto::report::v1::{
     ListReturnsRequest, ListSignificantEventsRequest, SignificantEvent, SignificantKind,
 };
 use motherlode_tables::{Column, Format, Kind, Rows, Table, TableError, Value, column};
-use prost_types::Timestamp;
 use std::{borrow::Cow, fmt::Write};
 
 /// Events on a page.
@@ -45,15 +44,8 @@ struct Interval {
 
 impl Interval {
     fn of(visit: &Visit) -> Result<Self, Failure> {
-        let day = |name: &str| match visit.query.get(name) {
-            "" => Ok(None),
-            day => match format!("{day}T00:00:00Z").parse::<Timestamp>() {
-                Ok(begin) => Ok(Some(begin.seconds)),
-                Err(_) => Err(Failure::bad("A day is written as YYYY-MM-DD.")),
-            },
-        };
-        let end = day("to")?.map_or(i64::MAX, |begin| begin.saturating_add(86_400));
-        Ok(Self { from: day("from")?.unwrap_or(i64::MIN), end })
+        let end = days::field(&visit.query, "to")?.map_or(i64::MAX, |begin| begin.saturating_add(days::SECONDS));
+        Ok(Self { from: days::field(&visit.query, "from")?.unwrap_or(i64::MIN), end })
     }
 
     fn has(&self, event: &SignificantEvent) -> bool {

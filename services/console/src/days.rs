@@ -1,0 +1,48 @@
+//! Days in UTC, as fields and reports write them: YYYY-MM-DD.
+
+use crate::{failure::Failure, fields::Fields};
+use motherlode_picture::figures::iso;
+use prost_types::Timestamp;
+
+/// Seconds of a day.
+pub(crate) const SECONDS: i64 = 86_400;
+
+/// The first second of a day, in Unix seconds.
+///
+/// # Errors
+/// It's no day.
+pub(crate) fn begin(day: &str) -> Result<i64, Failure> {
+    let begin = format!("{day}T00:00:00Z").parse::<Timestamp>();
+    begin.map(|begin| begin.seconds).map_err(|_| Failure::bad("A day is written as YYYY-MM-DD."))
+}
+
+/// The same of a field; none where it's empty.
+///
+/// # Errors
+/// As [`begin`].
+pub(crate) fn field(fields: &Fields, name: &str) -> Result<Option<i64>, Failure> {
+    Some(fields.get(name)).filter(|day| !day.is_empty()).map(begin).transpose()
+}
+
+/// The day of a second.
+pub(crate) fn date(seconds: i64) -> String {
+    iso(seconds.saturating_mul(1_000)).chars().take(10).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pl_22_a_day_is_read_as_it_is_written() {
+        let second = 1_798_848_000;
+        assert_eq!(
+            (begin("2027-01-02").ok(), date(second), date(second - 1)),
+            (Some(second), "2027-01-02".into(), "2027-01-01".into())
+        );
+        let fields = Fields::parse(b"from=2027-01-02&to=&at=yesterday");
+        assert_eq!(field(&fields, "from").ok(), Some(Some(second)));
+        assert_eq!((field(&fields, "to").ok(), field(&fields, "none").ok()), (Some(None), Some(None)));
+        assert!(field(&fields, "at").is_err() && begin("2027-02-30").is_err());
+    }
+}
