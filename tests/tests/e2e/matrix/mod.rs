@@ -5,7 +5,7 @@ mod json;
 mod raw;
 mod rows;
 
-use motherlode_books::StreamId;
+use motherlode_books::{Event, StreamId};
 use motherlode_ledger::PROPOSAL_BYTES_MAX;
 use motherlode_log::{Position, hash};
 use motherlode_proto::{
@@ -22,7 +22,7 @@ use motherlode_runtime::{
     connect::{Connection, Credentials, connect},
 };
 use motherlode_tests::Server;
-use motherlode_tests::{Client, campaign, commits, config, operators::operator, seamless, start_fresh};
+use motherlode_tests::{Client, campaign, commits, config, operators::operator, seamless, start_fresh, until};
 use prost::Message;
 use raw::{Answered, call, expired, normalized, refusal};
 use rows::{Names, ROWS, Row};
@@ -140,6 +140,16 @@ impl Service {
             let stewards = matches!(commit.stream, StreamId::Pool(_)) && !commit.request_id.starts_with(REQUEST);
             assert!(stewards, "{path}: {commit:?} was logged");
         }
+    }
+
+    /// Waits for the end of a player's session, which is logged behind the answer once its stream has gone.
+    async fn has_ended_session(&self, player: &str) {
+        let stream = StreamId::player("acme", player);
+        until("the session's end", async || {
+            let mut logged = commits(self.server.ledger_of(player), 1).filter(|of| of.commit.stream == stream);
+            logged.any(|of| of.commit.events.iter().any(|event| matches!(event, Event::SessionEnded { .. })))
+        })
+        .await;
     }
 
     /// Stops one of acme's games, or its latest version, and proposes to start it again: a change that waits for acme's first actor.
@@ -438,6 +448,9 @@ async fn refuses(service: Service) {
         let answered = service.call(owner, row, good.clone()).await;
         assert!(answered.is_ok(), "{path}: {answered:?}");
         seamless::settled(&account("acme", &names.player)).await;
+        if path.ends_with("KeepSession") {
+            service.has_ended_session(&names.player).await;
+        }
         // What a pool's row changes is there for the next one's.
         for change in waiting(&service).await {
             service.approve(change).await;
