@@ -100,7 +100,7 @@ pub async fn settled(account: &Account) {
     let busy = || {
         let services = wallet().books().services.clone();
         services.values().any(|ledgers| {
-            let player = ledgers.of(&stream).player(&stream).ok().flatten();
+            let player = ledgers.of(&stream).ok().and_then(|ledger| ledger.player(&stream).ok().flatten());
             player.is_some_and(|player| player.wallet().is_some_and(UnderWay::is_busy))
         })
     };

@@ -91,7 +91,7 @@ impl Server {
     /// The ledger where one of acme's players lives.
     #[must_use]
     pub fn ledger_of(&self, player: &str) -> &Handle {
-        self.ledgers().of(&StreamId::player("acme", player))
+        self.ledgers().of(&StreamId::player("acme", player)).expect("it holds all partitions")
     }
 
     /// One of acme's players.

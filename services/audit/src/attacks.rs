@@ -1,4 +1,4 @@
-//! Attacks on sealed draws and on the log, 10,000 of each by a generator.
+//! Attacks on sealed draws and on the log, thousands of each by a generator.
 //!
 //! Each is the log's own writer's, who chains it anew, makes its tree anew and signs it with its key. What is wrong with a draw is
 //! judged in memory as the audit judges a log, by its books and its replay, and one of 41 as `verify` judges a round's proof. What
@@ -36,11 +36,14 @@ use motherlode_tiles::{
 use prost::Message as _;
 use std::{collections::VecDeque, convert::Infallible, path::PathBuf};
 
-/// Of each attack.
-const TIMES: u64 = 10_000;
 /// Every so many of those on draws are judged by `verify` too, which signs and makes a tree for each.
 const VERIFIED: u64 = 41;
 const ORIGIN: &str = "example.com/motherlode/log/0";
+
+/// Of each attack: MOTHERLODE_TESTS_ATTACKS, which `tests/run proofs` makes 10,000.
+fn times() -> u64 {
+    std::env::var("MOTHERLODE_TESTS_ATTACKS").map_or(1_000, |times| times.parse().expect("a number of attacks"))
+}
 
 /// The tree of a few records.
 struct Leaves(Vec<Hash>);
@@ -176,7 +179,7 @@ fn attack(tale: &Tale, hits: impl Fn(&Event) -> bool, mut change: impl FnMut(u64
     assert!(judged(&tale.log).is_none(), "the log is sound before the attack");
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(&hits)).collect();
     assert!(!places.is_empty());
-    for (number, at) in (0..TIMES).zip(places.into_iter().cycle()) {
+    for (number, at) in (0..times()).zip(places.into_iter().cycle()) {
         let mut log = tale.log.clone();
         change(number, &mut log[at]);
         assert!(log[at] != tale.log[at], "attack {number} changes something");
@@ -252,7 +255,7 @@ fn an_outcome_of_another_seed_is_found() {
     let mut sound = Tale::sealed(&["alice"]);
     sound.plain_spin("alice");
     assert!(judged(&sound.log).is_none(), "the log is sound before the attack");
-    for number in 0..TIMES {
+    for number in 0..times() {
         let mut tale = sound.clone();
         tale.seeds = number << 32;
         tale.forged = true;
@@ -291,7 +294,7 @@ fn a_step_that_names_another_record_for_its_seal_is_found() {
     let hashes: Vec<_> = chained(&tale.log).iter().map(|record| hash(record)).collect();
     let places: Vec<_> = (0..tale.log.len()).filter(|at| tale.log[*at].commit.events.iter().any(first_step)).collect();
     let mut roll = dice(9);
-    for (number, at) in (0..TIMES).zip(places.into_iter().cycle()) {
+    for (number, at) in (0..times()).zip(places.into_iter().cycle()) {
         let mut log = tale.log.clone();
         let named = step(&mut log[at]).draw.as_mut().and_then(|draw| draw.sealed_by.as_mut()).expect("a name");
         match number % 2 {
@@ -369,7 +372,7 @@ fn a_record_rewritten_with_its_chain_and_tree_redone_is_caught_by_a_kept_checkpo
     let tale = tale();
     let honest = chained(&tale.log);
     let mut roll = dice(5);
-    for number in 0..TIMES {
+    for number in 0..times() {
         let kept = 1 + roll(honest.len());
         let at = roll(kept);
         let forged = rewritten(&tale.log, at, number);
@@ -388,7 +391,7 @@ fn a_split_view_is_caught_by_the_witness() {
     let tale = tale();
     let honest = chained(&tale.log);
     let mut roll = dice(6);
-    for number in 0..TIMES {
+    for number in 0..times() {
         // Both go on from a beginning that they share; one has been cosigned.
         let seen = 2 + roll(honest.len() - 1);
         let parted = 1 + roll(seen - 1);
@@ -411,7 +414,7 @@ fn a_checkpoint_of_another_key_proves_nothing() {
     let key = log_key();
     assert!(verify(&honest, key.verifier(), None).is_ok());
     let mut roll = dice(7);
-    for number in 0..TIMES {
+    for number in 0..times() {
         let seed: [u8; 32] = std::array::from_fn(|_| u8::try_from(roll(256)).unwrap());
         let name = if number % 4 == 3 { "example.org/motherlode/log/0" } else { ORIGIN };
         let mut signature = SignerKey::new(name, KeyKind::Log, seed).unwrap().sign(honest.checkpoint.text());
@@ -432,7 +435,7 @@ fn a_truncated_tree_is_found() {
     let at = tale.find(|event| matches!(event, Event::RoundSettled { .. }));
     let proof = proof_of(&linked(&tale.log), &tale.log[at].commit.stream, 1);
     let mut roll = dice(8);
-    for number in 0..TIMES {
+    for number in 0..times() {
         let kept = 2 + roll(honest.len() - 1);
         let checkpoint = tree_of(&honest[..kept]);
         // The log and its tree end before what was signed: the chain holds, and the writer signs that too.

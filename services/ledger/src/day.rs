@@ -18,7 +18,7 @@ pub(crate) fn of(
     request: &wire::GetPlayerDayRequest,
 ) -> Result<wire::GetPlayerDayResponse, Refusal> {
     let account = fields::account(caller, request.account.as_ref())?;
-    let ledger = ledgers.of(&account.stream);
+    let ledger = ledgers.of(&account.stream)?;
     let now_ms = ledger.now_ms();
     let read = ledger.books_of(&account.stream, |books| {
         let player = books.player(&account.stream)?;

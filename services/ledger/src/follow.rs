@@ -93,8 +93,10 @@ pub(crate) fn follow(
     request: &wire::FollowLogRequest,
 ) -> Result<impl Stream<Item = Result<wire::FollowLogResponse, Status>> + Send + use<>, Refusal> {
     let partitions = ledgers.count();
-    let unknown = || Refusal::field("partition", format!("must be below {partitions}"));
-    let ledger = ledgers.partition(request.partition).ok_or_else(unknown)?;
+    if request.partition >= partitions {
+        return Err(Refusal::field("partition", format!("must be below {partitions}")));
+    }
+    let ledger = ledgers.held(request.partition)?;
     let (sent, durable) = (request.after_position, ledger.durable());
     if sent > durable {
         let message = "the log does not reach as far: a copy holds more than there is";

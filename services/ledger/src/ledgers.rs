@@ -1,8 +1,8 @@
-//! The ledgers of all partitions, and which partition a stream is in: the handle that services use.
+//! The ledgers of the partitions that a process holds, and which partition a stream is in: the handle that services use.
 //!
 //! A player's commits are all in one partition ([`StreamId::partition`]), so most calls concern one ledger. Decisions
-//! for all partitions are made at home. Cost of finding a player's ledger: one SHA-256, and none with a single
-//! partition.
+//! for all partitions are made at home, which every process holds. Cost of finding a player's ledger: one SHA-256, and none with a
+//! single partition.
 
 use crate::{
     append::{AppendError, Proposal},
@@ -19,20 +19,22 @@ use futures_util::future::{select_all, try_join_all};
 use motherlode_books::{HOME, InternalRequest, StreamId};
 use motherlode_log::{Position, Store};
 use motherlode_runtime::{Reads, Refusal};
-use std::{future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
+use std::{collections::BTreeMap, future::pending, path::PathBuf, sync::Arc, thread, time::Duration};
 use tokio::{sync::mpsc, time::Instant};
 
 /// How long a decision at home is waited for elsewhere, where calls wait for the log as long as it takes.
 const SPREAD_WAIT: Duration = Duration::from_secs(10);
 
-/// The ledgers of all partitions; clones share them.
+/// The ledgers of all partitions that are held here; clones share them.
 #[derive(Clone)]
 pub struct Ledgers(Arc<Partitions>);
 
 struct Partitions {
     home: Handle,
-    /// Partitions 1, 2, 3.
+    /// By partition: 1, 2, 3, or those of them that are held here.
     others: Vec<Handle>,
+    /// How many partitions there are, here or elsewhere.
+    count: u32,
     /// Of all services on them together.
     reads: Reads,
 }
@@ -82,17 +84,18 @@ impl<S: Store + 'static> From<Box<S>> for Stores {
 }
 
 impl Ledgers {
-    /// The ledgers of all partitions, in whatever order.
+    /// The ledgers of partitions, in whatever order, of a log that has so many.
     ///
     /// # Errors
-    /// [`OpenError::Partitions`]: not each of 0, 1, 2 and so on is there once.
-    pub fn new(mut all: Vec<Handle>) -> Result<Self, OpenError> {
-        all.sort_unstable_by_key(Handle::partition);
-        let found: Vec<_> = all.iter().map(Handle::partition).collect();
-        let dense = (HOME..).zip(&found).all(|(wanted, found)| wanted == *found);
-        let mut all = all.into_iter();
-        let home = all.next().filter(|_| dense).ok_or(OpenError::Partitions { found })?;
-        Ok(Self(Arc::new(Partitions { home, others: all.collect(), reads: Reads::default() })))
+    /// [`OpenError::Partitions`]: home is not among them, or one is there twice or beyond the log's.
+    pub fn new(mut held: Vec<Handle>, count: u32) -> Result<Self, OpenError> {
+        held.sort_unstable_by_key(Handle::partition);
+        let found: Vec<_> = held.iter().map(Handle::partition).collect();
+        let fits = found.is_sorted_by(|one, next| one < next) && found.last().is_some_and(|last| *last < count);
+        let mut held = held.into_iter();
+        let home = held.next().filter(|home| fits && home.partition() == HOME);
+        let home = home.ok_or(OpenError::Partitions { found })?;
+        Ok(Self(Arc::new(Partitions { home, others: held.collect(), count, reads: Reads::default() })))
     }
 
     /// Opens the ledgers on the stores of all partitions, see [`open_all`].
@@ -100,7 +103,9 @@ impl Ledgers {
     /// # Errors
     /// As there.
     pub fn open(stores: Stores, index_folder: impl Fn(u32) -> PathBuf, options: &Options) -> Result<Self, OpenError> {
-        Self::new(open_all(stores, index_folder, options)?)
+        let opened = open_all(stores, index_folder, options)?;
+        let count = u32::try_from(opened.len()).unwrap_or(u32::MAX);
+        Self::new(opened, count)
     }
 
     /// Waits until all are current, see [`Handle::current`]: a call may be about more than one.
@@ -147,10 +152,10 @@ impl Ledgers {
         }
     }
 
-    /// How many partitions there are.
+    /// How many partitions there are, held here or elsewhere.
     #[must_use]
     pub fn count(&self) -> u32 {
-        u32::try_from(self.0.others.len() + 1).unwrap_or(u32::MAX)
+        self.0.count
     }
 
     /// The home partition's: of rates, switches and pools.
@@ -160,21 +165,54 @@ impl Ledgers {
     }
 
     /// The one that decides on a stream.
-    #[must_use]
-    pub fn of(&self, stream: &StreamId) -> &Handle {
-        self.partition(stream.partition(self.count())).unwrap_or(&self.0.home)
+    ///
+    /// # Errors
+    /// PARTITION_ELSEWHERE: this process does not hold the stream's partition.
+    pub fn of(&self, stream: &StreamId) -> Result<&Handle, Refusal> {
+        self.held(stream.partition(self.count()))
     }
 
-    /// A partition's; `None` where there is no such partition.
+    /// The same for a proposal.
+    ///
+    /// # Errors
+    /// [`AppendError::Unavailable`]: this process does not hold the stream's partition.
+    pub fn deciding(&self, stream: &StreamId) -> Result<&Handle, AppendError> {
+        self.of(stream).map_err(|refusal| not_held(&refusal))
+    }
+
+    /// A partition's, for a call about it.
+    ///
+    /// # Errors
+    /// PARTITION_ELSEWHERE: this process does not hold it.
+    pub fn held(&self, partition: u32) -> Result<&Handle, Refusal> {
+        self.partition(partition).ok_or_else(|| self.elsewhere(partition))
+    }
+
+    /// A partition's; `None` where it is not held here.
     #[must_use]
     pub fn partition(&self, partition: u32) -> Option<&Handle> {
-        match usize::try_from(partition).ok()?.checked_sub(1) {
-            None => Some(&self.0.home),
-            Some(index) => self.0.others.get(index),
+        match partition {
+            HOME => Some(&self.0.home),
+            _ => self.0.others.iter().find(|other| other.partition() == partition),
         }
     }
 
-    /// All, by partition.
+    /// Checks that all partitions are held here: for calls about the log as a whole.
+    ///
+    /// # Errors
+    /// PARTITION_ELSEWHERE names one that is not.
+    pub fn whole(&self) -> Result<(), Refusal> {
+        (HOME..self.count()).try_for_each(|partition| self.held(partition).map(drop))
+    }
+
+    /// The refusal of what concerns a partition that another process holds: a router finds the process by the partition.
+    fn elsewhere(&self, partition: u32) -> Refusal {
+        Refusal::precondition("PARTITION_ELSEWHERE", format!("partition {partition} is held by another process"))
+            .with("partition", partition)
+            .with("partitions", self.count())
+    }
+
+    /// All that are held here, by partition.
     pub fn all(&self) -> impl Iterator<Item = &Handle> {
         [&self.0.home].into_iter().chain(self.others())
     }
@@ -189,7 +227,7 @@ impl Ledgers {
     /// # Errors
     /// As there.
     pub async fn append(&self, proposal: Proposal) -> Verdict {
-        self.of(&proposal.stream).append(proposal).await
+        self.deciding(&proposal.stream)?.append(proposal).await
     }
 
     /// Proposes commits where their streams live, see [`Handle::propose`]; those of one partition in this order.
@@ -198,23 +236,29 @@ impl Ledgers {
         proposals: impl IntoIterator<Item = (u64, Proposal, Option<Instant>)>,
         verdicts: &mpsc::UnboundedSender<Verdicts>,
     ) {
-        if self.0.others.is_empty() {
+        if self.count() == 1 {
             return self.0.home.propose(proposals, verdicts);
         }
-        let mut batches: Vec<Vec<_>> = self.all().map(|_| vec![]).collect();
+        let mut batches: BTreeMap<u32, Vec<_>> = BTreeMap::new();
         for (ticket, proposal, until) in proposals {
             let partition = proposal.stream.partition(self.count());
-            if let Some(batch) = usize::try_from(partition).ok().and_then(|index| batches.get_mut(index)) {
-                batch.push((ticket, proposal, until));
-            }
+            batches.entry(partition).or_default().push((ticket, proposal, until));
         }
-        for (ledger, batch) in self.all().zip(batches).filter(|(_, batch)| !batch.is_empty()) {
-            ledger.propose(batch, verdicts);
+        for (partition, batch) in batches {
+            match self.partition(partition) {
+                Some(ledger) => ledger.propose(batch, verdicts),
+                None => {
+                    let refused = not_held(&self.elsewhere(partition));
+                    let refused = batch.into_iter().map(|(ticket, ..)| (ticket, Err(refused.clone())));
+                    // Whoever waited may have gone.
+                    let _ = verdicts.send(refused.collect());
+                }
+            }
         }
     }
 
-    /// Waits, a bounded time, until all partitions have what was decided at home at a position of a stream, and answers those
-    /// that don't have it yet: it gets there by itself, the decision stands.
+    /// Waits, a bounded time, until all partitions that are held here have what was decided at home at a position of a stream,
+    /// and answers those that don't have it yet, as far as is known here: it gets there by itself, the decision stands.
     ///
     /// # Errors
     /// When a log cannot be read.
@@ -233,15 +277,20 @@ impl Ledgers {
         self.lacking(stream, position)
     }
 
-    /// The partitions that don't have yet what was decided at home at a position of a stream.
+    /// The partitions that don't have yet what was decided at home at a position of a stream. Of one that isn't held here nobody
+    /// knows here, so it is among them.
     ///
     /// # Errors
     /// When a log cannot be read.
     pub fn lacking(&self, stream: &StreamId, position: Position) -> Result<Vec<u32>, AppendError> {
         let mut lacking = vec![];
-        for there in self.others() {
-            if self.lacks(there, stream, position)? {
-                lacking.push(there.partition());
+        for partition in HOME + 1..self.count() {
+            let has = match self.partition(partition) {
+                Some(there) => !self.lacks(there, stream, position)?,
+                None => false,
+            };
+            if !has {
+                lacking.push(partition);
             }
         }
         Ok(lacking)
@@ -303,8 +352,13 @@ impl Ledgers {
 impl From<Handle> for Ledgers {
     /// Of the only partition.
     fn from(home: Handle) -> Self {
-        Self(Arc::new(Partitions { home, others: vec![], reads: Reads::default() }))
+        Self(Arc::new(Partitions { home, others: vec![], count: 1, reads: Reads::default() }))
     }
+}
+
+/// A refusal as a verdict: nothing was written.
+fn not_held(refusal: &Refusal) -> AppendError {
+    AppendError::Unavailable { reason: refusal.message().to_owned() }
 }
 
 /// Opens ledgers on the stores of partitions, all at the same time, each with its index in a folder of its own.

@@ -24,7 +24,7 @@ pub(crate) async fn get(
     request: &wire::GetRequestRequest,
 ) -> Result<wire::GetRequestResponse, Refusal> {
     let (account, request_id) = named(ledgers, caller, request.account.as_ref(), &request.request_id)?;
-    ledgers.of(&account.stream).settled(&account.stream, request_id).await?;
+    ledgers.of(&account.stream)?.settled(&account.stream, request_id).await?;
     let outcome = outcome(ledgers, caller, account.stream, request_id).await?;
     Ok(wire::GetRequestResponse { outcome: Some(outcome) })
 }
@@ -63,7 +63,7 @@ fn named<'a>(
 ) -> Result<(AccountId, &'a str), Refusal> {
     let account = fields::account(caller, account)?;
     let request_id = fields::id("request_id", request_id)?;
-    let player = ledgers.of(&account.stream).player(&account.stream)?;
+    let player = ledgers.of(&account.stream)?.player(&account.stream)?;
     player.and_then(|player| player.balance(account.currency)).ok_or_else(unknown_account)?;
     Ok((account, request_id))
 }
@@ -75,7 +75,7 @@ async fn outcome(
     stream: StreamId,
     request_id: &str,
 ) -> Result<wire::RequestOutcome, Refusal> {
-    let ledger = ledgers.of(&stream).clone();
+    let ledger = ledgers.of(&stream)?.clone();
     let unseen = wire::RequestOutcome {
         state: State::Unseen.into(),
         position: ledger.durable(),

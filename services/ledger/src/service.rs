@@ -93,7 +93,7 @@ impl LedgerApi {
     ) -> Result<Arc<Logged>, Refusal> {
         let request_id = fields::id("request_id", request_id)?;
         let fingerprint = fingerprint(method, message);
-        let (stream, ledger) = (&account.stream, self.ledgers.of(&account.stream));
+        let (stream, ledger) = (&account.stream, self.ledgers.of(&account.stream)?);
         let event = match event {
             Ok(event) => event,
             Err(refusal) => return ledger.find(stream, request_id, fingerprint)?.ok_or(refusal),
@@ -129,7 +129,7 @@ impl LedgerApi {
     }
 
     fn account(&self, account: &AccountId) -> Result<Minor, Refusal> {
-        let ledger = self.ledgers.of(&account.stream);
+        let ledger = self.ledgers.of(&account.stream)?;
         let balance =
             ledger.books_of(&account.stream, |books| books.player(&account.stream)?.balance(account.currency))?;
         balance.ok_or_else(unknown_account)
@@ -161,7 +161,7 @@ impl LedgerApi {
         request: &wire::GetAccountRequest,
     ) -> Result<wire::GetAccountResponse, Refusal> {
         let account = fields::account(caller, request.account.as_ref())?;
-        let read = self.ledgers.of(&account.stream).books_of(&account.stream, |books| {
+        let read = self.ledgers.of(&account.stream)?.books_of(&account.stream, |books| {
             let player = books.player(&account.stream)?;
             let open = player.open_rounds().map(|round| round_name(&account.stream, round.started.round)).collect();
             let seal = player.draw.map_or_else(Vec::new, |draw| draw.seal.to_vec());
@@ -200,7 +200,7 @@ impl LedgerApi {
         let account = fields::account(caller, request.account.as_ref())?;
         let request_id = fields::id("request_id", &request.request_id)?;
         self.account(&account)?;
-        let ledger = self.ledgers.of(&account.stream);
+        let ledger = self.ledgers.of(&account.stream)?;
         let logged = match ledger.find_position(&account.stream, request_id)? {
             Some(position) => Some(ledger.fetch(position)?),
             None => None,
@@ -219,7 +219,7 @@ impl LedgerApi {
         request: &wire::GetRoundRequest,
     ) -> Result<wire::GetRoundResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
-        let ledger = self.ledgers.of(&id.stream).clone();
+        let ledger = self.ledgers.of(&id.stream)?.clone();
         let read = move || rounds::read(&ledger, &id.stream, id.number);
         let round = self.ledgers.reads().run(caller, read).await??;
         let round = round.ok_or_else(|| unknown_round(&request.round_id))?;
@@ -239,7 +239,7 @@ impl LedgerApi {
             Ok(size) => size.min(PAGE_SIZE_MAX),
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
-        let ledger = self.ledgers.of(&account.stream).clone();
+        let ledger = self.ledgers.of(&account.stream)?.clone();
         let started = |books: &Books| books.player(&account.stream).map_or(0, |player| player.rounds_started);
         let started = ledger.books_of(&account.stream, started)?;
         let first = fields::page_number(&request.page_token)?.unwrap_or(started);
@@ -265,7 +265,7 @@ impl LedgerApi {
         fields::optional_id("game", &request.game)?;
         self.account(&account)?;
         let figure = |(key, value): (&SmolStr, &i64)| wire::collection::Figure { key: key.to_string(), value: *value };
-        let read = self.ledgers.of(&account.stream).books_of(&account.stream, |books| {
+        let read = self.ledgers.of(&account.stream)?.books_of(&account.stream, |books| {
             let player = books.player(&account.stream)?;
             let wanted = player.collections().filter(|(game, ..)| request.game.is_empty() || request.game == *game);
             let collections = wanted.map(|(game, scope, figures)| wire::Collection {
@@ -464,7 +464,8 @@ impl LedgerService for LedgerApi {
         };
         let wire::PartitionStatus { position, head_hash, writable, .. } = status(self.ledgers.home());
         let partitions = self.ledgers.all().map(status).collect();
-        Ok(Response::new(wire::GetLogStatusResponse { position, head_hash, writable, partitions }))
+        let partition_count = self.ledgers.count();
+        Ok(Response::new(wire::GetLogStatusResponse { position, head_hash, writable, partitions, partition_count }))
     }
 
     type FollowLogStream = Pin<Box<dyn Stream<Item = Result<wire::FollowLogResponse, Status>> + Send>>;

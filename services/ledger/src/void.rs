@@ -31,7 +31,7 @@ pub(crate) async fn void_round(
     let reason = fields::text("reason", &request.reason, 256)?;
     let by = By { actor: &caller.signature(), reference: fields::reference("actor", &request.actor)? };
     let fingerprint = fingerprint("void_round", request);
-    let ledger = ledgers.of(&id.stream);
+    let ledger = ledgers.of(&id.stream)?;
     loop {
         let player = ledger.player(&id.stream)?.filter(|player| id.number <= player.rounds_started);
         let decided = match player {

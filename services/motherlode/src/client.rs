@@ -5,7 +5,10 @@
 
 use crate::{commands::Failure, target::Target};
 use motherlode_proto::{
-    jackpot::v1::jackpot_service_client::JackpotServiceClient, ledger::v1::ledger_service_client::LedgerServiceClient,
+    jackpot::v1::jackpot_service_client::JackpotServiceClient,
+    ledger::v1::{
+        GetLogStatusRequest, GetLogStatusResponse, PartitionStatus, ledger_service_client::LedgerServiceClient,
+    },
     spin::v1::spin_service_client::SpinServiceClient,
 };
 use motherlode_runtime::connect::Connection;
@@ -96,6 +99,25 @@ pub fn reason(status: &Status) -> String {
 pub fn metadata(status: &Status, key: &str) -> String {
     let details = status.get_error_details();
     details.error_info().and_then(|info| info.metadata.get(key).cloned()).unwrap_or_default()
+}
+
+/// Where the log of a service ends, in all its partitions.
+///
+/// # Errors
+/// The service's refusal; or it's a process that doesn't hold all partitions.
+pub async fn whole_log(ledger: &mut LedgerServiceClient<Connection>) -> Result<Vec<PartitionStatus>, Failure> {
+    let status = ledger.get_log_status(GetLogStatusRequest {}).await;
+    let GetLogStatusResponse { partitions, partition_count, .. } =
+        status.map_err(|status| explain(&status))?.into_inner();
+    // A service of before names no count: it holds all.
+    if usize::try_from(partition_count).is_ok_and(|count| count > partitions.len()) {
+        let held: Vec<_> = partitions.iter().map(|held| held.partition.to_string()).collect();
+        let held = held.join(", ");
+        return Err(Failure::found(format!(
+            "of the log's {partition_count} partitions this process holds {held}: ask one that holds all"
+        )));
+    }
+    Ok(partitions)
 }
 
 /// A refusal for people: reason and message, then the fields at fault and the metadata, one a line.

@@ -180,7 +180,7 @@ impl Follower {
     /// than the logs' ends when it was asked.
     ///
     /// # Errors
-    /// REPORT_BEHIND where that takes too long.
+    /// REPORT_BEHIND where that takes too long; PARTITION_ELSEWHERE where not all partitions are held here.
     pub(crate) async fn read<T>(&self, read: impl FnOnce(&[&Figures]) -> T) -> Result<(T, u64), Refusal> {
         self.catch_up().await?;
         Ok(self.now(|figures, position| (read(figures), position)))
@@ -202,7 +202,11 @@ impl Follower {
     }
 
     /// Waits until all is folded that is durable now.
+    ///
+    /// # Errors
+    /// REPORT_BEHIND; or PARTITION_ELSEWHERE, since a report is of the whole log.
     async fn catch_up(&self) -> Result<(), Refusal> {
+        self.ledgers.whole()?;
         let behind = || {
             Refusal::new(Code::Unavailable, "REPORT_BEHIND", "the log is still being read")
                 .retry_after(Duration::from_secs(1))

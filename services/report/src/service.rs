@@ -122,7 +122,7 @@ impl ReportApi {
         request: &wire::GetRoundPageRequest,
     ) -> Result<wire::GetRoundPageResponse, Refusal> {
         let id = fields::round_id(caller, &request.round_id)?;
-        let ledger = self.follower.ledgers().of(&id.stream).clone();
+        let ledger = self.follower.ledgers().of(&id.stream)?.clone();
         let read = move || {
             let round = rounds::read(&ledger, &id.stream, id.number)?;
             Ok::<_, FetchError>(round.map(|round| picture::page(&round).into_bytes()))
@@ -225,6 +225,7 @@ impl ReportService for ReportApi {
         request: Request<wire::WatchSignificantEventsRequest>,
     ) -> Result<Response<Self::WatchSignificantEventsStream>, Status> {
         let (follower, stop) = (self.follower.clone(), self.stop.clone());
+        follower.ledgers().whole()?;
         let wire::WatchSignificantEventsRequest { after_position, after_positions } = request.get_ref();
         let after = [*after_position].into_iter().chain(after_positions.iter().copied()).chain(iter::repeat(0));
         let passed = follower.ledgers().all().zip(after).map(|(_, after)| (0, after)).collect();

@@ -80,7 +80,7 @@ pub(crate) async fn list(
     let wanted = Wanted { operator, currency, day, size };
     let page = match player {
         Some(stream) => {
-            let ledger = follower.ledgers().of(&stream).clone();
+            let ledger = follower.ledgers().of(&stream)?.clone();
             let head = ledger
                 .books_of(&stream, |books| books.player(&stream).filter(|_| own).map(|player| player.head.position))?;
             let head = head.ok_or_else(unknown_account)?;
@@ -107,6 +107,7 @@ async fn stretches(
     from: Option<Place>,
 ) -> Result<VecDeque<(Handle, u64, u64)>, Refusal> {
     let ledgers = follower.ledgers();
+    ledgers.whole()?;
     let whole = || ledgers.all().map(|ledger| (1, ledger.durable())).collect::<Vec<_>>();
     let of_day = |figures: &[&Figures], day| {
         let ends = whole().into_iter().zip(figures);

@@ -419,6 +419,15 @@ impl Config {
         }
     }
 
+    /// The partitions that this process holds: those that it writes, and of the others replicas. Home is always among them.
+    #[must_use]
+    pub fn holds(&self) -> BTreeSet<u32> {
+        match self.ledger.holds.is_empty() {
+            true => (0..self.partitions).collect(),
+            false => [0].into_iter().chain(self.ledger.writes.iter().chain(&self.ledger.holds).copied()).collect(),
+        }
+    }
+
     /// The most that open campaigns of operators may cost, in EUR, of those that have such a cap (PL-36).
     pub fn campaign_caps(&self) -> impl Iterator<Item = (String, motherlode_books::Nano)> + '_ {
         let caps = self.operators.iter().filter_map(|of| Some((of.id.clone(), of.campaign_liability_eur_max?)));

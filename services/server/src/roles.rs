@@ -1,6 +1,7 @@
 //! A process with part of the whole: some of the services, by its role, and some of the partitions or none.
 //!
-//! Of the partitions that it doesn't write it holds replicas, behind the same handles, so the services know no difference.
+//! Of the partitions that it doesn't write it holds replicas, or of some of them, behind the same handles, so the services know
+//! no difference.
 
 use crate::{
     error::ServeError,
@@ -92,28 +93,28 @@ pub(crate) async fn start(
         false => Some(NotServing::start(&listener, config, &names(config.role), &written).await?),
     };
     let joined = join_others(config, &here, &options).await?;
-    let ledgers = Ledgers::new(written.into_iter().chain(joined).collect())?;
+    let ledgers = Ledgers::new(written.into_iter().chain(joined).collect(), config.partitions)?;
     let opened = open_pools(ledgers).await;
     giving.into_iter().for_each(NotServing::stop);
     serve_role(listener, config, opened?, dealer, Some(proofs))
 }
 
-/// Starts the services of a role without the log, on replicas of all partitions. It takes as long as it takes until those who
+/// Starts the services of a role without the log, on replicas of the partitions that it holds. It takes as long as it takes until those who
 /// write them answer.
 ///
 /// # Errors
 /// [`ServeError`]; nothing is served then.
 pub(crate) async fn join(config: &Config, options: Options, dealer: Dealer) -> Result<Server, ServeError> {
     let options = ledger_options(config, options, &dealer);
-    let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?)?;
+    let ledgers = Ledgers::new(join_others(config, &BTreeSet::new(), &options).await?, config.partitions)?;
     serve_role(bind(config)?, config, ledgers, dealer, None)
 }
 
-/// Makes replicas of the partitions that are not written here.
+/// Makes replicas of the partitions that are held here and not written.
 async fn join_others(config: &Config, here: &BTreeSet<u32>, options: &Options) -> Result<Vec<Handle>, ServeError> {
     let (targets, partitions) = (config.ledger.targets.clone(), config.partitions);
     let origin = Origin { targets, credentials: config.ledger.credentials()?, partitions };
-    let others = (0..partitions).filter(|partition| !here.contains(partition));
+    let others = config.holds().into_iter().filter(|partition| !here.contains(partition));
     Ok(join_all(&origin, others, |partition| index_folder(&config.data, partition), options).await?)
 }
 

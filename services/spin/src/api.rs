@@ -87,8 +87,8 @@ impl SpinApi {
     }
 
     /// The time where a stream lives.
-    pub(crate) fn now(&self, stream: &StreamId) -> Now {
-        Now::of(self.ledgers.of(stream))
+    pub(crate) fn now(&self, stream: &StreamId) -> Result<Now, Refusal> {
+        self.ledgers.of(stream).map(Now::of)
     }
 
     /// With other times to wait for players than the games' own.
@@ -146,7 +146,7 @@ impl SpinApi {
         metadata: &MetadataMap,
         debited: Option<Debited>,
     ) -> Result<Played, Refusal> {
-        let (rules, ledger) = (self.rules_for(bet), self.ledgers.of(&bet.account.stream));
+        let (rules, ledger) = (self.rules_for(bet), self.ledgers.of(&bet.account.stream)?);
         let state = |books: &Books| State::of_bet(books, bet);
         let decide = |state: &State, from: &Drawing<'_>| {
             let rules = rules.as_ref().map_err(Clone::clone)?;
@@ -187,8 +187,8 @@ impl SpinApi {
 
     /// Admits a player's action in a round: by its session, if it names one; otherwise unless the game is held (BW-27).
     pub(crate) fn act(&self, session: Option<SessionId>, round: &RoundId) -> Result<(), Refusal> {
-        let (stream, now) = (&round.stream, self.now(&round.stream));
-        let game = self.ledgers.of(stream).books_of(stream, |books| {
+        let (stream, now) = (&round.stream, self.now(&round.stream)?);
+        let game = self.ledgers.of(stream)?.books_of(stream, |books| {
             let player = books.player(stream)?;
             let bet = &player.open_round(round.number)?.started;
             let held = not_held(player, &bet.game, bet.currency, now);
@@ -214,7 +214,7 @@ impl SpinApi {
         (state, decide): (&(dyn Fn(&Books) -> State + Sync), &Decide<'_>),
     ) -> Result<Played, Refusal> {
         let Named { stream, request_id, fingerprint, drawn } = *named;
-        let ledger = self.ledgers.of(stream);
+        let ledger = self.ledgers.of(stream)?;
         loop {
             let state = ledger.books_of(stream, state)?;
             let resolve = |client_seed: &[u8]| Some(decide(&state, &self.drawing(client_seed, drawn)).ok()?.proposal);

@@ -91,7 +91,7 @@ impl SpinApi {
 
     /// A round as it stands; read apart from the threads that answer.
     async fn shown(&self, round: &RoundId) -> Result<Option<Round>, Refusal> {
-        let (ledger, stream, number) = (self.ledgers.of(&round.stream).clone(), round.stream.clone(), round.number);
+        let (ledger, stream, number) = (self.ledgers.of(&round.stream)?.clone(), round.stream.clone(), round.number);
         let read = tokio::task::spawn_blocking(move || rounds::read(&ledger, &stream, number)).await;
         let read = read.map_err(|error| Refusal::new(Code::Internal, "INTERNAL", error.to_string()))?;
         Ok(read?)
@@ -99,7 +99,7 @@ impl SpinApi {
 
     /// Follows the log until a round only waits for the double, or is neither open nor waiting for its jackpot.
     async fn finished(&self, round: &RoundId) -> Result<Counted, Refusal> {
-        let ledger = self.ledgers.of(&round.stream);
+        let ledger = self.ledgers.of(&round.stream)?;
         let mut head = ledger.head();
         let mut seen = None;
         loop {
@@ -125,7 +125,7 @@ impl SpinApi {
     async fn collect(&self, waiting: &Waiting) -> Result<bool, Refusal> {
         let Waiting { round, step } = waiting;
         let request_id = InternalRequest::CollectInSeries { round: round.number, step: *step }.to_string();
-        let ledger = self.ledgers.of(&round.stream);
+        let ledger = self.ledgers.of(&round.stream)?;
         let open = ledger.books_of(&round.stream, |books| {
             let open = books.player(&round.stream)?.open_round(round.number)?;
             (crate::automatic::next_step(open) == *step).then_some(())
@@ -166,7 +166,7 @@ impl Series {
         let bet = Bet::of_series(&caller, &api, request)?;
         // Of a series that was played while autoplay was allowed, what was played is told again.
         let first = spin_request_id(request_id, 1);
-        if api.ledgers.of(&bet.account.stream).find_position(&bet.account.stream, &first)?.is_none() {
+        if api.ledgers.of(&bet.account.stream)?.find_position(&bet.account.stream, &first)?.is_none() {
             allowed(&api, &bet)?;
         }
         let rules = bet.game.info().autoplay;
@@ -232,15 +232,14 @@ impl Series {
             return;
         }
         let stream = &self.bet.account.stream;
-        let ledger = self.api.ledgers.of(stream);
         if self.spins > 1 && !self.pause.is_zero() {
             tokio::time::sleep(self.pause).await;
         }
         // The time left is the process's; what has passed meanwhile is looked up, not assumed.
         let (bet, pace) = (&self.bet, &self.api.pace);
         let left = |rules: &PlayRules| {
-            let now = self.api.now(stream);
             // Who can't be read is told so by the bet itself.
+            let (ledger, now) = (self.api.ledgers.of(stream).ok()?, self.api.now(stream).ok()?);
             ledger.books_of(stream, |books| rules.too_soon_by(books.player(stream)?, bet, pace, now)).ok().flatten()
         };
         while let Ok(rules) = self.api.rules_for(bet)
@@ -253,7 +252,8 @@ impl Series {
     /// Whether the next spin is in the log already.
     fn played_before(&self) -> bool {
         let stream = &self.bet.account.stream;
-        matches!(self.api.ledgers.of(stream).find_position(stream, &self.bet.request_id), Ok(Some(_)))
+        let ledger = self.api.ledgers.of(stream);
+        ledger.is_ok_and(|ledger| matches!(ledger.find_position(stream, &self.bet.request_id), Ok(Some(_))))
     }
 
     async fn spin(&mut self) -> Result<AutospinResponse, Refusal> {

@@ -115,7 +115,7 @@ impl Bet {
         let (coin_value, stake, campaign) = match staked {
             Staked::Own(coin_value, stake) => (coin_value, stake_of(coin_value, stake), None),
             Staked::Granted(id) => {
-                let ledger = ledgers.of(&account.stream);
+                let ledger = ledgers.of(&account.stream)?;
                 let stake_of = |books: &Books| free_rounds::stake_of(books, &id, &account, game);
                 let (coin_value, stake) = ledger.books_of(&account.stream, stake_of)??;
                 (coin_value, stake, Some(id))

@@ -171,7 +171,7 @@ impl Calls {
     fn decide(&self, bet: &Bet) -> Result<Decided, Undecided> {
         let rules = self.api.rules_for(bet)?;
         let stream = &bet.account.stream;
-        let ledger = self.api.ledgers.of(stream);
+        let ledger = self.api.ledgers.of(stream)?;
         let state = ledger.books_of(stream, |books| State::of_bet(books, bet)).map_err(Refusal::from)?;
         let DrawnFor { client_seed, sealed } = &bet.drawn;
         let from = Drawing { dealer: &self.api.dealer, client_seed, sealed: *sealed };

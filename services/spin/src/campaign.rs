@@ -35,6 +35,7 @@ impl SpinApi {
     ) -> Result<wire::GrantCampaignResponse, Refusal> {
         let request_id = fields::id("request_id", &request.request_id)?;
         let account = fields::real_account(caller, request.account.as_ref())?;
+        self.ledgers.of(&account.stream)?;
         let fingerprint = fingerprint("grant_campaign", request);
         let campaign = match parse(&account, &self.ladders, request) {
             Ok(campaign) => {
@@ -43,7 +44,7 @@ impl SpinApi {
             }
             // What was granted once may not be offered now: a repetition gets its answer all the same.
             Err(refusal) => {
-                let granted = self.ledgers.of(&account.stream).find(&account.stream, request_id, fingerprint)?;
+                let granted = self.ledgers.of(&account.stream)?.find(&account.stream, request_id, fingerprint)?;
                 answer(granted.ok_or(refusal)?.as_ref(), request_id)?
             }
         };
@@ -73,7 +74,7 @@ impl SpinApi {
         let campaign = fields::id("campaign_id", &request.campaign_id)?.to_owned();
         let reason = fields::text("reason", &request.reason, 256)?.to_owned();
         let reference = fields::reference("actor", &request.actor)?;
-        let other = self.ledgers.of(&account.stream).books_of(&account.stream, |books| {
+        let other = self.ledgers.of(&account.stream)?.books_of(&account.stream, |books| {
             let granted = books.player(&account.stream).and_then(|player| player.campaign(&campaign));
             granted.is_some_and(|state| state.campaign.currency != account.currency)
         })?;
@@ -112,7 +113,7 @@ impl SpinApi {
             Err(_) => return Err(Refusal::field("page_size", "must not be negative")),
         };
         let after = fields::page_number(&request.page_token)?.unwrap_or(0);
-        let ledger = self.ledgers.of(&stream);
+        let ledger = self.ledgers.of(&stream)?;
         let now_ms = ledger.now_ms();
         ledger.books_of(&stream, |books| {
             let player = books.player(&stream).filter(|player| player.balance(currency).is_some());

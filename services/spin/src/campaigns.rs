@@ -89,7 +89,7 @@ impl SpinApi {
         }
         let content = fingerprint("grant_campaign", request);
         // What was granted once is, and what can't be granted is refused before anything is reserved.
-        if self.ledgers.of(&account.stream).find(&account.stream, &request.request_id, content)?.is_some() {
+        if self.ledgers.of(&account.stream)?.find(&account.stream, &request.request_id, content)?.is_some() {
             return Ok(());
         }
         self.check_free(account, &campaign.id)?;
@@ -100,7 +100,7 @@ impl SpinApi {
 
     /// Whether an account is there, and its player has no campaign of the name.
     fn check_free(&self, account: &AccountId, campaign: &str) -> Result<(), Refusal> {
-        self.ledgers.of(&account.stream).books_of(&account.stream, |books| {
+        self.ledgers.of(&account.stream)?.books_of(&account.stream, |books| {
             let state = books.player(&account.stream).filter(|state| state.balance(account.currency).is_some());
             let state = state.ok_or_else(unknown_account)?;
             match state.campaign(campaign) {

@@ -23,7 +23,7 @@ impl SpinApi {
     /// request, for ever.
     pub(crate) async fn fill_up(&self, stream: &StreamId, request_id: &str) -> Result<(), Refusal> {
         let request_id = InternalRequest::FillDemo { request_id }.to_string();
-        let ledger = self.ledgers.of(stream);
+        let ledger = self.ledgers.of(stream)?;
         loop {
             if ledger.find_position(stream, &request_id)?.is_some() {
                 return Ok(());

@@ -29,7 +29,7 @@ impl Finisher {
     /// Resolves the next step of a round; `None` where it's not open, or not to be resolved. On a conflict it's decided
     /// again.
     pub(crate) async fn step(&self, asked: &Asked<'_>) -> Result<Option<Arc<Logged>>, Refusal> {
-        let ledger = self.ledgers.of(&asked.round.stream);
+        let ledger = self.ledgers.of(&asked.round.stream)?;
         loop {
             let stream = &asked.round.stream;
             let state = ledger.books_of(stream, |books| State::of_player(books, stream))?;
@@ -67,7 +67,7 @@ impl Finisher {
             };
             let made = match self.step(&asked).await? {
                 Some(logged) => Some(logged),
-                None => self.ledgers.of(&round.stream).find(
+                None => self.ledgers.of(&round.stream)?.find(
                     &round.stream,
                     &asked.request_id,
                     InternalRequest::FINGERPRINT,

@@ -58,7 +58,7 @@ impl SpinApi {
         let why = &|_: &OpenRound| Some(automatic.clone());
         let asked = Asked { round, request_id: request_id.into(), fingerprint, why, acted };
         // What was done once is answered as ever, whatever is true now.
-        let first = match self.ledgers.of(&round.stream).find(&round.stream, request_id, fingerprint)? {
+        let first = match self.ledgers.of(&round.stream)?.find(&round.stream, request_id, fingerprint)? {
             Some(logged) => logged,
             None => {
                 allowed?;
@@ -75,12 +75,11 @@ impl SpinApi {
     /// The refusal of a round that is not open.
     fn not_open(&self, round: &RoundId) -> Refusal {
         let name = fields::round_name(&round.stream, round.number);
+        let of = |books: &Books| books.player(&round.stream).map(|player| player.rounds_started);
         let ledger = self.ledgers.of(&round.stream);
-        let started = match ledger
-            .books_of(&round.stream, |books| books.player(&round.stream).map(|player| player.rounds_started))
-        {
+        let started = match ledger.and_then(|ledger| Ok(ledger.books_of(&round.stream, of)?)) {
             Ok(started) => started,
-            Err(error) => return error.into(),
+            Err(refusal) => return refusal,
         };
         match started.is_some_and(|started| round.number <= started) {
             true => Refusal::precondition("ALREADY_SETTLED", "the round is not open").with("round_id", name),
@@ -124,7 +123,7 @@ impl SpinApi {
         let mut found = vec![];
         match player {
             Some(stream) => {
-                let ledger = self.ledgers.of(&stream);
+                let ledger = self.ledgers.of(&stream)?;
                 ledger.books_of(&stream, |books| {
                     let player = books.player(&stream).filter(|_| own).ok_or_else(unknown_account)?;
                     let open = player.open_rounds().filter(|open| open.opened_at > after).take(size + 1);
@@ -134,6 +133,7 @@ impl SpinApi {
             }
             None if !own => {}
             None => {
+                self.ledgers.whole()?;
                 for ledger in self.ledgers.all().filter(|ledger| ledger.partition() >= partition) {
                     let after = if ledger.partition() == partition { after } else { 0 };
                     let more = open_rounds(ledger, operator, after, size + 1 - found.len(), |stream, open| {
@@ -154,8 +154,8 @@ impl SpinApi {
         let ledgers = self.ledgers.clone();
         let read = move || {
             let listed = found.into_iter().take(size).map(|Listed { stream, number, resolve_ms, .. }| {
-                let round = rounds::read(ledgers.of(&stream), &stream, number)?;
-                Ok::<_, FetchError>(wire::OpenRound { round, resolve_time: resolve_ms.map(timestamp) })
+                let round = rounds::read(ledgers.of(&stream)?, &stream, number)?;
+                Ok::<_, Refusal>(wire::OpenRound { round, resolve_time: resolve_ms.map(timestamp) })
             });
             listed.collect::<Result<Vec<_>, _>>()
         };

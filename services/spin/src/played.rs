@@ -41,7 +41,7 @@ impl SpinApi {
     /// The answer to a step as its commit has it.
     fn read_back(&self, logged: &Arc<Logged>, step: &StepResolved) -> Result<Answer, Refusal> {
         let stream = &logged.commit.stream;
-        let mut view = rounds::as_of(self.ledgers.of(stream), logged, step.round)?;
+        let mut view = rounds::as_of(self.ledgers.of(stream)?, logged, step.round)?;
         if let Err(error) = view.complete(&self.dealer.dealt_of(stream)) {
             tracing::warn!(round = step.round, %error, "the step is shown as it was logged");
         }
@@ -54,7 +54,7 @@ impl SpinApi {
     async fn award(&self, logged: &Logged, pool: &str) -> Result<JackpotWin, Refusal> {
         let commit = &logged.commit;
         let paid = InternalRequest::PayAward { pool, partition: commit.partition, hit: commit.position }.to_string();
-        let ledger = self.ledgers.of(&commit.stream);
+        let ledger = self.ledgers.of(&commit.stream)?;
         let mut head = ledger.head();
         let wait = async {
             while ledger.find_position(&commit.stream, &paid)?.is_none()

@@ -94,7 +94,7 @@ impl SessionRegistry {
         moment: &'static str,
         event: Event,
     ) -> Result<(), AppendError> {
-        let version = self.ledgers.of(stream).books_of(stream, |books| books.head(stream).version)?;
+        let version = self.ledgers.deciding(stream)?.books_of(stream, |books| books.head(stream).version)?;
         let proposal = Proposal {
             stream: stream.clone(),
             expected_version: None,

@@ -48,7 +48,7 @@ impl SpinApi {
         metadata: &MetadataMap,
     ) -> Result<Played, Refusal> {
         let (stream, currency) = (&bet.account.stream, bet.account.currency);
-        let ledger = self.ledgers.of(stream);
+        let ledger = self.ledgers.of(stream)?;
         let place = wallet.admit();
         let amount = match self.before(ledger, bet, place.as_ref().err()).await? {
             Before::Here => return self.bet_here(bet, metadata, None).await,

@@ -55,11 +55,11 @@ impl SpinApi {
         jackpot_allowed(jurisdiction, &profile, game)?;
         let (jurisdiction, game) = (jurisdiction.to_owned(), game.name());
         let known = |books: &motherlode_books::Books| books.player(&stream)?.balance(currency);
-        let ledger = self.ledgers.of(&stream);
+        let ledger = self.ledgers.of(&stream)?;
         if currency.is_real() {
             ledger.books_of(&stream, known)?.ok_or_else(unknown_account)?;
         }
-        let now = self.now(&stream);
+        let now = self.now(&stream)?;
         let held = |books: &Books| books.player(&stream).map_or(Ok(()), |player| not_held(player, game, currency, now));
         ledger.books_of(&stream, held)??;
         let of = SessionOf {
@@ -121,9 +121,9 @@ impl SpinApi {
         let now_ms = self.ledgers.ticks_ms();
         let stream = self.registry.sessions.lock().of(id, now_ms).map(|of| (of.stream.clone(), of.currency));
         let (stream, currency) = stream.ok_or_else(|| refusal(SessionRefused::Expired))?;
-        let log_ms = self.now(&stream).log_ms;
+        let log_ms = self.now(&stream)?.log_ms;
         let unseen = |books: &Books| books.player(&stream).is_some_and(|it| it.day(currency).unseen_ms(log_ms) > 0);
-        if self.ledgers.of(&stream).books_of(&stream, unseen)? {
+        if self.ledgers.of(&stream)?.books_of(&stream, unseen)? {
             let event = Event::RealityCheckAcknowledged { session: name(id) };
             match self.registry.log(&stream, id, "seen", event).await {
                 Err(AppendError::Refused(Refused::NoSuchSession)) => return Err(refusal(SessionRefused::Expired)),
@@ -136,7 +136,7 @@ impl SpinApi {
             (of.clone(), elapsed_ms)
         };
         let net = |books: &Books| books.player(&of.stream)?.session_net(&of.game, name(id));
-        let net = self.ledgers.of(&of.stream).books_of(&of.stream, net)?;
+        let net = self.ledgers.of(&of.stream)?.books_of(&of.stream, net)?;
         let net = Minor(i64::try_from(net.unwrap_or_default()).unwrap_or(i64::MIN));
         Ok(AcknowledgeRealityCheckResponse {
             elapsed_ms: elapsed_ms.unsigned_abs(),

@@ -124,7 +124,7 @@ impl Sweeper {
     }
 
     async fn resolve(&self, round: &RoundId) -> Result<(), Refusal> {
-        let ledger = self.finisher.ledgers.of(&round.stream);
+        let ledger = self.finisher.ledgers.of(&round.stream)?;
         let step = |books: &Books| Some(next_step(books.player(&round.stream)?.open_round(round.number)?));
         let step = ledger.books_of(&round.stream, step)?;
         // The player, or another sweeper, came first.

@@ -84,7 +84,7 @@ impl Installation {
     }
 }
 
-fn dealer() -> Dealer {
+pub(crate) fn dealer() -> Dealer {
     Dealer::from_master([5; 32])
 }
 

@@ -180,7 +180,7 @@ async fn pl_34_a_feed_on_nats_has_each_position_once_and_in_order_whoever_is_kil
             node.restart();
         }
         let published = tokio::task::block_in_place(|| {
-            let until = std::time::Instant::now() + std::time::Duration::from_secs(60);
+            let until = std::time::Instant::now() + std::time::Duration::from_secs(300);
             while messages(&node) < wanted && std::time::Instant::now() < until {}
             messages(&node)
         });

@@ -28,6 +28,7 @@ mod follow;
 mod games;
 mod health;
 mod history;
+mod holds;
 mod interruption;
 mod jackpot;
 mod jackpot_model;

@@ -76,9 +76,9 @@ fn refused(visit: &Visit, status: Status) -> Result<Response, Failure> {
 }
 
 /// How many partitions the log has, as far as the credential may know.
-async fn partitions(visit: &Visit) -> Result<usize, Failure> {
+async fn partitions(visit: &Visit) -> Result<u32, Failure> {
     match visit.api.ledger().get_log_status(GetLogStatusRequest {}).await {
-        Ok(status) => Ok(status.into_inner().partitions.len()),
+        Ok(status) => Ok(status.into_inner().partition_count.max(1)),
         Err(status) if status.code() == Code::Unauthenticated => Err(status.into()),
         // The record's page says what is in the way.
         Err(_) => Ok(1),

@@ -85,8 +85,7 @@ fn picture_by_picture(
 async fn partition(visit: &Visit, round: &Round) -> Option<u32> {
     let account = round.account.as_ref().filter(|_| visit.may("FollowLog"))?;
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await.ok()?.into_inner();
-    let partitions = u32::try_from(status.partitions.len()).ok()?.max(1);
-    Some(StreamId::player(&account.operator_id, &account.player_id).partition(partitions))
+    Some(StreamId::player(&account.operator_id, &account.player_id).partition(status.partition_count))
 }
 
 fn head(visit: &Visit, round: &Round, record: Option<Markup>) -> Markup {

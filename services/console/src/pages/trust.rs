@@ -86,8 +86,7 @@ fn program(visit: &Visit, identity: &GetIdentityResponse) -> Markup {
 /// How many partitions the log has, as far as the credential may know.
 async fn partitions(visit: &Visit) -> u32 {
     let status = visit.api.ledger().get_log_status(GetLogStatusRequest {}).await;
-    let count = status.map_or(1, |status| status.into_inner().partitions.len().max(1));
-    u32::try_from(count).unwrap_or(1)
+    status.map_or(1, |status| status.into_inner().partition_count.max(1))
 }
 
 async fn checkpoint(visit: &Visit, partition: u32) -> Result<Markup, Failure> {

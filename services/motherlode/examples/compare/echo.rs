@@ -16,7 +16,7 @@ use tonic::{
     client,
     codegen::{BoxFuture, Service, http},
     server::{self, NamedService, UnaryService},
-    transport::{Channel, Endpoint, Server, server::TcpIncoming},
+    transport::{Certificate, Channel, ClientTlsConfig, Endpoint, Server, ServerTlsConfig, server::TcpIncoming},
 };
 use tonic_prost::ProstCodec;
 
@@ -52,8 +52,9 @@ impl Service<http::Request<Body>> for Echo {
     }
 }
 
-/// Serves until killed, by a runtime with so many worker threads; with none, on one thread alone.
-pub fn serve(workers: usize) -> Result<(), Box<dyn Error>> {
+/// Serves until killed, by a runtime with so many worker threads; with none, on one thread alone. With a folder of
+/// certificate and key, over TLS.
+pub fn serve(workers: usize, folder: Option<String>) -> Result<(), Box<dyn Error>> {
     let mut runtime = match workers {
         0 => tokio::runtime::Builder::new_current_thread(),
         _ => tokio::runtime::Builder::new_multi_thread(),
@@ -63,7 +64,13 @@ pub fn serve(workers: usize) -> Result<(), Box<dyn Error>> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         println!("listens on {}", listener.local_addr()?);
         let incoming = TcpIncoming::from(listener).with_nodelay(Some(true));
-        Ok(Server::builder().add_service(Echo).serve_with_incoming(incoming).await?)
+        let mut server = Server::builder();
+        if let Some(folder) = folder {
+            let identity = crate::Identity::read(folder.as_ref())?;
+            let identity = tonic::transport::Identity::from_pem(identity.certificate, identity.key);
+            server = server.tls_config(ServerTlsConfig::new().identity(identity))?;
+        }
+        Ok(server.add_service(Echo).serve_with_incoming(incoming).await?)
     })
 }
 
@@ -74,7 +81,12 @@ pub async fn measure(
     in_flight: usize,
     time: Duration,
 ) -> Result<Cell, Box<dyn Error>> {
-    let endpoint = Endpoint::from_shared(server.target())?.tcp_nodelay(true).timeout(Duration::from_secs(12));
+    let mut endpoint = Endpoint::from_shared(server.target())?.tcp_nodelay(true).timeout(Duration::from_secs(12));
+    let credentials = server.credentials.clone().unwrap_or_default();
+    if let Some(root) = credentials.ca {
+        let tls = ClientTlsConfig::new().ca_certificate(Certificate::from_pem(root));
+        endpoint = endpoint.tls_config(tls.domain_name(credentials.server_name.unwrap_or_default()))?;
+    }
     let mut channels = vec![];
     for _ in 0..connections {
         channels.push(endpoint.connect().await?);

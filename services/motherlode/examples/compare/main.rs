@@ -12,17 +12,19 @@
 
 mod echo;
 mod file;
+mod guard;
 mod process;
 mod rates;
 mod table;
 
 use clap::Parser;
+use guard::Identity;
 use hdrhistogram::Histogram;
 use motherlode_loadtest::{Cost, LatencyMs, Options};
 use process::Process;
 use std::{
     error::Error,
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::ExitCode,
     time::{Duration, Instant},
 };
@@ -52,7 +54,16 @@ struct Args {
     /// Shares of the highest rate of unary rounds, to play at constantly.
     #[arg(long, value_delimiter = ',', default_value = "0.3,0.6,0.8")]
     shares: Vec<f64>,
+    /// Call the service and the echoes over TLS, and the service with an operator's token.
+    #[arg(long)]
+    guarded: bool,
+    /// Keep the log on this JetStream, one replica of it: nats://host:port.
+    #[arg(long)]
+    store: Option<String>,
 }
+
+/// Bytes of a commit for the plain file, where the log is in no files here.
+const RECORD_BYTES: usize = 350;
 
 /// The result of one measurement: calls (or rounds) a second, and latency in milliseconds.
 #[derive(Debug, Clone, Copy)]
@@ -103,14 +114,19 @@ fn main() -> ExitCode {
         Some("echo") => {
             return ended(echo::serve(
                 std::thread::available_parallelism().map_or(1, |processors| processors.get().div_ceil(2)),
+                std::env::args().nth(2),
             ));
         }
-        Some("lean") => return ended(echo::serve(0)),
+        Some("lean") => return ended(echo::serve(0, std::env::args().nth(2))),
         _ => {}
     }
     let args = Args::parse();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     ended(runtime.map_err(Into::into).and_then(|runtime| runtime.block_on(compare(&args))))
+}
+
+fn text(path: &Path) -> String {
+    path.display().to_string()
 }
 
 fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
@@ -126,11 +142,32 @@ fn ended(done: Result<(), Box<dyn Error>>) -> ExitCode {
 async fn compare(args: &Args) -> Result<(), Box<dyn Error>> {
     // Not the system's folder for temporary files: where that is in memory, a sync is nothing.
     let data = tempfile::tempdir_in(&args.folder)?;
-    let service = Process::start(&["serve", "--listen", "127.0.0.1:0", "--data", &data.path().display().to_string()])?;
-    let (echo, lean) = (Process::start(&["echo"])?, Process::start(&["lean"])?);
+    let identity = if args.guarded { Some(Identity::make()?) } else { None };
+    let keys = tempfile::tempdir()?;
+    let mut config = String::new();
+    if let Some(identity) = &identity {
+        config += &identity.write(keys.path())?;
+    }
+    if args.store.is_some() {
+        config += "[store]\nreplicas = 1\nallow_unsafe = {replicas = true, sync_interval = true}\n";
+    }
+    let file = keys.path().join("config.toml");
+    std::fs::write(&file, config)?;
+    let (data_path, file, keys_path) = (text(data.path()), text(&file), text(keys.path()));
+    let mut words = vec!["serve", "--listen", "127.0.0.1:0", "--data", &data_path, "--config", &file];
+    // A log of its own for each run.
+    let store = args.store.as_ref().map(|url| format!("{url}/compare-{}", std::process::id()));
+    if let Some(store) = &store {
+        words.extend(["--store", store]);
+    }
+    let folder = args.guarded.then_some(keys_path.as_str());
+    let start = |words: &[&str]| Process::start(words, identity.as_ref().map(Identity::credentials));
+    let service = start(&words)?;
+    let echoes = |kind| start(&[&[kind], folder.as_slice()].concat());
+    let (echo, lean) = (echoes("echo")?, echoes("lean")?);
     let time = Duration::from_secs_f64(args.seconds);
     played(&service, args, 64, false, Duration::from_millis(500)).await?;
-    let record = record_bytes(data.path())?;
+    let record = if args.store.is_some() { RECORD_BYTES } else { record_bytes(data.path())? };
     eprintln!("a commit is {record} bytes on average");
     let file = file::Plain::create(data.path(), record)?;
     let mut table = vec![];
@@ -173,6 +210,7 @@ async fn played(
 ) -> Result<Cell, Box<dyn Error>> {
     let options = Options {
         target: service.target(),
+        credentials: service.credentials.clone().unwrap_or_default(),
         rounds: 100_000_000,
         concurrency: in_flight,
         connections: args.connections,

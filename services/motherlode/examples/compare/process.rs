@@ -1,5 +1,6 @@
 //! A server in a process of its own, killed when dropped.
 
+use motherlode_runtime::connect::Credentials;
 use std::{
     io::{self, BufRead, BufReader},
     process::{Child, Command, Stdio},
@@ -9,11 +10,13 @@ use std::{
 pub struct Process {
     child: Child,
     address: String,
+    /// What its callers show; `None` without TLS.
+    pub credentials: Option<Credentials>,
 }
 
 impl Process {
     /// Starts this program with other arguments and waits until it says where it listens.
-    pub fn start(arguments: &[&str]) -> io::Result<Self> {
+    pub fn start(arguments: &[&str], credentials: Option<Credentials>) -> io::Result<Self> {
         let mut command = Command::new(std::env::current_exe()?);
         let mut child = command.args(arguments).env("RUST_LOG", "warn").stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take().ok_or_else(|| io::Error::other("its output is not piped"))?;
@@ -23,7 +26,7 @@ impl Process {
             Some(rest.split(',').next()?.trim().to_owned())
         });
         // Owned before anything can fail, so that it's killed then.
-        let process = Self { child, address: address.unwrap_or_default() };
+        let process = Self { child, address: address.unwrap_or_default(), credentials };
         if process.address.is_empty() { Err(io::Error::other("the server did not start")) } else { Ok(process) }
     }
 
@@ -34,7 +37,7 @@ impl Process {
 
     /// Where it's called.
     pub fn target(&self) -> String {
-        format!("http://{}", self.address)
+        format!("{}://{}", if self.credentials.is_some() { "https" } else { "http" }, self.address)
     }
 }
 

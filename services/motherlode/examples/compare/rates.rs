@@ -45,6 +45,7 @@ pub async fn measure(
 async fn at(service: &Process, args: &Args, rate: f64) -> Result<LatencyMs, Box<dyn Error>> {
     let options = Options {
         target: service.target(),
+        credentials: service.credentials.clone().unwrap_or_default(),
         rounds: 100_000_000,
         concurrency: IN_FLIGHT_MAX,
         connections: args.connections,

@@ -112,7 +112,7 @@ fn start(data: &Path, cluster: &Cluster) -> Result<Vec<Service>, Box<dyn Error>>
             }
             let file = folder.join("motherlode.toml");
             fs::write(&file, configuration)?;
-            let process = Process::start(&["serve", "--config", &file.display().to_string()])?;
+            let process = Process::start(&["serve", "--config", &file.display().to_string()], None)?;
             services.push(Service { name: format!("{store}, {partitions}"), process });
         }
     }

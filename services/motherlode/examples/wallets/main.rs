@@ -95,7 +95,7 @@ fn start(args: &Args, folder: &std::path::Path) -> Result<Running, Box<dyn Error
     let mut wallets = vec![];
     let mut configuration = format!("listen = \"127.0.0.1:0\"\ndata = {folder:?}\n{}", operator(TRANSFER, ""));
     for ms in &args.wallets {
-        let wallet = Process::start(&["wallet", &ms.to_string()])?;
+        let wallet = Process::start(&["wallet", &ms.to_string()], None)?;
         let url = wallet.target();
         // Waiting is what is measured, not who is turned away.
         let seamless =
@@ -103,13 +103,13 @@ fn start(args: &Args, folder: &std::path::Path) -> Result<Running, Box<dyn Error
         configuration += &operator(&named(*ms), &seamless);
         wallets.push(wallet);
     }
-    let wallet = Process::start(&["wallet", "hangs"])?;
+    let wallet = Process::start(&["wallet", "hangs"], None)?;
     let seamless = format!("wallet = \"seamless\"\nseamless = {{ url = {:?} }}\n", wallet.target());
     configuration += &operator(HANGING, &seamless);
     wallets.push(wallet);
     let file = folder.join("motherlode.toml");
     fs::write(&file, configuration)?;
-    let service = Process::start(&["serve", "--config", &file.display().to_string()])?;
+    let service = Process::start(&["serve", "--config", &file.display().to_string()], None)?;
     Ok(Running { service, _wallets: wallets })
 }
 

@@ -15,7 +15,7 @@ use crate::{client, target::Target};
 use futures_util::future::try_join_all;
 use motherlode_books::HOME;
 use motherlode_jetstream::Last;
-use motherlode_proto::ledger::v1::{FollowLogRequest, GetLogStatusRequest, ledger_service_client::LedgerServiceClient};
+use motherlode_proto::ledger::v1::{FollowLogRequest, ledger_service_client::LedgerServiceClient};
 use motherlode_runtime::{connect::Connection, stop};
 use motherlode_server::Backup;
 use std::{collections::BTreeMap, path::PathBuf, rc::Rc};
@@ -124,8 +124,7 @@ async fn follow_all<S: Sink>(
     let followed = async {
         let connection = args.target.connect().await?;
         let mut ledger = LedgerServiceClient::new(connection).max_decoding_message_size(MESSAGE_BYTES_MAX);
-        let status = ledger.get_log_status(GetLogStatusRequest {}).await;
-        let partitions = status.map_err(|status| client::explain(&status))?.into_inner().partitions;
+        let partitions = client::whole_log(&mut ledger).await?;
         for partition in partitions.iter().skip(sinks.len()) {
             sinks.push(open(partition.partition)?);
         }

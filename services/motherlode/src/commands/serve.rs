@@ -38,6 +38,10 @@ pub struct Args {
     /// all.
     #[arg(long, value_name = "N", value_delimiter = ',')]
     writes: Vec<u32>,
+    /// The partitions that this process holds, of the roles spin and ledger, beside partition 0 and those that it writes. Calls for
+    /// players of others are refused with PARTITION_ELSEWHERE. Default all.
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    holds: Vec<u32>,
     /// When full segments of the log are verified: behind the service, or all before it answers. Default behind.
     #[arg(long, value_name = "WHEN")]
     verify: Option<Verify>,
@@ -72,6 +76,9 @@ impl Args {
         }
         if !self.writes.is_empty() {
             config.ledger.writes = self.writes.iter().copied().collect();
+        }
+        if !self.holds.is_empty() {
+            config.ledger.holds = self.holds.iter().copied().collect();
         }
         config.console.usual = !self.no_console;
         config.console.listen = self.console.or(config.console.listen).filter(|_| !self.no_console);

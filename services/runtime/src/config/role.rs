@@ -66,6 +66,10 @@ pub struct LedgerTargets {
     /// The partitions that this process writes, of the role `ledger`: all where it names none. Those that it doesn't write
     /// it has from the others.
     pub writes: BTreeSet<u32>,
+    /// The partitions that this process holds, of the roles `spin` and `ledger`: all where it names none. Partition 0, and those
+    /// that it writes, it always holds. A call for a player of another partition is refused with PARTITION_ELSEWHERE, which
+    /// names it.
+    pub holds: BTreeSet<u32>,
     /// File with the token.
     pub token_file: Option<PathBuf>,
     /// Root of their certificates (PEM), for https.
@@ -107,8 +111,14 @@ impl LedgerTargets {
         if !self.writes.is_empty() && role != Role::Ledger {
             return fault("writes is for the role ledger: the others have all of the log, or nothing of it");
         }
-        if self.writes.iter().any(|partition| *partition >= partitions) {
-            return fault("writes names a partition that there is none of");
+        if !self.holds.is_empty() && !matches!(role, Role::Spin | Role::Ledger) {
+            return fault("holds is for the roles spin and ledger: the others need all partitions");
+        }
+        if self.holds.iter().chain(&self.writes).any(|partition| *partition >= partitions) {
+            return fault("writes or holds names a partition that there is none of");
+        }
+        if self.writes.is_empty() && !self.holds.is_empty() && role == Role::Ledger {
+            return fault("holds goes with writes: a process that writes all partitions holds them all");
         }
         let elsewhere = !self.writes.is_empty() && (0..partitions).any(|partition| !self.writes.contains(&partition));
         if elsewhere && self.targets.is_empty() {

@@ -116,6 +116,15 @@ fn a_role_without_the_log_needs_to_know_where_it_is() {
     assert_eq!(part("role = \"ledger\"", "[0, 2]"), Ok(()));
     assert!(part("role = \"ledger\"", "[3]").unwrap_err().contains("there is none of"));
     assert!(part("role = \"spin\"", "[0]").unwrap_err().contains("for the role ledger"));
+    let holding = |of: &str, rest: &str| checked(&format!("role = \"{of}\"\npartitions = 3\n{targets}\n{rest}"));
+    assert_eq!(holding("spin", "holds = [2]"), Ok(()));
+    assert_eq!(holding("ledger", "writes = [1]\nholds = [2]"), Ok(()));
+    assert!(holding("spin", "holds = [3]").unwrap_err().contains("there is none of"));
+    assert!(holding("jackpot", "holds = [1]").unwrap_err().contains("for the roles spin and ledger"));
+    assert!(holding("ledger", "holds = [1]").unwrap_err().contains("goes with writes"));
+    let held = |rest: &str| Config::parse(&format!("partitions = 4\n[ledger]\n{rest}")).unwrap().holds();
+    assert_eq!(held(""), [0, 1, 2, 3].into());
+    assert_eq!(held("writes = [1]\nholds = [3]"), [0, 1, 3].into());
     let alone = checked("role = \"ledger\"\npartitions = 2\n[ledger]\nwrites = [1]");
     assert!(alone.unwrap_err().contains("that write the other partitions"));
     assert_eq!(checked("role = \"ledger\"\npartitions = 2\n[ledger]\nwrites = [0, 1]"), Ok(()));

@@ -269,7 +269,7 @@ impl Service {
     /// The hash of the last record of one of acme's players.
     fn record_of(&self, player: &str) -> Vec<u8> {
         let stream = StreamId::player("acme", player);
-        let ledger = self.server.ledgers().of(&stream);
+        let ledger = self.server.ledgers().of(&stream).unwrap();
         let last = commits(ledger, 1).filter(|logged| logged.commit.stream == stream).last().unwrap();
         let record = ledger.records(last.commit.position, 1, usize::MAX).unwrap();
         hash(&record[0].bytes).to_vec()

@@ -106,7 +106,7 @@ impl World {
             let players = players.iter().map(|name| StreamId::player("acme", *name));
             let ledgers = self.server.ledgers();
             players.into_iter().any(|stream| {
-                let player = ledgers.of(&stream).player(&stream).unwrap().unwrap();
+                let player = ledgers.of(&stream).unwrap().player(&stream).unwrap().unwrap();
                 player.wallet().is_some_and(motherlode_books::Wallet::is_busy)
             })
         };
@@ -119,7 +119,7 @@ impl World {
         for name in players {
             let stream = StreamId::player("acme", *name);
             let (mut debits, mut credits, mut charged) = (0, 0, 0);
-            let ledger = self.server.ledgers().of(&stream);
+            let ledger = self.server.ledgers().of(&stream).unwrap();
             for logged in commits(ledger, 1).filter(|logged| logged.commit.stream == stream) {
                 for event in &logged.commit.events {
                     match event {

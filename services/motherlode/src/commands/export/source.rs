@@ -3,7 +3,7 @@
 use crate::{client, commands::Failure, target::Target};
 use motherlode_proto::{
     convert::record::{self, Logged},
-    ledger::v1::{FollowLogRequest, GetLogStatusRequest, ledger_service_client::LedgerServiceClient},
+    ledger::v1::{FollowLogRequest, ledger_service_client::LedgerServiceClient},
 };
 use motherlode_runtime::connect::Connection;
 use motherlode_server::LogLocation;
@@ -48,13 +48,13 @@ impl Source {
 
     pub(super) fn service(target: &Target) -> Result<Self, Failure> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(Failure::found)?;
-        let (ledger, status) = runtime.block_on(async {
+        let (ledger, partitions) = runtime.block_on(async {
             let connection = target.connect().await?;
             let mut ledger = LedgerServiceClient::new(connection).max_decoding_message_size(MESSAGE_BYTES_MAX);
-            let status = ledger.get_log_status(GetLogStatusRequest {}).await;
-            Ok::<_, Failure>((ledger, status.map_err(|status| client::explain(&status))?.into_inner()))
+            let partitions = client::whole_log(&mut ledger).await?;
+            Ok::<_, Failure>((ledger, partitions))
         })?;
-        let ends: BTreeMap<_, _> = status.partitions.iter().map(|of| (of.partition, of.position)).collect();
+        let ends: BTreeMap<_, _> = partitions.iter().map(|of| (of.partition, of.position)).collect();
         let partitions = u32::try_from(ends.len()).map_err(Failure::found)?;
         Ok(Self { from: From::Service { runtime, ledger }, ends, partitions })
     }
