@@ -1,6 +1,6 @@
 //! Writes a log of spins of any length into a data folder, for measurements of what must not grow with a log: records as the
 //! service writes them with sealed draws, which audit and serve, but without the service. The draw key is the tests' own: a service
-//! seals a player's next draw anew.
+//! seals a player's next draw anew. Of many players 100,000 play at a time, and then the next: so many are in memory.
 //!
 //! `cargo run --release -p motherlode-audit --example long_log ROUNDS PLAYERS FOLDER`
 
@@ -8,12 +8,15 @@
 mod common;
 
 use common::Tale;
+use motherlode_books::Hand;
 use motherlode_log::{SegmentStore, Store, hash};
 use motherlode_proto::convert::record;
 use std::{env, path::PathBuf, time::Instant};
 
 /// Spins between two commits of the pool.
 const POOL_EVERY: u64 = 1_000;
+/// Players at a time.
+const COHORT: u64 = 100_000;
 /// Records of an append.
 const BLOCK: usize = 4_096;
 
@@ -23,7 +26,6 @@ fn main() {
     let (rounds, players) = (number(), number());
     let folder = PathBuf::from(arguments.next().expect("ROUNDS PLAYERS FOLDER"));
     let begun = Instant::now();
-    let names: Vec<_> = (0..players).map(|number| format!("player-{number:08}")).collect();
     let mut store = SegmentStore::open(&folder.join("log/0"), 0, motherlode_log::Options::default()).expect("a log");
     assert_eq!(store.end(), 0, "the folder has a log already");
     let mut head = store.head();
@@ -44,16 +46,29 @@ fn main() {
             store.append(store.end(), block).expect("an append");
         }
     };
-    let mut tale = Tale::sealed(&names.iter().map(String::as_str).collect::<Vec<_>>());
-    for round in 0..rounds {
-        // A stride that is coprime to the players, so that neighbours in the log are strangers.
-        let player = usize::try_from(round * 617 % players).expect("a player");
-        tale.request_id = Some(format!("bet-{round:032x}"));
-        tale.plain_spin(&names[player]);
-        if round % POOL_EVERY == 0 {
-            tale.tend();
+    let name = |number: u64| format!("player-{number:08}");
+    let mut tale = Tale::sealed(&[]);
+    tale.books.watch();
+    for first in (0..players).step_by(usize::try_from(COHORT).expect("a number of players")) {
+        let cohort = COHORT.min(players - first);
+        for number in first..first + cohort {
+            tale.join(&name(number));
+            append(&mut tale, BLOCK);
         }
-        append(&mut tale, BLOCK);
+        for round in rounds * first / players..rounds * (first + cohort) / players {
+            tale.request_id = Some(format!("bet-{round:032x}"));
+            // A stride that is coprime to the players, so that neighbours in the log are strangers.
+            tale.plain_spin(&name(first + round * 617 % cohort));
+            if round % POOL_EVERY == 0 {
+                tale.tend();
+            }
+            append(&mut tale, BLOCK);
+        }
+        // None of them plays again: they leave memory, as they would for a snapshot that has them.
+        tale.books.freeze();
+        drop(tale.books.thaw(None));
+        let mut hand = Hand::default();
+        while !tale.books.evict(&mut hand, 1_000, true) {}
     }
     tale.tend();
     append(&mut tale, 1);

@@ -10,7 +10,7 @@ use std::{
 pub struct Process {
     child: Child,
     address: String,
-    /// What its callers show; `None` without TLS.
+    /// Shown by its callers; `None` without TLS.
     pub credentials: Option<Credentials>,
 }
 

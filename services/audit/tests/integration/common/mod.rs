@@ -82,16 +82,19 @@ impl Tale {
     fn with_key(names: &[&str], key: Option<[u8; 32]>) -> Self {
         let mut tale = Self { now_ms: 1_700_000_000_000, key, ..Self::default() };
         tale.write(pool(), vec![Event::PoolOpened { pool: POOL.into(), terms: terms() }]);
-        for name in names {
-            let currency = Currency::EUR;
-            let deposit = Event::Deposited { currency, amount: Minor(100_000_000) };
-            let seal = tale.seal(&player(name), 1).map(|(epoch, seal)| {
-                Event::DrawSealed(DrawSealed { number: 1, epoch, seal, reason: SealReason::Opened })
-            });
-            let opened = [Event::AccountOpened { currency }, deposit];
-            tale.write(player(name), opened.into_iter().chain(seal).collect());
-        }
+        names.iter().for_each(|name| tale.join(name));
         tale
+    }
+
+    /// Opens a player's account, with a million EUR.
+    pub fn join(&mut self, name: &str) {
+        let currency = Currency::EUR;
+        let deposit = Event::Deposited { currency, amount: Minor(100_000_000) };
+        let seal = self
+            .seal(&player(name), 1)
+            .map(|(epoch, seal)| Event::DrawSealed(DrawSealed { number: 1, epoch, seal, reason: SealReason::Opened }));
+        let opened = [Event::AccountOpened { currency }, deposit];
+        self.write(player(name), opened.into_iter().chain(seal).collect());
     }
 
     fn seal(&self, stream: &StreamId, number: u64) -> Option<(Epoch, Seal)> {

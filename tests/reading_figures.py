@@ -1,11 +1,12 @@
-"""What the console costs, in ratios: a page of 60 free spins, what Find takes in a long log, and bets beside fifty consoles.
+"""What reading costs, in ratios: a page of 60 free spins, what Find takes in a long log, bets beside fifty consoles, bets beside all
+kinds of readers, and bets by the log's length.
 
-    python3 tests/console_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|find ...]
+    python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|find|lengths ...]
 
 MOTHERLODE and SCRIPTED are the service and the one with the tests' dealer, LONG_LOG the example of services/audit that writes logs; all of
-the same build. ROUNDS is the length of the log for Find, 10,000,000 by default; what comes after it are the figures to take, all by
-default. CONSOLES_TURNS is how many turns the bets have, 9 by default, and CONSOLES_SECONDS how long each of a turn's two halves is, 40 by
-default: p99 is that of all bets of a half, so that a pause of the machine's is one part of it and not its verdict. It needs the packages of tests/python and its generated
+the same build. ROUNDS is the length of the log for Find, 10,000,000 by default; what comes after it are the figures to take, all but `lengths` by
+default, which plays on logs that are in the folders of FIGURES_LOGS, divided by colons, the shortest first. FIGURES_TURNS is how many turns
+the bets have, 9 by default, and FIGURES_SECONDS how long each part of a turn is, 40 by default: p99 is that of all bets of a part, so that a pause of the machine's is one part of it and not its verdict. It needs the packages of tests/python and its generated
 stubs (tests/run python makes both): run it by tests/.venv/bin/python.
 """
 
@@ -21,7 +22,8 @@ import tempfile
 import threading
 import time
 import urllib.parse
-from contextlib import contextmanager
+import urllib.request
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 sys.path[:0] = [str(Path(__file__).parent / "python"), str(Path(__file__).parent / "python/gen")]
@@ -33,9 +35,9 @@ from motherlode.spin.v1 import spin_pb2  # noqa: E402
 
 PLAYERS = 5_000
 CONSOLES = 50
-TURNS = int(os.environ.get("CONSOLES_TURNS", 9))
-SECONDS = int(os.environ.get("CONSOLES_SECONDS", 40))
-# The most that bets may be slower at their 99th percentile beside the consoles: by the median of the turns.
+TURNS = int(os.environ.get("FIGURES_TURNS", 9))
+SECONDS = int(os.environ.get("FIGURES_SECONDS", 40))
+# The most that bets may be slower at their 99th percentile beside others: by the median of the turns.
 RATIO_MAX = 1.2
 
 
@@ -168,39 +170,105 @@ def tree_size(data):
         return 0
 
 
-def beside_consoles(motherlode):
-    """Bets' p99 at a constant rate, with fifty consoles open and without, in turns."""
-    with tempfile.TemporaryDirectory() as data, serving(motherlode, data) as (address, console):
+def bets_beside(motherlode, share, who, beside):
+    """Bets' p99 at a share of the most that there can be, beside somebody and without, in turns."""
+    with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as data, serving(motherlode, data) as (address, console):
         load(motherlode, address, 20_000, 0)
-        rate = int(load(motherlode, address, 20_000, 0)["rate"] * 0.3)
-        print(f"bets at {rate} a second, 30 % of the most, {rate * SECONDS} in each half of {TURNS} turns:", flush=True)
+        rate = int(load(motherlode, address, 20_000, 0)["rate"] * share)
+        print(f"bets at {rate} a second, {share:.0%} of the most, {rate * SECONDS} in each half of {TURNS} turns:", flush=True)
         ratios, all_p99, all_p50 = [], {False: [], True: []}, {False: [], True: []}
         for turn in range(TURNS):
             order = [False, True] if turn % 2 else [True, False]
             p99 = {}
             for watched in order:
-                with consoles(console if watched else None):
+                with beside(motherlode, address, console) if watched else nullcontext():
                     taken = load(motherlode, address, rate * SECONDS, rate)
                 p99[watched] = taken["p99"]
                 all_p99[watched].append(taken["p99"])
                 all_p50[watched].append(taken["p50"])
             ratios.append(p99[True] / p99[False])
-            print(f"  turn {turn + 1}: p99 {p99[True]:.2f} ms beside {CONSOLES} consoles, {p99[False]:.2f} ms without: {ratios[-1]:.2f}", flush=True)
+            print(f"  turn {turn + 1}: p99 {p99[True]:.2f} ms beside {who}, {p99[False]:.2f} ms without: {ratios[-1]:.2f}", flush=True)
         for told, all_of in [("p50", all_p50), ("p99", all_p99)]:
-            beside, without = (statistics.median(all_of[watched]) for watched in [True, False])
-            print(f"  {told}, median of the turns: {beside:.2f} ms beside, {without:.2f} ms without: {beside / without:.2f}")
-        # What the machine itself does to p99 from one half to the next without any console: no ratio says less.
+            within, without = (statistics.median(all_of[watched]) for watched in [True, False])
+            print(f"  {told}, median of the turns: {within:.2f} ms beside {who}, {without:.2f} ms without: {within / without:.2f}")
+        # What the machine itself does to p99 from one half to the next with nobody beside: no ratio says less.
         noise = [max(pair) / min(pair) for pair in zip(all_p99[False], all_p99[False][1:])]
         median, quarters = statistics.median(ratios), statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         print(f"  ratio: median {median:.2f}, half of the turns {quarters[0]:.2f} to {quarters[2]:.2f}, all {min(ratios):.2f} to {max(ratios):.2f}")
         if noise:
-            print(f"  two halves without consoles differ by {statistics.median(noise):.2f} in the median, {max(noise):.2f} at the most")
+            print(f"  two halves with nobody beside differ by {statistics.median(noise):.2f} in the median, {max(noise):.2f} at the most")
         print(f"  {'within' if median <= RATIO_MAX else 'ABOVE'} {RATIO_MAX} in the median")
 
 
+def by_length(motherlode, folders):
+    """Bets' p99 at one rate on logs of different lengths, in turns, as ratios to the first."""
+    with ExitStack() as services:
+        opened = [services.enter_context(serving(motherlode, folder)) for folder in folders]
+        lengths = [Client(address).position() for address, _ in opened]
+        rate = int(min(load(motherlode, address, 20_000, 0)["rate"] for address, _ in opened) * 0.3)
+        print(f"bets at {rate} a second, {rate * SECONDS} on each log of {TURNS} turns:", flush=True)
+        p99 = [[] for _ in opened]
+        for turn in range(TURNS):
+            for nth in range(len(opened)):
+                nth = (turn + nth) % len(opened)
+                p99[nth].append(load(motherlode, opened[nth][0], rate * SECONDS, rate)["p99"])
+        for length, found in zip(lengths, p99):
+            ratios = [one / first for one, first in zip(found, p99[0])]
+            print(f"  {length} records: p99 {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) of the first's", flush=True)
+
+
 @contextmanager
-def consoles(console):
-    """Fifty pages that count, each asking every three seconds, as a browser does; none without an address."""
+def readers(motherlode, address, console):
+    """Everybody who reads, at once: an audit, a copy that follows, four who page through histories, reports."""
+    over = threading.Event()
+
+    def call(method, message):
+        body = json.dumps(message).encode()
+        request = urllib.request.Request(f"http://{console}/v1/{method}", body, {"content-type": "application/json"})
+        with urllib.request.urlopen(request) as answer:
+            return json.load(answer)
+
+    def audits():
+        """One after the other, by the service's own job."""
+        number = 0
+        while not over.is_set():
+            number += 1
+            call("JobService/StartJob", {"requestId": f"audit-{time.time_ns()}", "audit": {}})
+            while not over.wait(0.5):
+                if call("JobService/ListJobs", {})["jobs"][0]["state"] != "STATE_RUNNING":
+                    break
+
+    def reports():
+        while not over.wait(0.5):
+            call("ReportService/ListReturns", {})
+            call("ReportService/ListRevenue", {})
+
+    def histories():
+        while not over.wait(0.02):
+            events = call("ReportService/ListTransactions", {"operatorId": "loadtest", "currencyCode": "EUR", "pageSize": 20})
+            for transaction in events.get("transactions", [])[:5]:
+                account = transaction["account"]
+                call("LedgerService/ListRounds", {"account": account, "pageSize": 100})
+
+    with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as copy:
+        follow = [motherlode, "follow", "--target", f"http://{address}", "--to", copy]
+        subprocess.run([*follow, "--once"], check=True, capture_output=True)
+        follower = subprocess.Popen(follow, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        reading = [threading.Thread(target=one) for one in [audits, reports, *[histories] * 4]]
+        [one.start() for one in reading]
+        try:
+            yield
+        finally:
+            over.set()
+            [one.join() for one in reading]
+            assert follower.poll() is None, "the copy was followed to the end"
+            follower.terminate()
+            follower.wait(timeout=60)
+
+
+@contextmanager
+def consoles(_motherlode, _address, console):
+    """Fifty pages that count, each asking every three seconds, as a browser does."""
     over = threading.Event()
 
     def watch(number):
@@ -212,7 +280,7 @@ def consoles(console):
             assert status == 200, path
             over.wait(3)
 
-    watching = [threading.Thread(target=watch, args=(number,)) for number in range(CONSOLES if console else 0)]
+    watching = [threading.Thread(target=watch, args=(number,)) for number in range(CONSOLES)]
     [one.start() for one in watching]
     yield
     over.set()
@@ -228,11 +296,15 @@ def load(motherlode, address, rounds, rate):
 
 
 def main(motherlode, scripted, long_log, rounds="10000000", *figures):
-    wanted = figures or ("page", "bets", "find")
+    wanted = figures or ("page", "bets", "readers", "find")
     if "page" in wanted:
         page_of_sixty(scripted)
     if "bets" in wanted:
-        beside_consoles(motherlode)
+        bets_beside(motherlode, 0.3, f"{CONSOLES} consoles", consoles)
+    if "readers" in wanted:
+        bets_beside(motherlode, 0.5, "all readers", readers)
+    if "lengths" in wanted:
+        by_length(motherlode, os.environ["FIGURES_LOGS"].split(":"))
     if "find" in wanted:
         found(motherlode, long_log, int(rounds))
 
