@@ -32,7 +32,8 @@ pub fn encode(previous: &[u8; 32], logged: &Logged) -> Bytes {
 /// Encodes the record of a commit, with the balances after it, that follows the one with hash `previous`.
 #[must_use]
 pub fn encode_commit(previous: &[u8; 32], commit: &Commit, balances_after: &Vec<(Currency, Minor)>) -> Bytes {
-    let mut bytes = Vec::with_capacity(512);
+    // Room for a round's.
+    let mut bytes = Vec::with_capacity(768);
     let out = &mut Out(&mut bytes);
     previous.put(out, 1);
     commit.position.put(out, 2);

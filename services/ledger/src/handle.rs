@@ -215,7 +215,8 @@ impl Handle {
         &self,
         proposals: impl IntoIterator<Item = (Proposal, Option<Box<SettledRound>>, Option<Instant>, Reply)>,
     ) {
-        let (mut known, mut proposed) = (vec![], vec![]);
+        let proposals = proposals.into_iter();
+        let (mut known, mut proposed) = (vec![], Vec::with_capacity(proposals.size_hint().0));
         for (proposal, recalled, until, reply) in proposals {
             match self.look(&proposal) {
                 Ok((name, checked_to, slot)) => {

@@ -62,7 +62,7 @@ impl Balances {
 
     /// Puts what was noted.
     fn put(&mut self, index: &Index) -> Result<(), IndexError> {
-        let noted = std::mem::take(&mut self.0).into_iter();
+        let noted = self.0.drain();
         let each = noted.flat_map(|(stream, (position, balances))| {
             balances.into_iter().map(move |(currency, amount)| ProjectedBalance {
                 stream: stream.to_string(),

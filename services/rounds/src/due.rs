@@ -36,13 +36,18 @@ impl Due {
         })
     }
 
-    /// The events that follow the step.
-    pub fn events(self, started: &RoundStarted) -> impl Iterator<Item = Event> {
-        let (round, win) = (started.round, self.win);
-        let pool = started.contribution.as_ref().filter(|_| self.hit).map(|given| given.pool.clone());
-        let credited = self.credit.map(|amount| Event::WinCredited { round, amount });
-        let hit = pool.map(|pool| Event::JackpotHit { round, pool });
-        let settled = self.over.then_some(Event::RoundSettled { round, win });
-        [self.collection, credited, hit, settled].into_iter().flatten()
+    /// Adds the events that follow the step.
+    pub fn add_to(self, started: &RoundStarted, events: &mut Vec<Event>) {
+        let round = started.round;
+        events.extend(self.collection);
+        if let Some(amount) = self.credit {
+            events.push(Event::WinCredited { round, amount });
+        }
+        if let Some(given) = started.contribution.as_ref().filter(|_| self.hit) {
+            events.push(Event::JackpotHit { round, pool: given.pool.clone() });
+        }
+        if self.over {
+            events.push(Event::RoundSettled { round, win: self.win });
+        }
     }
 }

@@ -177,8 +177,8 @@ impl Playing {
 }
 
 /// An answer with its length before it, as gRPC sends it.
-fn framed(method: &str, played: Played) -> Bytes {
-    let played = Some(played);
+fn framed(method: &str, played: Box<Played>) -> Bytes {
+    let played = Some(*played);
     match method {
         SPIN => with_length(&SpinResponse { played }),
         _ => with_length(&ChooseResponse { played }),

@@ -15,7 +15,7 @@ pub(crate) struct Answer {
     seal: Option<Seal>,
     round: u64,
     currency: Currency,
-    played: Played,
+    played: Box<Played>,
 }
 
 impl Answer {
@@ -28,7 +28,7 @@ impl Answer {
         over: bool,
     ) -> Self {
         let currency = started.currency;
-        let played = Played {
+        let played = Box::new(Played {
             round_id,
             step: step.step,
             outcome: Some(outcome),
@@ -37,7 +37,7 @@ impl Answer {
             state: if over { RoundState::Settled } else { RoundState::Open }.into(),
             campaign_id: started.campaign.clone().unwrap_or_default().into(),
             ..Played::default()
-        };
+        });
         Self { seal: sealed(step), round: step.round, currency, played }
     }
 
@@ -48,20 +48,23 @@ impl Answer {
     }
 
     /// Completed by the step's commit.
-    pub(crate) fn completed(self, logged: &Logged, jackpot: Option<JackpotWin>) -> Played {
+    pub(crate) fn completed(mut self, logged: &Logged, jackpot: Option<JackpotWin>) -> Box<Played> {
         let balance = match logged.commit.events.first() {
             // The operator keeps the money: what its wallet told before any win.
             Some(Event::DebitConfirmed { told, .. }) => *told,
             _ => balance_after(logged, self.currency),
         };
-        let balance = Some(money(balance, self.currency));
-        let seal = self.seal.map_or_else(Vec::new, |seal| seal.to_vec());
+        let played = &mut *self.played;
+        played.balance = Some(money(balance, self.currency));
+        played.position = logged.commit.position;
+        played.jackpot = jackpot;
+        played.seal = self.seal.map_or_else(Vec::new, |seal| seal.to_vec());
         let dealt = logged.commit.events.iter().find_map(|event| match event {
             Event::DrawsRevealed { dealt, .. } => Some(dealt.iter().map(|dealt| dealt.to_vec()).collect()),
             _ => None,
         });
-        let dealt = dealt.unwrap_or_default();
-        Played { balance, position: logged.commit.position, jackpot, seal, dealt, ..self.played }
+        played.dealt = dealt.unwrap_or_default();
+        self.played
     }
 }
 

@@ -15,7 +15,7 @@ use motherlode_books::{Books, Minor, Nano, Refused, SessionId, SessionLimits, St
 use motherlode_ledger::{AppendError, Ledgers, fields::RoundId, offer};
 use motherlode_proto::spin::v1::{ChooseRequest, Played, SpinRequest};
 use motherlode_runtime::{Caller, Profiles, Refusal, Stop};
-use motherlode_slots::Ladders;
+use motherlode_slots::{Ladders, Outcome};
 use motherlode_wallet::Wallets;
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tonic::metadata::MetadataMap;
@@ -127,12 +127,12 @@ impl SpinApi {
         caller: &Caller,
         request: &SpinRequest,
         metadata: &MetadataMap,
-    ) -> Result<Played, Refusal> {
+    ) -> Result<Box<Played>, Refusal> {
         self.bet(&Bet::parse(caller, &self.ledgers, &self.ladders, request)?, metadata).await
     }
 
     /// Bets and spins, once checked.
-    pub(crate) async fn bet(&self, bet: &Bet, metadata: &MetadataMap) -> Result<Played, Refusal> {
+    pub(crate) async fn bet(&self, bet: &Bet, metadata: &MetadataMap) -> Result<Box<Played>, Refusal> {
         if let Some(wallet) = self.wallets.of(&bet.account.stream) {
             return self.bet_seamless(wallet, bet, metadata).await;
         }
@@ -145,14 +145,14 @@ impl SpinApi {
         bet: &Bet,
         metadata: &MetadataMap,
         debited: Option<Debited>,
-    ) -> Result<Played, Refusal> {
+    ) -> Result<Box<Played>, Refusal> {
         let (rules, ledger) = (self.rules_for(bet), self.ledgers.of(&bet.account.stream)?);
         let state = |books: &Books| State::of_bet(books, bet);
         let decide = |state: &State, from: &Drawing<'_>| {
             let rules = rules.as_ref().map_err(Clone::clone)?;
             let at = (&self.pace, Now::of(ledger));
             match debited {
-                None => decide::spin(state, bet, rules, at, from),
+                None => decide::spin(state, bet, rules, at, from, &mut Outcome::default()),
                 Some(debited) => debited.spin(state, bet, rules, at, from),
             }
         };
@@ -167,13 +167,13 @@ impl SpinApi {
         caller: &Caller,
         request: &ChooseRequest,
         metadata: &MetadataMap,
-    ) -> Result<Played, Refusal> {
+    ) -> Result<Box<Played>, Refusal> {
         let play = Move::parse(caller, request)?;
         self.move_on(&play, metadata).await
     }
 
     /// Goes on with a round, once checked.
-    pub(crate) async fn move_on(&self, play: &Move, metadata: &MetadataMap) -> Result<Played, Refusal> {
+    pub(crate) async fn move_on(&self, play: &Move, metadata: &MetadataMap) -> Result<Box<Played>, Refusal> {
         let session = self.act(play.session, &play.round);
         let state = |books: &Books| State::of_player(books, &play.round.stream);
         let decide = |state: &State, from: &Drawing<'_>| {
@@ -212,7 +212,7 @@ impl SpinApi {
         named: &Named<'_>,
         metadata: &MetadataMap,
         (state, decide): (&(dyn Fn(&Books) -> State + Sync), &Decide<'_>),
-    ) -> Result<Played, Refusal> {
+    ) -> Result<Box<Played>, Refusal> {
         let Named { stream, request_id, fingerprint, drawn } = *named;
         let ledger = self.ledgers.of(stream)?;
         loop {

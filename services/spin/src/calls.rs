@@ -12,13 +12,14 @@ use crate::{
     dealer::Undecided,
     decide::{self, Decided, Drawing},
     pace::Now,
+    played::hit_pool,
     state::State,
 };
 use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use motherlode_books::Event;
 use motherlode_ledger::{AppendError, Proposal, Verdict, Verdicts};
 use motherlode_proto::spin::v1::{ChooseRequest, Played, SpinRequest};
 use motherlode_runtime::{Caller, Refusal, until::within};
+use motherlode_slots::Outcome;
 use std::{
     collections::BTreeMap,
     future::ready,
@@ -49,6 +50,8 @@ pub struct Calls {
     /// Bets that wait for a verdict, by ticket: the oldest first.
     bets: BTreeMap<u64, Box<Waiting>>,
     tickets: u64,
+    /// Of the latest bet: the next is resolved in its memory.
+    outcome: Outcome,
     /// Set while bets wait, for the oldest of when it was set or earlier.
     patience: Option<Pin<Box<Sleep>>>,
     /// Answers that come another way.
@@ -78,7 +81,7 @@ pub struct Call {
 }
 
 /// The number of a call, and its answer.
-pub type Answered = (u64, Result<Played, Refusal>);
+pub type Answered = (u64, Result<Box<Played>, Refusal>);
 
 /// A bet that was proposed.
 struct Waiting {
@@ -100,6 +103,7 @@ impl Calls {
             came: Verdicts::new().into_iter(),
             bets: BTreeMap::new(),
             tickets: 0,
+            outcome: Outcome::default(),
             patience: None,
             others: FuturesUnordered::new(),
         }
@@ -168,14 +172,15 @@ impl Calls {
         self.late(context).map_or(Poll::Pending, Poll::Ready)
     }
 
-    fn decide(&self, bet: &Bet) -> Result<Decided, Undecided> {
-        let rules = self.api.rules_for(bet)?;
+    fn decide(&mut self, bet: &Bet) -> Result<Decided, Undecided> {
+        let Self { api, outcome, .. } = self;
+        let rules = api.rules_for(bet)?;
         let stream = &bet.account.stream;
-        let ledger = self.api.ledgers.of(stream)?;
+        let ledger = api.ledgers.of(stream)?;
         let state = ledger.books_of(stream, |books| State::of_bet(books, bet)).map_err(Refusal::from)?;
         let DrawnFor { client_seed, sealed } = &bet.drawn;
-        let from = Drawing { dealer: &self.api.dealer, client_seed, sealed: *sealed };
-        decide::spin(&state, bet, &rules, (&self.api.pace, Now::of(ledger)), &from)
+        let from = Drawing { dealer: &api.dealer, client_seed, sealed: *sealed };
+        decide::spin(&state, bet, &rules, (&api.pace, Now::of(ledger)), &from, outcome)
     }
 
     /// Makes the answer to a bet from its verdict; `None` if the bet takes a way of its own.
@@ -184,11 +189,13 @@ impl Calls {
         match verdict {
             Ok(logged) => {
                 self.api.pace.taken(&logged.commit, || self.api.ledgers.ticks_ms());
-                let (api, number) = (Arc::clone(&self.api), call.number);
-                if !logged.commit.events.iter().any(|event| matches!(event, Event::JackpotHit { .. })) {
+                let number = call.number;
+                if hit_pool(&logged.commit).is_none() {
                     // Nothing to wait for.
-                    return api.played(&logged, Some(answer)).now_or_never().map(|played| (number, played));
+                    let answer = self.api.answer_to(&logged, Some(answer));
+                    return Some((number, answer.map(|answer| answer.completed(&logged, None))));
                 }
+                let api = Arc::clone(&self.api);
                 self.others.push(async move { (number, api.played(&logged, Some(answer)).await) }.boxed());
                 None
             }

@@ -125,7 +125,7 @@ impl Dealer {
     ) -> Result<Event, Refusal> {
         let mut dealt = match earlier {
             Some(open) => self.keys.revealed(stream, open).ok_or_else(|| key_lost(&round_name(stream, round)))?,
-            None => vec![],
+            None => Vec::with_capacity(1),
         };
         dealt.push(last);
         Ok(Event::DrawsRevealed { round, dealt })

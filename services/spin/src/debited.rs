@@ -10,6 +10,7 @@ use crate::{
 };
 use motherlode_books::{Commit, Currency, Event, Minor};
 use motherlode_runtime::Refusal;
+use motherlode_slots::Outcome;
 
 /// A debit that the operator's wallet has confirmed.
 #[derive(Clone, Copy)]
@@ -30,7 +31,8 @@ impl Debited {
         at: (&Pace, Now),
         from: &Drawing<'_>,
     ) -> Result<Decided, Undecided> {
-        let mut decided = decide::spin(&state.with_funds(self.currency, self.amount), bet, rules, at, from)?;
+        let state = state.with_funds(self.currency, self.amount);
+        let mut decided = decide::spin(&state, bet, rules, at, from, &mut Outcome::default())?;
         let Self { amount, told, .. } = self;
         decided.proposal.events.insert(0, Event::DebitConfirmed { amount, told });
         Ok(decided)

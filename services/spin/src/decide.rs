@@ -37,22 +37,25 @@ pub(crate) struct Opened<'a> {
     witch: Option<Event>,
 }
 
-/// Decides a bet: opens the round and resolves its spin.
+/// Decides a bet: opens the round and resolves its spin, into `outcome`.
 pub(crate) fn spin(
     state: &State,
     bet: &Bet,
     rules: &PlayRules,
     at: (&Pace, Now),
     from: &Drawing<'_>,
+    outcome: &mut Outcome,
 ) -> Result<Decided, Undecided> {
     let stream = &bet.account.stream;
     let Opened { player, started, mut live, witch } = open(state, bet, rules, at)?;
-    let mut outcome = Outcome::default();
     let dealing = from.dealer.deal(player, &from.to(stream, &bet.request_id, (started.round, 1)))?;
-    live.resolve(&Choice::Spin, dealing.seed, &mut outcome).map_err(|refused| internal(&refused))?;
+    live.resolve(&Choice::Spin, dealing.seed, outcome).map_err(|refused| internal(&refused))?;
     let step = Step { number: 1, choice: &Choice::Spin, dealing, why: None };
-    let (mut events, answer) = resolved(stream, player, &live, (&started, None), (step, from.dealer), &outcome)?;
-    events.splice(..0, witch.into_iter().chain([Event::RoundStarted(started)]));
+    let (mut events, answer) = resolved(stream, player, &live, (&started, None), (step, from.dealer), outcome)?;
+    events.insert(0, Event::RoundStarted(started));
+    if let Some(witch) = witch {
+        events.insert(0, witch);
+    }
     Ok(Decided { proposal: proposal(stream, player, &bet.request_id, bet.fingerprint, events), answer })
 }
 
@@ -255,8 +258,8 @@ fn resolved(
     outcome: &Outcome,
 ) -> Result<(Vec<Event>, Answer), Refusal> {
     let collection = outcome.carried.and_then(|after| {
-        let before = carried(player, live.game, started.currency, started.bet);
         let scope = collection::scope(live.game, started.currency, started.bet);
+        let before = collection::carried_by(live.game, player, &scope);
         collection::change(live.game, &scope, &before, &after)
     });
     let due = Due::of(outcome, started.contribution.is_some(), collection).map_err(|error| internal(&error))?;
@@ -283,7 +286,8 @@ fn resolved(
     // With the round's start, and without what is rare.
     let mut events = Vec::with_capacity(5);
     events.push(Event::StepResolved(step));
-    events.extend(due.events(started).chain(revealed));
+    due.add_to(started, &mut events);
+    events.extend(revealed);
     Ok((events, answer))
 }
 

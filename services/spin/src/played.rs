@@ -1,7 +1,7 @@
 //! Answers: what a commit did, said the same way each time it is asked for (PL-11).
 
 use crate::{answer::Answer, api::SpinApi, debited::ended};
-use motherlode_books::{Event, InternalRequest, StepResolved};
+use motherlode_books::{Commit, Event, InternalRequest, StepResolved};
 use motherlode_ledger::{FetchError, fields::round_name, rounds};
 use motherlode_proto::{
     convert::record::Logged,
@@ -15,27 +15,28 @@ use std::sync::Arc;
 impl SpinApi {
     /// Makes the answer to a commit of this service; `answer` was made when its proposal was decided. After a jackpot
     /// hit it waits for the award, for a bounded time; then it says "pending", and the award still comes.
-    pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<Played, Refusal> {
+    pub(crate) async fn played(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<Box<Played>, Refusal> {
+        let answer = self.answer_to(logged, answer)?;
+        let jackpot = match hit_pool(&logged.commit) {
+            Some(pool) => Some(self.award(logged, pool).await?),
+            None => None,
+        };
+        Ok(answer.completed(logged, jackpot))
+    }
+
+    /// The answer to a commit of this service, but for what only the log knows.
+    pub(crate) fn answer_to(&self, logged: &Arc<Logged>, answer: Option<Answer>) -> Result<Answer, Refusal> {
         let commit = &logged.commit;
         let step = commit.events.iter().find_map(|event| match event {
             Event::StepResolved(step) => Some(step),
             _ => None,
         });
         let step = step.ok_or_else(|| ended(commit))?;
-        let answer = match answer.filter(|answer| answer.is_to(step)) {
-            Some(answer) => answer,
+        match answer.filter(|answer| answer.is_to(step)) {
+            Some(answer) => Ok(answer),
             // The step of an earlier call, or of another process.
-            None => self.read_back(logged, step)?,
-        };
-        let pool = commit.events.iter().find_map(|event| match event {
-            Event::JackpotHit { pool, .. } => Some(pool),
-            _ => None,
-        });
-        let jackpot = match pool {
-            Some(pool) => Some(self.award(logged, pool).await?),
-            None => None,
-        };
-        Ok(answer.completed(logged, jackpot))
+            None => self.read_back(logged, step),
+        }
     }
 
     /// The answer to a step as its commit has it.
@@ -67,4 +68,12 @@ impl SpinApi {
         let award = rounds::award(ledger, &commit.stream, pool, commit.position)?;
         Ok(wire::jackpot(&JackpotView { pool: pool.into(), hit: commit.position, award }))
     }
+}
+
+/// The pool that a commit's step has hit.
+pub(crate) fn hit_pool(commit: &Commit) -> Option<&str> {
+    commit.events.iter().find_map(|event| match event {
+        Event::JackpotHit { pool, .. } => Some(pool.as_str()),
+        _ => None,
+    })
 }

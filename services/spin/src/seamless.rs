@@ -46,7 +46,7 @@ impl SpinApi {
         wallet: &Arc<OperatorWallet>,
         bet: &Bet,
         metadata: &MetadataMap,
-    ) -> Result<Played, Refusal> {
+    ) -> Result<Box<Played>, Refusal> {
         let (stream, currency) = (&bet.account.stream, bet.account.currency);
         let ledger = self.ledgers.of(stream)?;
         let place = wallet.admit();
@@ -180,7 +180,7 @@ impl SpinApi {
     }
 
     /// How a bet ended, as its commit has it. One that the wallet has refused is offered the minimum bet (BW-29).
-    async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<Played, Refusal> {
+    async fn ended_bet(&self, logged: &Arc<Logged>, bet: &Bet) -> Result<Box<Played>, Refusal> {
         self.played(logged, None).await.map_err(|refusal| match (refusal.reason(), decide::minimum_bet(bet)) {
             ("INSUFFICIENT_FUNDS", Some(minimum)) => {
                 refusal.with("minimum_bet_minor", minimum).with("currency_code", bet.account.currency)

@@ -15,13 +15,13 @@ impl SpinService for SpinApi {
     #[tracing::instrument(name = "spin", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn spin(&self, request: Request<SpinRequest>) -> Result<Response<SpinResponse>, Status> {
         let played = self.spin(&Caller::of(&request), request.get_ref(), request.metadata()).await?;
-        Ok(Response::new(SpinResponse { played: Some(played) }))
+        Ok(Response::new(SpinResponse { played: Some(*played) }))
     }
 
     #[tracing::instrument(name = "choose", level = "debug", skip_all, err(Debug, level = "debug"))]
     async fn choose(&self, request: Request<ChooseRequest>) -> Result<Response<ChooseResponse>, Status> {
         let played = self.choose(&Caller::of(&request), request.get_ref(), request.metadata()).await?;
-        Ok(Response::new(ChooseResponse { played: Some(played) }))
+        Ok(Response::new(ChooseResponse { played: Some(*played) }))
     }
 
     type PlayStreamStream = Pin<Box<dyn Stream<Item = Result<wire::PlayStreamResponse, Status>> + Send>>;

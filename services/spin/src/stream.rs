@@ -129,7 +129,7 @@ impl Playing {
 
 fn answer((tag, played): Answered) -> PlayStreamResponse {
     let answer = match played {
-        Ok(played) => Said::Played(Box::new(played)),
+        Ok(played) => Said::Played(played),
         Err(refusal) => Said::Error(status_message(&refusal.into())),
     };
     PlayStreamResponse { tag, answer: Some(answer) }

@@ -76,7 +76,6 @@ impl Admission<'_> {
                 Event::RoundStarted(started) => {
                     started.currency.ceiling().admits(started.currency, started.bet)?;
                     self.bet(started.currency)?;
-                    self.dues()?;
                 }
                 Event::CampaignGranted(campaign) => {
                     campaign.currency.ceiling().admits(campaign.currency, campaign.bet)?;
@@ -113,26 +112,30 @@ impl Admission<'_> {
         }
     }
 
-    fn balance(&self, currency: Currency) -> Minor {
-        self.view.player(&self.commit.stream).and_then(|player| player.balance(currency)).unwrap_or_default()
+    fn player(&self) -> Option<&PlayerState> {
+        self.view.player(&self.commit.stream)
     }
 
     fn deposit(&self, currency: Currency, amount: Minor) -> Result<(), Refused> {
-        let (balance, ceiling) = (self.balance(currency), currency.ceiling().balance);
+        let balance = self.player().and_then(|player| player.balance(currency)).unwrap_or_default();
+        let ceiling = currency.ceiling().balance;
         let fits = balance.checked_add(amount).is_some_and(|after| after <= ceiling);
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// Credits that are due to an operator's wallet that doesn't answer are bounded: no further round adds to it (PL-31).
-    fn dues(&self) -> Result<(), Refused> {
-        let wallet = self.view.player(&self.commit.stream).and_then(PlayerState::wallet);
-        let full = wallet.is_some_and(|wallet| wallet.dues.len() >= Wallet::DUES_MAX);
-        if full { Err(Refused::DuesWaiting { most: Wallet::DUES_MAX }) } else { Ok(()) }
-    }
-
+    /// What is won has room on top of the balance. Credits that are due to an operator's wallet that doesn't answer are bounded: no
+    /// further round adds to it (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
-        let (balance, ceiling) = (self.balance(currency), BET_BALANCE_MAX);
-        if balance <= ceiling { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
+        let (player, ceiling) = (self.player(), BET_BALANCE_MAX);
+        let balance = player.and_then(|player| player.balance(currency)).unwrap_or_default();
+        let wallet = player.and_then(PlayerState::wallet);
+        if balance > ceiling {
+            Err(Refused::BalanceAboveCeiling { currency, balance, ceiling })
+        } else if wallet.is_some_and(|wallet| wallet.dues.len() >= Wallet::DUES_MAX) {
+            Err(Refused::DuesWaiting { most: Wallet::DUES_MAX })
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -3,6 +3,8 @@
 //! [`decide`] checks the commit's place, then runs its events in order over a copy of the commit's stream. It returns a
 //! [`Delta`] only when all of the commit was found right.
 
+use std::sync::Arc;
+
 use super::delta::Delta;
 use super::price::TakenBack;
 use super::transition::Transition;
@@ -87,8 +89,10 @@ fn copy_stream(delta: &mut Delta, view: View<'_>, commit: &Commit) -> Head {
     let head = commit.head();
     match &commit.stream {
         StreamId::Player { .. } => {
-            let player = delta.player.insert(view.player(&commit.stream).cloned().unwrap_or_default());
-            std::mem::replace(&mut player.head, head)
+            let mut player = view.player(&commit.stream).cloned().unwrap_or_default();
+            let before = std::mem::replace(&mut player.head, head);
+            delta.player = Some(Arc::new(player));
+            before
         }
         StreamId::Pool(name) => {
             delta.pool = view.pool(name).cloned().map(Box::new);
@@ -96,11 +100,11 @@ fn copy_stream(delta: &mut Delta, view: View<'_>, commit: &Commit) -> Head {
             before.unwrap_or_default()
         }
         StreamId::Rates => {
-            let rates = delta.rates.insert(view.rates().clone());
+            let rates = delta.rates.insert(Box::new(view.rates().clone()));
             std::mem::replace(&mut rates.head, head)
         }
         StreamId::System => {
-            let system = delta.system.insert(view.system().clone());
+            let system = delta.system.insert(Box::new(view.system().clone()));
             std::mem::replace(&mut system.head, head)
         }
     }

@@ -11,12 +11,13 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 /// The consequences of one commit. States replace those of the books, totals add to them.
 pub(super) struct Delta {
     pub end: End,
-    pub player: Option<PlayerState>,
+    /// Its one owner may change it.
+    pub player: Option<Arc<PlayerState>>,
     /// Whether the commit sealed the player's next draw.
     pub sealed: bool,
     pub pool: Option<Box<PoolState>>,
-    pub rates: Option<CurrentRates>,
-    pub system: Option<System>,
+    pub rates: Option<Box<CurrentRates>>,
+    pub system: Option<Box<System>>,
     pub pending: Vec<PendingDelta>,
     pub awarded: Vec<(AwardKey, UnpaidAward)>,
     pub paid: Vec<AwardKey>,
@@ -33,7 +34,7 @@ pub(super) struct PendingDelta {
     pub totals: PendingTotals,
     /// Partition, position and amount.
     pub contribution: Option<(u32, u64, Nano)>,
-    pub decision: Option<Decision>,
+    pub decision: Option<Box<Decision>>,
 }
 
 impl Delta {
@@ -55,9 +56,16 @@ impl Delta {
         }
     }
 
+    /// The stream's player, to be changed: nobody else has it yet.
+    pub fn player_mut(&mut self) -> Option<&mut PlayerState> {
+        self.player.as_mut().map(Arc::make_mut)
+    }
+
     /// Takes up the hash of the commit's record, by which the next draw names where it was sealed.
     pub fn recorded(&mut self, hash: RecordHash) {
-        if let Some(draw) = self.player.as_mut().filter(|_| self.sealed).and_then(|player| player.draw.as_mut()) {
+        if self.sealed
+            && let Some(draw) = self.player_mut().and_then(|player| player.draw.as_mut())
+        {
             draw.sealed_by = Some(hash);
         }
     }
@@ -71,7 +79,7 @@ impl Delta {
             }
             if let Some(operator) = books.operators.get_mut(operator) {
                 operator.totals.add(&self.operator);
-                operator.put(name, Arc::new(player), books.watch);
+                operator.put(name, player, books.watch);
             }
         }
         for delta in self.pending {
@@ -84,7 +92,7 @@ impl Delta {
                 pending.contributions.entry(partition).or_default().push_back((position, amount));
             }
             if let Some(decision) = delta.decision {
-                pending.decisions.entry(decision.partition()).or_default().push_back(decision);
+                pending.decisions.entry(decision.partition()).or_default().push_back(*decision);
             }
         }
         if let Some(pool) = self.pool {
@@ -95,10 +103,10 @@ impl Delta {
             books.unpaid.remove(key);
         }
         if let Some(rates) = self.rates {
-            books.rates = rates;
+            books.rates = *rates;
         }
         if let Some(system) = self.system {
-            books.system = system;
+            books.system = *system;
         }
         books.exchange.add(&self.exchange);
         books.transfer.0 += self.transfer.0;

@@ -1,5 +1,7 @@
 //! Events of sealed draws: which draw a step uses.
 
+use smallvec::SmallVec;
+
 use super::transition::Transition;
 use crate::events::{DrawSealed, Refused, SealReason, StepResolved};
 use crate::state::{Drawn, NextDraw};
@@ -26,7 +28,7 @@ impl Transition<'_> {
     /// an older log, and the step holds its seed.
     pub fn draw(&mut self, step: &StepResolved) -> Result<Drawn, Refused> {
         let request_id = &self.commit.request_id;
-        let player = self.delta.player.as_mut().ok_or(Refused::WrongStream)?;
+        let player = self.delta.player_mut().ok_or(Refused::WrongStream)?;
         let (next, draw) = match (player.draw, &step.draw, step.seed) {
             (None, None, Some(seed)) => return Ok(Drawn::Seed(seed)),
             (None, None, None) => return Err(Refused::DrawMissing { number: 0 }),
@@ -47,6 +49,6 @@ impl Transition<'_> {
         player.draw = Some(NextDraw { number, epoch: draw.next_epoch, seal: draw.next_seal, sealed_by: None });
         self.delta.sealed = true;
         let NextDraw { number, epoch, seal, .. } = next;
-        Ok(Drawn::Sealed { number, epoch, seal, client_seed: draw.client_seed(request_id).to_vec() })
+        Ok(Drawn::Sealed { number, epoch, seal, client_seed: SmallVec::from_slice(draw.client_seed(request_id)) })
     }
 }

@@ -48,7 +48,7 @@ impl<'s> Transition<'s> {
             if let Decision::TakeBack(void) = decision {
                 self.transfer(due, Account::Interpartition, Currency::EUR, void.amount);
             }
-            self.pending(name).decision = Some(decision.clone());
+            self.pending(name).decision = Some(Box::new(decision.clone()));
         }
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use super::reveal::RevealDue;
 use super::transition::{Transition, add_cash, expect_amount, expect_positive};
 use crate::events::{Commit, Contribution, Decision, Hit, PoolStatus, Refused, RoundStarted, StepResolved};
@@ -43,7 +45,8 @@ impl<'s> Transition<'s> {
             opened_ms: commit.time_ms,
             last_ms: commit.time_ms,
             last_position: commit.position,
-            steps: Vec::new(),
+            // Most rounds have one.
+            steps: Vec::with_capacity(1),
             win: Minor::ZERO,
             credited: Minor::ZERO,
             automatic: None,
@@ -128,7 +131,7 @@ impl<'s> Transition<'s> {
         if step.win < round.credited {
             return Err(Refused::BadAmount { amount: step.win });
         }
-        round.steps.push(Step { drawn, choice: step.choice.clone() });
+        round.steps.push(Step { drawn, choice: SmallVec::from_slice(&step.choice) });
         round.win = step.win;
         round.automatic.clone_from(&step.automatic);
         (round.last_position, round.last_ms) = (commit.position, commit.time_ms);

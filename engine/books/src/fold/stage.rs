@@ -96,7 +96,7 @@ impl Stage {
         record: impl FnOnce(Option<&PlayerState>) -> RecordHash,
     ) -> Result<(), Refused> {
         let (mut delta, _) = decide(self.over(books), commit, recalled)?;
-        delta.recorded(record(delta.player.as_ref()));
+        delta.recorded(record(delta.player.as_deref()));
         self.take(delta, commit);
         Ok(())
     }

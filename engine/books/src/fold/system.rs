@@ -46,7 +46,7 @@ impl Transition<'_> {
     /// PL-27: a proposed change is approved, on the stream that it changes and by another actor.
     pub fn approve(&mut self, change: u64, proposed_by: &str, actor: &str) -> Result<(), Refused> {
         let view = self.view;
-        let system = self.delta.system.get_or_insert_with(|| view.system().clone());
+        let system = self.delta.system.get_or_insert_with(|| Box::new(view.system().clone()));
         let proposed = system.changes.take(change, self.commit.time_ms)?;
         if proposed.stream != self.commit.stream {
             return Err(Refused::WrongStream);

@@ -85,7 +85,7 @@ impl<'s> Transition<'s> {
             return Err(Refused::SecondDecision);
         }
         self.decided = true;
-        self.pending(pool).decision = Some(decision);
+        self.pending(pool).decision = Some(Box::new(decision));
         Ok(())
     }
 }

@@ -1,6 +1,7 @@
 //! A player's round: open, or settled and read back from the log.
 
 use serde::{Deserialize, Serialize};
+use smallvec::SmallVec;
 use smol_str::SmolStr;
 
 use crate::events::{Automatic, Commit, Event, RoundStarted};
@@ -34,8 +35,8 @@ pub struct OpenRound {
 pub struct Step {
     /// The source of its seed.
     pub drawn: Drawn,
-    /// The choice.
-    pub choice: Vec<u8>,
+    /// The choice: of a spin, a few bytes.
+    pub choice: SmallVec<[u8; 16]>,
 }
 
 /// The source of a step's seed.
@@ -52,7 +53,7 @@ pub enum Drawn {
         /// Its seal, which stood in the log before.
         seal: Seal,
         /// The client seed, never empty.
-        client_seed: Vec<u8>,
+        client_seed: SmallVec<[u8; 32]>,
     },
 }
 

@@ -157,8 +157,13 @@ impl Statement {
         if let Some(round) = rounds_named(commit).find(lacking) {
             return Err(UnknownBet { round });
         }
+        // Most rounds settle in the commit of their bet, and are never kept.
+        let mut begun = None;
         for (number, event) in (1..).zip(&commit.events) {
-            self.event(commit, number, event, known, &mut found)?;
+            self.event(commit, number, event, (&mut begun, known), &mut found)?;
+        }
+        if let Some((round, bet)) = begun {
+            self.open.insert((commit.stream.clone(), round), bet);
         }
         let mut balances = PerCurrency::default();
         balances_after.iter().for_each(|(currency, balance)| balances.set(*currency, *balance));
@@ -175,7 +180,7 @@ impl Statement {
         commit: &Commit,
         number: u32,
         event: &Event,
-        known: &BTreeMap<RoundKey, Bet>,
+        (begun, known): (&mut Option<(u64, Bet)>, &BTreeMap<RoundKey, Bet>),
         found: &mut Vec<Transaction>,
     ) -> Result<(), UnknownBet> {
         use TransactionKind as Kind;
@@ -186,6 +191,12 @@ impl Statement {
         let less = |amount: Minor| Minor(amount.0.saturating_neg());
         let key = |round: u64| (commit.stream.clone(), round);
         let known = |round: u64| known.get(&key(round)).cloned().ok_or(UnknownBet { round });
+        // An open round's bet, which is gone from there.
+        let taken = |open: &mut BTreeMap<RoundKey, Bet>, begun: &mut Option<(u64, Bet)>, round: u64| {
+            let bet = begun.take_if(|(of, _)| *of == round).map(|(_, bet)| bet);
+            bet.or_else(|| open.remove(&key(round))).map_or_else(|| known(round), Ok)
+        };
+        let open = &mut self.open;
         match event {
             Event::Deposited { currency, amount } => tell(Kind::Deposit, *currency, *amount, None, "", Minor::ZERO),
             Event::Withdrawn { currency, amount } => {
@@ -208,22 +219,25 @@ impl Statement {
                 let bet = Bet::of(started);
                 let (kind, promotion) = if bet.free { (Kind::FreeBet, bet.bet) } else { (Kind::Bet, Minor::ZERO) };
                 tell(kind, bet.currency, less(started.charged()), Some(started.round), &bet.game, promotion);
-                self.open.insert(key(started.round), bet);
+                if let Some((before, bet)) = begun.replace((started.round, bet)) {
+                    open.insert(key(before), bet);
+                }
             }
             Event::WinCredited { round, amount } => {
-                let mut bet = self.open.remove(&key(*round)).map_or_else(|| known(*round), Ok)?;
+                let mut bet = taken(open, begun, *round)?;
                 tell(Kind::Win, bet.currency, *amount, Some(*round), &bet.game, Minor::ZERO);
                 bet.credited.0 = bet.credited.0.saturating_add(amount.0);
-                self.open.insert(key(*round), bet);
+                open.insert(key(*round), bet);
             }
             Event::JackpotHit { round, .. } => {
                 // Whose bet is unknown here is known where it's paid.
-                if let Some(bet) = self.open.get(&key(*round)) {
+                let begun = begun.as_ref().filter(|(of, _)| of == round).map(|(_, bet)| bet);
+                if let Some(bet) = begun.or_else(|| open.get(&key(*round))) {
                     self.hits.insert((commit.partition, commit.position), bet.game.clone());
                 }
             }
             Event::RoundSettled { round, win } => {
-                let bet = self.open.remove(&key(*round)).map_or_else(|| known(*round), Ok)?;
+                let bet = taken(open, begun, *round)?;
                 let due = Minor(win.0.saturating_sub(bet.credited.0));
                 if due != Minor::ZERO {
                     tell(Kind::Win, bet.currency, due, Some(*round), &bet.game, Minor::ZERO);
@@ -235,7 +249,7 @@ impl Statement {
                 tell(Kind::Jackpot, *currency, *amount, Some(*round), &game, Minor::ZERO);
             }
             Event::RoundVoided { round, refund, win_taken_back, .. } => {
-                let bet = self.open.remove(&key(*round)).map_or_else(|| known(*round), Ok)?;
+                let bet = taken(open, begun, *round)?;
                 let (kind, promotion) = match bet.free {
                     true => (Kind::FreeBetReturned, bet.bet),
                     false => (Kind::Refund, Minor::ZERO),

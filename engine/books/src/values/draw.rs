@@ -8,10 +8,10 @@
 //! Every hash is SHA-256 of a few lines of text, bytes written as hexadecimal digits: `printf` and `sha256sum` give the same,
 //! and no two inputs have the same bytes. The tags differ, so that no seal tells of a seed. Cost: about half a microsecond each.
 
-use core::fmt::Display;
-use std::io::Write;
+use core::fmt::{self, Display, Write};
 
 use sha2::{Digest, Sha256};
+use smallvec::SmallVec;
 
 use super::stream::StreamId;
 
@@ -72,26 +72,28 @@ pub fn seed(dealt: &Dealt, client_seed: &[u8], round: &str, step: u32) -> [u8; 3
 }
 
 /// Room for the lines of a seed, the longest that are hashed: a player's and an operator's names are 64 characters at the most.
-const ROOM: usize = 384;
+const ROOM: usize = 512;
 
 /// Lines of text, each with its end. They are put together before they are hashed: one run of bytes is hashed at less cost than
 /// its pieces.
-struct Lines(Vec<u8>);
+struct Lines(SmallVec<[u8; ROOM]>);
 
 impl Lines {
     /// The first line, which says what is hashed.
     fn of(tag: &str) -> Self {
-        Self(Vec::with_capacity(ROOM)).text(tag)
+        let mut lines = Self(SmallVec::new());
+        lines.text(tag);
+        lines
     }
 
-    fn text(mut self, text: &str) -> Self {
+    fn text(&mut self, text: &str) -> &mut Self {
         self.0.extend_from_slice(text.as_bytes());
         self.0.push(b'\n');
         self
     }
 
     /// Bytes as lower-case hexadecimal digits.
-    fn hex(mut self, bytes: &[u8]) -> Self {
+    fn hex(&mut self, bytes: &[u8]) -> &mut Self {
         const DIGITS: &[u8; 16] = b"0123456789abcdef";
         let start = self.0.len();
         self.0.resize(start + 2 * bytes.len(), 0);
@@ -102,14 +104,21 @@ impl Lines {
         self
     }
 
-    fn line(mut self, value: impl Display) -> Self {
+    fn line(&mut self, value: impl Display) -> &mut Self {
         // Writing to memory doesn't fail.
-        let _ = writeln!(self.0, "{value}");
+        let _ = writeln!(self, "{value}");
         self
     }
 
     fn hash(&self) -> [u8; 32] {
         Sha256::digest(&self.0).into()
+    }
+}
+
+impl Write for Lines {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.extend_from_slice(text.as_bytes());
+        Ok(())
     }
 }
 
@@ -152,7 +161,10 @@ mod tests {
             ),
         ];
         for (key, message, digest) in cases {
-            assert_eq!(Lines(vec![]).hex(&Hmac::new(key).of(message)).0, format!("{digest}\n").into_bytes());
+            assert_eq!(
+                Lines(SmallVec::new()).hex(&Hmac::new(key).of(message)).0[..],
+                *format!("{digest}\n").as_bytes()
+            );
         }
     }
 

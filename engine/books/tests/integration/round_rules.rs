@@ -158,7 +158,7 @@ fn pl_02_a_round_waits_open_with_all_that_continues_it() {
     let times = (open.opened_at, open.opened_ms, open.last_position, open.last_ms);
     assert_eq!(times, (opened, 5_000, last, 9_000));
     assert_eq!((&open.started, open.win, open.steps.len()), (&started, Minor(80), 2));
-    assert_eq!(open.steps[1], Step { drawn: Drawn::Seed([9; 32]), choice: vec![4] });
+    assert_eq!(open.steps[1], Step { drawn: Drawn::Seed([9; 32]), choice: vec![4].into() });
     assert!(matches!(world.try_write(alice(), vec![settled(1, 30)]), Err(Refused::WrongAmount { .. })));
     world.write(alice(), vec![settled(1, 80)]);
     assert_eq!(world.balance("alice", Currency::EUR), 100_000_000 - 100 + 80);
