@@ -81,7 +81,11 @@ impl Reels {
     /// Draws a stop for each reel, from the left.
     #[inline]
     pub fn spin(&self, draws: &mut Draws) -> StopsAt {
-        self.lengths.map(|n| draws.below(n) as usize)
+        let mut stops = [0; REELS];
+        for (stop, &length) in stops.iter_mut().zip(&self.lengths) {
+            *stop = draws.below(length) as usize;
+        }
+        stops
     }
 
     /// The column of a reel at a stop; rows beyond the window's are 0.
@@ -95,7 +99,11 @@ impl Reels {
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [Column; REELS] {
-        std::array::from_fn(|reel| self.columns[reel][stops[reel]])
+        let mut window = [Column::default(); REELS];
+        for ((column, columns), &stop) in window.iter_mut().zip(&self.columns).zip(stops) {
+            *column = columns[stop];
+        }
+        window
     }
 
     /// All columns of a reel, stop by stop.

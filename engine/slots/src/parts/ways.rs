@@ -163,14 +163,22 @@ impl WaysReels {
     /// Draws a stop for each reel, from the left.
     #[inline]
     pub fn spin(&self, draws: &mut Draws) -> StopsAt {
-        self.lengths.map(|stops| draws.below(stops) as usize)
+        let mut stops = [0; REELS];
+        for (stop, &length) in stops.iter_mut().zip(&self.lengths) {
+            *stop = draws.below(length) as usize;
+        }
+        stops
     }
 
     /// The columns of all reels.
     #[inline]
     #[must_use]
     pub fn window(&self, stops: &StopsAt) -> [WaysColumn; REELS] {
-        std::array::from_fn(|reel| self.columns[reel][stops[reel]])
+        let mut window = [WaysColumn::default(); REELS];
+        for ((column, columns), &stop) in window.iter_mut().zip(&self.columns).zip(stops) {
+            *column = columns[stop];
+        }
+        window
     }
 }
 
