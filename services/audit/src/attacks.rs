@@ -12,6 +12,7 @@ use crate::{
     ShownDraw, Unproven,
     divergence::{Divergence, Fault},
     fold::Fold,
+    judge::Judge,
     play::Plays,
     recalled::Recalled,
     tree::{Checkpoints, TreeCheck},
@@ -150,8 +151,12 @@ fn judged(log: &[Logged]) -> Option<Box<Divergence>> {
 /// The same of commits and their records.
 fn judged_with(log: &[(Logged, Bytes)]) -> Option<Box<Divergence>> {
     let recalled = Recalled::new(PathBuf::new(), |_| None);
-    let with_hashes = log.iter().map(|(logged, bytes)| (logged, hash(bytes)));
-    let folded = Fold::new(0, &recalled, VecDeque::new()).batch(with_hashes).err();
+    let (mut fold, mut judge) = (Fold::new(0, VecDeque::new()), Judge::new(0, None, &recalled));
+    let fold = |(logged, bytes): &(Logged, Bytes)| {
+        let judged = fold.judged_by(&mut judge, logged, hash(bytes));
+        judged.map_err(|fault| fault.at(0, logged.commit.position))
+    };
+    let folded = log.iter().try_for_each(fold).err();
     let played = Plays::new(&recalled).batch(log.iter().map(|(logged, _)| logged)).err();
     [folded, played].into_iter().flatten().min_by_key(|divergence| divergence.position)
 }

@@ -1,5 +1,5 @@
-//! The audit as a pipeline: one thread reads, verifies, and hands each record to the thread of its player; those decode and resolve;
-//! one folds all commits in the log's order.
+//! The audit as a pipeline: one thread reads, verifies, and hands each record to the thread of its player; those decode, judge and
+//! resolve; one folds what all share, in the log's order.
 //!
 //! The stages share batches of commits and nothing else. A stage that finds a fault stops taking batches; the others still
 //! see every batch up to it, so that the first divergence of the log is reported whichever stage finds it, however many there are.
@@ -10,15 +10,16 @@ use crate::{
     facts::FactSender,
     fold::Fold,
     play::Plays,
-    player::{Commits, Players},
+    player::{Judged, Players},
     projection::{self, Projection},
     reading::{Reading, Route},
     recalled::Recalled,
     report::{Comparison, Report},
     tree::{Checkpoints, TreeCheck},
 };
+use motherlode_books::Shared;
 use motherlode_ledger::Held;
-use motherlode_log::{Hash, Position};
+use motherlode_log::Position;
 use motherlode_proto::convert::record;
 use std::{
     num::NonZero,
@@ -27,7 +28,7 @@ use std::{
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicU64},
-        mpsc::{Receiver, sync_channel},
+        mpsc::{Receiver, SyncSender, sync_channel},
     },
     thread::{Builder, Scope, ScopedJoinHandle, available_parallelism, scope},
 };
@@ -83,30 +84,32 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     .map_or_else(|why| (Projection::default(), Some(why)), |projection| (projection, None));
     let held = projection.held;
     let recalled = Recalled::new(options.log.clone(), |bytes| Some(record::decode(bytes).ok()?.commit));
-    let mut fold = Fold::new(options.partition, &recalled, projection.balances);
+    let mut fold = Fold::new(options.partition, projection.balances);
+    let partitions = facts.as_ref().map(|facts| facts.partitions);
     fold.facts = facts;
     let count = match options.threads {
         // The audits of the partitions of one log share the cores.
-        0 => {
-            available_parallelism().map_or(1, NonZero::get)
-                / fold.facts.as_ref().map_or(1, |facts| facts.partitions as usize)
-        }
+        0 => available_parallelism().map_or(1, NonZero::get) / partitions.map_or(1, |partitions| partitions as usize),
         count => count,
     };
     let count = count.clamp(1, THREADS_MAX);
-    let mut players: Vec<_> = (0..count).map(|_| Players::new(options.partition, &recalled)).collect();
+    let mut players: Vec<_> = (0..count).map(|_| Players::new(options.partition, partitions, &recalled)).collect();
     let (read, folded, played) = scope(|threads| {
-        let (mut to_players, mut from_players, mut playing) = (vec![], vec![], vec![]);
+        let (mut to_players, mut from_players, mut playing, mut followers) = (vec![], vec![], vec![], vec![]);
         for (number, players) in players.iter_mut().enumerate() {
             let (to, parts) = sync_channel(BEHIND);
-            let (to_fold, commits) = sync_channel(BEHIND);
-            playing.push(start(threads, format!("play {number}"), move || players.run(&parts, &to_fold, DONE))?);
+            let (to_fold, judged) = sync_channel(BEHIND);
+            let (follower, shared) = sync_channel(BEHIND);
+            let run = move || players.run(&parts, &shared, &to_fold, DONE);
+            playing.push(start(threads, format!("play {number}"), run)?);
             to_players.push(to);
-            from_players.push(commits);
+            from_players.push(judged);
+            followers.push(follower);
         }
         let (to_fold, routes) = sync_channel(BEHIND);
         let fold = &mut fold;
-        let folding = start(threads, "fold".to_owned(), move || fold_in_order(fold, &routes, &from_players))?;
+        let folding =
+            start(threads, "fold".to_owned(), move || fold_in_order(fold, &routes, &from_players, &followers))?;
         let (scan, tree, partition) = (&mut scan, tree.as_mut(), options.partition);
         let (read, stop) = (options.read.as_deref(), options.stop.as_deref());
         let read = Reading { scan, tree, partition, held, players: to_players, fold: to_fold, read, stop }.run();
@@ -115,7 +118,8 @@ pub(crate) fn audit_sending(options: &Options, facts: Option<FactSender>) -> Res
     })?;
     let mut days = Days::default();
     let mut plays = vec![];
-    for Players { plays: played, days: added, .. } in players {
+    for Players { judge, plays: played, days: added, .. } in players {
+        fold.join(judge);
         days.join(added);
         plays.push(played);
     }
@@ -167,17 +171,35 @@ fn join<T>(thread: ScopedJoinHandle<'_, T>) -> T {
     thread.join().unwrap_or_else(|panicked| resume_unwind(panicked))
 }
 
-/// Folds the commits of all threads in the log's order, until they end, one thread has stopped, or the books find a fault.
-fn fold_in_order(fold: &mut Fold, routes: &Receiver<Route>, players: &[Receiver<Commits>]) -> Checked {
-    for route in routes {
+/// Folds the commits of all threads in the log's order, until they end, one thread has stopped, or there is a fault.
+fn fold_in_order(
+    fold: &mut Fold,
+    routes: &Receiver<Route>,
+    players: &[Receiver<Arc<Judged>>],
+    followers: &[SyncSender<Arc<Shared>>],
+) -> Checked {
+    for Route { threads, changes } in routes {
         let Ok(parts) = players.iter().map(Receiver::recv).collect::<Result<Vec<_>, _>>() else { break };
-        let mut each: Vec<_> = parts.iter().map(|commits| commits.iter()).collect();
-        let next = |(thread, hash): &(u8, Hash)| Some((each.get_mut(usize::from(*thread))?.next()?, *hash));
-        let batch: Vec<_> = route.iter().map_while(next).collect();
-        let is_whole = batch.len() == route.len();
-        fold.batch(batch)?;
-        if !is_whole {
-            break;
+        let mut each: Vec<_> = parts.iter().map(|judged| judged.commits.iter().zip(&judged.left)).collect();
+        let (mut position, last) = (0, threads.len());
+        for (thread, place) in threads.into_iter().zip(1..) {
+            let next = each.get_mut(usize::from(thread)).and_then(Iterator::next);
+            // Its thread has found the next one at fault.
+            let Some((logged, left)) = next else { return Ok(()) };
+            position = logged.commit.position;
+            fold.commit(logged, left).map_err(|fault| fault.at(fold.partition, position))?;
+            if Shared::is_changed_by(&logged.commit) && !(changes && place == last) {
+                // It was handed out as a player's, and nobody waits for it.
+                let fault = Fault::new("the record names two streams", "a player's", &logged.commit.stream);
+                return Err(fault.at(fold.partition, position));
+            }
+        }
+        let ended = fold.batch_ends(parts.iter().map(|judged| &judged.totals));
+        ended.map_err(|fault| fault.at(fold.partition, position))?;
+        if changes {
+            let shared = Arc::new(fold.books.shared());
+            // One that has gone has found a fault.
+            followers.iter().for_each(|follower| _ = follower.send(Arc::clone(&shared)));
         }
     }
     Ok(())

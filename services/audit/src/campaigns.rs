@@ -47,6 +47,14 @@ impl Campaigns {
         }
     }
 
+    /// Adds those of other players.
+    pub(crate) fn join(&mut self, others: Self) {
+        self.granted.extend(others.granted);
+        for (of, paid) in others.paid {
+            *self.paid.entry(of).or_default() += paid;
+        }
+    }
+
     fn of(&mut self, commit: &Commit, campaign: &str) -> Result<&mut Counted, Fault> {
         let counted = self.granted.get_mut(&(commit.stream.clone(), campaign.to_owned()));
         counted.ok_or_else(|| Fault::new("PL-18: a campaign was never granted", "its grant", campaign))

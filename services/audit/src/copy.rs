@@ -13,6 +13,7 @@ use crate::{
     days::Days,
     divergence::{Divergence, Fault, Unusable, open},
     fold::Fold,
+    judge::Judge,
     play::Plays,
     recalled::Recalled,
     report::Return,
@@ -140,6 +141,7 @@ pub fn audit_copy(folder: &Path) -> Result<CopyReport, Unusable> {
         };
         divergence = checked.err();
     }
+    copy.fold.join(std::mem::replace(&mut copy.judge, Judge::new(0, None, &recalled)));
     if divergence.is_none() {
         let (partition, position) = (copy.partition, copy.digest.position);
         divergence = copy.fold.end(&copy.days).err().map(|fault| fault.at(partition, position));
@@ -173,7 +175,8 @@ struct Auditing<'a> {
     /// Hits that were not paid yet: their round and pool.
     hits: BTreeMap<Position, (StreamId, u64, SmolStr)>,
     jackpots: PerCurrency<i128>,
-    fold: Fold<'a>,
+    judge: Judge<'a>,
+    fold: Fold,
     plays: Plays<'a>,
     days: Days,
     digest: Digesting,
@@ -189,7 +192,8 @@ impl<'a> Auditing<'a> {
             requests: BTreeSet::new(),
             hits: BTreeMap::new(),
             jackpots: PerCurrency::default(),
-            fold: Fold::new(0, recalled, VecDeque::new()),
+            judge: Judge::new(0, None, recalled),
+            fold: Fold::new(0, VecDeque::new()),
             plays: Plays::new(recalled),
             days: Days::default(),
             digest: Digesting::new(),
@@ -314,7 +318,8 @@ impl<'a> Auditing<'a> {
             return Ok(());
         }
         let books = &self.fold.books;
-        let (head, end) = (books.head(&commit.stream), books.end(0));
+        let player = self.judge.share.player(&commit.stream);
+        let (head, end) = (player.map_or_else(|| books.head(&commit.stream), |player| player.head), books.end(0));
         let commit = Commit {
             partition: 0,
             position: end.position + 1,
@@ -324,7 +329,8 @@ impl<'a> Auditing<'a> {
             ..commit.clone()
         };
         self.days.take(&commit)?;
-        self.fold.commit(&Logged { commit, balances_after: balances_after.clone() }, record)
+        let logged = Logged { commit, balances_after: balances_after.clone() };
+        self.fold.judged_by(&mut self.judge, &logged, record)
     }
 }
 

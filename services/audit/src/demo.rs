@@ -37,6 +37,13 @@ impl Demo {
         Ok(())
     }
 
+    /// Adds that of other players.
+    pub(crate) fn join(&mut self, others: Self) {
+        for (operator, given) in others.given {
+            *self.given.entry(operator).or_default() += given;
+        }
+    }
+
     /// Whether the books have the play money that was given, with players and houses and nobody else.
     pub(crate) fn agree(&self, books: &Books) -> Result<(), Fault> {
         let holding = |account| books.holding(account, Currency::PLAY);

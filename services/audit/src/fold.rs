@@ -1,47 +1,47 @@
-//! The second stage: books of the auditor's own, and every figure that the log states held against them.
+//! The last stage: all commits in the log's order, and every figure that all share held against them.
 //!
-//! [`Books::apply`] refuses a commit that breaks an invariant, among them that its postings sum to zero per currency
-//! (PL-09). Beyond that: the balances stated in each record after each commit, a pool's equation (BW-18) after each of
-//! its commits, the trial balance over the accounts' totals once a batch, and at the end each player's balance added up
-//! one by one. Cost: about a microsecond a commit.
+//! Players' commits come [judged](crate::judge); what they leave for pools and totals is taken up here, each at its place. The books
+//! judge commits of other streams here. Beyond that: a pool's equation (BW-18) after each of its commits, the trial balance over
+//! the accounts' totals once a batch, and at the end each player's balance added up one by one. Cost: a tenth of a microsecond a
+//! player's commit.
 
 use crate::{
     campaigns::Campaigns,
     days::Days,
     demo::Demo,
-    divergence::{Divergence, Fault},
+    divergence::Fault,
     facts::FactSender,
-    recalled::Recalled,
+    judge::{Judge, cash, other_balances},
     report::{Seals, Voids},
 };
-use motherlode_books::{Award, Books, Commit, Currency, Event, Minor, Nano, PerCurrency, Refused, StreamId};
+use motherlode_books::{Award, Books, Currency, Event, Left, Minor, Nano, PerCurrency, Shared, StreamId, Totals};
 use motherlode_ledger::index::ProjectedBalance;
 use motherlode_log::{Hash, Position};
 use motherlode_proto::convert::record::Logged;
 use std::collections::{BTreeMap, VecDeque};
 
-pub(crate) struct Fold<'a> {
+pub(crate) struct Fold {
+    /// Without the players, until [`Fold::join`].
     pub(crate) books: Books,
     pub(crate) awards: BTreeMap<String, Vec<Award>>,
-    pub(crate) voids: PerCurrency<Voids>,
-    pub(crate) seals: Seals,
     /// Awards of this partition's hits, by the hits' positions: made here, or elsewhere and mirrored.
     pub(crate) awarded: Vec<(Position, Minor)>,
     /// Balances of the index compared so far.
     pub(crate) compared: u64,
-    partition: u32,
+    pub(crate) partition: u32,
     campaigns: Campaigns,
     demo: Demo,
-    recalled: &'a Recalled,
+    pub(crate) voids: PerCurrency<Voids>,
+    pub(crate) seals: Seals,
     /// Sends the facts that other partitions are compared with.
     pub(crate) facts: Option<FactSender>,
     /// Balances of the index that are yet to be compared, by position.
     projected: VecDeque<ProjectedBalance>,
 }
 
-impl<'a> Fold<'a> {
+impl Fold {
     /// `projected` in order of position.
-    pub(crate) fn new(partition: u32, recalled: &'a Recalled, projected: VecDeque<ProjectedBalance>) -> Self {
+    pub(crate) fn new(partition: u32, projected: VecDeque<ProjectedBalance>) -> Self {
         Self {
             books: Books::new(),
             awards: BTreeMap::new(),
@@ -52,23 +52,16 @@ impl<'a> Fold<'a> {
             partition,
             campaigns: Campaigns::default(),
             demo: Demo::default(),
-            recalled,
             facts: None,
             projected,
         }
     }
 
-    pub(crate) fn batch<'b>(
-        &mut self,
-        batch: impl IntoIterator<Item = (&'b Logged, Hash)>,
-    ) -> Result<(), Box<Divergence>> {
-        let mut position = 0;
-        for (logged, hash) in batch {
-            position = logged.commit.position;
-            self.commit(logged, hash).map_err(|fault| fault.at(self.partition, position))?;
-        }
+    /// Ends a batch, with what its commits have changed of the holdings of all.
+    pub(crate) fn batch_ends<'t>(&mut self, totals: impl Iterator<Item = &'t Totals>) -> Result<(), Fault> {
         self.facts.iter_mut().for_each(FactSender::flush);
-        self.trial_balance().map_err(|fault| fault.at(self.partition, position))
+        totals.for_each(|totals| self.books.take_totals(totals));
+        self.trial_balance()
     }
 
     /// Tells the comparison that the log is sound, up to its end.
@@ -76,26 +69,22 @@ impl<'a> Fold<'a> {
         self.facts.iter_mut().for_each(|facts| facts.end(end));
     }
 
-    /// Takes a commit, whose record has this hash.
-    pub(crate) fn commit(&mut self, logged: &Logged, hash: Hash) -> Result<(), Fault> {
+    /// Takes the next commit; of a player's, what it has left.
+    pub(crate) fn commit(&mut self, logged: &Logged, left: &Left) -> Result<(), Fault> {
         let Logged { commit, balances_after } = logged;
-        self.placed(commit)?;
-        self.apply(commit, hash)?;
-        self.seals.count(&commit.events);
-        self.facts.iter_mut().for_each(|facts| facts.take(commit, &self.books));
-        self.demo.take(commit)?;
-        let player = self.books.player(&commit.stream);
-        if !player.map_or(balances_after.is_empty(), |player| player.balances().eq(balances_after.iter().copied())) {
-            let booked: Vec<_> = player.into_iter().flat_map(|player| player.balances()).collect();
-            return Err(Fault::new(
-                "the balances stated after the commit are not those of the books",
-                cash(&booked),
-                cash(balances_after),
-            ));
+        match &commit.stream {
+            StreamId::Player { .. } => self.books.take_left(commit, left)?,
+            _ => self.books.apply(commit)?,
         }
-        if let StreamId::Pool(pool) = &commit.stream {
-            self.note_awards(&commit.events);
-            self.pool_commit(pool, &commit.events)?;
+        self.facts.iter_mut().for_each(|facts| facts.take(commit, &self.books));
+        match &commit.stream {
+            StreamId::Player { .. } => {}
+            _ if !balances_after.is_empty() => return Err(other_balances(&[], balances_after)),
+            StreamId::Pool(pool) => {
+                self.note_awards(&commit.events);
+                self.pool_commit(pool, &commit.events)?;
+            }
+            _ => {}
         }
         while let Some(next) = self.projected.pop_front_if(|next| next.position <= commit.position) {
             self.compare(&next, logged)?;
@@ -103,46 +92,25 @@ impl<'a> Fold<'a> {
         Ok(())
     }
 
-    /// Where a player lives is decided by the player's name.
-    fn placed(&self, commit: &Commit) -> Result<(), Fault> {
-        let home_of = |facts: &FactSender| commit.stream.partition(facts.partitions);
-        match (&commit.stream, self.facts.as_ref().map(home_of)) {
-            (StreamId::Player { .. }, Some(lives)) if commit.version == 1 && lives != self.partition => {
-                let what = format!("{} does not live in this partition", commit.stream);
-                Err(Fault::new(what, format!("partition {lives}"), format!("partition {}", self.partition)))
-            }
-            _ => Ok(()),
-        }
-    }
-
-    fn apply(&mut self, commit: &Commit, hash: Hash) -> Result<(), Fault> {
-        let void = commit.events.iter().find_map(|event| match event {
-            Event::RoundVoided { round, refund, win_taken_back, .. } => Some((*round, *refund, *win_taken_back)),
-            _ => None,
-        });
-        let Some((round, refund, win_taken_back)) = void else {
-            self.books.apply_recorded(commit, None, hash)?;
-            return self.campaigns.take(commit, None);
-        };
-        let open = self.books.player(&commit.stream).and_then(|player| player.open_round(round));
-        let of = open.map(|open| (open.started.clone(), open.credited));
-        let of = match self.books.apply_recorded(commit, None, hash) {
-            Err(Refused::RecallNeeded { .. }) => {
-                let settled = self.recalled.round(&commit.stream, round)?;
-                self.books.apply_recorded(commit, Some(settled), hash)?;
-                Some((settled.started.clone(), settled.win))
-            }
-            applied => applied.map(|()| of)?,
-        };
-        self.campaigns.take(commit, of.as_ref().map(|(started, _)| started))?;
-        if let Some((started, win)) = of {
-            let voids = self.voids.entry(started.currency);
-            voids.rounds += 1;
-            voids.refunds += i128::from(refund.0);
-            voids.wins_taken_back += i128::from(win_taken_back.0);
-            voids.wins_left += i128::from(win.0) - i128::from(win_taken_back.0);
+    /// Takes the next commit, whose record has this hash, where one judge has all players.
+    pub(crate) fn judged_by(&mut self, judge: &mut Judge, logged: &Logged, hash: Hash) -> Result<(), Fault> {
+        let left = judge.commit(logged, hash)?;
+        self.commit(logged, &left)?;
+        if Shared::is_changed_by(&logged.commit) {
+            judge.share.follow(&self.books.shared());
         }
         Ok(())
+    }
+
+    /// Takes over the players of a judge and what was counted of them.
+    pub(crate) fn join(&mut self, judge: Judge) {
+        let Judge { mut share, campaigns, demo, voids, seals, .. } = judge;
+        self.books.take_totals(&share.take_totals());
+        self.books.join(share);
+        self.campaigns.join(campaigns);
+        self.demo.join(demo);
+        voids.iter().for_each(|(currency, of)| self.voids.entry(currency).add(of));
+        self.seals.add(&seals);
     }
 
     fn note_awards(&mut self, events: &[Event]) {
@@ -248,10 +216,4 @@ impl<'a> Fold<'a> {
             None => Ok(()),
         }
     }
-}
-
-fn cash(balances: &[(Currency, Minor)]) -> String {
-    let each = balances.iter().map(|(currency, amount)| format!("{} {currency}", amount.to_decimal(*currency)));
-    let all = each.collect::<Vec<_>>().join(", ");
-    if all.is_empty() { "none".into() } else { all }
 }

@@ -9,8 +9,8 @@
 //! Promises: no service is needed, nothing in the data folder is written or locked for longer than a look, and the first
 //! place where the log is not what it should be is named: partition, position, what was expected and what was found.
 //!
-//! Costs: a few microseconds a commit in all, on as many threads as there are cores and two more: one reads and chains, some decode
-//! and resolve, each for its own players, one folds. Memory grows with players, open rounds and awards, not with the length of the
+//! Costs: a few microseconds a commit in all, on as many threads as there are cores and two more: one reads and chains, some decode,
+//! judge and resolve, each for its own players, one folds what all share. Memory grows with players, open rounds and awards, not with the length of the
 //! log: between the threads are at most 6 batches of 128 commits.
 
 #[cfg(test)]
@@ -28,6 +28,7 @@ mod divergence;
 mod exchange;
 mod facts;
 mod fold;
+mod judge;
 mod outcome;
 mod play;
 mod player;

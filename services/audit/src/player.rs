@@ -1,14 +1,16 @@
-//! The threads in the middle: each decodes the records of its own players, resolves their steps again and adds up their days.
+//! The threads in the middle: each decodes the records of its own players, judges them, resolves their steps again and adds up their
+//! days.
 
 use crate::{
     days::Days,
     divergence::{Divergence, Fault},
+    judge::Judge,
     play::Plays,
     reading::{Part, name_of},
     recalled::Recalled,
 };
-use motherlode_books::StreamId;
-use motherlode_log::Record;
+use motherlode_books::{Left, Shared, StreamId, Totals};
+use motherlode_log::{Hash, Record};
 use motherlode_proto::convert::record::{self, Logged};
 use std::{
     collections::VecDeque,
@@ -18,44 +20,62 @@ use std::{
     },
 };
 
-/// Commits of a batch, decoded.
-pub(crate) type Commits = Arc<Vec<Logged>>;
+/// A thread's commits of a batch.
+pub(crate) struct Judged {
+    pub(crate) commits: Vec<Logged>,
+    /// What each of them has left, up to the first that is at fault.
+    pub(crate) left: Vec<Left>,
+    pub(crate) totals: Totals,
+}
 
 /// The players of one thread.
 pub(crate) struct Players<'a> {
+    pub(crate) judge: Judge<'a>,
     pub(crate) plays: Plays<'a>,
     pub(crate) days: Days,
     partition: u32,
 }
 
 impl<'a> Players<'a> {
-    pub(crate) fn new(partition: u32, recalled: &'a Recalled) -> Self {
-        Self { plays: Plays::new(recalled), days: Days::default(), partition }
+    pub(crate) fn new(partition: u32, partitions: Option<u32>, recalled: &'a Recalled) -> Self {
+        let judge = Judge::new(partition, partitions, recalled);
+        Self { judge, plays: Plays::new(recalled), days: Days::default(), partition }
     }
 
     /// Takes parts of batches until they end or one has a fault; hands the commits on, those of the part with a fault too, as far
-    /// as they can be decoded. Keeps so many parts.
+    /// as the books allow them. Keeps so many parts.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<Part>,
-        fold: &SyncSender<Commits>,
+        shared: &Receiver<Arc<Shared>>,
+        fold: &SyncSender<Arc<Judged>>,
         kept: usize,
     ) -> Result<(), Box<Divergence>> {
         // They are freed by the thread that made them, where the allocator has their memory at hand.
         let mut handed_on = VecDeque::with_capacity(kept + 1);
-        for Part { of_partition, records } in parts {
+        for Part { of_partition, follows, records } in parts {
+            if follows {
+                // The fold has gone: it found a fault before.
+                let Ok(shared) = shared.recv() else { break };
+                self.judge.share.follow(&shared);
+            }
             let mut commits = Vec::with_capacity(records.len());
-            let decoded = records.iter().try_for_each(|record| {
+            let decoded = records.iter().try_for_each(|(record, _)| {
                 let logged = self.decode(of_partition, record);
                 commits.push(logged.map_err(|fault| fault.at(self.partition, record.position))?);
                 Ok(())
             });
+            let mut left = Vec::with_capacity(commits.len());
+            let hashes = records.iter().map(|(_, hash)| *hash);
+            let checked = commits.iter().zip(hashes).try_for_each(|(logged, hash)| {
+                let checked = self.commit(logged, hash, &mut left);
+                checked.map_err(|fault| fault.at(self.partition, logged.commit.position))
+            });
             drop(records);
-            let commits = Arc::new(commits);
-            let checked = commits.iter().try_for_each(|logged| self.commit(logged));
+            let judged = Arc::new(Judged { commits, left, totals: self.judge.share.take_totals() });
             // It may be gone for a fault of its own; what is at fault here can still come first.
-            let _ = fold.send(Arc::clone(&commits));
-            handed_on.push_back(commits);
+            let _ = fold.send(Arc::clone(&judged));
+            handed_on.push_back(judged);
             if handed_on.len() > kept {
                 handed_on.pop_front();
             }
@@ -64,10 +84,11 @@ impl<'a> Players<'a> {
         Ok(())
     }
 
-    fn commit(&mut self, logged: &Logged) -> Result<(), Box<Divergence>> {
-        let commit = &logged.commit;
-        let checked = self.days.take(commit).and_then(|()| self.plays.commit(commit));
-        checked.map_err(|fault| fault.at(self.partition, commit.position))
+    /// The books' verdict comes first.
+    fn commit(&mut self, logged: &Logged, hash: Hash, left: &mut Vec<Left>) -> Result<(), Fault> {
+        left.push(self.judge.commit(logged, hash)?);
+        self.days.take(&logged.commit)?;
+        self.plays.commit(&logged.commit)
     }
 
     fn decode(&self, of_partition: bool, record: &Record) -> Result<Logged, Fault> {

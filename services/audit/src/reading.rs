@@ -4,6 +4,7 @@ use crate::{
     divergence::{Divergence, Fault, Unusable},
     tree::TreeCheck,
 };
+use motherlode_books::Shared;
 use motherlode_ledger::Held;
 use motherlode_log::{Hash, Record, Scan, ScanError, hash, previous_hash};
 use motherlode_proto::convert::{play::hex, record};
@@ -18,15 +19,23 @@ use std::{
 /// Commits handed on at once.
 const BATCH: usize = 128;
 
-/// Records of a batch that are one thread's.
+/// Records of a batch that are one thread's, with their hashes.
 pub(crate) struct Part {
     /// Whether the files are the partition's.
     pub(crate) of_partition: bool,
-    pub(crate) records: Vec<Record>,
+    /// Whether the batch before ended with a commit that [changes what players are judged by](Route::changes).
+    pub(crate) follows: bool,
+    pub(crate) records: Vec<(Record, Hash)>,
 }
 
-/// Which thread has each record of a batch, in order, and the record's hash.
-pub(crate) type Route = Vec<(u8, Hash)>;
+/// A batch.
+#[derive(Default)]
+pub(crate) struct Route {
+    /// Which thread has each record, in order.
+    pub(crate) threads: Vec<u8>,
+    /// Whether it ends with a commit that changes what players are judged by: all wait for it before they go on.
+    pub(crate) changes: bool,
+}
 
 /// The thread, among so many, that has the records of a stream.
 fn thread_of(stream: &[u8], threads: usize) -> usize {
@@ -43,6 +52,11 @@ pub(crate) fn name_of(record: &[u8]) -> Cow<'_, [u8]> {
     }
 }
 
+/// Whether a record may change what players are judged by.
+fn changes(name: &[u8], record: &[u8]) -> bool {
+    !name.starts_with(b"player/") && record::decode(record).map_or(true, |logged| Shared::is_changed_by(&logged.commit))
+}
+
 pub(crate) struct Reading<'a> {
     pub(crate) scan: &'a mut Scan,
     pub(crate) tree: Option<&'a mut TreeCheck>,
@@ -57,23 +71,25 @@ pub(crate) struct Reading<'a> {
 impl Reading<'_> {
     /// Reads to the end, to the first fault, or until a stage wants no more.
     pub(crate) fn run(mut self) -> Result<Result<(), Box<Divergence>>, Unusable> {
+        let mut follows = false;
         loop {
             if self.stop.is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 return Err(Unusable::Stopped);
             }
             let mut parts: Vec<_> = self.players.iter().map(|_| vec![]).collect();
-            let mut route = Vec::with_capacity(BATCH);
+            let mut route = Route { threads: Vec::with_capacity(BATCH), changes: false };
             let ended = self.fill(&mut route, &mut parts);
             if let Some(read) = self.read {
-                read.fetch_add(route.len() as u64, Ordering::Relaxed);
+                read.fetch_add(route.threads.len() as u64, Ordering::Relaxed);
             }
             let of_partition = self.scan.partition_number() == Some(self.partition);
             // A stage has gone because it found a fault in an earlier batch, and that one all stages have.
             let mut wanted = true;
-            if !route.is_empty() {
+            if !route.threads.is_empty() {
                 for (player, records) in self.players.iter().zip(parts) {
-                    wanted &= player.send(Part { of_partition, records }).is_ok();
+                    wanted &= player.send(Part { of_partition, follows, records }).is_ok();
                 }
+                follows = route.changes;
                 wanted &= self.fold.send(route).is_ok();
             }
             match ended {
@@ -86,8 +102,9 @@ impl Reading<'_> {
     }
 
     /// Fills a batch; false at the end of the log.
-    fn fill(&mut self, route: &mut Route, parts: &mut [Vec<Record>]) -> Result<bool, Stopped> {
-        while route.len() < BATCH {
+    fn fill(&mut self, route: &mut Route, parts: &mut [Vec<(Record, Hash)>]) -> Result<bool, Stopped> {
+        let mut last: Option<usize> = None;
+        while route.threads.len() < BATCH && !route.changes {
             let Some(record) = self.scan.next() else { return Ok(false) };
             let record = record.map_err(|error| match error {
                 ScanError::Damaged(damage) => Stopped::Divergence(Divergence::of_damage(self.partition, damage)),
@@ -96,14 +113,19 @@ impl Reading<'_> {
             let Record { position, .. } = record;
             let before = previous_hash(&record.bytes);
             let held = self.held.filter(|held| held.position == position).map(|held| (held.hash, hash(&record.bytes)));
-            let thread = thread_of(&name_of(&record.bytes), parts.len());
+            let name = name_of(&record.bytes);
+            let thread = thread_of(&name, parts.len());
+            route.changes = changes(&name, &record.bytes);
             // Each record names the hash of the one before it, which nobody has to compute again.
-            if let (Some((_, hash)), Some(before)) = (route.last_mut(), before) {
+            if let (Some((_, hash)), Some(before)) = (last.and_then(|thread| parts[thread].last_mut()), before) {
                 *hash = before;
             }
-            let of_last = if route.len() + 1 == BATCH { hash(&record.bytes) } else { Hash::default() };
-            route.push((u8::try_from(thread).unwrap_or_default(), of_last));
-            parts[thread].push(record);
+            let ends = route.changes || route.threads.len() + 1 == BATCH;
+            let of_last = if ends { hash(&record.bytes) } else { Hash::default() };
+            drop(name);
+            route.threads.push(u8::try_from(thread).unwrap_or_default());
+            parts[thread].push((record, of_last));
+            last = Some(thread);
             let partition = self.partition;
             let at = |fault: Fault, position| Stopped::Divergence(fault.at(partition, position));
             if let Some((expected, found)) = held.filter(|(expected, found)| expected != found) {

@@ -28,7 +28,16 @@ pub(super) struct Delta {
     pub interpartition: Nano,
 }
 
+/// What a commit leaves for pools, and of awards.
+#[derive(Debug, Clone, Default)]
+pub struct Left {
+    pub(super) pending: Vec<PendingDelta>,
+    pub(super) awarded: Vec<(AwardKey, UnpaidAward)>,
+    pub(super) paid: Vec<AwardKey>,
+}
+
 /// The part of a commit that waits for a pool.
+#[derive(Debug, Clone)]
 pub(super) struct PendingDelta {
     pub pool: Arc<str>,
     pub totals: PendingTotals,
@@ -71,8 +80,23 @@ impl Delta {
     }
 
     /// Writes the delta of a commit into books, or into the books of an overlay.
-    pub fn merge_into(self, books: &mut Books, commit: &Commit) {
+    pub fn merge_into(mut self, books: &mut Books, commit: &Commit) {
         books.ends.insert(commit.partition, self.end);
+        if let Some(rates) = self.rates.take() {
+            books.rates = *rates;
+        }
+        if let Some(system) = self.system.take() {
+            books.system = *system;
+        }
+        let pool = self.pool.take();
+        self.merge_player(books, commit).merge_into(books);
+        if let Some(pool) = pool {
+            books.put_pool(*pool);
+        }
+    }
+
+    /// Writes the player and the totals into books; what is left is for the pools.
+    pub fn merge_player(self, books: &mut Books, commit: &Commit) -> Left {
         if let (StreamId::Player { operator, player: name }, Some(player)) = (&commit.stream, self.player) {
             if !books.operators.contains_key(operator) {
                 books.operators.insert(operator.clone(), Operator::default());
@@ -82,34 +106,37 @@ impl Delta {
                 operator.put(name, player, books.watch);
             }
         }
-        for delta in self.pending {
+        books.exchange.add(&self.exchange);
+        books.transfer.0 += self.transfer.0;
+        books.interpartition.0 += self.interpartition.0;
+        Left { pending: self.pending, awarded: self.awarded, paid: self.paid }
+    }
+}
+
+impl Left {
+    /// Writes it into books, which need not have the player.
+    pub(super) fn merge_into(&self, books: &mut Books) {
+        for delta in &self.pending {
             let pending = match books.pending.get_mut(&delta.pool) {
                 Some(pending) => pending,
-                None => books.pending.entry(delta.pool).or_default(),
+                None => books.pending.entry(Arc::clone(&delta.pool)).or_default(),
             };
             pending.totals.add(delta.totals);
             if let Some((partition, position, amount)) = delta.contribution {
                 pending.contributions.entry(partition).or_default().push_back((position, amount));
             }
-            if let Some(decision) = delta.decision {
-                pending.decisions.entry(decision.partition()).or_default().push_back(*decision);
+            if let Some(decision) = &delta.decision {
+                pending.decisions.entry(decision.partition()).or_default().push_back((**decision).clone());
             }
         }
-        if let Some(pool) = self.pool {
-            books.put_pool(*pool);
-        }
-        books.unpaid.extend(self.awarded);
+        self.note_awards(books);
+    }
+
+    /// Writes its awards alone.
+    pub(super) fn note_awards(&self, books: &mut Books) {
+        books.unpaid.extend(self.awarded.iter().cloned());
         for key in &self.paid {
             books.unpaid.remove(key);
         }
-        if let Some(rates) = self.rates {
-            books.rates = *rates;
-        }
-        if let Some(system) = self.system {
-            books.system = *system;
-        }
-        books.exchange.add(&self.exchange);
-        books.transfer.0 += self.transfer.0;
-        books.interpartition.0 += self.interpartition.0;
     }
 }

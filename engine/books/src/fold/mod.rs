@@ -18,6 +18,7 @@ mod reveal;
 mod round;
 mod seamless;
 mod session;
+mod share;
 mod stage;
 mod steward;
 mod system;
@@ -26,5 +27,7 @@ mod view;
 mod void;
 mod wallet;
 
+pub use delta::Left;
 pub use price::{figure, price};
+pub use share::{Share, Shared, Totals};
 pub use stage::Stage;

@@ -373,6 +373,34 @@ proptest! {
     }
 
     #[test]
+    fn players_folded_apart_come_to_the_same_books(ops in ops(), count in 1usize..4) {
+        let mut world = begin();
+        for op in ops {
+            attempt(&mut world, op);
+        }
+        let mut books = Books::new();
+        let mut shares: Vec<_> = (0..count).map(|_| Share::default()).collect();
+        for commit in &world.log {
+            let Some(at) = PLAYERS.iter().position(|(name, _)| commit.stream == player(name)) else {
+                books.apply(commit).unwrap();
+                if Shared::is_changed_by(commit) {
+                    let shared = books.shared();
+                    shares.iter_mut().for_each(|share| share.follow(&shared));
+                }
+                continue;
+            };
+            let share = &mut shares[at % count];
+            let recalled = recall(&world.log, commit);
+            let left = share.apply_recorded(commit, recalled.as_ref(), |_| [0; 32]).unwrap();
+            books.take_left(commit, &left).unwrap();
+            books.take_totals(&share.take_totals());
+            prop_assert_eq!(books.trial_balance(), PerCurrency::default());
+        }
+        shares.into_iter().for_each(|share| books.join(share));
+        prop_assert_eq!(books, world.books);
+    }
+
+    #[test]
     fn pl_12_a_spoilt_commit_is_refused_and_leaves_books_and_stage_alone(ops in ops(), last in (0u8..1, 0..PLAYERS.len(), 0u64..10_000)) {
         let mut world = begin();
         for op in ops {

@@ -3,7 +3,7 @@
 use crate::common::{Tale, chained, change_outcome, options, segments, step, store};
 use bytes::Bytes;
 use motherlode_audit::{Options, Report, audit};
-use motherlode_books::{Event, Minor};
+use motherlode_books::{Event, Minor, Shared, StreamId};
 use motherlode_log::{genesis, hash};
 use motherlode_proto::convert::record::{Logged, encode};
 use proptest::{prelude::*, sample::Index};
@@ -142,6 +142,35 @@ static SOUND: LazyLock<Vec<Logged>> = LazyLock::new(|| {
     log.truncate(120);
     log
 });
+
+/// Players go on without waiting for such a record: what it changes is nothing that they are judged by.
+#[test]
+fn pl_06_a_record_that_is_handed_out_as_a_players_and_is_none_is_told() {
+    let at = SOUND.iter().position(|logged| Shared::is_changed_by(&logged.commit)).expect("a pool is opened");
+    let name = SOUND[at].commit.stream.to_string();
+    let mut previous = genesis(0);
+    let record = |(place, logged): (usize, &Logged)| {
+        let mut logged = logged.clone();
+        if place == at {
+            logged.commit.stream = StreamId::player("acme", "alice");
+        }
+        let mut bytes = encode(&previous, &logged).to_vec();
+        if place == at {
+            // The last one holds.
+            bytes.extend([4 << 3 | 2, u8::try_from(name.len()).unwrap()]);
+            bytes.extend(name.bytes());
+        }
+        previous = hash(&bytes);
+        bytes.into()
+    };
+    let records: Vec<Bytes> = SOUND.iter().enumerate().map(record).collect();
+    let folder = tempfile::tempdir().unwrap();
+    store(folder.path(), &records);
+    for threads in [1, 3] {
+        let found = with(folder.path(), threads).divergence.expect("a divergence");
+        assert_eq!((found.position, &*found.what), (at as u64 + 1, "the record names two streams"));
+    }
+}
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]

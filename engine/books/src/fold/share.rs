@@ -1,0 +1,158 @@
+//! Some of the players, folded apart from the others.
+//!
+//! A player's commit is judged by the player's own state and by what commits of other streams alone change: pools' terms, awards,
+//! rates, switches. So players can be folded on as many threads as there are shares of them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use smol_str::SmolStr;
+
+use super::decide::decide;
+use super::delta::Left;
+use crate::events::{Commit, Event, Refused};
+use crate::state::{
+    AwardKey, Books, CurrentRates, OperatorTotals, PlayerState, PoolState, SettledRound, System, UnpaidAward,
+};
+use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
+
+/// The books of some of the players, beside the books of everything else.
+///
+/// A share judges the commits of its players. The [`Books`] judge those of other streams, take up what each player's commit has
+/// [left](Left) in the log's order, and the shares' [`Totals`]. Where a commit of another stream has changed what players are judged
+/// by, each share [follows](Share::follow) it before it goes on.
+///
+/// The same as [`Books::apply_recorded`] of all commits, except that of a commit with several faults another may be found.
+#[derive(Debug, Default)]
+pub struct Share(Books);
+
+/// What all players are judged by.
+#[derive(Debug, Clone)]
+pub struct Shared {
+    pools: BTreeMap<Arc<str>, PoolState>,
+    unpaid: BTreeMap<AwardKey, UnpaidAward>,
+    rates: CurrentRates,
+    system: System,
+}
+
+/// What the commits of a share's players have changed of the holdings of all.
+#[derive(Debug, Clone)]
+pub struct Totals {
+    operators: Vec<(SmolStr, OperatorTotals)>,
+    exchange: PerCurrency<Nano>,
+    transfer: Nano,
+    interpartition: Nano,
+}
+
+impl Shared {
+    /// Whether a commit may change it. What pools take up changes no terms and no awards.
+    #[must_use]
+    pub fn is_changed_by(commit: &Commit) -> bool {
+        let takes_up = |event: &Event| {
+            matches!(
+                event,
+                Event::ContributionsPooled { .. } | Event::ContributionTakenBack { .. } | Event::PartitionReported(_)
+            )
+        };
+        let is_player = matches!(commit.stream, StreamId::Player { .. });
+        !is_player && !commit.events.iter().all(takes_up)
+    }
+}
+
+impl Share {
+    /// Applies a durable commit of a player. Once it is found right, `record` gives the hash of its record, and sees the player as that is
+    /// after it.
+    ///
+    /// # Errors
+    /// The first invariant that it breaks; the share is then as before. Its place among all is for [`Books::take_left`] to judge.
+    pub fn apply_recorded(
+        &mut self,
+        commit: &Commit,
+        recalled: Option<&SettledRound>,
+        record: impl FnOnce(&PlayerState) -> RecordHash,
+    ) -> Result<Left, Refused> {
+        let Self(books) = self;
+        books.ends.insert(commit.partition, End { position: commit.position.saturating_sub(1), ..End::EMPTY });
+        let (mut delta, _) = decide(books.view(), commit, recalled)?;
+        let player = delta.player.as_deref().ok_or(Refused::WrongStream)?;
+        let hash = record(player);
+        delta.recorded(hash);
+        let left = delta.merge_player(books, commit);
+        left.note_awards(books);
+        Ok(left)
+    }
+
+    /// One of its players, by stream.
+    #[must_use]
+    pub fn player(&self, stream: &StreamId) -> Option<&PlayerState> {
+        self.0.player(stream)
+    }
+
+    /// Goes on from what all players are judged by as of a commit of another stream.
+    pub fn follow(&mut self, shared: &Shared) {
+        let Self(books) = self;
+        let Shared { pools, unpaid, rates, system } = shared.clone();
+        (books.pools, books.unpaid, books.rates, books.system) = (pools, unpaid, rates, system);
+    }
+
+    /// Takes out what its commits have changed of the holdings of all, since the last call.
+    pub fn take_totals(&mut self) -> Totals {
+        let Self(books) = self;
+        let operators = books.operators.iter_mut();
+        let operators =
+            operators.map(|(name, operator)| (name.clone(), std::mem::take(&mut operator.totals))).collect();
+        Totals {
+            operators,
+            exchange: std::mem::take(&mut books.exchange),
+            transfer: std::mem::take(&mut books.transfer),
+            interpartition: std::mem::take(&mut books.interpartition),
+        }
+    }
+}
+
+impl Books {
+    /// What all players are judged by as of now.
+    #[must_use]
+    pub fn shared(&self) -> Shared {
+        let Self { pools, unpaid, rates, system, .. } = self;
+        Shared { pools: pools.clone(), unpaid: unpaid.clone(), rates: rates.clone(), system: system.clone() }
+    }
+
+    /// Takes up what a player's commit has left, at its place in the log.
+    ///
+    /// # Errors
+    /// It is not the next one, or the time ran back.
+    pub fn take_left(&mut self, commit: &Commit, left: &Left) -> Result<(), Refused> {
+        let end = self.end(commit.partition);
+        let expected = end.position + 1;
+        if commit.position != expected {
+            return Err(Refused::WrongPosition { expected, found: commit.position });
+        }
+        if commit.time_ms < end.time_ms {
+            return Err(Refused::TimeRanBack { latest: end.time_ms, found: commit.time_ms });
+        }
+        self.ends.insert(commit.partition, End { position: commit.position, time_ms: commit.time_ms });
+        left.merge_into(self);
+        Ok(())
+    }
+
+    /// Takes up the totals of a share.
+    pub fn take_totals(&mut self, totals: &Totals) {
+        for (name, totals) in &totals.operators {
+            self.operators.entry(name.clone()).or_default().totals.add(totals);
+        }
+        self.exchange.add(&totals.exchange);
+        self.transfer.0 += totals.transfer.0;
+        self.interpartition.0 += totals.interpartition.0;
+    }
+
+    /// Takes over the players of a share whose totals were taken up. Others have none of them.
+    pub fn join(&mut self, Share(books): Share) {
+        for (name, operator) in books.operators {
+            let own = self.operators.entry(name).or_default();
+            for (name, player) in operator.players.into_states() {
+                own.put(&name, player, self.watch);
+            }
+        }
+    }
+}
