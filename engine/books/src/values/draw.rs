@@ -98,7 +98,8 @@ impl Lines {
         let start = self.0.len();
         self.0.resize(start + 2 * bytes.len(), 0);
         for (digits, byte) in self.0[start..].chunks_exact_mut(2).zip(bytes) {
-            digits.copy_from_slice(&[byte >> 4, byte & 15].map(|digit| DIGITS[usize::from(digit)]));
+            digits[0] = DIGITS[usize::from(byte >> 4)];
+            digits[1] = DIGITS[usize::from(byte & 15)];
         }
         self.0.push(b'\n');
         self

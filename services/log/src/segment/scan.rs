@@ -2,7 +2,7 @@
 //! and the hash chain are verified, everything that isn't as it was written is reported with its file and byte.
 //!
 //! It writes nothing and takes no lock, so that an auditor may scan a copy or the directory of a running service.
-//! Costs: every byte is read, checksummed and hashed once, nearly all of it the hashing, in a window of 1 MiB or
+//! Costs: every byte is read, checksummed and hashed once, nearly all of it the hashing, in a window of 128 KiB or
 //! of the longer block. Records answered share that memory: who keeps one for long should copy its bytes.
 
 use std::{
@@ -31,8 +31,9 @@ use crate::{
 
 /// The largest segment file that is read, bytes.
 pub(super) const MAX_SEGMENT: u64 = 1 << 30;
-/// How much is read at a time, bytes.
-const AHEAD: u64 = 1 << 20;
+/// How much is read at a time, bytes. An allocator has so much at hand again when its records are gone; more it gets from the system,
+/// which clears it each time.
+const AHEAD: u64 = 1 << 17;
 /// How often a tail that changes while it is looked at is looked at again.
 const LOOKS: usize = 16;
 
