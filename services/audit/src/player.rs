@@ -23,7 +23,7 @@ use std::{
 /// A thread's commits of a batch.
 pub(crate) struct Judged {
     pub(crate) commits: Vec<Logged>,
-    /// What each of them has left, up to the first that is at fault.
+    /// Left by each of them, up to the first that is at fault.
     pub(crate) left: Vec<Left>,
     pub(crate) totals: Totals,
 }

@@ -123,7 +123,7 @@ impl Admission<'_> {
         if fits { Ok(()) } else { Err(Refused::BalanceAboveCeiling { currency, balance, ceiling }) }
     }
 
-    /// What is won has room on top of the balance. Credits that are due to an operator's wallet that doesn't answer are bounded: no
+    /// A win has room on top of the balance. Credits that are due to an operator's wallet that doesn't answer are bounded: no
     /// further round adds to it (PL-31).
     fn bet(&self, currency: Currency) -> Result<(), Refused> {
         let (player, ceiling) = (self.player(), BET_BALANCE_MAX);

@@ -28,7 +28,7 @@ pub(super) struct Delta {
     pub interpartition: Nano,
 }
 
-/// What a commit leaves for pools, and of awards.
+/// The part of a commit that is for pools, and of awards.
 #[derive(Debug, Clone, Default)]
 pub struct Left {
     pub(super) pending: Vec<PendingDelta>,

@@ -26,7 +26,7 @@ use crate::values::{End, Nano, PerCurrency, RecordHash, StreamId};
 #[derive(Debug, Default)]
 pub struct Share(Books);
 
-/// What all players are judged by.
+/// The state that all players are judged by.
 #[derive(Debug, Clone)]
 pub struct Shared {
     pools: BTreeMap<Arc<str>, PoolState>,
@@ -35,7 +35,7 @@ pub struct Shared {
     system: System,
 }
 
-/// What the commits of a share's players have changed of the holdings of all.
+/// The changes that the commits of a share's players have made of the holdings of all.
 #[derive(Debug, Clone)]
 pub struct Totals {
     operators: Vec<(SmolStr, OperatorTotals)>,
@@ -111,7 +111,7 @@ impl Share {
 }
 
 impl Books {
-    /// What all players are judged by as of now.
+    /// The state that all players are judged by as of now.
     #[must_use]
     pub fn shared(&self) -> Shared {
         let Self { pools, unpaid, rates, system, .. } = self;
