@@ -9,9 +9,9 @@ use crate::{
     not_serving::NotServing,
     server::Server,
     services::{JACKPOT, JOB, LOG, PROOF, REPORT, SPIN, Services, WALLET},
-    setup::{Phase, bind, ledger_options, open_log, open_pools, open_proofs},
+    setup::{Phase, bind, ledger_options, open_ledgers, open_log, open_pools, open_proofs},
 };
-use motherlode_ledger::{Handle, Ledgers, Options, Origin, Standing, Stores, join_all, open_all};
+use motherlode_ledger::{Handle, Ledgers, Options, Origin, Standing, Stores, join_all};
 use motherlode_proofs::Proofs;
 use motherlode_runtime::{Config, config::Role};
 use motherlode_spin::Dealer;
@@ -42,13 +42,15 @@ pub(crate) async fn serve(
     let starting = match config.role.has_log() {
         true => {
             let listener = bind(&config)?;
-            let stores = open_log(&config).await?;
-            tokio::spawn(async move { start(listener, &config, stores, options, dealer).await })
+            tokio::spawn(async move {
+                let stores = open_log(&config).await?;
+                start(listener, &config, stores, options, dealer).await
+            })
         }
         false => tokio::spawn(async move { join(&config, options, dealer).await }),
     };
     let mut signalled = pin!(signalled);
-    // It waits for those with the log: a signal ends that.
+    // It reads the log, or waits for those who have it: a signal ends that.
     let server = tokio::select! {
         started = starting => started.map_err(ServeError::interrupted)??,
         _ = &mut signalled => return Ok(()),
@@ -83,7 +85,7 @@ pub(crate) async fn start(
         // Nobody brings what is missing: it's said before anything is opened.
         stores.check_whole(config.partitions)?;
     }
-    let written = open_all(stores, |partition| index_folder(&config.data, partition), &options)?;
+    let written = open_ledgers(config, stores, options.clone()).await?;
     let proofs = open_proofs(config, &written, dealer.keys()).await?;
     // Those who write the other partitions may wait for these in turn: until all is ready, these logs are given out, and
     // nothing else is answered.

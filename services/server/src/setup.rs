@@ -1,10 +1,15 @@
 //! The steps of a start that every kind of process has: the configuration checked, the address bound, the log opened, the
 //! pools opened.
 
-use crate::{error::ServeError, log::location::LogLocation, server::Server, transport::tls};
+use crate::{
+    error::ServeError,
+    log::{layout::index_folder, location::LogLocation},
+    server::Server,
+    transport::tls,
+};
 use motherlode_books::StreamId;
 use motherlode_jackpot::Steward;
-use motherlode_ledger::{DrawKeys, Handle, Ledgers, Options, Stores, offer};
+use motherlode_ledger::{DrawKeys, Handle, Ledgers, Options, Stores, offer, open_all};
 use motherlode_proofs::{Proofs, Witnesses};
 use motherlode_runtime::{Config, Profiles};
 use motherlode_slots::latest_games;
@@ -67,6 +72,17 @@ pub(crate) async fn open_log(config: &Config) -> Result<Stores, ServeError> {
     Ok(opening.await.map_err(ServeError::interrupted)??.into())
 }
 
+/// Replays the logs of those partitions that this process writes, which takes as long as they are long: on a thread that no signal and
+/// no call waits for.
+///
+/// # Errors
+/// See [`ServeError::Ledger`].
+pub(crate) async fn open_ledgers(config: &Config, stores: Stores, options: Options) -> Result<Vec<Handle>, ServeError> {
+    let data = config.data.clone();
+    let opening = spawn_blocking(move || open_all(stores, |partition| index_folder(&data, partition), &options));
+    Ok(opening.await.map_err(ServeError::interrupted)??)
+}
+
 /// How the ledgers of a service work: as said, with the limits of the configuration and the dealer's keys.
 pub(crate) fn ledger_options(config: &Config, options: Options, dealer: &Dealer) -> Options {
     let answer_wait_max = Some(Duration::from_millis(config.limits.request_ms_max));
@@ -85,19 +101,20 @@ pub(crate) async fn open_proofs<'a>(
     written: impl IntoIterator<Item = &'a Handle>,
     draws: &DrawKeys,
 ) -> Result<Proofs, ServeError> {
-    let written: Vec<_> = written.into_iter().collect();
-    let opened = || -> Result<Proofs, ServeError> {
-        let proofs = Proofs::open(config, written.iter().copied(), draws)?;
-        for ledger in &written {
+    let written: Vec<_> = written.into_iter().cloned().collect();
+    let (config, ledgers, draws) = (config.clone(), written.clone(), draws.clone());
+    let opening = spawn_blocking(move || -> Result<Proofs, ServeError> {
+        let proofs = Proofs::open(&config, &ledgers, &draws)?;
+        for ledger in &ledgers {
             draws.hold_to(ledger)?;
         }
         Ok(proofs)
-    };
-    match opened() {
+    });
+    match opening.await.map_err(ServeError::interrupted).flatten() {
         Ok(proofs) => Ok(proofs),
         Err(error) => {
             for ledger in written {
-                ledger.clone().close().await;
+                ledger.close().await;
             }
             Err(error)
         }

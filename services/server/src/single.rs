@@ -5,10 +5,9 @@
 
 use crate::{
     error::ServeError,
-    log::layout::index_folder,
     server::Server,
     services::Services,
-    setup::{Phase, bind, ledger_options, open_log, open_pools, open_proofs},
+    setup::{Phase, bind, ledger_options, open_ledgers, open_log, open_pools, open_proofs},
 };
 use motherlode_ledger::{Ledgers, Options, Stores};
 use motherlode_runtime::Config;
@@ -27,9 +26,11 @@ pub(crate) async fn serve(
     phase: impl Fn(Phase<'_>),
 ) -> Result<(), ServeError> {
     let listener = bind(&config)?;
-    let stores = open_log(&config).await?;
     // A task of its own: it takes as long as the log is long, and the signal ends the wait for it.
-    let starting = tokio::spawn(async move { start(listener, &config, stores, options, dealer).await });
+    let starting = tokio::spawn(async move {
+        let stores = open_log(&config).await?;
+        start(listener, &config, stores, options, dealer).await
+    });
     let mut signalled = pin!(signalled);
     let server = tokio::select! {
         started = starting => started.map_err(ServeError::interrupted)??,
@@ -53,8 +54,8 @@ pub(crate) async fn start(
     dealer: Dealer,
 ) -> Result<Server, ServeError> {
     stores.check_whole(config.partitions)?;
-    let index = |partition| index_folder(&config.data, partition);
-    let ledgers = Ledgers::open(stores, index, &ledger_options(config, options, &dealer))?;
+    let written = open_ledgers(config, stores, ledger_options(config, options, &dealer)).await?;
+    let ledgers = Ledgers::new(written, config.partitions)?;
     let proofs = open_proofs(config, ledgers.all(), dealer.keys()).await?;
     let ledgers = open_pools(ledgers).await?;
     Services::new(config, ledgers, &dealer)?

@@ -6,14 +6,15 @@ use motherlode_ledger::{Standing, Verification};
 use motherlode_log::{Options, SegmentStore};
 use motherlode_proto::ledger::v1::DepositRequest;
 use motherlode_runtime::{Config, config::Verify};
-use motherlode_server::{log_folder, open_stores};
+use motherlode_server::{index_folder, log_folder, open_stores};
 use motherlode_tests::{Client, EUR, Server, bet, config, start_on};
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Stdio,
+    time::Duration,
 };
-use tokio::process::Command;
+use tokio::{process::Command, task::spawn_blocking, time::timeout};
 
 /// The log of home, opened as a service does, in segments that are soon full.
 fn open(config: &Config) -> Box<SegmentStore> {
@@ -152,4 +153,23 @@ async fn pl_30_damage_in_a_full_segment_stops_new_rounds_with_a_significant_even
     assert!(said.contains(&segment.display().to_string()) && said.contains("byte"), "{said}");
     let audit = Command::new(PROGRAM).arg("audit").arg(data.path()).output().await.unwrap();
     assert_eq!(audit.status.code(), Some(1));
+}
+
+/// A start takes as long as there is to read: a snapshot that doesn't come to its end stands for a long one.
+#[tokio::test(flavor = "multi_thread")]
+async fn pl_30_a_signal_ends_a_start_that_still_reads() {
+    let data = tempfile::tempdir().unwrap();
+    let snapshot = index_folder(data.path(), 0).with_extension("snapshot");
+    fs::create_dir_all(snapshot.parent().unwrap()).unwrap();
+    assert!(Command::new("mkfifo").arg(&snapshot).status().await.unwrap().success());
+    let mut serve = Command::new(PROGRAM);
+    serve.args(["serve", "--listen", "127.0.0.1:0", "--no-console", "--data"]).arg(data.path());
+    let mut serving = serve.kill_on_drop(true).stdout(Stdio::null()).spawn().unwrap();
+    // It can be opened as soon as the process reads it.
+    let opened = spawn_blocking(move || fs::File::options().write(true).open(snapshot));
+    let _endless = opened.await.unwrap().unwrap();
+    let stop = format!("kill -TERM {}", serving.id().unwrap());
+    assert!(Command::new("sh").args(["-c", &stop]).status().await.unwrap().success());
+    let ended = timeout(Duration::from_secs(60), serving.wait()).await.expect("it ends though nothing more comes");
+    assert_eq!(ended.unwrap().code(), Some(0));
 }

@@ -11,7 +11,10 @@ use motherlode_runtime::{
 };
 use motherlode_server::{Phase, serve};
 use motherlode_spin::Dealer;
-use std::{net::SocketAddr, path::PathBuf};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+/// How long threads have to end once nothing is served any more.
+const LEAVE: Duration = Duration::from_secs(1);
 
 /// The arguments of `serve`; the command line wins over the file.
 #[derive(Debug, clap::Args)]
@@ -96,7 +99,7 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
     // Calls are answered by threads of their own.
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(config.threads()).enable_all().build();
     let runtime = runtime.map_err(Failure::found)?;
-    runtime.block_on(async {
+    let served = runtime.block_on(async {
         let _telemetry = telemetry::start("motherlode", &config.telemetry).map_err(Failure::unusable)?;
         let signalled = stop::signalled().map_err(Failure::found)?;
         let keys = match config.draw_key_file().filter(|_| config.role != Role::Console) {
@@ -114,5 +117,8 @@ pub fn run(args: &Args, dealer: fn(DrawKeys) -> Dealer) -> Result<(), Failure> {
             Phase::Console(address) => announce::say_console(address, &config),
         };
         serve(&config, dealer, Box::pin(signalled), &say).await.map_err(|error| Failure::caused(&error))
-    })
+    });
+    // A server that served has closed all by now. A start that the signal ended may still be reading the log, and nobody waits for that.
+    runtime.shutdown_timeout(LEAVE);
+    served
 }

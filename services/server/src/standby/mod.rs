@@ -72,7 +72,10 @@ pub(crate) async fn serve(
     let mut leaving = None;
     // A process with all roles is alone, unless it's told otherwise by one that takes its log.
     let mut opened = match candidate.config.role {
-        Role::All => Some(candidate.open().await?),
+        Role::All => tokio::select! {
+            opened = candidate.open() => Some(opened?),
+            _ = signalled.as_mut() => return Ok(()),
+        },
         _ => None,
     };
     loop {
