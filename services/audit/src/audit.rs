@@ -180,7 +180,7 @@ fn fold_in_order(
 ) -> Checked {
     for Route { threads, changes } in routes {
         let Ok(parts) = players.iter().map(Receiver::recv).collect::<Result<Vec<_>, _>>() else { break };
-        let mut each: Vec<_> = parts.iter().map(|judged| judged.commits.iter().zip(&judged.left)).collect();
+        let mut each: Vec<_> = parts.iter().map(|judged| judged.commits.iter()).collect();
         let (mut position, last) = (0, threads.len());
         for (thread, place) in threads.into_iter().zip(1..) {
             let next = each.get_mut(usize::from(thread)).and_then(Iterator::next);

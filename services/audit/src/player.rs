@@ -20,11 +20,10 @@ use std::{
     },
 };
 
-/// A thread's commits of a batch.
+/// A thread's commits of a batch, as far as the books allow them.
 pub(crate) struct Judged {
-    pub(crate) commits: Vec<Logged>,
-    /// Left by each of them, up to the first that is at fault.
-    pub(crate) left: Vec<Left>,
+    /// With what each has left. Players' are without their events, unless partitions are compared by them.
+    pub(crate) commits: Vec<(Logged, Left)>,
     pub(crate) totals: Totals,
 }
 
@@ -34,16 +33,19 @@ pub(crate) struct Players<'a> {
     pub(crate) plays: Plays<'a>,
     pub(crate) days: Days,
     partition: u32,
+    /// Whether partitions are compared.
+    compared: bool,
 }
 
 impl<'a> Players<'a> {
     pub(crate) fn new(partition: u32, partitions: Option<u32>, recalled: &'a Recalled) -> Self {
         let judge = Judge::new(partition, partitions, recalled);
-        Self { judge, plays: Plays::new(recalled), days: Days::default(), partition }
+        let (plays, days) = (Plays::new(recalled), Days::default());
+        Self { judge, plays, days, partition, compared: partitions.is_some() }
     }
 
-    /// Takes parts of batches until they end or one has a fault; hands the commits on, those of the part with a fault too, as far
-    /// as the books allow them. Keeps so many parts.
+    /// Takes parts of batches until they end or one has a fault; hands the commits on, those of the part with a fault too. Keeps so
+    /// many parts.
     pub(crate) fn run(
         &mut self,
         parts: &Receiver<Part>,
@@ -60,35 +62,38 @@ impl<'a> Players<'a> {
                 self.judge.share.follow(&shared);
             }
             let mut commits = Vec::with_capacity(records.len());
-            let decoded = records.iter().try_for_each(|(record, _)| {
-                let logged = self.decode(of_partition, record);
-                commits.push(logged.map_err(|fault| fault.at(self.partition, record.position))?);
-                Ok(())
+            let checked = records.into_iter().try_for_each(|(record, hash)| {
+                let checked = self.record(of_partition, &record, hash, &mut commits);
+                checked.map_err(|fault| fault.at(self.partition, record.position))
             });
-            let mut left = Vec::with_capacity(commits.len());
-            let hashes = records.iter().map(|(_, hash)| *hash);
-            let checked = commits.iter().zip(hashes).try_for_each(|(logged, hash)| {
-                let checked = self.commit(logged, hash, &mut left);
-                checked.map_err(|fault| fault.at(self.partition, logged.commit.position))
-            });
-            drop(records);
-            let judged = Arc::new(Judged { commits, left, totals: self.judge.share.take_totals() });
+            let judged = Arc::new(Judged { commits, totals: self.judge.share.take_totals() });
             // It may be gone for a fault of its own; what is at fault here can still come first.
             let _ = fold.send(Arc::clone(&judged));
             handed_on.push_back(judged);
             if handed_on.len() > kept {
                 handed_on.pop_front();
             }
-            checked.and(decoded)?;
+            checked?;
         }
         Ok(())
     }
 
-    /// The books' verdict comes first.
-    fn commit(&mut self, logged: &Logged, hash: Hash, left: &mut Vec<Left>) -> Result<(), Fault> {
-        left.push(self.judge.commit(logged, hash)?);
-        self.days.take(&logged.commit)?;
-        self.plays.commit(&logged.commit)
+    /// Takes a record, all that there is to do with it while its commit is at hand. The books' verdict comes first.
+    fn record(
+        &mut self,
+        of_partition: bool,
+        record: &Record,
+        hash: Hash,
+        commits: &mut Vec<(Logged, Left)>,
+    ) -> Result<(), Fault> {
+        let mut logged = self.decode(of_partition, record)?;
+        let left = self.judge.commit(&logged, hash)?;
+        let checked = self.days.take(&logged.commit).and_then(|()| self.plays.commit(&logged.commit));
+        if !self.compared && matches!(logged.commit.stream, StreamId::Player { .. }) {
+            logged.commit.events = vec![];
+        }
+        commits.push((logged, left));
+        checked
     }
 
     fn decode(&self, of_partition: bool, record: &Record) -> Result<Logged, Fault> {

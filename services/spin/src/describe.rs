@@ -174,7 +174,7 @@ fn describe(game: &dyn Game) -> Described {
         halve: info.halve,
         buy_feature_bets: info.buy_feature_bets.unwrap_or_default(),
         jackpot: info.jackpot,
-        facts: info.facts.iter().map(fact).collect(),
+        facts: game.facts().iter().map(fact).collect(),
         ..GetGameResponse::default()
     };
     shape(info, &mut response);

@@ -45,8 +45,7 @@ impl<'s> Transition<'s> {
             opened_ms: commit.time_ms,
             last_ms: commit.time_ms,
             last_position: commit.position,
-            // Most rounds have one.
-            steps: Vec::with_capacity(1),
+            steps: SmallVec::new(),
             win: Minor::ZERO,
             credited: Minor::ZERO,
             automatic: None,

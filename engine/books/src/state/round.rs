@@ -20,8 +20,8 @@ pub struct OpenRound {
     pub last_ms: i64,
     /// Position of the round's last event.
     pub last_position: u64,
-    /// The steps so far.
-    pub steps: Vec<Step>,
+    /// The steps so far: of most rounds one.
+    pub steps: SmallVec<[Step; 1]>,
     /// The win as of the last step.
     pub win: Minor,
     /// The part of the win that was credited already (ME-16).

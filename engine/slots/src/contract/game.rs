@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::contract::carried::{Carried, Carries};
 use crate::contract::highest_win::HighestWin;
-use crate::contract::info::GameInfo;
+use crate::contract::info::{Fact, GameInfo};
 use crate::contract::par::{Par, PartName};
 use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
@@ -81,6 +81,11 @@ pub trait Game: Sync + Send {
     /// The description for players and operators (PL-13).
     fn info(&self) -> &GameInfo {
         &self.edition().info
+    }
+    /// Other figures that the description must state, such as the highest win and its chance (WF-04, ME-21). Costs up to tens of
+    /// milliseconds, as [`Game::par`] does: who only plays has no need of them.
+    fn facts(&self) -> Vec<Fact> {
+        vec![]
     }
     /// The parts of the return that the game itself pays, in the order of [`crate::Outcome::part_coins`]; at most
     /// [`crate::contract::outcome::PARTS_MAX`]. [`Par::parts`] starts with the same.

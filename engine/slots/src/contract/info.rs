@@ -56,8 +56,8 @@ pub struct GameInfo {
     pub autoplay: Autoplay,
     /// Factor of line wins in free spins.
     pub free_spin_multiplier: u32,
-    /// Other figures that the description must state, such as the highest win and its chance (WF-04, ME-21).
-    pub facts: Vec<Fact>,
+    /// Crystals of a colour that complete a collection (DM-11); 0 where they complete none.
+    pub collection_needs: u32,
 }
 
 /// How a game's autoplay keeps the limits that its player sets, each as its own rules put it.

@@ -111,7 +111,9 @@ fn pl_13_the_description_is_that_of_the_data_file() {
     for (row, code) in awards[1..].iter().zip(["Gc", "Yc", "Bc", "Rc"]) {
         assert_eq!((row.symbol, row.count, row.free_spins), (naive.index(code), 5, 5));
     }
-    let facts: Vec<(&str, &str)> = info.facts.iter().map(|fact| (fact.key, fact.value.as_str())).collect();
+    let facts = dwarf_mine().facts();
+    let facts: Vec<(&str, &str)> = facts.iter().map(|fact| (fact.key, fact.value.as_str())).collect();
+    assert_eq!(info.collection_needs, 5);
     let expected = [("free_spins", "10"), ("collection_needs", "5"), ("collection_spins", "5"), ("gift_crystals", "3")];
     assert_eq!(facts, expected);
     assert!(!info.jackpot && info.doubles_max == 0 && info.buy_feature_bets.is_none());

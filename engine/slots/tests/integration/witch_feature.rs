@@ -160,7 +160,7 @@ fn wf_02_wins_are_in_proportion_to_the_bet() {
 /// All Wilds in a High Symbols Respin pay five Wilds on fifty lines, which is the pay of one in bets.
 #[test]
 fn wf_04_the_description_states_the_highest_win() {
-    let facts = &witch_feature().info().facts;
+    let facts = witch_feature().facts();
     let fact = |key: &str| facts.iter().find(|fact| fact.key == key).unwrap().value.clone();
     let wild = NAIVE.codes.iter().position(|code| code == "Wi").unwrap();
     let highest_multiplier = 10;

@@ -28,9 +28,8 @@ impl Shelf {
         let collected: Vec<_> =
             (0..game.symbols.len()).filter(|at| role(game, *at) == Some(SymbolRole::Collected)).collect();
         let count = |key: &str| usize::try_from(figure(key)).unwrap_or_default();
-        let needs =
-            game.facts.iter().find(|fact| fact.key == "collection_needs").and_then(|fact| fact.value.parse().ok());
-        if let (Some(needs), false) = (needs, collected.is_empty()) {
+        let needs = usize::try_from(game.collection_needs).unwrap_or_default();
+        if needs > 0 && !collected.is_empty() {
             let has = |symbol: usize| count(&first_word(game, symbol).to_lowercase()).min(needs);
             let colours = collected.iter().map(|symbol| (*symbol, has(*symbol))).collect();
             return Some(Self::Crystals { needs, colours });

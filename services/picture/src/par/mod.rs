@@ -265,10 +265,10 @@ fn in_cash(reports: &[CashReport]) -> Markup {
 
 fn statements(game: &dyn Game, par: &Par) -> Markup {
     let info = game.info();
-    let facts =
-        info.facts.iter().map(|fact| vec![fact.title.into(), plain("code", fact.key), fact.value.as_str().into()]);
-    let mut inner = vec![];
-    if !info.facts.is_empty() {
+    let (facts, mut inner) = (game.facts(), vec![]);
+    if !facts.is_empty() {
+        let facts =
+            facts.iter().map(|fact| vec![fact.title.into(), plain("code", fact.key), fact.value.as_str().into()]);
         inner.extend([plain("h3", "Stated in the game's description"), table(&["figure", "key", "value"], facts)]);
     }
     let values: Vec<_> =

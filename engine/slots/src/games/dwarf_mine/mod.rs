@@ -13,6 +13,7 @@ pub mod round;
 use crate::contract::carried::{Carried, Carries};
 use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
+use crate::contract::info::Fact;
 use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::rounding::{CoinFraction, Rounding};
@@ -67,6 +68,10 @@ impl Game for DwarfMine {
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
         highest::of(&self.model, stake)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.model.facts()
     }
 
     fn rounding(&self, coin: CoinFraction) -> Option<Rounding> {

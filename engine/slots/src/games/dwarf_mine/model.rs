@@ -133,7 +133,6 @@ impl Model {
     /// The description (PL-13).
     #[must_use]
     pub fn info(&self, data: &GameData) -> GameInfo {
-        let fact = |key, title, value: u32| Fact { key, title, value: value.to_string() };
         GameInfo {
             title: data.title.clone(),
             rules_text: data.rules.trim().to_owned(),
@@ -146,14 +145,20 @@ impl Model {
             limits: self.limits.clone(),
             autoplay: Autoplay { loss: AutoplayLoss::Prevented, ends_above_win: false },
             free_spin_multiplier: 1,
-            facts: vec![
-                fact("free_spins", "free spins that three Bonus symbols award", self.free_spins),
-                fact("collection_needs", "crystals of a colour that complete a collection", self.needs),
-                fact("collection_spins", "Collection Free Spins that a collection awards", self.collection_spins),
-                fact("gift_crystals", "red crystals that a new player is given", self.gift),
-            ],
+            collection_needs: self.needs,
             ..GameInfo::default()
         }
+    }
+
+    /// Other figures of the description.
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        let fact = |key, title, value: u32| Fact { key, title, value: value.to_string() };
+        vec![
+            fact("free_spins", "free spins that three Bonus symbols award", self.free_spins),
+            fact("collection_needs", "crystals of a colour that complete a collection", self.needs),
+            fact("collection_spins", "Collection Free Spins that a collection awards", self.collection_spins),
+            fact("gift_crystals", "red crystals that a new player is given", self.gift),
+        ]
     }
 
     /// Everything that pays, awards or starts something, symbol by symbol, most of a kind first.

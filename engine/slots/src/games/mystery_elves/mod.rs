@@ -10,6 +10,7 @@ pub mod round;
 
 use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
+use crate::contract::info::Fact;
 use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
@@ -64,6 +65,10 @@ impl Game for MysteryElves {
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
         highest::of(&self.model, stake)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.model.facts()
     }
 
     /// An incomplete game is resolved after so long, and its winnings are paid (ME-20).

@@ -46,6 +46,8 @@ pub struct Model {
     pub hold_and_win: HoldAndWin,
     /// The price of the bought feature in bets.
     pub buy_bets: u32,
+    /// Its published return.
+    pub buy_rtp: String,
     /// The rules of the gamble.
     pub gamble: ColourRules,
     /// Stakes offered.
@@ -74,6 +76,7 @@ impl Model {
             bought,
             hold_and_win,
             buy_bets: data.buy.bets,
+            buy_rtp: data.buy.rtp.clone(),
             gamble: data.gamble,
             limits,
             symbols: data::symbol_infos(&data.symbols, &[]),
@@ -112,17 +115,16 @@ impl Model {
             halve: true,
             autoplay: Autoplay { loss: AutoplayLoss::Passed, ends_above_win: true },
             free_spin_multiplier: 1,
-            facts: self.facts(data),
             ..GameInfo::default()
         }
     }
 
     /// Other figures of the description (ME-18, ME-21). The highest win is found by a search of about a millisecond.
-    fn facts(&self, data: &GameData) -> Vec<Fact> {
+    pub(crate) fn facts(&self) -> Vec<Fact> {
         let (max_win, windows) = moments::max_win(&self.windows, u32::MAX);
         let bets = exact(max_win) / exact(self.windows.lines.rows().len());
         let odds = exact(self.windows.reels.cycle()) / exact(windows.max(1));
-        let bought = data.buy.rtp.clone();
+        let bought = self.buy_rtp.clone();
         vec![
             Fact { key: "max_win_bets", title: "highest win of a base game window, in bets", value: decimal(&bets, 2) },
             Fact { key: "max_win_odds", title: "paid spins to one such win", value: decimal(&odds, 0) },

@@ -10,6 +10,7 @@ pub mod treasure;
 
 use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
+use crate::contract::info::Fact;
 use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
@@ -61,5 +62,9 @@ impl Game for Neptune {
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
         highest::of(&self.model, stake)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        self.model.facts()
     }
 }

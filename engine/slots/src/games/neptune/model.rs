@@ -107,15 +107,19 @@ impl Model {
             bonus_on_line: true,
             picks: (NEEDS, REELS_MOST),
             free_spin_multiplier: self.multiplier,
-            facts: vec![Fact {
-                key: "treasure_max_coins",
-                title: match self.max_of {
-                    MaxOf::Line => "the most that one Treasure bonus pays, in coins for each coin on its line",
-                    MaxOf::Spin => "the most that all Treasure picks of one spin pay, in coins for each coin on a line",
-                },
-                value: self.objects.max_coins().to_string(),
-            }],
             ..GameInfo::default()
         }
+    }
+
+    /// Other figures of the description.
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        vec![Fact {
+            key: "treasure_max_coins",
+            title: match self.max_of {
+                MaxOf::Line => "the most that one Treasure bonus pays, in coins for each coin on its line",
+                MaxOf::Spin => "the most that all Treasure picks of one spin pay, in coins for each coin on a line",
+            },
+            value: self.objects.max_coins().to_string(),
+        }]
     }
 }

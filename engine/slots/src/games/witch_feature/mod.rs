@@ -19,6 +19,7 @@ mod variance;
 use crate::contract::carried::{Carried, CarriedScope, Carries};
 use crate::contract::game::{Edition, Game, RulesVersion};
 use crate::contract::highest_win::HighestWin;
+use crate::contract::info::Fact;
 use crate::contract::par::Par;
 use crate::contract::round::{Round, Terms};
 use crate::contract::stake::{Stake, StakeRefused};
@@ -50,7 +51,7 @@ impl WitchFeature {
     pub fn of(version: &'static RulesVersion) -> Result<Self, ModelError> {
         let data = parse(version.file)?;
         let model = Model::of(&data)?;
-        Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data, par::facts(&model))), model })
+        Ok(Self { edition: Edition::new(NAME, version, &PARTS, model.info(&data)), model })
     }
 }
 
@@ -69,6 +70,10 @@ impl Game for WitchFeature {
 
     fn highest_win(&self, stake: &Stake) -> Result<HighestWin, StakeRefused> {
         highest::of(&self.model, stake)
+    }
+
+    fn facts(&self) -> Vec<Fact> {
+        par::facts(&self.model)
     }
 
     fn carries(&self) -> Carries {

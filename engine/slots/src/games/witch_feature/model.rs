@@ -3,7 +3,7 @@
 use super::data::{ChanceData, GameData};
 use super::potions::Potion;
 use crate::contract::draws::Draws;
-use crate::contract::info::{Autoplay, AutoplayLoss, Fact, GameInfo, PayRow, SymbolInfo, SymbolRole};
+use crate::contract::info::{Autoplay, AutoplayLoss, GameInfo, PayRow, SymbolInfo, SymbolRole};
 use crate::contract::par::PartName;
 use crate::contract::stake::StakeLimits;
 use crate::parts::data;
@@ -224,7 +224,7 @@ impl Model {
 
     /// The description (PL-13).
     #[must_use]
-    pub fn info(&self, data: &GameData, facts: Vec<Fact>) -> GameInfo {
+    pub fn info(&self, data: &GameData) -> GameInfo {
         GameInfo {
             title: data.title.clone(),
             rules_text: data.rules.trim().to_owned(),
@@ -238,7 +238,6 @@ impl Model {
             multipliers: self.multipliers.items().iter().map(|of| of.0).collect(),
             autoplay: Autoplay { loss: AutoplayLoss::Reached, ends_above_win: false },
             free_spin_multiplier: 1,
-            facts,
             ..GameInfo::default()
         }
     }

@@ -260,7 +260,7 @@ fn me_18_the_bought_feature_costs_70_bets_and_starts_at_once() {
 #[test]
 fn me_18_me_21_the_description_states_its_facts() {
     let par = elves().par(&stake(1)).unwrap();
-    let fact = |key: &str| elves().info().facts.iter().find(|fact| fact.key == key).unwrap().value.clone();
+    let fact = |key: &str| elves().facts().into_iter().find(|fact| fact.key == key).unwrap().value;
     assert_eq!(fact("max_win_bets"), decimal(&par.max_win_bets, 2));
     assert_eq!(fact("max_win_odds"), decimal(&par.max_win_probability.recip(), 0));
     assert_eq!(fact("buy_feature_rtp"), decimal(&par.conditional_rtps[0].rtp, 6));
