@@ -1,11 +1,12 @@
 """What reading costs, in ratios: a page of 60 free spins, what Find takes in a long log, bets beside fifty consoles, bets beside all
 kinds of readers, and bets by the log's length.
 
-    python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|find|lengths ...]
+    python3 tests/reading_figures.py MOTHERLODE SCRIPTED LONG_LOG [ROUNDS] [page|bets|readers|spinning|find|lengths ...]
 
 MOTHERLODE and SCRIPTED are the service and the one with the tests' dealer, LONG_LOG the example of services/audit that writes logs; all of
-the same build. ROUNDS is the length of the log for Find, 10,000,000 by default; what comes after it are the figures to take, all but `lengths` by
-default, which plays on logs that are in the folders of FIGURES_LOGS, divided by colons, the shortest first. FIGURES_TURNS is how many turns
+the same build. ROUNDS is the length of the log for Find, 10,000,000 by default; what comes after it are the figures to take, all but `spinning` and
+`lengths` by default. `spinning` is the control of `readers`: in their place are two processes of the lowest priority that do nothing but count, so it says what
+a machine of two cores can show at all. `lengths` plays on logs that are in the folders of FIGURES_LOGS, divided by colons, the shortest first. FIGURES_TURNS is how many turns
 the bets have, 9 by default, and FIGURES_SECONDS how long each part of a turn is, 40 by default: p99 is that of all bets of a part, so that a pause of the machine's is one part of it and not its verdict. It needs the packages of tests/python and its generated
 stubs (tests/run python makes both): run it by tests/.venv/bin/python.
 """
@@ -174,9 +175,9 @@ def tree_size(data):
 def bets_beside(motherlode, share, who, beside):
     """Bets' p99 at a share of the most that there can be, beside somebody and without, in turns."""
     with tempfile.TemporaryDirectory(dir=os.environ.get("FIGURES_DATA")) as data, serving(motherlode, data) as (address, console):
-        load(motherlode, address, 20_000, 0)
-        rate = int(load(motherlode, address, 20_000, 0)["rate"] * share)
-        print(f"bets at {rate} a second, {share:.0%} of the most, {rate * SECONDS} in each half of {TURNS} turns:", flush=True)
+        most = highest_rate(motherlode, address)
+        rate = int(most * share)
+        print(f"bets at {rate} a second, {share:.0%} of the {most:.0f} that are held, {rate * SECONDS} in each half of {TURNS} turns:", flush=True)
         ratios, all_p99, all_p50 = [], {False: [], True: []}, {False: [], True: []}
         for turn in range(TURNS):
             order = [False, True] if turn % 2 else [True, False]
@@ -273,6 +274,19 @@ def readers(motherlode, address, console):
 
 
 @contextmanager
+def spinning(_motherlode, _address, _console):
+    """Two of the lowest priority that do nothing but count."""
+    count = "import os\nos.nice(19)\nprint(flush=True)\nwhile True: pass"
+    counting = [subprocess.Popen([sys.executable, "-c", count], stdout=subprocess.PIPE) for _ in range(2)]
+    [one.stdout.readline() for one in counting]
+    try:
+        yield
+    finally:
+        [one.kill() for one in counting]
+        [one.wait() for one in counting]
+
+
+@contextmanager
 def consoles(_motherlode, _address, console):
     """Fifty pages that count, each asking every three seconds, as a browser does."""
     over = threading.Event()
@@ -293,6 +307,18 @@ def consoles(_motherlode, _address, console):
     [one.join() for one in watching]
 
 
+def highest_rate(motherlode, address):
+    """The highest constant rate that is held. What a closed loop comes to is another: it waits for answers, and so makes larger groups."""
+    load(motherlode, address, 20_000, 0)
+    low, high = 0, load(motherlode, address, 20_000, 0)["rate"]
+    for _ in range(6):
+        rate = (low + high) / 2
+        # Five seconds' rounds are over by then, or they'll never be.
+        held = load(motherlode, address, int(rate * 5) + 1, rate)["rate"] >= rate * 0.97
+        low, high = (rate, high) if held else (low, rate)
+    return low
+
+
 def load(motherlode, address, rounds, rate):
     """Rounds by unary calls; gives the rate in rounds a second and p99 in milliseconds."""
     command = [motherlode, "loadtest", "--target", f"http://{address}", "--rounds", str(rounds), "--concurrency", "32"]
@@ -309,6 +335,8 @@ def main(motherlode, scripted, long_log, rounds="10000000", *figures):
         bets_beside(motherlode, 0.3, f"{CONSOLES} consoles", consoles)
     if "readers" in wanted:
         bets_beside(motherlode, 0.5, "all readers", readers)
+    if "spinning" in wanted:
+        bets_beside(motherlode, 0.5, "two that count", spinning)
     if "lengths" in wanted:
         by_length(motherlode, os.environ["FIGURES_LOGS"].split(":"))
     if "find" in wanted:
